@@ -249,8 +249,6 @@ AUTOTUNE_HOST bool autotune_$_evaluate(
 {
     int broken = 0;
     int *failed = &broken;
-    unsigned times = 0;
-    (void)times;
     (void)failed;
     (void)device;
     (void)problem;

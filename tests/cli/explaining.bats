@@ -189,3 +189,25 @@ EOF
     tool explain gathered.lua --arch sm_90
     says 'Every line moves whole sectors'
 }
+
+@test "explain says how often a launch runs, and shows it once" {
+    tool explain "$FIXTURES/stepped.lua" --arch sm_90 --config block=64,fused=1
+    succeeds
+    says 'Launch 2 of 4: step, 4 times; this is one of them'
+    says 'Launch 4 of 4: begin, 2 times; this is one of them'
+    tool explain "$FIXTURES/stepped.lua" --arch sm_90 --config block=64,fused=2 --json
+    succeeds
+    [ "$(jq -c '[.launches[].times]' out.txt)" = '[1,2,2,2]' ]
+}
+
+@test "the predicted time of launches that run in rounds is that of all rounds" {
+    cp "$FIXTURES"/stepped* .
+    for steps in 8 16; do # 11 launches and 19
+        sed -i "s/\(simulated = .* steps = \)[0-9]*/\1$steps/" stepped.lua
+        tool stepped.lua --device sim:sm_90 --only block=64 --only fused=1 --json --quiet --no-record
+        succeeds
+        jq .best.time_ns out.txt >"$steps"
+    done
+    [ "$(cat 16)" -gt $(($(cat 8) * 3 / 2)) ]
+    [ "$(cat 16)" -lt $(($(cat 8) * 2)) ]
+}

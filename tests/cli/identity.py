@@ -144,6 +144,7 @@ def fixed_cases(what):
         "cluster": one("grid = 'ceil_div(n, 256)', cluster = 'p'", how=quiet),
         "balanced": one("grid = 'ceil_div(n, 256)', cluster = 2, balanced = 'p == 1'", how=quiet),
         "cooperative": one("grid = 'ceil_div(n, 256)', cooperative = 'p == 1'", how=quiet),
+        "times": one("grid = 'ceil_div(n, 256)', times = 'p'", how=quiet),
         "launches": one("launches = { { grid = %s, block = 256 } }" % P_IS_1),
         "options": one("options = '-DP=${p}'"),
     }
@@ -229,11 +230,18 @@ CASES = {
         "balanced": launched("cluster = 2, balanced = 'p == 1'", how=told),
         # More blocks than are resident at once.
         "cooperative": seen(launch="{ grid = 300, block = 1024, cooperative = 'p == 2' }"),
+        "times": launched("times = 'p'", how=told),
+    },
+    "kernel.lua:GROUP_FIELDS": {
+        "times": seen(launch=None, launches="{ { grid = 1, block = 256 }, { times = '2 - p', "
+                                            "launches = { { grid = 'ceil_div(n, 256)', block = 256 } } } }"),
+        "launches": seen(launch=None, launches="{ { times = 2, launches = { { grid = %s, block = 256 } } } }" % P_IS_1),
     },
     "kernel.lua:LAUNCHES_FIELDS": {
         "entry": LITERAL,
         "args": launches_with("args = { 'src', 'dst', at.int32 'n // p' }"),
         "when": launches_with("when = 'p == 1'"),
+        "times": launches_with("times = '2 - p'"),
         "grid": seen(launch=None, launches=f"{{ {{ grid = {P_IS_1}, block = 256 }} }}"),
         "block": seen(launch=None, launches="{ { grid = 'ceil_div(n, 256)', block = '256 // p' } }"),
         "shared": launches_with("shared = '1024 // p'",

@@ -67,7 +67,7 @@ load helpers
 }
 
 @test "patterns of several launches run, timed and checked as a whole" {
-    for pattern in separable two_pass_sum; do # two launches, and one or two
+    for pattern in separable two_pass_sum stepped; do # two launches, one or two, and groups that run in rounds
         tool "$FIXTURES/$pattern.lua" --device sim:sm_90 --strategy random --budget 6 --json --quiet
         succeeds
         says '"ok": 6'

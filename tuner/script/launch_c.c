@@ -227,6 +227,11 @@ at_status script_launch_c(const script *s, c_spelling spell, void *context, laun
         out->is_input[i] = s->buffers[i].role == BUFFER_INPUT;
         print_buffer(&w, &s->buffers[i]);
     }
+    bool in_rounds = false;
+    for (size_t i = 0; i < s->kernel.launch_count; i++)
+        in_rounds = in_rounds || s->kernel.launches[i].times.text;
+    if (in_rounds)
+        fputs("    unsigned times;\n", w.to);
     for (size_t i = 0; i < s->kernel.launch_count; i++)
         print_launch(&w, &s->kernel.launches[i], out);
     for (size_t i = 0; i < s->kernel.constant_count; i++)

@@ -71,7 +71,7 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
     at_status status = AT_OK;
     uint64_t threads = plan_block_threads(&d->filler_launch.launches[0]);
     uint64_t blocks = plan_grid_blocks(&d->filler_launch.launches[0]);
-    bool single = d->filler_launch.launch_count == 1, found = single;
+    bool single = plan_launches_run(&d->filler_launch) == 1, found = single;
     uint64_t size = dtype_get(s->plan.type)->size_bytes;
     for (uint64_t at = from; !status && found && !d->is_all_filled && at < to; at += size) {
         if (s->raw->valid[at] == SIM_BYTE_LAST)
@@ -172,7 +172,7 @@ static at_status start_filler(sim_data *d, at_error *error)
     at_status status = sim_device_set_constants(d->filler, plan, d->raw, error);
     if (!status)
         status = sim_owners_new(d->device, d->filler, plan, d->raw, filler_limit, &d->owners, error);
-    if (!status && plan->launch_count == 1 &&
+    if (!status && plan_launches_run(plan) == 1 &&
         plan_grid_blocks(&plan->launches[0]) * plan_block_threads(&plan->launches[0]) <= FEW_THREADS) {
         d->is_all_filled = true;
         status = sim_owners_write_all(d->owners, error);

@@ -167,6 +167,53 @@ static void an_in_out_buffer_gets_its_input_back_before_every_launch(void **stat
     end(&f);
 }
 
+static void in_rounds(launch_plan *plan, uint32_t rounds)
+{
+    plan->launches[0].group = 1;
+    plan->launches[0].rounds = rounds;
+}
+
+/* More rounds than are held back before a sample, too. */
+static void a_group_of_launches_runs_in_rounds(void **state)
+{
+    static const uint32_t rounds[] = {2, 700};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        fixture f;
+        start(&f);
+        f.problems[0] = plan_problem("add", TUNED_COUNT, BUFFER_INOUT);
+        f.problems[1] = plan_problem("add", RAGGED_COUNT, BUFFER_INOUT);
+        device_variant v = plan_variant("add");
+        for (int k = 0; k < 2; k++) {
+            in_rounds(&f.problems[k].reference_launch, rounds[i]);
+            in_rounds(&v.launches[k], rounds[i]);
+        }
+        set_up(&f);
+        assert_ok(device_worker_try(f.worker, 1, &v, 4, &f.error), f.error);
+        expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");
+        in_rounds(&v.launches[0], rounds[i] + 1);
+        assert_ok(device_worker_try(f.worker, 2, &v, 4, &f.error), f.error);
+        expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_WRONG_RESULT, "elements of dst");
+        end(&f);
+    }
+}
+
+static void the_first_elements_alone_may_be_results(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    set_up(&f);
+    device_variant v = plan_variant("zeros");
+    for (int k = 0; k < 2; k++)
+        v.launches[k].compared_count = 1;
+    v.launches[0].compared[0] = (compared_plan){.buffer = 1, .count = 5};
+    v.launches[1].compared[0] = (compared_plan){.buffer = 1, .count = 3};
+    assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_WRONG_RESULT, " of the first 5 elements of dst are wrong");
+    end(&f);
+}
+
 static void dynamic_shared_memory_past_48_KiB_is_asked_for(void **state)
 {
     (void)state;
@@ -237,6 +284,8 @@ int main(void)
         cmocka_unit_test(a_tolerance_forgives_small_errors_but_not_nan_or_a_race),
         cmocka_unit_test(a_buffer_has_a_tolerance_of_its_own),
         cmocka_unit_test(an_in_out_buffer_gets_its_input_back_before_every_launch),
+        cmocka_unit_test(a_group_of_launches_runs_in_rounds),
+        cmocka_unit_test(the_first_elements_alone_may_be_results),
         cmocka_unit_test(dynamic_shared_memory_past_48_KiB_is_asked_for),
         cmocka_unit_test(a_refused_launch_is_a_launch_error_and_costs_no_worker),
         cmocka_unit_test(modules_are_unloaded_after_each_try),

@@ -21,7 +21,7 @@ static inline launch_plan plan_launch(const char *entry, uint64_t count)
 {
     launch_plan p = {
         .launch_count = 1,
-        .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .argument_count = 3}},
+        .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .argument_count = 3}},
         .argument_count = 3};
     snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
     p.arguments[0] = (argument_plan){.is_buffer = true, .buffer = 0, .size_bytes = 8};

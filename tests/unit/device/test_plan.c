@@ -131,7 +131,8 @@ static launch_plan random_launch(rng *r)
     bool transfers = rng_below(r, 4) == 0;
     if (transfers)
         random_transfer(r, &p.transfer);
-    p.launch_count = !transfers + (uint32_t)rng_below(r, 3);
+    p.launch_count = !transfers + (uint32_t)rng_below(r, 4);
+    uint32_t group = 0, rounds = 0;
     for (uint32_t k = 0; k < p.launch_count; k++) {
         kernel_launch *l = &p.launches[k];
         snprintf(l->entry, sizeof l->entry, "kernel_%u", (unsigned)rng_below(r, 1000));
@@ -143,8 +144,14 @@ static launch_plan random_launch(rng *r)
         l->dynamic_shared_bytes = (uint32_t)rng_below(r, 1 << 18);
         l->balanced = rng_below(r, 2) && plan_cluster_blocks(l) > 1;
         l->cooperative = rng_below(r, 4) == 0;
+        if (rng_below(r, 2)) {
+            group = rng_below(r, 2) ? k + 1 : 0;
+            rounds = group ? 2 + (uint32_t)rng_below(r, PLAN_MAX_ROUNDS - 1) : 0;
+        }
+        l->group = group;
+        l->rounds = rounds;
         l->first_argument = p.argument_count;
-        l->argument_count = (uint32_t)rng_below(r, PLAN_MAX_ARGUMENTS / 3 + 1);
+        l->argument_count = (uint32_t)rng_below(r, PLAN_MAX_ARGUMENTS / 4 + 1);
         random_arguments(r, &p, l->argument_count);
     }
     return p;
@@ -248,6 +255,10 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
         if (sound) {
             assert_in_range(launch.launch_count, plan_transfers(&launch) ? 0 : 1, PLAN_MAX_LAUNCHES);
             assert_in_range(launch.argument_count, 0, PLAN_MAX_ARGUMENTS);
+            for (uint32_t k = 0; k < launch.launch_count; k++) {
+                assert_in_range(launch.launches[k].group, 0, k + 1);
+                assert_in_range(plan_rounds(&launch, k), 1, PLAN_MAX_ROUNDS);
+            }
             for (uint32_t c = 0; c < launch.compared_count; c++) {
                 assert_in_range(launch.compared[c].buffer, 0, PLAN_MAX_BUFFERS - 1);
                 assert_in_range(launch.compared[c].count, 1, PLAN_MAX_ELEMENTS);

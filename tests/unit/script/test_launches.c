@@ -53,6 +53,62 @@ static void a_launch_may_depend_on_the_configuration(void **state)
     assert_int_equal(plan_of(&p, "mode=b").launch_count, 2);
 }
 
+/* "0 1 2 1 2 3": the places of a plan's launches, in the order in which they run. */
+static void assert_order(const launch_plan *p, const char *expected)
+{
+    char text[256] = "";
+    launch_walk walk = {0};
+    while (plan_walk(p, &walk))
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u", text[0] ? " " : "", walk.place);
+    assert_string_equal(text, expected);
+    uint32_t places = (uint32_t)(strlen(expected) + 1) / 2;
+    assert_int_equal(plan_launches_run(p), places);
+}
+
+static void a_group_of_launches_runs_so_often_in_turn(void **state)
+{
+    (void)state;
+    const fixture_pattern p = {
+        .launch = "launches = { { grid = 1, block = 32 },\n"
+                  "{ times = 'tile', launches = { { grid = 2, block = 32 }, { when = \"mode == 'a'\", grid = 3, "
+                  "block = 32 } } },\n"
+                  "{ times = \"mode == 'a' and 2 or 0\", grid = 4, block = 32 } },"};
+    launch_plan plan = plan_of(&p, "tile=2,mode=a");
+    assert_order(&plan, "0 1 2 1 2 3 3");
+    assert_int_equal(plan_rounds(&plan, 0), 1);
+    assert_int_equal(plan_rounds(&plan, 2), 2);
+    plan = plan_of(&p, "tile=2,mode=b");
+    assert_order(&plan, "0 1 1");
+    plan = plan_of(&p, "tile=4,mode=a");
+    assert_order(&plan, "0 1 2 1 2 1 2 1 2 3 3");
+}
+
+/* So that what runs alike is one plan. */
+static void a_group_that_runs_once_is_no_group(void **state)
+{
+    (void)state;
+    const fixture_pattern grouped = {.launch = "launches = { { times = 1, launches = { { grid = 1, block = 32 }, { "
+                                               "grid = 2, block = 32 } } } },"},
+                          plain = {.launch = "launches = { { grid = 1, block = 32 }, { grid = 2, block = 32 } },"};
+    const launch_plan a = plan_of(&grouped, ""), b = plan_of(&plain, "");
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+static void a_single_launch_and_a_reference_have_rounds(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .launch = "launch = { grid = 1, block = 32, times = 3 },",
+        .extra = "reference = at.reference { template = 'p.cu.tmpl', grid = 8, block = 32, times = 'n' },"});
+    launch_plan p;
+    at_error error = {0};
+    assert_ok(script_launch_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
+    assert_order(&p, "0 0 0");
+    assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
+    assert_int_equal(plan_launches_run(&p), 1024);
+    script_free(s);
+}
+
 static void clusters_and_cooperation_are_attributes_of_a_launch(void **state)
 {
     (void)state;
@@ -306,6 +362,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_follow_one_another),
         cmocka_unit_test(a_launch_may_depend_on_the_configuration),
+        cmocka_unit_test(a_group_of_launches_runs_so_often_in_turn),
+        cmocka_unit_test(a_group_that_runs_once_is_no_group),
+        cmocka_unit_test(a_single_launch_and_a_reference_have_rounds),
         cmocka_unit_test(clusters_and_cooperation_are_attributes_of_a_launch),
         cmocka_unit_test(a_launch_in_clusters_may_be_balanced),
         cmocka_unit_test(balanced_is_true_or_false),

@@ -104,7 +104,9 @@ static script *random_problem(const subject *s, rng *r)
     for (size_t i = 0; i < p->problem_count; i++) {
         const pattern_variable *v = &p->problems[PROBLEM_TUNED][i];
         char *text = texts[with.variable_count];
-        if (v->value.kind == VALUE_INTEGER)
+        if (strcmp(v->name, "steps") == 0) /* each is a launch or more */
+            snprintf(text, VALUE_BYTES, "%" PRIu64, rng_below(r, 40));
+        else if (v->value.kind == VALUE_INTEGER)
             snprintf(text, VALUE_BYTES, "%" PRIu64, 1 + rng_below(r, (uint64_t)2 << rng_below(r, 20)));
         else if (v->value.kind == VALUE_NUMBER)
             snprintf(text, VALUE_BYTES, "%.6g", 100 * (double)rng_below(r, 1 << 20) / (1 << 20) - 50);
@@ -158,10 +160,11 @@ static void expect_plan(FILE *to, script *s, const uint16_t *indices)
         fputs("fails\n", to);
         return;
     }
-    for (uint32_t i = 0; i < plan.launch_count; i++) {
-        fputs(plan.launches[i].entry, to);
-        print_shapes(to, &plan.launches[i]);
-        print_arguments(to, &plan, &plan.launches[i]);
+    launch_walk walk = {0};
+    while (plan_walk(&plan, &walk)) {
+        fputs(plan.launches[walk.place].entry, to);
+        print_shapes(to, &plan.launches[walk.place]);
+        print_arguments(to, &plan, &plan.launches[walk.place]);
         fputs("; ", to);
     }
     for (uint32_t i = 0; i < problem.buffer_count; i++)
@@ -177,8 +180,10 @@ static const char shower[] =
     "        puts(\"fails\");\n"
     "        return;\n"
     "    }\n"
-    "    for (int i = 0; i < p->launch_count; i++) {\n"
-    "        const autotune_launch *l = &p->launches[i];\n"
+    "    int place = -1;\n"
+    "    unsigned round = 0;\n"
+    "    while (autotune_launch_next(p, &place, &round)) {\n"
+    "        const autotune_launch *l = &p->launches[place];\n"
     "        printf(\"%s %u,%u,%u %u,%u,%u %u,%u,%u %u %d %d\", entries[l->entry], l->grid[0],\n"
     "               l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->cluster[0],\n"
     "               l->cluster[1], l->cluster[2], l->shared_bytes, l->balanced ? 2 : 0,\n"
@@ -278,7 +283,7 @@ static void launches_in_c_are_those_of_the_script(void **state)
         "lua/gather",               "lua/histogram",            "lua/loop_order",
         "lua/matmul",               "lua/misaligned",           "lua/rgb",
         "lua/stencil1d",            "lua/strided",              "lua/transpose",
-        "lua/vector_add",           "tests/fixtures/clustered"};
+        "lua/vector_add",           "tests/fixtures/clustered", "tests/fixtures/stepped"};
     enum { FILES = sizeof files / sizeof *files, PROBLEMS = 6 };
     char folder[TEMPORARY_BYTES], *source, *expected, *calls;
     size_t source_size, expected_size, calls_size;
@@ -403,11 +408,12 @@ static void expect_launches(FILE *to, const subject *s, script *with)
                 s->model.pattern, source, plan.constants[i].name,
                 plan_buffer_bytes(&buffers.buffers[plan.constants[i].buffer]),
                 BUFFER_ADDRESS * (plan.constants[i].buffer + 1));
-    for (uint32_t i = 0; i < plan.launch_count; i++) {
-        fprintf(to, "launch autotune_%s_kernel_%d::%s", s->model.pattern, source,
-                plan.launches[i].entry);
-        print_shapes(to, &plan.launches[i]);
-        print_arguments(to, &plan, &plan.launches[i]);
+    launch_walk walk = {0};
+    while (plan_walk(&plan, &walk)) {
+        const kernel_launch *launch = &plan.launches[walk.place];
+        fprintf(to, "launch autotune_%s_kernel_%d::%s", s->model.pattern, source, launch->entry);
+        print_shapes(to, launch);
+        print_arguments(to, &plan, launch);
         fputs("\n", to);
     }
 }
@@ -431,8 +437,10 @@ static void write_caller(FILE *to, const subject *s)
             "        puts(\"none\");\n"
             "        return;\n"
             "    }\n"
-            "    for (int i = 0; i < plan.launch_count; i++) {\n"
-            "        const autotune_launch *l = &plan.launches[i];\n"
+            "    int place = -1;\n"
+            "    unsigned round = 0;\n"
+            "    while (autotune_launch_next(&plan, &place, &round)) {\n"
+            "        const autotune_launch *l = &plan.launches[place];\n"
             "        for (int j = 0; j < l->argument_count; j++)\n"
             "            fake_sizes[fake_size_count++] = plan.arguments[l->first_argument + j].size_bytes;\n"
             "        fake_sizes[fake_size_count++] = 0;\n"
@@ -500,6 +508,7 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
                 {"tests/fixtures/separable", NULL, 2},
                 {"tests/fixtures/luma", NULL, 2},
                 {"tests/fixtures/two_pass_sum", NULL, 2},
+                {"tests/fixtures/stepped", NULL, 2},
                 {"tests/fixtures/particles", NULL, 2},
                 {"lua/loop_order", columns_record, 0}};
     enum { COUNT = sizeof from / sizeof *from };
