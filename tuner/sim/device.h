@@ -49,7 +49,7 @@ struct device_kernel {
     sim_kernel kernel;
     uint32_t registers;
     uint32_t image_shared_bytes; /* static, as the compiler says */
-    uint8_t *ran[SIM_MAX_ENTRIES]; /* owned; sim_launch.ran of each program, of all launches that were checked */
+    uint8_t *ran[PLAN_MAX_LAUNCHES]; /* owned; sim_launch.ran of each program, of all launches that were checked */
     /* The last prediction: it does not change while the launch does not. */
     launch_plan predicted;
     device_cache predicted_cache;

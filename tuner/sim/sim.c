@@ -69,7 +69,7 @@ static void kernel_free(device *d, device_kernel *k)
     (void)d;
     if (!k)
         return;
-    for (size_t i = 0; i < SIM_MAX_ENTRIES; i++)
+    for (size_t i = 0; i < PLAN_MAX_LAUNCHES; i++)
         free(k->ran[i]);
     sim_kernel_deinit(&k->kernel);
     free(k);
