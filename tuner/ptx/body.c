@@ -28,11 +28,17 @@ static int find_label(ptx_parser *p, ptx_text name)
     return p->status ? 0 : index;
 }
 
+/* A modifier that follows the text without white space. */
+static bool adjoins(const ptx_parser *p, ptx_text text)
+{
+    return p->token.kind == PTX_TOKEN_MODIFIER && p->token.text.at == text.at + text.length;
+}
+
 static void parse_special(ptx_parser *p, ptx_operand *out)
 {
     out->kind = PTX_OPERAND_SPECIAL;
     ptx_advance(p);
-    if (p->token.kind == PTX_TOKEN_MODIFIER && p->token.text.at == out->text.at + out->text.length) {
+    if (adjoins(p, out->text)) {
         out->text.length += p->token.text.length;
         ptx_advance(p);
     }
@@ -63,6 +69,10 @@ static void parse_word(ptx_parser *p, ptx_operand *out)
         out->index = find_label(p, t);
     }
     ptx_advance(p);
+    if (out->kind == PTX_OPERAND_REGISTER && adjoins(p, t)) {
+        out->selector = p->token.text;
+        ptx_advance(p);
+    }
 }
 
 static void parse_number(ptx_parser *p, ptx_operand *out)

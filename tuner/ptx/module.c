@@ -15,6 +15,8 @@ static const struct {
     [PTX_F16X2] = {".f16x2", 4}, [PTX_BF16X2] = {".bf16x2", 4}, [PTX_TF32] = {".tf32", 4},
     [PTX_B64] = {".b64", 8},     [PTX_U64] = {".u64", 8},     [PTX_S64] = {".s64", 8},
     [PTX_F64] = {".f64", 8},     [PTX_F32X2] = {".f32x2", 8}, [PTX_B128] = {".b128", 16},
+    [PTX_E4M3X2] = {".e4m3x2", 2}, [PTX_E5M2X2] = {".e5m2x2", 2},
+    [PTX_U16X2] = {".u16x2", 4}, [PTX_S16X2] = {".s16x2", 4},
     [PTX_PRED] = {".pred", 0},
 };
 

@@ -15,7 +15,9 @@ enum { PTX_NONE = -1 };
 
 typedef enum ptx_type {
     PTX_B8, PTX_U8, PTX_S8, PTX_B16, PTX_U16, PTX_S16, PTX_F16, PTX_BF16,
+    PTX_E4M3X2, PTX_E5M2X2,
     PTX_B32, PTX_U32, PTX_S32, PTX_F32, PTX_F16X2, PTX_BF16X2, PTX_TF32,
+    PTX_U16X2, PTX_S16X2,
     PTX_B64, PTX_U64, PTX_S64, PTX_F64, PTX_F32X2, PTX_B128, PTX_PRED, PTX_TYPE_COUNT
 } ptx_type;
 
@@ -67,6 +69,7 @@ typedef struct ptx_operand {
     uint64_t bits;
     int first, count; /* in ptx_module.operands */
     ptx_text text;
+    ptx_text selector; /* of a register: the part that is meant, ".h1"; empty: all of it */
 } ptx_operand;
 
 typedef struct ptx_statement {

@@ -8,6 +8,14 @@ static bool is_short_float(ptx_type t)
     return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
 }
 
+/* What .ftz flushes. */
+static uint8_t flush_of(const decoder *d, ptx_type type)
+{
+    if (!decode_has(d, "ftz") || (type != PTX_F32 && !is_short_float(type)))
+        return SIM_FLUSH_NOTHING;
+    return type == PTX_F32 ? SIM_FLUSH_FLOATS : SIM_FLUSH_HALVES;
+}
+
 /* The opcode without the modifiers that change nothing here. Round to nearest is the default. */
 static void canonical_name(const decoder *d, ptx_type type, char *name, size_t size)
 {
@@ -69,7 +77,7 @@ at_status decode_arithmetic(decoder *d)
         sources[i] = decode_source(d, decode_operand(d, i + 1), op->widths[i], type);
     destination to = decode_destination(d, decode_operand(d, 0), op->width);
     sim_instruction *c = decode_compute(d, name, to.slot, sources, op->sources);
-    c->flush = decode_has(d, "ftz") && type == PTX_F32 && !is_short_float(d->op.types[0]);
+    c->flush = flush_of(d, type);
     c->saturate = decode_has(d, "sat") && type == PTX_F32;
     return decode_finish(d, &to, type_is_signed(type));
 }
@@ -131,33 +139,75 @@ static sim_rounding rounding_of(const decoder *d)
     static const choice roundings[] = {
         {"rn", SIM_ROUND_NEAREST},          {"rz", SIM_ROUND_ZERO},
         {"rm", SIM_ROUND_DOWN},             {"rp", SIM_ROUND_UP},
+        {"rna", SIM_ROUND_AWAY},
         {"rni", SIM_ROUND_INTEGER_NEAREST}, {"rzi", SIM_ROUND_INTEGER_ZERO},
         {"rmi", SIM_ROUND_INTEGER_DOWN},    {"rpi", SIM_ROUND_INTEGER_UP}, {0}};
     return (sim_rounding)decode_choice(d, roundings, SIM_ROUND_NONE);
 }
 
+static sim_instruction *emit_convert(decoder *d, ptx_type to, ptx_type from, int32_t result, int32_t source)
+{
+    sim_instruction *c = decode_emit(d, SIM_CONVERT, SIM_CLASS_CONVERT);
+    c->type = (uint8_t)to;
+    c->source_type = (uint8_t)from;
+    c->op = (uint8_t)rounding_of(d);
+    c->flush = decode_has(d, "ftz");
+    c->saturate = decode_has(d, "sat") || decode_has(d, "satfinite");
+    c->relu = decode_has(d, "relu");
+    c->width = (uint8_t)type_lane_bytes(to);
+    c->d = result;
+    c->a = source;
+    return c;
+}
+
+static bool is_packed(ptx_type t)
+{
+    return t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_E4M3X2 || t == PTX_E5M2X2;
+}
+
+/* cvt.TYPEx2.f32 d, high, low; cvt.TYPEx2.TYPEx2 d, a: element by element. */
+static at_status decode_packed_cvt(decoder *d, ptx_type to, ptx_type from)
+{
+    bool unpacks = is_packed(from);
+    ptx_type element = to == PTX_F16X2 ? PTX_F16 : to == PTX_BF16X2 ? PTX_BF16 : to;
+    ptx_type source_element = from == PTX_F16X2 ? PTX_F16 : from;
+    bool bytes = to == PTX_E4M3X2 || to == PTX_E5M2X2;
+    if (!is_packed(to) || !sim_converts(element, source_element) || (!unpacks && from != PTX_F32))
+        return decode_unknown(d);
+    decode_count(d, unpacks ? 2 : 3, unpacks ? 2 : 3);
+    int32_t parts[4] = {decode_constant(d, 0, 4)};
+    parts[2] = parts[3] = parts[0];
+    for (int i = 0; i < 2; i++) {
+        int32_t source = decode_source(d, decode_operand(d, unpacks ? 1 : 2 - i), 4, from);
+        uint32_t width = ptx_type_bytes(from) / 2;
+        if (unpacks)
+            source = decode_step(d, width == 2 ? "field.4.2" : "field.4.1",
+                                 (int32_t[]){source, decode_constant(d, 8 * width * (uint32_t)i, 4)}, 2);
+        parts[i] = decode_new_slot(d, 4);
+        emit_convert(d, element, source_element, parts[i], source)->extra = true;
+    }
+    destination slot = decode_destination(d, decode_operand(d, 0), 4);
+    decode_compute(d, bytes ? "pack.4x8" : "pack.2x16", slot.slot, parts, bytes ? 4 : 2)->count_class = SIM_CLASS_CONVERT;
+    return decode_finish(d, &slot, false);
+}
+
 static at_status decode_cvt(decoder *d)
 {
+    if (decode_has(d, "pack"))
+        return decode_arithmetic(d);
     if (d->op.type_count != 2)
         return decode_unknown(d);
     ptx_type to = d->op.types[0], from = d->op.types[1];
-    if (to == PTX_F16X2 || to == PTX_BF16X2)
+    if (is_short_float(to) && is_packed(to) && from == PTX_F32 && !decode_has(d, "relu") && !decode_has(d, "rz"))
         return decode_arithmetic(d);
-    sim_rounding rounding = rounding_of(d);
-    if (!sim_convert(to, from, rounding, false, false, NULL, NULL) || decode_has(d, "relu"))
+    if (is_packed(to) || is_packed(from))
+        return decode_packed_cvt(d, to, from);
+    if (!sim_converts(to, from))
         return decode_unknown(d);
     decode_count(d, 2, 2);
     int32_t source = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from);
     destination slot = decode_destination(d, decode_operand(d, 0), type_lane_bytes(to));
-    sim_instruction *c = decode_emit(d, SIM_CONVERT, SIM_CLASS_CONVERT);
-    c->type = (uint8_t)to;
-    c->source_type = (uint8_t)from;
-    c->op = (uint8_t)rounding;
-    c->flush = decode_has(d, "ftz");
-    c->saturate = decode_has(d, "sat");
-    c->width = slot.width;
-    c->d = slot.slot;
-    c->a = source;
+    emit_convert(d, to, from, slot.slot, source);
     return decode_finish(d, &slot, type_is_signed(to));
 }
 
@@ -182,22 +232,20 @@ static at_status decode_cvta(decoder *d)
     return decode_unknown(d);
 }
 
-/* Emits a comparison into the predicate `to`. */
-static sim_instruction *emit_compare(decoder *d, sim_compare compare, ptx_type type, int32_t to,
-                                     int32_t a, int32_t b)
+sim_instruction *decode_compare(decoder *d, sim_compare compare, ptx_type type, int32_t to,
+                                int32_t a, int32_t b)
 {
     sim_instruction *c = decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
     c->compare = compare;
     c->type = (uint8_t)type;
-    c->flush = decode_has(d, "ftz") && type == PTX_F32;
+    c->flush = flush_of(d, type);
     c->d = to;
     c->a = a;
     c->b = b;
     return c;
 }
 
-/* Emits the choice of `a` where the predicate `p` holds, else `b`. */
-static sim_instruction *emit_select(decoder *d, const destination *to, int32_t a, int32_t b, int32_t p)
+sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int32_t b, int32_t p)
 {
     sim_instruction *c = decode_emit(d, SIM_SELECT, SIM_CLASS_MOVE);
     c->d = to->slot;
@@ -205,6 +253,24 @@ static sim_instruction *emit_select(decoder *d, const destination *to, int32_t a
     c->b = b;
     c->c = p;
     c->width = to->width;
+    return c;
+}
+
+static ptx_type element_of(ptx_type type)
+{
+    return type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
+}
+
+/* The comparison combined with the predicate `third`, operand 3, by the opcode's logic; SIM_NO_SLOT: it has none. */
+static sim_instruction *combine_with(decoder *d, sim_instruction *c, int32_t third)
+{
+    static const choice logics[] = {{"and", SIM_LOGIC_AND}, {"or", SIM_LOGIC_OR}, {"xor", SIM_LOGIC_XOR}, {0}};
+    int combine = decode_choice(d, logics, -1);
+    if ((third != SIM_NO_SLOT) != (combine >= 0))
+        decode_unknown(d);
+    c->c = third;
+    c->negate_c = decode_operand(d, 3)->negated;
+    c->op = (uint8_t)(combine >= 0 ? combine : 0);
     return c;
 }
 
@@ -216,8 +282,7 @@ static at_status decode_setp(decoder *d)
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
     /* Of a packed type both halves are compared, the high ones into q. */
-    ptx_type element = type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
-    sim_compare compare = sim_compare_find(d->op.modifiers[0], element);
+    sim_compare compare = sim_compare_find(d->op.modifiers[0], element_of(type));
     if (!compare)
         return decode_unknown(d);
     int32_t q, third = SIM_NO_SLOT;
@@ -226,15 +291,7 @@ static at_status decode_setp(decoder *d)
     int32_t b = decode_source(d, decode_operand(d, 2), width, type);
     if (d->statement->count == 4)
         third = decode_predicate(d, decode_operand(d, 3), false);
-    static const choice logics[] = {{"and", SIM_LOGIC_AND}, {"or", SIM_LOGIC_OR}, {"xor", SIM_LOGIC_XOR}, {0}};
-    int combine = decode_choice(d, logics, -1);
-    if ((third != SIM_NO_SLOT) != (combine >= 0))
-        return decode_unknown(d);
-    sim_instruction *c = emit_compare(d, compare, type, p, a, b);
-    c->d2 = q;
-    c->c = third;
-    c->negate_c = decode_operand(d, 3)->negated;
-    c->op = (uint8_t)(combine >= 0 ? combine : 0);
+    combine_with(d, decode_compare(d, compare, type, p, a, b), third)->d2 = q;
     return d->status;
 }
 
@@ -246,32 +303,90 @@ static at_status decode_selp(decoder *d)
     int32_t b = decode_source(d, decode_operand(d, 2), width, type);
     int32_t p = decode_predicate(d, decode_operand(d, 3), false);
     destination to = decode_destination(d, decode_operand(d, 0), width);
-    emit_select(d, &to, a, b, p)->negate_c = decode_operand(d, 3)->negated;
+    decode_select(d, &to, a, b, p)->negate_c = decode_operand(d, 3)->negated;
     return decode_finish(d, &to, type_is_signed(type));
 }
 
-/* set.CMP.DTYPE.STYPE d, a, b: all ones, or 1.0 when the destination is a float; f16x2 compares
- * both halves. */
+/* What "true" is as a result. */
+static uint64_t true_of(ptx_type type)
+{
+    switch (element_of(type)) {
+    case PTX_F32: return 0x3f800000u;
+    case PTX_F16: return 0x3c00u;
+    case PTX_BF16: return 0x3f80u;
+    case PTX_U16: case PTX_S16: return 0xffffu;
+    default: return UINT32_MAX;
+    }
+}
+
+/* set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]: all ones, or 1.0 when the destination is a float; of a packed type both
+ * halves are compared. */
 static at_status decode_set(decoder *d)
 {
     if (d->op.count < 3)
         return decode_unknown(d);
     ptx_type to = d->op.types[0], from = d->op.types[1];
-    if (from == PTX_F16X2 || from == PTX_BF16X2)
+    bool packed = element_of(from) != from;
+    sim_compare compare = sim_compare_find(d->op.modifiers[0], element_of(from));
+    if (!compare || type_lane_bytes(to) != 4 || packed != (element_of(to) != to))
         return decode_unknown(d);
-    sim_compare compare = sim_compare_find(d->op.modifiers[0], from);
-    if (!compare || type_lane_bytes(to) != 4)
-        return decode_unknown(d);
-    int32_t p = decode_new_slot(d, 0);
+    int32_t p = decode_new_slot(d, 0), q = packed ? decode_new_slot(d, 0) : SIM_NO_SLOT, third = SIM_NO_SLOT;
     int32_t a = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from);
     int32_t b = decode_source(d, decode_operand(d, 2), type_lane_bytes(from), from);
-    uint64_t one = to == PTX_F32 ? 0x3f800000u : to == PTX_F16 ? 0x3c00u
-                   : to == PTX_BF16 ? 0x3f80u : to == PTX_U16 || to == PTX_S16 ? 0xffffu : UINT32_MAX;
-    int32_t yes = decode_constant(d, one, 4), no = decode_constant(d, 0, 4);
+    if (d->statement->count == 4)
+        third = decode_predicate(d, decode_operand(d, 3), false);
+    int32_t yes = decode_constant(d, true_of(to), 4), no = decode_constant(d, 0, 4);
+    int32_t yes_above = packed ? decode_constant(d, true_of(to) << 16, 4) : SIM_NO_SLOT;
     destination slot = decode_destination(d, decode_operand(d, 0), 4);
-    emit_compare(d, compare, from, p, a, b);
-    emit_select(d, &slot, yes, no, p)->extra = true;
+    combine_with(d, decode_compare(d, compare, from, p, a, b), third)->d2 = q;
+    decode_select(d, &slot, yes, no, p)->extra = true;
+    if (packed) {
+        const destination above = {decode_new_slot(d, 4), SIM_NO_SLOT, 4};
+        decode_select(d, &above, yes_above, no, q)->extra = true;
+        decode_compute(d, "or.b32", slot.slot, (int32_t[]){slot.slot, above.slot}, 2)->extra = true;
+    }
     return decode_finish(d, &slot, false);
+}
+
+/* testp.CLASS.TYPE p, a */
+static at_status decode_testp(decoder *d)
+{
+    char name[32];
+    snprintf(name, sizeof name, "testp.%s", d->op.count == 2 ? d->op.modifiers[0] : "");
+    sim_compare compare = sim_compare_find(name, d->op.types[0]);
+    if (!compare)
+        return decode_unknown(d);
+    int32_t p = decode_predicate(d, decode_operand(d, 0), true);
+    int32_t a = decode_source(d, decode_operand(d, 1), type_lane_bytes(d->op.types[0]), d->op.types[0]);
+    decode_compare(d, compare, d->op.types[0], p, a, a);
+    return d->status;
+}
+
+/* lop3.b32 d, a, b, c, table; lop3.BOOL.b32 d|p, a, b, c, table, q: p = (d != 0) BOOL q */
+static at_status decode_lop3(decoder *d)
+{
+    if (d->op.count < 2)
+        return decode_arithmetic(d);
+    static const choice logics[] = {{"and", SIM_LOGIC_AND}, {"or", SIM_LOGIC_OR}, {0}};
+    int combine = decode_choice(d, logics, -1);
+    if (combine < 0 || d->op.types[0] != PTX_B32)
+        return decode_unknown(d);
+    int32_t p, sources[4];
+    const ptx_operand *target = decode_pair(d, decode_operand(d, 0), &p);
+    for (int i = 0; i < 4; i++)
+        sources[i] = decode_source(d, decode_operand(d, i + 1), 4, PTX_B32);
+    int32_t q = decode_predicate(d, decode_operand(d, 5), false);
+    int32_t zero = decode_constant(d, 0, 4), found = decode_step(d, "lop3.b32", sources, 4);
+    destination to = decode_destination(d, target, 4);
+    if (p != SIM_NO_SLOT) {
+        sim_instruction *c = decode_compare(d, sim_compare_find("ne", PTX_U32), PTX_U32, p, found, zero);
+        c->op = (uint8_t)combine;
+        c->c = q;
+        c->negate_c = decode_operand(d, 5)->negated;
+        c->extra = true;
+    }
+    decode_compute(d, "mov.b32", to.slot, &found, 1)->count_class = SIM_CLASS_INTEGER;
+    return decode_finish(d, &to, false);
 }
 
 /* slct.DTYPE.{s32,f32} d, a, b, c: a where c >= 0, else b. */
@@ -288,17 +403,19 @@ static at_status decode_slct(decoder *d)
     int32_t value = decode_source(d, decode_operand(d, 3), 4, test);
     int32_t zero = decode_constant(d, 0, 4);
     destination slot = decode_destination(d, decode_operand(d, 0), width);
-    emit_compare(d, compare, test, p, value, zero);
-    emit_select(d, &slot, a, b, p)->extra = true;
+    decode_compare(d, compare, test, p, value, zero);
+    decode_select(d, &slot, a, b, p)->extra = true;
     return decode_finish(d, &slot, type_is_signed(type));
 }
 
 const family decode_compute_families[] = {
     {"cvt", .decode = decode_cvt},
     {"cvta", .decode = decode_cvta},
+    {"lop3", .decode = decode_lop3, 5, 6, .types = 1},
     {"mov", .decode = decode_mov, 2, 2, .types = 1},
     {"selp", .decode = decode_selp, 4, 4, .types = 1},
-    {"set", .decode = decode_set, 3, 3, .types = 2},
+    {"set", .decode = decode_set, 3, 4, .types = 2},
     {"setp", .decode = decode_setp, 3, 4, .types = 1},
     {"slct", .decode = decode_slct, 4, 4, .types = 2},
+    {"testp", .decode = decode_testp, 2, 2, .types = 1},
     {0}};

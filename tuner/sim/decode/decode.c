@@ -50,7 +50,8 @@ static const family *find_family(const char *name)
 {
     static const family *const tables[] = {decode_compute_families, decode_memory_families,
                                            decode_control_families, decode_engine_families,
-                                           decode_cluster_families};
+                                           decode_cluster_families, decode_carry_families,
+                                           decode_video_families};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const family *f = tables[t]; f->name; f++)
             if (strcmp(f->name, name) == 0)
@@ -324,7 +325,8 @@ at_status sim_decode(const ptx_module *module, const char *entry, sim_program **
     if (f->limits.blocks_are_clusters)
         return error_set_at(error, AT_FORMAT, module->name, f->line,
                             "the simulator does not know grids of clusters (.blocksareclusters)");
-    decoder d = {.module = module, .error = error, .function = decode_function};
+    decoder d = {.module = module, .error = error, .function = decode_function,
+                 .carry = SIM_NO_SLOT};
     at_status status = AT_OK;
     d.program = calloc(1, sizeof *d.program);
     d.local_at = malloc((module->variable_count + 1) * sizeof *d.local_at);

@@ -44,6 +44,7 @@ typedef struct decoder {
     frame *frame;
     int depth;
     const ptx_statement *statement;
+    int32_t carry;         /* predicate slot of CC.CF; SIM_NO_SLOT until used */
     int64_t *local_at;     /* variables in local memory (and .param of callees): offset or -1 */
     opcode op;
     at_error *error;
@@ -97,6 +98,12 @@ int32_t decode_register_slot(decoder *d, const ptx_operand *o);
 /* Emits the operation of that name. */
 sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count);
 
+/* The same into a slot of its own, which it returns: a part of one instruction of PTX, not counted. */
+int32_t decode_step(decoder *d, const char *name, const int32_t *from, int count);
+/* Emits a comparison into the predicate `to`; the choice of `a` where the predicate `p` holds, else `b`. */
+sim_instruction *decode_compare(decoder *d, sim_compare compare, ptx_type type, int32_t to, int32_t a, int32_t b);
+sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int32_t b, int32_t p);
+
 bool type_is_signed(ptx_type t);
 uint32_t type_lane_bytes(ptx_type t); /* 4 or 8 */
 
@@ -123,11 +130,13 @@ typedef struct family {
 } family;
 
 /* Those that a file knows; each ends in an entry without a name. */
+extern const family decode_carry_families[];
 extern const family decode_cluster_families[];
 extern const family decode_compute_families[];
 extern const family decode_control_families[];
 extern const family decode_engine_families[];
 extern const family decode_memory_families[];
+extern const family decode_video_families[];
 
 at_status decode_arithmetic(decoder *d); /* everything that is in the tables of operations */
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */

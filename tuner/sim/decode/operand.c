@@ -24,6 +24,14 @@ sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const 
     return c;
 }
 
+int32_t decode_step(decoder *d, const char *name, const int32_t *from, int count)
+{
+    const sim_operation *op = sim_operation_find(name);
+    int32_t to = decode_new_slot(d, op ? op->width : 4);
+    decode_compute(d, name, to, from, count)->extra = true;
+    return to;
+}
+
 static void change_width(decoder *d, int32_t slot, int32_t to, uint32_t width, bool is_signed)
 {
     const char *name = width == 4 ? "narrow" : is_signed ? "extend.s" : "extend.u";
@@ -134,6 +142,10 @@ int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type
         return SIM_NO_SLOT;
     switch (o->kind) {
     case PTX_OPERAND_REGISTER: {
+        if (o->selector.length > 0) {
+            decode_fail(d, "a part of a register is not supported here");
+            return SIM_NO_SLOT;
+        }
         uint32_t own = decode_register_width(d, o);
         if (own == 0) {
             decode_fail(d, "a predicate where a value is expected");
@@ -169,6 +181,8 @@ destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width)
         return to;
     if (o->kind == PTX_OPERAND_SINK) {
         to.slot = decode_new_slot(d, width);
+    } else if (o->selector.length > 0) {
+        decode_fail(d, "a part of a register is not supported here");
     } else if (o->kind != PTX_OPERAND_REGISTER) {
         decode_fail(d, "the destination must be a register");
     } else if (decode_register_width(d, o) == 0) {

@@ -31,13 +31,13 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
     if (c->flush) {
         for (int i = 0; i < 3; i++) {
             memcpy(flushed[i], sources[i], sizeof flushed[i]);
-            sim_flush(flushed[i]);
+            sim_flush_lanes(c->flush, flushed[i]);
             sources[i] = flushed[i];
         }
     }
     c->compute(&result, sources);
     if (c->flush)
-        sim_flush(result.w32);
+        sim_flush_lanes(c->flush, result.w32);
     if (c->saturate)
         SIM_EACH_LANE(l) result.f[l] = result.f[l] > 1.0f ? 1.0f : result.f[l] > 0.0f ? result.f[l] : 0.0f;
     put_result(w, c, &result, mask);
@@ -49,8 +49,9 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
         uint32_t w32[SIM_LANES];
         uint64_t w64[SIM_LANES];
     } result;
-    sim_convert((ptx_type)c->type, (ptx_type)c->source_type, (sim_rounding)c->op, c->flush,
-                c->saturate, &result, w->registers + c->a);
+    const sim_conversion conversion = {(ptx_type)c->type, (ptx_type)c->source_type, (sim_rounding)c->op,
+                                       c->flush, c->saturate, c->relu};
+    sim_convert(&conversion, &result, w->registers + c->a);
     put_result(w, c, &result, mask);
 }
 
@@ -72,8 +73,8 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
     if (c->flush) {
         memcpy(flushed[0], a, sizeof flushed[0]);
         memcpy(flushed[1], b, sizeof flushed[1]);
-        sim_flush(flushed[0]);
-        sim_flush(flushed[1]);
+        sim_flush_lanes(c->flush, flushed[0]);
+        sim_flush_lanes(c->flush, flushed[1]);
         a = flushed[0];
         b = flushed[1];
     }

@@ -120,6 +120,41 @@ static uint32_t find_top(uint64_t v, uint32_t bits, bool shift_amount)
     return shift_amount ? bits - 1 - top : top;
 }
 
+/* szext: the low `length` bits, extended by their highest or by zeros; of 0 bits nothing is left, of all of them
+ * all (PTX ISA, szext). */
+static uint32_t extend(uint32_t a, uint32_t length, bool clamps, bool is_signed)
+{
+    if (clamps && length > 31)
+        return a;
+    length &= 31;
+    uint32_t above = UINT32_MAX << length;
+    bool is_negative = is_signed && length > 0 && a >> (length - 1) & 1;
+    return is_negative ? a | above : a & ~above;
+}
+
+/* fns: the place of the |offset|-th set bit from `base` on, upwards or downwards; all ones: there is none. */
+static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t offset)
+{
+    if (offset == 0)
+        return base < 32 && mask >> base & 1 ? base : UINT32_MAX;
+    uint32_t left = offset < 0 ? 0 - (uint32_t)offset : (uint32_t)offset;
+    for (uint32_t at = base; at < 32; at += offset < 0 ? UINT32_MAX : 1)
+        if (mask >> at & 1 && --left == 0)
+            return at;
+    return UINT32_MAX;
+}
+
+/* cvt.pack.sat: two numbers clamped to `bits` beside each other, below what `rest` has. */
+static uint32_t pack_clamped(int32_t high, int32_t low, uint32_t rest, uint32_t bits, bool is_signed)
+{
+    int32_t top = (1 << (is_signed ? bits - 1 : bits)) - 1, bottom = is_signed ? -top - 1 : 0;
+    uint32_t mask = (1u << bits) - 1;
+    high = high > top ? top : high < bottom ? bottom : high;
+    low = low > top ? top : low < bottom ? bottom : low;
+    uint64_t above = (uint64_t)rest << 2 * bits;
+    return (uint32_t)above | ((uint32_t)high & mask) << bits | ((uint32_t)low & mask);
+}
+
 /* Byte-wise dot product; a flag for each side says whether its bytes are signed. */
 static uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, bool sign_a, bool sign_b)
 {
@@ -199,6 +234,19 @@ SIM_OP4(bfi_32, W, W, W, W, W, insert(a[l], b[l], c[l], e[l]))
 SIM_OP4(bfi_64, D, D, D, W, W, insert(a[l], b[l], c[l], e[l]))
 SIM_OP2(bmsk_clamp, W, W, W, shift_left((W)mask_of(b[l] > 32 ? 32 : b[l]), a[l]))
 SIM_OP2(bmsk_wrap, W, W, W, (W)mask_of(b[l] & 31) << (a[l] & 31))
+SIM_OP2(szext_clamp_u32, W, W, W, extend(a[l], b[l], true, false))
+SIM_OP2(szext_clamp_s32, W, W, W, extend(a[l], b[l], true, true))
+SIM_OP2(szext_wrap_u32, W, W, W, extend(a[l], b[l], false, false))
+SIM_OP2(szext_wrap_s32, W, W, W, extend(a[l], b[l], false, true))
+SIM_OP3(fns_32, W, W, W, int32_t, find_nth(a[l], b[l], c[l]))
+SIM_OP2(pack_u16, W, int32_t, int32_t, pack_clamped(a[l], b[l], 0, 16, false))
+SIM_OP2(pack_s16, W, int32_t, int32_t, pack_clamped(a[l], b[l], 0, 16, true))
+SIM_OP3(pack_u8, W, int32_t, int32_t, W, pack_clamped(a[l], b[l], c[l], 8, false))
+SIM_OP3(pack_s8, W, int32_t, int32_t, W, pack_clamped(a[l], b[l], c[l], 8, true))
+SIM_OP3(pack_u4, W, int32_t, int32_t, W, pack_clamped(a[l], b[l], c[l], 4, false))
+SIM_OP3(pack_s4, W, int32_t, int32_t, W, pack_clamped(a[l], b[l], c[l], 4, true))
+SIM_OP3(pack_u2, W, int32_t, int32_t, W, pack_clamped(a[l], b[l], c[l], 2, false))
+SIM_OP3(pack_s2, W, int32_t, int32_t, W, pack_clamped(a[l], b[l], c[l], 2, true))
 SIM_OP3(dp4a_ss, W, W, W, W, dot4(a[l], b[l], c[l], true, true))
 SIM_OP3(dp4a_su, W, W, W, W, dot4(a[l], b[l], c[l], true, false))
 SIM_OP3(dp4a_us, W, W, W, W, dot4(a[l], b[l], c[l], false, true))
@@ -276,7 +324,18 @@ const sim_operation sim_bit_operations[] = {
     BIT3("bfe.s32", bfe_s32, 4, 4, 4, 4), BIT3("bfe.u64", bfe_u64, 8, 8, 4, 4),
     BIT3("bfe.s64", bfe_s64, 8, 8, 4, 4), BIT4("bfi.b32", bfi_32, 4, 4, 4, 4, 4),
     BIT4("bfi.b64", bfi_64, 8, 8, 8, 4, 4), BIT2("bmsk.clamp.b32", bmsk_clamp, 4, 4, 4),
-    BIT2("bmsk.wrap.b32", bmsk_wrap, 4, 4, 4), DOT4("s32.s32", dp4a_ss),
+    BIT2("bmsk.wrap.b32", bmsk_wrap, 4, 4, 4), BIT2("szext.clamp.u32", szext_clamp_u32, 4, 4, 4),
+    BIT2("szext.clamp.s32", szext_clamp_s32, 4, 4, 4),
+    BIT2("szext.wrap.u32", szext_wrap_u32, 4, 4, 4),
+    BIT2("szext.wrap.s32", szext_wrap_s32, 4, 4, 4), BIT3("fns.b32", fns_32, 4, 4, 4, 4),
+    BIT2("cvt.pack.sat.u16.s32", pack_u16, 4, 4, 4),
+    BIT2("cvt.pack.sat.s16.s32", pack_s16, 4, 4, 4),
+    BIT3("cvt.pack.sat.u8.s32.b32", pack_u8, 4, 4, 4, 4),
+    BIT3("cvt.pack.sat.s8.s32.b32", pack_s8, 4, 4, 4, 4),
+    BIT3("cvt.pack.sat.u4.s32.b32", pack_u4, 4, 4, 4, 4),
+    BIT3("cvt.pack.sat.s4.s32.b32", pack_s4, 4, 4, 4, 4),
+    BIT3("cvt.pack.sat.u2.s32.b32", pack_u2, 4, 4, 4, 4),
+    BIT3("cvt.pack.sat.s2.s32.b32", pack_s2, 4, 4, 4, 4), DOT4("s32.s32", dp4a_ss),
     DOT4("s32.u32", dp4a_su), DOT4("u32.s32", dp4a_us), DOT4("u32.u32", dp4a_uu),
     DOT2("s32.s32", ss), DOT2("s32.u32", su), DOT2("u32.s32", us), DOT2("u32.u32", uu),
     MOVES("b16", mov_32, 4), MOVES("u16", mov_32, 4), MOVES("s16", mov_32, 4),

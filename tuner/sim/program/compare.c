@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -53,6 +54,15 @@ const sim_operation *sim_operation_find(const char *name)
     COMPARE(num_##s, T, load, x == x && y == y)                                                    \
     COMPARE(nan_##s, T, load, x != x || y != y)
 
+/* testp: what a number is; its second operand is the first again. */
+#define CLASSES(s, T, least, magnitude)                                                            \
+    COMPARE(finite_##s, T, magnitude, x < INFINITY && y < INFINITY)                                \
+    COMPARE(infinite_##s, T, magnitude, x == INFINITY && y == INFINITY)                            \
+    COMPARE(normal_##s, T, magnitude, (x >= least && x < INFINITY) || y == 0)                      \
+    COMPARE(subnormal_##s, T, magnitude, x > 0 && y < least)
+
+CLASSES(f32, float, 0x1p-126f, fabsf)
+CLASSES(f64, double, 0x1p-1022, fabs)
 ORDERED(u16, uint32_t, AS_U16)
 ORDERED(s16, uint32_t, AS_S16)
 ORDERED(u32, uint32_t, SAME)
@@ -80,7 +90,13 @@ typedef struct comparison {
         {"leu", T, leu_##s}, {"gtu", T, gtu_##s}, {"geu", T, geu_##s}, {"num", T, num_##s},        \
         {"nan", T, nan_##s}
 
+#define CLASS_ROWS(T, s)                                                                           \
+    {"testp.finite", T, finite_##s}, {"testp.infinite", T, infinite_##s},                          \
+        {"testp.number", T, num_##s}, {"testp.notanumber", T, nan_##s},                            \
+        {"testp.normal", T, normal_##s}, {"testp.subnormal", T, subnormal_##s}
+
 static const comparison comparisons[] = {
+    CLASS_ROWS(PTX_F32, f32), CLASS_ROWS(PTX_F64, f64),
     {"eq", PTX_B16, eq_u16}, {"ne", PTX_B16, ne_u16}, {"eq", PTX_B32, eq_u32},
     {"ne", PTX_B32, ne_u32}, {"eq", PTX_B64, eq_u64}, {"ne", PTX_B64, ne_u64},
     UNSIGNED_ROWS(PTX_U16, u16), ROWS(PTX_S16, s16), UNSIGNED_ROWS(PTX_U32, u32),

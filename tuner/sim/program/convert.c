@@ -3,6 +3,7 @@
 
 #include "base/half.h"
 #include "sim/program/operations.h"
+#include "sim/program/small_float.h"
 
 /* A conversion reads its source into the widest type of its kind, rounds there and writes. */
 typedef enum domain { DOMAIN_NONE, DOMAIN_SIGNED, DOMAIN_UNSIGNED, DOMAIN_FLOAT } domain;
@@ -17,8 +18,10 @@ static const struct {
     [PTX_U64] = {DOMAIN_UNSIGNED, 64}, [PTX_S64] = {DOMAIN_SIGNED, 64},
     [PTX_B8] = {DOMAIN_UNSIGNED, 8},   [PTX_B16] = {DOMAIN_UNSIGNED, 16},
     [PTX_B32] = {DOMAIN_UNSIGNED, 32}, [PTX_B64] = {DOMAIN_UNSIGNED, 64},
-    [PTX_F16] = {DOMAIN_FLOAT, 16},    [PTX_BF16] = {DOMAIN_FLOAT, 17},
+    [PTX_F16] = {DOMAIN_FLOAT, 16},    [PTX_BF16] = {DOMAIN_FLOAT, 16},
     [PTX_F32] = {DOMAIN_FLOAT, 32},    [PTX_F64] = {DOMAIN_FLOAT, 64},
+    [PTX_TF32] = {DOMAIN_FLOAT, 32},   [PTX_E4M3X2] = {DOMAIN_FLOAT, 8},
+    [PTX_E5M2X2] = {DOMAIN_FLOAT, 8},
 };
 
 static void read_integers(ptx_type from, int64_t *restrict v, const void *a)
@@ -44,6 +47,9 @@ static void read_floats(ptx_type from, bool flush, double *restrict v, const voi
     switch (from) {
     case PTX_F16: SIM_EACH_LANE(l) v[l] = half_to_float((uint16_t)w[l]); break;
     case PTX_BF16: SIM_EACH_LANE(l) v[l] = bfloat_to_float((uint16_t)w[l]); break;
+    case PTX_E4M3X2: case PTX_E5M2X2:
+        SIM_EACH_LANE(l) v[l] = small_float_value(small_float_of(from), w[l]);
+        break;
     case PTX_F32:
         SIM_EACH_LANE(l) v[l] = flush && fabsf(f[l]) < 0x1p-126f ? copysign(0.0, f[l]) : f[l];
         break;
@@ -108,37 +114,7 @@ static int64_t float_to_integer(double v, domain to, int bits, bool wide)
     return v < -top ? (bits == 64 ? INT64_MIN : -(int64_t)top) : (int64_t)v;
 }
 
-static void write_float(ptx_type to, bool flush, bool saturate, void *restrict d, int l, double v)
-{
-    if (saturate)
-        v = v > 1.0 ? 1.0 : v > 0.0 ? v : 0.0;
-    if (to == PTX_F64) {
-        ((double *)d)[l] = v;
-    } else if (to == PTX_F32) {
-        float f = (float)v;
-        ((float *)d)[l] = flush && fabsf(f) < 0x1p-126f ? copysignf(0.0f, f) : f;
-    } else {
-        ((uint32_t *)d)[l] = to == PTX_F16 ? half_from_double(v) : bfloat_from_double(v);
-    }
-}
-
-/* Directed rounding to a half or bfloat16: round to nearest, then step back if it went too far. */
-static uint16_t direct_short(ptx_type to, double v, sim_rounding rounding)
-{
-    uint16_t bits = to == PTX_F16 ? half_from_double(v) : bfloat_from_double(v);
-    double got = to == PTX_F16 ? half_to_float(bits) : bfloat_to_float(bits);
-    if (isnan(v) || got == v)
-        return bits;
-    bool above = got > v;
-    bool step_down = above && (rounding == SIM_ROUND_DOWN || (rounding == SIM_ROUND_ZERO && v > 0));
-    bool step_up = !above && (rounding == SIM_ROUND_UP || (rounding == SIM_ROUND_ZERO && v < 0));
-    if (!step_down && !step_up)
-        return bits;
-    if ((bits & 0x7fff) == 0)
-        return step_down ? 0x8001 : 0x0001;
-    return (uint16_t)((got > 0) == step_up ? bits + 1 : bits - 1);
-}
-
+/* The host's mode for a direction of rounding; SIM_ROUND_NONE and to nearest are its own. */
 static int host_rounding(sim_rounding r)
 {
     static const int modes[] = {[SIM_ROUND_ZERO] = FE_TOWARDZERO, [SIM_ROUND_DOWN] = FE_DOWNWARD,
@@ -146,75 +122,107 @@ static int host_rounding(sim_rounding r)
     return r >= SIM_ROUND_ZERO && r <= SIM_ROUND_UP ? modes[r] : FE_TONEAREST;
 }
 
-static void integer_to_float(ptx_type to, ptx_type from, sim_rounding rounding, void *restrict d,
-                             const int64_t *v)
+/* v as a half or another small float. */
+static uint32_t encode(const sim_conversion *c, double v)
 {
-    bool is_unsigned = kinds[from].domain == DOMAIN_UNSIGNED;
-    int before = fegetround();
-    if (rounding > SIM_ROUND_NEAREST)
-        fesetround(host_rounding(rounding));
+    bool is_nearest = host_rounding(c->rounding) == FE_TONEAREST && c->rounding != SIM_ROUND_AWAY;
+    if (is_nearest && c->to == PTX_F16)
+        return half_from_double(v);
+    if (is_nearest && c->to == PTX_BF16)
+        return bfloat_from_double(v);
+    return small_float_encode(small_float_of(c->to), v, c->rounding, kinds[c->to].bits == 8);
+}
+
+/* Writes lane l; the host rounds as the conversion does. */
+static void write_float(const sim_conversion *c, void *restrict d, int l, double v)
+{
+    if (c->saturate && kinds[c->to].bits > 8)
+        v = v > 1.0 ? 1.0 : v > 0.0 ? v : 0.0;
+    if (c->relu && (v < 0.0 || v == 0.0))
+        v = 0.0;
+    if (c->to == PTX_F64) {
+        ((double *)d)[l] = v;
+    } else if (c->to == PTX_F32) {
+        float f = (float)v;
+        ((float *)d)[l] = c->flush && fabsf(f) < 0x1p-126f ? copysignf(0.0f, f) : f;
+    } else {
+        ((uint32_t *)d)[l] = encode(c, v);
+    }
+}
+
+/* Long integers are not exact as doubles: their bits that a double has no room for are put into its last one, which
+ * rounds as they would (see base/half.c, to_odd). */
+static double double_to_odd(int64_t v, bool is_unsigned)
+{
+    bool negative = !is_unsigned && v < 0;
+    uint64_t magnitude = negative ? 0 - (uint64_t)v : (uint64_t)v;
+    if (magnitude >> 53)
+        magnitude = (magnitude >> 11 | ((magnitude & 0x7ff) != 0)) << 11;
+    return negative ? -(double)magnitude : (double)magnitude;
+}
+
+static void integer_to_float(const sim_conversion *c, void *restrict d, const int64_t *v)
+{
+    bool is_unsigned = kinds[c->from].domain == DOMAIN_UNSIGNED;
+    int mode = host_rounding(c->rounding);
+    if (mode != FE_TONEAREST)
+        fesetround(mode);
     SIM_EACH_LANE(l)
     {
         volatile int64_t s = v[l];
-        if (to == PTX_F32)
-            ((float *)d)[l] = is_unsigned ? (float)(uint64_t)s : (float)s;
-        else if (to == PTX_F64)
-            ((double *)d)[l] = is_unsigned ? (double)(uint64_t)s : (double)s;
+        if (c->to != PTX_F64)
+            write_float(c, d, l, double_to_odd(s, is_unsigned));
         else
-            ((uint32_t *)d)[l] = direct_short(to, is_unsigned ? (double)(uint64_t)s : (double)s,
-                                              rounding);
+            write_float(c, d, l, is_unsigned ? (double)(uint64_t)s : (double)s);
     }
-    fesetround(before);
+    if (mode != FE_TONEAREST)
+        fesetround(FE_TONEAREST);
 }
 
-static void float_to_float(ptx_type to, sim_rounding rounding, bool flush, bool saturate,
-                           void *restrict d, double *v)
+static void float_to_float(const sim_conversion *c, void *restrict d, double *v)
 {
-    if (rounding >= SIM_ROUND_INTEGER_NEAREST)
-        SIM_EACH_LANE(l) v[l] = round_integral(v[l], rounding);
-    bool directed = rounding >= SIM_ROUND_ZERO && rounding <= SIM_ROUND_UP;
-    if (directed && (to == PTX_F16 || to == PTX_BF16)) {
-        SIM_EACH_LANE(l) ((uint32_t *)d)[l] = direct_short(to, v[l], rounding);
-        return;
-    }
-    int before = fegetround();
-    if (directed)
-        fesetround(host_rounding(rounding));
+    if (c->rounding >= SIM_ROUND_INTEGER_NEAREST)
+        SIM_EACH_LANE(l) v[l] = round_integral(v[l], c->rounding);
+    int mode = host_rounding(c->rounding);
+    if (mode != FE_TONEAREST)
+        fesetround(mode);
     SIM_EACH_LANE(l)
     {
         volatile double s = v[l];
-        write_float(to, flush, saturate, d, l, s);
+        write_float(c, d, l, s);
     }
-    fesetround(before);
+    if (mode != FE_TONEAREST)
+        fesetround(FE_TONEAREST);
 }
 
-bool sim_convert(ptx_type to, ptx_type from, sim_rounding rounding, bool flush, bool saturate,
-                 void *restrict d, const void *a)
+bool sim_converts(ptx_type to, ptx_type from)
 {
-    domain dt = kinds[to].domain, df = kinds[from].domain;
-    if (dt == DOMAIN_NONE || df == DOMAIN_NONE)
-        return false;
-    if (!d)
-        return true;
+    return kinds[to].domain != DOMAIN_NONE && kinds[from].domain != DOMAIN_NONE;
+}
+
+void sim_convert(const sim_conversion *c, void *restrict d, const void *a)
+{
+    domain dt = kinds[c->to].domain, df = kinds[c->from].domain;
     int64_t integers[SIM_LANES];
     double floats[SIM_LANES];
     if (df == DOMAIN_FLOAT) {
-        read_floats(from, flush, floats, a);
+        read_floats(c->from, c->flush, floats, a);
         if (dt == DOMAIN_FLOAT) {
-            float_to_float(to, rounding, flush, saturate, d, floats);
-            return true;
+            float_to_float(c, d, floats);
+            return;
         }
-        bool wide = from == PTX_F64 || kinds[to].bits == 64;
-        SIM_EACH_LANE(l) integers[l] = float_to_integer(round_integral(floats[l], rounding), dt, kinds[to].bits, wide);
+        bool wide = c->from == PTX_F64 || kinds[c->to].bits == 64;
+        SIM_EACH_LANE(l)
+            integers[l] = float_to_integer(round_integral(floats[l], c->rounding), dt, kinds[c->to].bits, wide);
     } else {
-        read_integers(from, integers, a);
+        read_integers(c->from, integers, a);
         if (dt == DOMAIN_FLOAT) {
-            integer_to_float(to, from, rounding, d, integers);
-            return true;
+            integer_to_float(c, d, integers);
+            return;
         }
-        if (saturate)
-            SIM_EACH_LANE(l) integers[l] = clamp(integers[l], df == DOMAIN_UNSIGNED, dt, kinds[to].bits);
+        if (c->saturate)
+            SIM_EACH_LANE(l)
+                integers[l] = clamp(integers[l], df == DOMAIN_UNSIGNED, dt, kinds[c->to].bits);
     }
-    write_integers(to, d, integers);
-    return true;
+    write_integers(c->to, d, integers);
 }

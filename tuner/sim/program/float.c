@@ -4,11 +4,14 @@
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
-void sim_flush(uint32_t *lanes)
+void sim_flush_lanes(sim_flush what, uint32_t *lanes)
 {
-    SIM_EACH_LANE(l)
-    if ((lanes[l] & 0x7f800000u) == 0)
-        lanes[l] &= 0x80000000u;
+    if (what == SIM_FLUSH_FLOATS)
+        SIM_EACH_LANE(l) lanes[l] = lanes[l] & 0x7f800000u ? lanes[l] : lanes[l] & 0x80000000u;
+    if (what == SIM_FLUSH_HALVES)
+        SIM_EACH_LANE(l)
+            lanes[l] &= (lanes[l] & 0x7c00u ? 0xffffu : 0x8000u) |
+                        (lanes[l] & 0x7c000000u ? 0xffff0000u : 0x80000000u);
 }
 
 /* min and max return the operand that is a number; -0 is below +0. */
@@ -27,6 +30,13 @@ EXTREME(max_double, double, false, >)
 static float either_nan(float a, float b, float otherwise)
 {
     return a != a || b != b ? (float)NAN : otherwise;
+}
+
+/* .xorsign.abs: the extreme of the magnitudes, whose sign is the product's. */
+static float product_sign(float a, float b, float extreme)
+{
+    return float_of_bits((bits_of_float(extreme) & 0x7fffffffu) |
+                         ((bits_of_float(a) ^ bits_of_float(b)) & 0x80000000u));
 }
 
 /* Powers of two beyond a float's range come out as infinity or zero of the host's conversion. */
@@ -50,6 +60,11 @@ SIM_OP2(min_f32, F, F, F, min_float(a[l], b[l]))
 SIM_OP2(max_f32, F, F, F, max_float(a[l], b[l]))
 SIM_OP2(min_nan_f32, F, F, F, either_nan(a[l], b[l], min_float(a[l], b[l])))
 SIM_OP2(max_nan_f32, F, F, F, either_nan(a[l], b[l], max_float(a[l], b[l])))
+#define OF_MAGNITUDES(f) product_sign(a[l], b[l], f(fabsf(a[l]), fabsf(b[l])))
+SIM_OP2(min_xor_f32, F, F, F, OF_MAGNITUDES(min_float))
+SIM_OP2(max_xor_f32, F, F, F, OF_MAGNITUDES(max_float))
+SIM_OP2(min_nan_xor_f32, F, F, F, either_nan(a[l], b[l], OF_MAGNITUDES(min_float)))
+SIM_OP2(max_nan_xor_f32, F, F, F, either_nan(a[l], b[l], OF_MAGNITUDES(max_float)))
 SIM_OP1(neg_f32, F, F, -a[l])
 SIM_OP1(abs_f32, F, F, fabsf(a[l]))
 SIM_OP1(rcp_f32, F, F, 1.0f / a[l])
@@ -169,6 +184,9 @@ const sim_operation sim_float_operations[] = {
     F3("fma.f32", fma_f32), F3("mad.f32", fma_f32), S2("div.f32", div_f32),
     S2("div.approx.f32", div_f32), S2("div.full.f32", div_f32), F2("min.f32", min_f32),
     F2("max.f32", max_f32), F2("min.NaN.f32", min_nan_f32), F2("max.NaN.f32", max_nan_f32),
+    F2("min.xorsign.abs.f32", min_xor_f32), F2("max.xorsign.abs.f32", max_xor_f32),
+    F2("min.NaN.xorsign.abs.f32", min_nan_xor_f32),
+    F2("max.NaN.xorsign.abs.f32", max_nan_xor_f32),
     F1("neg.f32", neg_f32), F1("abs.f32", abs_f32), S1("rcp.f32", rcp_f32),
     S1("rcp.approx.f32", rcp_f32), S1("sqrt.f32", sqrt_f32), S1("sqrt.approx.f32", sqrt_f32),
     S1("rsqrt.approx.f32", rsqrt_f32), S1("sin.approx.f32", sin_f32),
@@ -180,7 +198,9 @@ const sim_operation sim_float_operations[] = {
     G1("abs.f64", abs_f64), G1("rcp.f64", rcp_f64), G1("rcp.approx.f64", rcp_f64),
     G1("sqrt.f64", sqrt_f64), G1("rsqrt.approx.f64", rsqrt_f64), G2("copysign.f64", copysign_f64),
     ROUNDED(F2, add, f32), ROUNDED(F2, sub, f32), ROUNDED(F2, mul, f32), ROUNDED(S2, div, f32),
-    ROUNDED(F3, fma, f32), ROUNDED(S1, rcp, f32), ROUNDED(S1, sqrt, f32), ROUNDED(G2, add, f64),
+    ROUNDED(F3, fma, f32), F3("mad.rz.f32", fma_rz_f32), F3("mad.rm.f32", fma_rm_f32),
+    F3("mad.rp.f32", fma_rp_f32), G3("mad.rz.f64", fma_rz_f64), G3("mad.rm.f64", fma_rm_f64),
+    G3("mad.rp.f64", fma_rp_f64), ROUNDED(S1, rcp, f32), ROUNDED(S1, sqrt, f32), ROUNDED(G2, add, f64),
     ROUNDED(G2, sub, f64), ROUNDED(G2, mul, f64), ROUNDED(G2, div, f64), ROUNDED(G3, fma, f64),
     ROUNDED(G1, rcp, f64), ROUNDED(G1, sqrt, f64), P2("add.f32x2", add_f32x2),
     P2("mul.f32x2", mul_f32x2), P3("fma.f32x2", fma_f32x2), {0}};

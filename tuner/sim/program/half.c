@@ -28,6 +28,12 @@ static float max_of(float a, float b)
     return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? b : a) : a > b ? a : b;
 }
 
+/* .xorsign.abs: the extreme of the magnitudes, whose sign is the product's. */
+static uint16_t product_sign(uint16_t a, uint16_t b, uint16_t extreme)
+{
+    return (extreme & 0x7fffu) | ((a ^ b) & 0x8000u);
+}
+
 static float propagate(float a, float b, float v)
 {
     return isnan(a) || isnan(b) ? (float)NAN : v;
@@ -50,6 +56,7 @@ static float saturate(float v)
     static uint16_t T##_sub(uint16_t a, uint16_t b) { return store(load(a) - load(b)); }           \
     static uint16_t T##_mul(uint16_t a, uint16_t b) { return store(load(a) * load(b)); }           \
     static uint16_t T##_adds(uint16_t a, uint16_t b) { return store(saturate(load(a) + load(b))); } \
+    static uint16_t T##_subs(uint16_t a, uint16_t b) { return store(saturate(load(a) - load(b))); } \
     static uint16_t T##_muls(uint16_t a, uint16_t b) { return store(saturate(load(a) * load(b))); } \
     static uint16_t T##_min(uint16_t a, uint16_t b) { return store(min_of(load(a), load(b))); }    \
     static uint16_t T##_max(uint16_t a, uint16_t b) { return store(max_of(load(a), load(b))); }    \
@@ -60,6 +67,22 @@ static float saturate(float v)
     static uint16_t T##_maxn(uint16_t a, uint16_t b)                                               \
     {                                                                                              \
         return store(propagate(load(a), load(b), max_of(load(a), load(b))));                       \
+    }                                                                                              \
+    static uint16_t T##_minx(uint16_t a, uint16_t b)                                               \
+    {                                                                                              \
+        return product_sign(a, b, T##_min(a & 0x7fffu, b & 0x7fffu));                              \
+    }                                                                                              \
+    static uint16_t T##_maxx(uint16_t a, uint16_t b)                                               \
+    {                                                                                              \
+        return product_sign(a, b, T##_max(a & 0x7fffu, b & 0x7fffu));                              \
+    }                                                                                              \
+    static uint16_t T##_minnx(uint16_t a, uint16_t b)                                              \
+    {                                                                                              \
+        return product_sign(a, b, T##_minn(a & 0x7fffu, b & 0x7fffu));                             \
+    }                                                                                              \
+    static uint16_t T##_maxnx(uint16_t a, uint16_t b)                                              \
+    {                                                                                              \
+        return product_sign(a, b, T##_maxn(a & 0x7fffu, b & 0x7fffu));                             \
     }                                                                                              \
     static uint16_t T##_fma(uint16_t a, uint16_t b, uint16_t c)                                    \
     {                                                                                              \
@@ -96,8 +119,9 @@ DEFINE_HALF(b, bfloat_to_float, bfloat_from_float, bfloat_from_double)
     SIM_OP3(f##_2, W, W, W, W,                                                                     \
             PAIR(f(LO(a[l]), LO(b[l]), LO(c[l])), f(HI(a[l]), HI(b[l]), HI(c[l]))))
 #define HALF_ALL(T)                                                                                \
-    HALF2(T##_add) HALF2(T##_sub) HALF2(T##_mul) HALF2(T##_adds) HALF2(T##_muls) HALF2(T##_min)    \
-    HALF2(T##_max) HALF2(T##_minn) HALF2(T##_maxn) HALF3(T##_fma) HALF3(T##_fmar) HALF3(T##_fmas)  \
+    HALF2(T##_add) HALF2(T##_sub) HALF2(T##_mul) HALF2(T##_adds) HALF2(T##_subs) HALF2(T##_muls) HALF2(T##_min)    \
+    HALF2(T##_max) HALF2(T##_minn) HALF2(T##_maxn) HALF2(T##_minx) HALF2(T##_maxx)             \
+    HALF2(T##_minnx) HALF2(T##_maxnx) HALF3(T##_fma) HALF3(T##_fmar) HALF3(T##_fmas)  \
     HALF1(T##_neg) HALF1(T##_abs) HALF1(T##_ex2) HALF1(T##_tanh)
 
 HALF_ALL(h)
@@ -114,9 +138,12 @@ SIM_OP2(pack_bfloat, W, F, F, PAIR(bfloat_from_float(b[l]), bfloat_from_float(a[
 #define BOTH(N, op, t, f) N(op "." t, f##_1), N(op "." t "x2", f##_2)
 #define HALF_TABLE(T, t)                                                                           \
     BOTH(N2, "add", t, T##_add), BOTH(N2, "sub", t, T##_sub), BOTH(N2, "mul", t, T##_mul),         \
-        BOTH(N2, "add.sat", t, T##_adds), BOTH(N2, "mul.sat", t, T##_muls),                        \
+        BOTH(N2, "add.sat", t, T##_adds), BOTH(N2, "sub.sat", t, T##_subs), BOTH(N2, "mul.sat", t, T##_muls),                        \
         BOTH(N2, "min", t, T##_min), BOTH(N2, "max", t, T##_max),                                  \
         BOTH(N2, "min.NaN", t, T##_minn), BOTH(N2, "max.NaN", t, T##_maxn),                        \
+        BOTH(N2, "min.xorsign.abs", t, T##_minx), BOTH(N2, "max.xorsign.abs", t, T##_maxx),        \
+        BOTH(N2, "min.NaN.xorsign.abs", t, T##_minnx),                                             \
+        BOTH(N2, "max.NaN.xorsign.abs", t, T##_maxnx),                                             \
         BOTH(N3, "fma", t, T##_fma), BOTH(N3, "fma.relu", t, T##_fmar),                            \
         BOTH(N3, "fma.sat", t, T##_fmas), BOTH(N1, "neg", t, T##_neg),                             \
         BOTH(N1, "abs", t, T##_abs), BOTH(N1, "ex2.approx", t, T##_ex2),                           \

@@ -30,13 +30,22 @@ const sim_operation *sim_operation_find(const char *name);
 /* Finds the comparison "lt" of a type; NULL when there is none. */
 sim_compare sim_compare_find(const char *comparison, ptx_type type);
 
-/* d = a converted from `from` to `to`; false when the pair is not supported (asked at decoding
- * with NULL lanes). */
-bool sim_convert(ptx_type to, ptx_type from, sim_rounding rounding, bool flush, bool saturate,
-                 void *restrict d, const void *a);
+typedef struct sim_conversion {
+    ptx_type to, from; /* of a packed type one element is converted */
+    sim_rounding rounding;
+    bool flush;    /* subnormal floats of 32 bits are zeros */
+    bool saturate; /* a float to 0 .. 1; one of 8 bits to what is finite */
+    bool relu;     /* negative results are zero */
+} sim_conversion;
 
-/* Replaces subnormal floats by zeros of their sign. */
-void sim_flush(uint32_t *lanes);
+/* Is there such a conversion? */
+bool sim_converts(ptx_type to, ptx_type from);
+
+/* d = a converted. */
+void sim_convert(const sim_conversion *c, void *restrict d, const void *a);
+
+/* Replaces subnormal numbers by zeros of their sign. */
+void sim_flush_lanes(sim_flush what, uint32_t *lanes);
 
 /* Loop over all lanes. */
 #define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)

@@ -92,9 +92,14 @@ typedef enum sim_mbarrier_op {
 
 typedef enum sim_rounding { /* of conversions and arithmetic */
     SIM_ROUND_NONE, SIM_ROUND_NEAREST, SIM_ROUND_ZERO, SIM_ROUND_DOWN, SIM_ROUND_UP,
+    SIM_ROUND_AWAY, /* to nearest, ties away from zero */
     SIM_ROUND_INTEGER_NEAREST, SIM_ROUND_INTEGER_ZERO, SIM_ROUND_INTEGER_DOWN,
     SIM_ROUND_INTEGER_UP
 } sim_rounding;
+
+typedef enum sim_flush { /* which subnormal sources and results .ftz makes zeros */
+    SIM_FLUSH_NOTHING, SIM_FLUSH_FLOATS, SIM_FLUSH_HALVES /* of a half or of both of a pair */
+} sim_flush;
 
 typedef enum sim_hint { /* of a load from global memory: what the caches are asked to do */
     SIM_HINT_NONE, SIM_HINT_STREAMING, SIM_HINT_NO_ALLOCATE, SIM_HINT_WIDE, SIM_HINT_COUNT
@@ -125,8 +130,9 @@ typedef struct sim_instruction {
     uint8_t space;        /* ptx_space */
     uint8_t vector;       /* elements of a load or store */
     bool guard_negated;
-    bool flush;           /* .ftz: float subnormals are zero */
+    uint8_t flush;        /* sim_flush */
     bool saturate;
+    bool relu;            /* of a conversion: negative results are zero */
     bool negate_a, negate_b, negate_c; /* predicate sources */
     bool extra;           /* part of the PTX instruction before: not counted */
     bool strong;          /* a memory access that is volatile or names an order */
