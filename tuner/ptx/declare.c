@@ -95,10 +95,75 @@ static void convert_initial(const ptx_token *t, bool negative, ptx_type type, ui
     }
 }
 
+/* The name of a function or of a variable of the module, perhaps with an offset: "f", "x+8". */
+static void parse_name(ptx_parser *p, ptx_relocation *r)
+{
+    int kind = PTX_NAME_LABEL;
+    if (p->token.kind != PTX_TOKEN_WORD || !ptx_scope_find(&p->names, p->token.text, &kind, &r->target) ||
+        (kind != PTX_NAME_FUNCTION && kind != PTX_NAME_VARIABLE))
+        ptx_fail(p, "an initial value must be a number or a name that is known, not %s", ptx_token_text(p));
+    r->is_function = kind == PTX_NAME_FUNCTION;
+    ptx_advance(p);
+    if (ptx_accept(p, '+'))
+        r->addend = ptx_take_integer(p);
+    else if (ptx_at(p, '-'))
+        r->addend = ptx_take_integer(p);
+}
+
+/* An address as an element: "f", "generic(x)", "generic(x)+8", or a byte of it, "0xFF00(f)". */
+static void parse_address_value(ptx_parser *p, uint64_t mask, ptx_relocation r)
+{
+    bool in_brackets = ptx_at(p, '(');
+    if (mask) {
+        r.shift = (uint32_t)__builtin_ctzll(mask);
+    } else if (ptx_text_is(p->token.text, "generic")) {
+        ptx_advance(p);
+        in_brackets = true;
+    }
+    if (in_brackets)
+        ptx_expect(p, '(');
+    parse_name(p, &r);
+    if (in_brackets)
+        ptx_expect(p, ')');
+    if (in_brackets && ptx_accept(p, '+'))
+        r.addend += ptx_take_integer(p);
+    ptx_keep(p, &p->module->relocations, &p->module->relocation_count, &r, sizeof r);
+}
+
+static void put_number(ptx_parser *p, ptx_variable *v, uint64_t at, uint64_t bits, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes && !p->status; i++)
+        v->initial[at + i] = (uint8_t)(bits >> (8 * i));
+}
+
+/* One element. */
+static void parse_element(ptx_parser *p, ptx_variable *v, ptx_type type, uint64_t at)
+{
+    const uint32_t bytes = ptx_type_bytes(type);
+    const ptx_relocation r = {.variable = (int)p->module->variable_count, .at = at, .bytes = bytes};
+    bool negative = ptx_accept(p, '-');
+    const ptx_token number = p->token;
+    if (at + bytes > v->size_bytes || bytes > 8)
+        ptx_fail(p, "too many initial values");
+    if (number.kind == PTX_TOKEN_WORD && !negative) {
+        parse_address_value(p, 0, r);
+        return;
+    }
+    if (number.kind < PTX_TOKEN_INTEGER || number.kind > PTX_TOKEN_DOUBLE)
+        ptx_fail(p, "an initial value must be a number, not %s", ptx_token_text(p));
+    ptx_advance(p);
+    if (number.kind == PTX_TOKEN_INTEGER && number.bits && ptx_at(p, '(')) {
+        parse_address_value(p, number.bits, r);
+        return;
+    }
+    uint64_t bits;
+    convert_initial(&number, negative, type, &bits);
+    put_number(p, v, at, bits, bytes);
+}
+
 /* "= 5" or "= {1, 2, {3}}": little-endian elements, the rest zero. */
 static void parse_initial(ptx_parser *p, ptx_variable *v, ptx_type type)
 {
-    uint32_t bytes = ptx_type_bytes(type);
     uint64_t at = 0;
     int depth = 0;
     ptx_advance(p);
@@ -112,18 +177,11 @@ static void parse_initial(ptx_parser *p, ptx_variable *v, ptx_type type)
     do {
         if (ptx_at(p, '{') || ptx_at(p, '}')) {
             depth += ptx_at(p, '{') ? 1 : -1;
-        } else if (!ptx_at(p, ',')) {
-            bool negative = ptx_accept(p, '-');
-            if (p->token.kind < PTX_TOKEN_INTEGER || p->token.kind > PTX_TOKEN_DOUBLE)
-                ptx_fail(p, "an initial value must be a number, not %s", ptx_token_text(p));
-            if (at + bytes > v->size_bytes || bytes > 8)
-                ptx_fail(p, "too many initial values");
-            uint64_t bits;
-            convert_initial(&p->token, negative, type, &bits);
-            for (uint32_t i = 0; i < bytes && !p->status; i++)
-                v->initial[at++] = (uint8_t)(bits >> (8 * i));
+            ptx_advance(p);
+        } else if (!ptx_accept(p, ',')) {
+            parse_element(p, v, type, at);
+            at += ptx_type_bytes(type);
         }
-        ptx_advance(p);
     } while (depth > 0 && !p->status);
     if (depth < 0)
         ptx_fail(p, "unbalanced braces in an initial value");
@@ -157,6 +215,10 @@ void ptx_parse_variable(ptx_parser *p)
         parse_declarator(p, &d);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
+    /* A variable whose initial value cannot be read is not there. */
+    ptx_module *m = p->module;
+    while (m->relocation_count > 0 && (size_t)m->relocations[m->relocation_count - 1].variable >= m->variable_count)
+        m->relocation_count--;
 }
 
 void ptx_parse_parameter(ptx_parser *p)

@@ -67,6 +67,7 @@ void ptx_module_free(ptx_module *m)
     free(m->operands);
     free(m->labels);
     free(m->locations);
+    free(m->relocations);
     free(m->files);
     free(m);
 }

@@ -45,6 +45,16 @@ typedef struct ptx_variable {
     uint8_t *initial;    /* size_bytes bytes; NULL: none given */
 } ptx_variable;
 
+/* A place in an initial value that holds an address: bits `shift` and up of it, `bytes` bytes. */
+typedef struct ptx_relocation {
+    int variable;      /* whose initial value it is in */
+    uint64_t at;       /* bytes from its start */
+    uint32_t bytes, shift;
+    bool is_function;  /* whose address: function or variable `target`, plus `addend` */
+    int target;
+    int64_t addend;
+} ptx_relocation;
+
 typedef enum ptx_operand_kind {
     PTX_OPERAND_REGISTER, /* index: register of the function */
     PTX_OPERAND_SPECIAL,  /* text: "%tid.x", "%clock64" ... */
@@ -112,6 +122,7 @@ typedef struct ptx_function {
     ptx_text body; /* between its braces */
     int first_parameter, parameter_count; /* variables of PTX_SPACE_PARAM */
     int first_result, result_count;       /* the same; .func only */
+    int first_variable, variable_count;   /* all of its own, parameters and results among them */
     int first_register, register_count;   /* in ptx_module.register_types */
     int first_statement, statement_count;
     int line;
@@ -129,9 +140,10 @@ typedef struct ptx_module {
     ptx_operand *operands;
     ptx_label *labels;
     ptx_location *locations;
+    ptx_relocation *relocations;
     ptx_text *files;  /* by number; empty where a number is not used */
     size_t register_count, variable_count, function_count, statement_count, operand_count,
-        label_count, location_count, file_count;
+        label_count, location_count, file_count, relocation_count;
 } ptx_module;
 
 void ptx_module_free(ptx_module *m); /* NULL is fine */

@@ -154,6 +154,7 @@ static void parse_function(ptx_parser *p, bool is_entry)
     if (index == PTX_NONE)
         return;
     size_t mark = p->names.count;
+    const int first_variable = (int)p->module->variable_count;
     int first_result = 0, result_count = 0, first = 0, count = 0;
     if (ptx_at(p, '('))
         parse_parameters(p, &first_result, &result_count);
@@ -175,6 +176,9 @@ static void parse_function(ptx_parser *p, bool is_entry)
     parse_directives(p, &f->limits);
     if (!ptx_accept(p, ';'))
         parse_body(p, index);
+    f = &p->module->functions[index];
+    f->first_variable = first_variable;
+    f->variable_count = (int)p->module->variable_count - first_variable;
     ptx_scope_pop(&p->names, mark);
 }
 

@@ -25,6 +25,22 @@ static bool in_module_memory(const sim_kernel *k, const ptx_variable *v, size_t 
            k->programs[0]->addresses[index] >= SIM_MODULE_BASE;
 }
 
+/* Addresses in initial values of variables. */
+static void relocate(const sim_kernel *k)
+{
+    for (size_t i = 0; i < k->module->relocation_count; i++) {
+        const ptx_relocation *r = &k->module->relocations[i];
+        const ptx_variable *v = &k->module->variables[r->variable];
+        if (!in_module_memory(k, v, (size_t)r->variable))
+            continue;
+        const uint64_t address = (r->is_function ? sim_function_address(r->target)
+                                                 : k->programs[0]->addresses[r->target]) + (uint64_t)r->addend;
+        uint8_t *to = k->variables + (k->programs[0]->addresses[r->variable] - SIM_MODULE_BASE) + r->at;
+        for (uint32_t n = 0; n < r->bytes; n++)
+            to[n] = (uint8_t)(address >> r->shift >> (8 * n));
+    }
+}
+
 at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
                           const char *const *entries, size_t entry_count, at_error *error)
 {
@@ -53,6 +69,7 @@ at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const cha
             memcpy(k->variables + (k->programs[0]->addresses[i] - SIM_MODULE_BASE), v->initial,
                    v->size_bytes);
     }
+    relocate(k);
 cleanup:
     if (status)
         sim_kernel_deinit(k);

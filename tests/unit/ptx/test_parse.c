@@ -141,7 +141,7 @@ static void mistakes_name_the_line(void **state)
         const char *part;
     } cases[] = {
         {".visible .entry k()\n{\n\tadd.s32 %r1, %r2\n}\n", 7, "expected"},
-        {".global .u32 x[2] = {1, 2\n", 5, "must be a number"},
+        {".global .u32 x[3] = {1, 2\n", 5, "must be a number"},
         {"hello\n", 4, "expected a directive"},
         {".visible .entry k()\n{\n\tret;\n", 7, "end of the file"},
         {".visible .entry k()\n{\nA:\nA:\n\tret;\n}\n", 8, "twice"},
@@ -154,6 +154,40 @@ static void mistakes_name_the_line(void **state)
         if (error.line != cases[i].line || !strstr(error.message, cases[i].part))
             fail_msg("case %zu: %s:%d: %s", i, error.file, error.line, error.message);
     }
+}
+
+static void initial_values_may_be_addresses(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t at;
+        uint32_t bytes, shift;
+        bool is_function;
+        int64_t addend;
+    } expected[] = {{8, 8, 0, true, 0}, {16, 8, 0, false, 0}, {24, 8, 0, false, 4}, {0, 1, 0, true, 0}, {1, 1, 8, true, 0}};
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(parse(".func f;\n.global .align 4 .u32 x;\n"
+                    ".global .align 8 .u64 t[4] = {7, f, x, generic(x)+4};\n"
+                    ".global .align 8 .b8 s[4] = {0xFF(f), 0xFF00(f), 3};\n"
+                    ".global .align 8 .u64 lost[2] = {f, unknown};\n.visible .entry k()\n{\n\tret;\n}\n",
+                    &m, &error),
+              error);
+    assert_int_equal(m->variable_count, 3);
+    assert_int_equal(m->relocation_count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < m->relocation_count; i++) {
+        const ptx_relocation *r = &m->relocations[i];
+        assert_int_equal(r->variable, i < 3 ? 1 : 2);
+        assert_int_equal(r->target, 0);
+        assert_int_equal(r->at, expected[i].at);
+        assert_int_equal(r->bytes, expected[i].bytes);
+        assert_int_equal(r->shift, expected[i].shift);
+        assert_int_equal(r->is_function, expected[i].is_function);
+        assert_int_equal(r->addend, expected[i].addend);
+    }
+    assert_int_equal(m->variables[1].initial[0], 7);
+    assert_int_equal(m->variables[2].initial[2], 3);
+    ptx_module_free(m);
 }
 
 static void what_cannot_be_read_is_gone_over(void **state)
@@ -201,6 +235,7 @@ int main(void)
         cmocka_unit_test(nested_scopes_hide_registers_and_give_them_back),
         cmocka_unit_test(an_address_may_have_coordinates_in_a_view),
         cmocka_unit_test(mistakes_name_the_line),
+        cmocka_unit_test(initial_values_may_be_addresses),
         cmocka_unit_test(what_cannot_be_read_is_gone_over),
         cmocka_unit_test(every_prefix_of_a_module_is_an_error_or_a_module),
     };

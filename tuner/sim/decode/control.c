@@ -218,75 +218,10 @@ static at_status decode_return(decoder *d)
     return d->status;
 }
 
-/* Parameters and results of a callee are the caller's variables of the call. */
-static void bind(decoder *d, int first, int count, const ptx_operand *group)
-{
-    if (group->count != count)
-        decode_fail(d, "a call with %d arguments where %d are needed", group->count, count);
-    for (int i = 0; i < count && !d->status; i++) {
-        const ptx_operand *o = decode_part(d, group, i);
-        if (o->kind != PTX_OPERAND_VARIABLE ||
-            d->module->variables[o->index].size_bytes < d->module->variables[first + i].size_bytes) {
-            decode_fail(d, "an argument must be a .param variable");
-            return;
-        }
-        /* Asking for its address gives it one. */
-        decode_source(d, o, 8, PTX_U64);
-        d->local_at[first + i] = d->local_at[o->index];
-    }
-}
-
-static void call_around(decoder *d)
-{
-    /* A guarded call branches around itself: the callee's instructions have guards of their own. */
-    sim_instruction *c = decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL);
-    c->guard_negated = !c->guard_negated;
-    const ptx_function *f = d->frame->function;
-    int32_t here = (int32_t)(d->statement - d->module->statements) - f->first_statement;
-    c->target = -(here + 1) - 1;
-}
-
-/* call[.uni] [(result),] name[, (arguments)] */
-static at_status decode_call(decoder *d)
-{
-    static const ptx_operand none = {.kind = PTX_OPERAND_GROUP};
-    const ptx_operand *results = &none, *arguments = &none, *callee = NULL;
-    for (int i = 0; i < d->statement->count; i++) {
-        const ptx_operand *o = decode_operand(d, i);
-        if (o->kind == PTX_OPERAND_GROUP && !callee)
-            results = o;
-        else if (o->kind == PTX_OPERAND_GROUP)
-            arguments = o;
-        else if (o->kind == PTX_OPERAND_FUNCTION && !callee)
-            callee = o;
-        else
-            return decode_fail(d, "only calls of functions by name are supported");
-    }
-    if (!callee)
-        return decode_fail(d, "a call without a function");
-    const ptx_function *f = &d->module->functions[callee->index];
-    if (!f->has_body || f->is_entry)
-        return decode_fail(d, "the function %.*s has no body here",
-                           (int)(f->name.length > 60 ? 60 : f->name.length), f->name.at);
-    if (d->depth >= DECODE_MAX_DEPTH)
-        return decode_fail(d, "calls nest more than %d deep, or recurse", DECODE_MAX_DEPTH);
-    const ptx_statement *here = d->statement;
-    if (here->guard != PTX_NONE)
-        call_around(d);
-    bind(d, f->first_result, f->result_count, results);
-    bind(d, f->first_parameter, f->parameter_count, arguments);
-    d->depth++;
-    if (!d->status)
-        d->function(d, f);
-    d->depth--;
-    d->statement = here;
-    return d->status;
-}
-
 const family decode_control_families[] = {
     {"activemask", .decode = decode_active_mask, 1, 1}, {"bar", .decode = decode_barrier},
     {"barrier", .decode = decode_barrier}, {"bra", .decode = decode_branch, 1, 1},
-    {"brx", .decode = decode_branch_indexed, 2, 2}, {"call", .decode = decode_call},
+    {"brx", .decode = decode_branch_indexed, 2, 2},
     {"elect", .decode = decode_elect, 2, 2}, {"exit", .decode = decode_exit},
     {"match", .decode = decode_match}, {"redux", .decode = decode_reduce},
     {"ret", .decode = decode_return}, {"shfl", .decode = decode_shuffle},

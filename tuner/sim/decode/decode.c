@@ -48,7 +48,7 @@ static void cut_opcode(opcode *op, ptx_text text)
 
 static const family *find_family(const char *name)
 {
-    static const family *const tables[] = {decode_compute_families, decode_memory_families,
+    static const family *const tables[] = {decode_compute_families, decode_memory_families, decode_call_families,
                                            decode_control_families, decode_engine_families,
                                            decode_cluster_families, decode_carry_families,
                                            decode_video_families};
@@ -313,19 +313,12 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     return d->status ? d->status : find_meeting_points(d);
 }
 
-at_status sim_decode(const ptx_module *module, const char *entry, sim_program **out,
-                     at_error *error)
+/* Decodes with so many copies of a function within one another; *too_large: with fewer, all calls would fare alike. */
+static at_status decode_with(const ptx_module *module, int function, int most_copies, bool *too_large,
+                             sim_program **out, at_error *error)
 {
-    *out = NULL;
-    int function = ptx_module_entry(module, entry);
-    if (function == PTX_NONE || !module->functions[function].has_body)
-        return error_set_at(error, AT_NOT_FOUND, module->name, 0, "there is no kernel \"%s\"",
-                            entry ? entry : "");
     const ptx_function *f = &module->functions[function];
-    if (f->limits.blocks_are_clusters)
-        return error_set_at(error, AT_FORMAT, module->name, f->line,
-                            "the simulator does not know grids of clusters (.blocksareclusters)");
-    decoder d = {.module = module, .error = error, .function = decode_function,
+    decoder d = {.module = module, .error = error, .function = decode_function, .most_copies = most_copies,
                  .carry = SIM_NO_SLOT};
     at_status status = AT_OK;
     d.program = calloc(1, sizeof *d.program);
@@ -348,9 +341,33 @@ at_status sim_decode(const ptx_module *module, const char *entry, sim_program **
     status = decode_kernel(&d, f);
 cleanup:
     free(d.local_at);
+    *too_large = d.too_large;
     if (status)
         sim_program_free(d.program);
     else
         *out = d.program;
+    return status;
+}
+
+at_status sim_decode(const ptx_module *module, const char *entry, sim_program **out,
+                     at_error *error)
+{
+    *out = NULL;
+    int function = ptx_module_entry(module, entry), most_copies = DECODE_MAX_DEPTH;
+    if (function == PTX_NONE || !module->functions[function].has_body)
+        return error_set_at(error, AT_NOT_FOUND, module->name, 0, "there is no kernel \"%s\"",
+                            entry ? entry : "");
+    const ptx_function *f = &module->functions[function];
+    if (f->limits.blocks_are_clusters)
+        return error_set_at(error, AT_FORMAT, module->name, f->line,
+                            "the simulator does not know grids of clusters (.blocksareclusters)");
+    bool too_large;
+    at_status status = decode_with(module, function, most_copies, &too_large, out, error);
+    while (!status && too_large) {
+        sim_program_free(*out);
+        *out = NULL;
+        most_copies /= 2;
+        status = decode_with(module, function, most_copies, &too_large, out, error);
+    }
     return status;
 }

@@ -6,7 +6,7 @@
 #include "sim/program/program.h"
 #include "sim/program/operations.h"
 
-enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 16 };
+enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 32 };
 
 /* An opcode cut at its dots: "ld" and {"global", "nc", "f32"}. */
 typedef struct opcode {
@@ -43,6 +43,8 @@ typedef struct decoder {
     sim_program *program;
     frame *frame;
     int depth;
+    int most_copies;       /* of a function within one another, beside the outermost */
+    bool too_large;        /* copies make more instructions than there may be: decode with fewer */
     const ptx_statement *statement;
     int32_t carry;         /* predicate slot of CC.CF; SIM_NO_SLOT until used */
     int64_t *local_at;     /* variables in local memory (and .param of callees): offset or -1 */
@@ -130,6 +132,7 @@ typedef struct family {
 } family;
 
 /* Those that a file knows; each ends in an entry without a name. */
+extern const family decode_call_families[];
 extern const family decode_carry_families[];
 extern const family decode_cluster_families[];
 extern const family decode_compute_families[];

@@ -162,6 +162,8 @@ int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type
         return decode_constant(d, number_bits(o, type), width);
     case PTX_OPERAND_VARIABLE:
         return decode_constant(d, variable_address(d, o), width);
+    case PTX_OPERAND_FUNCTION:
+        return decode_constant(d, sim_function_address(o->index), width);
     case PTX_OPERAND_SINK:
         return decode_constant(d, 0, width);
     case PTX_OPERAND_LABEL:

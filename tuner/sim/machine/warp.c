@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <string.h>
 
 #include "sim/machine/machine.h"
@@ -233,6 +234,23 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return split(b, w, c, groups, count);
 }
 
+/* The place of each lane's function among those that its address may be of. */
+static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint64_t *address = sim_lanes64(w, c->a);
+    const int32_t *functions = &b->program->lists[c->target];
+    uint32_t place[SIM_LANES] = {0};
+    SIM_EACH_OF(l, mask) {
+        while (place[l] < (uint32_t)c->target_count && sim_function_address(functions[place[l]]) != address[l])
+            place[l]++;
+        if (place[l] == (uint32_t)c->target_count)
+            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                            "a call of address 0x%" PRIx64 ", where no function is that can be called so", address[l]);
+    }
+    sim_put32(w, c->d, place, mask);
+    return true;
+}
+
 static void leave(sim_warp *w, uint32_t mask)
 {
     w->live &= ~mask;
@@ -245,6 +263,7 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 {
     switch (c->kind) {
     case SIM_BRANCH_INDEXED: return branch_indexed(b, w, c, mask);
+    case SIM_CALLEE: return find_callee(b, w, c, mask);
     case SIM_EXIT: leave(w, mask); return true;
     case SIM_TRAP: return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");
     case SIM_UNKNOWN:

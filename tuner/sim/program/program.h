@@ -48,6 +48,7 @@ typedef enum sim_kind {
     SIM_BULK_STORE, /* c bytes from shared b to global a */
     SIM_BULK_COMMIT, SIM_BULK_WAIT, /* at most `offset` groups stay under way */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
+    SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address a */
     SIM_UNKNOWN    /* not simulated, for sim_program.reasons[target] */
 } sim_kind;
 
@@ -207,6 +208,13 @@ typedef struct sim_program {
 #define SIM_SHARED_WINDOW 0x7c0000000000ull
 #define SIM_LOCAL_WINDOW 0x7d0000000000ull
 #define SIM_WINDOW_BYTES 0x010000000000ull
+/* The address of a function: nothing can be read there. */
+#define SIM_CODE_BASE 0x7b0000000000ull
+#define SIM_CODE_STEP 16
+static inline uint64_t sim_function_address(int function)
+{
+    return SIM_CODE_BASE + ((uint64_t)function + 1) * SIM_CODE_STEP;
+}
 /* Shared addresses of the block with rank r in its cluster begin at (r + 1) times so many bytes; a block's own
  * begin at 0, too. */
 #define SIM_PEER_BYTES 0x1000000ull

@@ -297,15 +297,11 @@ static void the_lowest_faulty_block_is_reported(void **state)
 }
 
 /* Runs PTX with the entry k of (u64 p), of which p is `first`. */
-static sim_fault run_ptx(const char *body, uint64_t first)
+static sim_fault run_module(const char *ptx, uint64_t first)
 {
-    char ptx[2048];
     at_error error = {0};
     sim_kernel k;
     sim_fault fault;
-    snprintf(ptx, sizeof ptx,
-             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n%s}\n"
-             "\t.file 1 \"kernel.cu\"\n", body);
     assert_ok(sim_kernel_init(&k, ptx, strlen(ptx), "test.ptx", (const char *[]){"k"}, 1, &error), error);
     const sim_memory memory = {0};
     const sim_launch launch = {.program = k.programs[0], .memory = &memory, .parameters = (const uint8_t *)&first,
@@ -313,6 +309,15 @@ static sim_fault run_ptx(const char *body, uint64_t first)
     assert_ok(sim_run(&launch, &fault, &error), error);
     sim_kernel_deinit(&k);
     return fault;
+}
+
+static sim_fault run_ptx(const char *body, uint64_t first)
+{
+    char ptx[2048];
+    snprintf(ptx, sizeof ptx,
+             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n%s}\n"
+             "\t.file 1 \"kernel.cu\"\n", body);
+    return run_module(ptx, first);
 }
 
 static void an_unknown_instruction_ends_a_run_that_executes_it(void **state)
@@ -327,6 +332,28 @@ static void an_unknown_instruction_ends_a_run_that_executes_it(void **state)
     assert_non_null(strstr(fault.message, "frobnicate.b32, PTX line 12"));
     assert_non_null(strstr(fault.message, "kernel.cu:42"));
     assert_int_equal(run_ptx(body, 1).kind, SIM_FAULT_NONE);
+}
+
+/* Calls one of two functions by its address, of which the second traps. */
+static void a_call_by_address_reaches_the_functions_that_its_table_names(void **state)
+{
+    (void)state;
+    static const char kernel[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".func f(.param .b32 a) { ret; }\n.func g(.param .b32 a) { trap; }\n.func h(.param .b32 a) { ret; }\n"
+        ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %%rd<2>;\nmov.u64 %%rd1, %s;\n"
+        "targets: .calltargets f, g;\n{ .param .b32 x; st.param.b32 [x], 1; call %%rd1, (x), targets; }\nret;\n}\n";
+    static const struct {
+        const char *address;
+        sim_fault_kind kind;
+    } cases[] = {{"f", SIM_FAULT_NONE}, {"g", SIM_FAULT_TRAP}, {"h", SIM_FAULT_BOUNDS}, {"0", SIM_FAULT_BOUNDS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char ptx[1024];
+        snprintf(ptx, sizeof ptx, kernel, cases[i].address);
+        const sim_fault fault = run_module(ptx, 0);
+        if (fault.kind != cases[i].kind)
+            fail_msg("%s: %s", cases[i].address, fault.message);
+    }
 }
 
 static void what_cannot_be_read_matters_where_it_is_executed(void **state)
@@ -566,6 +593,7 @@ int main(void)
         cmocka_unit_test(an_index_that_wrapped_ends_in_no_other_buffer),
         cmocka_unit_test(the_lowest_faulty_block_is_reported),
         cmocka_unit_test(an_unknown_instruction_ends_a_run_that_executes_it),
+        cmocka_unit_test(a_call_by_address_reaches_the_functions_that_its_table_names),
         cmocka_unit_test(what_cannot_be_read_matters_where_it_is_executed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

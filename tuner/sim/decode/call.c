@@ -1,0 +1,219 @@
+/* Calls: the callee's code stands in place of the call. Where the address of the callee is computed, the code of
+ * every function that it may be of stands there, and the address chooses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/decode/decoder.h"
+
+enum { MOST_ARGUMENTS = 64 };
+
+/* Copies of functions into themselves and for computed calls multiply. Where they make more instructions than that
+ * the kernel is decoded again with fewer copies within one another. */
+static const size_t most_copied = 1 << 15;
+
+/* call[.uni] [(result),] callee[, (arguments)][, table or prototype] */
+typedef struct call {
+    const ptx_operand *results, *arguments;
+    const ptx_operand *callee; /* a function's name, or a register with its address */
+    const ptx_label *table;    /* of the functions that the address may be of; NULL: it is not said */
+} call;
+
+/* Where the variables of the caller lie that a callee has as parameters and results. */
+typedef struct binding {
+    int64_t at[2 * MOST_ARGUMENTS];
+} binding;
+
+static at_status read_call(decoder *d, call *c)
+{
+    static const ptx_operand none = {.kind = PTX_OPERAND_GROUP};
+    *c = (call){.results = &none, .arguments = &none};
+    for (int i = 0; i < d->statement->count; i++) {
+        const ptx_operand *o = decode_operand(d, i);
+        if (o->kind == PTX_OPERAND_GROUP && !c->callee)
+            c->results = o;
+        else if (o->kind == PTX_OPERAND_GROUP)
+            c->arguments = o;
+        else if (!c->callee && (o->kind == PTX_OPERAND_FUNCTION || o->kind == PTX_OPERAND_REGISTER))
+            c->callee = o;
+        else if (o->kind == PTX_OPERAND_LABEL && c->callee)
+            c->table = &d->module->labels[o->index];
+        else
+            return decode_fail(d, "the simulator does not know this form of a call");
+    }
+    return c->callee ? d->status : decode_fail(d, "a call without a function");
+}
+
+/* Has the function variables of these sizes? */
+static bool fits(const decoder *d, int first, int count, const ptx_operand *group, bool exactly)
+{
+    bool same = group->count == count && count <= MOST_ARGUMENTS;
+    for (int i = 0; i < count && same; i++) {
+        const ptx_operand *o = decode_part(d, group, i);
+        const ptx_variable *v = &d->module->variables[first + i];
+        same = o->kind == PTX_OPERAND_VARIABLE;
+        uint64_t given = same ? d->module->variables[o->index].size_bytes : 0;
+        same = same && (exactly ? given == v->size_bytes : given >= v->size_bytes);
+    }
+    return same;
+}
+
+static bool fits_call(const decoder *d, const ptx_function *f, const call *c, bool exactly)
+{
+    return fits(d, f->first_result, f->result_count, c->results, exactly) &&
+           fits(d, f->first_parameter, f->parameter_count, c->arguments, exactly);
+}
+
+static void find_places(decoder *d, const ptx_operand *group, int64_t *at)
+{
+    for (int i = 0; i < group->count && !d->status; i++) {
+        const ptx_operand *o = decode_part(d, group, i);
+        decode_source(d, o, 8, PTX_U64); /* asking for its address gives it one */
+        at[i] = d->local_at[o->index];
+        if (at[i] < 0)
+            decode_fail(d, "an argument must be a .param variable of the caller");
+    }
+}
+
+/* Copies of the function that the current statement is in. */
+static int copies_around(const decoder *d, const ptx_function *f)
+{
+    int count = 0;
+    for (const frame *at = d->frame; at; at = at->outer)
+        count += at->function == f;
+    return count;
+}
+
+/* Puts the callee's code here. One that is under way has variables of its own each time. */
+static at_status inline_function(decoder *d, const ptx_function *f, const call *c, bool computed)
+{
+    const int copies = copies_around(d, f);
+    const bool again = copies > 0;
+    if (!f->has_body || f->is_entry)
+        return decode_fail(d, "the function %.*s has no body here",
+                           (int)(f->name.length > 60 ? 60 : f->name.length), f->name.at);
+    if (!fits_call(d, f, c, false))
+        return decode_fail(d, "a call with other arguments than %.*s has",
+                           (int)(f->name.length > 60 ? 60 : f->name.length), f->name.at);
+    if ((again || computed) && d->most_copies > 0 && d->program->code_count > most_copied)
+        d->too_large = true;
+    if (d->depth >= DECODE_MAX_DEPTH || copies > d->most_copies || d->too_large)
+        return decode_fail(d, "the simulator does not follow calls that nest deeper");
+    binding b;
+    find_places(d, c->results, b.at);
+    find_places(d, c->arguments, b.at + c->results->count);
+    if (d->status)
+        return d->status;
+    const size_t kept_bytes = (size_t)f->variable_count * sizeof *d->local_at;
+    int64_t *own = &d->local_at[f->first_variable], *kept = malloc(kept_bytes + 1);
+    if (!kept)
+        return decode_no_memory(d);
+    memcpy(kept, own, kept_bytes);
+    for (int i = 0; i < f->variable_count && again; i++)
+        own[i] = -1;
+    for (int i = 0; i < f->result_count; i++)
+        d->local_at[f->first_result + i] = b.at[i];
+    for (int i = 0; i < f->parameter_count; i++)
+        d->local_at[f->first_parameter + i] = b.at[f->result_count + i];
+    d->depth++;
+    d->function(d, f);
+    d->depth--;
+    if (again)
+        memcpy(own, kept, kept_bytes);
+    free(kept);
+    return d->status;
+}
+
+/* A guarded call branches around itself: the callee's instructions have guards of their own. */
+static void call_around(decoder *d)
+{
+    sim_instruction *c = decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL);
+    c->guard_negated = !c->guard_negated;
+    const ptx_function *f = d->frame->function;
+    int32_t here = (int32_t)(d->statement - d->module->statements) - f->first_statement;
+    c->target = -(here + 1) - 1;
+}
+
+/* May the address be that of the function? */
+static bool is_candidate(const decoder *d, const call *c, int function)
+{
+    const ptx_function *f = &d->module->functions[function];
+    bool named = !c->table || c->table->count == 0;
+    for (int i = 0; !named && i < c->table->count; i++) {
+        const ptx_operand *o = &d->module->operands[c->table->first + i];
+        named = o->kind == PTX_OPERAND_FUNCTION && o->index == function;
+    }
+    return named && f->has_body && !f->is_entry && fits_call(d, f, c, true);
+}
+
+/* Emits an instruction without the guard of the call, which call_around() has taken care of. */
+static sim_instruction *emit_unguarded(decoder *d, sim_kind kind)
+{
+    sim_instruction *c = decode_emit(d, kind, SIM_CLASS_CONTROL);
+    c->guard = SIM_NO_SLOT;
+    c->guard_negated = false;
+    return c;
+}
+
+/* Chooses among `count` functions, whose numbers begin at `first` in the program's lists. */
+static void choose(decoder *d, int32_t address, int32_t first, int32_t count)
+{
+    int32_t chosen = decode_new_slot(d, 4);
+    sim_instruction *c = emit_unguarded(d, SIM_CALLEE);
+    c->a = address;
+    c->d = chosen;
+    c->width = 4;
+    c->target = first;
+    c->target_count = count;
+    c = emit_unguarded(d, SIM_BRANCH_INDEXED);
+    c->extra = true;
+    c->a = chosen;
+    c->target = first + count;
+    c->target_count = count;
+}
+
+static at_status call_computed(decoder *d, const call *c)
+{
+    sim_program *p = d->program;
+    const ptx_statement *here = d->statement;
+    const int32_t first = (int32_t)p->list_count;
+    int32_t count = 0, address = decode_source(d, c->callee, 8, PTX_U64);
+    for (size_t i = 0; i < d->module->function_count; i++)
+        if (is_candidate(d, c, (int)i)) {
+            decode_list(d, (int32_t)i);
+            count++;
+        }
+    if (count == 0)
+        return decode_fail(d, "no function of the kernel's source can be called so");
+    for (int32_t i = 0; i < 2 * count; i++) /* where each begins, and the branch behind it */
+        decode_list(d, 0);
+    choose(d, address, first, count);
+    for (int32_t i = 0; i < count && !d->status; i++) {
+        p->lists[first + count + i] = (int32_t)p->code_count;
+        if (inline_function(d, &d->module->functions[p->lists[first + i]], c, true) == AT_FORMAT)
+            decode_not_simulated(d);
+        d->statement = here;
+        p->lists[first + 2 * count + i] = (int32_t)p->code_count;
+        emit_unguarded(d, SIM_BRANCH)->extra = true;
+    }
+    for (int32_t i = 0; i < count && !d->status; i++)
+        p->code[p->lists[first + 2 * count + i]].target = (int32_t)p->code_count;
+    return d->status;
+}
+
+static at_status decode_call(decoder *d)
+{
+    const ptx_statement *here = d->statement;
+    call c;
+    if (read_call(d, &c))
+        return d->status;
+    if (here->guard != PTX_NONE)
+        call_around(d);
+    if (c.callee->kind == PTX_OPERAND_REGISTER)
+        call_computed(d, &c);
+    else
+        inline_function(d, &d->module->functions[c.callee->index], &c, false);
+    d->statement = here;
+    return d->status;
+}
+
+const family decode_call_families[] = {{"call", .decode = decode_call}, {0}};
