@@ -1,6 +1,7 @@
 /* The check of a variant on a slot (bench/problem.h). */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "bench/problem.h"
@@ -14,6 +15,7 @@ typedef struct check {
     size_t text_bytes;
     uint64_t sums[PLAN_MAX_BUFFERS]; /* of the outputs after the first launch */
     int launches;
+    bool differs; /* what is wrong is an output's contents */
 } check;
 
 static bool found_wrong(const check *c)
@@ -70,6 +72,7 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
         snprintf(allowed, sizeof allowed, " (%" PRIu64 " may be)",
                  tolerance_mismatches(plan->tolerance, plan->count));
     *c->result = OUTCOME_WRONG_RESULT;
+    c->differs = true;
     snprintf(c->text, c->text_bytes,
              "%" PRIu64 " of %s%" PRIu64 " elements of %s are wrong%s, first %s: expected %s%s%s, found %s",
              d->wrong, plan->count < all->count ? "the first " : "", plan->count, plan->name, allowed, element,
@@ -131,9 +134,19 @@ static at_status check_inputs(check *c, at_error *error)
         if (sum == s->sums[i])
             continue;
         *c->result = OUTCOME_WRONG_RESULT;
+        c->differs = false;
         snprintf(c->text, c->text_bytes, "it changed its input %s", s->plan.buffers[i].name);
     }
     return AT_OK;
+}
+
+/* Of the elements that are results. */
+static at_status sum_output(const check *c, uint32_t i, uint64_t *sum, at_error *error)
+{
+    const device_slot *s = c->slot;
+    buffer_plan compared = s->plan.buffers[i];
+    compared.count = plan_compared(&s->plan, c->launch, i);
+    return s->api->checksum(s->device, s->buffers[i], plan_buffer_bytes(&compared), sum, error);
 }
 
 /* Bit-for-bit agreement of all launches; where a comparison is exact it has shown that already. */
@@ -143,13 +156,10 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
     if (!s->plan.deterministic)
         return AT_OK;
     for (uint32_t i = 0; i < s->plan.buffer_count && !found_wrong(c); i++) {
-        buffer_plan compared = s->plan.buffers[i];
-        if (!s->expected[i] || tolerance_is_exact(compared.tolerance))
+        if (!s->expected[i] || tolerance_is_exact(s->plan.buffers[i].tolerance))
             continue;
-        compared.count = plan_compared(&s->plan, c->launch, i);
         uint64_t sum;
-        at_status status =
-            s->api->checksum(s->device, s->buffers[i], plan_buffer_bytes(&compared), &sum, error);
+        at_status status = sum_output(c, i, &sum, error);
         if (status)
             return status;
         if (pattern == 0)
@@ -157,25 +167,45 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
         if (c->sums[i] == sum)
             continue;
         *c->result = OUTCOME_WRONG_RESULT;
-        snprintf(c->text, c->text_bytes,
-                 "two launches on the same inputs give different %s (a race?)",
-                 s->plan.buffers[i].name);
+        c->differs = true;
+        snprintf(c->text, c->text_bytes, "two launches on the same inputs give different %s%s",
+                 s->plan.buffers[i].name, s->api->arrange ? "" : " (a race?)");
     }
     return AT_OK;
 }
 
-/* Guard bands first: a band that was hit says more than the elements that the same mistake spoilt. */
-static at_status check_launch(check *c, int pattern, device_kernel *k, at_error *error)
+/* One launch, and what the device says against it. Where it has a choice, what it says is the same every time. */
+static at_status launch_once(check *c, int pattern, uint32_t schedule, device_kernel *k,
+                             at_error *error)
 {
     device_slot *s = c->slot;
-    at_status status = prepare(c, pattern, error);
-    if (!status)
+    at_status status = AT_OK;
+    bool alone = false, again = true;
+    while (again && !status) {
+        status = prepare(c, pattern, error);
+        if (status)
+            break;
+        if (s->api->arrange)
+            s->api->arrange(s->device, schedule, alone);
         status = s->api->launch(s->device, k, c->launch, s->buffers, error);
-    const char *complaint =
-        !status && s->api->complaint ? s->api->complaint(s->device, c->result) : NULL;
-    if (complaint)
-        snprintf(c->text, c->text_bytes, "%s", complaint);
-    if (status || complaint)
+        const char *complaint =
+            !status && s->api->complaint ? s->api->complaint(s->device, c->result) : NULL;
+        if (complaint)
+            snprintf(c->text, c->text_bytes, "%s", complaint);
+        again = complaint && s->api->arrange && !alone && *c->result == OUTCOME_WRONG_RESULT;
+        alone = true;
+    }
+    if (s->api->arrange)
+        s->api->arrange(s->device, 0, false);
+    return status;
+}
+
+/* Guard bands first: a band that was hit says more than the elements that the same mistake spoilt. Each launch has a
+ * schedule of its own. */
+static at_status check_launch(check *c, int pattern, device_kernel *k, at_error *error)
+{
+    at_status status = launch_once(c, pattern, (uint32_t)pattern, k, error);
+    if (status || found_wrong(c))
         return status;
     status = check_guards(c, error);
     if (!status)
@@ -183,14 +213,59 @@ static at_status check_launch(check *c, int pattern, device_kernel *k, at_error 
     return status ? status : sum_outputs(c, pattern, error);
 }
 
+static at_status sum_expected(const check *c, uint64_t sums[PLAN_MAX_BUFFERS], at_error *error)
+{
+    const device_slot *s = c->slot;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < s->plan.buffer_count && !status; i++)
+        if (s->expected[i])
+            status = sum_output(c, i, &sums[i], error);
+    return status;
+}
+
+/* An output is wrong in a launch of this schedule: is it another one in another? After launches that were right it
+ * is. */
+static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
+{
+    char text[1024];
+    bool depends = schedule > 0;
+    if (!depends) {
+        uint64_t here[PLAN_MAX_BUFFERS] = {0}, there[PLAN_MAX_BUFFERS] = {0};
+        snprintf(text, sizeof text, "%s", c->text);
+        at_status status = sum_expected(c, here, error);
+        if (!status)
+            status = launch_once(c, 0, 1, k, error);
+        if (!status)
+            status = sum_expected(c, there, error);
+        if (status)
+            return status;
+        *c->result = OUTCOME_WRONG_RESULT;
+        snprintf(c->text, c->text_bytes, "%s", text);
+        depends = memcmp(here, there, sizeof here) != 0;
+    }
+    snprintf(text, sizeof text, "%s", c->text);
+    if (depends)
+        snprintf(c->text, c->text_bytes,
+                 "its result depends on the order in which blocks, warps and threads run, which nothing promises: "
+                 "in %s order %s",
+                 schedule > 0 ? "another" : "their", text);
+    return AT_OK;
+}
+
 static at_status check_once(check *c, device_kernel *k, at_error *error)
 {
     *c->result = OUTCOME_OK;
     c->text[0] = '\0';
+    c->differs = false;
     at_status status = AT_OK;
-    for (int pattern = 0; !status && pattern < c->launches && !found_wrong(c); pattern++)
+    int pattern = 0;
+    for (; !status && pattern < c->launches && !found_wrong(c); pattern++)
         status = check_launch(c, pattern, k, error);
-    return status ? status : check_inputs(c, error);
+    if (!status)
+        status = check_inputs(c, error);
+    return status || !c->differs || !c->slot->api->arrange
+               ? status
+               : tell_order(c, (uint32_t)pattern - 1, k, error);
 }
 
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,

@@ -125,6 +125,10 @@ typedef struct device_api {
                             device_kernel **out, at_error *error);
     void (*kernel_free)(device *d, device_kernel *k);
 
+    /* Under which schedule the launches that follow run: 0 is in the order of blocks, warps and lanes, any other
+     * number is adverse, each in its own way. `alone`: what they do wrong is the same every time, which takes
+     * longer. NULL: the device takes the order that it takes. */
+    void (*arrange)(device *d, uint32_t schedule, bool alone);
     /* Fills constants from buffers, runs the plan once, and waits. AT_COMPILE: the launch was refused
      * (resources), the device is fine. AT_DEVICE: it faulted. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,

@@ -41,6 +41,8 @@ struct device {
     sim_chip chip;
     device_buffer *buffers; /* by base */
     sim_fault fault;     /* of the last launch */
+    uint32_t schedule;   /* of those that follow */
+    bool alone;          /* on one host thread */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* of profiles; may be NULL */
     void *progress_context;
 };

@@ -197,6 +197,14 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
     return check_cluster(d, launch, l, error);
 }
 
+/* Blocks that are on the chip at a time; 0: none fits. */
+static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i, const kernel_launch *launch)
+{
+    occupancy fits = occupancy_compute(&d->properties.limits, (int)plan_block_threads(launch), (int)k->registers,
+                                       static_shared_bytes(k, i) + (size_t)launch->dynamic_shared_bytes);
+    return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
+}
+
 /* What a GPU would refuse. */
 static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
                                  const kernel_launch *launch, at_error *error)
@@ -204,10 +212,6 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
     const arch_limits *limits = &d->properties.limits;
     uint64_t threads = plan_block_threads(launch);
     uint64_t shared = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes;
-    if (launch->cooperative)
-        return error_set(error, AT_COMPILE,
-                         "%s is launched cooperatively, which is not simulated: only a GPU can run it",
-                         launch->entry);
     if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
         return error_set(error, AT_COMPILE, "%s asks for blocks of %llu threads; %d are possible",
                          launch->entry, (unsigned long long)threads, limits->max_threads_per_block);
@@ -217,12 +221,17 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
                          "block (%zu)",
                          launch->entry, (unsigned long long)shared,
                          limits->max_shared_per_block_bytes);
-    if (occupancy_compute(limits, (int)threads, (int)k->registers, shared).limit ==
-        OCCUPANCY_IMPOSSIBLE)
+    if (blocks_held(d, k, i, launch) == 0)
         return error_set(error, AT_COMPILE, "%s does not fit on an SM: %u registers a thread, %llu "
                                             "threads, %llu bytes of shared memory",
                          launch->entry, k->registers, (unsigned long long)threads,
                          (unsigned long long)shared);
+    uint64_t held = blocks_held(d, k, i, launch);
+    uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (launch->cooperative && blocks > held)
+        return error_set(error, AT_COMPILE,
+                         "the cooperative launch of %s has %llu blocks; the device holds %llu of them at a time",
+                         launch->entry, (unsigned long long)blocks, (unsigned long long)held);
     return check_limits(d, k, i, launch, error);
 }
 
@@ -311,6 +320,8 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
     memcpy(p->launch.grid, launch->grid, sizeof launch->grid);
     memcpy(p->launch.block, launch->block, sizeof launch->block);
     memcpy(p->launch.cluster, cluster_of(launch, limits_of(k, i)), sizeof launch->cluster);
+    uint64_t held = blocks_held(d, k, i, launch) / sim_launch_cluster_blocks(&p->launch);
+    p->launch.resident_clusters = held ? held : 1;
     *out = p;
     return AT_OK;
 }
@@ -343,10 +354,17 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.excerpt = part->excerpt;
     p->launch.observer = part->observer;
     p->launch.observer_context = part->observer_context;
-    p->launch.threads = part->threads;
+    p->launch.threads = d->alone ? 1 : part->threads;
+    p->launch.schedule = d->schedule;
     status = sim_run(&p->launch, fault, error);
     prepared_free(p);
     return status == AT_USAGE ? AT_COMPILE : status;
+}
+
+static void arrange(device *d, uint32_t schedule, bool alone)
+{
+    d->schedule = schedule;
+    d->alone = alone;
 }
 
 static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
@@ -376,6 +394,7 @@ static outcome sim_fault_outcome(sim_fault_kind kind)
         [SIM_FAULT_BUDGET] = OUTCOME_TIMEOUT,
         [SIM_FAULT_UNKNOWN] = OUTCOME_NOT_SIMULATED,
         [SIM_FAULT_UNSEEN] = OUTCOME_OK,
+        [SIM_FAULT_DEADLOCK] = OUTCOME_CRASHED,
         [SIM_FAULT_INTERNAL] = OUTCOME_CRASHED,
     };
     return outcomes[kind];
@@ -498,6 +517,7 @@ const device_api device_sim_api = {
     .compare = sim_buffer_compare,
     .kernel_new = kernel_new,
     .kernel_free = kernel_free,
+    .arrange = arrange,
     .launch = launch,
     .complaint = complaint,
     .sample = sample,

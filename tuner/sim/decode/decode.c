@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ptx/flow.h"
+#include "sim/decode/communication.h"
 #include "sim/decode/decoder.h"
 #include "sim/decode/reshape.h"
 
@@ -310,7 +311,8 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     sim_instruction *c = decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
     c->statement = PTX_NONE;
     c->extra = true;
-    return d->status ? d->status : find_meeting_points(d);
+    at_status status = d->status ? d->status : find_meeting_points(d);
+    return status ? status : communication_find(p, d->error);
 }
 
 /* Decodes with so many copies of a function within one another; *too_large: with fewer, all calls would fare alike. */

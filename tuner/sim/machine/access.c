@@ -233,6 +233,18 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
     sim_put32(w, to, r32, mask);
 }
 
+/* Stands for the instruction, where its lanes look, what they find there and what they offer for it. */
+static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t mask, const places *p, uint32_t bytes,
+                        const uint32_t *offered)
+{
+    uint64_t sum = (uint64_t)(c - b->program->code);
+    SIM_EACH_OF(l, mask)
+        for (uint32_t v = 0; v < c->vector; v++)
+            sum = (sum ^ p->address[l] ^ load_bytes(p->at[l] + v * bytes, bytes) << 20 ^
+                   (offered ? (uint64_t)offered[l] << 40 : 0)) * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)l;
+    return sum ^ sum >> 32;
+}
+
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                  ptx_space space, const places *p, uint32_t bytes)
 {
@@ -248,6 +260,8 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
     if (c->strong && space == PTX_SPACE_GLOBAL)
         sim_global_acquire(b);
+    if (c->strong && space != PTX_SPACE_LOCAL)
+        sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, NULL));
     return true;
 }
 
@@ -264,6 +278,9 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     uint32_t total = bytes * c->vector;
     const int32_t *slots = b->program->lists + c->list;
     bool watch = b->launch->check && (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL);
+    /* Local memory is nobody else's. */
+    bool changed = space == PTX_SPACE_LOCAL;
+    const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
     if (c->publishes)
         sim_global_fence(b);
     SIM_EACH_OF(l, mask) {
@@ -277,10 +294,15 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
             if (!touch(b, w, c, l, space, p, total, SIM_TOUCH_WRITE, packed))
                 return false;
         }
-        for (int v = 0; v < c->vector; v++)
-            store_bytes(p->at[l] + (uint32_t)v * bytes, bytes, fresh[v]);
+        for (int v = 0; v < c->vector; v++) {
+            uint8_t *at = p->at[l] + (uint32_t)v * bytes;
+            changed = changed || ((load_bytes(at, bytes) ^ fresh[v]) & of_type) != 0;
+            store_bytes(at, bytes, fresh[v]);
+        }
         mark_written(b, p->valid[l], total, space);
     }
+    if (changed && space != PTX_SPACE_LOCAL)
+        sim_note_change(b, w);
     return true;
 }
 
@@ -289,9 +311,13 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
 {
     uint64_t old[SIM_LANES];
     uint32_t old32[SIM_LANES];
+    bool changed = false;
     if (c->publishes)
         sim_global_fence(b);
-    SIM_EACH_OF(l, mask) {
+    for (uint32_t left = mask; left; ) {
+        /* Which lane is the first is left open. */
+        int l = b->adverse ? 31 - __builtin_clz(left) : __builtin_ctz(left);
+        left &= ~(1u << l);
         if (b->launch->check &&
             (!touch(b, w, c, l, space, p, bytes, SIM_TOUCH_ATOMIC, NULL) ||
              !check_written(b, w, c, l, space, p, bytes, "atomic")))
@@ -304,9 +330,14 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         for (uint32_t i = 0; space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < bytes; i++)
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
         old32[l] = (uint32_t)old[l];
+        changed = changed || load_bytes(p->at[l], bytes) != old[l];
     }
     if (space == PTX_SPACE_GLOBAL)
         sim_global_acquire(b);
+    if (changed)
+        sim_note_change(b, w);
+    else if (c->d2 != 0)
+        sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, c->width == 8 ? NULL : sim_lanes32(w, c->b)));
     if (c->d2 == 0)
         return true;
     if (c->width == 8)

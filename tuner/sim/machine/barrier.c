@@ -32,14 +32,23 @@ uint32_t sim_warps_left(const sim_block *b)
     return n;
 }
 
+/* Has each warp arrived or ended? One that arrived and then ended is not counted twice. */
+static bool all_arrived(const sim_block *b, const sim_barrier_state *s)
+{
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        if (b->warps[i].state != SIM_DONE && !(s->who >> i & 1))
+            return false;
+    return true;
+}
+
 /* Opens the barriers that enough warps have reached. */
 bool sim_barriers_open(sim_block *b)
 {
     bool opened = false;
     for (uint32_t id = 0; id < SIM_BARRIERS; id++) {
         sim_barrier_state *s = &b->barriers[id];
-        uint32_t needed = s->needed && !b->launch->first_warp_only ? s->needed : sim_warps_left(b);
-        if (s->arrived > 0 && s->arrived >= needed) {
+        bool counted = s->needed && !b->launch->first_warp_only;
+        if (s->arrived > 0 && (counted ? s->arrived >= s->needed : all_arrived(b, s))) {
             release(b, id);
             opened = true;
         }
@@ -101,8 +110,11 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     uint32_t id = sim_lanes32(w, c->a)[lane];
     if (id >= SIM_BARRIERS)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER, "there is no barrier %u", id);
+    if (mask != w->live && sim_paths_give_way(b, w))
+        return true;
     if (!is_whole(b, w, c, mask))
         return false;
+    w->looked = w->executed;
     sim_barrier_state *s = &b->barriers[id];
     uint32_t needed = 0;
     if (!find_needed(b, w, c, lane, &needed) || !agrees(b, w, c, lane, s, needed))
@@ -110,6 +122,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     s->needed = needed;
     s->pc = (int32_t)(c - b->program->code);
     s->arrived++;
+    s->who |= 1u << (w - b->warps);
     if (c->c != SIM_NO_SLOT) {
         uint32_t p = sim_predicate(w, c->c, c->negate_c) & mask;
         s->count += (uint32_t)__builtin_popcount(p);
@@ -145,8 +158,11 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
 bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     int lane = __builtin_ctz(mask);
+    if (mask != w->live && sim_paths_give_way(b, w))
+        return true;
     if (!is_whole(b, w, c, mask))
         return false;
+    w->looked = w->executed;
     if (c->op != SIM_CLUSTER_WAIT)
         return arrive(b, w, c, lane);
     if (w->arrived == w->waited)

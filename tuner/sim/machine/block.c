@@ -111,6 +111,17 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     return AT_OK;
 }
 
+uint64_t sim_block_bytes(const sim_launch *launch)
+{
+    const sim_program *p = launch->program;
+    uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    uint64_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
+    uint64_t shared = (uint64_t)p->static_shared_bytes + launch->dynamic_shared_bytes;
+    uint64_t cell = sizeof(sim_cell) + (sim_launch_cluster_blocks(launch) > 1 ? sizeof(sim_far_read) : 0);
+    return sizeof(sim_block) + warps * (sizeof(sim_warp) + p->register_bytes + 2ull * SIM_LANES * p->local_bytes) +
+           shared * (2 + cell / p->shared_cell_bytes) + (launch->counters ? p->code_count * sizeof(sim_counter) : 0);
+}
+
 void sim_block_deinit(sim_block *b)
 {
     for (uint32_t i = 0; b->warps && i < b->warp_count; i++)
@@ -144,6 +155,8 @@ static void start_warps(sim_block *b)
         w->arrived = w->waited = 0;
         w->relaxed = 0;
         w->fenced = false;
+        w->looked = 0;
+        w->polls = w->poll_mask = w->stalled = w->turned = 0;
         if (w->local_valid)
             memset(w->local_valid, 0, (size_t)b->program->local_bytes * SIM_LANES);
         for (int k = 0; k < 3; k++) {
@@ -166,6 +179,8 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     b->epoch = b->moment = 0;
     b->ended = false;
     b->visit.was = false;
+    b->adverse = b->launch->schedule != 0;
+    b->order = rng_seeded(b->launch->schedule * UINT64_C(0x9e3779b97f4a7c15) + b->index);
     for (uint32_t i = 0; i < SIM_BARRIERS; i++)
         b->barriers[i] = (sim_barrier_state){.all = true};
     sim_shared_reset(b);
@@ -173,17 +188,55 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     start_warps(b);
 }
 
+/* A warp that spins on what another warp will write must let it run. */
+enum { SLICE_INSTRUCTIONS = 1 << 16, SHORTEST_SLICE_BITS = 3, LONGEST_SLICE_BITS = 9 };
+
+/* A warp that executes more without a look at what others change is computing. */
+enum { MOST_BETWEEN_LOOKS = 1 << 12 };
+
+static uint64_t slice_of(sim_block *b)
+{
+    if (!b->adverse)
+        return SLICE_INSTRUCTIONS;
+    uint64_t kinds = LONGEST_SLICE_BITS - SHORTEST_SLICE_BITS + 1;
+    return UINT64_C(1) << (SHORTEST_SLICE_BITS + rng_below(&b->order, kinds));
+}
+
+/* In the order of their numbers; adverse: from the last on, each a few places from where it would be. */
+static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
+{
+    enum { REACH = 3 };
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        order[i] = (uint8_t)(b->adverse ? b->warp_count - 1 - i : i);
+    /* The first turn is from the last to the first: two warps are never in their order. */
+    if (!b->adverse || b->warps[0].executed == 0)
+        return;
+    for (uint32_t i = 0; i + 1 < b->warp_count; i++) {
+        uint32_t left = b->warp_count - i;
+        uint32_t with = i + (uint32_t)rng_below(&b->order, left < REACH ? left : REACH);
+        uint8_t t = order[i];
+        order[i] = order[with];
+        order[with] = t;
+    }
+}
+
 sim_turn sim_block_turn(sim_block *b)
 {
     bool ran = false, polled = false;
     uint32_t moment = b->moment;
+    uint8_t order[SIM_MAX_WARPS];
+    order_warps(b, order);
     for (uint32_t i = 0; i < b->warp_count; i++) {
-        sim_warp *w = &b->warps[i];
+        sim_warp *w = &b->warps[order[i]];
         if (w->state != SIM_READY && w->state != SIM_POLLING)
             continue;
         w->state = SIM_READY;
+        w->slice_end = w->executed + slice_of(b);
+        w->polls = 0;
         if (!sim_warp_run(b, w))
             return SIM_TURN_FAULT;
+        if (w->state == SIM_READY && w->executed - w->looked > MOST_BETWEEN_LOOKS)
+            b->cluster->idle_polls = 0;
         ran = ran || w->state != SIM_POLLING;
         polled = polled || w->state == SIM_POLLING;
     }

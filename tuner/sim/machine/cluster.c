@@ -3,7 +3,7 @@
 #include "sim/machine/machine.h"
 
 /* A kernel may count its questions before it gives up. */
-enum { STALLED_ROUNDS = 1000 };
+enum { STALLED_ROUNDS = 1000, MOST_IDLE_POLLS = 1 << 18 };
 
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch, at_error *error)
 {
@@ -27,7 +27,7 @@ void sim_cluster_deinit(sim_cluster *cl)
     *cl = (sim_cluster){0};
 }
 
-static void start(sim_cluster *cl, uint64_t index)
+void sim_cluster_start(sim_cluster *cl, uint64_t index)
 {
     const sim_launch *l = cl->launch;
     uint32_t of[3], first[3];
@@ -38,6 +38,9 @@ static void start(sim_cluster *cl, uint64_t index)
         index /= l->grid[k] / of[k];
     }
     cl->completed = 0;
+    cl->left = cl->size;
+    cl->standstill = 0;
+    cl->changes = cl->idle_polls = 0;
     cl->fault.kind = SIM_FAULT_NONE;
     for (uint32_t r = 0; r < cl->size; r++) {
         const uint32_t at[3] = {first[0] + r % of[0], first[1] + r / of[0] % of[1], first[2] + r / of[0] / of[1]};
@@ -54,28 +57,83 @@ static void report_standstill(sim_cluster *cl, bool polling)
     }
 }
 
-void sim_cluster_run(sim_cluster *cl, uint64_t index)
+bool sim_cluster_turn(sim_cluster *cl)
 {
-    start(cl, index);
-    for (uint32_t idle = 0, left = cl->size; left > 0;) {
-        bool on = false, polling = false;
-        left = 0;
-        for (uint32_t r = 0; r < cl->size; r++) {
-            sim_block *b = &cl->blocks[r];
-            sim_turn turn = sim_block_turn(b);
-            if (turn == SIM_TURN_FAULT) {
-                cl->fault = b->fault;
-                return;
-            }
-            on = on || turn == SIM_TURN_ON;
-            polling = polling || turn == SIM_TURN_POLLING;
-            left += !b->ended;
+    bool on = false, polling = false;
+    cl->left = 0;
+    for (uint32_t i = 0; i < cl->size; i++) {
+        sim_block *b = &cl->blocks[cl->launch->schedule ? cl->size - 1 - i : i];
+        sim_turn turn = sim_block_turn(b);
+        if (turn == SIM_TURN_FAULT) {
+            cl->fault = b->fault;
+            return false;
         }
-        if (sim_cluster_barrier_open(cl) || on || left == 0) {
-            idle = 0;
-        } else if (!polling || ++idle == STALLED_ROUNDS) {
-            report_standstill(cl, polling);
+        on = on || turn == SIM_TURN_ON;
+        polling = polling || turn == SIM_TURN_POLLING;
+        cl->left += !b->ended;
+    }
+    if (sim_cluster_barrier_open(cl) || on || cl->left == 0) {
+        cl->standstill = 0;
+    } else if (!polling || ++cl->standstill == STALLED_ROUNDS) {
+        report_standstill(cl, polling);
+        return false;
+    }
+    return cl->left > 0;
+}
+
+void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char *what)
+{
+    for (uint32_t r = 0; r < cl->size; r++) {
+        sim_block *b = &cl->blocks[r];
+        for (uint32_t i = 0; i < b->warp_count; i++) {
+            const sim_warp *w = &b->warps[i];
+            if (w->state == SIM_DONE || w->poll_mask == 0)
+                continue;
+            sim_fail(b, w, &b->program->code[w->poll_pc], __builtin_ctz(w->poll_mask), kind, "%s", what);
+            cl->fault = b->fault;
             return;
         }
     }
+}
+
+void sim_cluster_run(sim_cluster *cl, uint64_t index)
+{
+    sim_cluster_start(cl, index);
+    while (sim_cluster_turn(cl)) {
+        if (cl->idle_polls <= MOST_IDLE_POLLS)
+            continue;
+        sim_cluster_report_waiting(cl, SIM_FAULT_DEADLOCK, SIM_NOBODY_CHANGES);
+        return;
+    }
+}
+
+bool sim_cluster_ended_for_others(const sim_cluster *cl)
+{
+    sim_excerpt *x = cl->launch->excerpt;
+    uint64_t executed = 0, *count = NULL;
+    if (!x)
+        return false;
+    for (uint32_t r = 0; r < cl->size; r++)
+        for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++)
+            executed += cl->blocks[r].warps[i].executed;
+    __atomic_fetch_add(&x->executed, executed, __ATOMIC_RELAXED);
+    if (cl->fault.kind == SIM_FAULT_BUDGET || cl->fault.kind == SIM_FAULT_DEADLOCK)
+        count = &x->cut;
+    else if (cl->fault.kind == SIM_FAULT_UNSEEN)
+        count = &x->blind;
+    if (count)
+        __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+    return count != NULL;
+}
+
+void sim_cluster_sum_counters(const sim_cluster *cl)
+{
+    for (uint32_t r = 0; r < cl->size; r++)
+        for (size_t i = 0; cl->blocks[r].counters && i < cl->launch->program->code_count; i++)
+            sim_counter_sum(&cl->launch->counters[i], &cl->blocks[r].counters[i]);
+}
+
+uint64_t sim_cluster_bytes(const sim_launch *launch)
+{
+    return sim_launch_cluster_blocks(launch) * sim_block_bytes(launch);
 }

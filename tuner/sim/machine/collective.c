@@ -20,6 +20,13 @@ static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, u
     return true;
 }
 
+static bool lacks_members(const sim_warp *w, int32_t members_slot, uint32_t mask)
+{
+    uint32_t named = 0;
+    SIM_EACH_OF(l, mask) named |= sim_lanes32(w, members_slot)[l];
+    return (named & w->live & ~mask) != 0;
+}
+
 static bool shuffle(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t *a = sim_lanes32(w, c->a), *distance = sim_lanes32(w, c->b),
@@ -142,6 +149,9 @@ static bool warp_barrier(sim_warp *w, const sim_instruction *c, uint32_t mask)
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t active[SIM_LANES];
+    int32_t members = c->kind == SIM_WARP_BARRIER ? c->a : c->kind == SIM_ACTIVE_MASK ? SIM_NO_SLOT : c->e;
+    if (members != SIM_NO_SLOT && lacks_members(w, members, mask) && sim_paths_give_way(b, w))
+        return true;
     switch (c->kind) {
     case SIM_SHUFFLE: return check_members(b, w, c, mask, c->e) && shuffle(b, w, c, mask);
     case SIM_VOTE: return check_members(b, w, c, mask, c->e) && vote(w, c, mask);

@@ -17,6 +17,7 @@ static const char *const fault_names[] = {
     [SIM_FAULT_BUDGET] = "endless loop",
     [SIM_FAULT_UNKNOWN] = "not simulated",
     [SIM_FAULT_UNSEEN] = "unseen",
+    [SIM_FAULT_DEADLOCK] = "deadlock",
     [SIM_FAULT_INTERNAL] = "internal error",
 };
 

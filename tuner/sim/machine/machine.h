@@ -1,7 +1,8 @@
 /* What the files of the interpreter share: the state of a block and of its warps.
  *
- * From the top down: run.c distributes clusters of blocks over host threads, cluster.c schedules the blocks of
- * one (most often one block alone), block.c schedules the warps of a block, warp.c interprets, barrier.c has
+ * From the top down: run.c distributes clusters of blocks over host threads, residents.c runs those that may wait
+ * for one another on one, cluster.c schedules the blocks of one (most often one block alone), block.c schedules the
+ * warps of a block, warp.c interprets, paths.c has the paths of a warp that diverged, barrier.c has
  * barriers of a block and of a cluster, access.c loads and stores, shared.c and global.c detect races, peers.c
  * has what one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and mbarriers,
  * engine.c has the copies under way, atomic.c computes atomics, collective.c exchanges values within a warp,
@@ -9,9 +10,10 @@
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
+#include "base/rng.h"
 #include "sim/machine/run.h"
 
-enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SYNCS = 64 };
+enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SYNCS = 64, SIM_SEEN = 64 };
 
 enum {
     SIM_BARRIER_OF_CLUSTER = SIM_BARRIERS, /* sim_warp.barrier of those that wait for their cluster */
@@ -56,6 +58,14 @@ typedef struct sim_warp {
     uint32_t arrived, waited; /* barriers of the cluster: arrived at, and seen complete */
     uint64_t relaxed;       /* bit k % SIM_RELAXED_KNOWN: it arrived at barrier k without releasing what it did before */
     bool fenced;            /* it passed a fence since it last arrived */
+    uint64_t slice_end;     /* `executed` when other warps have their turn */
+    uint64_t looked;        /* `executed` when it last polled or reached a barrier */
+    uint32_t polls;         /* of this slice */
+    uint64_t seen[SIM_SEEN]; /* what it looked at, and what it found there */
+    int32_t poll_pc;        /* of the last poll, by a lane of poll_mask */
+    uint32_t poll_mask;
+    uint32_t stalled;       /* times that paths gave way to others since any went on */
+    uint32_t turned;        /* times that paths gave way at all */
 } sim_warp;
 
 typedef struct sim_stamp { /* an access: who made it, and when */
@@ -91,6 +101,7 @@ typedef struct sim_visit { /* an access to shared memory by a thread of another 
 
 typedef struct sim_barrier_state {
     uint32_t arrived; /* warps */
+    uint32_t who;     /* a bit each */
     uint32_t needed;  /* warps; 0: all that have not exited */
     int32_t pc;       /* of the first that arrived */
     uint32_t count;   /* bar.red.popc */
@@ -126,6 +137,8 @@ typedef struct sim_block {
     sim_fault fault;
     uint8_t *memory;                /* one allocation for registers and local memory */
     uint8_t *local_valid;           /* of all warps */
+    bool adverse;                   /* the launch's schedule is not 0 */
+    rng order;                      /* an adverse schedule's choices */
 } sim_block;
 
 /* Allocates the block of that rank in the clusters of a launch, and sets the registers that are the same in
@@ -133,6 +146,8 @@ typedef struct sim_block {
 at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cluster, uint32_t rank,
                          sim_watch *watch, at_error *error);
 void sim_block_deinit(sim_block *b);
+/* Bytes of a block of the launch, of the host's memory, but for what it may add as it runs. */
+uint64_t sim_block_bytes(const sim_launch *launch);
 /* Makes it the first instruction of the block at `position` of the grid. */
 void sim_block_start(sim_block *b, const uint32_t position[3]);
 
@@ -146,14 +161,72 @@ struct sim_cluster {
     sim_block *blocks;    /* by rank; owned */
     uint32_t size;        /* blocks */
     uint32_t completed;   /* barriers of the cluster */
+    uint32_t left;        /* blocks that have not ended */
+    uint32_t standstill;  /* turns in a row in which none went on */
+    uint64_t changes;     /* of shared and global memory, and ends of warps */
+    uint64_t idle_polls;  /* since then; 0 while a warp computes without a look at what others change */
     sim_fault fault;
 };
 
 /* Allocates the blocks of a cluster of the launch. AT_NO_MEMORY; sim_cluster_deinit() also then. */
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch, at_error *error);
 void sim_cluster_deinit(sim_cluster *cl);
-/* Runs the cluster with that linear index, its blocks side by side; cl->fault says how it went. */
+/* Makes it the cluster with that linear index, none of whose blocks has begun. */
+void sim_cluster_start(sim_cluster *cl, uint64_t index);
+/* Gives each of its blocks a turn: false when it has ended or faulted, as cl->fault says. */
+bool sim_cluster_turn(sim_cluster *cl);
+/* Records that fault at a poll of a cluster of which all that run poll. */
+void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char *what);
+#define SIM_NOBODY_CHANGES "it looks again and again at what no thread that runs changes any more"
+/* Runs it to its end; cl->fault says how it went. */
 void sim_cluster_run(sim_cluster *cl, uint64_t index);
+/* Bytes of a cluster of the launch, of the host's memory. */
+uint64_t sim_cluster_bytes(const sim_launch *launch);
+
+/* Runs all clusters of a launch on this host thread, several at a time where they wait for one another; *fault says
+ * how it went. AT_NO_MEMORY. Adds to launch->counters. */
+at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total, sim_fault *fault,
+                            at_error *error);
+/* Adds what the cluster did to its excerpt; true where it is one and it ended for the absence of other blocks,
+ * perhaps. */
+bool sim_cluster_ended_for_others(const sim_cluster *cl);
+/* Adds what the cluster's blocks have counted to launch->counters. */
+void sim_cluster_sum_counters(const sim_cluster *cl);
+
+/* A thread has changed memory that others see, or a warp has ended. */
+static inline void sim_note_change(const sim_block *b, sim_warp *w)
+{
+    b->cluster->changes++;
+    b->cluster->idle_polls = 0;
+    w->polls = 0;
+}
+
+enum { SIM_SLICE_POLLS = 4 }; /* after so many a warp lets others go on */
+
+/* A warp has looked at memory that others may change, and changed nothing itself. `found` stands for where it looked
+ * and what was there: one that finds what it had found is polling. */
+static inline void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                                 uint64_t found)
+{
+    uint64_t *seen = &w->seen[found % SIM_SEEN];
+    bool again = *seen == found;
+    *seen = found;
+    if (!again)
+        return;
+    b->cluster->idle_polls++;
+    w->looked = w->executed;
+    w->poll_pc = (int32_t)(c - b->program->code);
+    w->poll_mask = mask;
+    if (++w->polls >= SIM_SLICE_POLLS)
+        w->slice_end = w->executed;
+}
+
+/* Another path of a diverged warp goes on in place of the top one, where there is one. `polls`: the top one may be
+ * waiting for it. */
+void sim_paths_turn(sim_block *b, sim_warp *w, bool polls);
+/* The same where the top path waits for other lanes at the instruction that it has just fetched, which it will fetch
+ * again; paths at the same instruction become one. False: no other path can help. */
+bool sim_paths_give_way(sim_block *b, sim_warp *w);
 
 /* barrier.cluster: a warp arrives or waits. */
 bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);

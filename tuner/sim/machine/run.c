@@ -33,21 +33,6 @@ static void note_fault(crew *c, const sim_fault *fault, uint64_t position)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Adds what the cluster did; true where it ended for the absence of other blocks, perhaps. */
-static bool ended_for_others(sim_excerpt *x, const sim_cluster *cluster)
-{
-    uint64_t executed = 0;
-    for (uint32_t r = 0; r < cluster->size; r++)
-        for (uint32_t i = 0; i < cluster->blocks[r].warp_count; i++)
-            executed += cluster->blocks[r].warps[i].executed;
-    __atomic_fetch_add(&x->executed, executed, __ATOMIC_RELAXED);
-    uint64_t *count = cluster->fault.kind == SIM_FAULT_BUDGET   ? &x->cut
-                      : cluster->fault.kind == SIM_FAULT_UNSEEN ? &x->blind : NULL;
-    if (count)
-        __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
-    return count != NULL;
-}
-
 static void *work(void *context)
 {
     crew *c = context;
@@ -63,7 +48,7 @@ static void *work(void *context)
         if (launch->announce && launch->observer)
             launch->observer(launch->observer_context, NULL, false, NULL);
         sim_cluster_run(&cluster, launch->clusters ? launch->clusters[at] : at);
-        if (launch->excerpt && ended_for_others(launch->excerpt, &cluster))
+        if (sim_cluster_ended_for_others(&cluster))
             continue;
         if (cluster.fault.kind != SIM_FAULT_NONE)
             note_fault(c, &cluster.fault, at);
@@ -73,9 +58,7 @@ static void *work(void *context)
         c->status = status;
         c->error = error;
     }
-    for (uint32_t r = 0; r < cluster.size; r++)
-        for (size_t i = 0; cluster.blocks[r].counters && i < launch->program->code_count; i++)
-            sim_counter_sum(&launch->counters[i], &cluster.blocks[r].counters[i]);
+    sim_cluster_sum_counters(&cluster);
     pthread_mutex_unlock(&c->lock);
     sim_cluster_deinit(&cluster);
     return NULL;
@@ -117,6 +100,24 @@ static long thread_count(const sim_launch *l, uint64_t total)
     return (uint64_t)n > total ? (long)total : n;
 }
 
+/* On as many host threads as there may be. */
+static at_status run_apart(crew *c, long wanted, at_error *error)
+{
+    pthread_t helpers[MAX_HOST_THREADS];
+    long started = 0;
+    pthread_mutex_init(&c->lock, NULL);
+    /* The caller's own thread is one of the crew; fewer helpers than wanted only take longer. */
+    while (started < wanted - 1 && pthread_create(&helpers[started], NULL, work, c) == 0)
+        started++;
+    work(c);
+    for (long i = 0; i < started; i++)
+        pthread_join(helpers[i], NULL);
+    pthread_mutex_destroy(&c->lock);
+    if (c->status && error)
+        *error = c->error;
+    return c->status;
+}
+
 at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
 {
     *fault = (sim_fault){0};
@@ -124,26 +125,16 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
     at_status status = check_launch(launch, &c.total, error);
     if (status || c.total == 0)
         return status;
-    pthread_t helpers[MAX_HOST_THREADS];
-    long wanted = thread_count(launch, c.total), started = 0;
+    /* What is sampled runs block by block: that is what its observer counts. */
+    bool together = launch->program->communicates && !launch->observer && !launch->first_warp_only;
+    long wanted = together ? 1 : thread_count(launch, c.total);
     if (launch->check)
         status = sim_watch_new(launch, wanted > 1, &c.watch, error);
     if (status)
         return status;
-    pthread_mutex_init(&c.lock, NULL);
-    /* The caller's own thread is one of the crew; fewer helpers than wanted only take longer. */
-    while (started < wanted - 1 && pthread_create(&helpers[started], NULL, work, &c) == 0)
-        started++;
-    work(&c);
-    for (long i = 0; i < started; i++)
-        pthread_join(helpers[i], NULL);
-    pthread_mutex_destroy(&c.lock);
+    status = together ? sim_residents_run(launch, c.watch, c.total, &c.fault, error) : run_apart(&c, wanted, error);
     sim_watch_free(c.watch);
-    if (c.status) {
-        if (error)
-            *error = c.error;
-        return c.status;
-    }
-    *fault = c.fault;
-    return AT_OK;
+    if (!status)
+        *fault = c.fault;
+    return status;
 }

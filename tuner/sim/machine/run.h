@@ -1,12 +1,19 @@
 /* Runs a decoded kernel over a grid of thread blocks.
  *
  * In: a program, global memory, arguments and a launch shape. Out: memory as the kernel left it,
- * counters, or the first fault. A block is interpreted warp by warp: each warp runs until a barrier
- * or its end, with a stack of diverged paths that meet again at immediate post-dominators. The blocks
- * of a cluster run side by side, warp by warp likewise; clusters (blocks, where they are alone)
- * are independent and distributed over host threads; global atomics and plain accesses are host
- * atomics, so that blocks may communicate as on a GPU. Of several faults that of the lowest cluster is
- * reported, so that the report does not depend on the number of threads. */
+ * counters, or the first fault. A block is interpreted warp by warp: each warp runs until a barrier,
+ * its end or the end of its slice, with a stack of diverged paths that meet again at immediate
+ * post-dominators. The blocks of a cluster run side by side, warp by warp likewise.
+ *
+ * What a kernel does must not depend on the number of host threads. Clusters (blocks, where they are
+ * alone) of a program whose blocks cannot communicate are distributed over host threads, and of several
+ * faults that of the lowest cluster is reported. All others run on one host thread, as many at a time
+ * as wait for one another (residents.c).
+ *
+ * What a GPU leaves open is the schedule's: which blocks, warps, lanes of an atomic and sides of a branch
+ * come first, and how far each gets before another goes on. Schedule 0 is the order of their numbers, with
+ * long slices; others are adverse, from the last to the first with short slices, each with a seed of its own.
+ * A kernel whose result differs between two schedules depends on what no program may depend on. */
 #ifndef AUTOTUNE_SIM_MACHINE_RUN_H
 #define AUTOTUNE_SIM_MACHINE_RUN_H
 
@@ -26,7 +33,8 @@ typedef enum sim_fault_kind {
                                 lane itself, or that reads from a lane outside the mask */
     SIM_FAULT_TRAP,
     SIM_FAULT_BUDGET,        /* too many instructions: an endless loop */
-    SIM_FAULT_UNKNOWN,       /* an instruction that is not simulated: says nothing of the kernel */
+    SIM_FAULT_UNKNOWN,       /* what is not simulated: says nothing of the kernel */
+    SIM_FAULT_DEADLOCK,      /* all that run poll what none of them will change */
     SIM_FAULT_UNSEEN,        /* none: it needs what blocks would have written that did not run (sim_excerpt) */
     SIM_FAULT_INTERNAL
 } sim_fault_kind;
@@ -64,7 +72,9 @@ typedef struct sim_launch {
     uint32_t dynamic_shared_bytes;
     bool check;                    /* detect races and reads of uninitialised memory */
     uint64_t instruction_limit;    /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
-    int threads;                   /* host threads; 0: as many as cores */
+    int threads;                   /* host threads, at most; 0: as many as cores */
+    uint32_t schedule;             /* 0: in order; others: adverse */
+    uint64_t resident_clusters;    /* that the chip holds at a time; 0: all */
     const uint64_t *clusters;      /* linear indices of those to run, of blocks where they are alone; NULL: all */
     uint64_t cluster_count;        /* of `clusters` */
     sim_excerpt *excerpt;          /* where the others' absence matters; NULL: it does not */

@@ -4,9 +4,6 @@
 #include "sim/machine/machine.h"
 #include "sim/program/operations.h"
 
-/* A warp that spins on what another warp will write must let it run. */
-static const uint64_t slice_instructions = 1 << 16;
-
 /* Lanes of the instruction's width. */
 static void put_result(sim_warp *w, const sim_instruction *c, const void *result, uint32_t mask)
 {
@@ -199,7 +196,7 @@ static bool branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         return true;
     sim_path groups[2] = {{top->pc, 0, stay}, {c->target, 0, taken}};
     /* The last group runs first. */
-    if (c->reconverge == SIM_EXIT_PC && ends_at(b->program, groups[0].pc)) {
+    if (c->reconverge == SIM_EXIT_PC ? ends_at(b->program, groups[0].pc) : b->adverse) {
         sim_path t = groups[0];
         groups[0] = groups[1];
         groups[1] = t;
@@ -230,6 +227,11 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     if (count == 1) {
         w->paths[w->depth - 1].pc = groups[0].pc;
         return true;
+    }
+    for (int i = 0; b->adverse && i < count / 2; i++) {
+        sim_path t = groups[i];
+        groups[i] = groups[count - 1 - i];
+        groups[count - 1 - i] = t;
     }
     return split(b, w, c, groups, count);
 }
@@ -321,16 +323,17 @@ static void note_ran(uint8_t *ran, bool back)
 bool sim_warp_run(sim_block *b, sim_warp *w)
 {
     const sim_instruction *code = b->program->code;
-    uint64_t stop = w->executed + slice_instructions;
-    while (w->state == SIM_READY && w->executed < stop) {
+    while (w->state == SIM_READY && w->executed < w->slice_end) {
         sim_path *top = &w->paths[w->depth - 1];
         if (top->pc == top->reconverge || top->mask == 0) {
-            if (--w->depth == 0)
+            if (--w->depth == 0) {
                 w->state = SIM_DONE;
+                sim_note_change(b, w);
+            }
             continue;
         }
         const sim_instruction *c = &code[top->pc];
-        uint32_t mask = top->mask;
+        uint32_t mask = top->mask, stalled = w->stalled;
         if (c->guard != SIM_NO_SLOT)
             mask &= sim_predicate(w, c->guard, c->guard_negated);
         if (++w->executed > b->limit)
@@ -347,6 +350,12 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         top->pc++;
         if (mask != 0 && !step(b, w, c, mask))
             return false;
+        if (stalled != 0 && w->stalled == stalled)
+            w->stalled = 0;
     }
+    /* Lanes that poll may be waiting for others of their warp. */
+    bool polls = w->polls > 0 || w->state == SIM_POLLING;
+    if ((w->state == SIM_READY && b->adverse) || polls)
+        sim_paths_turn(b, w, polls);
     return true;
 }

@@ -200,6 +200,7 @@ typedef struct sim_program {
     uint64_t global_bytes;    /* of the module's global and constant variables */
     uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
     uint32_t global_cell_bytes; /* likewise, global */
+    bool communicates;        /* may a block see what others do meanwhile, or the result depend on which comes first? */
 } sim_program;
 
 /* Where a module's global and constant variables start, and the windows through which generic

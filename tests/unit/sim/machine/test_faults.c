@@ -243,10 +243,27 @@ static void an_endless_loop_ends(void **state)
     (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(volatile int *in, int *out)\n"
-                              "{ while (in[0] == 0) ; out[threadIdx.x] = 1; }\n",
+                              "extern \"C\" __global__ void k(volatile int *in, volatile int *out)\n"
+                              "{ for (int i = 0; in[0] == 0; i++) out[threadIdx.x] = i; }\n",
                               32);
     assert_int_equal(kind, SIM_FAULT_BUDGET);
+    sim_test_deinit(&t);
+}
+
+static void a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(volatile int *in, int *out)\n"
+                              "{\n"
+                              "    while (in[0] == 0) ;\n"
+                              "    out[threadIdx.x] = 1;\n"
+                              "}\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_DEADLOCK);
+    assert_story(&t, "test.cu:3");
+    assert_story(&t, "no thread that runs changes");
     sim_test_deinit(&t);
 }
 
@@ -576,6 +593,7 @@ int main(void)
         cmocka_unit_test(two_lanes_that_write_different_values_to_one_place_race),
         cmocka_unit_test(a_shuffle_whose_partners_are_elsewhere_is_a_fault),
         cmocka_unit_test(an_endless_loop_ends),
+        cmocka_unit_test(a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line),
         cmocka_unit_test(a_trap_is_a_crash),
         cmocka_unit_test(a_copy_that_is_not_waited_for_is_seen),
         cmocka_unit_test(blocks_that_write_different_values_to_one_place_race),

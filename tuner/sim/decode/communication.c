@@ -1,0 +1,61 @@
+#include "sim/decode/communication.h"
+
+#include <stdlib.h>
+
+#include "sim/program/operands.h"
+
+/* Slots begin at multiples of this. */
+enum { SLOT_STEP = 64 };
+
+static bool reaches_global(const sim_instruction *c)
+{
+    return c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
+}
+
+/* Do any two of such atomics give the same whichever comes first? Sums of floats are rounded. */
+static bool commutes(const sim_instruction *c)
+{
+    bool integer = c->type != PTX_F16 && c->type != PTX_F16X2 && c->type != PTX_BF16 && c->type != PTX_BF16X2 &&
+                   c->type != PTX_F32 && c->type != PTX_F64;
+    switch ((sim_atomic_op)c->op) {
+    case SIM_ATOMIC_ADD: return integer;
+    case SIM_ATOMIC_MIN: case SIM_ATOMIC_MAX: return integer;
+    case SIM_ATOMIC_AND: case SIM_ATOMIC_OR: case SIM_ATOMIC_XOR: return true;
+    default: return false;
+    }
+}
+
+static void mark_reads(const sim_program *p, bool *is_read)
+{
+    for (size_t i = 0; i < p->code_count; i++) {
+        sim_operands o;
+        sim_operands_of(p, &p->code[i], &o);
+        for (int k = 0; k < o.read_count; k++)
+            is_read[o.reads[k] / SLOT_STEP] = true;
+    }
+}
+
+at_status communication_find(sim_program *p, at_error *error)
+{
+    int op = -1, type = -1; /* of the atomics, while all are alike */
+    bool *is_read = calloc(p->register_bytes / SLOT_STEP + 1, sizeof *is_read);
+    if (!is_read)
+        return error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
+    mark_reads(p, is_read);
+    for (size_t i = 0; i < p->code_count; i++) {
+        sim_instruction *c = &p->code[i];
+        if (c->kind == SIM_ATOMIC && c->d2 != 0 && c->d >= 0 && !is_read[c->d / SLOT_STEP])
+            c->d2 = 0;
+        bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
+        if (accesses && c->strong && reaches_global(c))
+            p->communicates = true;
+        if (c->kind != SIM_ATOMIC || !reaches_global(c))
+            continue;
+        bool alike = op < 0 || (op == c->op && type == c->type);
+        p->communicates = p->communicates || c->d2 != 0 || !alike || !commutes(c);
+        op = c->op;
+        type = c->type;
+    }
+    free(is_read);
+    return AT_OK;
+}

@@ -1,0 +1,11 @@
+/* Can blocks see what others do while they run? */
+#ifndef AUTOTUNE_SIM_DECODE_COMMUNICATION_H
+#define AUTOTUNE_SIM_DECODE_COMMUNICATION_H
+
+#include "base/error.h"
+#include "sim/program/program.h"
+
+/* Sets p->communicates of a decoded program; atomics whose result nothing reads return none. AT_NO_MEMORY. */
+at_status communication_find(sim_program *p, at_error *error);
+
+#endif

@@ -1,0 +1,125 @@
+/* The paths of a warp that diverged lie on its stack as a tree does: each with the paths that it waits for above it.
+ * Paths whose lanes are apart are siblings, or of different families, and any of them may go on: threads of a warp
+ * advance independently. CUDA C++ Programming Guide, "Independent Thread Scheduling". */
+#include <string.h>
+
+#include "sim/machine/machine.h"
+
+static bool are_apart(const sim_path *a, const sim_path *b)
+{
+    return (a->mask & b->mask) == 0;
+}
+
+/* Puts the paths from `middle` on below those from `first` on. */
+static void rotate(sim_warp *w, int first, int middle)
+{
+    sim_path above[SIM_MAX_PATHS];
+    size_t count = (size_t)(w->depth - middle), below = (size_t)(middle - first);
+    memcpy(above, &w->paths[middle], count * sizeof *above);
+    memmove(&w->paths[(size_t)first + count], &w->paths[first], below * sizeof *above);
+    memcpy(&w->paths[first], above, count * sizeof *above);
+}
+
+/* Where the family of the path at `at` ends: the lowest of its siblings. */
+static int find_siblings(const sim_warp *w, int at)
+{
+    int first = at;
+    while (first > 0 && are_apart(&w->paths[first - 1], &w->paths[at]))
+        first--;
+    return first;
+}
+
+/* Lanes that arrived where they are to meet others go on alone, since the others may be waiting for them. */
+static bool part_waiting(sim_warp *w)
+{
+    uint32_t above = 0;
+    for (int at = w->depth - 1; at > 0; at--) {
+        int first = find_siblings(w, at);
+        for (int i = first; i <= at; i++)
+            above |= i < at || at == w->depth - 1 ? w->paths[i].mask : 0;
+        if (first == 0)
+            return false;
+        const sim_path parent = w->paths[first - 1];
+        uint32_t waiting = parent.mask & ~above;
+        at = first;
+        if (!waiting || parent.pc == parent.reconverge)
+            continue;
+        if (w->depth == SIM_MAX_PATHS)
+            return false;
+        for (int i = first - 1; i < w->depth; i++)
+            w->paths[i].mask &= ~waiting;
+        w->paths[w->depth++] = (sim_path){parent.pc, parent.reconverge, waiting};
+        return true;
+    }
+    return false;
+}
+
+/* The top path and those that it is one of, from the innermost on, where there are others beside them. */
+static int find_families(const sim_warp *w, int begins[SIM_MAX_PATHS])
+{
+    int count = 0;
+    for (int at = w->depth - 1; at > 0; at--) {
+        int first = find_siblings(w, at);
+        if (first < at)
+            begins[count++] = at;
+        at = first;
+    }
+    return count;
+}
+
+static bool turn_family(sim_block *b, sim_warp *w)
+{
+    int begins[SIM_MAX_PATHS], count = find_families(w, begins);
+    if (count == 0)
+        return false;
+    /* Families take turns, too: what a path waits for may be a cousin. */
+    uint32_t choice = b->adverse ? (uint32_t)rng_below(&b->order, (uint64_t)count) : w->turned % (uint32_t)count;
+    w->turned++;
+    rotate(w, find_siblings(w, begins[choice]), begins[choice]);
+    return true;
+}
+
+void sim_paths_turn(sim_block *b, sim_warp *w, bool polls)
+{
+    enum { PARTS_ONE_IN = 4 }; /* threads meet again sooner or later */
+    if (w->depth > 1 && (polls || rng_below(&b->order, PARTS_ONE_IN) == 0) && part_waiting(w))
+        return;
+    turn_family(b, w);
+}
+
+/* Siblings at the same instruction that wait for no path join the top one. */
+static bool merge(sim_warp *w)
+{
+    const sim_path top = w->paths[w->depth - 1];
+    int first = find_siblings(w, w->depth - 1), kept = first;
+    sim_path sibling = {0};
+    uint32_t joined = 0;
+    for (int at = first; at < w->depth - 1; at++) {
+        const sim_path other = w->paths[at];
+        bool is_sibling = are_apart(&other, &sibling);
+        if (is_sibling)
+            sibling = other;
+        if (is_sibling && are_apart(&other, &w->paths[at + 1]) && other.pc == top.pc &&
+            other.reconverge == top.reconverge)
+            joined |= other.mask;
+        else
+            w->paths[kept++] = other;
+    }
+    w->paths[kept] = top;
+    w->paths[kept].mask |= joined;
+    w->depth = kept + 1;
+    return joined != 0;
+}
+
+bool sim_paths_give_way(sim_block *b, sim_warp *w)
+{
+    w->paths[w->depth - 1].pc--;
+    if (merge(w))
+        return true;
+    if (w->stalled < (uint32_t)w->depth * (uint32_t)w->depth && turn_family(b, w)) {
+        w->stalled++;
+        return true;
+    }
+    w->paths[w->depth - 1].pc++;
+    return false;
+}

@@ -1,0 +1,258 @@
+/* Clusters that may wait for one another, on one host thread.
+ *
+ * As on a GPU a cluster begins when there is room for it, in the order of their numbers, and keeps its place to its
+ * end. How far those that have a place get before others go on is the schedule's choice. One that only looks at what
+ * others may change is put aside until something has changed; nothing is copied and nothing runs twice. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "sim/machine/machine.h"
+
+enum {
+    MOST_BYTES_LOG2 = 30,  /* of the state of all that have begun */
+    PATIENCE_POLLS = 64,   /* before a cluster is put aside */
+    GLANCE_POLLS = 16,     /* of one that looks whether it can go on */
+    QUIET_ROUNDS = 256,    /* in which all have looked in vain, before none is taken to go on ever, */
+    QUIET_GLANCES = 8192,  /* and looks by all of them */
+    ADVERSE_WIDTH = 4      /* clusters that an adverse schedule has advance side by side */
+};
+
+typedef struct resident {
+    sim_cluster cluster;
+    uint64_t position;
+    bool runs, is_aside; /* neither: it is free */
+} resident;
+
+typedef struct residents {
+    const sim_launch *launch;
+    sim_watch *watch;
+    uint64_t total, ended;
+    uint64_t begun;        /* clusters with a number below have a place, or a choice of one */
+    uint64_t *waiting;     /* those of them that have not begun, ascending */
+    size_t waiting_first, waiting_end;
+    resident **all;
+    size_t count, most, running, aside;
+    rng order;
+    sim_fault *fault;
+} residents;
+
+static uint64_t held(const residents *r)
+{
+    return r->launch->resident_clusters ? r->launch->resident_clusters : r->total;
+}
+
+/* Those that have a place now. */
+static void admit(residents *r)
+{
+    while (r->begun < r->total && r->begun - r->ended < held(r))
+        r->waiting[r->waiting_end++] = r->begun++;
+}
+
+/* Which of those that may begin does: the first, or one of the last quarter. */
+static uint64_t take_waiting(residents *r)
+{
+    size_t count = r->waiting_end - r->waiting_first;
+    if (!r->launch->schedule)
+        return r->waiting[r->waiting_first++];
+    size_t at = r->waiting_end - 1 - (size_t)rng_below(&r->order, (count + 3) / 4);
+    uint64_t position = r->waiting[at];
+    memmove(&r->waiting[at], &r->waiting[at + 1], (r->waiting_end - at - 1) * sizeof *r->waiting);
+    r->waiting_end--;
+    return position;
+}
+
+static resident *find_free(residents *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->all[i]->runs && !r->all[i]->is_aside)
+            return r->all[i];
+    return NULL;
+}
+
+static at_status add(residents *r, resident **out, at_error *error)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out || !array_add(&r->all, &r->count, out, sizeof *out)) {
+        free(*out);
+        return error_set(error, AT_NO_MEMORY, "no memory to simulate blocks that wait for one another");
+    }
+    return sim_cluster_init(&(*out)->cluster, r->launch, r->watch, error);
+}
+
+static bool can_begin(const residents *r)
+{
+    return r->waiting_first < r->waiting_end && r->running + r->aside < r->most;
+}
+
+static at_status begin(residents *r, at_error *error)
+{
+    resident *one = find_free(r);
+    at_status status = one ? AT_OK : add(r, &one, error);
+    if (status)
+        return status;
+    one->position = take_waiting(r);
+    one->runs = true;
+    r->running++;
+    sim_cluster_start(&one->cluster,
+                      r->launch->clusters ? r->launch->clusters[one->position] : one->position);
+    return AT_OK;
+}
+
+static void end(residents *r, resident *one)
+{
+    one->runs = one->is_aside = false;
+    if (!sim_cluster_ended_for_others(&one->cluster) && one->cluster.fault.kind != SIM_FAULT_NONE)
+        *r->fault = one->cluster.fault;
+    r->ended++;
+    admit(r);
+}
+
+static resident *lowest_running(const residents *r)
+{
+    resident *found = NULL;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->all[i]->runs && (!found || r->all[i]->position < found->position))
+            found = r->all[i];
+    return found;
+}
+
+static resident *any_running(residents *r)
+{
+    uint64_t n = rng_below(&r->order, r->running);
+    for (size_t i = 0; i < r->count; i++)
+        if (r->all[i]->runs && n-- == 0)
+            return r->all[i];
+    return NULL;
+}
+
+/* One turn of one that runs; true when it ended or was put aside. */
+static bool advance(residents *r)
+{
+    resident *one = r->launch->schedule ? any_running(r) : lowest_running(r);
+    if (!sim_cluster_turn(&one->cluster)) {
+        r->running--;
+        end(r, one);
+        return true;
+    }
+    if (one->cluster.idle_polls < PATIENCE_POLLS)
+        return false;
+    one->runs = false;
+    one->is_aside = true;
+    r->running--;
+    r->aside++;
+    return true;
+}
+
+/* Can one that was put aside go on? It looks. */
+static bool glance(residents *r, resident *one)
+{
+    uint64_t changes = one->cluster.changes;
+    one->cluster.idle_polls = 0;
+    for (uint64_t before = 0;;) {
+        if (!sim_cluster_turn(&one->cluster)) {
+            r->aside--;
+            end(r, one);
+            return true;
+        }
+        bool looks = one->cluster.idle_polls > before || one->cluster.idle_polls == 0;
+        before = one->cluster.idle_polls;
+        if (one->cluster.changes != changes || !looks)
+            break;
+        if (before >= GLANCE_POLLS)
+            return false;
+    }
+    one->is_aside = false;
+    one->runs = true;
+    r->aside--;
+    r->running++;
+    return true;
+}
+
+/* All that were put aside look; false: none can go on. */
+static bool glance_all(residents *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->count && r->fault->kind == SIM_FAULT_NONE; i++)
+        if (r->all[i]->is_aside)
+            any = glance(r, r->all[i]) || any;
+    return any;
+}
+
+/* None that has begun can go on. In an excerpt they may wait for blocks that do not run. */
+static void give_up(residents *r)
+{
+    resident *first = NULL;
+    for (size_t i = 0; i < r->count; i++) {
+        if (!r->all[i]->is_aside)
+            continue;
+        if (!first || r->all[i]->position < first->position)
+            first = r->all[i];
+        if (r->launch->excerpt) {
+            sim_cluster_report_waiting(&r->all[i]->cluster, SIM_FAULT_DEADLOCK, SIM_NOBODY_CHANGES);
+            r->aside--;
+            end(r, r->all[i]);
+        }
+    }
+    if (r->launch->excerpt)
+        return;
+    if (r->waiting_first < r->waiting_end)
+        sim_cluster_report_waiting(&first->cluster, SIM_FAULT_UNKNOWN,
+                                   "more blocks wait for others than are simulated at a time: give a smaller "
+                                   "problem in `simulated`");
+    else
+        sim_cluster_report_waiting(&first->cluster, SIM_FAULT_DEADLOCK,
+                                   r->begun < r->total ? "it looks again and again at what no block that runs changes, "
+                                                         "and others cannot begin before one has ended"
+                                                       : SIM_NOBODY_CHANGES);
+    *r->fault = first->cluster.fault;
+}
+
+static at_status run(residents *r, at_error *error)
+{
+    size_t width = r->launch->schedule ? ADVERSE_WIDTH : 1, since = 0;
+    admit(r);
+    for (size_t quiet = 0; r->ended < r->total && r->fault->kind == SIM_FAULT_NONE;) {
+        while (r->running < width && can_begin(r)) {
+            at_status status = begin(r, error);
+            if (status)
+                return status;
+            quiet = 0;
+        }
+        if (r->running > 0) {
+            quiet = 0;
+            since += advance(r);
+        }
+        /* Those aside look less often the more they are: what they cost is a part of what the others do. */
+        if (r->fault->kind == SIM_FAULT_NONE && (r->running == 0 || since > r->aside / 4)) {
+            since = 0;
+            quiet = glance_all(r) ? 0 : quiet + 1;
+            if (quiet >= QUIET_ROUNDS && quiet * r->aside >= QUIET_GLANCES) {
+                give_up(r);
+                quiet = 0;
+            }
+        }
+    }
+    return AT_OK;
+}
+
+at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total, sim_fault *fault,
+                            at_error *error)
+{
+    residents r = {.launch = launch, .watch = watch, .total = total, .fault = fault,
+                   .order = rng_seeded(launch->schedule)};
+    uint64_t most = (UINT64_C(1) << MOST_BYTES_LOG2) / sim_cluster_bytes(launch);
+    r.most = most > 1 ? (size_t)most : 1;
+    r.waiting = malloc((size_t)total * sizeof *r.waiting);
+    at_status status = r.waiting ? run(&r, error)
+                                 : error_set(error, AT_NO_MEMORY, "no memory to simulate %zu blocks", (size_t)total);
+    for (size_t i = 0; i < r.count; i++) {
+        if (launch->counters)
+            sim_cluster_sum_counters(&r.all[i]->cluster);
+        sim_cluster_deinit(&r.all[i]->cluster);
+        free(r.all[i]);
+    }
+    free(r.all);
+    free(r.waiting);
+    return status;
+}

@@ -1,0 +1,28 @@
+#include "sim/program/operands.h"
+
+static void add(int32_t *slots, int *count, int32_t slot)
+{
+    if (slot >= 0 && *count < SIM_MOST_OPERANDS)
+        slots[(*count)++] = slot;
+}
+
+void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operands *out)
+{
+    out->read_count = out->write_count = 0;
+    const int32_t sources[] = {c->guard, c->a, c->b, c->c, c->e};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        add(out->reads, &out->read_count, sources[i]);
+    bool transfers = c->kind == SIM_LOAD || c->kind == SIM_STORE;
+    for (int v = 0; transfers && v < c->vector; v++) {
+        if (c->kind == SIM_LOAD)
+            add(out->writes, &out->write_count, p->lists[c->list + v]);
+        else
+            add(out->reads, &out->read_count, p->lists[c->list + v]);
+    }
+    if (transfers)
+        return;
+    add(out->writes, &out->write_count, c->d);
+    /* Elsewhere d2 is a number. */
+    if (c->kind == SIM_COMPARE || c->kind == SIM_SHUFFLE || c->kind == SIM_MATCH || c->kind == SIM_REDUCE)
+        add(out->writes, &out->write_count, c->d2);
+}
