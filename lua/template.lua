@@ -148,9 +148,12 @@ local function code_line(line, place, mark)
   if not included and string.find(code, "include", 1, true) then
     template.computed_includes = true
   end
-  if included and not compile(included) then
-    fail(place, "there is no template '%s' in the script's folder nor among the installed ones",
-         included)
+  if included then
+    local found, why = compile(included)
+    if not found then
+      fail(place, "there is no template '%s' in the script's folder nor among the installed ones%s",
+           included, why)
+    end
   end
   return code
 end
@@ -163,12 +166,12 @@ local function fail_syntax(path, message, last_line)
   host.fail_in(path, math.min(math.tointeger(line) or 0, last_line), what)
 end
 
--- The function of the template `name`; nil when there is no such file. Its arguments are the
+-- The function of the template `name`; nil and what else is to be said when there is no such file. Its arguments are the
 -- environment, put, text and block.
 function compile(name)
   if compiled[name] then return compiled[name] end
   local source, path = host.read_template(name)
-  if not source then return nil end
+  if not source then return nil, path end
   compiled[name] = true -- so that one that includes itself is not compiled for ever
   local file = #names + 1
   names[file] = name
@@ -205,10 +208,11 @@ local function run(name, scope)
     put(mark, indent .. v)
   end
   function scope.include(included)
-    local f = type(included) == "string" and compile(included)
+    local f, why
+    if type(included) == "string" then f, why = compile(included) end
     if not f then
       error("there is no template '" .. tostring(included)
-            .. "' in the script's folder nor among the installed ones", 0)
+            .. "' in the script's folder nor among the installed ones" .. (why or ""), 0)
     end
     depth = depth + 1
     if depth > INCLUDE_DEPTH then error("templates include each other too deeply", 0) end

@@ -67,6 +67,28 @@ load helpers
     done
 }
 
+@test "a link that leaves the script's folder is told as such, with what to do" {
+    mkdir elsewhere own
+    cp "$FIXTURES"/scale* own
+    mv own/scale.cu.tmpl elsewhere
+    cd own
+    ln -s ../elsewhere/scale.cu.tmpl scale.cu.tmpl
+    tool check scale.lua --arch sm_90
+    fails_with 2 "is a link that leaves the folder"
+    fails_with 2 "copy it there, or put the script beside what it links to"
+    rm scale.cu.tmpl
+    ln -s ../elsewhere/scale.cu.tmpl linked.tmpl
+    echo '% include "linked.tmpl"' >scale.cu.tmpl
+    tool check scale.lua --arch sm_90
+    fails_with 2 "there is no template 'linked.tmpl'"
+    fails_with 2 "is a link that leaves the folder"
+    sed -i '1i require "helper"' scale.lua
+    echo 'return {}' >../elsewhere/helper.lua
+    ln -s ../elsewhere/helper.lua helper.lua
+    tool check scale.lua --arch sm_90
+    fails_with 2 "is a link that leaves the folder"
+}
+
 @test "escape sequences of a script are shown, not obeyed" {
     cp "$FIXTURES"/scale* .
     escape=$'\033]0;title\007\033[31m'

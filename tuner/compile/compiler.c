@@ -7,6 +7,7 @@
 
 #include "compile/cubin.h"
 #include "compile/log.h"
+#include "compile/remedy.h"
 #include "compile/toolkit.h"
 #include "compile/wire.h"
 
@@ -178,6 +179,8 @@ void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, co
                       at_error *error)
 {
     compile_source(c, r, o);
+    if (o->code == NVRTC_ERROR_COMPILATION && o->log)
+        compile_log_add_remedy(&o->log, c->nvrtc.include_dir);
     read_output(r, o, out, error);
 }
 

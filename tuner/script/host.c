@@ -221,7 +221,8 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
     sandbox_raise(L, AT_SCRIPT, path, line, "%s", message);
 }
 
-/* host.read_template(name): the text and the path of a template, nil when there is none. */
+/* host.read_template(name): the text and the path of a template; nil and what else is to be said of that when
+ * there is none. */
 static int host_read_template(lua_State *L)
 {
     script *s = script_of(L);
@@ -229,8 +230,11 @@ static int host_read_template(lua_State *L)
     const char *const folders[] = {s->folder, s->template_dir};
     char path[PATH_MAX];
     if (!script_find_file(folders, 2, name, path, sizeof path)) {
+        const char *link;
+        script_leads_out(folders, 2, name, &link);
         lua_pushnil(L);
-        return 1;
+        lua_pushstring(L, link);
+        return 2;
     }
     script_range *range = script_new_range(L);
     at_error error = {0};

@@ -301,9 +301,16 @@ static at_status read_include(collection *c, reader *r)
     char name[NAME_BYTES], path[PATH_MAX];
     int line = r->line;
     skip_blanks(r);
+    const char *link;
+    /* One in angle brackets may be the Toolkit's. */
+    const bool is_own = peek(r) == '"';
     at_status status = read_name(r, line, name);
-    if (status || !find_path(c, r, name, path))
+    if (status)
         return status;
+    if (!find_path(c, r, name, path))
+        return is_own && script_leads_out(c->folders, c->folder_count, name, &link)
+                   ? error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s'%s", name, link)
+                   : AT_OK;
     script_range text;
     status = script_read_file(path, &text, r->error);
     if (status == AT_IO)

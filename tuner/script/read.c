@@ -155,11 +155,14 @@ static void find_template(lua_State *L, script *s, script_kernel *k)
 {
     const char *const folders[] = {s->folder, s->template_dir};
     char path[PATH_MAX];
-    if (!script_find_file(folders, 2, k->template_name, path, sizeof path))
+    const char *link;
+    if (!script_find_file(folders, 2, k->template_name, path, sizeof path)) {
+        script_leads_out(folders, 2, k->template_name, &link);
         sandbox_raise(L, AT_SCRIPT, s->path, k->template_line,
                       "there is no template '%.100s' in the script's folder (%s) nor among the "
-                      "installed ones (%s)",
-                      k->template_name, s->folder, s->template_dir);
+                      "installed ones (%s)%s",
+                      k->template_name, s->folder, s->template_dir, link);
+    }
     k->template_path = script_copy(L, path);
 }
 

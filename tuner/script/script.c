@@ -36,9 +36,12 @@ static void run_module(lua_State *L, const char *name)
         if (*c == '.')
             *c = '/';
     const char *const folders[] = {s->folder, s->lua_dir};
-    if (!script_find_file(folders, 2, relative, path, sizeof path))
-        luaL_error(L, "require: there is no '%s' in the script's folder (%s) nor in %s", relative,
-                   s->folder, s->lua_dir);
+    if (!script_find_file(folders, 2, relative, path, sizeof path)) {
+        const char *link;
+        script_leads_out(folders, 2, relative, &link);
+        luaL_error(L, "require: there is no '%s' in the script's folder (%s) nor in %s%s", relative,
+                   s->folder, s->lua_dir, link);
+    }
     snprintf(chunk_name, sizeof chunk_name, "@%s", path);
     script_range *source = script_new_range(L);
     lua_pushvalue(L, lua_upvalueindex(2));

@@ -114,6 +114,21 @@ bool script_find_file(const char *const *folders, size_t folder_count, const cha
     return false;
 }
 
+bool script_leads_out(const char *const *folders, size_t folder_count, const char *name, const char **what)
+{
+    char path[PATH_MAX];
+    *what = "";
+    for (size_t i = 0; is_plain_path(name) && i < folder_count; i++) {
+        int n = snprintf(path, sizeof path, "%s/%s", folders[i], name);
+        if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) != 0 || is_below(folders[i], path))
+            continue;
+        *what = ": the file of that name is a link that leaves the folder, of which scripts read nothing "
+                "else; copy it there, or put the script beside what it links to";
+        return true;
+    }
+    return false;
+}
+
 /* Ends the life of a file's bytes when Lua may jump out: they are owned by a userdata. */
 static int free_range(lua_State *L)
 {

@@ -183,6 +183,10 @@ at_status script_read_file(const char *path, script_range *out, at_error *error)
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
                       size_t path_bytes);
 
+/* Is there such a file in one of the folders, but by a link that leads out of it? *what tells why it is not
+ * read, and what to do: static storage, "" where there is none. */
+bool script_leads_out(const char *const *folders, size_t folder_count, const char *name, const char **what);
+
 /* The tool's functions that expressions and templates share (ceil_div, sizeof ...), added to the
  * table on top of the stack; and `device`. */
 void script_add_helpers(lua_State *L);
