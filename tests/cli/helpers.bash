@@ -10,7 +10,7 @@ setup() {
     export XDG_CACHE_HOME=${AUTOTUNE_TEST_CACHE:-$WORK/cache}
     export XDG_STATE_HOME=$WORK/state
     # Tests beside this one have turns of their own at the fake GPU.
-    export TMPDIR=$WORK
+    export AUTOTUNE_TURNS=$WORK TMPDIR=$WORK
     cd "$WORK"
 }
 

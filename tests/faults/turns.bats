@@ -6,7 +6,7 @@ open_turns() {
     succeeds
     local gpu
     gpu=$(sed -n 's/.*"uuid": "\(.*\)".*/\1/p' out.txt | head -1)
-    exec 7>"$TMPDIR/autotune-$gpu.next" 8>"$TMPDIR/autotune-$gpu.turn"
+    exec 7>"$AUTOTUNE_TURNS/autotune-$gpu.next" 8>"$AUTOTUNE_TURNS/autotune-$gpu.turn"
 }
 
 @test "while another run has its turn at a GPU nothing is timed on it" {
@@ -52,4 +52,35 @@ open_turns() {
     wait $!
     [ -s first/*/timed.json ]
     [ -s second/*/timed.json ]
+}
+
+@test "a pipe in the place of a turn's file ends a run at once, by name" {
+    gpu
+    needs_the_fake
+    open_turns
+    exec 7>&- 8>&-
+    for file in "$AUTOTUNE_TURNS"/autotune-*.turn "$AUTOTUNE_TURNS"/autotune-*.next; do
+        rm "$file"
+        mkfifo "$file"
+        status=0
+        timeout 20 "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --no-record >out.txt 2>err.txt || status=$?
+        errors=$(cat err.txt)
+        fails_with 4 "$file is a pipe, not a file that can be locked; remove it"
+        rm "$file"
+        touch "$file"
+    done
+}
+
+@test "what lies in /tmp is in nobody's way" {
+    gpu
+    needs_the_fake
+    open_turns
+    exec 7>&- 8>&-
+    for file in "$AUTOTUNE_TURNS"/autotune-*.turn "$AUTOTUNE_TURNS"/autotune-*.next; do
+        rm "$file"
+        mkfifo "$file"
+    done
+    unset AUTOTUNE_TURNS
+    tool "$TIMED" --device cuda:0 --budget 5
+    succeeds
 }

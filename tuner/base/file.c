@@ -6,12 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/descriptor.h"
 
 enum { PATH_BYTES = 4096, PROBE_BYTES = 4096 };
@@ -345,57 +342,4 @@ at_status file_check_writable(const char *folder, at_error *error)
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
-}
-
-/* Waits by asking again: flock() itself has no time limit. */
-int file_lock(int fd, int timeout_ms)
-{
-    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
-    int64_t deadline_ms = clock_now_ms() + timeout_ms;
-    while (flock(fd, timeout_ms < 0 ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EINTR)
-            continue;
-        if (errno != EWOULDBLOCK || clock_now_ms() >= deadline_ms)
-            return errno;
-        nanosleep(&pause, NULL);
-    }
-    return 0;
-}
-
-void file_release(int fd)
-{
-    flock(fd, LOCK_UN);
-}
-
-at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error *error)
-{
-    *fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*fd < 0)
-        return io_error(error, errno, "open", folder);
-    int code = file_lock(*fd, timeout_ms);
-    if (code && code != EWOULDBLOCK) {
-        /* NFS locks only what is open for writing, which a folder cannot be. */
-        char path[PATH_BYTES];
-        int n = snprintf(path, sizeof path, "%s/.lock", folder);
-        close(*fd);
-        *fd = n >= 0 && n < PATH_BYTES ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
-        if (*fd < 0)
-            return io_error(error, code, "lock", folder);
-        code = file_lock(*fd, timeout_ms);
-    }
-    if (!code)
-        return AT_OK;
-    close(*fd);
-    *fd = -1;
-    if (code == EWOULDBLOCK)
-        return error_set(error, AT_IO,
-                         "another process has held the lock of %s for %d s; wait for it to end",
-                         folder, timeout_ms / 1000);
-    return io_error(error, code, "lock", folder);
-}
-
-void file_unlock(int fd)
-{
-    if (fd >= 0)
-        close(fd);
 }

@@ -1,4 +1,4 @@
-/* Whole files: read with a limit, replaced atomically, locked; folders made.
+/* Whole files: read with a limit, replaced atomically; folders made.
  *
  * Every error names the path and the operating system's reason, and says what to do where that is
  * known (a full disk, a read-only folder). A file is replaced by writing a temporary one in the
@@ -52,15 +52,5 @@ at_status file_make_private_folder(const char *path, at_error *error);
 /* Fails where file_replace() of a file in the existing `folder` would: tries, and leaves nothing
  * behind. */
 at_status file_check_writable(const char *folder, at_error *error);
-
-/* Takes the exclusive lock of `folder`, which other processes that lock it wait for; waits up to
- * `timeout_ms`. *fd is the lock; file_unlock() (or the end of the process) gives it back. */
-at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error *error);
-void file_unlock(int fd);
-
-/* The same of an open file, which stays open: waits up to `timeout_ms` (< 0: for ever). Returns 0, or
- * why not: EWOULDBLOCK when another has it, or what the file system says. */
-int file_lock(int fd, int timeout_ms);
-void file_release(int fd);
 
 #endif

@@ -71,9 +71,9 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     c->bench.notify_context = c;
     at_status status = c->api->open(options->spec, &c->bench.device, error);
     if (!status)
-        status = send_opened(c, error);
+        status = gpu_turn_new(c->api->properties(c->bench.device)->uuid, &c->turn, error);
     if (!status)
-        c->turn = gpu_turn_new(c->api->properties(c->bench.device)->uuid);
+        status = send_opened(c, error);
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && c->api->start)
         status = c->api->start(c->bench.device, error);

@@ -1,63 +1,112 @@
 #include "bench/turn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/lock.h"
 
 enum { TURN_PATH_BYTES = 4096 };
 
 struct gpu_turn {
-    int turn, next; /* files: of who has the turn, of who has the next one */
+    lock *turn, *next; /* of who has the turn, of who has the next one */
     bool over;
 };
 
-/* Also what another user has made, which a folder as /tmp may not let open as if it could be made; but no link. */
-static int open_shared(const char *folder, const char *uuid, const char *suffix)
+/* ---- where ---- */
+
+static bool is_own_folder(const char *path)
 {
-    char path[TURN_PATH_BYTES];
-    int n = snprintf(path, sizeof path, "%s/autotune-%s.%s", folder, uuid, suffix);
-    if (n < 0 || n >= TURN_PATH_BYTES)
-        return -1;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    return fd >= 0 || errno != ENOENT ? fd : open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    struct stat s;
+    return path[0] == '/' && lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid();
 }
 
-gpu_turn *gpu_turn_new(const char *uuid)
+/* Of this user alone. *made is false where there is no place for one. */
+static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error *error)
 {
-    const char *folder = getenv("TMPDIR");
-    gpu_turn *t = *uuid && !strchr(uuid, '/') ? calloc(1, sizeof *t) : NULL;
+    char run[64];
+    const char *of_session = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
+    struct stat s;
+    int n;
+    snprintf(run, sizeof run, "/run/user/%lu", (unsigned long)geteuid());
+    /* Of another user after su or sudo, which keep the variable. */
+    if (of_session && is_own_folder(of_session))
+        n = snprintf(out, TURN_PATH_BYTES, "%s/autotune", of_session);
+    else if (is_own_folder(run))
+        n = snprintf(out, TURN_PATH_BYTES, "%s/autotune", run);
+    else
+        n = snprintf(out, TURN_PATH_BYTES, "%s/autotune-%lu", temporary && *temporary ? temporary : "/tmp",
+                     (unsigned long)geteuid());
+    *made = n >= 0 && n < TURN_PATH_BYTES && (mkdir(out, 0700) == 0 || errno == EEXIST);
+    if (!*made)
+        return AT_OK;
+    at_status status = lstat(out, &s) == 0 && S_ISDIR(s.st_mode)
+                           ? file_make_private_folder(out, error)
+                           : error_set(error, AT_IO, "%s is no folder; remove it", out);
+    return status ? error_prefix(error, "no turns at the GPU") : AT_OK;
+}
+
+/* ---- turns ---- */
+
+static at_status open_turn(const char *folder, const char *uuid, const char *suffix, lock **out, at_error *error)
+{
+    char path[TURN_PATH_BYTES + 128];
+    int n = snprintf(path, sizeof path, "%s/autotune-%s.%s", folder, uuid, suffix);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return error_set(error, AT_IO, "the path of the folder for turns at the GPU is too long");
+    at_status status = lock_open(path, 0644, out, error);
+    /* For every user who may come into the folder, whatever the mask of who came first. */
+    if (!status && fchmod(lock_descriptor(*out), 0644) != 0)
+        return AT_OK;
+    return status;
+}
+
+at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error)
+{
+    char folder[TURN_PATH_BYTES];
+    const char *common = getenv("AUTOTUNE_TURNS");
+    at_status status = AT_OK;
+    bool made = true;
+    *out = NULL;
+    if (!*uuid || strchr(uuid, '/'))
+        return AT_OK;
+    if (!common || !*common)
+        status = make_own_folder(folder, &made, error);
+    if (status || !made)
+        return status;
+    gpu_turn *t = calloc(1, sizeof *t);
     if (!t)
-        return NULL;
-    if (!folder || !*folder)
-        folder = "/tmp";
-    t->turn = open_shared(folder, uuid, "turn");
-    t->next = open_shared(folder, uuid, "next");
-    if (t->turn >= 0 && t->next >= 0)
-        return t;
-    gpu_turn_free(t);
-    return NULL;
+        return error_set(error, AT_NO_MEMORY, "no memory for turns at the GPU");
+    common = common && *common ? common : folder;
+    status = open_turn(common, uuid, "turn", &t->turn, error);
+    if (!status)
+        status = open_turn(common, uuid, "next", &t->next, error);
+    if (status)
+        gpu_turn_free(t);
+    else
+        *out = t;
+    return status ? error_prefix(error, "no turns at the GPU") : AT_OK;
 }
 
 /* Until a time; errno's value where it is not there by then. */
-static int lock_until(int fd, int64_t end_ns)
+static int lock_until(lock *l, int64_t end_ns)
 {
     int64_t left_ns = end_ns - clock_now_ns();
-    return file_lock(fd, left_ns > 0 ? (int)(left_ns / 1000000) : 0);
+    return lock_take(l, left_ns > 0 ? (int)(left_ns / 1000000) : 0);
 }
 
 void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), void *context)
 {
     if (!t || t->over)
         return;
-    bool next = file_lock(t->next, 0) == 0;
-    if (!next || file_lock(t->turn, 0) != 0) {
+    bool next = lock_take(t->next, 0) == 0;
+    if (!next || lock_take(t->turn, 0) != 0) {
         int64_t end_ns = clock_now_ns() + limit_ns;
         if (waits)
             waits(context);
@@ -66,22 +115,20 @@ void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), 
         t->over = !next || lock_until(t->turn, end_ns) != 0;
     }
     if (next)
-        file_release(t->next);
+        lock_give(t->next);
 }
 
 void gpu_turn_give(gpu_turn *t)
 {
     if (t && !t->over)
-        file_release(t->turn);
+        lock_give(t->turn);
 }
 
 void gpu_turn_free(gpu_turn *t)
 {
     if (!t)
         return;
-    if (t->turn >= 0)
-        close(t->turn);
-    if (t->next >= 0)
-        close(t->next);
+    lock_close(t->turn);
+    lock_close(t->next);
     free(t);
 }

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/array.h"
+#include "base/lock.h"
 
 enum {
     SHARDS = 256,
@@ -92,20 +92,19 @@ static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_byt
     return status;
 }
 
-/* Opens a file of the cache and locks it; -1 when another process has it and `wait` is false. */
-static int open_locked(const char *dir, const char *name, bool wait)
+enum { SUM_LOCK_MS = 5000 };
+
+/* Opens a file of the cache and locks it; NULL where that cannot be within the time. */
+static lock *open_locked(const char *dir, const char *name, int timeout_ms, int *code)
 {
     char path[PATH_BYTES];
+    lock *l;
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return -1;
-    int code = file_lock(fd, wait ? -1 : 0);
-    if (code == 0)
-        return fd;
-    close(fd);
-    errno = code;
-    return -1;
+    *code = lock_open(path, 0600, &l, NULL) ? EIO : lock_take(l, timeout_ms);
+    if (!*code)
+        return l;
+    lock_close(l);
+    return NULL;
 }
 
 /* Changes the sum: adds, or sets when `replace`. *sum is the new one. A missing or damaged file
@@ -113,17 +112,18 @@ static int open_locked(const char *dir, const char *name, bool wait)
 static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint64_t *sum,
                             at_error *error)
 {
-    int fd = open_locked(dir, "size", true);
-    if (fd < 0)
-        return error_set_errno(error, errno, "cannot write the compile cache, %s/size", dir);
+    int code;
+    lock *l = open_locked(dir, "size", SUM_LOCK_MS, &code);
+    if (!l)
+        return error_set_errno(error, code, "cannot lock the compile cache, %s/size", dir);
     uint64_t old = 0;
-    ssize_t n = replace ? 0 : pread(fd, &old, sizeof old, 0);
+    ssize_t n = replace ? 0 : pread(lock_descriptor(l), &old, sizeof old, 0);
     if (!replace && n != (ssize_t)sizeof old)
         old = UINT64_MAX;
     *sum = bytes > UINT64_MAX - old ? UINT64_MAX : old + bytes;
-    n = pwrite(fd, sum, sizeof *sum, 0);
-    int code = errno;
-    close(fd);
+    n = pwrite(lock_descriptor(l), sum, sizeof *sum, 0);
+    code = errno;
+    lock_close(l);
     if (n == (ssize_t)sizeof *sum)
         return AT_OK;
     return error_set_errno(error, n < 0 ? code : ENOSPC, "cannot write the compile cache, %s/size",
@@ -134,15 +134,16 @@ at_status compile_cache_account(const char *dir, uint64_t added_bytes, uint64_t 
                                 at_error *error)
 {
     uint64_t sum;
+    int code;
     at_status status = update_sum(dir, added_bytes, false, &sum, error);
     if (status || sum <= limit_bytes)
         return status;
-    int fd = open_locked(dir, "trimming", false);
-    if (fd < 0)
+    lock *l = open_locked(dir, "trimming", 0, &code);
+    if (!l)
         return AT_OK;
     status = trim(dir, limit_bytes / 10 * 9, &sum, error);
     if (!status)
         status = update_sum(dir, sum, true, &sum, error);
-    close(fd);
+    lock_close(l);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/keymap.h"
 #include "base/paths.h"
 
@@ -32,6 +33,7 @@ typedef struct journal_gpu {
 struct journal {
     char path[PATH_BYTES];
     int fd;
+    lock *lock; /* NULL: there can be none */
     uint64_t run; /* this one's number */
     journal_key facts;
     journal_gpu *gpus; /* that may measure: the first is the facts' device */
@@ -289,12 +291,12 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    /* A file system without locks, or another process stopped in the middle of a line: O_APPEND alone has to
-     * do then. The run matters more. */
-    bool locked = file_lock(j->fd, LOCK_LIMIT_MS) == 0;
+    /* Where another process stopped in the middle of a line, or there can be no lock, O_APPEND alone has to do. The run
+     * matters more. */
+    bool locked = j->lock && lock_take(j->lock, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);
     if (locked)
-        file_release(j->fd);
+        lock_give(j->lock);
     return status;
 }
 
@@ -417,9 +419,10 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
         status = load_file(j, error);
     if (status)
         return status;
-    j->fd = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    j->fd = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
     if (j->fd < 0)
         return error_set_errno(error, errno, "cannot open the journal %s", j->path);
+    lock_open(j->path, 0600, &j->lock, NULL);
     return AT_OK;
 }
 
@@ -471,6 +474,7 @@ void journal_close(journal *j)
             fdatasync(j->fd);
         close(j->fd);
     }
+    lock_close(j->lock);
     for (size_t i = 0; i < j->entry_count; i++)
         journal_line_deinit(&j->entries[i]);
     keymap_deinit(&j->places);

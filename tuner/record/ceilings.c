@@ -173,20 +173,20 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
 {
     char file[PATH_BYTES];
     const run_result *best = run_summary_best(s);
-    int lock = -1;
+    lock *held = NULL;
     if (s->device.predicted || s->compiled_only)
         return error_set(error, AT_USAGE, "predicted times are no ceilings: nothing is kept for %s", s->device.spec);
     if (!best || best->time.count == 0 || best->rates[ceiling_get(kind)->unit] <= 0)
         return error_set(error, AT_USAGE, "nothing was measured of the ceiling %s", ceiling_get(kind)->name);
     at_status status = file_path(results_dir, s->device.limits.name, file, error);
     if (!status)
-        status = record_lock_folder(results_dir, s->device.limits.name, &lock, error);
+        status = record_lock_folder(results_dir, s->device.limits.name, &held, error);
     if (status)
         return status;
     status = merge(file, s, best, kind, error);
     if (!status)
         snprintf(path, path_bytes, "%s", file);
-    file_unlock(lock);
+    lock_close(held);
     return status;
 }
 
@@ -257,7 +257,7 @@ static at_status combine_folder(void *context, const char *folder, at_error *err
     char path[PATH_BYTES + sizeof "/" CEILINGS_FILE], to[PATH_BYTES];
     ceiling_rates rates;
     json_t *from;
-    int lock = -1;
+    lock *held = NULL;
     at_error why = {0};
     snprintf(path, sizeof path, "%s/" CEILINGS_FILE, folder);
     at_status status = read_file(path, NULL, &rates, &from, &why);
@@ -269,10 +269,10 @@ static at_status combine_folder(void *context, const char *folder, at_error *err
     const char *gpu = json_string_value(json_object_get(from, "gpu"));
     status = file_path(c->results_dir, gpu, to, error);
     if (!status && !c->dry)
-        status = record_lock_folder(c->results_dir, gpu, &lock, error);
+        status = record_lock_folder(c->results_dir, gpu, &held, error);
     if (!status)
         status = combine(c, from, gpu, to, error);
-    file_unlock(lock);
+    lock_close(held);
     json_decref(from);
     return status;
 }

@@ -137,14 +137,14 @@ at_status record_combine(const record *from, const char *results_dir, bool dry, 
                          void *context, at_error *error)
 {
     char path[PATH_BYTES];
-    int lock = -1;
+    lock *held = NULL;
     at_status status = record_path(results_dir, from->gpu, from->pattern, path, sizeof path, error);
     if (!status && !dry)
-        status = record_lock_folder(results_dir, from->gpu, &lock, error);
+        status = record_lock_folder(results_dir, from->gpu, &held, error);
     if (status)
         return status;
     status = combine(from, path, dry, tell, context, error);
-    file_unlock(lock);
+    lock_close(held);
     return status;
 }
 
@@ -153,11 +153,11 @@ at_status record_prune(const char *path, bool dry, combine_reason *reason, void 
 {
     char folder[PATH_BYTES];
     record r = {0};
-    int lock = -1;
+    lock *held = NULL;
     bool changed = false;
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-    at_status status = dry ? AT_OK : file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &lock, error);
+    at_status status = dry ? AT_OK : lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &held, error);
     if (!status)
         status = record_read(path, &r, error);
     /* From the end: places before it stay what they are. */
@@ -173,6 +173,6 @@ at_status record_prune(const char *path, bool dry, combine_reason *reason, void 
     if (!status && changed && !dry)
         status = record_write(path, r.root, error);
     record_deinit(&r);
-    file_unlock(lock);
+    lock_close(held);
     return status;
 }

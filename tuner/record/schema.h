@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "base/lock.h"
 #include "record/record.h"
 #include "record/summary.h"
 
@@ -52,7 +53,7 @@ json_t *record_pack_time(const stats_summary *t);
 json_t *record_pack_device(const run_summary *s);
 
 /* Makes the folder of a GPU's records, and those above it, and waits for its lock. The caller unlocks it. */
-at_status record_lock_folder(const char *results_dir, const char *gpu, int *lock, at_error *error);
+at_status record_lock_folder(const char *results_dir, const char *gpu, lock **out, at_error *error);
 
 /* Copies the members of an earlier entry that this version does not know and that are not there. False when
  * out of memory. */

@@ -72,11 +72,11 @@ static at_status make_folder(const char *results_dir, const char *gpu, char fold
     return file_make_folder(folder, error);
 }
 
-at_status record_lock_folder(const char *results_dir, const char *gpu, int *lock, at_error *error)
+at_status record_lock_folder(const char *results_dir, const char *gpu, lock **out, at_error *error)
 {
     char folder[RECORD_PATH_BYTES];
     at_status status = make_folder(results_dir, gpu, folder, error);
-    return status ? status : file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, lock, error);
+    return status ? status : lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, out, error);
 }
 
 at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
@@ -99,7 +99,7 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
 at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,
                             const char *pattern_name, at_error *error)
 {
-    *s = (record_store){.lock = -1};
+    *s = (record_store){0};
     at_status status = record_path(results_dir, gpu->name, pattern_name, s->path, sizeof s->path, error);
     if (!status)
         status = record_lock_folder(results_dir, gpu->name, &s->lock, error);
@@ -124,5 +124,5 @@ at_status record_store_write(record_store *s, at_error *error)
 void record_store_close(record_store *s)
 {
     record_deinit(&s->old);
-    file_unlock(s->lock);
+    lock_close(s->lock);
 }

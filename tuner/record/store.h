@@ -4,6 +4,7 @@
 #define AUTOTUNE_RECORD_STORE_H
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "device/arch.h"
 #include "record/record.h"
 
@@ -12,7 +13,7 @@ enum { RECORD_PATH_BYTES = 4096 };
 typedef struct record_store {
     char path[RECORD_PATH_BYTES];
     record old; /* as it was; what is done to old.root is what is written */
-    int lock;
+    lock *lock;
 } record_store;
 
 /* A record of that GPU and pattern without entries: a new root (json_t); NULL when out of memory. */

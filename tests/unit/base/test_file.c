@@ -201,33 +201,6 @@ static void a_file_in_the_way_of_a_folder_is_named(void **state)
     assert_non_null(strstr(f->error.message, "a part of the path is a file"));
 }
 
-static void a_lock_keeps_others_out_until_it_is_given_back(void **state)
-{
-    fixture *f = *state;
-    int first, second;
-    assert_ok(file_lock_folder(f->folder, 0, &first, &f->error), f->error);
-    assert_int_equal(file_lock_folder(f->folder, 20, &second, &f->error), AT_IO);
-    assert_non_null(strstr(f->error.message, "another process"));
-    file_unlock(first);
-    assert_ok(file_lock_folder(f->folder, 0, &second, &f->error), f->error);
-    file_unlock(second);
-    assert_int_equal(count_files(f->folder), 0);
-}
-
-static void a_lock_dies_with_its_process(void **state)
-{
-    fixture *f = *state;
-    int lock;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(file_lock_folder(f->folder, 0, &lock, &f->error) == AT_OK ? 0 : 1);
-    int status;
-    waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
-    assert_ok(file_lock_folder(f->folder, 0, &lock, &f->error), f->error);
-    file_unlock(lock);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -243,8 +216,6 @@ int main(void)
         TEST(a_folder_where_data_does_not_fit_is_found_out_beforehand),
         TEST(folders_are_made_with_their_parents),
         TEST(a_file_in_the_way_of_a_folder_is_named),
-        TEST(a_lock_keeps_others_out_until_it_is_given_back),
-        TEST(a_lock_dies_with_its_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

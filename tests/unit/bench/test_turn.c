@@ -1,7 +1,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +30,7 @@ static int make_folder(void **state)
     (void)state;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     temporary_make(folder);
-    return shared != MAP_FAILED && setenv("TMPDIR", folder, 1) == 0 ? 0 : -1;
+    return shared != MAP_FAILED && setenv("AUTOTUNE_TURNS", folder, 1) == 0 ? 0 : -1;
 }
 
 static int remove_folder(void **state)
@@ -64,10 +68,18 @@ static void assert_ended_well(pid_t child)
     assert_int_equal(how, 0);
 }
 
+static gpu_turn *open_turns(const char *uuid)
+{
+    gpu_turn *t;
+    at_error error = {0};
+    assert_ok(gpu_turn_new(uuid, &t, &error), error);
+    return t;
+}
+
 /* Takes turns, each 1 ms long; without a pause between them. */
 static void take_turns(int me, int count)
 {
-    gpu_turn *t = gpu_turn_new("GPU-1");
+    gpu_turn *t = open_turns("GPU-1");
     for (int i = 0; i < count; i++) {
         gpu_turn_take(t, 10 * second_ns, NULL, NULL);
         shared->met |= shared->inside;
@@ -85,7 +97,7 @@ static pid_t hold(void)
 {
     pid_t child = fork();
     if (child == 0) {
-        gpu_turn *t = gpu_turn_new("GPU-1");
+        gpu_turn *t = open_turns("GPU-1");
         gpu_turn_take(t, second_ns, NULL, NULL);
         shared->go = 1;
         pause();
@@ -137,7 +149,7 @@ static void another_gpu_has_turns_of_its_own(void **state)
 {
     (void)state;
     pid_t child = hold();
-    gpu_turn *t = gpu_turn_new("GPU-2");
+    gpu_turn *t = open_turns("GPU-2");
     gpu_turn_take(t, 10 * second_ns, count_wait, NULL);
     assert_int_equal(shared->waits, 0);
     gpu_turn_free(t);
@@ -148,7 +160,7 @@ static void a_process_that_ends_gives_its_turn_back(void **state)
 {
     (void)state;
     end(hold());
-    gpu_turn *t = gpu_turn_new("GPU-1");
+    gpu_turn *t = open_turns("GPU-1");
     gpu_turn_take(t, 10 * second_ns, count_wait, NULL);
     assert_int_equal(shared->waits, 0);
     gpu_turn_free(t);
@@ -158,7 +170,7 @@ static void nobody_waits_longer_than_told_and_but_once(void **state)
 {
     (void)state;
     pid_t child = hold();
-    gpu_turn *t = gpu_turn_new("GPU-1");
+    gpu_turn *t = open_turns("GPU-1");
     int64_t start_ns = clock_now_ns();
     gpu_turn_take(t, second_ns / 10, count_wait, NULL);
     assert_true(clock_now_ns() - start_ns >= second_ns / 10 - second_ns / 100);
@@ -172,25 +184,97 @@ static void nobody_waits_longer_than_told_and_but_once(void **state)
 static void where_there_can_be_no_files_there_are_no_turns(void **state)
 {
     (void)state;
-    assert_null(gpu_turn_new(""));
-    assert_null(gpu_turn_new("../GPU-1"));
+    assert_null(open_turns(""));
+    assert_null(open_turns("../GPU-1"));
+    unsetenv("AUTOTUNE_TURNS");
+    setenv("XDG_RUNTIME_DIR", "/nowhere", 1);
     setenv("TMPDIR", "/nowhere", 1);
-    assert_null(gpu_turn_new("GPU-1"));
-    setenv("TMPDIR", folder, 1);
+    gpu_turn *t = open_turns("GPU-1");
+    /* A session may have a folder all the same. */
+    char of_session[64];
+    snprintf(of_session, sizeof of_session, "/run/user/%lu", (unsigned long)geteuid());
+    if (access(of_session, F_OK) != 0)
+        assert_null(t);
+    gpu_turn_free(t);
+    setenv("AUTOTUNE_TURNS", folder, 1);
     gpu_turn_take(NULL, second_ns, count_wait, NULL);
     gpu_turn_give(NULL);
     gpu_turn_free(NULL);
     assert_int_equal(shared->waits, 0);
 }
 
-static void a_link_is_not_followed(void **state)
+static void assert_refused(const char *uuid, const char *path, const char *what)
+{
+    gpu_turn *t;
+    at_error error = {0};
+    assert_int_equal(gpu_turn_new(uuid, &t, &error), AT_IO);
+    assert_null(t);
+    if (!strstr(error.message, path) || !strstr(error.message, what))
+        fail_msg("no '%s' and '%s' in: %s", path, what, error.message);
+}
+
+static void what_is_in_the_place_of_a_file_is_refused_by_name_and_not_waited_for(void **state)
 {
     (void)state;
     char path[TEMPORARY_BYTES + 32];
-    snprintf(path, sizeof path, "%s/autotune-GPU-3.turn", folder);
-    assert_int_equal(symlink("/tmp/turn_elsewhere", path), 0);
-    assert_null(gpu_turn_new("GPU-3"));
-    assert_int_not_equal(access("/tmp/turn_elsewhere", F_OK), 0);
+    static const char *const suffixes[] = {"turn", "next"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/autotune-GPU-3.%s", folder, suffixes[i]);
+        assert_int_equal(symlink("/tmp/turn_elsewhere", path), 0);
+        assert_refused("GPU-3", path, "is a link");
+        assert_int_not_equal(access("/tmp/turn_elsewhere", F_OK), 0);
+        unlink(path);
+        assert_int_equal(mkfifo(path, 0666), 0);
+        assert_refused("GPU-3", path, "is a pipe");
+        unlink(path);
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+        assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+        assert_refused("GPU-3", path, "is a socket");
+        close(fd);
+        unlink(path);
+    }
+    setenv("AUTOTUNE_TURNS", "/nowhere", 1);
+    assert_refused("GPU-3", "/nowhere/autotune-GPU-3.turn", "No such file");
+    setenv("AUTOTUNE_TURNS", folder, 1);
+}
+
+static void assert_has(const char *inside, const char *name)
+{
+    char path[2 * TEMPORARY_BYTES];
+    struct stat s;
+    snprintf(path, sizeof path, "%s/%s", inside, name);
+    if (stat(path, &s) != 0)
+        fail_msg("no %s", path);
+}
+
+static void the_folder_is_the_users_own(void **state)
+{
+    (void)state;
+    char own[TEMPORARY_BYTES], name[64], path[2 * TEMPORARY_BYTES];
+    temporary_make(own);
+    unsetenv("AUTOTUNE_TURNS");
+    setenv("XDG_RUNTIME_DIR", own, 1);
+    gpu_turn_free(open_turns("GPU-4"));
+    assert_has(own, "autotune/autotune-GPU-4.turn");
+    /* The folder of a session that is another user's is not: /proc/1 stands for it, which belongs to root. */
+    setenv("XDG_RUNTIME_DIR", geteuid() ? "/proc/1" : "/nowhere", 1);
+    setenv("TMPDIR", own, 1);
+    snprintf(name, sizeof name, "/run/user/%lu", (unsigned long)geteuid());
+    if (access(name, F_OK) != 0) {
+        gpu_turn_free(open_turns("GPU-4"));
+        snprintf(name, sizeof name, "autotune-%lu/autotune-GPU-4.turn", (unsigned long)geteuid());
+        assert_has(own, name);
+        /* What others put in its place is not used. */
+        snprintf(path, sizeof path, "%s/autotune-%lu", own, (unsigned long)geteuid());
+        temporary_remove(path);
+        assert_int_equal(symlink(folder, path), 0);
+        assert_refused("GPU-4", path, "is no folder; remove it");
+        unlink(path);
+    }
+    setenv("AUTOTUNE_TURNS", folder, 1);
+    temporary_remove(own);
 }
 
 int main(void)
@@ -202,7 +286,8 @@ int main(void)
         cmocka_unit_test_setup(a_process_that_ends_gives_its_turn_back, clear_board),
         cmocka_unit_test_setup(nobody_waits_longer_than_told_and_but_once, clear_board),
         cmocka_unit_test_setup(where_there_can_be_no_files_there_are_no_turns, clear_board),
-        cmocka_unit_test_setup(a_link_is_not_followed, clear_board),
+        cmocka_unit_test_setup(what_is_in_the_place_of_a_file_is_refused_by_name_and_not_waited_for, clear_board),
+        cmocka_unit_test_setup(the_folder_is_the_users_own, clear_board),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,0 +1,225 @@
+/* With flock(2), and with none: flock() is this program's own, which can say what a file system without locks says. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/lock.h"
+#include "check.h"
+#include "temporary.h"
+
+static int refused_with; /* 0: flock works */
+
+int flock(int fd, int operation)
+{
+    if (refused_with) {
+        errno = refused_with;
+        return -1;
+    }
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES], held[TEMPORARY_BYTES + 32], file[TEMPORARY_BYTES + 32];
+    at_error error;
+} fixture;
+
+static int set_up(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    temporary_make(f.folder);
+    snprintf(f.held, sizeof f.held, "%s/.lock.held", f.folder);
+    snprintf(f.file, sizeof f.file, "%s/file", f.folder);
+    refused_with = 0;
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    refused_with = 0;
+    temporary_remove(f->folder);
+    return 0;
+}
+
+static int set_up_without_locks(void **state)
+{
+    set_up(state);
+    refused_with = ENOLCK;
+    return 0;
+}
+
+static void keeps_others_out_until_it_is_given_back(void **state)
+{
+    fixture *f = *state;
+    lock *first, *second;
+    assert_ok(lock_folder(f->folder, 0, &first, &f->error), f->error);
+    assert_int_equal(lock_folder(f->folder, 20, &second, &f->error), AT_IO);
+    assert_null(second);
+    assert_non_null(strstr(f->error.message, "the lock of"));
+    assert_non_null(strstr(f->error.message, "wait for it to end"));
+    lock_close(first);
+    assert_ok(lock_folder(f->folder, 0, &second, &f->error), f->error);
+    lock_close(second);
+    assert_int_not_equal(access(f->held, F_OK), 0);
+}
+
+static void dies_with_its_process(void **state)
+{
+    fixture *f = *state;
+    lock *l;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(lock_folder(f->folder, 0, &l, &f->error) == AT_OK ? 0 : 1);
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_ok(lock_folder(f->folder, 0, &l, &f->error), f->error);
+    lock_close(l);
+}
+
+static void dies_with_a_process_that_nobody_has_asked_for_yet(void **state)
+{
+    fixture *f = *state;
+    lock *l;
+    siginfo_t how;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(lock_folder(f->folder, 0, &l, &f->error) == AT_OK ? 0 : 1);
+    assert_int_equal(waitid(P_PID, (id_t)child, &how, WEXITED | WNOWAIT), 0);
+    assert_ok(lock_folder(f->folder, 0, &l, &f->error), f->error);
+    lock_close(l);
+    waitpid(child, NULL, 0);
+}
+
+static void a_file_is_locked_as_a_folder_is(void **state)
+{
+    fixture *f = *state;
+    lock *first, *second;
+    assert_ok(lock_open(f->file, 0600, &first, &f->error), f->error);
+    assert_ok(lock_open(f->file, 0600, &second, &f->error), f->error);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(lock_take(first, 0), 0);
+        assert_int_equal(lock_take(second, 10), EWOULDBLOCK);
+        lock_give(first);
+        assert_int_equal(lock_take(second, 0), 0);
+        lock_give(second);
+    }
+    lock_close(first);
+    lock_close(second);
+}
+
+/* Of many processes that add to a number in a file none is lost, though some are killed while they hold the lock. */
+static void nothing_is_lost_among_processes_some_of_which_are_killed(void **state)
+{
+    enum { PROCESSES = 6, ROUNDS = 60 };
+    fixture *f = *state;
+    int *counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(counts != MAP_FAILED);
+    pid_t children[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        if (children[i] != 0)
+            continue;
+        for (int round = 0; round < ROUNDS; round++) {
+            lock *l;
+            if (lock_folder(f->folder, 60000, &l, NULL))
+                _exit(1);
+            int inside = ++counts[1];
+            struct timespec pause = {.tv_nsec = 200000};
+            nanosleep(&pause, NULL);
+            counts[2] += inside != 1;
+            counts[1] = 0;
+            counts[0]++;
+            if (i < 2 && round == 10 * (i + 1)) /* while it has the lock */
+                kill(getpid(), SIGKILL);
+            lock_close(l);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int how;
+        assert_int_equal(waitpid(children[i], &how, 0), children[i]);
+        assert_int_equal(how, i < 2 ? SIGKILL : 0);
+    }
+    assert_int_equal(counts[2], 0);
+    assert_int_equal(counts[0], (PROCESSES - 2) * ROUNDS + 11 + 21);
+    munmap(counts, 4096);
+}
+
+static void write_holder(const fixture *f, const char *text, int64_t age_s)
+{
+    assert_int_equal(file_replace(f->held, text, strlen(text), NULL), AT_OK);
+    const struct timespec then[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+    assert_int_equal(utimensat(AT_FDCWD, f->held, then, 0), 0);
+}
+
+static void another_hosts_lock_holds_until_it_is_old(void **state)
+{
+    static const char elsewhere[] = "host far here 1-2:3 process 1 began 4\n";
+    fixture *f = *state;
+    lock *l;
+    write_holder(f, elsewhere, LOCK_STALE_S - 20);
+    assert_int_equal(lock_folder(f->folder, 60, &l, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "process 1 on far"));
+    assert_non_null(strstr(f->error.message, f->held));
+    write_holder(f, elsewhere, LOCK_STALE_S + 20);
+    assert_ok(lock_folder(f->folder, 0, &l, &f->error), f->error);
+    lock_close(l);
+}
+
+static void one_that_says_nothing_holds_until_it_is_old(void **state)
+{
+    fixture *f = *state;
+    lock *l;
+    write_holder(f, "", 20);
+    assert_int_equal(lock_folder(f->folder, 60, &l, &f->error), AT_IO);
+    write_holder(f, "", LOCK_STALE_S + 20);
+    assert_ok(lock_folder(f->folder, 0, &l, &f->error), f->error);
+    lock_close(l);
+}
+
+static void what_is_in_the_way_is_refused_by_name(void **state)
+{
+    fixture *f = *state;
+    lock *l;
+    assert_int_equal(mkfifo(f->file, 0600), 0);
+    assert_int_equal(lock_open(f->file, 0600, &l, &f->error), AT_IO);
+    assert_null(l);
+    assert_non_null(strstr(f->error.message, f->file));
+    assert_non_null(strstr(f->error.message, "is a pipe"));
+    assert_int_equal(lock_open("/dev/null", 0600, &l, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "/dev/null is a device"));
+    assert_int_equal(lock_open("/no/such/folder/file", 0600, &l, &f->error), AT_IO);
+    lock_close(NULL);
+}
+
+int main(void)
+{
+#define BOTH(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                      \
+        {#name " without locks", name, set_up_without_locks, tear_down, NULL}
+    const struct CMUnitTest tests[] = {
+        BOTH(keeps_others_out_until_it_is_given_back),
+        BOTH(dies_with_its_process),
+        BOTH(dies_with_a_process_that_nobody_has_asked_for_yet),
+        BOTH(a_file_is_locked_as_a_folder_is),
+        BOTH(nothing_is_lost_among_processes_some_of_which_are_killed),
+        BOTH(what_is_in_the_way_is_refused_by_name),
+        cmocka_unit_test_setup_teardown(another_hosts_lock_holds_until_it_is_old, set_up_without_locks, tear_down),
+        cmocka_unit_test_setup_teardown(one_that_says_nothing_holds_until_it_is_old, set_up_without_locks, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
