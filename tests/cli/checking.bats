@@ -148,3 +148,24 @@ CUDA
     says 'the kernel that prepares inputs cannot be compiled'
     says 'prepare.tmpl(1): error: identifier "nothing" is undefined'
 }
+
+@test "what a kernel prints is shown by check, for people and for programs" {
+    cp "$FIXTURES"/scale* .
+    sed -i '0,/^{$/s//{\n    if (blockIdx.x == 2 \&\& threadIdx.x == 5) printf("%d of %lld: %.1f\\n", 5, n, factor);/' scale.cu.tmpl
+    tool check scale.lua --arch sm_90
+    succeeds
+    says '| 5 of 16384: 3.0'
+    says_nothing_of '1003'$': 3.0'
+    tool check scale.lua --arch sm_90 --json
+    succeeds
+    says '"printed": "5 of 16384: 3.0\n"'
+}
+
+@test "an assertion that fails is wrong, with its text" {
+    cp "$FIXTURES"/scale* .
+    sed -i '0,/^{$/s//{\n    assert(n != 1003);/' scale.cu.tmpl
+    tool check scale.lua --arch sm_90
+    [ "$status" -eq 1 ]
+    says 'on the ragged problem n=1003: assertion failed in scale at scale.cu.tmpl:'
+    says ': n != 1003 (scale.cu.tmpl:'
+}

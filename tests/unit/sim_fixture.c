@@ -109,6 +109,8 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                          .check = true,
                          .instruction_limit = 1 << 20,
                          .threads = t->threads ? t->threads : 2,
+                         .prints = t->prints,
+                         .workspace = t->workspace,
                          .counters = t->counters};
     memcpy(launch.cluster, t->cluster, sizeof launch.cluster);
     assert_ok(sim_run(&launch, &t->fault, &error), error);

@@ -153,11 +153,26 @@ static at_status make_sound(device_bench *b, const device_slot *but, at_error *e
     return status;
 }
 
+/* Keeps what was printed on the first slot, or on the one where the variant failed. */
+static void keep_printed(device_bench *b, bool failed)
+{
+    char *printed = b->api->take_printed ? b->api->take_printed(b->device) : NULL;
+    if (!b->printed || failed) {
+        free(b->printed);
+        b->printed = printed;
+    } else {
+        free(printed);
+    }
+}
+
 /* Checks on every slot; *result as of device_slot_check, why in b->text. */
 static at_status check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
                        at_error *error)
 {
     *result = OUTCOME_OK;
+    keep_printed(b, true); /* by references */
+    free(b->printed);
+    b->printed = NULL;
     for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK; i++) {
         if (!v->present[i])
             continue;
@@ -165,6 +180,7 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
                CHECK_ROUNDS * launches * b->watchdog_ns);
         at_status status = device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], launches, result,
                                              b->text, sizeof b->text, error);
+        keep_printed(b, status || *result != OUTCOME_OK);
         if (!status && *result != OUTCOME_OK)
             status = make_sound(b, &v->stage->slots[i], error);
         if (status || *result != OUTCOME_OK) {
@@ -337,6 +353,7 @@ void device_bench_deinit(device_bench *b)
     clear(b);
     free(b->samples_ns);
     free(b->counters);
+    free(b->printed);
 }
 
 /* Requests. */
@@ -374,6 +391,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
         answer->found.measure_ns = clock_now_ns() - checked_ns;
     }
     answer->found.outcome = result;
+    answer->printed = b->printed ? b->printed : "";
     if (result != OUTCOME_OK)
         answer->message = b->text;
     if (status)

@@ -49,6 +49,7 @@ typedef struct device_bench {
     size_t sample_capacity;
     double *counters;    /* of the answer in progress; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
     char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress */
+    char *printed;       /* owned; what the variant of the last check printed; NULL: nothing */
 } device_bench;
 
 void device_bench_deinit(device_bench *b);

@@ -210,7 +210,8 @@ static at_status serve(child *c, bool *go, at_error *error)
         return status;
     c->number = pack_get_u64(&m.body);
     device_answer answer = {
-        .number = c->number, .kind = m.type, .found.id = pack_get_u64(&m.body), .usable = true, .message = ""};
+        .number = c->number, .kind = m.type, .found.id = pack_get_u64(&m.body), .usable = true, .message = "",
+        .printed = ""};
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
         status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
     else {

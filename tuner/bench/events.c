@@ -5,6 +5,7 @@
 void device_event_deinit(device_event *e)
 {
     free(e->message);
+    free(e->printed);
     free(e->ids);
     free(e->samples_ns);
     free(e->counters);

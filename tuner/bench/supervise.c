@@ -202,6 +202,7 @@ static at_status push_answer(device_worker *w, request *r, device_answer *answer
     e.kind = event_kind(r->message.type);
     e.id = e.kind == DEVICE_BLOCK ? e.id : r->id;
     e.message = strdup(answer->message);
+    e.printed = answer->printed && *answer->printed ? strdup(answer->printed) : NULL;
     size_t ids = 0;
     if (e.kind == DEVICE_BLOCK) {
         e.ids = block_ids(r, &ids);

@@ -60,6 +60,7 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.status),
     PACK_FIELD(device_answer, usable),
     PACK_FIELD(device_answer, message),
+    PACK_FIELD(device_answer, printed),
     PACK_FIELD(device_answer, found.ceiling_ns),
     PACK_FIELD(device_answer, found.sm_clock_khz),
     PACK_FIELD(device_answer, found.check_ns),

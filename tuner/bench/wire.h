@@ -44,6 +44,7 @@ typedef struct device_answer {
     uint32_t kind;   /* the request's device_message */
     bool usable;     /* false: the context is gone, the worker ends after this answer */
     const char *message;  /* a view of the message that it came in */
+    const char *printed;  /* TRY: likewise, by the variant's kernels */
     size_t counter_count; /* COUNT */
     device_event found; /* without its kind, ids and message; id: the request's, of a BLOCK the variant to
                            blame; status: why, where the outcome is not OUTCOME_OK */

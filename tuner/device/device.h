@@ -139,6 +139,10 @@ typedef struct device_api {
      * does not notice. */
     const char *(*complaint)(const device *d, outcome *result);
 
+    /* What kernels printed in launches since it was last taken: of the first, or of the last that did something
+     * wrong. The caller frees it; NULL: nothing. The member is NULL for a device that does not keep it. */
+    char *(*take_printed)(device *d);
+
     /* The plan once, timed as a whole. Cold: the L2 is flushed first and the launches queued behind
      * the flush. */
     at_status (*sample)(device *d, device_kernel *k, const launch_plan *plan,

@@ -41,6 +41,7 @@ struct device {
     sim_chip chip;
     device_buffer *buffers; /* by base */
     sim_fault fault;     /* of the last launch */
+    char *printed;       /* owned; by the first launch since it was taken, or the last that faulted */
     uint32_t schedule;   /* of those that follow */
     bool alone;          /* on one host thread */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* of profiles; may be NULL */
@@ -68,6 +69,8 @@ typedef struct sim_part {
     sim_observer observer;
     void *observer_context;
     int threads;                /* of the host; 0: as many as cores */
+    char **printed;             /* an owned text to which is added what threads print, as long as there is room;
+                                   NULL: it is dropped */
 } sim_part;
 
 /* Blocks of a cluster along each axis: 1 where blocks are alone. */

@@ -39,6 +39,7 @@ static void close_device(device *d)
         return;
     while (d->buffers)
         sim_buffer_free(d, d->buffers);
+    free(d->printed);
     free(d);
 }
 
@@ -282,6 +283,7 @@ static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
 
 typedef struct prepared {
     sim_memory memory;
+    uint8_t workspace[SIM_WORKSPACE_BYTES]; /* zeros when a launch begins */
     uint8_t parameters[32768];
     sim_launch launch;
 } prepared;
@@ -309,11 +311,17 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         status = pack_arguments(program, plan, launch, buffers, p->parameters, error);
     if (!status)
         status = gather_memory(k, plan, launch, buffers, &p->memory, error);
+    if (!status && launch->cooperative)
+        status = sim_memory_add(&p->memory,
+                                &(sim_region){.name = "the grid's workspace", .base = SIM_WORKSPACE_BASE,
+                                              .size_bytes = sizeof p->workspace, .bytes = p->workspace},
+                                error);
     if (status) {
         prepared_free(p);
         return status;
     }
     p->launch = (sim_launch){.program = program,
+                             .workspace = launch->cooperative ? SIM_WORKSPACE_BASE : 0,
                              .memory = &p->memory,
                              .parameters = p->parameters,
                              .dynamic_shared_bytes = launch->dynamic_shared_bytes};
@@ -339,6 +347,23 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
     return status;
 }
 
+/* Adds what a launch printed to the text of those before it; after a fault, only what was printed until then. */
+static void keep_printed(const sim_launch *launch, const sim_prints *prints, const sim_fault *fault, char **printed)
+{
+    const bool faulted = fault->kind != SIM_FAULT_NONE;
+    char *more = sim_prints_text(prints, faulted ? sim_print_order(launch, fault->block) : UINT64_MAX);
+    const size_t had = *printed ? strlen(*printed) : 0;
+    char *all = more && had > 0 && had < SIM_PRINT_BYTES ? realloc(*printed, had + strlen(more) + 1) : NULL;
+    if (all) {
+        strcpy(all + had, more);
+        *printed = all;
+    }
+    if (had == 0)
+        *printed = more;
+    else
+        free(more);
+}
+
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
                          device_buffer *const *buffers, const sim_part *part, sim_fault *fault, at_error *error)
 {
@@ -356,7 +381,13 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.observer_context = part->observer_context;
     p->launch.threads = d->alone ? 1 : part->threads;
     p->launch.schedule = d->schedule;
+    sim_prints prints;
+    sim_prints_init(&prints);
+    p->launch.prints = part->printed ? &prints : NULL;
     status = sim_run(&p->launch, fault, error);
+    if (part->printed)
+        keep_printed(&p->launch, &prints, fault, part->printed);
+    sim_prints_deinit(&prints);
     prepared_free(p);
     return status == AT_USAGE ? AT_COMPILE : status;
 }
@@ -370,12 +401,27 @@ static void arrange(device *d, uint32_t schedule, bool alone)
 static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error)
 {
+    char *printed = NULL;
     d->fault = (sim_fault){0};
     at_status status = sim_device_set_constants(k, plan, buffers, error);
     launch_walk walk = {0};
     while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))
-        status = sim_device_run(d, k, plan, walk.place, buffers, &(sim_part){.check = true}, &d->fault, error);
+        status = sim_device_run(d, k, plan, walk.place, buffers, &(sim_part){.check = true, .printed = &printed},
+                                &d->fault, error);
+    if (!d->printed || d->fault.kind != SIM_FAULT_NONE) {
+        free(d->printed);
+        d->printed = printed;
+    } else {
+        free(printed);
+    }
     return status;
+}
+
+static char *take_printed(device *d)
+{
+    char *taken = d->printed;
+    d->printed = NULL;
+    return taken;
 }
 
 /* What a fault makes of a variant. Results that depend on luck are wrong results; what a GPU stops for is a crash. */
@@ -391,6 +437,7 @@ static outcome sim_fault_outcome(sim_fault_kind kind)
         [SIM_FAULT_BARRIER] = OUTCOME_CRASHED,
         [SIM_FAULT_SHUFFLE] = OUTCOME_WRONG_RESULT,
         [SIM_FAULT_TRAP] = OUTCOME_CRASHED,
+        [SIM_FAULT_ASSERTION] = OUTCOME_CRASHED,
         [SIM_FAULT_BUDGET] = OUTCOME_TIMEOUT,
         [SIM_FAULT_UNKNOWN] = OUTCOME_NOT_SIMULATED,
         [SIM_FAULT_UNSEEN] = OUTCOME_OK,
@@ -520,6 +567,7 @@ const device_api device_sim_api = {
     .arrange = arrange,
     .launch = launch,
     .complaint = complaint,
+    .take_printed = take_printed,
     .sample = sample,
     .sample_copy = sample_copy,
     .floor = floor_time,

@@ -1,10 +1,12 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
 #include "base/json_text.h"
+#include "base/plain_text.h"
 #include "base/rng.h"
 #include "cmd/line/commands.h"
 #include "compile/compile.h"
@@ -65,25 +67,52 @@ static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_err
     return status;
 }
 
+/* What kernels printed, which may be anything: as text, with a bar before each line. */
+static void tell_printed(const char *text)
+{
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, "\n");
+        printf("            | %.*s\n", (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+}
+
+static json_t *printed_json(const char *text)
+{
+    const size_t most = 6 * strlen(text) + 1; /* an escaped character has 6 */
+    char *plain = malloc(most);
+    if (!plain)
+        return NULL;
+    plain_text_escape(text, plain, most);
+    json_t *out = json_string(plain);
+    free(plain);
+    return out;
+}
+
 static void tell(checking *c, const options *o, const proof *one)
 {
     static const char *const words[] = {"", "proven", "wrong", "not proven"};
     char text[CONFIGURATION_BYTES];
     c->counts[one->verdict]++;
     if (o->json) {
-        json_append(&c->variants,
-                    json_pack("{so ss ss?}", "config",
-                              pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
-                              "verdict", words[one->verdict], "message",
-                              one->verdict == PROOF_PROVEN ? NULL : one->message));
+        json_t *variant =
+            json_pack("{so ss ss?}", "config",
+                      pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
+                      "verdict", words[one->verdict], "message",
+                      one->verdict == PROOF_PROVEN ? NULL : one->message);
+        if (one->printed)
+            json_put(&variant, "printed", printed_json(one->printed));
+        json_append(&c->variants, variant);
         return;
     }
-    if (one->verdict == PROOF_PROVEN && c->count > 1)
+    if (one->verdict == PROOF_PROVEN && c->count > 1 && !one->printed)
         return;
     script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
     printf("%-12s%s\n", words[one->verdict], text);
     if (one->verdict != PROOF_PROVEN)
         printf("            %s\n", one->message ? one->message : "");
+    if (one->printed)
+        tell_printed(one->printed);
 }
 
 /* Keeps the pool busy without compiling the whole space ahead. */
@@ -108,7 +137,7 @@ static at_status prove(checking *c, const options *o, at_error *error)
             status = prover_work(c->prover, STEP_MS, error);
         while (!status && prover_take(c->prover, &one)) {
             tell(c, o, &one);
-            free(one.message);
+            proof_deinit(&one);
             c->done++;
         }
     }

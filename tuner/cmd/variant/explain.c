@@ -142,12 +142,11 @@ static at_status prove(explained *x, at_error *error)
     proof found = {.verdict = PROOF_NONE};
     while (!status && !prover_take(p, &found))
         status = prover_work(p, STEP_MS, error);
-    if (found.verdict == PROOF_CONVICTED)
-        x->wrong = found.message;
-    else if (found.verdict == PROOF_UNKNOWN)
-        x->unproven = found.message;
-    else
-        free(found.message);
+    if (found.verdict == PROOF_CONVICTED || found.verdict == PROOF_UNKNOWN) {
+        *(found.verdict == PROOF_UNKNOWN ? &x->unproven : &x->wrong) = found.message;
+        found.message = NULL;
+    }
+    proof_deinit(&found);
     prover_free(p);
     return status;
 }

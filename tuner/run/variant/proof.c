@@ -62,6 +62,13 @@ struct prover {
     size_t taken;
 };
 
+void proof_deinit(proof *p)
+{
+    free(p->message);
+    free(p->printed);
+    *p = (proof){0};
+}
+
 static void free_job_images(job *j)
 {
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
@@ -214,7 +221,7 @@ void prover_free(prover *p)
         device_worker_free(p->workers[i]);
     for (size_t i = 0; i < p->job_count; i++) {
         free_job_images(p->jobs[i]);
-        free(p->jobs[i]->proof.message);
+        proof_deinit(&p->jobs[i]->proof);
         free(p->jobs[i]);
     }
     problem_set_deinit(&p->problems);
@@ -390,7 +397,7 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
 }
 
 /* An answer with a status is of the worker or the simulator: nothing is known of the variant then. */
-static void judge(prover *p, const device_event *e)
+static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
@@ -400,6 +407,8 @@ static void judge(prover *p, const device_event *e)
         decide(p, j, PROOF_CONVICTED, e->message);
     else
         decide(p, j, PROOF_UNKNOWN, e->message);
+    j->proof.printed = e->printed;
+    e->printed = NULL;
 }
 
 static at_status take_from(prover *p, device_worker *w, at_error *error)
@@ -470,7 +479,7 @@ bool prover_take(prover *p, proof *out)
     if (!p->decided)
         p->decided_end = &p->decided;
     *out = j->proof;
-    j->proof.message = NULL;
+    j->proof = (proof){0};
     p->taken++;
     return true;
 }

@@ -28,8 +28,12 @@ typedef enum proof_verdict {
 typedef struct proof {
     uint64_t id;           /* the caller's */
     proof_verdict verdict;
-    char *message;         /* owned (free); what it did wrong, or why that is not known; "" when proven */
+    char *message;         /* owned; what it did wrong, or why that is not known; "" when proven */
+    char *printed;         /* owned; what its kernels printed, on the first problem or the one where it failed;
+                              NULL: nothing */
 } proof;
+
+void proof_deinit(proof *p);
 
 /* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; the script is used
  * only in prover_new() and prover_add(). A prover that cannot work answers PROOF_UNKNOWN: the only failure
@@ -63,7 +67,7 @@ at_status prover_work(prover *p, int timeout_ms, at_error *error);
 /* Configurations whose proof has not been taken yet. */
 size_t prover_pending(const prover *p);
 
-/* The next proof; false: there is none yet. The caller frees out->message. */
+/* The next proof; false: there is none yet. The caller calls proof_deinit. */
 bool prover_take(prover *p, proof *out);
 
 /* Adds what an event loop has to wait for before it calls prover_step() again. */

@@ -67,6 +67,7 @@ void candidate_judge(candidate *c, proof *found)
     free(c->unproven);
     c->unproven = found->message;
     found->message = NULL;
+    proof_deinit(found);
     if (c->verdict == PROOF_CONVICTED)
         condemn(c);
 }

@@ -123,6 +123,32 @@ static at_status inline_function(decoder *d, const ptx_function *f, const call *
     return d->status;
 }
 
+/* What the driver has for kernels to call. */
+static const struct {
+    const char *name;
+    sim_kind kind;
+    int parameters, results;
+} built_in[] = {{"vprintf", SIM_PRINT, 2, 1}, {"__assertfail", SIM_ASSERTION, 5, 0}};
+
+/* Emits the call of a function that is built in; false: it is none. */
+static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
+{
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in && !f->has_body; i++) {
+        if (!ptx_text_is(f->name, built_in[i].name) || f->parameter_count != built_in[i].parameters ||
+            f->result_count != built_in[i].results || !fits_call(d, f, c, false))
+            continue;
+        binding b;
+        const int32_t first = (int32_t)d->program->list_count;
+        find_places(d, c->arguments, b.at);
+        find_places(d, c->results, b.at + f->parameter_count);
+        for (int k = 0; k < f->parameter_count + f->result_count; k++)
+            decode_list(d, (int32_t)b.at[k]);
+        decode_emit(d, built_in[i].kind, SIM_CLASS_CONTROL)->target = first;
+        return true;
+    }
+    return false;
+}
+
 /* A guarded call branches around itself: the callee's instructions have guards of their own. */
 static void call_around(decoder *d)
 {
@@ -206,12 +232,15 @@ static at_status decode_call(decoder *d)
     call c;
     if (read_call(d, &c))
         return d->status;
+    const bool by_name = c.callee->kind == PTX_OPERAND_FUNCTION;
+    if (by_name && call_built_in(d, &d->module->functions[c.callee->index], &c))
+        return d->status;
     if (here->guard != PTX_NONE)
         call_around(d);
-    if (c.callee->kind == PTX_OPERAND_REGISTER)
-        call_computed(d, &c);
-    else
+    if (by_name)
         inline_function(d, &d->module->functions[c.callee->index], &c, false);
+    else
+        call_computed(d, &c);
     d->statement = here;
     return d->status;
 }

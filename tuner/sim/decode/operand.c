@@ -66,7 +66,8 @@ static const struct special_name {
     {"%cluster_ctaid.y", SIM_CLUSTER_CTAID_Y}, {"%cluster_ctaid.z", SIM_CLUSTER_CTAID_Z},
     {"%cluster_nctaid.x", SIM_CLUSTER_NCTAID_X}, {"%cluster_nctaid.y", SIM_CLUSTER_NCTAID_Y},
     {"%cluster_nctaid.z", SIM_CLUSTER_NCTAID_Z}, {"%cluster_ctarank", SIM_CLUSTER_CTARANK},
-    {"%cluster_nctarank", SIM_CLUSTER_NCTARANK}, {"%is_explicit_cluster", SIM_IS_EXPLICIT_CLUSTER},
+    {"%cluster_nctarank", SIM_CLUSTER_NCTARANK}, {"%envreg1", SIM_ENVREG1}, {"%envreg2", SIM_ENVREG2},
+    {"%is_explicit_cluster", SIM_IS_EXPLICIT_CLUSTER},
 };
 
 static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)

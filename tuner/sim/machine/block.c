@@ -34,6 +34,7 @@ static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
         {SIM_CLUSTER_NCTARANK, in[0] * in[1] * in[2]},
         {SIM_NCLUSTERID_X, launch->grid[0] / in[0]}, {SIM_NCLUSTERID_Y, launch->grid[1] / in[1]},
         {SIM_NCLUSTERID_Z, launch->grid[2] / in[2]},
+        {SIM_ENVREG1, (uint32_t)(launch->workspace >> 32)}, {SIM_ENVREG2, (uint32_t)launch->workspace},
         {SIM_IS_EXPLICIT_CLUSTER, launch->cluster[0] > 0 ? UINT32_MAX : 0}};
     for (size_t i = 0; i < sizeof uniform / sizeof *uniform; i++)
         if (slots[uniform[i][0]] != SIM_NO_SLOT)
@@ -124,6 +125,7 @@ uint64_t sim_block_bytes(const sim_launch *launch)
 
 void sim_block_deinit(sim_block *b)
 {
+    sim_print_end(b);
     for (uint32_t i = 0; b->warps && i < b->warp_count; i++)
         free(b->warps[i].copies);
     free(b->warps);
@@ -173,6 +175,7 @@ static void start_warps(sim_block *b)
 void sim_block_start(sim_block *b, const uint32_t position[3])
 {
     const uint32_t *grid = b->launch->grid;
+    sim_print_end(b);
     memcpy(b->block, position, sizeof b->block);
     b->index = position[0] + (uint64_t)grid[0] * (position[1] + (uint64_t)grid[1] * position[2]);
     b->fault.kind = SIM_FAULT_NONE;

@@ -14,6 +14,7 @@ static const char *const fault_names[] = {
     [SIM_FAULT_BARRIER] = "divergent barrier",
     [SIM_FAULT_SHUFFLE] = "divergent warp operation",
     [SIM_FAULT_TRAP] = "trap",
+    [SIM_FAULT_ASSERTION] = "assertion failed",
     [SIM_FAULT_BUDGET] = "endless loop",
     [SIM_FAULT_UNKNOWN] = "not simulated",
     [SIM_FAULT_UNSEEN] = "unseen",

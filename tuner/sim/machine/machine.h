@@ -6,7 +6,7 @@
  * barriers of a block and of a cluster, access.c loads and stores, shared.c and global.c detect races, peers.c
  * has what one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and mbarriers,
  * engine.c has the copies under way, atomic.c computes atomics, collective.c exchanges values within a warp,
- * fault.c records what went wrong. No other room includes this. */
+ * fault.c records what went wrong, print.c what is printed. No other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
@@ -135,6 +135,8 @@ typedef struct sim_block {
     sim_counter *counters;          /* this host thread's own; NULL when not counting */
     uint64_t limit;
     sim_fault fault;
+    sim_printed printed;            /* so far */
+    bool print_cut;                 /* it printed more */
     uint8_t *memory;                /* one allocation for registers and local memory */
     uint8_t *local_valid;           /* of all warps */
     bool adverse;                   /* the launch's schedule is not 0 */
@@ -345,6 +347,13 @@ void sim_global_acquire(sim_block *b);
 /* Records a fault of one lane; returns false, so that a handler can return it. */
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* printf, whose text the block keeps until its end; and a failed assertion, which ends the run. The variables that
+ * the call hands over lie in local memory, at lists[target] and what follows there. */
+bool sim_print(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+bool sim_assertion(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+/* Hands over what the block printed, before it becomes another and before it is freed. */
+void sim_print_end(sim_block *b);
 
 void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[3]);
 

@@ -19,6 +19,7 @@
 
 #include "sim/machine/counters.h"
 #include "sim/machine/memory.h"
+#include "sim/machine/print.h"
 #include "sim/program/program.h"
 
 typedef enum sim_fault_kind {
@@ -32,6 +33,7 @@ typedef enum sim_fault_kind {
     SIM_FAULT_SHUFFLE,       /* a warp operation whose mask has lanes that are elsewhere or lacks the
                                 lane itself, or that reads from a lane outside the mask */
     SIM_FAULT_TRAP,
+    SIM_FAULT_ASSERTION,     /* one that fails */
     SIM_FAULT_BUDGET,        /* too many instructions: an endless loop */
     SIM_FAULT_UNKNOWN,       /* what is not simulated: says nothing of the kernel */
     SIM_FAULT_DEADLOCK,      /* all that run poll what none of them will change */
@@ -86,6 +88,8 @@ typedef struct sim_launch {
                                       warps would write is missing; for sampling addresses */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* clusters of a profile; or NULL */
     void *progress_context;
+    sim_prints *prints;            /* gets what threads print; NULL: nobody */
+    uint64_t workspace;            /* address of the grid's workspace, of a cooperative launch; 0: it has none */
     bool announce;                 /* call the observer at each cluster's start, with instruction NULL */
 } sim_launch;
 
@@ -96,6 +100,9 @@ static inline uint64_t sim_launch_cluster_blocks(const sim_launch *launch)
 {
     return launch->cluster[0] == 0 ? 1 : (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
 }
+
+/* The place of a block in sim_prints: in the order in which faults are told. */
+uint64_t sim_print_order(const sim_launch *launch, const uint32_t block[3]);
 
 /* Runs it. AT_OK with fault->kind SIM_FAULT_NONE when all went well; AT_OK with another kind when
  * the kernel is at fault; AT_USAGE for an impossible launch; AT_NO_MEMORY. */

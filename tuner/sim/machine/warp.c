@@ -265,6 +265,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 {
     switch (c->kind) {
     case SIM_BRANCH_INDEXED: return branch_indexed(b, w, c, mask);
+    case SIM_PRINT: return sim_print(b, w, c, mask);
+    case SIM_ASSERTION: return sim_assertion(b, w, c, mask);
     case SIM_CALLEE: return find_callee(b, w, c, mask);
     case SIM_EXIT: leave(w, mask); return true;
     case SIM_TRAP: return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");

@@ -49,6 +49,8 @@ typedef enum sim_kind {
     SIM_BULK_COMMIT, SIM_BULK_WAIT, /* at most `offset` groups stay under way */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
     SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address a */
+    SIM_PRINT,     /* vprintf: where its variables lie in local memory is in lists from `target` on, results last */
+    SIM_ASSERTION, /* __assertfail: likewise */
     SIM_UNKNOWN    /* not simulated, for sim_program.reasons[target] */
 } sim_kind;
 
@@ -173,6 +175,7 @@ typedef enum sim_special {
     SIM_CLUSTERID_X, SIM_CLUSTERID_Y, SIM_CLUSTERID_Z, SIM_NCLUSTERID_X, SIM_NCLUSTERID_Y, SIM_NCLUSTERID_Z,
     SIM_CLUSTER_CTAID_X, SIM_CLUSTER_CTAID_Y, SIM_CLUSTER_CTAID_Z, SIM_CLUSTER_NCTAID_X,
     SIM_CLUSTER_NCTAID_Y, SIM_CLUSTER_NCTAID_Z, SIM_CLUSTER_CTARANK, SIM_CLUSTER_NCTARANK,
+    SIM_ENVREG1, SIM_ENVREG2, /* the high and the low word of the workspace's address */
     SIM_IS_EXPLICIT_CLUSTER, /* a predicate: all bits */
     SIM_SPECIAL_COUNT
 } sim_special;
@@ -216,6 +219,9 @@ static inline uint64_t sim_function_address(int function)
 {
     return SIM_CODE_BASE + ((uint64_t)function + 1) * SIM_CODE_STEP;
 }
+/* What a cooperative launch has for its blocks to meet, in the form of CUDA's cooperative_groups/details/driver_abi.h. */
+#define SIM_WORKSPACE_BASE 0x79f000000000ull
+enum { SIM_WORKSPACE_BYTES = 64 };
 /* Shared addresses of the block with rank r in its cluster begin at (r + 1) times so many bytes; a block's own
  * begin at 0, too. */
 #define SIM_PEER_BYTES 0x1000000ull
