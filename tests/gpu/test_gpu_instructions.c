@@ -4,7 +4,6 @@
  *
  * DIFFERENCES says what is known to differ (its head tells how). DETAILS gets a paragraph for each form that is not
  * equal, with operands. Exit status: 0 nothing else differs, 1 something does, 2 usage, 77 there is no GPU. */
-#include <fnmatch.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 
 #include "cuda/driver.h"
+#include "differences.h"
 #include "forms.h"
 #include "random_program.h"
 #include "simulate.h"
@@ -26,19 +26,8 @@ enum {
     SKIPPED = 77
 };
 
-/* What a form is, worst last. */
-typedef enum state { STATE_EQUAL, STATE_NAN, STATE_NEAR, STATE_DIFFERS, STATE_REFUSED, STATE_COUNT } state;
-static const char *const state_names[] = {"equal", "nan", "near", "differs", "refused"};
-
-typedef struct expectation { /* a line of DIFFERENCES */
-    char pattern[FORM_NAME_BYTES];
-    state state;
-    double ulps, absolute; /* of STATE_NEAR */
-    char reason[160];
-} expectation;
-
 typedef struct outcome {
-    state state;
+    likeness state;
     int count;        /* of tries that are not equal, bit for bit */
     double worst;     /* distance in units of the last place, where both are numbers */
     double absolute;
@@ -54,8 +43,7 @@ typedef struct work {
     const form **drawn;         /* of which programs are made */
     size_t drawn_count;
     outcome programs[PROGRAMS];
-    const expectation *expected;
-    size_t expected_count;
+    differences known;
     pthread_mutex_t lock;
     size_t next;                /* module to take */
     bool failed;
@@ -67,15 +55,6 @@ static void *allocate(size_t count, size_t size)
     if (!p)
         abort();
     return p;
-}
-
-static const expectation *expectation_of(const work *w, const char *name)
-{
-    static const expectation equal = {.state = STATE_EQUAL};
-    for (size_t i = 0; i < w->expected_count; i++)
-        if (fnmatch(w->expected[i].pattern, name, 0) == 0)
-            return &w->expected[i];
-    return &equal;
 }
 
 /* Parts of a value: two of packed kinds. */
@@ -110,9 +89,9 @@ static bool part_value(char kind, uint64_t bits, int part, double *value, double
 }
 
 /* How one value of the GPU and one of the simulator differ. */
-static state compare(char kind, uint64_t gpu, uint64_t sim, outcome *o)
+static likeness compare(char kind, uint64_t gpu, uint64_t sim, outcome *o)
 {
-    state worst = STATE_EQUAL;
+    likeness worst = STATE_EQUAL;
     if (gpu == sim)
         return worst;
     for (int part = 0; part < part_count(kind); part++) {
@@ -220,7 +199,7 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     } else {
         int of_state[STATE_COUNT] = {0};
         for (int i = 0; i < TRIES; i++) {
-            state s = compare(f->result, gpu[i], sim[i], o);
+            likeness s = compare(f->result, gpu[i], sim[i], o);
             o->count += s != STATE_EQUAL;
             o->state = s > o->state ? s : o->state;
             if (s != STATE_EQUAL && of_state[s]++ < EXAMPLES / 3)
@@ -346,42 +325,8 @@ static void *worker(void *context)
     }
 }
 
-static bool read_expectations(const char *path, work *w)
-{
-    static expectation read[512];
-    char line[400], name[16];
-    FILE *f = fopen(path, "r");
-    if (!f) {
-        fprintf(stderr, "cannot read %s\n", path);
-        return false;
-    }
-    for (int number = 1; fgets(line, sizeof line, f); number++) {
-        expectation *e = &read[w->expected_count];
-        if (line[0] == '#' || line[0] == '\n')
-            continue;
-        /* A pattern may have blanks: it ends where a tab begins. */
-        int taken = 0, more = 0;
-        bool ok = sscanf(line, "%63[^\t]%*[\t]%15s%n", e->pattern, name, &taken) == 2;
-        for (e->state = STATE_EQUAL; ok && e->state < STATE_COUNT && strcmp(name, state_names[e->state]) != 0;)
-            e->state++;
-        ok = ok && e->state < STATE_COUNT;
-        if (ok && e->state == STATE_NEAR)
-            ok = sscanf(line + taken, "%lf%lf%n", &e->ulps, &e->absolute, &more) == 2;
-        ok = ok && sscanf(line + taken + more, " %159[^\n]", e->reason) == 1 && w->expected_count + 1 < 512;
-        if (!ok) {
-            fprintf(stderr, "%s:%d: PATTERN, a tab, nan, near ULPS ABSOLUTE, differs or refused, and a reason\n", path, number);
-            fclose(f);
-            return false;
-        }
-        w->expected_count++;
-    }
-    fclose(f);
-    w->expected = read;
-    return true;
-}
-
 /* Is the outcome within what is expected? */
-static bool is_expected(const outcome *o, const expectation *e)
+static bool is_expected(const outcome *o, const difference *e)
 {
     if (o->state == STATE_EQUAL)
         return true;
@@ -397,17 +342,17 @@ static int report(const work *w, const char *path)
     FILE *f = path ? fopen(path, "w") : NULL;
     for (size_t i = 0; i < w->form_count; i++) {
         const outcome *o = &w->outcomes[i];
-        const expectation *e = expectation_of(w, w->forms[i].name);
+        const difference *e = differences_find(&w->known, w->forms[i].name);
         bool ok = is_expected(o, e);
         forms[o->state]++;
         if (!ok && unexpected++ < 40)
-            printf("FAIL %s: %s (%d of %d; %.3g units of the last place, %.3g)\n", w->forms[i].name, state_names[o->state],
+            printf("FAIL %s: %s (%d of %d; %.3g units of the last place, %.3g)\n", w->forms[i].name, difference_names[o->state],
                    o->count, TRIES, o->worst, o->absolute);
         if (o->state == STATE_EQUAL && e->state != STATE_EQUAL && better++ < 20)
-            printf("told %s: is listed as \"%s\" and is equal\n", w->forms[i].name, state_names[e->state]);
+            printf("told %s: is listed as \"%s\" and is equal\n", w->forms[i].name, difference_names[e->state]);
         if (f && o->state != STATE_EQUAL)
             fprintf(f, "%s: %s%s (%d of %d; %.3g units of the last place, %.3g)\n%s", w->forms[i].name,
-                    state_names[o->state], ok ? "" : ", not listed", o->count, TRIES, o->worst, o->absolute, o->details);
+                    difference_names[o->state], ok ? "" : ", not listed", o->count, TRIES, o->worst, o->absolute, o->details);
         else if (f)
             fprintf(f, "%s: equal\n", w->forms[i].name);
     }
@@ -416,13 +361,13 @@ static int report(const work *w, const char *path)
         programs[o->state]++;
         unexpected += o->state != STATE_EQUAL;
         if (f && o->state != STATE_EQUAL)
-            fprintf(f, "program %d: %s (%d values)\n%s", i, state_names[o->state], o->count, o->details);
+            fprintf(f, "program %d: %s (%d values)\n%s", i, difference_names[o->state], o->count, o->details);
     }
     if (f)
         fclose(f);
     printf("%zu forms of instructions, %d operands each:\n", w->form_count, TRIES);
     for (int s = 0; s < STATE_COUNT; s++)
-        printf("  %-8s %5d\n", state_names[s], forms[s]);
+        printf("  %-8s %5d\n", difference_names[s], forms[s]);
     printf("%d random programs of %d steps, %d threads each: %d equal\n", PROGRAMS, PROGRAM_STEPS, PROGRAM_THREADS,
            programs[STATE_EQUAL]);
     printf("%d listed forms are equal; %d forms and programs differ that are not listed\n", better, unexpected);
@@ -435,7 +380,7 @@ static void draw(work *w)
     w->drawn = allocate(w->form_count, sizeof *w->drawn);
     for (size_t i = 0; i < w->form_count; i++) {
         const form *f = &w->forms[i];
-        if (!strchr(f->body, '[') && !strstr(f->name, ".sync") && expectation_of(w, f->name)->state == STATE_EQUAL)
+        if (!strchr(f->body, '[') && !strstr(f->name, ".sync") && differences_find(&w->known, f->name)->state == STATE_EQUAL)
             w->drawn[w->drawn_count++] = f;
     }
 }
@@ -470,7 +415,7 @@ int main(int count, char **arguments)
     CUdevice device;
     at_error error = {0};
     form *forms;
-    if (!read_expectations(arguments[1], &w))
+    if (!differences_read(&w.known, arguments[1]))
         return 2;
     if (open_gpu(&cuda, &device, &w.context, &error)) {
         printf("skipped: %s\n", error.message);

@@ -167,3 +167,9 @@ void random_program_inputs(uint64_t seed, uint64_t thread, uint64_t inputs[PROGR
     for (int i = PROGRAM_REGISTERS; i < PROGRAM_INPUTS; i++)
         inputs[i] = form_random_value("xfrgHFsB"[i % 8], &state);
 }
+
+uint64_t random_program_register(int number, uint64_t word)
+{
+    unsigned bytes = form_kind_bytes(bank_of_register(number)->letter);
+    return bytes == 8 ? word : bytes == 0 ? (word & UINT32_MAX) != 0 : word & ((1ull << 8 * bytes) - 1);
+}

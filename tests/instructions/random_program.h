@@ -46,4 +46,7 @@ void random_program_kernel(const random_program *p, const char *entry, char *tex
 /* The inputs of a thread. */
 void random_program_inputs(uint64_t seed, uint64_t thread, uint64_t inputs[PROGRAM_INPUTS]);
 
+/* What a register keeps of a word that it is loaded from. */
+uint64_t random_program_register(int number, uint64_t word);
+
 #endif

@@ -76,6 +76,7 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
         a = flushed[0];
         b = flushed[1];
     }
+    uint32_t p = c->compare(a, b), q = ~p;
     if (c->type == PTX_F16X2 || c->type == PTX_BF16X2) {
         uint32_t high[2][SIM_LANES];
         SIM_EACH_LANE(l)
@@ -83,12 +84,8 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
             high[0][l] = ((const uint32_t *)a)[l] >> 16;
             high[1][l] = ((const uint32_t *)b)[l] >> 16;
         }
-        sim_put_predicate(w, c->d, c->compare(a, b), mask);
-        if (c->d2 != SIM_NO_SLOT)
-            sim_put_predicate(w, c->d2, c->compare(high[0], high[1]), mask);
-        return;
+        q = c->compare(high[0], high[1]);
     }
-    uint32_t p = c->compare(a, b), q = ~p;
     if (c->c != SIM_NO_SLOT) {
         uint32_t third = sim_predicate(w, c->c, c->negate_c);
         p = logic(c->op, p, third);

@@ -141,9 +141,9 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
     if (c->relu && (v < 0.0 || v == 0.0))
         v = 0.0;
     if (c->to == PTX_F64) {
-        ((double *)d)[l] = v;
+        ((double *)d)[l] = sim_double(v);
     } else if (c->to == PTX_F32) {
-        float f = (float)v;
+        float f = sim_float((float)v);
         ((float *)d)[l] = c->flush && fabsf(f) < 0x1p-126f ? copysignf(0.0f, f) : f;
     } else {
         ((uint32_t *)d)[l] = encode(c, v);

@@ -29,12 +29,14 @@ EXTREME(max_double, double, false, >)
 
 static float either_nan(float a, float b, float otherwise)
 {
-    return a != a || b != b ? (float)NAN : otherwise;
+    return a != a || b != b ? float_of_bits(SIM_NAN_FLOAT) : otherwise;
 }
 
 /* .xorsign.abs: the extreme of the magnitudes, whose sign is the product's. */
 static float product_sign(float a, float b, float extreme)
 {
+    if (extreme != extreme)
+        return extreme;
     return float_of_bits((bits_of_float(extreme) & 0x7fffffffu) |
                          ((bits_of_float(a) ^ bits_of_float(b)) & 0x80000000u));
 }
@@ -50,52 +52,53 @@ static float copy_sign(float sign, float magnitude)
     return copysignf(magnitude, sign);
 }
 
+#define R SIM_RESULT
 #define F float
 #define G double
-SIM_OP2(add_f32, F, F, F, a[l] + b[l])
-SIM_OP2(sub_f32, F, F, F, a[l] - b[l])
-SIM_OP2(mul_f32, F, F, F, a[l] * b[l])
-SIM_OP2(div_f32, F, F, F, a[l] / b[l])
-SIM_OP2(min_f32, F, F, F, min_float(a[l], b[l]))
-SIM_OP2(max_f32, F, F, F, max_float(a[l], b[l]))
-SIM_OP2(min_nan_f32, F, F, F, either_nan(a[l], b[l], min_float(a[l], b[l])))
-SIM_OP2(max_nan_f32, F, F, F, either_nan(a[l], b[l], max_float(a[l], b[l])))
+SIM_OP2(add_f32, F, F, F, R(a[l] + b[l]))
+SIM_OP2(sub_f32, F, F, F, R(a[l] - b[l]))
+SIM_OP2(mul_f32, F, F, F, R(a[l] * b[l]))
+SIM_OP2(div_f32, F, F, F, R(a[l] / b[l]))
+SIM_OP2(min_f32, F, F, F, R(min_float(a[l], b[l])))
+SIM_OP2(max_f32, F, F, F, R(max_float(a[l], b[l])))
+SIM_OP2(min_nan_f32, F, F, F, R(either_nan(a[l], b[l], min_float(a[l], b[l]))))
+SIM_OP2(max_nan_f32, F, F, F, R(either_nan(a[l], b[l], max_float(a[l], b[l]))))
 #define OF_MAGNITUDES(f) product_sign(a[l], b[l], f(fabsf(a[l]), fabsf(b[l])))
-SIM_OP2(min_xor_f32, F, F, F, OF_MAGNITUDES(min_float))
-SIM_OP2(max_xor_f32, F, F, F, OF_MAGNITUDES(max_float))
-SIM_OP2(min_nan_xor_f32, F, F, F, either_nan(a[l], b[l], OF_MAGNITUDES(min_float)))
-SIM_OP2(max_nan_xor_f32, F, F, F, either_nan(a[l], b[l], OF_MAGNITUDES(max_float)))
-SIM_OP1(neg_f32, F, F, -a[l])
-SIM_OP1(abs_f32, F, F, fabsf(a[l]))
-SIM_OP1(rcp_f32, F, F, 1.0f / a[l])
-SIM_OP1(sqrt_f32, F, F, sqrtf(a[l]))
-SIM_OP1(rsqrt_f32, F, F, 1.0 / sqrt((G)a[l]))
-SIM_OP1(sin_f32, F, F, sin((G)a[l]))
-SIM_OP1(cos_f32, F, F, cos((G)a[l]))
-SIM_OP1(lg2_f32, F, F, log2((G)a[l]))
-SIM_OP1(ex2_f32, F, F, exp2_approx(a[l]))
-SIM_OP1(tanh_f32, F, F, tanh((G)a[l]))
+SIM_OP2(min_xor_f32, F, F, F, R(OF_MAGNITUDES(min_float)))
+SIM_OP2(max_xor_f32, F, F, F, R(OF_MAGNITUDES(max_float)))
+SIM_OP2(min_nan_xor_f32, F, F, F, R(either_nan(a[l], b[l], OF_MAGNITUDES(min_float))))
+SIM_OP2(max_nan_xor_f32, F, F, F, R(either_nan(a[l], b[l], OF_MAGNITUDES(max_float))))
+SIM_OP1(neg_f32, F, F, R(-a[l]))
+SIM_OP1(abs_f32, F, F, R(fabsf(a[l])))
+SIM_OP1(rcp_f32, F, F, R(1.0f / a[l]))
+SIM_OP1(sqrt_f32, F, F, R(sqrtf(a[l])))
+SIM_OP1(rsqrt_f32, F, F, R((F)(1.0 / sqrt((G)a[l]))))
+SIM_OP1(sin_f32, F, F, R((F)sin((G)a[l])))
+SIM_OP1(cos_f32, F, F, R((F)cos((G)a[l])))
+SIM_OP1(lg2_f32, F, F, R((F)log2((G)a[l])))
+SIM_OP1(ex2_f32, F, F, R(exp2_approx(a[l])))
+SIM_OP1(tanh_f32, F, F, R((F)tanh((G)a[l])))
 SIM_OP2(copysign_f32, F, F, F, copy_sign(a[l], b[l]))
-SIM_OP2(add_f64, G, G, G, a[l] + b[l])
-SIM_OP2(sub_f64, G, G, G, a[l] - b[l])
-SIM_OP2(mul_f64, G, G, G, a[l] * b[l])
-SIM_OP2(div_f64, G, G, G, a[l] / b[l])
-SIM_OP3(fma_f64, G, G, G, G, fma(a[l], b[l], c[l]))
-SIM_OP2(min_f64, G, G, G, min_double(a[l], b[l]))
-SIM_OP2(max_f64, G, G, G, max_double(a[l], b[l]))
+SIM_OP2(add_f64, G, G, G, R(a[l] + b[l]))
+SIM_OP2(sub_f64, G, G, G, R(a[l] - b[l]))
+SIM_OP2(mul_f64, G, G, G, R(a[l] * b[l]))
+SIM_OP2(div_f64, G, G, G, R(a[l] / b[l]))
+SIM_OP3(fma_f64, G, G, G, G, R(fma(a[l], b[l], c[l])))
+SIM_OP2(min_f64, G, G, G, R(min_double(a[l], b[l])))
+SIM_OP2(max_f64, G, G, G, R(max_double(a[l], b[l])))
 SIM_OP1(neg_f64, G, G, -a[l])
 SIM_OP1(abs_f64, G, G, fabs(a[l]))
-SIM_OP1(rcp_f64, G, G, 1.0 / a[l])
-SIM_OP1(sqrt_f64, G, G, sqrt(a[l]))
-SIM_OP1(rsqrt_f64, G, G, 1.0 / sqrt(a[l]))
+SIM_OP1(rcp_f64, G, G, R(1.0 / a[l]))
+SIM_OP1(sqrt_f64, G, G, R(sqrt(a[l])))
+SIM_OP1(rsqrt_f64, G, G, R(1.0 / sqrt(a[l])))
 SIM_OP2(copysign_f64, G, G, G, copysign(b[l], a[l]))
 
-SIM_OP3(fma_f32_portable, F, F, F, F, fmaf(a[l], b[l], c[l]))
+SIM_OP3(fma_f32_portable, F, F, F, F, R(fmaf(a[l], b[l], c[l])))
 
 #if defined(__x86_64__) && defined(__GNUC__)
 /* Without this, every lane is a call of fmaf(): the baseline of x86-64 has no fused multiply-add. */
 __attribute__((target("avx2,fma"))) SIM_OP3(fma_f32_vector, F, F, F, F,
-                                            __builtin_fmaf(a[l], b[l], c[l]))
+                                            R(__builtin_fmaf(a[l], b[l], c[l])))
 
 static void fma_f32(void *restrict d, const void *const sources[4])
 {
@@ -122,7 +125,7 @@ static void fma_f32(void *restrict d, const void *const sources[4])
             volatile T x = a[l], y = b[l], z = c[l];                                               \
             (void)y, (void)z;                                                                      \
             volatile T r = expression;                                                             \
-            d[l] = r;                                                                              \
+            d[l] = R((T)r);                                                                        \
         }                                                                                          \
         fesetround(before);                                                                        \
     }
@@ -154,7 +157,7 @@ static float half_of(uint64_t pair, int which)
 
 static uint64_t pair_of(float low, float high)
 {
-    return bits_of_float(low) | (uint64_t)bits_of_float(high) << 32;
+    return bits_of_float(R(low)) | (uint64_t)bits_of_float(R(high)) << 32;
 }
 
 #define P uint64_t

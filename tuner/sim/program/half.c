@@ -31,6 +31,8 @@ static float max_of(float a, float b)
 /* .xorsign.abs: the extreme of the magnitudes, whose sign is the product's. */
 static uint16_t product_sign(uint16_t a, uint16_t b, uint16_t extreme)
 {
+    if (extreme == 0x7fffu) /* NaN has no sign */
+        return extreme;
     return (extreme & 0x7fffu) | ((a ^ b) & 0x8000u);
 }
 
@@ -96,8 +98,8 @@ static float saturate(float v)
     {                                                                                              \
         return store(saturate(load(T##_fma(a, b, c))));                                            \
     }                                                                                              \
-    static uint16_t T##_neg(uint16_t a) { return a ^ 0x8000u; }                                    \
-    static uint16_t T##_abs(uint16_t a) { return a & 0x7fffu; }                                    \
+    static uint16_t T##_neg(uint16_t a) { return store(-load(a)); }                                   \
+    static uint16_t T##_abs(uint16_t a) { return store(fabsf(load(a))); }                                    \
     static uint16_t T##_ex2(uint16_t a) { return store((float)exp2((double)load(a))); }            \
     static uint16_t T##_tanh(uint16_t a) { return store((float)tanh((double)load(a))); }
 

@@ -7,6 +7,7 @@
 #ifndef AUTOTUNE_SIM_PROGRAM_OPERATIONS_H
 #define AUTOTUNE_SIM_PROGRAM_OPERATIONS_H
 
+#include "base/bits.h"
 #include "sim/program/program.h"
 
 typedef struct sim_operation {
@@ -46,6 +47,23 @@ void sim_convert(const sim_conversion *c, void *restrict d, const void *a);
 
 /* Replaces subnormal numbers by zeros of their sign. */
 void sim_flush_lanes(sim_flush what, uint32_t *lanes);
+
+/* NaN as an arithmetic instruction of a GPU gives it, whatever NaN went in. */
+#define SIM_NAN_FLOAT 0x7fffffffu
+#define SIM_NAN_DOUBLE 0xfff8000000000000u
+
+static inline float sim_float(float v)
+{
+    return v == v ? v : float_of_bits(SIM_NAN_FLOAT);
+}
+
+static inline double sim_double(double v)
+{
+    return v == v ? v : double_of_bits(SIM_NAN_DOUBLE);
+}
+
+/* A result, with the one NaN. */
+#define SIM_RESULT(v) _Generic((v), float: sim_float, double: sim_double)(v)
 
 /* Loop over all lanes. */
 #define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)

@@ -1,0 +1,210 @@
+#include <string.h>
+
+#include "opcode.h"
+
+/* A result as .sat, .relu and .ftz leave it. The latter is of floats of 32 bits, or of the halves of an operation. */
+static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rounding r)
+{
+    uint64_t bits = soft_pack(f, v, r);
+    soft rounded = soft_unpack(f, bits), one = soft_integer(1);
+    bool zero = rounded.m == 0 && !rounded.infinite && !rounded.nan;
+    if (opcode_has(o, "sat") && (rounded.nan || rounded.negative || zero))
+        return 0;
+    if (opcode_has(o, "sat") && soft_compare(rounded, one) > 0)
+        bits = soft_pack(f, one, SOFT_NEAREST);
+    if (opcode_has(o, "relu") && !rounded.nan && rounded.negative)
+        return 0;
+    return opcode_has(o, "ftz") && (f == &soft_f32 || o->kind_count == 1) ? soft_flush(f, bits) : bits;
+}
+
+/* min and max: numbers before NaN (with .NaN the reverse), -0 below +0. */
+static uint64_t extreme(const opcode *o, const soft_format *f, soft a, soft b)
+{
+    bool products_sign = opcode_has(o, "xorsign"), negative = a.negative != b.negative, is_min = o->words[0][1] == 'i';
+    if (products_sign)
+        a.negative = b.negative = false;
+    if ((a.nan && b.nan) || (opcode_has(o, "NaN") && (a.nan || b.nan)))
+        return f->nan;
+    int order = soft_compare(a, b);
+    bool first = b.nan || (!a.nan && (order == 0 ? a.negative == is_min : (order < 0) == is_min));
+    soft v = first ? a : b;
+    if (products_sign)
+        v.negative = negative;
+    return soft_pack(f, v, SOFT_NEAREST);
+}
+
+/* One element; `sources` are its bits. False: it is not described here. */
+static bool element(const opcode *o, const soft_format *f, const uint64_t *sources, uint64_t *d)
+{
+    const char *name = o->words[0];
+    soft_rounding r = opcode_rounding(o);
+    uint64_t bits[3], sign = 1ull << (f->exponent_bits + f->fraction_bits);
+    soft v[3];
+    for (int i = 0; i < 3; i++) {
+        bits[i] = opcode_has(o, "ftz") ? soft_flush(f, sources[i]) : sources[i];
+        v[i] = soft_unpack(f, bits[i]);
+    }
+    if (opcode_has(o, "approx") || opcode_has(o, "full") || opcode_has(o, "oob"))
+        return false;
+    if (strcmp(name, "add") == 0)
+        *d = finished(o, f, soft_add(v[0], v[1], r), r);
+    else if (strcmp(name, "sub") == 0)
+        *d = finished(o, f, soft_add(v[0], soft_negate(v[1]), r), r);
+    else if (strcmp(name, "mul") == 0)
+        *d = finished(o, f, soft_multiply(v[0], v[1]), r);
+    else if (strcmp(name, "fma") == 0 || strcmp(name, "mad") == 0)
+        *d = finished(o, f, soft_add(soft_multiply(v[0], v[1]), v[2], r), r);
+    else if (strcmp(name, "div") == 0)
+        *d = finished(o, f, soft_divide(v[0], v[1]), r);
+    else if (strcmp(name, "rcp") == 0)
+        *d = finished(o, f, soft_divide(soft_integer(1), v[0]), r);
+    else if (strcmp(name, "sqrt") == 0)
+        *d = finished(o, f, soft_root(v[0]), r);
+    else if (strcmp(name, "min") == 0 || strcmp(name, "max") == 0)
+        *d = extreme(o, f, v[0], v[1]);
+    else if (strcmp(name, "copysign") == 0)
+        *d = (sources[0] & sign) | (sources[1] & ~sign & (sign | (sign - 1)));
+    else if (strcmp(name, "neg") == 0)
+        *d = v[0].nan && f != &soft_f64 ? f->nan : bits[0] ^ sign;
+    else if (strcmp(name, "abs") == 0)
+        *d = v[0].nan && f != &soft_f64 ? f->nan : bits[0] & ~sign;
+    else
+        return false;
+    return true;
+}
+
+bool evaluate_float(const opcode *o, const uint64_t *s, uint64_t *d)
+{
+    kind k = o->kinds[0];
+    const soft_format *f = o->kind_count == 1 ? format_of(k) : NULL;
+    if (!f)
+        return false;
+    uint64_t mask = k.bits == 64 ? UINT64_MAX : (1ull << k.bits) - 1, all = 0;
+    for (int i = 0; i <= k.packed; i++) {
+        uint64_t part[3], one;
+        for (int j = 0; j < 3; j++)
+            part[j] = s[j] >> 16 * i & mask;
+        if (!element(o, f, part, &one))
+            return false;
+        all |= one << 16 * i;
+    }
+    *d = all;
+    return true;
+}
+
+static const soft_format tf32 = {8, 10, 0x3ffff}, e5m2 = {5, 2, 0x7f};
+
+/* e4m3 has neither infinity nor room for it: 1.75 * 2^8 is its largest number. */
+static uint64_t to_e4m3(soft v)
+{
+    uint64_t sign = (uint64_t)v.negative << 7;
+    if (v.nan)
+        return 0x7f;
+    soft largest = soft_integer(448), size = v;
+    size.negative = false;
+    if (v.infinite || soft_compare(size, largest) > 0)
+        return sign | 0x7e;
+    /* Rounded in units of its own: 2^-9 below 2^-6. */
+    soft scaled = size;
+    if (size.m == 0)
+        return sign;
+    for (int e = 8; e >= -6; e--) {
+        soft lead = {.m = 1, .exponent = e};
+        if (soft_compare(size, lead) < 0 && e > -6)
+            continue;
+        scaled.exponent -= e - 3;
+        integer units = soft_to_integer(scaled, SOFT_NEAREST, 0, 16, 0);
+        uint64_t bits = (uint64_t)(e + 6) * 8 + (uint64_t)units;
+        return sign | (bits > 0x7e ? 0x7e : bits);
+    }
+    return sign;
+}
+
+static uint64_t to_e5m2(soft v)
+{
+    uint64_t bits = soft_pack(&e5m2, v, SOFT_NEAREST);
+    return !v.nan && (bits & 0x7f) == 0x7c ? bits - 1 : bits;
+}
+
+static soft from_e4m3(uint64_t bits)
+{
+    int exponent = (int)(bits >> 3 & 15);
+    soft v = {.negative = bits >> 7 & 1, .m = (bits & 7) | (exponent ? 8 : 0), .exponent = (exponent ? exponent : 1) - 10};
+    v.nan = (bits & 0x7f) == 0x7f;
+    return v;
+}
+
+/* An element of a packed or short type, of the number v. */
+static uint64_t converted(const opcode *o, kind to, soft v)
+{
+    soft_rounding r = opcode_rounding(o);
+    bool zeroed = opcode_has(o, "relu") && v.negative && !v.nan;
+    if (zeroed)
+        v = (soft){0};
+    if (to.letter == 't')
+        return v.nan ? 0x7fffffff : soft_pack(&tf32, v, r) << 13;
+    if (to.letter == '4')
+        return to_e4m3(v);
+    if (to.letter == '5')
+        return to_e5m2(v);
+    return finished(o, format_of(to), v, r);
+}
+
+static soft number_of(const opcode *o, kind from, uint64_t bits)
+{
+    if (from.letter == '4')
+        return from_e4m3(bits & 0xff);
+    if (from.letter == '5')
+        return soft_unpack(&e5m2, bits & 0xff);
+    const soft_format *f = format_of(from);
+    if (!f)
+        return soft_integer(integer_of(from, bits));
+    bits &= from.bits == 64 ? UINT64_MAX : (1ull << from.bits) - 1;
+    if (f == &soft_f32 && opcode_has(o, "ftz"))
+        bits = soft_flush(f, bits);
+    return soft_unpack(f, bits);
+}
+
+bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d)
+{
+    if (strcmp(o->words[0], "cvt") != 0 || o->kind_count != 2)
+        return false;
+    kind to = o->kinds[0], from = o->kinds[1];
+    bool to_float = format_of(to) || strchr("t45", to.letter), integral = false;
+    static const char *const directions[] = {"rni", "rzi", "rmi", "rpi"};
+    for (int i = 0; i < 4; i++)
+        integral = integral || opcode_has(o, directions[i]);
+    if (to.packed) {
+        /* The first source is the high half; of one packed source each half is converted. */
+        int width = from.packed ? from.bits : 0;
+        uint64_t low = converted(o, to, number_of(o, from, from.packed ? s[0] : s[1]));
+        *d = low | converted(o, to, number_of(o, from, s[0] >> width)) << to.bits;
+        return true;
+    }
+    soft v = number_of(o, from, s[0]);
+    bool was_float = format_of(from) != NULL;
+    if (to_float) {
+        if (integral && !v.nan && !v.infinite) {
+            integer limit = (integer)1 << 100;
+            /* Large numbers are integers already. */
+            if (v.exponent < 0) {
+                bool negative = v.negative;
+                v = soft_integer(soft_to_integer(v, opcode_rounding(o), -limit, limit, 0));
+                v.negative = negative;
+            }
+        }
+        *d = converted(o, to, v);
+        return true;
+    }
+    integer top_bit = to.letter == 's' ? least_of(to) : (integer)1 << (to.bits - 1);
+    integer nan = to.bits == 64 || from.bits == 64 ? top_bit : 0, n;
+    if (was_float)
+        n = soft_to_integer(v, opcode_rounding(o), least_of(to), most_of(to), nan);
+    else
+        n = integer_of(from, s[0]);
+    if (opcode_has(o, "sat"))
+        n = clamped(n, least_of(to), most_of(to));
+    /* Bytes lie sign-extended in registers of 32 bits. */
+    *d = bits_of(to.bits == 8 ? 32 : to.bits, to.bits == 8 ? integer_of(to, (uint64_t)n) : n);
+    return true;
+}

@@ -1,0 +1,47 @@
+/* Floating-point arithmetic in integers, for judging other people's: a number is an exact product m * 2^exponent, and
+ * one function rounds it to a format. IEEE 754-2019; NaN has one pattern a format, as PTX has it. */
+#ifndef AUTOTUNE_TESTS_SOFT_FLOAT_H
+#define AUTOTUNE_TESTS_SOFT_FLOAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+__extension__ typedef unsigned __int128 soft_bits;
+__extension__ typedef __int128 integer;
+
+typedef struct soft_format {
+    int exponent_bits, fraction_bits;
+    uint64_t nan;
+} soft_format;
+
+extern const soft_format soft_f16, soft_bf16, soft_f32, soft_f64;
+
+typedef struct soft {
+    bool nan, infinite, negative;
+    bool more;     /* something less than one unit of m is left out */
+    int exponent;
+    soft_bits m;   /* 0: zero */
+} soft;
+
+typedef enum soft_rounding { SOFT_NEAREST, SOFT_ZERO, SOFT_DOWN, SOFT_UP, SOFT_AWAY } soft_rounding;
+
+soft soft_unpack(const soft_format *f, uint64_t bits);
+uint64_t soft_pack(const soft_format *f, soft v, soft_rounding r);
+/* A subnormal pattern as a zero of its sign. */
+uint64_t soft_flush(const soft_format *f, uint64_t bits);
+soft soft_integer(integer v);
+
+/* Exact but for `more`. The sign of a sum that is zero depends on the rounding. */
+soft soft_add(soft a, soft b, soft_rounding r);
+soft soft_multiply(soft a, soft b);
+soft soft_divide(soft a, soft b);
+soft soft_root(soft a);
+soft soft_negate(soft a);
+
+/* -1, 0, 1; 2: not ordered. */
+int soft_compare(soft a, soft b);
+
+/* Rounded to an integer between `least` and `most`; NaN is `nan`. */
+integer soft_to_integer(soft v, soft_rounding r, integer least, integer most, integer nan);
+
+#endif
