@@ -1,13 +1,15 @@
 #include "export/identifier.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-/* Of C23 and C++20; types that an exported file names; macros of the headers that it includes and of the GNU
- * dialects. */
-static const char reserved[] =
+#include "export/reserved_names.h"
+
+/* Of C23 and C++20, and types that an exported file names. */
+static const char keywords[] =
     " "
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char "
     "char16_t char32_t char8_t class co_await co_return co_yield compl concept const "
@@ -17,8 +19,17 @@ static const char reserved[] =
     "operator or or_eq private protected public register reinterpret_cast requires "
     "restrict return short signed sizeof static static_assert static_cast struct switch "
     "template this thread_local throw true try typedef typeid typename typeof union unix "
-    "unsigned using virtual void volatile wchar_t while xor xor_eq EOF NULL "
-    "I INFINITY NAN complex imaginary int64_t offsetof size_t strdupa strndupa typeof_unqual ";
+    "unsigned using virtual void volatile wchar_t while xor xor_eq "
+    "imaginary int64_t offsetof size_t strdupa strndupa typeof_unqual ";
+
+/* Macros that come in families, some of which grow with each release (fnmatch). */
+static const char *const families[] = {
+    "M_1_PI*", "M_2_PI*", "M_2_SQRTPI*", "M_E", "M_E[fl]*", "M_LN*", "M_LOG*", "M_PI*", "M_SQRT*", "HUGE_VAL*", "SNAN*",
+    "DBL_*", "FLT_*", "LDBL_*", "FE_*", "LC_*", "PRI[diouxX]*", "SCN[dioux]*", "SIG_*", "SIGEV_*", "SI_*", "si_*",
+    "SEGV_*", "ILL_*", "FPE_*", "SYS_*", "MPI_*", "MPIO_*", "OMPI_*", "OPAL_*", "PTHREAD_*", "STATX_*", "CLONE_*", "MADV_*",
+    "AF_*", "PF_*", "IP_*", "IPV6_*", "IPPROTO_*", "INADDR_*", "SOL_*", "SCM_*", "MCAST_*", "RTLD_*", "ADJ_*", "FALLOC_*",
+    "POSIX_*", "SIOC*", "TIOC*", "TCSET*", "TCGET*", "cu[A-Z]*", "cuda[A-Z]*", "cublas[A-Z]*", "CUDART_*", "CUBLAS_*",
+    "CUFFT_*", "CURAND_*", "CUSPARSE_*", "THRUST_*", "CCCL_*", "LIBCUDACXX_*", "NV_*", "NVML_*", "NVTX_*", "NVTX3_*"};
 
 /* As the macros of <stdint.h> and <limits.h> are called: INT32_MAX, UINT8_C, CHAR_BIT. */
 static bool is_like_a_limit(const char *identifier)
@@ -37,9 +48,15 @@ static bool is_reserved(const char *identifier)
 {
     if (is_like_a_limit(identifier))
         return true;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (fnmatch(families[i], identifier, 0) == 0)
+            return true;
     char word[RECORD_NAME_BYTES + 2];
     snprintf(word, sizeof word, " %s ", identifier);
-    return strstr(reserved, word) != NULL;
+    for (size_t i = 0; i < sizeof reserved_names / sizeof *reserved_names; i++)
+        if (strstr(reserved_names[i], word))
+            return true;
+    return strstr(keywords, word) != NULL;
 }
 
 static bool column_taken(const export_model *m, const char *identifier, const export_column *but)

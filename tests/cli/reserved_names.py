@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""No member of an exported header is called as a macro of the headers that people include before it.
+
+Usage: reserved_names.py BINARY           checks; exit code 1 names what is missing in tuner/export/reserved_names.h
+       reserved_names.py BINARY --write   adds what is missing there
+
+The compilers at hand (gcc, g++, clang, mpicc, nvcc) list the macros. Each becomes a variable of a pattern whose header
+is exported; then all those headers, which have every such name, are compiled after all those that define them. Macros
+with arguments do no harm: no member is called.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+LIST = os.path.join(HERE, "../../tuner/export/reserved_names.h")
+C = ("assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdbool stddef "
+     "stdint stdio stdlib stdnoreturn string threads time uchar wchar wctype dirent dlfcn fcntl pthread sched semaphore "
+     "strings unistd sys/mman sys/stat sys/time sys/types sys/wait sys/socket sys/ioctl netinet/in").split()
+CPP = ("algorithm array atomic bit bitset cmath complex cstdint iostream limits map memory numbers numeric ranges string "
+       "thread vector version").split()
+CUDA = "cuda cuda_runtime cuda_fp16 cuda_bf16 math_constants cuComplex nvrtc cublas_v2 cufft curand cusparse nvml".split()
+NOT_OF_CPP = {"complex", "iso646", "stdalign", "stdbool", "stdnoreturn", "threads"}
+
+
+def includes(names, ending=".h"):
+    return "".join(f"#include <{name}{ending}>\n" for name in names)
+
+
+def here(compiler, names, *options):
+    """Those of the headers that there are."""
+    return [n for n in names if subprocess.run([*compiler, *options, "-E", "-"], input=includes([n]), text=True,
+                                               capture_output=True).returncode == 0]
+
+
+def sources(cuda_include):
+    """(how it is preprocessed, the source): what defines macros."""
+    gnu = ["-D_GNU_SOURCE"]
+    both = includes(c for c in C if c not in NOT_OF_CPP) + includes(CPP, "")
+    ways = [(["gcc", "-std=gnu17", *gnu, "-x", "c"], includes(C)), (["g++", "-std=gnu++20", "-x", "c++"], both),
+            (["clang", *gnu, "-x", "c"], includes(C)), (["gcc", "-fopenmp", "-x", "c"], includes(["omp"])),
+            (["mpicc", "-x", "c"], includes(["mpi"]))]
+    if cuda_include:
+        at = ["gcc", "-x", "c", f"-I{cuda_include}"]
+        ways.append((at, includes(here(at, CUDA))))
+        ways.append((["nvcc", "-x", "cu", "-Xcompiler"], includes(["cub/cub"], ".cuh")))
+    return [(way, text) for way, text in ways if shutil.which(way[0])]
+
+
+def macros(cuda_include):
+    found, used = set(), []
+    for way, text in sources(cuda_include):
+        with tempfile.NamedTemporaryFile("w", suffix=".h") as source:
+            source.write(text)
+            source.flush()
+            run = subprocess.run([*way, "-dM", "-E", source.name], capture_output=True, text=True)
+        if run.returncode == 0:
+            used.append(way[0])
+            found.update(re.findall(r"^#define ([A-Za-z]\w*)(?![\w(])", run.stdout, re.M))
+    return found, used
+
+
+def members(binary, folder, place, names):
+    """What the exported header calls its problem's variables, {name: member}; None: the script takes one of them not."""
+    with open(os.path.join(folder, "p.lua"), "w") as to:
+        to.write('local at = require "autotune"\nreturn at.pattern { name = "p%d", space = { block = { 1, 2 } },\n'
+                 '  kernel = { template = "k.cu" }, problem = { %s } }\n'
+                 % (place, ", ".join(f'["{n}"] = {i}' for i, n in enumerate(names))))
+    with open(os.path.join(folder, "k.cu"), "w") as to:
+        to.write('extern "C" __global__ void p%d() {}\n' % place)
+    header = os.path.join(folder, f"p{place}.h")
+    run = subprocess.run([binary, "export", "p.lua", "--format", "header", "-o", header], cwd=folder,
+                         capture_output=True, text=True)
+    if run.returncode != 0:
+        return None
+    text = open(header).read()
+    body = re.search(r"typedef struct autotune_p%d_problem \{\n(.*?)\}" % place, text, re.S)[1]
+    return dict(zip(names, re.findall(r"^ +\w+ (\w+);", body, re.M)))
+
+
+def exported(binary, folder, names):
+    """{macro: member} and how many headers were written, p0.h and so on."""
+    out, waiting, place = {}, [names[i:i + 50] for i in range(0, len(names), 50)], 0
+    while waiting:
+        some = waiting.pop()
+        found = members(binary, folder, place, some)
+        if found is None and len(some) > 1:
+            waiting += [some[:len(some) // 2], some[len(some) // 2:]]
+        elif found:
+            out.update(found)
+            place += 1
+    return out, place
+
+
+def compiles(folder, count, cuda_include):
+    mine = "".join(f'#include "p{i}.h"\n' for i in range(count))
+    failed = []
+    for way, text in sources(cuda_include):
+        name = {"nvcc": "all.cu", "g++": "all.cc"}.get(way[0], "all.c")
+        with open(os.path.join(folder, name), "w") as to:
+            to.write(text + mine + "int main(void) { return 0; }\n")
+        run = subprocess.run([*[w for w in way if w != "-Xcompiler"], "-c", name, "-o", "all.o"], cwd=folder,
+                             capture_output=True, text=True)
+        if run.returncode != 0:
+            failed.append(f"{' '.join(way)}: {run.stderr[:1500]}")
+    return failed
+
+
+def write_list(missing):
+    text = open(LIST).read()
+    names = sorted(set(re.findall(r'(?<=[" ])[A-Za-z]\w*(?= )', text[text.index("reserved_names[]"):])) | set(missing))
+    lines, line = [], ""
+    for name in names:
+        if len(line) + len(name) > 100:
+            lines.append(line)
+            line = ""
+        line += name + " "
+    lines.append(line)
+    start = text.index("{\n") + 2
+    with open(LIST, "w") as to:
+        to.write(text[:start] + ",\n".join(f'    " {l}"' for l in lines) + "};\n\n#endif\n")
+
+
+def main():
+    binary = os.path.realpath(sys.argv[1])
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    cuda_include = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "include")
+    if not os.path.exists(os.path.join(cuda_include, "cuda.h")):
+        cuda_include = None
+    found, used = macros(cuda_include)
+    found -= {n for n in found if len(n) > 60}
+    with tempfile.TemporaryDirectory() as folder:
+        made, count = exported(binary, folder, sorted(found))
+        missing = sorted(n for n, member in made.items() if member in found)
+        if missing and "--write" in sys.argv:
+            write_list(missing)
+            print(f"{len(missing)} names were added")
+            return
+        if missing:
+            sys.exit(f"{len(missing)} macros are names of members (--write adds them): {' '.join(missing)[:2000]}")
+        assert len(made) > 1000, f"only {len(made)} macros were found by {used}"
+        failed = compiles(folder, count, cuda_include)
+    if failed:
+        sys.exit("\n".join(failed))
+    print(f"{len(made)} macros of {', '.join(used)} are no names of members, in {count} headers")
+
+
+main()
