@@ -357,6 +357,9 @@ static void warn(builder *b)
                          "the space is too large to enumerate: %llu of its valid configurations "
                          "were sampled, and how many there are was not counted",
                          (unsigned long long)space_count(s->space));
+    if (s->space_timed_out)
+        run_summary_warn(b->out, "the machine was too slow for the space: the same command may search another sample "
+                                 "of it the next time");
     if (p->restarts)
         run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
                          p->restarts);

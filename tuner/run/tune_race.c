@@ -18,7 +18,7 @@ static void keep_search(tune *t)
         if (all->items[i]->finished)
             tried[count++] = all->items[i]->configuration;
     if (tried && !t->retraced && t->end != RUN_END_INTERRUPTED &&
-        !space_is_sample(t->session.space))
+        !t->session.space_timed_out)
         race_log_keep_search(&t->log, tried, count, (int)t->end);
     free(tried);
 }

@@ -386,8 +386,10 @@ static at_status search(tune *t, at_error *error)
             return status;
         show_search(t);
     }
-    /* A limit that was reached with the last variant of the space cut nothing short. */
-    if (!ended || t->asked == space_count(t->session.space))
+    /* A limit that was reached with the last variant of the space cut nothing short, if that one has ended, too. */
+    const bool whole = t->asked == space_count(t->session.space) &&
+                       pipeline_get_state(t->pipeline)->finished == t->asked;
+    if (!ended || whole)
         t->end = end_of_search(t);
     return AT_OK;
 }
@@ -422,8 +424,7 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     int end;
     *done = false;
     /* Two samples of a space number its configurations differently. */
-    if (!tune_races(t) || space_is_sample(t->session.space) ||
-        !race_log_find_search(&t->log, &known, &count, &end))
+    if (!tune_races(t) || t->session.space_timed_out || !race_log_find_search(&t->log, &known, &count, &end))
         return AT_OK;
     for (size_t i = 0; i < count; i++)
         if (known[i] >= space_count(t->session.space))

@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "script/state.h"
 
 /* Someone waits. */
-static const int64_t LONGEST_NS = 10 * INT64_C(1000000000);
+static const double MOST_S = 10;
 static const size_t MOST_BYTES = (size_t)256 << 20;
 enum { MOST_SAMPLED = 1 << 15 };
 
@@ -15,7 +14,6 @@ typedef struct held_test {
     script_test test;
     const bool *is_held;
     const uint16_t *held;
-    int64_t deadline_ns;
 } held_test;
 
 static at_status test_held(void *context, const space_question *question, bool *holds,
@@ -34,9 +32,9 @@ static at_status test_held(void *context, const space_question *question, bool *
 
 static bool is_late(void *context, const space_progress *progress)
 {
-    const held_test *h = context;
-    (void)progress;
-    return clock_now_ns() > h->deadline_ns;
+    held_test *h = context;
+    patience_look(&h->test.patience, progress->looked);
+    return patience_is_over(&h->test.patience);
 }
 
 /* Beyond the limits it is a sample. */
@@ -54,14 +52,14 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
     }
     space_limits limits = {.memory_bytes = MOST_BYTES, .stop = is_late, .stop_context = h,
                            .most_configurations = UINT64_C(1) << 22};
-    h->deadline_ns = clock_now_ns() + LONGEST_NS;
+    patience_begin(&h->test.patience, MOST_S);
     at_status status = space_new_within(parameters, count, s->pattern.constraints,
                                         s->pattern.constraint_count, test_held, h, &limits, out,
                                         error);
     if (status != AT_INTERRUPTED && (status != AT_SCRIPT || h->test.failed))
         return status;
     error_clear(error);
-    h->deadline_ns = clock_now_ns() + LONGEST_NS;
+    patience_begin(&h->test.patience, MOST_S);
     return space_sample(parameters, count, s->pattern.constraints, s->pattern.constraint_count,
                         test_held, h, &limits, MOST_SAMPLED, NULL, out, error);
 }

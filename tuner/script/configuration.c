@@ -11,7 +11,7 @@ at_status script_test_constraint(void *context, const space_question *question, 
     script_test *test = context;
     at_status status =
         expression_test_each(test->s, &test->s->constraint_tests[question->constraint],
-                             test->problem, question, holds, error);
+                             test->problem, question, &test->patience, holds, error);
     /* A space whose making was ended says nothing about the constraint. */
     test->failed = test->failed || (status != AT_OK && status != AT_INTERRUPTED);
     return status;

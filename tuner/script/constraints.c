@@ -1,7 +1,6 @@
 /* The space of a script: constraints as the space module asks for them. */
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "script/state.h"
 
 /* Strategies keep a few bytes for each configuration. */
@@ -10,8 +9,7 @@ static const uint64_t most_configurations = UINT64_C(1) << 26;
 /* The making of one space: what it is made within. */
 typedef struct making {
     const script_space_limits *limits;
-    sandbox *box;
-    int64_t start_ns, deadline_ns;
+    script_test test;
     bool (*stop)(void *); /* the script's own, asked as well */
     void *stop_context;
 } making;
@@ -23,49 +21,42 @@ static bool is_stopped(const making *m)
 
 static bool is_over(void *context)
 {
-    const making *m = context;
-    return clock_now_ns() > m->deadline_ns || is_stopped(m);
+    making *m = context;
+    return patience_is_over(&m->test.patience) || is_stopped(m);
 }
 
-/* A tenth of the time has brought less than a ten thousandth of the way. */
+/* A tenth of the work has brought less than a ten thousandth of the way. */
 static bool is_hopeless(const making *m, double share)
 {
-    double passed = (double)(clock_now_ns() - m->start_ns) /
-                    (double)(m->deadline_ns - m->start_ns + 1);
-    return passed > 0.1 && share < 1e-4;
+    return patience_share(&m->test.patience) > 0.1 && share < 1e-4;
 }
 
 static bool show_and_ask(void *context, const space_progress *progress)
 {
-    const making *m = context;
+    making *m = context;
     if (m->limits->show)
         m->limits->show(m->limits->show_context, progress);
+    patience_look(&m->test.patience, progress->looked);
     return is_over(context) || (!progress->sampling && is_hopeless(m, progress->share));
 }
 
-static void begin_making(making *m, script *s, const script_space_limits *limits)
+static void begin_making(making *m)
 {
-    *m = (making){.limits = limits,
-                  .box = &s->box,
-                  .stop = s->box.stop,
-                  .stop_context = s->box.stop_context};
-    s->box.stop = is_over;
-    s->box.stop_context = m;
+    sandbox *box = &m->test.s->box;
+    m->stop = box->stop;
+    m->stop_context = box->stop_context;
+    box->stop = is_over;
+    box->stop_context = m;
 }
 
 static void end_making(const making *m)
 {
-    m->box->stop = m->stop;
-    m->box->stop_context = m->stop_context;
+    sandbox *box = &m->test.s->box;
+    box->stop = m->stop;
+    box->stop_context = m->stop_context;
 }
 
-static void set_deadline(making *m, double seconds)
-{
-    m->start_ns = clock_now_ns();
-    m->deadline_ns = m->start_ns + (int64_t)(seconds * 1e9);
-}
-
-/* AT_NOT_FOUND: there was no time to find out. */
+/* AT_NOT_FOUND: it would have been too much work to find out. */
 static at_status find_emptying(script *s, script_test *test, const space_limits *limits,
                                size_t *constraint, at_error *error)
 {
@@ -125,10 +116,10 @@ static at_status tell_empty(script *s, script_test *test, const space_limits *li
 }
 
 /* The whole space, or a sample of it when it is beyond the limits. */
-static at_status make_space(script *s, making *m, script_test *test, space_limits *limits,
-                            space **out, at_error *error)
+static at_status make_space(script *s, making *m, space_limits *limits, space **out, at_error *error)
 {
-    set_deadline(m, m->limits->enumerate_s);
+    script_test *test = &m->test;
+    patience_begin(&test->patience, m->limits->enumerate_s);
     at_status status = space_new_within(
         s->parameters, s->pattern.parameter_count, s->pattern.constraints,
         s->pattern.constraint_count, script_test_constraint, test, limits, out, error);
@@ -139,10 +130,10 @@ static at_status make_space(script *s, making *m, script_test *test, space_limit
     bool has_baseline = test->problem < PROBLEM_RAGGED && !s->has_only;
     end_making(m);
     status = has_baseline ? check_baseline(s, test->problem, error) : AT_OK;
-    begin_making(m, s, m->limits);
+    begin_making(m);
     if (status)
         return status;
-    set_deadline(m, m->limits->sample_s);
+    patience_begin(&test->patience, m->limits->sample_s);
     status = space_sample(s->parameters, s->pattern.parameter_count, s->pattern.constraints,
                           s->pattern.constraint_count, script_test_constraint, test, limits,
                           m->limits->sample, has_baseline ? s->pattern.baseline : NULL, out,
@@ -165,25 +156,26 @@ at_status script_space_within(script *s, problem_kind problem, const script_spac
                               space **out, at_error *error)
 {
     *out = NULL;
-    script_test test = {.s = s, .problem = problem};
     space *made = NULL;
-    making m;
-    begin_making(&m, s, limits);
+    making m = {.limits = limits, .test = {.s = s, .problem = problem}};
+    begin_making(&m);
     space_limits within = {.most_configurations = most_configurations,
                            .memory_bytes = limits->memory_bytes,
                            .stop = show_and_ask,
                            .stop_context = &m};
-    at_status status = make_space(s, &m, &test, &within, &made, error);
-    /* Which is another reason than time and memory, and leaves a space that is cut short. */
+    at_status status = make_space(s, &m, &within, &made, error);
+    /* Which is another reason than work and memory, and leaves a space that is cut short. */
     if (is_stopped(&m)) {
         error_clear(error);
         status = error_set(error, AT_INTERRUPTED, "interrupted");
     }
     if (!status && space_count(made) == 0) {
-        set_deadline(&m, limits->sample_s);
-        status = tell_empty(s, &test, &within, error);
+        patience_begin(&m.test.patience, limits->sample_s);
+        status = tell_empty(s, &m.test, &within, error);
     }
     end_making(&m);
+    if (limits->timed_out)
+        *limits->timed_out = m.test.patience.timed_out;
     /* Edges and the user may rule the baseline out; the problem that is tuned may not. */
     if (!status && problem < PROBLEM_RAGGED && !s->has_only)
         status = check_baseline(s, problem, error);

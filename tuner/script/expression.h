@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "script/expression_vector.h"
+#include "script/patience.h"
 #include "space/pattern.h"
 #include "space/space.h"
 
@@ -67,9 +68,9 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
 
-/* As expression_test, for each of the values that `question` has. */
+/* As expression_test, for each of the values that `question` has; `work` is what it takes. */
 at_status expression_test_each(struct script *s, const expression *e, problem_kind problem,
-                               const space_question *question, bool *holds, at_error *error);
+                               const space_question *question, patience *work, bool *holds, at_error *error);
 
 /* Raises "WHAT: message" at the expression's line. */
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)

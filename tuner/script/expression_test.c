@@ -165,16 +165,19 @@ static bool test_vector(const script *s, const expression *e, problem_kind probl
 }
 
 at_status expression_test_each(script *s, const expression *e, problem_kind problem,
-                               const space_question *q, bool *holds, at_error *error)
+                               const space_question *q, patience *work, bool *holds, at_error *error)
 {
     at_status status = AT_OK;
+    size_t characters = e->step_count ? 0 : strlen(e->code);
     for (size_t first = 0; first < q->count && !status; first += VECTOR_MOST_VALUES) {
         size_t count = q->count - first;
         if (count > VECTOR_MOST_VALUES)
             count = VECTOR_MOST_VALUES;
+        patience_evaluate(work, e->step_count, count);
         if (e->step_count && test_vector(s, e, problem, q, first, count, holds + first))
             continue;
         for (size_t i = first; i < first + count && !status; i++) {
+            patience_call(work, characters);
             q->indices[q->varied] = q->choices[i];
             status = expression_test(s, e, problem, q->indices, &holds[i], error);
         }

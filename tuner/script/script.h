@@ -50,9 +50,12 @@ void script_free(script *s); /* NULL is fine */
 const pattern *script_pattern(const script *s);
 
 typedef struct script_space_limits {
+    /* Seconds of a usual machine: the work is counted, so that the same script has the same space each time. */
     double enumerate_s;  /* a space that takes longer to enumerate, */
     size_t memory_bytes; /* or more memory, is sampled */
-    double sample_s;     /* time for the sample */
+    double sample_s;     /* for the sample */
+    bool *timed_out;     /* gets whether a machine was so slow that the clock ended it: then the space may be another
+                            one the next time. May be NULL */
     uint64_t sample;     /* most configurations in it */
     void (*show)(void *context, const space_progress *progress); /* may be NULL */
     void *show_context;

@@ -279,6 +279,7 @@ typedef struct script_test {
     script *s;
     problem_kind problem;
     bool failed; /* a test raised an error, which is not the same as a constraint that fails */
+    patience patience; /* which each test takes from; whether it is over is for who makes the space to ask */
 } script_test;
 
 at_status script_test_constraint(void *context, const space_question *question, bool *holds,

@@ -229,15 +229,15 @@ static at_status look(builder *b, size_t level, size_t values)
     b->until_look -= (int64_t)values + 1;
     if (b->until_look >= 0)
         return AT_OK;
+    space_progress progress = {.share = b->begun[level], .looked = (uint64_t)(LOOK_PERIOD - b->until_look)};
     b->until_look = LOOK_PERIOD;
     if (limits->memory_bytes && builder_bytes(b) > limits->memory_bytes)
         return error_set(b->error, AT_SCRIPT,
                          "the tree of the space's valid configurations takes more than %zu MiB: "
                          "constrain the space more",
                          limits->memory_bytes >> 20);
-    space_progress progress = {.share = b->begun[level]};
     if (limits->stop && limits->stop(limits->stop_context, &progress))
-        return error_set(b->error, AT_INTERRUPTED, "the space was not enumerated in time");
+        return error_set(b->error, AT_INTERRUPTED, "the space was not enumerated within its limits");
     return AT_OK;
 }
 

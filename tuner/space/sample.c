@@ -54,9 +54,10 @@ static bool must_end(sampler *m, size_t tested)
     m->until_look -= (int64_t)tested + 1;
     if (m->until_look >= 0 || m->stopped)
         return m->stopped;
-    m->until_look = LOOK_PERIOD;
     space_progress progress = {.sampling = true,
-                               .share = (double)m->count / (double)m->most};
+                               .share = (double)m->count / (double)m->most,
+                               .looked = (uint64_t)(LOOK_PERIOD - m->until_look)};
+    m->until_look = LOOK_PERIOD;
     m->stopped = m->limits->stop && m->limits->stop(m->limits->stop_context, &progress);
     return m->stopped;
 }

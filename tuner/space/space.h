@@ -54,13 +54,15 @@ typedef at_status (*space_test)(void *context, const space_question *question, b
 typedef struct space_progress {
     bool sampling;  /* else: enumerating */
     double share;   /* 0 to 1, roughly: of the Cartesian product, or of the wanted sample */
+    uint64_t looked; /* values that were looked at since this was told before */
 } space_progress;
 
 typedef struct space_limits {
     uint64_t most_configurations; /* 0: 2^64 - 1 */
     size_t memory_bytes;          /* while it is built; 0: no limit */
-    bool (*stop)(void *context, const space_progress *progress); /* called about every millisecond; */
-    void *stop_context;                                          /* true stops; may be NULL */
+    /* Called about every millisecond, but at the same points of the work each time; true stops. May be NULL. */
+    bool (*stop)(void *context, const space_progress *progress);
+    void *stop_context;
 } space_limits;
 
 /* Builds the space: enumerates it under the constraints. On success *out owns the space; free it

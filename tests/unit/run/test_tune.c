@@ -215,6 +215,20 @@ static void a_budget_ends_the_search_and_not_the_race(void **state)
     assert_true(s->best_found);
 }
 
+/* Who looks far ahead has asked for the whole space before the device has tried much of it. */
+static void a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for(void **state)
+{
+    fixture *f = *state;
+    the_tables.slow = true;
+    the_tables.time_ns[18] = 1000;
+    f->settings.strategy = "random";
+    f->settings.stop_at = 1;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_true(s->result_count < s->space_valid);
+    assert_int_equal(s->end, RUN_END_TARGET);
+}
+
 /* rgb.lua has so many that most are checked on ragged problems when they race. */
 static void an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems(void **state)
 {
@@ -306,6 +320,7 @@ int main(void)
         TEST(a_quick_run_leaves_checks_on_ragged_problems_to_the_race),
         TEST(a_quick_run_tries_others_before_the_default),
         TEST(a_budget_ends_the_search_and_not_the_race),
+        TEST(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for),
         TEST(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems),
         TEST(without_anything_that_works_there_is_no_winner_and_no_record),
         TEST(a_device_that_is_not_there_is_told_with_the_remedy),

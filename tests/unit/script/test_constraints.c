@@ -1,3 +1,5 @@
+#include <time.h>
+
 #include "script_fixture.h"
 
 static void an_empty_space_names_the_constraint_that_emptied_it(void **state)
@@ -132,6 +134,67 @@ static void progress_is_told_and_goes_one_way(void **state)
     assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &sp, &error), error);
     assert_true(seen[1] > 0);
     space_free(sp);
+    script_free(s);
+}
+
+/* Every so many times that it is called. */
+static void waste_time(void *context, const space_progress *progress)
+{
+    int *calls = context;
+    (void)progress;
+    if (calls[0]++ % calls[1] == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static void a_sample_is_the_same_however_slow_the_machine_is(void **state)
+{
+    (void)state;
+    script *s = load_late_binding(sum_of_twenty);
+    space *samples[2];
+    at_error error = {0};
+    bool timed_out = true;
+    for (int i = 0; i < 2; i++) {
+        script_space_limits limits = script_space_defaults();
+        int calls[2] = {0, 8};
+        limits.enumerate_s = 0.2;
+        limits.sample_s = 0.2;
+        limits.show = i == 1 ? waste_time : NULL;
+        limits.show_context = calls;
+        limits.timed_out = &timed_out;
+        assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &samples[i], &error), error);
+        assert_false(timed_out);
+    }
+    assert_true(space_is_sample(samples[0]));
+    assert_true(space_count(samples[0]) < script_space_defaults().sample);
+    assert_int_equal(space_count(samples[0]), space_count(samples[1]));
+    for (uint64_t i = 0; i < space_count(samples[0]); i++) {
+        uint16_t indices[2][20];
+        space_at(samples[0], i, indices[0]);
+        space_at(samples[1], i, indices[1]);
+        assert_memory_equal(indices[0], indices[1], sizeof indices[0]);
+    }
+    space_free(samples[0]);
+    space_free(samples[1]);
+    script_free(s);
+}
+
+static void a_machine_that_is_far_too_slow_is_ended_by_the_clock_which_is_told(void **state)
+{
+    (void)state;
+    script *s = load_late_binding(sum_of_twenty);
+    space *sp;
+    at_error error = {0};
+    bool timed_out = false;
+    int calls[2] = {0, 1};
+    script_space_limits limits = script_space_defaults();
+    limits.enumerate_s = limits.sample_s = 0.01;
+    limits.show = waste_time;
+    limits.show_context = calls;
+    limits.timed_out = &timed_out;
+    assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &sp, &error), error);
+    assert_true(space_is_sample(sp));
+    space_free(sp);
+    assert_true(timed_out);
     script_free(s);
 }
 
@@ -272,6 +335,8 @@ int main(void)
         cmocka_unit_test(the_evaluations_of_a_whole_space_have_a_limit),
         cmocka_unit_test(the_memory_of_a_space_has_a_limit),
         cmocka_unit_test(progress_is_told_and_goes_one_way),
+        cmocka_unit_test(a_sample_is_the_same_however_slow_the_machine_is),
+        cmocka_unit_test(a_machine_that_is_far_too_slow_is_ended_by_the_clock_which_is_told),
         cmocka_unit_test(a_script_can_be_stopped),
         cmocka_unit_test(a_space_whose_making_is_stopped_is_not_taken_for_a_whole_one),
         cmocka_unit_test(a_script_can_be_stopped_while_it_is_loaded),

@@ -178,7 +178,7 @@ static void values_tested_together_get_the_answers_that_they_get_alone(void **st
         for (size_t p = 0; p < 3; p++)
             indices[1 + p] = round / 16 >> p & 1;
         space_question q = {round % 8, indices, 0, choices, 100};
-        assert_ok(expression_test_each(s, e, problem, &q, together, &error), error);
+        assert_ok(expression_test_each(s, e, problem, &q, &(patience){0}, together, &error), error);
         for (size_t i = 0; i < 100; i++) {
             indices[0] = choices[i];
             assert_ok(expression_test(s, e, problem, indices, &alone, &error), error);

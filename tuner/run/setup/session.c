@@ -6,7 +6,7 @@
 
 enum { STEP_MS = 100 };
 
-/* Of a budget in seconds, what may pass until there is something to try. */
+/* Of a budget in seconds, what may pass on a usual machine until there is something to try. */
 static const double ENUMERATE_SHARE = 0.2, SAMPLE_SHARE = 0.1;
 
 static double smaller(double a, double b)
@@ -54,6 +54,7 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     }
     limits.show = setup_show_space;
     limits.show_context = shown;
+    limits.timed_out = &s->space_timed_out;
     status = script_space_within(s->script, s->problem, &limits, &s->space, error);
     s->enumerate_ns = clock_now_ns() - start_ns;
     return status;

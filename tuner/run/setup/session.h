@@ -27,6 +27,7 @@ typedef struct session {
     script *script;
     problem_kind problem;  /* that is tuned */
     space *space;
+    bool space_timed_out;  /* the same run may have another space the next time */
     problem_set problems;  /* tuned, ragged ones, of every layout; plans[0] is the tuned one */
     size_t slots;          /* of each layout; 0: compile only */
     char reference_hash[33]; /* of the reference kernels and how they are launched */
