@@ -155,3 +155,18 @@ PYTHON
     says "20 variants have the machine code of another"
     says "the same machine code: "
 }
+
+@test "a strategy that learns tries the same variants each time, however many compile at once" {
+    local tried strategy
+    for strategy in surrogate neighbourhood greedy; do
+        for jobs in 1 2 4; do
+            tool "$FIXTURES/scale.lua" --device sim:sm_90 --strategy $strategy --budget 12 --seed 7 --jobs $jobs --json \
+                 --quiet --top 100
+            succeeds
+            tried=$(python3 -c 'import json, sys
+print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
+            [ "$jobs" -gt 1 ] || echo "$tried" >first.txt
+            [ "$tried" = "$(cat first.txt)" ] || { echo "$strategy with $jobs jobs: $tried"; return 1; }
+        done
+    done
+}

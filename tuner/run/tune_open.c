@@ -292,6 +292,8 @@ at_status tune_open(tune *t, at_error *error)
         defer_ragged(t, start_count);
     if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);
+    else if (!status)
+        t->in_order = !session_measures(&t->session);
     /* A simulated device has every variant proven by its own checks. */
     if (!status && !t->answer && session_measures(&t->session) && !o->leave_unproven) {
         status = prover_new(t->session.script, t->session.workers->pool, t->session.workers->properties.arch,

@@ -10,6 +10,10 @@
 
 enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16, LAST_CHECK_MS = 500 };
 
+/* In order so many are asked for before the first is told, whatever the number of cores: a simulated device takes longer
+ * than it takes to compile for it. */
+enum { AHEAD_IN_ORDER = 8 };
+
 /* Emitting so many takes less time than a GPU has requests for. */
 enum { EMIT_AT_ONCE = 8 };
 
@@ -202,10 +206,45 @@ static at_status end_of_whole(tune *t, at_error *error)
     return status;
 }
 
+/* Is the next that is to be told in order finished? */
+static bool has_next(const tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    return t->in_order && t->told < all->count && all->items[t->told]->finished;
+}
+
+/* Takes into account what has finished; in order one at a time, after which there is room for one more. */
+static void learn_finished(tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    for (candidate *c; (c = pipeline_take(t->pipeline));)
+        if (!t->in_order)
+            tune_learn(t, c);
+    if (has_next(t))
+        tune_learn(t, all->items[t->told++]);
+}
+
+/* A search that was cut short waits for none of those that stand in the way of others. */
+static void learn_rest(tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    for (; t->in_order && t->told < all->count; t->told++)
+        if (all->items[t->told]->finished)
+            tune_learn(t, all->items[t->told]);
+}
+
+static size_t room_to_ask(const tune *t)
+{
+    size_t untold = (size_t)t->asked - t->told;
+    if (t->in_order)
+        return untold < AHEAD_IN_ORDER ? AHEAD_IN_ORDER - untold : 0;
+    return pipeline_room(t->pipeline);
+}
+
 static at_status ask(tune *t, bool *more, at_error *error)
 {
     uint64_t wanted[ASK_AT_ONCE];
-    size_t room = pipeline_room(t->pipeline);
+    size_t room = room_to_ask(t);
     uint64_t left = evaluations_left(t);
     /* Proofs are slower than a GPU. */
     if (t->prover && prover_pending(t->prover) > PROOFS_AHEAD)
@@ -360,7 +399,8 @@ static at_status search(tune *t, at_error *error)
         at_status status = AT_OK;
         if (!ended && must_stop(t)) {
             ended = true;
-            pipeline_abandon_queue(t->pipeline);
+            if (!t->in_order || t->end == RUN_END_SECONDS)
+                pipeline_abandon_queue(t->pipeline);
         }
         if (tune_interrupted(t))
             return AT_OK;
@@ -369,13 +409,13 @@ static at_status search(tune *t, at_error *error)
             status = ask(t, &more, error);
         if (!status && !ended && (is_asked_out(t) || tune_is_quick(t)))
             status = pipeline_prepare_race(t->pipeline, likely_entrants(t), error);
-        if (!status && !more && !pipeline_in_flight(t->pipeline) && !late &&
+        if (!status && !more && !pipeline_in_flight(t->pipeline) && !late && !has_next(t) &&
             !(t->settings->prove_all && tune_proofs_pending(t)))
             break;
         if (!status)
-            status = pipeline_step(t->pipeline, STEP_MS, error);
-        for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
-            tune_learn(t, c);
+            status = pipeline_step(t->pipeline, has_next(t) ? 0 : STEP_MS, error);
+        if (!status)
+            learn_finished(t);
         if (!status)
             status = take_proofs(t, error);
         /* At its end the race checks. */
@@ -386,6 +426,7 @@ static at_status search(tune *t, at_error *error)
             return status;
         show_search(t);
     }
+    learn_rest(t);
     /* A limit that was reached with the last variant of the space cut nothing short, if that one has ended, too. */
     const bool whole = t->asked == space_count(t->session.space) &&
                        pipeline_get_state(t->pipeline)->finished == t->asked;

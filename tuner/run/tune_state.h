@@ -48,6 +48,11 @@ struct tune {
     candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL: none */
     size_t first; /* a quick run tries so many in any case: what is named beforehand, or a few */
     size_t whole; /* of these, so many are compiled for their ragged problems at once; the others are deferred */
+    /* A strategy that learns asks for the same each time only if it is told the same in the same order. Where outcomes
+     * are measured no two runs are alike; where they are predicted, or there are none, it is told in the order in which
+     * it asked, and asks after each that it is told. */
+    bool in_order;
+    size_t told; /* then: candidates, the first ones */
     uint64_t asked, failed;
     uint64_t twins; /* of the asked, those that cost nothing, because another stands for them */
     run_end end;
