@@ -19,8 +19,10 @@ enum {
     FLIGHT_PER_WORKER = 3 /* variants between emission and prediction, for each that works on them */
 };
 
-/* Of a budget in seconds, what may go by before measuring begins. */
-static const double BUDGET_SHARE = 0.5;
+/* Of a budget in seconds, what may go by before measuring begins. What it buys is counted, so that the same search
+ * follows each time: half as many as a core was seen to predict (of a transpose 12 a second). Only a machine that is slower
+ * is ended by the clock. */
+static const double BUDGET_SHARE = 0.5, RATE_OF_CORE = 6;
 
 /* A compiled variant on its way to a thread. */
 typedef struct job {
@@ -54,7 +56,7 @@ typedef struct feeder {
     const predict_options *options;
     crew *crew;
     uint64_t *order;     /* configurations */
-    uint64_t total, begun, settled;
+    uint64_t total, begun, settled; /* `total`: of those in `order`, the first ones that are predicted */
     job *compiling;      /* `flight` places; the id of a compile request is its place */
     size_t *places;      /* that are free, a stack */
     size_t place_count, flight;
@@ -250,15 +252,16 @@ static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
     session *s = f->session;
     size_t threads = choose_threads();
     f->flight = FLIGHT_PER_WORKER * (compile_width(s->workers->pool) + threads);
-    f->order = calloc((size_t)f->total + 1, sizeof *f->order);
+    uint64_t count = space_count(s->space);
+    f->order = calloc((size_t)count + 1, sizeof *f->order);
     f->compiling = calloc(f->flight, sizeof *f->compiling);
     f->places = calloc(f->flight, sizeof *f->places);
     if (!f->order || !f->compiling || !f->places)
         return error_set(error, AT_NO_MEMORY, "no memory for predictions");
-    for (uint64_t i = 0; i < f->total; i++)
+    for (uint64_t i = 0; i < count; i++)
         f->order[i] = i;
     rng r = rng_seeded(f->options->seed);
-    rng_shuffle(&r, f->order, (size_t)f->total);
+    rng_shuffle(&r, f->order, (size_t)count);
     while (f->place_count < f->flight) {
         f->places[f->place_count] = f->place_count;
         f->place_count++;
@@ -325,6 +328,12 @@ static at_status look(feeder *f, bool wait, prediction *out, at_error *error)
     return status;
 }
 
+static uint64_t most_predicted(const predict_options *o, uint64_t count)
+{
+    double most = BUDGET_SHARE * o->budget_s * RATE_OF_CORE * (double)choose_threads();
+    return o->budget_s > 0 && most < (double)count ? (uint64_t)most : count;
+}
+
 static bool may_begin(const feeder *f)
 {
     const predict_options *o = f->options;
@@ -359,7 +368,7 @@ static at_status feed(feeder *f, prediction *out, at_error *error)
 at_status predict_space(session *s, const predict_options *o, prediction *out, at_error *error)
 {
     uint64_t count = space_count(s->space);
-    feeder f = {.session = s, .options = o, .total = count};
+    feeder f = {.session = s, .options = o, .total = most_predicted(o, count)};
     *out = (prediction){.count = count};
     if (count > PREDICT_MAX_CONFIGURATIONS)
         return error_set(error, AT_USAGE,

@@ -2,8 +2,8 @@
  *
  * In: a session. Out: a predicted time for each configuration. Variants are emitted and compiled to PTX in
  * the session's pool, a bounded number at a time, while threads run samples of the compiled ones on a
- * simulated device of the session's architecture. Configurations come in random order: if the time runs
- * out, those predicted so far are a fair sample. */
+ * simulated device of the session's architecture. Configurations come in random order: where a budget does
+ * not suffice for all, those that are predicted are a fair sample. */
 #ifndef AUTOTUNE_RUN_PREDICT_H
 #define AUTOTUNE_RUN_PREDICT_H
 
@@ -19,13 +19,13 @@ enum { PREDICT_MAX_CONFIGURATIONS = 20000 };
 typedef struct predict_options {
     uint64_t seed;       /* of the order */
     int64_t start_ns;    /* of the run, monotonic */
-    double budget_s;     /* of the run; predicting takes half of it at most; 0: no limit */
+    double budget_s;     /* of the run; of which it takes half at most, for a counted number; 0: no limit */
     progress *progress;  /* borrowed; shows the stage "predicting"; NULL: silent */
 } predict_options;
 
 typedef struct prediction {
     double *times_ns;   /* owned; by configuration. INFINITY: does not compile, does not fit or
-                           faults. NAN: there was no time for it */
+                           faults. NAN: it is not among those predicted */
     uint64_t count;     /* of the space */
     uint64_t reached;   /* predicted, or found not to work */
     uint64_t predicted; /* those that have a time */

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/clock.h"
+#include "base/cores.h"
 #include "run/predict.h"
 
 enum { VARIANTS = 6 };
@@ -98,6 +100,24 @@ static void what_there_is_no_time_for_is_unknown(void **state)
     session_deinit(&o.session);
 }
 
+/* However long they take: these runs begin a minute from now. */
+static void a_budget_buys_a_number_of_predictions(void **state)
+{
+    (void)state;
+    opened o;
+    open_session(&o, ", more = at.range(1, 50)", "baseline = { stride = 1, more = 1 },");
+    for (int i = 1; i <= 2; i++) {
+        prediction p;
+        const predict_options asked = {.seed = 3,
+                                       .budget_s = 4 * i / (double)cores_usable(),
+                                       .start_ns = clock_now_ns() + 60 * INT64_C(1000000000)};
+        assert_ok(predict_space(&o.session, &asked, &p, &o.error), o.error);
+        assert_int_equal(p.reached, 12 * i);
+        prediction_deinit(&p);
+    }
+    session_deinit(&o.session);
+}
+
 static void a_space_that_is_too_large_is_refused_before_anything_is_compiled(void **state)
 {
     (void)state;
@@ -129,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variants_are_ordered_and_what_cannot_run_is_infinitely_slow),
         cmocka_unit_test(what_there_is_no_time_for_is_unknown),
+        cmocka_unit_test(a_budget_buys_a_number_of_predictions),
         cmocka_unit_test(a_space_that_is_too_large_is_refused_before_anything_is_compiled),
         cmocka_unit_test(a_chip_without_figures_is_an_error),
     };
