@@ -169,3 +169,12 @@ CUDA
     says 'on the ragged problem n=1003: assertion failed in scale at scale.cu.tmpl:'
     says ': n != 1003 (scale.cu.tmpl:'
 }
+
+@test "a kernel that never ends is told with the line of its loop" {
+    cp "$FIXTURES"/scale* .
+    sed -i '0,/^{$/s//{\n    for (unsigned char c = 0; c < 256; c++)\n        if (n < 0) dst[0] = c;/' scale.cu.tmpl
+    line=$(grep -n 'unsigned char' scale.cu.tmpl | cut -d: -f1)
+    tool check scale.lua --arch sm_90 --config block=1024,vec=1,cached=true
+    [ "$status" -ne 0 ]
+    says "in scale at scale.cu.tmpl:$line ("
+}

@@ -109,6 +109,7 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                          .check = true,
                          .instruction_limit = 1 << 20,
                          .threads = t->threads ? t->threads : 2,
+                         .deadline_ns = t->deadline_ns,
                          .prints = t->prints,
                          .workspace = t->workspace,
                          .counters = t->counters};

@@ -153,34 +153,28 @@ static at_status make_sound(device_bench *b, const device_slot *but, at_error *e
     return status;
 }
 
-/* Keeps what was printed on the first slot, or on the one where the variant failed. */
-static void keep_printed(device_bench *b, bool failed)
-{
-    char *printed = b->api->take_printed ? b->api->take_printed(b->device) : NULL;
-    if (!b->printed || failed) {
-        free(b->printed);
-        b->printed = printed;
-    } else {
-        free(printed);
-    }
-}
-
 /* Checks on every slot; *result as of device_slot_check, why in b->text. */
 static at_status check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
                        at_error *error)
 {
     *result = OUTCOME_OK;
-    keep_printed(b, true); /* by references */
     free(b->printed);
     b->printed = NULL;
     for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK; i++) {
         if (!v->present[i])
             continue;
-        notify(b, i > 0 ? "checking on a ragged problem" : "checking", 0,
-               CHECK_ROUNDS * launches * b->watchdog_ns);
-        at_status status = device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], launches, result,
-                                             b->text, sizeof b->text, error);
-        keep_printed(b, status || *result != OUTCOME_OK);
+        const int64_t limit_ns = CHECK_ROUNDS * launches * b->watchdog_ns;
+        notify(b, i > 0 ? "checking on a ragged problem" : "checking", 0, limit_ns);
+        /* A device that can says where a kernel is that does not end; the watchdog does not know. */
+        device_check one = {.launches = launches, .deadline_ns = clock_now_ns() + limit_ns - limit_ns / 4,
+                            .text = b->text, .text_bytes = sizeof b->text};
+        at_status status = device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], &one, error);
+        *result = one.result;
+        /* Of the first slot, or of the one where it fails. */
+        char **dropped = !b->printed || *result != OUTCOME_OK ? &b->printed : &one.printed;
+        free(*dropped);
+        if (dropped == &b->printed)
+            b->printed = one.printed;
         if (!status && *result != OUTCOME_OK)
             status = make_sound(b, &v->stage->slots[i], error);
         if (status || *result != OUTCOME_OK) {

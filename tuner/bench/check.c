@@ -1,6 +1,7 @@
 /* The check of a variant on a slot (bench/problem.h). */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -10,17 +11,14 @@
 typedef struct check {
     device_slot *slot;
     const launch_plan *launch;
-    outcome *result;
-    char *text; /* what is wrong first */
-    size_t text_bytes;
+    device_check *how;
     uint64_t sums[PLAN_MAX_BUFFERS]; /* of the outputs after the first launch */
-    int launches;
     bool differs; /* what is wrong is an output's contents */
 } check;
 
 static bool found_wrong(const check *c)
 {
-    return *c->result != OUTCOME_OK;
+    return c->how->result != OUTCOME_OK;
 }
 
 static at_status prepare(check *c, int pattern, at_error *error)
@@ -71,14 +69,14 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
     if (plan->tolerance.mismatches > 0)
         snprintf(allowed, sizeof allowed, " (%" PRIu64 " may be)",
                  tolerance_mismatches(plan->tolerance, plan->count));
-    *c->result = OUTCOME_WRONG_RESULT;
+    c->how->result = OUTCOME_WRONG_RESULT;
     c->differs = true;
-    snprintf(c->text, c->text_bytes,
+    snprintf(c->how->text, c->how->text_bytes,
              "%" PRIu64 " of %s%" PRIu64 " elements of %s are wrong%s, first %s: expected %s%s%s, found %s",
              d->wrong, plan->count < all->count ? "the first " : "", plan->count, plan->name, allowed, element,
              expected, exact ? "" : " ", exact ? "" : close, found);
     if (d->wrong <= plan->count / RARE && plan->tolerance.mismatches == 0)
-        text_add(c->text, c->text_bytes, "; rounding may flip a discrete result: at.mismatches() allows that");
+        text_add(c->how->text, c->how->text_bytes, "; rounding may flip a discrete result: at.mismatches() allows that");
 }
 
 static at_status compare_outputs(check *c, at_error *error)
@@ -110,8 +108,8 @@ static at_status check_guards(check *c, at_error *error)
             return status;
         if (report.intact)
             continue;
-        *c->result = OUTCOME_WRONG_RESULT;
-        snprintf(c->text, c->text_bytes,
+        c->how->result = OUTCOME_WRONG_RESULT;
+        snprintf(c->how->text, c->how->text_bytes,
                  "it wrote outside: the nearest damage is byte %" PRIu64 " %s buffer %s",
                  report.distance_bytes, report.before ? "before" : "past the end of",
                  s->plan.buffers[i].name);
@@ -133,9 +131,9 @@ static at_status check_inputs(check *c, at_error *error)
             return status;
         if (sum == s->sums[i])
             continue;
-        *c->result = OUTCOME_WRONG_RESULT;
+        c->how->result = OUTCOME_WRONG_RESULT;
         c->differs = false;
-        snprintf(c->text, c->text_bytes, "it changed its input %s", s->plan.buffers[i].name);
+        snprintf(c->how->text, c->how->text_bytes, "it changed its input %s", s->plan.buffers[i].name);
     }
     return AT_OK;
 }
@@ -166,12 +164,31 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
             c->sums[i] = sum;
         if (c->sums[i] == sum)
             continue;
-        *c->result = OUTCOME_WRONG_RESULT;
+        c->how->result = OUTCOME_WRONG_RESULT;
         c->differs = true;
-        snprintf(c->text, c->text_bytes, "two launches on the same inputs give different %s%s",
+        snprintf(c->how->text, c->how->text_bytes, "two launches on the same inputs give different %s%s",
                  s->plan.buffers[i].name, s->api->arrange ? "" : " (a race?)");
     }
     return AT_OK;
+}
+
+static void give_up_at(const device_slot *s, int64_t deadline_ns)
+{
+    if (s->api->give_up_at)
+        s->api->give_up_at(s->device, deadline_ns);
+}
+
+/* Keeps what the launch printed, if it is to be told. */
+static void note_printed(check *c, bool is_wrong)
+{
+    device_slot *s = c->slot;
+    char *printed = s->api->take_printed ? s->api->take_printed(s->device) : NULL;
+    if (!c->how->printed || is_wrong) {
+        free(c->how->printed);
+        c->how->printed = printed;
+    } else {
+        free(printed);
+    }
 }
 
 /* One launch, and what the device says against it. Where it has a choice, what it says is the same every time. */
@@ -187,12 +204,15 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
             break;
         if (s->api->arrange)
             s->api->arrange(s->device, schedule, alone);
+        give_up_at(s, c->how->deadline_ns);
         status = s->api->launch(s->device, k, c->launch, s->buffers, error);
+        give_up_at(s, 0);
         const char *complaint =
-            !status && s->api->complaint ? s->api->complaint(s->device, c->result) : NULL;
+            !status && s->api->complaint ? s->api->complaint(s->device, &c->how->result) : NULL;
+        note_printed(c, complaint != NULL);
         if (complaint)
-            snprintf(c->text, c->text_bytes, "%s", complaint);
-        again = complaint && s->api->arrange && !alone && *c->result == OUTCOME_WRONG_RESULT;
+            snprintf(c->how->text, c->how->text_bytes, "%s", complaint);
+        again = complaint && s->api->arrange && !alone && c->how->result == OUTCOME_WRONG_RESULT;
         alone = true;
     }
     if (s->api->arrange)
@@ -231,7 +251,7 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
     bool depends = schedule > 0;
     if (!depends) {
         uint64_t here[PLAN_MAX_BUFFERS] = {0}, there[PLAN_MAX_BUFFERS] = {0};
-        snprintf(text, sizeof text, "%s", c->text);
+        snprintf(text, sizeof text, "%s", c->how->text);
         at_status status = sum_expected(c, here, error);
         if (!status)
             status = launch_once(c, 0, 1, k, error);
@@ -239,13 +259,13 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
             status = sum_expected(c, there, error);
         if (status)
             return status;
-        *c->result = OUTCOME_WRONG_RESULT;
-        snprintf(c->text, c->text_bytes, "%s", text);
+        c->how->result = OUTCOME_WRONG_RESULT;
+        snprintf(c->how->text, c->how->text_bytes, "%s", text);
         depends = memcmp(here, there, sizeof here) != 0;
     }
-    snprintf(text, sizeof text, "%s", c->text);
+    snprintf(text, sizeof text, "%s", c->how->text);
     if (depends)
-        snprintf(c->text, c->text_bytes,
+        snprintf(c->how->text, c->how->text_bytes,
                  "its result depends on the order in which blocks, warps and threads run, which nothing promises: "
                  "in %s order %s",
                  schedule > 0 ? "another" : "their", text);
@@ -254,12 +274,12 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
 
 static at_status check_once(check *c, device_kernel *k, at_error *error)
 {
-    *c->result = OUTCOME_OK;
-    c->text[0] = '\0';
+    c->how->result = OUTCOME_OK;
+    c->how->text[0] = '\0';
     c->differs = false;
     at_status status = AT_OK;
     int pattern = 0;
-    for (; !status && pattern < c->launches && !found_wrong(c); pattern++)
+    for (; !status && pattern < c->how->launches && !found_wrong(c); pattern++)
         status = check_launch(c, pattern, k, error);
     if (!status)
         status = check_inputs(c, error);
@@ -268,10 +288,11 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
                : tell_order(c, (uint32_t)pattern - 1, k, error);
 }
 
-at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
-                            int launches, outcome *result, char *text, size_t text_bytes, at_error *error)
+at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch, device_check *how,
+                            at_error *error)
 {
-    check c = {.slot = s, .launch = launch, .launches = launches, .result = result, .text = text, .text_bytes = text_bytes};
+    check c = {.slot = s, .launch = launch, .how = how};
+    how->printed = NULL;
     at_status status = check_once(&c, k, error);
     if (status || !found_wrong(&c))
         return status;

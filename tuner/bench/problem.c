@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -110,6 +111,8 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
 {
     at_status status = s->api->launch(s->device, k, plan, buffers, error);
     outcome result;
+    if (s->api->take_printed)
+        free(s->api->take_printed(s->device)); /* nobody asks what it printed */
     const char *complaint =
         !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
     if (complaint)

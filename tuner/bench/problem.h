@@ -40,12 +40,21 @@ at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 /* Checks that the launch names only buffers that the slot has. AT_FORMAT if not. */
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error);
 
-/* Runs the kernel `launches` times (two or more) on poisoned outputs, and checks outputs, guard bands and
- * inputs. What lies in and around its buffers differs from launch to launch. AT_OK: it ran, and *result is
- * OUTCOME_OK, or OUTCOME_WRONG_RESULT with the reason in `text`. AT_COMPILE: the launch was refused.
+/* How a slot is checked, and what came of it. */
+typedef struct device_check {
+    int launches;        /* two or more */
+    int64_t deadline_ns; /* of each; 0: none (device_api.give_up_at) */
+    outcome result;
+    char *text;          /* the caller's: why the result is not OUTCOME_OK */
+    size_t text_bytes;
+    char *printed;       /* owned, also after a failure: by the first launch, or by the one that is wrong; NULL: nothing */
+} device_check;
+
+/* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. What lies in and around its
+ * buffers differs from launch to launch. AT_OK: it ran, and how->result says how. AT_COMPILE: the launch was refused.
  * AT_DEVICE: it faulted. The slot is usable afterwards, except after AT_DEVICE. */
-at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
-                            int launches, outcome *result, char *text, size_t text_bytes, at_error *error);
+at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch, device_check *how,
+                            at_error *error);
 
 /* Restores the contents of in-out buffers; queued before a sample. */
 at_status device_slot_restore(device_slot *s, at_error *error);

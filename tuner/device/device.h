@@ -139,6 +139,10 @@ typedef struct device_api {
      * does not notice. */
     const char *(*complaint)(const device *d, outcome *result);
 
+    /* Launches that run at that time on the clock (base/clock.h) end then, with a complaint that says where they are.
+     * 0: none. NULL: they cannot be ended. */
+    void (*give_up_at)(device *d, int64_t deadline_ns);
+
     /* What kernels printed in launches since it was last taken: of the first, or of the last that did something
      * wrong. The caller frees it; NULL: nothing. The member is NULL for a device that does not keep it. */
     char *(*take_printed)(device *d);

@@ -41,6 +41,7 @@ struct device {
     sim_chip chip;
     device_buffer *buffers; /* by base */
     sim_fault fault;     /* of the last launch */
+    int64_t deadline_ns; /* of launches; 0: none */
     char *printed;       /* owned; by the first launch since it was taken, or the last that faulted */
     uint32_t schedule;   /* of those that follow */
     bool alone;          /* on one host thread */
@@ -69,6 +70,7 @@ typedef struct sim_part {
     sim_observer observer;
     void *observer_context;
     int threads;                /* of the host; 0: as many as cores */
+    int64_t deadline_ns;        /* as sim_launch's */
     char **printed;             /* an owned text to which is added what threads print, as long as there is room;
                                    NULL: it is dropped */
 } sim_part;

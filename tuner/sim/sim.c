@@ -383,6 +383,7 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.schedule = d->schedule;
     sim_prints prints;
     sim_prints_init(&prints);
+    p->launch.deadline_ns = part->deadline_ns;
     p->launch.prints = part->printed ? &prints : NULL;
     status = sim_run(&p->launch, fault, error);
     if (part->printed)
@@ -406,7 +407,7 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
     at_status status = sim_device_set_constants(k, plan, buffers, error);
     launch_walk walk = {0};
     while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))
-        status = sim_device_run(d, k, plan, walk.place, buffers, &(sim_part){.check = true, .printed = &printed},
+        status = sim_device_run(d, k, plan, walk.place, buffers, &(sim_part){.check = true, .deadline_ns = d->deadline_ns, .printed = &printed},
                                 &d->fault, error);
     if (!d->printed || d->fault.kind != SIM_FAULT_NONE) {
         free(d->printed);
@@ -415,6 +416,11 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
         free(printed);
     }
     return status;
+}
+
+static void give_up_at(device *d, int64_t deadline_ns)
+{
+    d->deadline_ns = deadline_ns;
 }
 
 static char *take_printed(device *d)
@@ -439,6 +445,7 @@ static outcome sim_fault_outcome(sim_fault_kind kind)
         [SIM_FAULT_TRAP] = OUTCOME_CRASHED,
         [SIM_FAULT_ASSERTION] = OUTCOME_CRASHED,
         [SIM_FAULT_BUDGET] = OUTCOME_TIMEOUT,
+        [SIM_FAULT_LATE] = OUTCOME_TIMEOUT,
         [SIM_FAULT_UNKNOWN] = OUTCOME_NOT_SIMULATED,
         [SIM_FAULT_UNSEEN] = OUTCOME_OK,
         [SIM_FAULT_DEADLOCK] = OUTCOME_CRASHED,
@@ -567,6 +574,7 @@ const device_api device_sim_api = {
     .arrange = arrange,
     .launch = launch,
     .complaint = complaint,
+    .give_up_at = give_up_at,
     .take_printed = take_printed,
     .sample = sample,
     .sample_copy = sample_copy,

@@ -119,7 +119,7 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     emitted source;
     launch_plan launch;
     device_kernel *kernel;
-    outcome result = OUTCOME_OK;
+    device_check how = {.launches = 2, .text = story, .text_bytes = story_bytes};
     story[0] = '\0';
     assert_ok(script_launch_plan(b->script, b->problem, indices, &launch, &error), error);
     assert_ok(emit_variant(b->script, b->problem, indices, false, &source, &error), error);
@@ -128,12 +128,12 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     compile_result r = compile(b, &source, &launch);
     device_image image = image_of(&r);
     assert_ok(device_sim_api.kernel_new(b->device, &image, &launch, &kernel, &error), error);
-    assert_ok(device_slot_check(&b->slot, kernel, &launch, 2, &result, story, story_bytes, &error),
-              error);
+    assert_ok(device_slot_check(&b->slot, kernel, &launch, &how, &error), error);
+    free(how.printed);
     device_sim_api.kernel_free(b->device, kernel);
     compile_result_deinit(&r);
     emitted_deinit(&source);
-    return result;
+    return how.result;
 }
 
 /* Does the configuration have a value that `seen` does not? Notes all of its values there. What is no number

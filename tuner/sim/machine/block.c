@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sim/machine/machine.h"
 
 static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
@@ -223,8 +224,24 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
     }
 }
 
+/* Ends the block where its busiest warp is. */
+static bool end_late(sim_block *b)
+{
+    const sim_warp *w = NULL;
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        if (b->warps[i].state != SIM_DONE && (!w || b->warps[i].executed > w->executed))
+            w = &b->warps[i];
+    const sim_path *top = w && w->depth > 0 ? &w->paths[w->depth - 1] : NULL;
+    return top && top->mask && (size_t)top->pc < b->program->code_count &&
+           !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), SIM_FAULT_LATE,
+                     "a warp has executed %llu instructions, and the time for the launch is over",
+                     (unsigned long long)w->executed);
+}
+
 sim_turn sim_block_turn(sim_block *b)
 {
+    if (b->launch->deadline_ns && clock_now_ns() > b->launch->deadline_ns && end_late(b))
+        return SIM_TURN_FAULT;
     bool ran = false, polled = false;
     uint32_t moment = b->moment;
     uint8_t order[SIM_MAX_WARPS];

@@ -16,6 +16,7 @@ static const char *const fault_names[] = {
     [SIM_FAULT_TRAP] = "trap",
     [SIM_FAULT_ASSERTION] = "assertion failed",
     [SIM_FAULT_BUDGET] = "endless loop",
+    [SIM_FAULT_LATE] = "not ended",
     [SIM_FAULT_UNKNOWN] = "not simulated",
     [SIM_FAULT_UNSEEN] = "unseen",
     [SIM_FAULT_DEADLOCK] = "deadlock",
@@ -28,6 +29,20 @@ void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[
     position[0] = thread % n[0];
     position[1] = thread / n[0] % n[1];
     position[2] = thread / n[0] / n[1];
+}
+
+const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc)
+{
+    const sim_instruction *found = &p->code[pc];
+    size_t least = SIZE_MAX;
+    for (size_t i = (size_t)pc; i < p->code_count; i++) {
+        const sim_instruction *c = &p->code[i];
+        if (c->kind == SIM_BRANCH && c->target <= pc && i - (size_t)c->target < least) {
+            least = i - (size_t)c->target;
+            found = c;
+        }
+    }
+    return found;
 }
 
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,

@@ -348,6 +348,10 @@ void sim_global_acquire(sim_block *b);
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* The branch back of the innermost loop around an instruction, which says where it is whatever the moment; the
+ * instruction itself where it is in none. */
+const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc);
+
 /* printf, whose text the block keeps until its end; and a failed assertion, which ends the run. The variables that
  * the call hands over lie in local memory, at lists[target] and what follows there. */
 bool sim_print(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);

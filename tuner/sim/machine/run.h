@@ -35,6 +35,7 @@ typedef enum sim_fault_kind {
     SIM_FAULT_TRAP,
     SIM_FAULT_ASSERTION,     /* one that fails */
     SIM_FAULT_BUDGET,        /* too many instructions: an endless loop */
+    SIM_FAULT_LATE,          /* it ran at the launch's deadline */
     SIM_FAULT_UNKNOWN,       /* what is not simulated: says nothing of the kernel */
     SIM_FAULT_DEADLOCK,      /* all that run poll what none of them will change */
     SIM_FAULT_UNSEEN,        /* none: it needs what blocks would have written that did not run (sim_excerpt) */
@@ -74,6 +75,7 @@ typedef struct sim_launch {
     uint32_t dynamic_shared_bytes;
     bool check;                    /* detect races and reads of uninitialised memory */
     uint64_t instruction_limit;    /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
+    int64_t deadline_ns;           /* when it ends with SIM_FAULT_LATE; 0: never */
     int threads;                   /* host threads, at most; 0: as many as cores */
     uint32_t schedule;             /* 0: in order; others: adverse */
     uint64_t resident_clusters;    /* that the chip holds at a time; 0: all */

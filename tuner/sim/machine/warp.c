@@ -336,7 +336,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         if (c->guard != SIM_NO_SLOT)
             mask &= sim_predicate(w, c->guard, c->guard_negated);
         if (++w->executed > b->limit)
-            return sim_fail(b, w, c, __builtin_ctz(top->mask), SIM_FAULT_BUDGET,
+            return sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), SIM_FAULT_BUDGET,
                             "a warp executed %llu instructions without an end",
                             (unsigned long long)b->limit);
         if (b->counters && !c->extra) {

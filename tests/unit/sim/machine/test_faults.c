@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sim_fixture.h"
 
 static void assert_story(const sim_test *t, const char *part)
@@ -244,9 +245,32 @@ static void an_endless_loop_ends(void **state)
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(volatile int *in, volatile int *out)\n"
-                              "{ for (int i = 0; in[0] == 0; i++) out[threadIdx.x] = i; }\n",
+                              "{ int sum = 0;\n"
+                              "for (int i = 0; in[0] == 0; i++) {\n"
+                              "    sum += in[i % 8];\n"
+                              "    out[threadIdx.x] = sum;\n"
+                              "} }\n",
                               32);
     assert_int_equal(kind, SIM_FAULT_BUDGET);
+    assert_story(&t, "endless loop in k at test.cu:3 ");
+    sim_test_deinit(&t);
+}
+
+static void a_kernel_that_runs_at_its_deadline_is_told_with_its_loop(void **state)
+{
+    (void)state;
+    sim_test t;
+    int in[8] = {0};
+    sim_test_init(&t, "extern \"C\" __global__ void k(volatile int *in)\n{\n"
+                      "    int sum = 0;\n"
+                      "    for (int i = 0; i < 1 << 30; i++)\n"
+                      "        sum += in[i % 8];\n"
+                      "    in[0] = sum;\n"
+                      "}\n", "sm_90", NULL);
+    sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
+    t.deadline_ns = clock_now_ns() + 1000000;
+    assert_int_equal(sim_test_run(&t, 1, 1, 64, 1, 0), SIM_FAULT_LATE);
+    assert_story(&t, "not ended in k at test.cu:4 ");
     sim_test_deinit(&t);
 }
 
@@ -593,6 +617,7 @@ int main(void)
         cmocka_unit_test(two_lanes_that_write_different_values_to_one_place_race),
         cmocka_unit_test(a_shuffle_whose_partners_are_elsewhere_is_a_fault),
         cmocka_unit_test(an_endless_loop_ends),
+        cmocka_unit_test(a_kernel_that_runs_at_its_deadline_is_told_with_its_loop),
         cmocka_unit_test(a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line),
         cmocka_unit_test(a_trap_is_a_crash),
         cmocka_unit_test(a_copy_that_is_not_waited_for_is_seen),
