@@ -4,7 +4,8 @@ load helpers
     tool check "$FIXTURES/scale.lua" --arch sm_90
     succeeds
     says 'proven '
-    says 'the small problem n=16384, the ragged problem n=1003: 1 proven, 0 wrong, 0 not proven'
+    says 'the small problem n=16384, the ragged problem n=1003, blocks of the tuned problem n='
+    says ': 1 proven, 0 wrong, 0 not proven'
 }
 
 @test "check tells line, thread and buffer of what is wrong, and exits with 1" {

@@ -164,7 +164,8 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
         if (!v->present[i])
             continue;
         const int64_t limit_ns = CHECK_ROUNDS * launches * b->watchdog_ns;
-        notify(b, i > 0 ? "checking on a ragged problem" : "checking", 0, limit_ns);
+        notify(b, v->stage->slots[i].sampled ? "checking blocks of the tuned problem"
+                  : i > 0                   ? "checking on a ragged problem" : "checking", 0, limit_ns);
         /* A device that can says where a kernel is that does not end; the watchdog does not know. */
         device_check one = {.launches = launches, .deadline_ns = clock_now_ns() + limit_ns - limit_ns / 4,
                             .text = b->text, .text_bytes = sizeof b->text};
@@ -189,6 +190,22 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
             return status;
     }
     return AT_OK;
+}
+
+/* What the check of a variant ran. */
+static at_status cover(device_bench *b, const loaded_variant *v, device_coverage *out, at_error *error)
+{
+    const device_kernel *kernels[DEVICE_SLOTS];
+    size_t count = 0;
+    for (size_t i = 0; i < b->slot_count; i++) {
+        if (!v->present[i])
+            continue;
+        if (v->stage->slots[i].sampled)
+            *out = v->stage->slots[i].coverage;
+        if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
+            kernels[count++] = v->kernels[i];
+    }
+    return b->api->covered ? b->api->covered(b->device, kernels, count, out, error) : AT_OK;
 }
 
 static at_status sample(const loaded_variant *v, int64_t *time_ns, at_error *error)
@@ -378,6 +395,8 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     at_status status = load(b, variant, &v, &error);
     if (!status)
         status = check(b, &v, CHECK_LAUNCHES, &result, &error);
+    if (!status && result == OUTCOME_OK)
+        status = cover(b, &v, &answer->found.coverage, &error);
     int64_t checked_ns = clock_now_ns();
     answer->found.check_ns = checked_ns - start_ns;
     if (!status && result == OUTCOME_OK && sample_count > 0 && v.present[0]) {

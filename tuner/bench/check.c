@@ -61,7 +61,7 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
 {
     char element[PLAN_NAME_BYTES + 96], close[TOLERANCE_TEXT_BYTES], expected[ELEMENT_TEXT_BYTES],
         found[ELEMENT_TEXT_BYTES], allowed[64] = "";
-    const bool exact = plan->tolerance.kind == TOLERANCE_EXACT;
+    const bool exact = plan->tolerance.kind == TOLERANCE_EXACT, sampled = c->slot->sampled;
     name_element(plan, d->first, element, sizeof element);
     tolerance_tell(plan->tolerance, close);
     element_tell(plan->type, &d->expected, expected);
@@ -72,9 +72,10 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
     c->how->result = OUTCOME_WRONG_RESULT;
     c->differs = true;
     snprintf(c->how->text, c->how->text_bytes,
-             "%" PRIu64 " of %s%" PRIu64 " elements of %s are wrong%s, first %s: expected %s%s%s, found %s",
-             d->wrong, plan->count < all->count ? "the first " : "", plan->count, plan->name, allowed, element,
-             expected, exact ? "" : " ", exact ? "" : close, found);
+             "%" PRIu64 " of %s%" PRIu64 " %selements of %s are wrong%s, first %s: expected %s%s%s, found %s",
+             d->wrong, plan->count < all->count && !sampled ? "the first " : "", plan->count,
+             sampled ? "compared " : "", plan->name, allowed, element, expected, exact ? "" : " ",
+             exact ? "" : close, found);
     if (d->wrong <= plan->count / RARE && plan->tolerance.mismatches == 0)
         text_add(c->how->text, c->how->text_bytes, "; rounding may flip a discrete result: at.mismatches() allows that");
 }
@@ -288,11 +289,36 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
                : tell_order(c, (uint32_t)pattern - 1, k, error);
 }
 
+/* Blocks of it, on a slot whose problem is too large. */
+static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *launch, at_error *error)
+{
+    device_slot *s = c->slot;
+    device_excerpt_result found;
+    c->how->result = OUTCOME_OK;
+    c->how->text[0] = '\0';
+    if (!s->excerpt)
+        return AT_OK;
+    s->coverage = (device_coverage){0};
+    at_status status = s->api->excerpt_check(s->device, s->excerpt, k, launch, &found, &s->coverage, error);
+    if (status || found.result == OUTCOME_OK)
+        return status;
+    buffer_plan compared = s->plan.buffers[found.buffer];
+    compared.count = found.compared;
+    c->how->result = found.result;
+    if (found.complaint)
+        snprintf(c->how->text, c->how->text_bytes, "%s", found.complaint);
+    else
+        tell_difference(c, &s->plan.buffers[found.buffer], &compared, &found.found);
+    return AT_OK;
+}
+
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch, device_check *how,
                             at_error *error)
 {
     check c = {.slot = s, .launch = launch, .how = how};
     how->printed = NULL;
+    if (s->sampled)
+        return check_excerpt(&c, k, launch, error);
     at_status status = check_once(&c, k, error);
     if (status || !found_wrong(&c))
         return status;

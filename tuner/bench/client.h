@@ -33,7 +33,7 @@
 #include "process/process.h"
 
 enum {
-    DEVICE_SLOTS = 4,         /* problems a worker holds: 0 is tuned, the others are ragged */
+    DEVICE_SLOTS = 5,         /* problems a worker holds: 0 is tuned, up to three are ragged; in proofs one is sampled */
     DEVICE_MAX_SAMPLES = 256, /* a try */
     DEVICE_MAX_BLOCK = 65536, /* variants a block */
     DEVICE_LABEL_BYTES = 160,
@@ -57,6 +57,7 @@ typedef struct device_worker_options {
 typedef struct device_problem {
     uint32_t layout;     /* variants name the layout that their data has */
     char label[DEVICE_LABEL_BYTES]; /* for messages: "on LABEL: ..."; empty: they do not name it */
+    bool sampled;        /* too large to be run whole: of each variant some blocks are run, and nothing is timed */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;
@@ -121,6 +122,7 @@ typedef struct device_event {
     double *counters;       /* owned; COUNTED: for each launch all metrics, NAN for those that the
                                device lacks; NULL: `message` says why */
     device_ready ready;  /* READY */
+    device_coverage coverage; /* TRIED, where nothing was wrong: what was run, on a device that sees it */
 } device_event;
 
 /* A question to the worker: what identifies its answer. No two have the same number. */

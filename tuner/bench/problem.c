@@ -43,6 +43,23 @@ static at_status blame(const char *kernel, at_status status, at_error *error)
 static const char reference_name[] = "the reference kernel";
 static const char filler_name[] = "the kernel that prepares inputs";
 
+/* A problem for which there is no room is not looked at. */
+static at_status new_excerpt(device_slot *s, const device_problem *problem, at_error *error)
+{
+    at_error trouble = {0};
+    const device_excerpt_plan plan = {&s->plan, s->reference, &s->reference_launch, &problem->filler,
+                                      &s->filler_launch};
+    at_status status = s->api->excerpt_new(s->device, &plan, &s->excerpt, &trouble);
+    if (status == AT_NO_MEMORY)
+        return error_set(error, status, "%s", trouble.message);
+    if (!status)
+        return AT_OK;
+    s->api->excerpt_free(s->device, s->excerpt);
+    s->excerpt = NULL;
+    snprintf(s->coverage.skipped, sizeof s->coverage.skipped, "%s", trouble.message);
+    return AT_OK;
+}
+
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                            const device_problem *problem, at_error *error)
 {
@@ -52,10 +69,13 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                        .reference_launch = problem->reference_launch,
                        .filler_launch = problem->filler_launch};
     memcpy(s->label, problem->label, sizeof s->label);
+    s->sampled = problem->sampled;
+    if (s->sampled && !api->excerpt_new)
+        return error_set(error, AT_FORMAT, "a %s device runs no samples of blocks", api->kind);
     at_status status = device_slot_accepts(s, &s->reference_launch, error);
     if (!status)
         status = device_slot_accepts(s, &s->filler_launch, error);
-    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+    for (uint32_t i = 0; !status && !s->sampled && i < s->plan.buffer_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[i];
         status = new_buffer(s, i, "", &s->buffers[i], error);
         if (!status && plan_is_compared(plan))
@@ -68,6 +88,8 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     status = api->kernel_new(d, &problem->reference, &s->reference_launch, &s->reference, error);
     if (status)
         return blame(reference_name, status, error);
+    if (s->sampled)
+        return new_excerpt(s, problem, error);
     if (problem->filler.size_bytes)
         status = api->kernel_new(d, &problem->filler, &s->filler_launch, &s->filler, error);
     return blame(filler_name, status, error);
@@ -87,6 +109,9 @@ void device_slot_deinit(device_slot *s)
         free_buffer(s, &s->expected[i]);
         free_buffer(s, &s->pristine[i]);
     }
+    if (s->excerpt)
+        s->api->excerpt_free(s->device, s->excerpt);
+    s->excerpt = NULL;
     if (s->reference)
         s->api->kernel_free(s->device, s->reference);
     if (s->filler)
@@ -210,6 +235,8 @@ static at_status check_reference_guards(device_slot *s, at_error *error)
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
 {
     s->seed = seed;
+    if (s->sampled)
+        return AT_OK;
     uint64_t first[PLAN_MAX_BUFFERS] = {0};
     at_status status = fill_inputs(s, error);
     if (!status)
@@ -245,7 +272,7 @@ at_status device_slot_restore(device_slot *s, at_error *error)
 at_status device_slot_sound(device_slot *s, bool *sound, at_error *error)
 {
     uint64_t now[PLAN_MAX_BUFFERS] = {0};
-    at_status status = sum(s, true, now, error);
+    at_status status = s->sampled ? AT_OK : sum(s, true, now, error);
     *sound = !status && memcmp(now, s->sums, sizeof now) == 0;
     return status;
 }

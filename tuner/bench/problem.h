@@ -22,6 +22,9 @@ typedef struct device_slot {
     device_kernel *filler; /* fills inputs after the fills; NULL: none */
     launch_plan filler_launch;
     launch_plan reference_launch;
+    bool sampled;            /* it has no buffers of its own, but an excerpt; */
+    device_excerpt *excerpt; /* NULL: there is no room for one, */
+    device_coverage coverage; /* which says why, else what the last check ran */
     uint64_t seed;             /* of the contents at present */
     int64_t reference_wall_ns; /* of the reference's second launch, on the host's clock */
 } device_slot;

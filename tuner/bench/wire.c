@@ -14,6 +14,7 @@ static const pack_field image_fields[] = {
 static const pack_field problem_fields[] = {
     PACK_FIELD(device_problem, layout),
     PACK_FIELD(device_problem, label),
+    PACK_FIELD(device_problem, sampled),
 };
 
 static const pack_field note_fields[] = {
@@ -79,6 +80,14 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.energy.chunks),
     PACK_FIELD(device_answer, found.throttle),
     PACK_FIELD(device_answer, found.others),
+    PACK_FIELD(device_answer, found.coverage.blocks),
+    PACK_FIELD(device_answer, found.coverage.run),
+    PACK_FIELD(device_answer, found.coverage.cut),
+    PACK_FIELD(device_answer, found.coverage.blind),
+    PACK_FIELD(device_answer, found.coverage.compared),
+    PACK_FIELD(device_answer, found.coverage.skipped),
+    PACK_FIELD(device_answer, found.coverage.never),
+    PACK_FIELD(device_answer, found.coverage.once),
 };
 
 void device_put_image(pack *m, const device_image *image)

@@ -13,6 +13,7 @@
 #include "device/arch.h"
 #include "base/error.h"
 #include "device/board.h"
+#include "device/coverage.h"
 #include "device/outcome.h"
 #include "device/plan.h"
 
@@ -22,6 +23,7 @@ typedef struct device device;
 typedef struct device_buffer device_buffer;
 typedef struct device_kernel device_kernel;
 typedef struct device_batch device_batch;
+typedef struct device_excerpt device_excerpt;
 
 typedef struct device_properties {
     char kind[16];     /* "cuda" or "sim" */
@@ -59,6 +61,24 @@ typedef struct device_guard_report {
     bool before;         /* damage lies in front of the buffer (else behind it) */
     uint64_t distance_bytes; /* from the buffer's edge to the nearest damaged byte, 1-based */
 } device_guard_report;
+
+/* What a problem of which blocks are sampled is made of; borrowed. */
+typedef struct device_excerpt_plan {
+    const problem_plan *problem;
+    device_kernel *reference;
+    const launch_plan *reference_launch;
+    const device_image *filler; /* of size 0: none */
+    const launch_plan *filler_launch;
+} device_excerpt_plan;
+
+/* What some blocks of a variant did. */
+typedef struct device_excerpt_result {
+    outcome result;          /* OUTCOME_OK: nothing wrong */
+    const char *complaint;   /* a fault; lives until the next launch. NULL: none */
+    uint32_t buffer;         /* where there is none: the first whose elements are wrong, */
+    device_comparison found; /* and which; of `compared` elements of it */
+    uint64_t compared;
+} device_excerpt_result;
 
 /* Which counters are read, and how buffers are restored between passes. */
 typedef struct device_counting {
@@ -146,6 +166,19 @@ typedef struct device_api {
     /* What kernels printed in launches since it was last taken: of the first, or of the last that did something
      * wrong. The caller frees it; NULL: nothing. The member is NULL for a device that does not keep it. */
     char *(*take_printed)(device *d);
+
+    /* A problem too large to be run whole: its data exist where they are touched. NULL members, like `covered`: the
+     * device runs all or nothing. */
+    at_status (*excerpt_new)(device *d, const device_excerpt_plan *plan, device_excerpt **out, at_error *error);
+    void (*excerpt_free)(device *d, device_excerpt *x); /* NULL is fine */
+    /* Runs blocks of a variant: the first and last of each side of the grid, and some between. Adds to all of
+     * *coverage that is of the tuned problem. AT_COMPILE: the launch was refused. */
+    at_status (*excerpt_check)(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
+                               device_excerpt_result *out, device_coverage *coverage, at_error *error);
+    /* Which places of a variant's kernels, one a problem, were never executed in any launch so far: sets the last two
+     * members of *coverage. Of code that several problems have, it is enough that one executed it. */
+    at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count, device_coverage *coverage,
+                         at_error *error);
 
     /* The plan once, timed as a whole. Cold: the L2 is flushed first and the launches queued behind
      * the flush. */

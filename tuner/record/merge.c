@@ -7,6 +7,7 @@
 #include "record/schema.h"
 #include "record/store.h"
 #include "base/version.h"
+#include "record/coverage.h"
 #include "record/summary.h"
 
 /* As many as the finals take beside the best. */
@@ -182,7 +183,7 @@ static json_t *pack_entry(const run_summary *s)
         "objective", objective_name(s), "date", s->date, "tool", version_text());
     if (entry)
         json_put(&entry, "proof",
-                 best->proven ? json_pack("{sb}", "proven", 1)
+                 best->proven ? json_pack("{sb so}", "proven", 1, "covered", coverage_pack(best->coverage))
                               : json_pack("{sb ss?}", "proven", 0, "why", best->unproven));
     if (entry) {
         put_rates(&entry, best);

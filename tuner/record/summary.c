@@ -90,6 +90,7 @@ void run_summary_deinit(run_summary *s)
         free(s->results[i].values);
         measurement_deinit(&s->results[i].found);
         free(s->results[i].unproven);
+        free(s->results[i].coverage);
     }
     free(s->results);
     for (size_t i = 0; i < s->warning_count; i++)

@@ -12,6 +12,7 @@
 
 #include "device/arch.h"
 #include "device/ceiling.h"
+#include "device/coverage.h"
 #include "device/device.h"
 #include "base/error.h"
 #include "device/measurement.h"
@@ -72,6 +73,7 @@ typedef struct run_result {
     double energy_j, power_w; /* of one launch; 0 unknown */
     bool proven;           /* it did nothing wrong on a simulated device */
     char *unproven;        /* why not, where that was to be shown; owned; may be NULL */
+    device_coverage *coverage; /* what the proof covered; owned; NULL: there is none */
     char source_hash[33];
 } run_result;
 

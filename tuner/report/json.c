@@ -27,6 +27,7 @@
 
 #include "base/version.h"
 #include "base/json_text.h"
+#include "record/coverage.h"
 #include "record/schema.h"
 #include "report/report.h"
 
@@ -64,7 +65,7 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
-        "{so ss so so so so so so so so so so so so sb so ss? sb ss?}", "config",
+        "{so ss so so so so so so so so so so so so sb so ss? sb ss? so}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
         outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
         interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
@@ -77,7 +78,8 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
         count_or_null(r->found.has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
         "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied, "twin_of",
         pack_twin_of(s, r), "message",
-        r->found.outcome == OUTCOME_OK ? NULL : r->found.message, "proven", (int)r->proven, "unproven", r->unproven);
+        r->found.outcome == OUTCOME_OK ? NULL : r->found.message, "proven", (int)r->proven, "unproven", r->unproven, "covered",
+        coverage_pack(r->coverage));
 }
 
 static json_t *pack_counts(const run_summary *s)

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "record/coverage.h"
 #include "report/page.h"
 #include "report/table.h"
 
@@ -133,6 +134,9 @@ static void print_verdict(const run_summary *s, const sheet *on)
                  best->unproven);
         print_labelled(on, "proof", l);
     }
+    char sentence[COVERAGE_SENTENCE_BYTES];
+    for (size_t i = 0; best->coverage && coverage_sentence(best->coverage, i, sentence); i++)
+        print_labelled(on, "", sentence);
     char clean[CONFIGURATION_BYTES];
     print_labelled(on, tied && predicted ? "one of them" : "best",
                    table_clean(best->configuration, clean, sizeof clean));

@@ -45,6 +45,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     if (!measurement_own(&r->found))
         return error_set(error, AT_NO_MEMORY, "out of memory");
     r->proven = c->verdict == PROOF_PROVEN;
+    r->coverage = r->proven ? coverage_copy(c->coverage) : NULL;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
         r->unproven = strdup(c->unproven ? c->unproven
                              : c->proof_asked && b->in->end != RUN_END_INTERRUPTED && !settings_are_quick(b->in->settings)

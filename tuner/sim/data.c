@@ -8,14 +8,10 @@
 #include "base/array.h"
 #include "sim/fill.h"
 #include "sim/owners.h"
-#include "sim/sim.h"
 
 /* Threads of a kernel that prepares inputs: so few are run at once; more than the second number never, where their
  * places are not found. */
 enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
-
-/* What a warp of it may take; it is a simple kernel. */
-static const uint64_t filler_limit = 1 << 20;
 
 /* Of each buffer. */
 typedef struct source {
@@ -32,7 +28,7 @@ typedef struct source {
 struct sim_data {
     device *device;
     problem_plan plan;
-    source sources[PLAN_MAX_BUFFERS];
+    source sources[PLAN_MAX_BUFFERS], twins[PLAN_MAX_BUFFERS];
     device_buffer *work[PLAN_MAX_BUFFERS + 1], *raw[PLAN_MAX_BUFFERS + 1];
     launch_plan filler_launch;
     device_kernel *filler;     /* NULL: none */
@@ -171,7 +167,7 @@ static at_status start_filler(sim_data *d, at_error *error)
     const launch_plan *plan = &d->filler_launch;
     at_status status = sim_device_set_constants(d->filler, plan, d->raw, error);
     if (!status)
-        status = sim_owners_new(d->device, d->filler, plan, d->raw, filler_limit, &d->owners, error);
+        status = sim_owners_new(d->device, d->filler, plan, d->raw, UINT64_MAX, &d->owners, error);
     if (!status && plan_launches_run(plan) == 1 &&
         plan_grid_blocks(&plan->launches[0]) * plan_block_threads(&plan->launches[0]) <= FEW_THREADS) {
         d->is_all_filled = true;
@@ -194,7 +190,7 @@ at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *fi
     at_status status = AT_OK;
     if (filler && filler->image.size_bytes > 0) {
         s->filler_launch = filler->launch;
-        status = device_sim_api.kernel_new(d, &filler->image, &s->filler_launch, &s->filler, error);
+        status = sim_kernel_load(d, &filler->image, &s->filler_launch, &s->filler, error);
     }
     for (uint32_t i = 0; !status && i < plan->buffer_count; i++)
         status = add_buffer(s, i, error);
@@ -209,9 +205,11 @@ void sim_data_free(sim_data *s)
     for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++) {
         sim_buffer_free(s->device, s->sources[i].work);
         sim_buffer_free(s->device, s->sources[i].raw);
+        sim_buffer_free(s->device, s->twins[i].work);
         free(s->sources[i].touched);
+        free(s->twins[i].touched);
     }
-    device_sim_api.kernel_free(s->device, s->filler);
+    sim_kernel_unload(s->device, s->filler);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -221,17 +219,39 @@ device_buffer *const *sim_data_buffers(const sim_data *s)
     return s->work;
 }
 
+at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_error *error)
+{
+    source *twin = &s->twins[i];
+    *twin = (source){.data = s, .index = i, .plan = s->sources[i].plan, .seed = s->sources[i].seed,
+                     .raw = s->sources[i].raw};
+    at_status status = new_work(twin, "expected ", error);
+    *out = twin->work;
+    return status;
+}
+
+static void reset(source *s)
+{
+    const device_buffer *b = s->work;
+    if (!b || s->plan.role == BUFFER_INPUT)
+        return;
+    sim_map_clear(b->bytes, b->size_bytes);
+    sim_map_clear(b->valid, b->size_bytes);
+    sim_map_clear(b->made, sim_buffer_chunks(b));
+    s->touched_count = 0;
+}
+
 void sim_data_reset(sim_data *s)
 {
     for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
-        device_buffer *b = s->sources[i].work;
-        if (s->plan.buffers[i].role == BUFFER_INPUT)
-            continue;
-        sim_map_clear(b->bytes, b->size_bytes);
-        sim_map_clear(b->valid, b->size_bytes);
-        sim_map_clear(b->made, sim_buffer_chunks(b));
-        s->sources[i].touched_count = 0;
+        reset(&s->sources[i]);
+        reset(&s->twins[i]);
     }
+}
+
+const uint64_t *sim_data_touched(const sim_data *s, uint32_t i, size_t *count)
+{
+    *count = s->sources[i].touched_count;
+    return s->sources[i].touched;
 }
 
 const char *sim_data_trouble(const sim_data *s)

@@ -24,8 +24,15 @@ void sim_data_free(sim_data *s); /* NULL is fine */
 /* What a variant is given: the buffers in the plan's order, then NULL. */
 device_buffer *const *sim_data_buffers(const sim_data *s);
 
-/* Gives the buffers that a kernel may have written the contents that they had at first. Those of inputs stay. */
+/* A further buffer like buffer `i`, which no variant is given: for a reference. Freed with the others. */
+at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_error *error);
+
+/* Gives the buffers that a kernel may have written the contents that they had at first, twins too. Those of inputs
+ * stay. */
 void sim_data_reset(sim_data *s);
+
+/* The chunks of buffer `i` that were touched since then, in no order. Only where no kernel runs. */
+const uint64_t *sim_data_touched(const sim_data *s, uint32_t i, size_t *count);
 
 /* Why some of the contents are not what the script says; NULL: all are. */
 const char *sim_data_trouble(const sim_data *s);

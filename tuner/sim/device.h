@@ -1,6 +1,6 @@
 /* What the files of the simulated device share; no other room includes this.
  *
- * sim/sim.c opens, loads and launches; sim/buffer.c keeps contents: fill, poison, comparison,
+ * sim/sim.c opens and predicts; sim/launch.c loads and launches; sim/buffer.c keeps contents: fill, poison, comparison,
  * checksum, all on the host; sim/data.c has those of problems that are too large to be filled. */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
@@ -45,6 +45,7 @@ struct device {
     char *printed;       /* owned; by the first launch since it was taken, or the last that faulted */
     uint32_t schedule;   /* of those that follow */
     bool alone;          /* on one host thread */
+    uint64_t executed;   /* instructions of all warps, of launches since a kernel was loaded */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* of profiles; may be NULL */
     void *progress_context;
 };
@@ -67,8 +68,10 @@ typedef struct sim_part {
     uint64_t instruction_limit; /* of a warp */
     bool check;
     sim_excerpt *excerpt;
+    uint64_t *executed;         /* as sim_launch's */
     sim_observer observer;
     void *observer_context;
+    uint32_t schedule;          /* as sim_launch's, of an excerpt */
     int threads;                /* of the host; 0: as many as cores */
     int64_t deadline_ns;        /* as sim_launch's */
     char **printed;             /* an owned text to which is added what threads print, as long as there is room;
@@ -87,6 +90,9 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
                                    device_buffer *const *buffers, at_error *error);
 
+/* What a fault makes of a variant. Results that depend on luck are wrong results; what a GPU stops for is a crash. */
+outcome sim_fault_outcome(sim_fault_kind kind);
+
 /* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan, and predicts. `counters`
  * may be NULL. AT_OK with d->fault set when the kernel faulted. */
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
@@ -95,6 +101,12 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
                              sim_prediction *prediction, at_error *error);
 
 /* Functions of device_api (device/device.h). */
+at_status sim_kernel_load(device *d, const device_image *image, const launch_plan *plan, device_kernel **out,
+                          at_error *error);
+void sim_kernel_unload(device *d, device_kernel *k);
+at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan, device_buffer *const *buffers,
+                            at_error *error);
+const char *sim_device_complaint(const device *d, outcome *result);
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
 void sim_buffer_free(device *d, device_buffer *b);

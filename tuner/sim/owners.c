@@ -7,6 +7,7 @@
 
 enum {
     MOST_INTERVALS = 1 << 14, /* of what a block writes: rows of a tile, or scattered elements */
+    MOST_DIGITS = 8,          /* of all axes */
     TRIES = 4                 /* blocks that may not be the one looked for */
 };
 
@@ -14,12 +15,27 @@ typedef struct interval { /* bytes of a buffer */
     uint64_t from, to;
 } interval;
 
-/* What the first block writes in a buffer, ascending, and how much further the next one along each axis begins. */
+/* Where a block writes grows evenly with each digit of its place on an axis: with the place itself, or with remainder and
+ * quotient, where the kernel divides it. The digit is place / unit % radix. */
+typedef struct digit {
+    int axis;
+    uint64_t unit, radix;
+    int64_t step;
+} digit;
+
+/* What the first block writes in a buffer, ascending, and how much further others begin. */
 typedef struct footprint {
     interval *rows;
     size_t count;
-    int64_t step[3];
+    digit digits[MOST_DIGITS];
+    int digit_count;
+    bool is_refined; /* digits are, rather than axes */
 } footprint;
+
+typedef struct ran_cluster {
+    uint64_t number;
+    uint64_t from[PLAN_MAX_BUFFERS]; /* the first byte that it wrote; UINT64_MAX: none */
+} ran_cluster;
 
 struct sim_owners {
     const device *device;
@@ -27,11 +43,11 @@ struct sim_owners {
     const launch_plan *plan;
     device_buffer *const *buffers;
     uint32_t buffer_count;
-    uint64_t instruction_limit;
+    uint64_t most, executed; /* instructions */
     uint64_t extent[3];   /* clusters along each axis */
     bool is_learnt;
     footprint prints[PLAN_MAX_BUFFERS];
-    uint64_t *ran;        /* clusters, ascending */
+    ran_cluster *ran;     /* by their numbers */
     size_t ran_count;
     sim_excerpt excerpt;
     sim_fault fault;
@@ -45,15 +61,13 @@ typedef struct stores {
 } stores;
 
 at_status sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *buffers, uint64_t instruction_limit, sim_owners **out,
-                         at_error *error)
+                         device_buffer *const *buffers, uint64_t most, sim_owners **out, at_error *error)
 {
     sim_owners *o = calloc(1, sizeof *o);
     *out = o;
     if (!o)
         return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
-    *o = (sim_owners){.device = d, .kernel = k, .plan = plan, .buffers = buffers,
-                      .instruction_limit = instruction_limit, .excerpt = {.mark = SIM_BYTE_LAST}};
+    *o = (sim_owners){.device = d, .kernel = k, .plan = plan, .buffers = buffers, .most = most, .excerpt = {.mark = SIM_BYTE_LAST}};
     while (o->buffer_count < PLAN_MAX_BUFFERS && buffers[o->buffer_count])
         o->buffer_count++;
     for (int axis = 0; axis < 3; axis++)
@@ -125,42 +139,9 @@ static uint64_t number_of(const sim_owners *o, const uint64_t at[3])
 static size_t place_of(const sim_owners *o, uint64_t cluster)
 {
     size_t i = o->ran_count;
-    while (i > 0 && o->ran[i - 1] >= cluster)
+    while (i > 0 && o->ran[i - 1].number >= cluster)
         i--;
     return i;
-}
-
-/* Runs the cluster, unless it has run. */
-static at_status run(sim_owners *o, uint64_t cluster, stores *seen, at_error *error)
-{
-    size_t place = place_of(o, cluster);
-    if (place < o->ran_count && o->ran[place] == cluster)
-        return AT_OK;
-    uint64_t *grown = array_grow(o->ran, o->ran_count, sizeof *grown);
-    if (!grown)
-        return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
-    o->ran = grown;
-    memmove(&grown[place + 1], &grown[place], (o->ran_count - place) * sizeof *grown);
-    grown[place] = cluster;
-    o->ran_count++;
-    sim_fault fault;
-    const sim_part part = {.clusters = &cluster, .count = 1, .instruction_limit = o->instruction_limit,
-                           .excerpt = &o->excerpt, .observer = seen ? note_store : NULL,
-                           .observer_context = seen, .threads = 1};
-    at_status status = sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
-    if (!status && o->fault.kind == SIM_FAULT_NONE)
-        o->fault = fault;
-    return status;
-}
-
-/* Runs the block at `at` and moves what it wrote to `rows`. */
-static at_status look_at(sim_owners *o, const uint64_t at[3], stores *seen, at_error *error)
-{
-    *seen = (stores){.owners = o};
-    at_status status = run(o, number_of(o, at), seen, error);
-    for (uint32_t i = 0; i < o->buffer_count; i++)
-        seen->counts[i] = join(seen->of[i], seen->counts[i]);
-    return status;
 }
 
 static void forget(stores *seen)
@@ -169,23 +150,124 @@ static void forget(stores *seen)
         free(seen->of[i]);
 }
 
+/* What is left for each warp of a cluster. */
+static uint64_t warp_limit(const sim_owners *o)
+{
+    const uint32_t *cluster = sim_device_cluster(o->kernel, o->plan, 0);
+    uint64_t warps = (plan_block_threads(&o->plan->launches[0]) + SIM_LANES - 1) / SIM_LANES * cluster[0] *
+                     cluster[1] * cluster[2];
+    uint64_t left = o->executed < o->most ? (o->most - o->executed) / (warps ? warps : 1) : 0;
+    return left < SIM_INSTRUCTION_LIMIT ? left + 1 : SIM_INSTRUCTION_LIMIT;
+}
+
+/* Runs the cluster, unless it has run; *out is valid until the next one. */
+static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cluster **out, at_error *error)
+{
+    size_t place = place_of(o, cluster);
+    if (place == o->ran_count || o->ran[place].number != cluster) {
+        stores own = {.owners = o}, *seen = keep ? keep : &own;
+        ran_cluster *grown = array_grow(o->ran, o->ran_count, sizeof *grown);
+        if (!grown)
+            return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
+        o->ran = grown;
+        memmove(&grown[place + 1], &grown[place], (o->ran_count - place) * sizeof *grown);
+        o->ran_count++;
+        sim_fault fault = {0};
+        const sim_part part = {.clusters = &cluster, .count = 1, .instruction_limit = warp_limit(o),
+                               .excerpt = &o->excerpt, .executed = &o->executed, .observer = note_store,
+                               .observer_context = seen, .threads = 1};
+        at_status status = sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
+        if (o->fault.kind == SIM_FAULT_NONE)
+            o->fault = fault;
+        grown[place].number = cluster;
+        for (uint32_t i = 0; i < o->buffer_count; i++) {
+            seen->counts[i] = join(seen->of[i], seen->counts[i]);
+            grown[place].from[i] = seen->counts[i] > 0 ? seen->of[i][0].from : UINT64_MAX;
+        }
+        forget(&own);
+        if (status)
+            return status;
+    }
+    *out = &o->ran[place];
+    return AT_OK;
+}
+
+/* How much further than the first block that at `place` of an axis begins to write in buffer `i`; false: it does not
+ * write there. */
+static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step, bool *writes,
+                         at_error *error)
+{
+    const ran_cluster *found;
+    uint64_t at[3] = {0};
+    at[axis] = place;
+    at_status status = run(o, number_of(o, at), NULL, &found, error);
+    *writes = !status && found->from[i] != UINT64_MAX;
+    *step = *writes ? (int64_t)(found->from[i] - o->prints[i].rows[0].from) : 0;
+    return status;
+}
+
 static at_status learn(sim_owners *o, at_error *error)
 {
-    stores first, next;
+    stores first = {.owners = o};
+    const ran_cluster *found;
     o->is_learnt = true;
-    at_status status = look_at(o, (const uint64_t[3]){0}, &first, error);
+    at_status status = run(o, 0, &first, &found, error);
     for (uint32_t i = 0; i < o->buffer_count; i++)
         o->prints[i] = (footprint){.rows = first.of[i], .count = first.counts[i]};
-    for (int axis = 0; !status && axis < 3; axis++) {
-        uint64_t at[3] = {0};
-        at[axis] = 1;
-        if (o->extent[axis] < 2)
+    for (uint32_t i = 0; !status && i < o->buffer_count; i++) {
+        footprint *f = &o->prints[i];
+        for (int axis = 0; !status && f->count > 0 && axis < 3; axis++) {
+            digit d = {.axis = axis, .unit = 1, .radix = o->extent[axis]};
+            bool writes;
+            if (d.radix < 2)
+                continue;
+            status = step_to(o, i, axis, 1, &d.step, &writes, error);
+            if (!status && writes)
+                f->digits[f->digit_count++] = d;
+        }
+    }
+    return status;
+}
+
+/* The smallest multiple of the digit's unit at which blocks no longer begin evenly further; d->radix of them: none. */
+static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error)
+{
+    uint64_t even = 1, odd = d->radix;
+    at_status status = AT_OK;
+    for (uint64_t next = d->radix - 1; !status && even + 1 < odd && o->executed < o->most; next = even + (odd - even) / 2) {
+        int64_t step;
+        bool writes;
+        status = step_to(o, i, d->axis, next * d->unit, &step, &writes, error);
+        if (writes && step == (int64_t)next * d->step)
+            even = next;
+        else
+            odd = next;
+        if (even == d->radix - 1)
+            return status;
+    }
+    d->radix = odd;
+    return status;
+}
+
+/* Splits the places on each axis into digits. */
+static at_status refine(sim_owners *o, uint32_t i, at_error *error)
+{
+    footprint *f = &o->prints[i];
+    at_status status = AT_OK;
+    f->is_refined = true;
+    for (int k = 0; !status && k < f->digit_count; k++) {
+        digit *d = &f->digits[k], higher = {.axis = d->axis};
+        const uint64_t all = d->radix;
+        bool writes = false;
+        status = find_radix(o, i, d, error);
+        if (status || d->radix >= all || f->digit_count == MOST_DIGITS)
             continue;
-        status = look_at(o, at, &next, error);
-        for (uint32_t i = 0; i < o->buffer_count; i++)
-            if (o->prints[i].count > 0 && next.counts[i] > 0)
-                o->prints[i].step[axis] = (int64_t)(next.of[i][0].from - o->prints[i].rows[0].from);
-        forget(&next);
+        higher.unit = d->unit * d->radix;
+        higher.radix = (o->extent[d->axis] + higher.unit - 1) / higher.unit;
+        if (higher.radix > 1)
+            status = step_to(o, i, d->axis, higher.unit, &higher.step, &writes, error);
+        if (!status && writes)
+            f->digits[f->digit_count++] = higher;
     }
     return status;
 }
@@ -195,33 +277,52 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-/* The block whose bytes [from, to) of the shape have `offset` among them; false: there is none. */
+/* The block whose bytes `row` of the shape have `offset` among them; false: there is none. */
 static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset, uint64_t at[3])
 {
-    int order[3] = {0, 1, 2};
+    const digit *order[MOST_DIGITS];
     int64_t left = (int64_t)(offset - row->from);
-    for (int i = 1; i < 3; i++)
-        for (int k = i; k > 0 && magnitude(f->step[order[k]]) > magnitude(f->step[order[k - 1]]); k--) {
-            int t = order[k];
+    for (int i = 0; i < f->digit_count; i++) {
+        int k = i;
+        for (; k > 0 && magnitude(f->digits[i].step) > magnitude(order[k - 1]->step); k--)
             order[k] = order[k - 1];
-            order[k - 1] = t;
-        }
-    for (int i = 0; i < 3; i++) {
-        int axis = order[i];
-        int64_t step = f->step[axis], count = 0, most = (int64_t)o->extent[axis] - 1;
+        order[k] = &f->digits[i];
+    }
+    at[0] = at[1] = at[2] = 0;
+    for (int i = 0; i < f->digit_count; i++) {
+        const digit *d = order[i];
+        int64_t step = d->step, count = 0, most = (int64_t)d->radix - 1;
         if (step > 0)
             count = left < 0 ? 0 : left / step;
         else if (step < 0)
             count = left > 0 ? 0 : (-left + -step - 1) / -step;
-        at[axis] = (uint64_t)(count > most ? most : count);
-        left -= (int64_t)at[axis] * step;
+        count = count > most ? most : count;
+        at[d->axis] += (uint64_t)count * d->unit;
+        left -= count * step;
     }
-    return left >= 0 && (uint64_t)left < row->to - row->from;
+    return left >= 0 && (uint64_t)left < row->to - row->from && at[0] < o->extent[0] && at[1] < o->extent[1] &&
+           at[2] < o->extent[2];
 }
 
 static bool is_written(const device_buffer *b, uint64_t offset)
 {
     return b->valid && __atomic_load_n(&b->valid[offset], __ATOMIC_RELAXED) == SIM_BYTE_LAST;
+}
+
+static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
+{
+    const footprint *f = &o->prints[i];
+    const ran_cluster *found;
+    at_status status = AT_OK;
+    int tries = 0;
+    for (size_t row = 0; !status && row < f->count && tries < TRIES && o->executed < o->most && !is_written(o->buffers[i], offset); row++) {
+        uint64_t at[3];
+        if (!solve(o, f, &f->rows[row], offset, at))
+            continue;
+        status = run(o, number_of(o, at), NULL, &found, error);
+        tries++;
+    }
+    return status;
 }
 
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found, at_error *error)
@@ -230,13 +331,12 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
     at_status status = AT_OK;
     if (!o->is_learnt)
         status = learn(o, error);
-    int tries = 0;
-    for (size_t row = 0; !status && row < o->prints[i].count && tries < TRIES && !is_written(b, offset); row++) {
-        uint64_t at[3];
-        if (!solve(o, &o->prints[i], &o->prints[i].rows[row], offset, at))
-            continue;
-        status = run(o, number_of(o, at), NULL, error);
-        tries++;
+    if (!status)
+        status = try_owners(o, i, offset, error);
+    if (!status && !is_written(b, offset) && o->prints[i].count > 0 && !o->prints[i].is_refined) {
+        status = refine(o, i, error);
+        if (!status)
+            status = try_owners(o, i, offset, error);
     }
     *found = is_written(b, offset);
     return status;

@@ -11,11 +11,10 @@
 
 typedef struct sim_owners sim_owners;
 
-/* Kernel, plan and buffers are borrowed; buffers that it writes need `valid`. Of a warp at most `instruction_limit`
- * instructions are run. AT_NO_MEMORY. */
+/* Kernel, plan and buffers are borrowed; buffers that it writes need `valid`. No block begins once all have executed
+ * `most` instructions, or takes more than is left. AT_NO_MEMORY. */
 at_status sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *buffers, uint64_t instruction_limit, sim_owners **out,
-                         at_error *error);
+                         device_buffer *const *buffers, uint64_t most, sim_owners **out, at_error *error);
 void sim_owners_free(sim_owners *o); /* NULL is fine */
 
 /* Has the byte at `offset` of buffer `i` written, if a block can be found that does; *found says so. AT_OK also where

@@ -70,7 +70,8 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     if (fails(error, &status))
         return status;
     result_link *link = calloc(1, sizeof *link), **at = &pool->first;
-    size_t variant = (size_t)(request->id / DEVICE_SLOTS) % TABLES_MOST;
+    /* The device's own kernels have ids beyond those of any variant. */
+    size_t variant = request->id >> 62 ? 0 : (size_t)(request->id / DEVICE_SLOTS) % TABLES_MOST;
     link->result = (compile_result){.id = request->id,
                                     .outcome = the_tables.compiles[variant],
                                     .resources = {.registers = 32},

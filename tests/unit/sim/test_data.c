@@ -88,13 +88,18 @@ static void a_buffer_larger_than_any_memory_is_filled_where_it_is_touched(void *
     end(&m);
 }
 
-static void what_variants_wrote_is_forgotten(void **state)
+static void what_variants_wrote_is_forgotten_and_inputs_are_not_made_again(void **state)
 {
     (void)state;
     made m;
+    size_t count;
     make(&m, plan_of(DTYPE_INT32, BUFFER_INOUT, FILL_INDEX, COUNT), NULL, 0);
     *(uint32_t *)(uintptr_t)touch(&m, 4000, 4) = 99;
+    assert_int_equal(sim_data_touched(m.data, 0, &count)[0], 4000 / SIM_CHUNK_BYTES);
+    assert_int_equal(count, 1);
     sim_data_reset(m.data);
+    sim_data_touched(m.data, 0, &count);
+    assert_int_equal(count, 0);
     assert_int_equal(*(const uint32_t *)touch(&m, 4000, 4), 1000);
     end(&m);
 }
@@ -146,7 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fill_is_that_of_a_whole_buffer),
         cmocka_unit_test(a_buffer_larger_than_any_memory_is_filled_where_it_is_touched),
-        cmocka_unit_test(what_variants_wrote_is_forgotten),
+        cmocka_unit_test(what_variants_wrote_is_forgotten_and_inputs_are_not_made_again),
         cmocka_unit_test(of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touched),
         cmocka_unit_test(one_whose_places_follow_no_order_is_run_whole),
         cmocka_unit_test(what_cannot_be_prepared_is_told),

@@ -8,6 +8,7 @@
 #include "cmd/line/terminal.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/results.h"
+#include "record/coverage.h"
 #include "report/table.h"
 
 enum { LINE_BYTES = 16 * 1024, LABEL_COLUMNS = 15 };
@@ -69,12 +70,18 @@ static void show_figures(const record_entry *e, const json_t *j)
 static void show_proof(const json_t *j)
 {
     const json_t *proof = json_object_get(j, "proof");
+    const device_coverage covered = coverage_unpack(json_object_get(proof, "covered"));
+    char sentence[COVERAGE_SENTENCE_BYTES];
     if (!proof)
         line("proof", "not recorded");
     else if (json_is_true(json_object_get(proof, "proven")))
         line("proof", "it did nothing wrong on a simulated GPU");
     else
         line("proof", "not proven: %s", text_of(proof, "why", "why was not recorded"));
+    if (covered.problems[0])
+        line("", "on %s", covered.problems);
+    for (size_t i = 0; coverage_sentence(&covered, i, sentence); i++)
+        line("", "%s", sentence);
 }
 
 static void show_resources(const json_t *j)

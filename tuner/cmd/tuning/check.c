@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "cmd/line/commands.h"
 #include "compile/compile.h"
+#include "record/coverage.h"
 #include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 #include "run/variant/proof.h"
@@ -96,10 +97,11 @@ static void tell(checking *c, const options *o, const proof *one)
     c->counts[one->verdict]++;
     if (o->json) {
         json_t *variant =
-            json_pack("{so ss ss?}", "config",
+            json_pack("{so ss ss? so}", "config",
                       pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
                       "verdict", words[one->verdict], "message",
-                      one->verdict == PROOF_PROVEN ? NULL : one->message);
+                      one->verdict == PROOF_PROVEN ? NULL : one->message, "covered",
+                      coverage_pack(one->verdict == PROOF_PROVEN ? &one->coverage : NULL));
         if (one->printed)
             json_put(&variant, "printed", printed_json(one->printed));
         json_append(&c->variants, variant);
@@ -111,6 +113,9 @@ static void tell(checking *c, const options *o, const proof *one)
     printf("%-12s%s\n", words[one->verdict], text);
     if (one->verdict != PROOF_PROVEN)
         printf("            %s\n", one->message ? one->message : "");
+    char sentence[COVERAGE_SENTENCE_BYTES];
+    for (size_t i = 0; one->verdict == PROOF_PROVEN && coverage_sentence(&one->coverage, i, sentence); i++)
+        printf("            %s\n", sentence);
     if (one->printed)
         tell_printed(one->printed);
 }

@@ -35,6 +35,8 @@ typedef struct job {
     uint64_t urgency;                 /* the highest is sent first */
     device_variant variant;           /* images borrow `compiled` */
     compile_result compiled[DEVICE_SLOTS];
+    char texts[DEVICE_SLOTS][33];     /* hashes of what is compiled, */
+    size_t same[DEVICE_SLOTS];        /* and the first slot for which that is the same */
     proof proof;
     struct job *next;                 /* decided */
 } job;
@@ -48,6 +50,7 @@ struct prover {
     uint64_t last_urgency;
     size_t slots;
     problem_kind kinds[DEVICE_SLOTS];
+    bool sampled[DEVICE_SLOTS];
     problem_set problems;
     bool set_up;
     char why[1024];     /* it cannot prove anything; empty: it can */
@@ -75,16 +78,24 @@ static void free_job_images(job *j)
         compile_result_deinit(&j->compiled[i]);
 }
 
-static void decide(prover *p, job *j, proof_verdict verdict, const char *message)
+static void decide_covered(prover *p, job *j, proof_verdict verdict, const char *message,
+                           const device_coverage *coverage)
 {
     if (j->decided)
         return;
     j->decided = true;
-    j->proof = (proof){.id = j->id, .verdict = verdict, .message = strdup(message)};
+    j->proof = (proof){.id = j->id, .verdict = verdict, .message = strdup(message), .coverage = *coverage};
+    if (verdict == PROOF_PROVEN)
+        snprintf(j->proof.coverage.problems, sizeof j->proof.coverage.problems, "%s", p->names);
     free_job_images(j);
     p->undecided--;
     *p->decided_end = j;
     p->decided_end = &j->next;
+}
+
+static void decide(prover *p, job *j, proof_verdict verdict, const char *message)
+{
+    decide_covered(p, j, verdict, message, &(device_coverage){0});
 }
 
 static void give_up(prover *p, const char *why)
@@ -115,25 +126,32 @@ static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
     return true;
 }
 
+static void note_problem(prover *p, problem_kind kind, bool sampled)
+{
+    char label[DEVICE_LABEL_BYTES];
+    problem_label(script_pattern(p->script), kind, label, sizeof label);
+    size_t used = strlen(p->names);
+    snprintf(p->names + used, sizeof p->names - used, "%s%s%s", used ? ", " : "", sampled ? "blocks of " : "", label);
+    p->sampled[p->slots] = sampled;
+    p->kinds[p->slots++] = kind;
+}
+
 /* Adds a problem if it is small enough to be run whole. */
 static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, bool *added,
                              at_error *error)
 {
     problem_plan plan;
-    char label[DEVICE_LABEL_BYTES];
     *added = false;
     at_status status = script_problem_plan(p->script, kind, NULL, 1, &plan, error);
     if (status || problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes))
         return status;
-    problem_label(script_pattern(p->script), kind, label, sizeof label);
-    size_t used = strlen(p->names);
-    snprintf(p->names + used, sizeof p->names - used, "%s%s", used ? ", " : "", label);
-    p->kinds[p->slots++] = kind;
+    note_problem(p, kind, false);
     *added = true;
     return AT_OK;
 }
 
-/* The tuned problem where it is small, else what stands in for it; and all ragged ones. */
+/* The tuned problem where it is small, else what stands in for it; all ragged ones; and blocks of the tuned one, unless
+ * it is run whole. */
 static at_status choose_problems(prover *p, bool as_set, at_error *error)
 {
     const uint64_t most_set_bytes = as_set ? most_problem_bytes : most_tuned_bytes;
@@ -156,6 +174,11 @@ static at_status choose_problems(prover *p, bool as_set, at_error *error)
         status = error_set(error, AT_USAGE,
                            "its problems are too large to be simulated whole: give the script "
                            "simulated = { ... } or ragged = { ... }");
+    bool is_whole = false;
+    for (size_t i = 0; i < p->slots; i++)
+        is_whole = is_whole || p->kinds[i] == PROBLEM_TUNED;
+    if (!status && !is_whole)
+        note_problem(p, PROBLEM_TUNED, true);
     return status;
 }
 
@@ -202,9 +225,10 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
         status = start_workers(p, shown, &trouble);
     if (!status)
         status = problem_set_init(&p->problems, s, NULL, p->kinds, p->slots, &trouble);
-    for (size_t i = 0; !status && i < p->problems.layout_count; i++)
-        problem_label(script_pattern(s), p->kinds[0], p->problems.problems[i * p->slots].label,
-                      DEVICE_LABEL_BYTES);
+    for (size_t i = 0; !status && i < p->problems.layout_count * p->slots; i++) {
+        problem_label(script_pattern(s), p->kinds[i % p->slots], p->problems.problems[i].label, DEVICE_LABEL_BYTES);
+        p->problems.problems[i].sampled = p->sampled[i % p->slots];
+    }
     if (!status)
         status = problem_set_submit(&p->problems, pool, p->arch, true, OWN_IDS | REFERENCE_IDS, NULL,
                                     NULL, 0, &trouble);
@@ -247,6 +271,23 @@ static at_status add_job(prover *p, uint64_t id, job **out, at_error *error)
     return AT_OK;
 }
 
+/* Is this the first slot for which that is compiled, with these entries? */
+static bool is_new(job *j, size_t slot, const emitted *source)
+{
+    char own[PLAN_ENTRIES_BYTES], other[PLAN_ENTRIES_BYTES];
+    memcpy(j->texts[slot], source->hash, sizeof j->texts[slot]);
+    plan_entries(&j->variant.launches[slot], own);
+    j->same[slot] = slot;
+    for (size_t i = 0; i < slot && j->same[slot] == slot; i++) {
+        if (!j->variant.present[i] || strcmp(j->texts[i], source->hash) != 0)
+            continue;
+        plan_entries(&j->variant.launches[i], other);
+        if (strcmp(own, other) == 0)
+            j->same[slot] = j->same[i];
+    }
+    return j->same[slot] == slot;
+}
+
 static at_status submit_part(prover *p, size_t number, size_t slot, const uint16_t *indices,
                              at_error *error)
 {
@@ -262,11 +303,12 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     status = script_launch_plan(p->script, p->kinds[slot], indices, launch, error);
     if (!status)
         status = emit_variant(p->script, p->kinds[slot], indices, true, &source, error);
-    if (!status)
+    if (!status && is_new(j, slot, &source)) {
         status = submit(p, number * DEVICE_SLOTS + slot, &source, described->template_path,
                         launch, error);
+        j->parts += !status;
+    }
     emitted_deinit(&source);
-    j->parts += !status;
     return status;
 }
 
@@ -312,7 +354,7 @@ static at_status send(prover *p, size_t number, size_t to, at_error *error)
     j->worker = to;
     for (size_t i = 0; i < p->slots; i++)
         if (j->variant.present[i])
-            j->variant.images[i] = result_image(&j->compiled[i], true);
+            j->variant.images[i] = result_image(&j->compiled[j->same[i]], true);
     at_status status = device_worker_try(p->workers[to], number, &j->variant, 0, error);
     j->sent = true;
     p->sent[to]++;
@@ -402,7 +444,7 @@ static void judge(prover *p, device_event *e)
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
     if (e->outcome == OUTCOME_OK)
-        decide(p, j, PROOF_PROVEN, "");
+        decide_covered(p, j, PROOF_PROVEN, "", &e->coverage);
     else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT && e->outcome != OUTCOME_NOT_SIMULATED)
         decide(p, j, PROOF_CONVICTED, e->message);
     else

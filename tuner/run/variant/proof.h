@@ -1,7 +1,7 @@
 /* Proofs: variants run on a simulated device that reports every fault.
  *
  * In: configurations. Out: a proof of each: that it did nothing wrong on a small problem and on the ragged
- * ones; or what it did wrong; or why that is not known (an instruction that the simulator lacks, a problem
+ * ones, nor in a sample of the blocks of the tuned one, and what of it ran; or what it did wrong; or why that is not known (an instruction that the simulator lacks, a problem
  * that is too large). Variants are compiled to PTX in a pool that others may share, and run by device
  * workers of their own, one for every eight cores and four at most, so that a proof uses idle cores and
  * endangers nothing. A failure of the prover itself makes proofs unknown and is no error of the run. */
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/trace.h"
 #include "compile/compile.h"
+#include "device/coverage.h"
 #include "script/script.h"
 
 typedef struct prover prover;
@@ -31,6 +32,7 @@ typedef struct proof {
     char *message;         /* owned; what it did wrong, or why that is not known; "" when proven */
     char *printed;         /* owned; what its kernels printed, on the first problem or the one where it failed;
                               NULL: nothing */
+    device_coverage coverage; /* when proven */
 } proof;
 
 void proof_deinit(proof *p);
@@ -43,7 +45,8 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
                      at_error *error);
 void prover_free(prover *p); /* NULL is fine */
 
-/* The problems that variants run on: "the small problem n=4096, the ragged problem n=1003". */
+/* The problems that variants run on: "the small problem n=4096, the ragged problem n=1003, blocks of the tuned
+ * problem n=16777216". */
 const char *prover_problems(const prover *p);
 
 /* Queues a configuration; prover_take() returns its proof. AT_SCRIPT if it cannot be emitted. */

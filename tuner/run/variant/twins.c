@@ -69,6 +69,8 @@ void twins_follow(candidate *c)
     c->verdict = lead->verdict;
     free(c->unproven);
     c->unproven = lead->unproven ? strdup(lead->unproven) : NULL;
+    free(c->coverage);
+    c->coverage = coverage_copy(lead->coverage);
 }
 
 /* Images and proof go along. */

@@ -27,6 +27,7 @@ void candidates_deinit(candidates *table)
         candidate_drop_images(table->items[i]);
         measurement_deinit(&table->items[i]->found);
         free(table->items[i]->unproven);
+        free(table->items[i]->coverage);
         free(table->items[i]);
     }
     free(table->items);
@@ -67,6 +68,8 @@ void candidate_judge(candidate *c, proof *found)
     free(c->unproven);
     c->unproven = found->message;
     found->message = NULL;
+    free(c->coverage);
+    c->coverage = c->verdict == PROOF_PROVEN ? coverage_copy(&found->coverage) : NULL;
     proof_deinit(found);
     if (c->verdict == PROOF_CONVICTED)
         condemn(c);

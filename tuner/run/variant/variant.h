@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "bench/client.h"
 #include "compile/compile.h"
+#include "device/coverage.h"
 #include "device/measurement.h"
 #include "device/plan.h"
 #include "journal/journal.h"
@@ -55,6 +56,7 @@ typedef struct candidate {
     bool proof_asked;
     proof_verdict verdict;  /* of its proof */
     char *unproven;         /* owned; why it is not proven; may be NULL */
+    device_coverage *coverage; /* owned; what its proof covered; NULL: it is not proven */
 } candidate;
 
 typedef struct candidates {

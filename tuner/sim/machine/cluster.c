@@ -111,12 +111,13 @@ bool sim_cluster_ended_for_others(const sim_cluster *cl)
 {
     sim_excerpt *x = cl->launch->excerpt;
     uint64_t executed = 0, *count = NULL;
-    if (!x)
-        return false;
-    for (uint32_t r = 0; r < cl->size; r++)
+    for (uint32_t r = 0; cl->launch->executed && r < cl->size; r++)
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++)
             executed += cl->blocks[r].warps[i].executed;
-    __atomic_fetch_add(&x->executed, executed, __ATOMIC_RELAXED);
+    if (executed > 0)
+        __atomic_fetch_add(cl->launch->executed, executed, __ATOMIC_RELAXED);
+    if (!x)
+        return false;
     if (cl->fault.kind == SIM_FAULT_BUDGET || cl->fault.kind == SIM_FAULT_DEADLOCK)
         count = &x->cut;
     else if (cl->fault.kind == SIM_FAULT_UNSEEN)

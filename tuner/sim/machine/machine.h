@@ -189,7 +189,7 @@ uint64_t sim_cluster_bytes(const sim_launch *launch);
  * how it went. AT_NO_MEMORY. Adds to launch->counters. */
 at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total, sim_fault *fault,
                             at_error *error);
-/* Adds what the cluster did to its excerpt; true where it is one and it ended for the absence of other blocks,
+/* Adds what the cluster did to its launch's sums; true where that is an excerpt and it ended for the absence of other blocks,
  * perhaps. */
 bool sim_cluster_ended_for_others(const sim_cluster *cl);
 /* Adds what the cluster's blocks have counted to launch->counters. */

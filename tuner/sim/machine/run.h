@@ -58,9 +58,7 @@ typedef void (*sim_observer)(void *context, const sim_instruction *instruction, 
 typedef struct sim_excerpt {
     bool later;        /* not the first launch: blocks that wrote for this one may be absent */
     uint8_t mark;      /* of what it writes, in sim_region.valid */
-    /* Added to: clusters that reached the limit, and that needed what others would have written; instructions of
-     * all warps. */
-    uint64_t cut, blind, executed;
+    uint64_t cut, blind; /* added to: clusters that reached the limit, and that needed what others would have written */
 } sim_excerpt;
 
 /* Bits of sim_launch.ran: a lane executed the instruction; a lane took it back to an earlier one. */
@@ -82,6 +80,7 @@ typedef struct sim_launch {
     const uint64_t *clusters;      /* linear indices of those to run, of blocks where they are alone; NULL: all */
     uint64_t cluster_count;        /* of `clusters` */
     sim_excerpt *excerpt;          /* where the others' absence matters; NULL: it does not */
+    uint64_t *executed;            /* instructions of all warps, added to; or NULL */
     uint8_t *ran;                  /* SIM_RAN ... of each instruction of the program, added to; or NULL */
     sim_counter *counters;         /* one for each instruction of the program, added to; or NULL */
     sim_observer observer;         /* or NULL; forces one host thread */

@@ -1,0 +1,135 @@
+#include "sim/covered.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+
+/* What is known of a line. */
+enum { LINE_RAN = 1, LINE_LOOPS = 2, LINE_WENT_BACK = 4 };
+
+typedef struct line {
+    ptx_text file;
+    int number;
+    unsigned bits;
+} line;
+
+typedef struct lines {
+    line *items;
+    size_t count;
+} lines;
+
+/* A file of the Toolkit has its whole path; what is never executed of it is its own matter. */
+static bool is_of_script(ptx_text file)
+{
+    return file.length > 0 && file.at[0] != '/';
+}
+
+/* How often such a loop goes round is a matter of when the others run. */
+static bool waits_for_others(const sim_program *p, size_t first, size_t last)
+{
+    for (size_t i = first; i <= last; i++)
+        if (p->code[i].kind == SIM_ATOMIC || p->code[i].kind == SIM_MBARRIER || p->code[i].strong)
+            return true;
+    return false;
+}
+
+static bool add_program(lines *all, const ptx_module *m, const sim_program *p, const uint8_t *ran)
+{
+    for (size_t i = 0; i < p->code_count; i++) {
+        const sim_instruction *c = &p->code[i];
+        line one = {.bits = ran[i] & SIM_RAN ? LINE_RAN : 0};
+        ptx_source_line(m, c->location, &one.file, &one.number);
+        if (c->kind == SIM_BRANCH && c->target <= (int32_t)i && ran[c->target] & SIM_RAN &&
+            !waits_for_others(p, (size_t)c->target, i))
+            one.bits |= ran[i] & SIM_RAN_BACK ? LINE_LOOPS | LINE_WENT_BACK : LINE_LOOPS;
+        if (one.number <= 0 || !is_of_script(one.file) || c->extra)
+            continue;
+        line *before = all->count ? &all->items[all->count - 1] : NULL;
+        if (before && before->number == one.number && before->file.at == one.file.at)
+            before->bits |= one.bits;
+        else if (!array_add(&all->items, &all->count, &one, sizeof one))
+            return false;
+    }
+    return true;
+}
+
+static int compare_files(ptx_text a, ptx_text b)
+{
+    size_t shorter = a.length < b.length ? a.length : b.length;
+    int order = memcmp(a.at, b.at, shorter);
+    return order ? order : (a.length > b.length) - (a.length < b.length);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const line *x = a, *y = b;
+    int order = compare_files(x->file, y->file);
+    return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+/* One item for each line. */
+static void join(lines *all)
+{
+    size_t kept = 0;
+    if (all->count > 0)
+        qsort(all->items, all->count, sizeof *all->items, compare_lines);
+    for (size_t i = 0; i < all->count; i++) {
+        if (kept > 0 && compare_lines(&all->items[kept - 1], &all->items[i]) == 0)
+            all->items[kept - 1].bits |= all->items[i].bits;
+        else
+            all->items[kept++] = all->items[i];
+    }
+    all->count = kept;
+}
+
+/* "a.cu:3, a.cu:7", or the first of them and how many there are. */
+static void tell(const lines *all, bool (*is_told)(const line *l), char text[COVERAGE_TEXT_BYTES])
+{
+    size_t told = 0, left = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < all->count; i++) {
+        char place[COVERAGE_TEXT_BYTES];
+        const line *l = &all->items[i];
+        if (!is_told(l))
+            continue;
+        snprintf(place, sizeof place, "%.*s:%d", (int)l->file.length, l->file.at, l->number);
+        if (strlen(text) + strlen(place) + sizeof ", and 1000000 more" > COVERAGE_TEXT_BYTES) {
+            left++;
+            continue;
+        }
+        text_add(text, COVERAGE_TEXT_BYTES, "%s%s", told++ ? ", " : "", place);
+    }
+    if (left > 0)
+        text_add(text, COVERAGE_TEXT_BYTES, "%sand %zu more", told ? ", " : "", left);
+}
+
+static bool never_ran(const line *l)
+{
+    return !(l->bits & LINE_RAN);
+}
+
+static bool ran_once(const line *l)
+{
+    return l->bits & LINE_LOOPS && !(l->bits & LINE_WENT_BACK);
+}
+
+at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count, device_coverage *coverage,
+                      at_error *error)
+{
+    (void)d;
+    lines all = {0};
+    bool fine = true;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; fine && k < kernels[i]->kernel.program_count; k++)
+            fine = add_program(&all, kernels[i]->kernel.module, kernels[i]->kernel.programs[k], kernels[i]->ran[k]);
+    if (fine) {
+        join(&all);
+        tell(&all, never_ran, coverage->never);
+        tell(&all, ran_once, coverage->once);
+    }
+    free(all.items);
+    return fine ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to tell what was run");
+}

@@ -1,0 +1,400 @@
+#include "sim/excerpt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "sim/data.h"
+#include "sim/owners.h"
+
+enum {
+    MOST_LAUNCHES = 32,    /* of a plan, the first */
+    MOST_CLUSTERS = 32,    /* of a launch */
+    LEAST_CLUSTERS = 4,    /* however long they take */
+    LEAST_WARP = 1 << 12,  /* instructions of a warp, however many warps there are */
+    MOST_CHUNKS = 64       /* compared, of a buffer */
+};
+
+/* Instructions of all warps, of which this share of those of whole problems is spent on the excerpt, within bounds: on the
+ * last block, on the others, and on the reference. It is counted, so that a verdict is the same on every machine. */
+enum { WHOLE_SHARE = 8 };
+static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21;
+
+struct device_excerpt {
+    device *device;
+    problem_plan plan;
+    sim_data *data;
+    launch_plan reference_launch;
+    device_buffer *view[PLAN_MAX_BUFFERS + 1]; /* the reference's */
+    const device_kernel *reference;
+};
+
+void sim_excerpt_free(device *d, device_excerpt *x)
+{
+    (void)d;
+    if (!x)
+        return;
+    sim_data_free(x->data);
+    free(x);
+}
+
+static at_status start_reference(device_excerpt *x, const device_excerpt_plan *plan, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < x->plan.buffer_count; i++) {
+        x->view[i] = sim_data_buffers(x->data)[i];
+        if (x->plan.buffers[i].role != BUFFER_INPUT)
+            status = sim_data_add_twin(x->data, i, &x->view[i], error);
+    }
+    x->reference = plan->reference;
+    x->reference_launch = *plan->reference_launch;
+    return status ? status : sim_device_set_constants(x->reference, &x->reference_launch, x->view, error);
+}
+
+at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out, at_error *error)
+{
+    device_excerpt *x = calloc(1, sizeof *x);
+    *out = x;
+    if (!x)
+        return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
+    x->device = d;
+    x->plan = *plan->problem;
+    const sim_filler filler = {*plan->filler, *plan->filler_launch};
+    at_status status = sim_data_new(d, &x->plan, &filler, &x->data, error);
+    return status ? status : start_reference(x, plan, error);
+}
+
+/* Which blocks. */
+
+typedef struct choice {
+    uint64_t extent[3], total; /* clusters */
+    uint64_t chosen[MOST_CLUSTERS];
+    size_t count, most;
+} choice;
+
+static void choose(choice *c, const uint64_t at[3])
+{
+    uint64_t number = at[0] + c->extent[0] * (at[1] + c->extent[1] * at[2]);
+    for (size_t i = 0; i < c->count; i++)
+        if (c->chosen[i] == number)
+            return;
+    if (c->count < c->most && number < c->total)
+        c->chosen[c->count++] = number;
+}
+
+/* All whose place along each axis is the first, the middle or the last; `middles` of them are in a middle. */
+static void choose_edges(choice *c, int middles)
+{
+    for (int place = 0; place < 27; place++) {
+        uint64_t at[3];
+        int in_middle = 0;
+        for (int axis = 0, rest = place; axis < 3; axis++, rest /= 3) {
+            const uint64_t last = c->extent[axis] - 1, places[] = {last, 0, last / 2};
+            at[axis] = places[rest % 3];
+            in_middle += rest % 3 == 2;
+        }
+        if (in_middle == middles)
+            choose(c, at);
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* `most` of the clusters, without the last, ascending. */
+static void choose_clusters(choice *c, size_t most, uint64_t seed)
+{
+    rng r = rng_seeded(seed);
+    c->chosen[0] = c->total - 1;
+    c->count = 1;
+    c->most = most + 1;
+    for (uint64_t n = 0; c->total <= most + 1 && n < c->total; n++)
+        choose(c, (const uint64_t[3]){n, 0, 0});
+    choose_edges(c, 0);
+    choose(c, (const uint64_t[3]){c->extent[0] > 1, 0, 0});
+    choose_edges(c, 1);
+    for (int tries = 0; tries < 4 * MOST_CLUSTERS && c->count < c->most; tries++) {
+        uint64_t at[3];
+        for (int axis = 0; axis < 3; axis++)
+            at[axis] = rng_below(&r, c->extent[axis]);
+        choose(c, at);
+        at[0] += at[0] + 1 < c->extent[0];
+        choose(c, at);
+    }
+    c->count--;
+    memmove(c->chosen, c->chosen + 1, c->count * sizeof *c->chosen);
+    qsort(c->chosen, c->count, sizeof *c->chosen, compare_numbers);
+}
+
+/* Running them. */
+
+typedef struct checking {
+    device_excerpt *excerpt;
+    const device_kernel *kernel;
+    const launch_plan *plan;
+    device_coverage *coverage;
+    bool complete;  /* all that was launched so far ran whole */
+    uint64_t spend; /* instructions, each time */
+    uint64_t launches, launched;
+    sim_fault fault;
+} checking;
+
+/* `limit` instructions of a warp, or what is needed to get anywhere. */
+static at_status run_some(checking *c, uint32_t i, const uint64_t *clusters, size_t count, uint64_t limit,
+                          uint32_t schedule, sim_excerpt *seen, uint64_t *executed, at_error *error)
+{
+    /* On one host thread, so that of several faults the same is told every time. */
+    const sim_part part = {.clusters = clusters, .count = count, .check = true, .excerpt = seen, .executed = executed,
+                           .schedule = schedule, .threads = 1, .instruction_limit = limit < LEAST_WARP ? LEAST_WARP : limit};
+    return count == 0 ? AT_OK
+                      : sim_device_run(c->excerpt->device, c->kernel, c->plan, i, sim_data_buffers(c->excerpt->data),
+                                       &part, &c->fault, error);
+}
+
+static at_status run_launch(checking *c, uint32_t i, at_error *error)
+{
+    const kernel_launch *launch = &c->plan->launches[i];
+    const uint32_t *cluster = sim_device_cluster(c->kernel, c->plan, i);
+    const uint64_t each = (uint64_t)cluster[0] * cluster[1] * cluster[2];
+    const uint64_t warps = (plan_block_threads(launch) + SIM_LANES) / SIM_LANES * each;
+    const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES), last = plan_grid_blocks(launch) / each - 1;
+    sim_excerpt seen = {.later = !c->complete,
+                        .mark = ++c->launched == c->launches ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN};
+    choice all = {.total = last + 1};
+    uint64_t executed = 0;
+    for (int axis = 0; axis < 3; axis++)
+        all.extent[axis] = launch->grid[axis] / cluster[axis];
+    at_status status = run_some(c, i, &last, 1, share / warps, 0, &seen, &executed, error);
+    if (status || c->fault.kind != SIM_FAULT_NONE)
+        return status;
+    uint64_t most = share / (executed ? executed : 1);
+    most = most < LEAST_CLUSTERS ? LEAST_CLUSTERS : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1 : most;
+    choose_clusters(&all, (size_t)most, c->excerpt->plan.seed + c->launched);
+    status = run_some(c, i, all.chosen, all.count, share / most / warps, 1, &seen, &executed, error);
+    c->complete = c->complete && all.count + 1 == all.total && seen.cut + seen.blind == 0;
+    c->coverage->blocks += plan_grid_blocks(launch);
+    c->coverage->run += (all.count + 1) * each;
+    c->coverage->cut += seen.cut;
+    c->coverage->blind += seen.blind;
+    return status;
+}
+
+/* Does what a block computes depend on when others run? Such a value need not be the reference's while these have not
+ * run. */
+static bool is_independent(const device_kernel *k, const launch_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->launch_count; i++) {
+        const sim_program *p = k->kernel.programs[i];
+        for (size_t n = 0; n < p->code_count; n++) {
+            const sim_instruction *c = &p->code[n];
+            const bool outside = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
+            if (outside && ((c->kind == SIM_ATOMIC && c->d2 != 0) || (c->kind == SIM_LOAD && c->strong)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Comparing. */
+
+typedef struct comparing {
+    device_excerpt *excerpt;
+    uint32_t buffer;
+    uint64_t end;     /* elements of the buffer that are results */
+    sim_owners *owners; /* of the reference */
+    double magnitude; /* of what is expected, as far as it is known */
+    device_excerpt_result *out;
+} comparing;
+
+static bool is_final(const device_buffer *b, uint64_t offset, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        if (b->valid[offset + i] != SIM_BYTE_LAST)
+            return false;
+    return true;
+}
+
+/* The elements [*first, *end) of a chunk. */
+static void elements_of(const comparing *c, uint64_t chunk, uint64_t *first, uint64_t *end)
+{
+    const uint64_t size = dtype_get(c->excerpt->plan.buffers[c->buffer].type)->size_bytes;
+    *first = chunk * SIM_CHUNK_BYTES / size;
+    *end = (chunk + 1) * SIM_CHUNK_BYTES / size;
+    if (*end > c->end)
+        *end = c->end;
+}
+
+/* Has the reference write what the variant wrote of the chunk. */
+static at_status expect(comparing *c, uint64_t chunk, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    const buffer_plan *plan = &x->plan.buffers[c->buffer];
+    const device_buffer *found = sim_data_buffers(x->data)[c->buffer], *expected = x->view[c->buffer];
+    const uint64_t size = dtype_get(plan->type)->size_bytes;
+    at_status status = AT_OK;
+    bool owned = true;
+    uint64_t first, end;
+    elements_of(c, chunk, &first, &end);
+    for (uint64_t i = first; !status && owned && i < end; i++)
+        if (is_final(found, i * size, size) && !is_final(expected, i * size, size))
+            status = sim_owners_write(c->owners, c->buffer, i * size, &owned, error);
+    for (uint64_t i = first; !status && i < end; i++) {
+        if (!is_final(expected, i * size, size))
+            continue;
+        double magnitude = element_magnitude(plan->type, expected->bytes + i * size, 1);
+        c->magnitude = fmax(c->magnitude, magnitude);
+    }
+    return status;
+}
+
+static void compare_chunk(comparing *c, uint64_t chunk)
+{
+    /* The largest that is expected is not known where only some are, and what is sought is no matter of rounding. */
+    static const double slack = 16;
+    device_excerpt *x = c->excerpt;
+    const buffer_plan *plan = &x->plan.buffers[c->buffer];
+    const device_buffer *found = sim_data_buffers(x->data)[c->buffer], *expected = x->view[c->buffer];
+    const uint64_t size = dtype_get(plan->type)->size_bytes;
+    device_comparison *d = &c->out->found;
+    uint64_t first, end;
+    elements_of(c, chunk, &first, &end);
+    for (uint64_t i = first; i < end; i++) {
+        const uint8_t *a = found->bytes + i * size, *b = expected->bytes + i * size;
+        if (!is_final(found, i * size, size) || !is_final(expected, i * size, size))
+            continue;
+        c->out->compared++;
+        if (tolerance_accepts(plan->tolerance, slack * c->magnitude, plan->type, a, b))
+            continue;
+        if (d->wrong++ == 0 || i < d->first) {
+            d->first = i;
+            d->expected = d->found = 0;
+            memcpy(&d->expected, b, size);
+            memcpy(&d->found, a, size);
+        }
+    }
+}
+
+/* How many of the elements compared may be wrong. */
+static uint64_t allowed(const tolerance *t, uint64_t compared)
+{
+    enum { SAMPLE_SLACK = 4 }; /* they may lie together */
+    if (t->mismatches >= 1)
+        return tolerance_mismatches(*t, compared);
+    return t->mismatches > 0 ? SAMPLE_SLACK * (tolerance_mismatches(*t, compared) + 1) : 0;
+}
+
+/* The first and the last chunk that were written, and some between. */
+static at_status compare_buffer(comparing *c, at_error *error)
+{
+    size_t count;
+    const uint64_t *touched = sim_data_touched(c->excerpt->data, c->buffer, &count);
+    uint64_t *chunks = malloc((count + 1) * sizeof *chunks);
+    if (!chunks)
+        return error_set(error, AT_NO_MEMORY, "no memory to compare an excerpt");
+    memcpy(chunks, touched, count * sizeof *chunks);
+    qsort(chunks, count, sizeof *chunks, compare_numbers);
+    rng r = rng_seeded(c->excerpt->plan.seed);
+    if (count > 2)
+        rng_shuffle(&r, chunks + 1, count - 2);
+    if (count > 1) {
+        uint64_t last = chunks[count - 1];
+        memmove(chunks + 2, chunks + 1, (count - 2) * sizeof *chunks);
+        chunks[1] = last;
+    }
+    if (count > MOST_CHUNKS)
+        count = MOST_CHUNKS;
+    at_status status = AT_OK;
+    c->out->compared = 0;
+    c->out->found = (device_comparison){0};
+    for (size_t i = 0; !status && i < count; i++)
+        status = expect(c, chunks[i], error);
+    for (size_t i = 0; !status && i < count; i++)
+        compare_chunk(c, chunks[i]);
+    free(chunks);
+    return status;
+}
+
+static void skip(device_coverage *coverage, const char *what, const char *why)
+{
+    if (!coverage->skipped[0])
+        snprintf(coverage->skipped, sizeof coverage->skipped, "%s: %s", what, why);
+}
+
+static at_status compare_buffers(checking *c, sim_owners *owners, device_excerpt_result *out, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < x->plan.buffer_count; i++) {
+        const buffer_plan *plan = &x->plan.buffers[i];
+        if (!plan_is_compared(plan))
+            continue;
+        comparing one = {.excerpt = x, .buffer = i, .owners = owners, .out = out,
+                         .end = plan_compared(&x->plan, c->plan, i)};
+        status = compare_buffer(&one, error);
+        c->coverage->compared += out->compared;
+        if (!status && out->found.wrong > allowed(&plan->tolerance, out->compared)) {
+            out->buffer = i;
+            out->result = OUTCOME_WRONG_RESULT;
+            return AT_OK;
+        }
+    }
+    return status;
+}
+
+static at_status compare(checking *c, device_excerpt_result *out, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    sim_owners *owners;
+    const bool is_single = plan_launches_run(&x->reference_launch) == 1;
+    const char *why = !is_single                           ? "the reference has several launches"
+                      : c->launched < c->launches          ? "only its first launches were run"
+                      : !is_independent(c->kernel, c->plan) ? "they depend on what blocks tell each other" : NULL;
+    if (why) {
+        skip(c->coverage, "results were not compared", why);
+        return AT_OK;
+    }
+    at_status status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, c->spend, &owners, error);
+    if (!status)
+        status = compare_buffers(c, owners, out, error);
+    const sim_fault *fault = owners ? sim_owners_fault(owners) : NULL;
+    if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)
+        status = error_set(error, AT_SCRIPT, "the reference kernel: %s", fault->message);
+    if (!status && c->coverage->compared == 0)
+        skip(c->coverage, "results were not compared",
+             c->coverage->cut + c->coverage->blind == c->coverage->run
+                 ? "no block came to its end"
+                 : "no blocks of the reference were found that write where these do");
+    sim_owners_free(owners);
+    return status;
+}
+
+at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
+                            device_excerpt_result *out, device_coverage *coverage, at_error *error)
+{
+    const uint64_t share = d->executed / WHOLE_SHARE;
+    checking c = {.excerpt = x, .kernel = k, .plan = plan, .coverage = coverage, .complete = true,
+                  .launches = plan_launches_run(plan),
+                  .spend = share < least_spent ? least_spent : share > most_spent ? most_spent : share};
+    *out = (device_excerpt_result){.result = OUTCOME_OK};
+    sim_data_reset(x->data);
+    at_status status = sim_device_set_constants(k, plan, sim_data_buffers(x->data), error);
+    launch_walk walk = {0};
+    while (!status && c.fault.kind == SIM_FAULT_NONE && c.launched < MOST_LAUNCHES && plan_walk(plan, &walk))
+        status = run_launch(&c, walk.place, error);
+    /* Of other data than the script's nothing follows. */
+    if (!status && sim_data_trouble(x->data)) {
+        *coverage = (device_coverage){0};
+        skip(coverage, "nothing was run", sim_data_trouble(x->data));
+        return AT_OK;
+    }
+    d->fault = c.fault;
+    out->result = sim_fault_outcome(c.fault.kind);
+    if (out->result != OUTCOME_OK)
+        out->complaint = d->fault.message;
+    return status || out->complaint ? status : compare(&c, out, error);
+}

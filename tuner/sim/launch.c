@@ -1,0 +1,423 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/device.h"
+
+/* Blocks that a sample runs. */
+enum { SAMPLE_BLOCKS = 16 };
+
+/* CUDA C++ Programming Guide, "Thread Block Clusters": with the size beyond 8 allowed by name. */
+enum { MOST_CLUSTER_BLOCKS = 16 };
+
+void sim_kernel_unload(device *d, device_kernel *k)
+{
+    (void)d;
+    if (!k)
+        return;
+    for (size_t i = 0; i < PLAN_MAX_LAUNCHES; i++)
+        free(k->ran[i]);
+    sim_kernel_deinit(&k->kernel);
+    free(k);
+}
+
+static uint32_t static_shared_bytes(const device_kernel *k, uint32_t i)
+{
+    uint32_t own = k->kernel.programs[i]->static_shared_bytes;
+    /* What the compiler reports of several kernels is the most that any of them has. */
+    return k->kernel.program_count == 1 && k->image_shared_bytes > own ? k->image_shared_bytes
+                                                                       : own;
+}
+
+at_status sim_kernel_load(device *d, const device_image *image, const launch_plan *plan,
+                            device_kernel **out, at_error *error)
+{
+    *out = NULL;
+    const char *entries[PLAN_MAX_LAUNCHES];
+    device_kernel *k = calloc(1, sizeof *k);
+    if (!k)
+        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[0].entry);
+    for (uint32_t i = 0; i < plan->launch_count; i++)
+        entries[i] = plan->launches[i].entry;
+    at_status status = sim_kernel_init(&k->kernel, image->bytes, image->size_bytes, "PTX", entries,
+                                       plan->launch_count, error);
+    /* PTX that cannot be run here is this variant's fate, not the run's. */
+    status = status == AT_FORMAT ? AT_NO_DEVICE : status == AT_NOT_FOUND ? AT_COMPILE : status;
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
+        k->ran[i] = calloc(k->kernel.programs[i]->code_count + 1, sizeof *k->ran[i]);
+        if (!k->ran[i])
+            status = error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[i].entry);
+    }
+    d->executed = 0;
+    k->registers = image->registers;
+    k->image_shared_bytes = image->static_shared_bytes;
+    if (status) {
+        if (error)
+            error->status = status;
+        sim_kernel_unload(d, k);
+    } else {
+        *out = k;
+    }
+    return status;
+}
+
+static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
+{
+    return &k->kernel.module->functions[k->kernel.programs[i]->function].limits;
+}
+
+/* Blocks of a cluster: those that the launch asks for, else those that the kernel was compiled for. As the
+ * driver's, a launch in clusters of one block asks for none. The first is 0 where there are none. */
+static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
+{
+    return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
+}
+
+const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i)
+{
+    static const uint32_t alone[3] = {1, 1, 1};
+    const uint32_t *used = cluster_of(&plan->launches[i], limits_of(k, i));
+    return used[0] > 0 ? used : alone;
+}
+
+static at_status check_cluster(const device *d, const kernel_launch *launch, const ptx_launch_limits *l,
+                               at_error *error)
+{
+    enum { PORTABLE_BLOCKS = 8 };
+    uint64_t asked = plan_cluster_blocks(launch);
+    bool asks = asked > 1;
+    const uint32_t *used = cluster_of(launch, l);
+    if (asked > 0 && l->most_cluster_blocks > 0 && asked > l->most_cluster_blocks)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
+                         "allow %u",
+                         launch->entry, (unsigned long long)asked, l->most_cluster_blocks);
+    if (asks && l->cluster[0] > 0 && memcmp(l->cluster, launch->cluster, sizeof l->cluster) != 0)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters of %u x %u x %u blocks; it requires "
+                         "(.reqnctapercluster) %u x %u x %u",
+                         launch->entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
+                         l->cluster[0], l->cluster[1], l->cluster[2]);
+    if (l->explicit_cluster && used[0] == 0)
+        return error_set(error, AT_COMPILE, "%s must be launched with clusters, and this launch has none",
+                         launch->entry);
+    if (used[0] == 0)
+        return AT_OK;
+    if (d->properties.limits.major < 9)
+        return error_set(error, AT_COMPILE, "%s is launched in clusters, of which %s has none",
+                         launch->entry, d->properties.arch);
+    const uint64_t most = asks ? MOST_CLUSTER_BLOCKS : PORTABLE_BLOCKS;
+    if (used[0] > most || used[1] > most || used[2] > most ||
+        (uint64_t)used[0] * used[1] * used[2] > most)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters of %u x %u x %u blocks; %llu blocks are possible",
+                         launch->entry, used[0], used[1], used[2], (unsigned long long)most);
+    for (int axis = 0; axis < 3; axis++)
+        if (launch->grid[axis] % used[axis] != 0)
+            return error_set(error, AT_COMPILE,
+                             "%s is launched in clusters of %u x %u x %u blocks, which do not divide its "
+                             "grid of %u x %u x %u",
+                             launch->entry, used[0], used[1], used[2], launch->grid[0],
+                             launch->grid[1], launch->grid[2]);
+    return AT_OK;
+}
+
+/* The kernel's own limits, to which the driver holds a launch. */
+static at_status check_limits(const device *d, const device_kernel *k, uint32_t i,
+                              const kernel_launch *launch, at_error *error)
+{
+    const ptx_launch_limits *l = limits_of(k, i);
+    uint64_t threads = plan_block_threads(launch);
+    const uint32_t *block = l->required_block;
+    if (l->max_threads > 0 && threads > l->max_threads)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched with blocks of %llu threads; its launch bounds (.maxntid) "
+                         "allow %llu",
+                         launch->entry, (unsigned long long)threads,
+                         (unsigned long long)l->max_threads);
+    if (block[0] > 0 && memcmp(block, launch->block, sizeof l->required_block) != 0)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
+                         "%u x %u x %u",
+                         launch->entry, launch->block[0], launch->block[1], launch->block[2], block[0],
+                         block[1], block[2]);
+    return check_cluster(d, launch, l, error);
+}
+
+/* Blocks that are on the chip at a time; 0: none fits. */
+static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i, const kernel_launch *launch)
+{
+    occupancy fits = occupancy_compute(&d->properties.limits, (int)plan_block_threads(launch), (int)k->registers,
+                                       static_shared_bytes(k, i) + (size_t)launch->dynamic_shared_bytes);
+    return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
+}
+
+/* What a GPU would refuse. */
+static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
+                                 const kernel_launch *launch, at_error *error)
+{
+    const arch_limits *limits = &d->properties.limits;
+    uint64_t threads = plan_block_threads(launch);
+    uint64_t shared = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes;
+    if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
+        return error_set(error, AT_COMPILE, "%s asks for blocks of %llu threads; %d are possible",
+                         launch->entry, (unsigned long long)threads, limits->max_threads_per_block);
+    if (shared > limits->max_shared_per_block_bytes)
+        return error_set(error, AT_COMPILE,
+                         "%s asks for %llu bytes of shared memory, more than the device gives a "
+                         "block (%zu)",
+                         launch->entry, (unsigned long long)shared,
+                         limits->max_shared_per_block_bytes);
+    if (blocks_held(d, k, i, launch) == 0)
+        return error_set(error, AT_COMPILE, "%s does not fit on an SM: %u registers a thread, %llu "
+                                            "threads, %llu bytes of shared memory",
+                         launch->entry, k->registers, (unsigned long long)threads,
+                         (unsigned long long)shared);
+    uint64_t held = blocks_held(d, k, i, launch);
+    uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (launch->cooperative && blocks > held)
+        return error_set(error, AT_COMPILE,
+                         "the cooperative launch of %s has %llu blocks; the device holds %llu of them at a time",
+                         launch->entry, (unsigned long long)blocks, (unsigned long long)held);
+    return check_limits(d, k, i, launch, error);
+}
+
+/* The arguments as the kernel's parameters lie in memory. */
+static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
+                                const kernel_launch *launch, device_buffer *const *buffers,
+                                uint8_t *out, at_error *error)
+{
+    static const uint8_t no_view[VIEW_TENSOR_BYTES];
+    if (launch->argument_count != p->parameter_count)
+        return error_set(error, AT_COMPILE, "%s takes %u arguments and is given %u", launch->entry,
+                         p->parameter_count, launch->argument_count);
+    for (uint32_t i = 0; i < launch->argument_count; i++) {
+        const argument_plan *a = &plan->arguments[launch->first_argument + i];
+        /* What reads a view is an instruction that is not simulated: a variant that has none runs. */
+        const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
+                           : a->is_view ? no_view
+                                        : plan_argument_value(plan, a);
+        if (a->size_bytes != p->parameter_sizes[i])
+            return error_set(error, AT_COMPILE, "argument %u of %s has %u bytes, the kernel wants %u",
+                             i + 1, launch->entry, a->size_bytes, p->parameter_sizes[i]);
+        memcpy(out + p->parameter_offsets[i], from, a->size_bytes);
+    }
+    return AT_OK;
+}
+
+/* The buffers that the kernel is given, and its own variables. */
+static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
+                               const kernel_launch *launch, device_buffer *const *buffers,
+                               sim_memory *out, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < launch->argument_count && !status; i++) {
+        const argument_plan *a = &plan->arguments[launch->first_argument + i];
+        if (!a->is_buffer)
+            continue;
+        const device_buffer *b = buffers[a->buffer];
+        if (b->size_bytes == 0 || sim_memory_find(out, b->base))
+            continue;
+        sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes,
+                        .valid = b->valid, .read_only = b->read_only, .filled = b->filled,
+                        .made = b->made, .make = b->make, .context = b->context};
+        memcpy(r.name, b->name, sizeof r.name);
+        status = sim_memory_add(out, &r, error);
+    }
+    return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
+}
+
+typedef struct prepared {
+    sim_memory memory;
+    uint8_t workspace[SIM_WORKSPACE_BYTES]; /* zeros when a launch begins */
+    uint8_t parameters[32768];
+    sim_launch launch;
+} prepared;
+
+static void prepared_free(prepared *p)
+{
+    if (p)
+        sim_memory_deinit(&p->memory);
+    free(p);
+}
+
+/* Prepares the launch at place `i` of the plan. */
+static at_status prepare(const device *d, const device_kernel *k, const launch_plan *plan,
+                         uint32_t i, device_buffer *const *buffers, prepared **out,
+                         at_error *error)
+{
+    *out = NULL;
+    const kernel_launch *launch = &plan->launches[i];
+    const sim_program *program = k->kernel.programs[i];
+    prepared *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_set(error, AT_NO_MEMORY, "no memory to launch %s", launch->entry);
+    at_status status = check_resources(d, k, i, launch, error);
+    if (!status)
+        status = pack_arguments(program, plan, launch, buffers, p->parameters, error);
+    if (!status)
+        status = gather_memory(k, plan, launch, buffers, &p->memory, error);
+    if (!status && launch->cooperative)
+        status = sim_memory_add(&p->memory,
+                                &(sim_region){.name = "the grid's workspace", .base = SIM_WORKSPACE_BASE,
+                                              .size_bytes = sizeof p->workspace, .bytes = p->workspace},
+                                error);
+    if (status) {
+        prepared_free(p);
+        return status;
+    }
+    p->launch = (sim_launch){.program = program,
+                             .workspace = launch->cooperative ? SIM_WORKSPACE_BASE : 0,
+                             .memory = &p->memory,
+                             .parameters = p->parameters,
+                             .dynamic_shared_bytes = launch->dynamic_shared_bytes};
+    memcpy(p->launch.grid, launch->grid, sizeof launch->grid);
+    memcpy(p->launch.block, launch->block, sizeof launch->block);
+    memcpy(p->launch.cluster, cluster_of(launch, limits_of(k, i)), sizeof launch->cluster);
+    uint64_t held = blocks_held(d, k, i, launch) / sim_launch_cluster_blocks(&p->launch);
+    p->launch.resident_clusters = held ? held : 1;
+    *out = p;
+    return AT_OK;
+}
+
+at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
+                                   device_buffer *const *buffers, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < plan->constant_count && !status; i++) {
+        const device_buffer *b = buffers[plan->constants[i].buffer];
+        sim_buffer_make_all(b);
+        status = sim_kernel_set_variable(&k->kernel, plan->constants[i].name, b->bytes,
+                                         b->size_bytes, error);
+    }
+    return status;
+}
+
+/* Adds what a launch printed to the text of those before it; after a fault, only what was printed until then. */
+static void keep_printed(const sim_launch *launch, const sim_prints *prints, const sim_fault *fault, char **printed)
+{
+    const bool faulted = fault->kind != SIM_FAULT_NONE;
+    char *more = sim_prints_text(prints, faulted ? sim_print_order(launch, fault->block) : UINT64_MAX);
+    const size_t had = *printed ? strlen(*printed) : 0;
+    char *all = more && had > 0 && had < SIM_PRINT_BYTES ? realloc(*printed, had + strlen(more) + 1) : NULL;
+    if (all) {
+        strcpy(all + had, more);
+        *printed = all;
+    }
+    if (had == 0)
+        *printed = more;
+    else
+        free(more);
+}
+
+at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
+                         device_buffer *const *buffers, const sim_part *part, sim_fault *fault, at_error *error)
+{
+    prepared *p;
+    at_status status = prepare(d, k, plan, i, buffers, &p, error);
+    if (status)
+        return status;
+    p->launch.check = part->check;
+    p->launch.ran = part->check ? k->ran[i] : NULL;
+    p->launch.clusters = part->clusters;
+    p->launch.cluster_count = part->count;
+    p->launch.instruction_limit = part->instruction_limit;
+    p->launch.excerpt = part->excerpt;
+    p->launch.executed = part->executed;
+    p->launch.observer = part->observer;
+    p->launch.observer_context = part->observer_context;
+    p->launch.threads = d->alone ? 1 : part->threads;
+    p->launch.schedule = part->excerpt ? part->schedule : d->schedule;
+    sim_prints prints;
+    sim_prints_init(&prints);
+    p->launch.deadline_ns = part->deadline_ns;
+    p->launch.prints = part->printed ? &prints : NULL;
+    status = sim_run(&p->launch, fault, error);
+    if (part->printed)
+        keep_printed(&p->launch, &prints, fault, part->printed);
+    sim_prints_deinit(&prints);
+    prepared_free(p);
+    return status == AT_USAGE ? AT_COMPILE : status;
+}
+
+at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, at_error *error)
+{
+    char *printed = NULL;
+    d->fault = (sim_fault){0};
+    at_status status = sim_device_set_constants(k, plan, buffers, error);
+    launch_walk walk = {0};
+    while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))
+        status = sim_device_run(d, k, plan, walk.place, buffers,
+                                &(sim_part){.check = true, .deadline_ns = d->deadline_ns, .printed = &printed,
+                                            .executed = &d->executed},
+                                &d->fault, error);
+    if (!d->printed || d->fault.kind != SIM_FAULT_NONE) {
+        free(d->printed);
+        d->printed = printed;
+    } else {
+        free(printed);
+    }
+    return status;
+}
+
+outcome sim_fault_outcome(sim_fault_kind kind)
+{
+    static const outcome outcomes[] = {
+        [SIM_FAULT_NONE] = OUTCOME_OK,
+        [SIM_FAULT_BOUNDS] = OUTCOME_CRASHED,
+        [SIM_FAULT_MISALIGNED] = OUTCOME_CRASHED,
+        [SIM_FAULT_UNINITIALISED] = OUTCOME_WRONG_RESULT,
+        [SIM_FAULT_READ_ONLY] = OUTCOME_WRONG_RESULT,
+        [SIM_FAULT_RACE] = OUTCOME_WRONG_RESULT,
+        [SIM_FAULT_BARRIER] = OUTCOME_CRASHED,
+        [SIM_FAULT_SHUFFLE] = OUTCOME_WRONG_RESULT,
+        [SIM_FAULT_TRAP] = OUTCOME_CRASHED,
+        [SIM_FAULT_ASSERTION] = OUTCOME_CRASHED,
+        [SIM_FAULT_BUDGET] = OUTCOME_TIMEOUT,
+        [SIM_FAULT_LATE] = OUTCOME_TIMEOUT,
+        [SIM_FAULT_UNKNOWN] = OUTCOME_NOT_SIMULATED,
+        [SIM_FAULT_UNSEEN] = OUTCOME_OK,
+        [SIM_FAULT_DEADLOCK] = OUTCOME_CRASHED,
+        [SIM_FAULT_INTERNAL] = OUTCOME_CRASHED,
+    };
+    return outcomes[kind];
+}
+
+const char *sim_device_complaint(const device *d, outcome *result)
+{
+    *result = sim_fault_outcome(d->fault.kind);
+    return *result == OUTCOME_OK ? NULL : d->fault.message;
+}
+
+at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
+                             uint32_t i, device_buffer *const *buffers, uint64_t sample, bool warm,
+                             sim_counter *counters, sim_profile *profile,
+                             sim_prediction *prediction, at_error *error)
+{
+    prepared *p;
+    const kernel_launch *launch = &plan->launches[i];
+    d->fault = (sim_fault){0};
+    at_status status = sim_device_set_constants(k, plan, buffers, error);
+    if (!status)
+        status = prepare(d, k, plan, i, buffers, &p, error);
+    if (status)
+        return status;
+    sim_needs needs = {.registers = k->registers,
+                       .shared_bytes =
+                           (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes,
+                       .warm = warm};
+    int threads = (int)plan_block_threads(launch);
+    occupancy fits = occupancy_compute(&d->chip.limits, threads, (int)needs.registers,
+                                       needs.shared_bytes);
+    uint64_t wave = (uint64_t)fits.blocks_per_sm * (uint64_t)d->chip.limits.sm_count;
+    p->launch.progress = d->progress;
+    p->launch.progress_context = d->progress_context;
+    status = sim_profile_launch(&p->launch, sample ? sample : SAMPLE_BLOCKS, wave, counters,
+                                profile, &d->fault, error);
+    prepared_free(p);
+    if (status || d->fault.kind != SIM_FAULT_NONE)
+        return status == AT_USAGE ? AT_COMPILE : status;
+    sim_model_predict(profile, &needs, &d->chip, prediction);
+    return AT_OK;
+}
