@@ -47,7 +47,7 @@ at_status communication_find(sim_program *p, at_error *error)
         if (c->kind == SIM_ATOMIC && c->d2 != 0 && c->d >= 0 && !is_read[c->d / SLOT_STEP])
             c->d2 = 0;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
-        if (accesses && c->strong && reaches_global(c))
+        if (accesses && c->scope && reaches_global(c))
             p->communicates = true;
         if (c->kind != SIM_ATOMIC || !reaches_global(c))
             continue;

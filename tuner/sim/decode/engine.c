@@ -17,6 +17,8 @@ static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const place *at, in
     decode_put_place(c, at);
     c->op = (uint8_t)op;
     c->b = b;
+    c->releases = !decode_has(d, "relaxed");
+    c->acquires = c->releases ? SIM_ACQUIRES : SIM_ACQUIRES_NOTHING;
     return c;
 }
 
@@ -81,7 +83,9 @@ static at_status decode_group(decoder *d, bool commit)
         decode_count(d, 0, 0);
     else
         left = decode_groups(d);
-    decode_emit(d, commit ? SIM_BULK_COMMIT : SIM_BULK_WAIT, SIM_CLASS_CONTROL)->offset = left;
+    sim_instruction *c = decode_emit(d, commit ? SIM_BULK_COMMIT : SIM_BULK_WAIT, SIM_CLASS_CONTROL);
+    c->offset = left;
+    c->op = !commit && decode_has(d, "read");
     return d->status;
 }
 

@@ -84,13 +84,24 @@ static void note_cell(decoder *d, ptx_space space, ptx_type type)
         d->program->global_cell_bytes = bytes;
 }
 
-/* PTX ISA, "memory consistency model": strong operations, and releases that reach other blocks. */
+static sim_scope scope_of(const decoder *d)
+{
+    return decode_has(d, "cta") ? SIM_SCOPE_BLOCK : decode_has(d, "cluster") ? SIM_SCOPE_CLUSTER : SIM_SCOPE_GPU;
+}
+
+/* PTX ISA, "memory consistency model": strong operations, what they release and acquire, and for whom. */
 static void put_order(const decoder *d, sim_instruction *c)
 {
-    bool release = decode_has(d, "release") || decode_has(d, "acq_rel") || decode_has(d, "sc");
-    c->strong = release || decode_has(d, "volatile") || decode_has(d, "relaxed") ||
-                decode_has(d, "acquire") || decode_has(d, "mmio");
-    c->publishes = release && !decode_has(d, "cta");
+    bool both = decode_has(d, "acq_rel") || decode_has(d, "sc");
+    bool acquires = both || decode_has(d, "acquire"), ordered = decode_has(d, "relaxed") || decode_has(d, "mmio");
+    c->releases = both || decode_has(d, "release");
+    ordered = ordered || acquires || c->releases;
+    c->is_volatile = !ordered && decode_has(d, "volatile");
+    c->noncoherent = decode_has(d, "nc");
+    c->acquires = acquires ? SIM_ACQUIRES
+                  : c->kind == SIM_ATOMIC && !ordered ? SIM_ACQUIRES_LOOSELY : SIM_ACQUIRES_NOTHING;
+    bool strong = ordered || c->is_volatile || c->kind == SIM_ATOMIC;
+    c->scope = (uint8_t)(strong ? scope_of(d) : SIM_SCOPE_NONE);
 }
 
 static ptx_type memory_type(decoder *d)
@@ -316,7 +327,7 @@ static at_status decode_fence(decoder *d)
 {
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
     c->proxy = decode_has(d, "proxy");
-    c->publishes = !c->proxy && !decode_has(d, "cta");
+    c->scope = (uint8_t)(c->proxy ? SIM_SCOPE_NONE : scope_of(d));
     return d->status;
 }
 

@@ -175,11 +175,29 @@ static bool touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
 {
     if (space == PTX_SPACE_SHARED)
         return sim_shared_touch(b, p->owner, w, c, lane, (uint32_t)p->address[lane], bytes, kind, fresh);
-    if (space == PTX_SPACE_GLOBAL && b->watch) {
+    if (space == PTX_SPACE_GLOBAL) {
         const sim_region *r = p->region[lane];
         return sim_global_touch(b, w, c, lane, r, p->address[lane] - r->base, bytes, kind, fresh);
     }
     return true;
+}
+
+/* What a strong access has read, or written, is where threads synchronise. */
+static void note_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space, const places *p)
+{
+    if (space == PTX_SPACE_SHARED)
+        sim_shared_read(b, p->owner, w, c, lane, (uint32_t)p->address[lane]);
+    else if (space == PTX_SPACE_GLOBAL)
+        sim_global_read(b, w, c, lane, p->address[lane]);
+}
+
+static void note_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
+                         const places *p)
+{
+    if (space == PTX_SPACE_SHARED)
+        sim_shared_written(b, p->owner, w, c, lane, (uint32_t)p->address[lane]);
+    else if (space == PTX_SPACE_GLOBAL)
+        sim_global_written(b, w, c, lane, p->address[lane]);
 }
 
 /* Other blocks may write the same bytes: plain accesses are relaxed atomics of the host. */
@@ -258,9 +276,9 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
-    if (c->strong && space == PTX_SPACE_GLOBAL)
-        sim_global_acquire(b);
-    if (c->strong && space != PTX_SPACE_LOCAL)
+    for (uint32_t m = c->scope && b->launch->check ? mask : 0; m; m &= m - 1)
+        note_read(b, w, c, __builtin_ctz(m), space, p);
+    if (c->scope && space != PTX_SPACE_LOCAL)
         sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, NULL));
     return true;
 }
@@ -281,8 +299,6 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     /* Local memory is nobody else's. */
     bool changed = space == PTX_SPACE_LOCAL;
     const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
-    if (c->publishes)
-        sim_global_fence(b);
     SIM_EACH_OF(l, mask) {
         uint64_t fresh[8];
         for (int v = 0; v < c->vector; v++)
@@ -300,7 +316,11 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
             store_bytes(at, bytes, fresh[v]);
         }
         mark_written(b, p->valid[l], total, space);
+        if (watch && c->scope)
+            note_written(b, w, c, l, space, p);
     }
+    if (c->releases)
+        w->epoch++;
     if (changed && space != PTX_SPACE_LOCAL)
         sim_note_change(b, w);
     return true;
@@ -312,8 +332,6 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     uint64_t old[SIM_LANES];
     uint32_t old32[SIM_LANES];
     bool changed = false;
-    if (c->publishes)
-        sim_global_fence(b);
     for (uint32_t left = mask; left; ) {
         /* Which lane is the first is left open. */
         int l = b->adverse ? 31 - __builtin_clz(left) : __builtin_ctz(left);
@@ -331,9 +349,16 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
         old32[l] = (uint32_t)old[l];
         changed = changed || load_bytes(p->at[l], bytes) != old[l];
+        if (!b->launch->check)
+            continue;
+        if (c->d2 != 0)
+            note_read(b, w, c, l, space, p);
+        /* A comparison that fails writes nothing. */
+        if (c->op != SIM_ATOMIC_CAS || old[l] == operand)
+            note_written(b, w, c, l, space, p);
     }
-    if (space == PTX_SPACE_GLOBAL)
-        sim_global_acquire(b);
+    if (c->releases)
+        w->epoch++;
     if (changed)
         sim_note_change(b, w);
     else if (c->d2 != 0)
@@ -473,26 +498,36 @@ static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
-bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                   uint32_t bytes, uint8_t *to)
+/* Where it was found, for whoever ends the copy. */
+static void tell_place(const places *p, int lane, const sim_region **region, uint64_t *offset)
+{
+    *region = p->region[lane];
+    *offset = p->address[lane] - p->region[lane]->base;
+}
+
+bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address, uint32_t bytes,
+                   uint32_t number, uint8_t *to, const sim_region **region, uint64_t *offset)
 {
     places p;
-    if (!resolve_bulk(b, w, c, lane, address, bytes, false, &p) ||
-        (b->launch->check &&
-         (!touch(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_READ, NULL) ||
-          !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "copy"))))
+    if (!resolve_bulk(b, w, c, lane, address, bytes, false, &p))
+        return false;
+    tell_place(&p, lane, region, offset);
+    if (b->launch->check && (!sim_global_begin(b, w, c, lane, *region, *offset, bytes, false, number, true) ||
+                             !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "copy")))
         return false;
     for (uint32_t i = 0; i < bytes; i++)
         to[i] = (uint8_t)load_bytes(p.at[lane] + i, 1);
     return true;
 }
 
-bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                    uint32_t bytes, const uint8_t *from)
+bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address, uint32_t bytes,
+                    uint32_t number, const uint8_t *from, const sim_region **region, uint64_t *offset)
 {
     places p;
-    if (!resolve_bulk(b, w, c, lane, address, bytes, true, &p) ||
-        (b->launch->check && !touch(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_WRITE, from)))
+    if (!resolve_bulk(b, w, c, lane, address, bytes, true, &p))
+        return false;
+    tell_place(&p, lane, region, offset);
+    if (b->launch->check && !sim_global_begin(b, w, c, lane, *region, *offset, bytes, true, number, true))
         return false;
     for (uint32_t i = 0; i < bytes; i++) {
         store_bytes(p.at[lane] + i, 1, from[i]);
@@ -522,15 +557,18 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         count_access(b, c, reading, PTX_SPACE_GLOBAL, from.address, bytes);
     SIM_EACH_OF(l, mask) {
         sim_copy copy = {.lane = (uint32_t)l, .to = (uint32_t)to.address[l], .bytes = bytes,
-                         .group = w->copy_group};
+                         .group = w->copy_groups[l], .number = w->copies_begun++, .instruction = c};
         uint32_t given = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
         if (given > bytes)
             given = bytes;
-        if (given && b->launch->check &&
-            (!touch(b, w, c, l, PTX_SPACE_GLOBAL, &from, given, SIM_TOUCH_READ, NULL) ||
-             !check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given, "copy")))
-            return false;
-        if (!sim_shared_begin_copy(b, w, c, l, copy.to, bytes))
+        if (given && b->launch->check) {
+            copy.from_bytes = given;
+            tell_place(&from, l, &copy.from, &copy.from_at);
+            if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given, false, copy.number, false) ||
+                !check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given, "copy"))
+                return false;
+        }
+        if (!sim_shared_begin(b, w, c, l, copy.to, bytes, true, copy.number, false))
             return false;
         if (given)
             memcpy(copy.data, from.at[l], given);
@@ -540,27 +578,37 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     return true;
 }
 
-void sim_copy_commit(sim_warp *w)
+void sim_copy_commit(sim_warp *w, uint32_t mask)
 {
-    w->copy_group++;
+    SIM_EACH_OF(l, mask)
+        w->copy_groups[l]++;
 }
 
-bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c)
+/* The thread may use what it brought, as if it had read there and written here now. */
+static void land_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
-    /* offset: groups that may stay in flight; -1: none, and copies not committed land too. */
-    uint64_t landed = c->offset < 0 ? UINT64_MAX
-                      : (uint64_t)c->offset < w->copy_group ? w->copy_group - (uint64_t)c->offset : 0;
+    int lane = (int)copy->lane;
+    sim_stamp landed = sim_race_access_of(b, w, copy->instruction, lane).stamp;
+    if (copy->from)
+        sim_global_land(b, w, copy->instruction, lane, copy->from, copy->from_at, copy->from_bytes, false,
+                        copy->number, &landed);
+    sim_shared_land(b, w, copy->instruction, lane, copy->to, copy->bytes, true, copy->number, &landed);
+    memcpy(b->shared + copy->to, copy->data, copy->bytes);
+}
+
+bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
     size_t kept = 0;
     for (size_t i = 0; i < w->copy_count; i++) {
         const sim_copy *copy = &w->copies[i];
-        if (copy->group >= landed) {
+        /* offset: groups that may stay in flight; -1: none, and copies not committed land too. */
+        uint64_t group = w->copy_groups[copy->lane];
+        uint64_t landed = c->offset < 0 ? UINT64_MAX
+                          : (uint64_t)c->offset < group ? group - (uint64_t)c->offset : 0;
+        if (copy->group >= landed || !(mask >> copy->lane & 1))
             w->copies[kept++] = *copy;
-            continue;
-        }
-        if (!sim_shared_touch(b, b, w, c, (int)copy->lane, copy->to, copy->bytes, SIM_TOUCH_WRITE,
-                              copy->data))
-            return false;
-        memcpy(b->shared + copy->to, copy->data, copy->bytes);
+        else
+            land_copy(b, w, copy);
     }
     w->copy_count = kept;
     return true;

@@ -1,9 +1,36 @@
 #include "sim/machine/machine.h"
 
+/* What the barrier orders: the whole block, or those that took part. */
+static void order(sim_block *b, uint32_t id)
+{
+    sim_barrier_state *state = &b->barriers[id];
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        waiting += b->warps[i].state == SIM_WAITING && b->warps[i].barrier == id;
+    if (!state->passed && waiting == sim_warps_left(b)) {
+        sim_order_block(b, id);
+        return;
+    }
+    for (int takes = 0; takes < 2; takes++) {
+        for (uint32_t i = 0; i < b->warp_count; i++) {
+            sim_warp *w = &b->warps[i];
+            if (w->state != SIM_WAITING || w->barrier != id)
+                continue;
+            if (takes)
+                sim_order_take(b, w, &state->brought);
+            else
+                sim_order_bring(b, w, &state->brought);
+            if (takes)
+                sim_order_warp(b, w, w->whole);
+        }
+    }
+    sim_lore_deinit(&state->brought);
+}
+
 static void release(sim_block *b, uint32_t id)
 {
     sim_barrier_state *state = &b->barriers[id];
-    b->epoch++;
+    order(b, id);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
         if (w->state != SIM_WAITING || w->barrier != id)
@@ -19,7 +46,6 @@ static void release(sim_block *b, uint32_t id)
                               (c->op == SIM_BARRIER_AND ? state->all : state->any) ? UINT32_MAX : 0,
                               w->wait_mask);
         w->state = SIM_READY;
-        sim_warp_synchronised(w, UINT32_MAX);
     }
     *state = (sim_barrier_state){.all = true};
 }
@@ -129,7 +155,10 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         s->all = s->all && p == mask;
         s->any = s->any || p != 0;
     }
-    if (c->op != SIM_BARRIER_ARRIVE) {
+    if (c->op == SIM_BARRIER_ARRIVE) {
+        s->passed = true;
+        sim_order_bring(b, w, &s->brought);
+    } else {
         w->state = SIM_WAITING;
         w->barrier = id;
         w->wait_pc = (int32_t)(c - b->program->code);
@@ -146,13 +175,19 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     if (w->arrived > w->waited)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it arrives at the barrier of its cluster again without a wait between");
-    /* A fence before makes a relaxed arrival a release. */
-    uint64_t bit = UINT64_C(1) << w->arrived % SIM_RELAXED_KNOWN;
-    bool relaxed = c->op == SIM_CLUSTER_ARRIVE_RELAXED && !w->fenced;
-    w->relaxed = relaxed ? w->relaxed | bit : w->relaxed & ~bit;
-    w->fenced = false;
+    if (c->op == SIM_CLUSTER_ARRIVE_RELAXED)
+        sim_order_bring_fenced(b, w, &b->cluster->brought);
+    else
+        sim_order_bring(b, w, &b->cluster->brought);
     w->arrived++;
     return true;
+}
+
+/* It has seen the barrier of its cluster complete. No other can complete before it arrives again. */
+static void pass(sim_block *b, sim_warp *w)
+{
+    w->waited++;
+    sim_order_take(b, w, &b->cluster->passed);
 }
 
 bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -169,7 +204,7 @@ bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it waits at the barrier of its cluster without having arrived there");
     if (b->cluster->completed > w->waited) {
-        w->waited++;
+        pass(b, w);
         return true;
     }
     w->state = SIM_WAITING;
@@ -195,13 +230,16 @@ bool sim_cluster_barrier_open(sim_cluster *cl)
     if (!any)
         return false;
     cl->completed++;
+    sim_lore_deinit(&cl->passed);
+    cl->passed = cl->brought;
+    cl->brought = (sim_lore){0};
     for (uint32_t r = 0; r < cl->size; r++) {
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             sim_warp *w = &cl->blocks[r].warps[i];
             if (w->state != SIM_WAITING || w->barrier != SIM_BARRIER_OF_CLUSTER)
                 continue;
             w->state = SIM_READY;
-            w->waited++;
+            pass(&cl->blocks[r], w);
         }
     }
     return true;

@@ -74,7 +74,6 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
 {
     const sim_program *p = launch->program;
     *b = (sim_block){.launch = launch, .program = p, .cluster = cluster, .rank = rank, .watch = watch};
-    bool together = sim_launch_cluster_blocks(launch) > 1;
     b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
     b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
     b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
@@ -88,13 +87,12 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
         b->cells = calloc(cells + 1, sizeof *b->cells);
-        b->far = together ? calloc(cells + 1, sizeof *b->far) : NULL;
         b->local_valid = calloc(1, b->warp_count * local + 1);
     }
     if (launch->counters)
         b->counters = calloc(p->code_count, sizeof *b->counters);
     if (!b->warps || !b->memory || !b->shared ||
-        (launch->check && (!b->shared_valid || !b->cells || (together && !b->far) || !b->local_valid)) ||
+        (launch->check && (!b->shared_valid || !b->cells || !b->local_valid)) ||
         (launch->counters && !b->counters))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
                          b->thread_count);
@@ -119,7 +117,7 @@ uint64_t sim_block_bytes(const sim_launch *launch)
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     uint64_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
     uint64_t shared = (uint64_t)p->static_shared_bytes + launch->dynamic_shared_bytes;
-    uint64_t cell = sizeof(sim_cell) + (sim_launch_cluster_blocks(launch) > 1 ? sizeof(sim_far_read) : 0);
+    uint64_t cell = sizeof(sim_cell);
     return sizeof(sim_block) + warps * (sizeof(sim_warp) + p->register_bytes + 2ull * SIM_LANES * p->local_bytes) +
            shared * (2 + cell / p->shared_cell_bytes) + (launch->counters ? p->code_count * sizeof(sim_counter) : 0);
 }
@@ -129,12 +127,12 @@ void sim_block_deinit(sim_block *b)
     sim_print_end(b);
     for (uint32_t i = 0; b->warps && i < b->warp_count; i++)
         free(b->warps[i].copies);
+    sim_order_deinit(b);
     free(b->warps);
     free(b->memory);
     free(b->shared);
     free(b->shared_valid);
     free(b->cells);
-    free(b->far);
     free(b->local_valid);
     free(b->counters);
     sim_engine_free(b->engine);
@@ -147,17 +145,15 @@ static void start_warps(sim_block *b)
         sim_warp *w = &b->warps[i];
         uint32_t left = b->thread_count - w->first_thread;
         w->live = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
+        w->whole = w->live;
         w->paths[0] = (sim_path){0, SIM_EXIT_PC, w->live};
         w->depth = 1;
         w->state = SIM_READY;
-        w->epoch = 0;
         w->executed = 0;
         w->copy_count = 0;
-        w->copy_group = 0;
-        w->observed = 0;
+        w->copies_begun = 0;
+        memset(w->copy_groups, 0, sizeof w->copy_groups);
         w->arrived = w->waited = 0;
-        w->relaxed = 0;
-        w->fenced = false;
         w->looked = 0;
         w->polls = w->poll_mask = w->stalled = w->turned = 0;
         if (w->local_valid)
@@ -180,13 +176,16 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     memcpy(b->block, position, sizeof b->block);
     b->index = position[0] + (uint64_t)grid[0] * (position[1] + (uint64_t)grid[1] * position[2]);
     b->fault.kind = SIM_FAULT_NONE;
-    b->epoch = b->moment = 0;
+    b->number = (uint32_t)b->index + 1;
+    b->moment = 0;
     b->ended = false;
-    b->visit.was = false;
     b->adverse = b->launch->schedule != 0;
     b->order = rng_seeded(b->launch->schedule * UINT64_C(0x9e3779b97f4a7c15) + b->index);
+    sim_order_reset(b);
     for (uint32_t i = 0; i < SIM_BARRIERS; i++)
         b->barriers[i] = (sim_barrier_state){.all = true};
+    if (b->watch)
+        sim_set_clear(&b->watch->pool, &b->visits);
     sim_shared_reset(b);
     sim_engine_reset(b);
     start_warps(b);
@@ -261,6 +260,10 @@ sim_turn sim_block_turn(sim_block *b)
         polled = polled || w->state == SIM_POLLING;
     }
     bool opened = sim_barriers_open(b);
+    if (b->starved && b->fault.kind == SIM_FAULT_NONE)
+        sim_fail(b, &b->warps[0], b->program->code, 0, SIM_FAULT_INTERNAL, "no memory for what its threads know");
+    if (b->starved)
+        return SIM_TURN_FAULT;
     if (!b->ended && sim_warps_left(b) == 0) {
         b->ended = true;
         if (!sim_engine_allows_end(b) || !sim_cluster_allows_end(b))

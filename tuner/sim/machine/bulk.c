@@ -55,7 +55,14 @@ static void complete_if_due(sim_block *b, sim_mbarrier_state *m)
         return;
     m->pending = m->expected;
     m->phase++;
-    m->completed = b->moment;
+    /* What arrived, and what the engine brought for this phase. */
+    const sim_known engine = {.block = b->number, .unit = SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES, .lanes = 1,
+                              .until = (uint32_t)m->phase};
+    if (!b->launch->check)
+        return;
+    b->starved = !sim_clock_join(&m->passed, m->brought) || !sim_clock_add(&m->passed, &engine, 1) || b->starved;
+    sim_clock_drop(m->brought);
+    m->brought = NULL;
 }
 
 static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t at)
@@ -71,9 +78,10 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
         return false;
     const sim_mbarrier_state fresh = {.at = at, .expected = count, .pending = count};
     sim_mbarrier_state *known = find_barrier(e, at);
-    if (known)
+    if (known) {
+        sim_mbarrier_drop(known);
         *known = fresh;
-    else if (!array_add(&e->barriers, &e->barrier_count, &fresh, sizeof fresh))
+    } else if (!array_add(&e->barriers, &e->barrier_count, &fresh, sizeof fresh))
         return no_memory(b, w, c, lane);
     b->moment++;
     return true;
@@ -92,7 +100,17 @@ static void land(sim_block *b, sim_mbarrier_state *m)
         }
         memcpy(b->shared + f.at, f.data, f.bytes);
         free(f.data);
-        sim_shared_end_copy(b, f.thread, f.at, f.bytes);
+        /* The engine's accesses are known to whoever sees this phase complete, and to no one before. */
+        int lane = (int)(f.thread - f.warp->first_thread);
+        sim_stamp landed = sim_race_access_of(b, f.warp, f.instruction, lane).stamp;
+        landed.epoch = f.thread;
+        landed.order = (uint32_t)m->phase + 1;
+        landed.lanes = 1;
+        landed.unit = (uint16_t)(SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES);
+        landed.flags = SIM_STAMP_BULK;
+        sim_shared_land(b, f.warp, f.instruction, lane, f.at, f.bytes, true, f.number, &landed);
+        if (b->launch->check)
+            sim_global_land(b, f.warp, f.instruction, lane, f.region, f.offset, f.bytes, false, f.number, &landed);
         m->due_bytes -= f.bytes;
         complete_if_due(b, m);
     }
@@ -118,6 +136,8 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
                         m->expected);
     sim_lanes64(w, c->d)[lane] = m->phase;
     m->pending -= count;
+    if (c->releases)
+        sim_order_give(b, w, lane, &m->brought);
     complete_if_due(b, m);
     return true;
 }
@@ -130,8 +150,8 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, 
     /* One warp alone cannot wait for what others do. */
     done = done || b->launch->first_warp_only;
     sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
-    if (done && w->observed < m->completed)
-        w->observed = m->completed;
+    if (done && c->acquires)
+        sim_order_get(b, w, lane, m->passed);
     return done;
 }
 
@@ -147,6 +167,7 @@ static bool apply(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
         complete_if_due(b, m);
         return true;
     case SIM_MBARRIER_DROP:
+        sim_mbarrier_drop(m);
         *m = b->engine->barriers[--b->engine->barrier_count];
         b->moment++;
         return true;
@@ -180,6 +201,8 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
             !apply(b, w, c, l, barrier))
             return false;
     }
+    if (c->releases)
+        w->epoch++;
     return true;
 }
 
@@ -199,9 +222,8 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     f->data = malloc(f->bytes + 1u);
     if (!f->data)
         return no_memory(b, w, c, lane);
-    if (!sim_bulk_read(b, w, c, lane, global, f->bytes, f->data) ||
-        !sim_engine_allows_write(b, b, w, c, lane, f->at, f->bytes) ||
-        !sim_shared_begin_copy(b, w, c, lane, f->at, f->bytes)) {
+    if (!sim_bulk_read(b, w, c, lane, global, f->bytes, f->number, f->data, &f->region, &f->offset) ||
+        !sim_shared_begin(b, w, c, lane, f->at, f->bytes, true, f->number, true)) {
         free(f->data);
         return false;
     }
@@ -215,8 +237,9 @@ static bool copy_out(sim_block *b, sim_warp *w, const sim_instruction *c, int la
 {
     f->leaving = true;
     f->group = b->engine->groups[f->thread];
-    return sim_shared_leaves(b, w, c, lane, f->at, f->bytes) &&
-           sim_bulk_write(b, w, c, lane, global, f->bytes, b->shared + f->at) &&
+    return sim_shared_begin(b, w, c, lane, f->at, f->bytes, false, f->number, true) &&
+           sim_shared_proxied(b, w, c, lane, f->at, f->bytes) &&
+           sim_bulk_write(b, w, c, lane, global, f->bytes, f->number, b->shared + f->at, &f->region, &f->offset) &&
            (take(b->engine, f) || no_memory(b, w, c, lane));
 }
 
@@ -228,6 +251,7 @@ bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
                     .instruction = c};
         if (!sim_engine_of(b))
             return no_memory(b, w, c, l);
+        f.number = b->engine->flights_begun++;
         if (global % BULK_BYTES || f.bytes % BULK_BYTES)
             return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
                             "a bulk copy of %u bytes at global address 0x%" PRIx64 ": both must be multiples of %d",
@@ -239,6 +263,20 @@ bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
             return false;
     }
     return true;
+}
+
+/* It has read shared memory; `wholly`: it has written global memory, too. */
+static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
+{
+    int lane = (int)(f->thread - w->first_thread);
+    if (!b->launch->check)
+        return;
+    const sim_stamp landed = sim_race_access_of(b, w, f->instruction, lane).stamp;
+    if (!f->has_read)
+        sim_shared_land(b, w, f->instruction, lane, f->at, f->bytes, false, f->number, &landed);
+    f->has_read = true;
+    if (wholly)
+        sim_global_land(b, w, f->instruction, lane, f->region, f->offset, f->bytes, true, f->number, &landed);
 }
 
 bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -255,10 +293,12 @@ bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         uint64_t stay = (uint64_t)c->offset, committed = e->groups[thread];
         size_t kept = 0;
         for (size_t i = 0; i < e->flight_count; i++) {
-            const sim_flight *f = &e->flights[i];
+            sim_flight *f = &e->flights[i];
             /* Those that no group holds yet are not waited for. */
             bool over = f->leaving && f->thread == thread && f->group < committed && f->group + stay < committed;
-            if (!over)
+            if (over)
+                end_leaving(b, w, f, c->op == 0);
+            if (!over || c->op != 0)
                 e->flights[kept++] = *f;
         }
         e->flight_count = kept;

@@ -23,6 +23,8 @@ void sim_cluster_deinit(sim_cluster *cl)
 {
     for (uint32_t r = 0; r < cl->size; r++)
         sim_block_deinit(&cl->blocks[r]);
+    sim_lore_deinit(&cl->brought);
+    sim_lore_deinit(&cl->passed);
     free(cl->blocks);
     *cl = (sim_cluster){0};
 }
@@ -31,6 +33,7 @@ void sim_cluster_start(sim_cluster *cl, uint64_t index)
 {
     const sim_launch *l = cl->launch;
     uint32_t of[3], first[3];
+    cl->number = (uint32_t)index + 1;
     for (int k = 0; k < 3; k++)
         of[k] = l->cluster[0] == 0 ? 1 : l->cluster[k];
     for (int k = 0; k < 3; k++) {
@@ -38,6 +41,8 @@ void sim_cluster_start(sim_cluster *cl, uint64_t index)
         index /= l->grid[k] / of[k];
     }
     cl->completed = 0;
+    sim_lore_deinit(&cl->brought);
+    sim_lore_deinit(&cl->passed);
     cl->left = cl->size;
     cl->standstill = 0;
     cl->changes = cl->idle_polls = 0;

@@ -132,7 +132,7 @@ static bool reduce(sim_warp *w, const sim_instruction *c, uint32_t mask)
 }
 
 /* Lanes with different masks are different barriers. */
-static bool warp_barrier(sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t *members = sim_lanes32(w, c->a);
     while (mask) {
@@ -140,7 +140,7 @@ static bool warp_barrier(sim_warp *w, const sim_instruction *c, uint32_t mask)
         for (uint32_t m = mask; m; m &= m - 1)
             if (members[__builtin_ctz(m)] == named)
                 together |= m & -m;
-        sim_warp_synchronised(w, together);
+        sim_order_warp(b, w, together);
         mask &= ~together;
     }
     return true;
@@ -162,7 +162,7 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         sim_put32(w, c->d, active, mask);
         return true;
     case SIM_WARP_BARRIER:
-        return check_members(b, w, c, mask, c->a) && warp_barrier(w, c, mask);
+        return check_members(b, w, c, mask, c->a) && warp_barrier(b, w, c, mask);
     default:
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL, "an instruction of kind %d",
                         c->kind);

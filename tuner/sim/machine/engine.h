@@ -1,5 +1,5 @@
 /* The copy engine of a simulated multiprocessor: bulk copies under way, and the mbarriers in shared
- * memory that they complete on. bulk.c executes the instructions; shared.c asks which bytes may be
+ * memory that they complete on. bulk.c executes the instructions; race.c knows which bytes may be
  * accessed meanwhile. */
 #ifndef AUTOTUNE_SIM_MACHINE_ENGINE_H
 #define AUTOTUNE_SIM_MACHINE_ENGINE_H
@@ -13,7 +13,8 @@ typedef struct sim_mbarrier_state {
     uint32_t expected, pending; /* arrivals */
     int64_t due_bytes;         /* expected and not arrived; below 0: arrived and not expected yet */
     uint64_t phase;            /* number of completions */
-    uint32_t completed;        /* moment of the last one */
+    sim_clock *brought;        /* to the phase under way; owned */
+    sim_clock *passed;         /* by those who saw the last one complete; owned */
 } sim_mbarrier_state;
 
 typedef struct sim_flight { /* a copy under way */
@@ -21,7 +22,11 @@ typedef struct sim_flight { /* a copy under way */
     uint32_t at, bytes;        /* in shared memory */
     uint32_t barrier;          /* of an arriving copy: offset of its mbarrier */
     uint32_t thread, group;
-    const sim_warp *warp;
+    uint32_t number;           /* of the block's copies */
+    bool has_read;             /* a leaving copy that waits for its writes alone */
+    const sim_region *region;  /* the global side, at `offset` */
+    uint64_t offset;
+    sim_warp *warp;
     const sim_instruction *instruction;
     uint8_t *data;             /* of an arriving copy; owned */
 } sim_flight;
@@ -32,10 +37,11 @@ struct sim_engine {
     sim_flight *flights;
     size_t flight_count;
     uint32_t groups[SIM_MOST_THREADS]; /* each thread's current bulk group */
-    uint32_t fenced[SIM_MOST_THREADS]; /* moment of the thread's last proxy fence */
+    uint32_t flights_begun;
 };
 
 /* The block's engine, made at the first call; NULL: no memory. */
 sim_engine *sim_engine_of(sim_block *b);
+void sim_mbarrier_drop(sim_mbarrier_state *m); /* what it owns */
 
 #endif

@@ -3,7 +3,8 @@
  * From the top down: run.c distributes clusters of blocks over host threads, residents.c runs those that may wait
  * for one another on one, cluster.c schedules the blocks of one (most often one block alone), block.c schedules the
  * warps of a block, warp.c interprets, paths.c has the paths of a warp that diverged, barrier.c has
- * barriers of a block and of a cluster, access.c loads and stores, shared.c and global.c detect races, peers.c
+ * barriers of a block and of a cluster, access.c loads and stores, shared.c and global.c watch memory for races,
+ * which race.c knows by what order.c knows of happens-before, peers.c
  * has what one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and mbarriers,
  * engine.c has the copies under way, atomic.c computes atomics, collective.c exchanges values within a warp,
  * fault.c records what went wrong, print.c what is printed. No other room includes this. */
@@ -11,14 +12,13 @@
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
 #include "base/rng.h"
+#include "sim/machine/order.h"
+#include "sim/machine/race.h"
 #include "sim/machine/run.h"
 
-enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SYNCS = 64, SIM_SEEN = 64 };
+enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SEEN = 64 };
 
-enum {
-    SIM_BARRIER_OF_CLUSTER = SIM_BARRIERS, /* sim_warp.barrier of those that wait for their cluster */
-    SIM_RELAXED_KNOWN = 64                 /* barriers that sim_warp.relaxed has a bit for */
-};
+enum { SIM_BARRIER_OF_CLUSTER = SIM_BARRIERS /* sim_warp.barrier of those that wait for their cluster */ };
 
 typedef struct sim_path { /* lanes that are at the same place */
     int32_t pc;
@@ -32,32 +32,37 @@ typedef enum sim_warp_state { SIM_READY, SIM_POLLING, SIM_WAITING, SIM_DONE } si
 typedef struct sim_copy { /* a cp.async that has not landed */
     uint32_t lane, to, bytes;
     uint32_t group;
+    uint32_t number;        /* of the warp's copies */
+    uint32_t from_bytes;    /* that it reads */
+    const sim_region *from; /* NULL: where nobody looks for races */
+    uint64_t from_at;       /* offset in it */
+    const sim_instruction *instruction;
     uint8_t data[16];
 } sim_copy;
 
-typedef struct sim_warp {
+struct sim_warp {
     uint8_t *registers;
     uint8_t *local;         /* [lane][local_bytes] */
     uint8_t *local_valid;   /* for each of these bytes, whether it was written; NULL when not checking */
     sim_path paths[SIM_MAX_PATHS];
     int depth;
     uint32_t live;          /* lanes that have not exited */
+    uint32_t whole;         /* lanes that there are */
     uint32_t first_thread;  /* linear index of lane 0 */
     sim_warp_state state;
     uint32_t barrier;       /* WAITING: which */
-    uint32_t epoch;         /* grows with every barrier of this warp: block-wide ones and its own */
-    uint32_t syncs[SIM_SYNCS]; /* lanes that took part in the last of them: [epoch % SIM_SYNCS] */
+    uint32_t epoch;         /* grows whenever it synchronises or releases: sim/machine/order.h */
+    uint32_t met;           /* its epoch after the last barrier of the whole warp; 0: there was none */
+    sim_lore *lore;         /* of each lane; owned; NULL: none has learned anything */
     uint64_t executed;
     uint64_t region_hit;    /* last region used: index + 1 */
     sim_copy *copies;
     size_t copy_count;
-    uint32_t copy_group;    /* being filled */
+    uint32_t copy_groups[SIM_LANES]; /* being filled, by lane */
+    uint32_t copies_begun;
     int32_t wait_pc;        /* WAITING, POLLING: of the barrier */
     uint32_t wait_mask;
-    uint32_t observed;      /* moment of the latest mbarrier completion that it has seen */
     uint32_t arrived, waited; /* barriers of the cluster: arrived at, and seen complete */
-    uint64_t relaxed;       /* bit k % SIM_RELAXED_KNOWN: it arrived at barrier k without releasing what it did before */
-    bool fenced;            /* it passed a fence since it last arrived */
     uint64_t slice_end;     /* `executed` when other warps have their turn */
     uint64_t looked;        /* `executed` when it last polled or reached a barrier */
     uint32_t polls;         /* of this slice */
@@ -66,38 +71,7 @@ typedef struct sim_warp {
     uint32_t poll_mask;
     uint32_t stalled;       /* times that paths gave way to others since any went on */
     uint32_t turned;        /* times that paths gave way at all */
-} sim_warp;
-
-typedef struct sim_stamp { /* an access: who made it, and when */
-    uint32_t epoch;  /* of the thread's block then; of shared memory + 1, 0: there was none */
-    uint32_t order;  /* epoch of the warp then */
-    uint32_t moment; /* of shared memory sim_block.moment then, of global memory the fences that the block had passed */
-    uint32_t arrived; /* sim_warp.arrived then */
-    uint16_t thread; /* linear */
-    uint8_t rank;    /* of its block in the cluster */
-    bool strong;     /* it was atomic, or as good as that */
-} sim_stamp;
-
-/* Who read since the last barrier: one thread, several of its warp, threads of several warps, or of several
- * blocks of the cluster. */
-typedef enum sim_readers { SIM_READERS_ONE, SIM_READERS_WARP, SIM_READERS_MANY, SIM_READERS_BLOCKS } sim_readers;
-
-typedef struct sim_cell { /* the last accesses to a piece of shared memory */
-    sim_stamp write, read;
-    uint8_t readers; /* sim_readers */
-    bool engine;     /* the last write was a bulk copy's */
-} sim_cell;
-
-typedef struct sim_far_read { /* the last reads of that piece by other blocks of the cluster */
-    sim_stamp read;
-    uint8_t readers; /* sim_readers */
-} sim_far_read;
-
-typedef struct sim_visit { /* an access to shared memory by a thread of another block of the cluster */
-    bool was;
-    sim_stamp stamp;
-    const sim_instruction *instruction;
-} sim_visit;
+};
 
 typedef struct sim_barrier_state {
     uint32_t arrived; /* warps */
@@ -106,13 +80,15 @@ typedef struct sim_barrier_state {
     int32_t pc;       /* of the first that arrived */
     uint32_t count;   /* bar.red.popc */
     bool all, any;
+    bool passed;      /* by a warp that only arrived */
+    sim_lore brought; /* by such warps; owned */
 } sim_barrier_state;
 
 typedef struct sim_cluster sim_cluster;
 typedef struct sim_watch sim_watch;
 typedef struct sim_engine sim_engine;
 
-typedef struct sim_block {
+struct sim_block {
     const sim_launch *launch;
     sim_cluster *cluster;           /* that it is in, be it alone */
     uint32_t rank;                  /* in it */
@@ -120,16 +96,20 @@ typedef struct sim_block {
     const sim_program *program;
     uint32_t block[3];
     uint64_t index;
+    uint32_t number;                /* index + 1: of its stamps and clocks */
+    uint32_t run;                   /* blocks that it has been */
     bool ended;
     uint32_t thread_count, warp_count;
     sim_warp *warps;
     uint8_t *shared, *shared_valid; /* SIM_NEVER_WRITTEN ... of each byte; NULL when not checking */
     sim_cell *cells;                /* NULL when not checking */
-    sim_far_read *far;              /* as cells; NULL where the block is alone */
-    sim_visit visit;                /* the one that the most barriers of the cluster lie before */
+    sim_set visits;                 /* accesses to its shared memory by other blocks of the cluster */
+    sim_releases releases;          /* in shared memory */
     uint32_t shared_bytes;
-    uint32_t epoch;                 /* block-wide barriers passed */
-    uint32_t moment;                /* counts mbarrier operations and proxy fences */
+    uint32_t epoch;                 /* barriers of the whole block passed */
+    uint32_t moment;                /* counts mbarrier operations */
+    bool learned;                   /* a warp has a clock */
+    bool starved;                   /* there was no memory for one */
     sim_engine *engine;             /* NULL until something needs it */
     sim_barrier_state barriers[SIM_BARRIERS];
     sim_counter *counters;          /* this host thread's own; NULL when not counting */
@@ -141,7 +121,7 @@ typedef struct sim_block {
     uint8_t *local_valid;           /* of all warps */
     bool adverse;                   /* the launch's schedule is not 0 */
     rng order;                      /* an adverse schedule's choices */
-} sim_block;
+};
 
 /* Allocates the block of that rank in the clusters of a launch, and sets the registers that are the same in
  * all such blocks. */
@@ -162,7 +142,10 @@ struct sim_cluster {
     const sim_launch *launch;
     sim_block *blocks;    /* by rank; owned */
     uint32_t size;        /* blocks */
+    uint32_t number;      /* linear index + 1 */
     uint32_t completed;   /* barriers of the cluster */
+    sim_lore brought;     /* to the next; owned */
+    sim_lore passed;      /* by those who passed the last; owned */
     uint32_t left;        /* blocks that have not ended */
     uint32_t standstill;  /* turns in a row in which none went on */
     uint64_t changes;     /* of shared and global memory, and ends of warps */
@@ -239,13 +222,6 @@ bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
 /* Whose is the shared address, which becomes one of that block's own? NULL, with a fault: no block's that a
  * thread may access. */
 sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t *address);
-/* Has a barrier of the cluster that the warp has waited at behind the access released it? */
-bool sim_cluster_released(const sim_block *b, const sim_warp *w, const sim_stamp *access);
-/* Has a barrier of the cluster ordered the access before what the warp does now? */
-static inline bool sim_cluster_orders(const sim_block *b, const sim_warp *w, const sim_stamp *access)
-{
-    return w->waited > access->arrived && sim_cluster_released(b, w, access);
-}
 /* The block ends: false, with a fault, when another may still access its shared memory. */
 bool sim_cluster_allows_end(sim_block *b);
 
@@ -262,22 +238,14 @@ uint32_t sim_warps_left(const sim_block *b); /* that have not ended */
 
 bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-void sim_copy_commit(sim_warp *w);
-bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c);
+void sim_copy_commit(sim_warp *w, uint32_t mask);
+bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* Bulk copies and mbarriers. What a thread did before an mbarrier completed is ordered before what a warp
- * does after it has seen the completion. */
+/* Bulk copies and mbarriers. */
 bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-void sim_proxy_fence(sim_block *b, const sim_warp *w, uint32_t mask);
-/* A thread writes to shared memory of `owner`: false, with a fault, when a bulk copy still reads there. */
-bool sim_engine_allows_write(sim_block *b, const sim_block *owner, const sim_warp *w, const sim_instruction *c,
-                             int lane, uint32_t offset, uint32_t bytes);
-/* Is the write in the cell visible to the engine: did its thread, or the one that starts the copy, execute
- * a proxy fence since? */
-bool sim_engine_sees(const sim_block *b, const sim_cell *cell, uint32_t thread);
 /* The block ends: false, with a fault, when a copy still reads or writes its shared memory. */
 bool sim_engine_allows_end(sim_block *b);
 /* Records the fault of a block whose warps all poll mbarriers that nothing will complete. */
@@ -285,11 +253,12 @@ void sim_engine_report_stall(sim_block *b);
 void sim_engine_reset(sim_block *b);
 void sim_engine_free(sim_engine *engine); /* NULL is fine */
 
-/* The global side of a bulk copy: checked as an access by `lane`, counted in requests of 512 bytes. */
-bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                   uint32_t bytes, uint8_t *to);
-bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                    uint32_t bytes, const uint8_t *from);
+/* The global side of a bulk copy by `lane`: checked, and counted in requests of 512 bytes. It is under way from now on;
+ * *region and *offset say where. */
+bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address, uint32_t bytes,
+                   uint32_t number, uint8_t *to, const sim_region **region, uint64_t *offset);
+bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address, uint32_t bytes,
+                    uint32_t number, const uint8_t *from, const sim_region **region, uint64_t *offset);
 
 /* Applies an atomic at host address `at` of one lane; returns the old value. */
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, uint64_t operand,
@@ -303,33 +272,38 @@ bool sim_shared_touch(sim_block *b, sim_block *owner, sim_warp *w, const sim_ins
                       uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
 void sim_shared_reset(sim_block *b);
 
-/* An asynchronous copy into shared memory begins: a write, after which no thread may read there until
- * sim_shared_touch() is called for its end. */
-bool sim_shared_begin_copy(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                           uint32_t offset, uint32_t bytes);
-
-/* A bulk copy into shared memory, started by `thread`, has completed. */
-void sim_shared_end_copy(sim_block *b, uint32_t thread, uint32_t offset, uint32_t bytes);
-/* A bulk copy reads shared memory: false, with a fault, for a race, also with a write that no proxy fence
- * follows. */
-bool sim_shared_leaves(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
-                       uint32_t bytes);
+/* A strong access to shared memory of `owner` has read, or written, what is there. */
+void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset);
+void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
+                        uint32_t offset);
 
 /* Values of shared_valid. */
-enum { SIM_NEVER_WRITTEN, SIM_WRITTEN, SIM_COPY_UNDER_WAY };
+enum { SIM_NEVER_WRITTEN, SIM_WRITTEN };
 
-/* Counts a warp barrier in which the lanes of `mask` took part. */
-void sim_warp_synchronised(sim_warp *w, uint32_t mask);
+/* A copy that reads or writes shared memory of the block begins: false, with a fault, for a race. Until it has landed
+ * it is under way. What landed there is `landed`: the thread's own access, or the engine's. */
+bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes,
+                      bool writes, uint32_t number, bool bulk);
+void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes,
+                     bool writes, uint32_t number, const sim_stamp *landed);
+/* Has the engine, for that lane, seen what threads wrote there? False, with a fault: no proxy fence lies between. */
+bool sim_shared_proxied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
+                        uint32_t bytes);
+/* An access to the shared memory of another block. */
+void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane);
 
-/* Was the access made by a thread of this warp, and have both taken part in a barrier of it since? */
-bool sim_warp_orders(const sim_warp *w, uint32_t thread, const sim_stamp *access);
-
-/* Those who read, with `thread`; `last` is the access before, `anew`: of which a barrier or a block lies between. */
-sim_readers sim_readers_with(sim_readers readers, bool anew, const sim_stamp *last, uint32_t thread);
-
-/* Race detection in global memory: the last accesses to each piece of the regions that may be written.
- * Shared by the blocks of a launch, which may run on several host threads. Regions of more than a few
- * million pieces are not watched. */
+/* Race detection, shared by the blocks of a launch, which may run on several host threads: what all of it draws on,
+ * and the cells of the regions that may be written. Regions of more than a few million pieces are not watched. */
+struct sim_watch {
+    sim_pool pool;
+    const sim_memory *memory;
+    sim_cell **cells;      /* by region; NULL: not watched */
+    sim_releases releases; /* in global memory */
+    uint32_t cell_bytes;
+    bool concurrent;
+    bool release_lock;
+    bool *locks;           /* of cells; inside it */
+};
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out, at_error *error);
 void sim_watch_free(sim_watch *watch); /* NULL is fine */
 
@@ -337,12 +311,14 @@ void sim_watch_free(sim_watch *watch); /* NULL is fine */
 bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
-
-/* A fence: what the block did so far is visible to other blocks. */
-void sim_global_fence(sim_block *b);
-
-/* The block has made a strong access: it has seen what others published before. */
-void sim_global_acquire(sim_block *b);
+/* A copy from or to global memory begins and lands, as in shared memory. */
+bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_region *region,
+                      uint64_t offset, uint32_t bytes, bool writes, uint32_t number, bool bulk);
+void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_region *region,
+                     uint64_t offset, uint32_t bytes, bool writes, uint32_t number, const sim_stamp *landed);
+/* A strong access to global memory has read, or written, what is there. */
+void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address);
+void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address);
 
 /* Records a fault of one lane; returns false, so that a handler can return it. */
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,

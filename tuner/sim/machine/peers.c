@@ -3,15 +3,6 @@
 
 #include "sim/machine/machine.h"
 
-bool sim_cluster_released(const sim_block *b, const sim_warp *w, const sim_stamp *access)
-{
-    const sim_warp *other = &b->cluster->blocks[access->rank].warps[access->thread / SIM_LANES];
-    for (uint32_t k = access->arrived; k < w->waited; k++)
-        if (k - access->arrived >= SIM_RELAXED_KNOWN || !(other->relaxed >> k % SIM_RELAXED_KNOWN & 1))
-            return true;
-    return false;
-}
-
 /* The rank of the block whose shared address it is; the address becomes one of that block's own. */
 static uint64_t take_rank(const sim_block *b, uint64_t *address)
 {
@@ -43,28 +34,38 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
                  at[0], at[1], at[2]);
         return NULL;
     }
-    if (!owner->visit.was || owner->visit.stamp.arrived <= w->arrived)
-        owner->visit = (sim_visit){.was = true, .instruction = c,
-                                   .stamp = {.arrived = w->arrived, .rank = (uint8_t)b->rank,
-                                             .thread = (uint16_t)(w->first_thread + (uint32_t)lane)}};
+    sim_shared_visit(b, owner, w, c, lane);
     return owner;
+}
+
+/* Does any thread of the block know that the access is over? */
+static bool is_over(const sim_block *b, const sim_stamp *visit)
+{
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        for (int l = 0; l < SIM_LANES; l++)
+            if (sim_order_follows(b, &b->warps[i], l, visit))
+                return true;
+    return false;
 }
 
 bool sim_cluster_allows_end(sim_block *b)
 {
-    const sim_visit *v = &b->visit;
-    if (!v->was || !b->launch->check)
-        return true;
-    for (uint32_t i = 0; i < b->warp_count; i++)
-        if (sim_cluster_orders(b, &b->warps[i], &v->stamp))
-            return true;
-    sim_block *guest = &b->cluster->blocks[v->stamp.rank];
-    const sim_warp *w = &guest->warps[v->stamp.thread / SIM_LANES];
-    sim_fail(guest, w, v->instruction, v->stamp.thread % SIM_LANES, SIM_FAULT_RACE,
-             "shared memory of block (%u,%u,%u), which may have ended: no barrier of the cluster lies between",
-             b->block[0], b->block[1], b->block[2]);
-    b->fault = guest->fault;
-    return false;
+    const sim_more *more = b->visits.more;
+    for (uint32_t i = 0; i <= (more ? more->count : 0); i++) {
+        const sim_stamp *s = more && i < more->count ? &more->stamps[i] : &b->visits.last;
+        if (s->block == 0 || is_over(b, s))
+            continue;
+        sim_block *guest = b->cluster->blocks;
+        while (guest->number != s->block)
+            guest++;
+        const sim_instruction *c = &b->program->code[s->pc >= 0 ? s->pc : 0];
+        sim_fail(guest, &guest->warps[s->unit], c, __builtin_ctz(s->lanes), SIM_FAULT_RACE,
+                 "shared memory of block (%u,%u,%u), which may have ended: no barrier of the cluster lies between",
+                 b->block[0], b->block[1], b->block[2]);
+        b->fault = guest->fault;
+        return false;
+    }
+    return true;
 }
 
 bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)

@@ -1,143 +1,40 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/machine/machine.h"
 
 void sim_shared_reset(sim_block *b)
 {
-    if (!b->cells)
-        return;
-    uint32_t bytes = b->program->shared_cell_bytes;
-    memset(b->shared_valid, 0, b->shared_bytes);
-    size_t cells = (b->shared_bytes + bytes - 1) / bytes;
-    memset(b->cells, 0, cells * sizeof *b->cells);
-    if (b->far)
-        memset(b->far, 0, cells * sizeof *b->far);
+    b->run++;
+    if (b->shared_valid)
+        memset(b->shared_valid, 0, b->shared_bytes);
 }
 
-void sim_warp_synchronised(sim_warp *w, uint32_t mask)
+static uint64_t release_at(uint32_t offset)
 {
-    w->syncs[++w->epoch % SIM_SYNCS] = mask;
+    return SIM_SHARED_WINDOW + offset;
 }
 
-static bool same_warp(uint32_t thread, uint32_t other)
+/* The cell of a byte; one of an earlier block in this place is empty. */
+static sim_cell *cell_of(sim_block *owner, uint32_t offset)
 {
-    return thread / SIM_LANES == other / SIM_LANES;
-}
-
-bool sim_warp_orders(const sim_warp *w, uint32_t thread, const sim_stamp *access)
-{
-    uint32_t both = 1u << thread % SIM_LANES | 1u << access->thread % SIM_LANES;
-    if (!same_warp(thread, access->thread))
-        return false;
-    /* What is further back than is remembered passes as ordered. */
-    if (w->epoch - access->order > SIM_SYNCS)
-        return true;
-    for (uint32_t e = w->epoch; e > access->order; e--)
-        if ((w->syncs[e % SIM_SYNCS] & both) == both)
-            return true;
-    return false;
-}
-
-sim_readers sim_readers_with(sim_readers readers, bool anew, const sim_stamp *last, uint32_t thread)
-{
-    if (anew)
-        return SIM_READERS_ONE;
-    if (!same_warp(thread, last->thread))
-        return SIM_READERS_MANY;
-    return readers == SIM_READERS_ONE && last->thread != thread ? SIM_READERS_WARP : readers;
-}
-
-/* Does what thread `t` of warp `w` does now follow the accesses whose last was `last`, made by `readers`? Same thread:
- * yes. Same warp: when the two synchronised. Same block: when a barrier lies between, or where the warp has seen a
- * barrier in shared memory complete since. Other blocks: when a barrier of the cluster lies between. */
-static bool follows(const sim_block *b, const sim_warp *w, uint32_t t, const sim_stamp *last, sim_readers readers)
-{
-    bool here = last->rank == b->rank && readers != SIM_READERS_BLOCKS;
-    if (last->epoch == 0 || (here && last->epoch != b->epoch + 1) || sim_cluster_orders(b, w, last))
-        return true;
-    return here && ((readers == SIM_READERS_ONE && t == last->thread) || w->observed > last->moment ||
-                    (readers != SIM_READERS_MANY && sim_warp_orders(w, t, last)));
-}
-
-static sim_stamp stamp_of(const sim_block *b, const sim_warp *w, uint32_t thread, bool strong)
-{
-    return (sim_stamp){.epoch = b->epoch + 1, .order = w->epoch, .moment = b->moment, .arrived = w->arrived,
-                       .thread = (uint16_t)thread, .rank = (uint8_t)b->rank, .strong = strong};
-}
-
-/* An access in progress: by a thread of `block` to shared memory of `owner`. */
-typedef struct access {
-    sim_block *block, *owner;
-    sim_warp *warp;
-    const sim_instruction *instruction;
-    int lane;
-} access;
-
-static bool report_race(const access *a, uint32_t offset, const char *what, const sim_stamp *other)
-{
-    const sim_block *b = a->block, *from = &b->cluster->blocks[other->rank];
-    uint32_t position[3];
-    char of[64] = "", by[64] = "";
-    sim_thread_position(b, other->thread, position);
-    if (a->owner != b)
-        snprintf(of, sizeof of, " of block (%u,%u,%u)", a->owner->block[0], a->owner->block[1], a->owner->block[2]);
-    if (from != b)
-        snprintf(by, sizeof by, " of block (%u,%u,%u)", from->block[0], from->block[1], from->block[2]);
-    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "shared memory byte %u of %u%s: %s thread (%u,%u,%u)%s without a barrier%s between", offset,
-                    b->shared_bytes, of, what, position[0], position[1], position[2], by,
-                    from != b ? " of the cluster" : "");
-}
-
-static bool check_write(const access *a, uint32_t offset, bool is_atomic, bool same_value)
-{
-    const sim_block *b = a->block;
-    uint32_t t = a->warp->first_thread + (uint32_t)a->lane, n = offset / b->program->shared_cell_bytes;
-    sim_cell *cell = &a->owner->cells[n];
-    const sim_far_read *far = a->owner->far ? &a->owner->far[n] : NULL;
-    /* Two atomics are ordered by the hardware; two writes of one value leave it there. */
-    bool benign = is_atomic ? cell->write.strong : same_value;
-    if (!benign && !follows(b, a->warp, t, &cell->write, SIM_READERS_ONE))
-        return report_race(a, offset, "written by this thread and by", &cell->write);
-    if (is_atomic || !same_value) {
-        if (!follows(b, a->warp, t, &cell->read, (sim_readers)cell->readers))
-            return report_race(a, offset, "written by this thread after a read by", &cell->read);
-        if (far && !follows(b, a->warp, t, &far->read, (sim_readers)far->readers))
-            return report_race(a, offset, "written by this thread after a read by", &far->read);
+    sim_cell *cell = &owner->cells[offset / owner->program->shared_cell_bytes];
+    if (cell->run != owner->run) {
+        sim_set_clear(&owner->watch->pool, &cell->writes);
+        sim_set_clear(&owner->watch->pool, &cell->reads);
+        cell->strong = cell->observed = 0;
+        cell->stale = cell->noncoherent = false;
+        cell->run = owner->run;
     }
-    cell->write = stamp_of(b, a->warp, t, is_atomic);
-    cell->engine = false;
-    return true;
+    return cell;
 }
 
-/* Adds a read to those of which `read` was the last. */
-static void note_read(const access *a, sim_stamp *read, uint8_t *readers, const sim_stamp *now)
+static bool check_written(const sim_race_access *a, uint32_t bytes)
 {
-    bool same_block = read->rank == now->rank && *readers != SIM_READERS_BLOCKS;
-    bool anew = read->epoch == 0 || (same_block ? read->epoch != now->epoch
-                                                : sim_cluster_orders(a->block, a->warp, read));
-    uint32_t arrived = read->arrived;
-    *readers = (uint8_t)(anew || same_block
-                             ? sim_readers_with((sim_readers)*readers, anew, read, now->thread)
-                             : SIM_READERS_BLOCKS);
-    *read = *now;
-    if (!anew && arrived > now->arrived)
-        read->arrived = arrived;
-}
-
-static bool check_read(const access *a, uint32_t offset)
-{
-    const sim_block *b = a->block;
-    uint32_t t = a->warp->first_thread + (uint32_t)a->lane, n = offset / b->program->shared_cell_bytes;
-    sim_cell *cell = &a->owner->cells[n];
-    if (!follows(b, a->warp, t, &cell->write, SIM_READERS_ONE))
-        return report_race(a, offset, "read by this thread after a write by", &cell->write);
-    const sim_stamp now = stamp_of(b, a->warp, t, false);
-    if (a->owner == b)
-        note_read(a, &cell->read, &cell->readers, &now);
-    else
-        note_read(a, &a->owner->far[n].read, &a->owner->far[n].readers, &now);
+    for (uint32_t i = 0; i < bytes; i++)
+        if (a->owner->shared_valid[a->offset + i] != SIM_WRITTEN)
+            return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_UNINITIALISED,
+                            "shared memory byte %u of %u was never written", (uint32_t)a->offset + i,
+                            a->block->shared_bytes);
     return true;
 }
 
@@ -146,77 +43,88 @@ bool sim_shared_touch(sim_block *b, sim_block *owner, sim_warp *w, const sim_ins
 {
     if (!owner->cells)
         return true;
-    const access a = {b, owner, w, c, lane};
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.owner = owner;
     uint32_t step = b->program->shared_cell_bytes;
-    if (touch != SIM_TOUCH_READ && owner->engine &&
-        !sim_engine_allows_write(b, owner, w, c, lane, offset, bytes))
-        return false;
-    if (touch != SIM_TOUCH_WRITE) {
-        for (uint32_t i = 0; i < bytes; i++)
-            if (owner->shared_valid[offset + i] != SIM_WRITTEN)
-                return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
-                                owner->shared_valid[offset + i] == SIM_COPY_UNDER_WAY
-                                    ? "shared memory byte %u of %u is read while a copy to it is on its way"
-                                    : "shared memory byte %u of %u was never written",
-                                offset + i, b->shared_bytes);
-    }
     for (uint32_t at = offset; at < offset + bytes; at += step) {
+        sim_cell *cell = cell_of(owner, at);
         bool same = touch == SIM_TOUCH_WRITE && owner->shared_valid[at] == SIM_WRITTEN && fresh &&
                     memcmp(owner->shared + at, fresh + (at - offset), step) == 0;
-        if (!(touch == SIM_TOUCH_READ ? check_read(&a, at) : check_write(&a, at, touch == SIM_TOUCH_ATOMIC, same)))
+        a.offset = at;
+        if (!(touch == SIM_TOUCH_READ ? sim_race_read(&a, cell) : sim_race_write(&a, cell, same)))
             return false;
+        if (touch == SIM_TOUCH_WRITE && a.stamp.scope == 0 && owner->releases.count > 0)
+            sim_releases_remove(&owner->releases, release_at(at));
     }
-    if (touch == SIM_TOUCH_WRITE)
-        memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
+    a.offset = offset;
+    if (touch != SIM_TOUCH_WRITE)
+        return check_written(&a, bytes);
+    memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
     return true;
 }
 
-bool sim_shared_begin_copy(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                           uint32_t offset, uint32_t bytes)
+void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset)
+{
+    sim_order_read(b, w, c, lane, &owner->releases, release_at(offset));
+}
+
+void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
+                        uint32_t offset)
+{
+    sim_order_write(b, w, c, lane, &owner->releases, release_at(offset));
+}
+
+bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes,
+                      bool writes, uint32_t number, bool bulk)
 {
     if (!b->cells)
         return true;
-    uint32_t step = b->program->shared_cell_bytes;
-    const access a = {b, b, w, c, lane};
-    for (uint32_t at = offset; at < offset + bytes; at += step)
-        if (!check_write(&a, at, false, false))
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.owner = b;
+    for (uint32_t at = offset; at < offset + bytes; at += b->program->shared_cell_bytes) {
+        a.offset = at;
+        if (!sim_race_begin(&a, cell_of(b, at), writes, number, bulk))
             return false;
-    memset(b->shared_valid + offset, SIM_COPY_UNDER_WAY, bytes);
-    return true;
+    }
+    a.offset = offset;
+    return writes || check_written(&a, bytes);
 }
 
-void sim_shared_end_copy(sim_block *b, uint32_t thread, uint32_t offset, uint32_t bytes)
+void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes,
+                     bool writes, uint32_t number, const sim_stamp *landed)
 {
     if (!b->cells)
         return;
-    uint32_t step = b->program->shared_cell_bytes;
-    for (uint32_t at = offset; at < offset + bytes; at += step) {
-        sim_cell *cell = &b->cells[at / step];
-        cell->write.epoch = b->epoch + 1;
-        cell->write.moment = b->moment;
-        cell->write.rank = (uint8_t)b->rank;
-        cell->write.thread = (uint16_t)thread;
-        cell->engine = true;
-    }
-    memset(b->shared_valid + offset, SIM_WRITTEN, bytes);
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.owner = b;
+    for (uint32_t at = offset; at < offset + bytes; at += b->program->shared_cell_bytes)
+        sim_race_land(&a, cell_of(b, at), writes, number, landed);
+    if (writes)
+        memset(b->shared_valid + offset, SIM_WRITTEN, bytes);
 }
 
-bool sim_shared_leaves(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
-                       uint32_t bytes)
+bool sim_shared_proxied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes)
 {
-    if (!sim_shared_touch(b, b, w, c, lane, offset, bytes, SIM_TOUCH_READ, NULL))
-        return false;
-    uint32_t step = b->program->shared_cell_bytes;
-    for (uint32_t at = offset; b->cells && at < offset + bytes; at += step) {
-        const sim_cell *cell = &b->cells[at / step];
+    for (uint32_t at = offset; b->cells && at < offset + bytes; at += b->program->shared_cell_bytes) {
+        const sim_stamp *s = &cell_of(b, at)->writes.last;
         uint32_t position[3];
-        if (cell->engine || sim_engine_sees(b, cell, w->first_thread + (uint32_t)lane))
+        if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE || sim_order_proxied(w, lane, s))
             continue;
-        sim_thread_position(b, cell->write.thread, position);
+        sim_thread_position(b, s->unit * SIM_LANES + (uint32_t)__builtin_ctz(s->lanes), position);
         return sim_fail(b, w, c, lane, SIM_FAULT_RACE,
                         "shared memory byte %u of %u: copied by the engine after a write by thread (%u,%u,%u) "
                         "without a fence.proxy.async between",
                         at, b->shared_bytes, position[0], position[1], position[2]);
     }
     return true;
+}
+
+void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane)
+{
+    if (!owner->cells)
+        return;
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.owner = owner;
+    a.stamp.scope = 0;
+    sim_set_add(&a, &owner->visits, &a.stamp);
 }

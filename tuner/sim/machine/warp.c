@@ -273,8 +273,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_CLUSTER_BARRIER: return sim_cluster_barrier(b, w, c, mask);
     case SIM_CLUSTER_MAP: return sim_cluster_map(b, w, c, mask);
     case SIM_COPY_ASYNC: return sim_copy_async(b, w, c, mask);
-    case SIM_COPY_COMMIT: sim_copy_commit(w); return true;
-    case SIM_COPY_WAIT: return sim_copy_wait(b, w, c);
+    case SIM_COPY_COMMIT: sim_copy_commit(w, mask); return true;
+    case SIM_COPY_WAIT: return sim_copy_wait(b, w, c, mask);
     case SIM_MBARRIER: return sim_mbarrier(b, w, c, mask);
     case SIM_BULK_LOAD: case SIM_BULK_STORE: return sim_bulk_copy(b, w, c, mask);
     case SIM_BULK_COMMIT: case SIM_BULK_WAIT: return sim_bulk_group(b, w, c, mask);
@@ -282,12 +282,10 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_SPACE_TEST: test_space(w, c, mask); return true;
     case SIM_FENCE:
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (c->publishes) {
-            sim_global_fence(b);
-            w->fenced = true;
-        }
+        if (c->scope)
+            sim_order_fence(b, w, c, mask);
         if (c->proxy)
-            sim_proxy_fence(b, w, mask);
+            sim_order_proxy_fence(b, w, mask);
         return true;
     case SIM_NOTHING: return true;
     default: return sim_collective(b, w, c, mask);

@@ -46,7 +46,7 @@ typedef enum sim_kind {
     SIM_MBARRIER,   /* the barrier in shared memory at a: sim_mbarrier_op */
     SIM_BULK_LOAD,  /* c bytes from global a to shared b, completing on the mbarrier at e */
     SIM_BULK_STORE, /* c bytes from shared b to global a */
-    SIM_BULK_COMMIT, SIM_BULK_WAIT, /* at most `offset` groups stay under way */
+    SIM_BULK_COMMIT, SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have read */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
     SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address a */
     SIM_PRINT,     /* vprintf: where its variables lie in local memory is in lists from `target` on, results last */
@@ -108,6 +108,12 @@ typedef enum sim_hint { /* of a load from global memory: what the caches are ask
     SIM_HINT_NONE, SIM_HINT_STREAMING, SIM_HINT_NO_ALLOCATE, SIM_HINT_WIDE, SIM_HINT_COUNT
 } sim_hint;
 
+/* Whom a strong memory access or a fence reaches. PTX ISA, "scope". */
+typedef enum sim_scope { SIM_SCOPE_NONE, SIM_SCOPE_BLOCK, SIM_SCOPE_CLUSTER, SIM_SCOPE_GPU } sim_scope;
+
+/* Does a read acquire what was released there? LOOSELY: an atomic that names no order (sim/machine/order.h). */
+typedef enum sim_acquires { SIM_ACQUIRES_NOTHING, SIM_ACQUIRES_LOOSELY, SIM_ACQUIRES } sim_acquires;
+
 /* A load or store as the GPU carries it out, for counting: see sim/decode/reshape.h. */
 typedef struct sim_piece {
     int8_t skip;   /* from the address that is written */
@@ -138,10 +144,13 @@ typedef struct sim_instruction {
     bool relu;            /* of a conversion: negative results are zero */
     bool negate_a, negate_b, negate_c; /* predicate sources */
     bool extra;           /* part of the PTX instruction before: not counted */
-    bool strong;          /* a memory access that is volatile or names an order */
+    uint8_t scope;        /* sim_scope: of a strong memory access, or of a fence */
+    uint8_t acquires;     /* sim_acquires */
+    bool releases;
+    bool is_volatile;     /* strong for that reason alone */
+    bool noncoherent;     /* a load through the read-only path */
     bool cluster;         /* of shared memory: also of other blocks of the cluster */
     bool proxy;           /* a proxy fence: orders accesses of threads and of the copy engine */
-    bool publishes;       /* makes what the block did before it visible to other blocks */
     int32_t guard;        /* slot; SIM_NO_SLOT */
     int32_t d, d2;        /* slots */
     int32_t a, b, c, e;

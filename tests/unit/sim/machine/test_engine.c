@@ -106,7 +106,7 @@ static void what_threads_wrote_leaves_after_a_fence_and_a_barrier(void **state)
                  SIM_FAULT_RACE, "without a fence.proxy.async between");
     assert_fault("y[t] = in[t]; fence();\n"
                  "if (t == 0) { store(out, y, 256); commit(); leave(); }",
-                 SIM_FAULT_UNINITIALISED, "was never written");
+                 SIM_FAULT_RACE, "without a barrier between");
 }
 
 static void shared_memory_stays_as_it_is_until_a_copy_has_read_it(void **state)

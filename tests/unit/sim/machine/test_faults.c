@@ -451,8 +451,8 @@ static void what_another_block_published_counts_once_an_atomic_has_seen_it(void 
     static const struct {
         const char *before, *behind, *reader;
         sim_fault_kind wanted;
-    } cases[] = {{"", "atomicAdd(in, 1);", "", SIM_FAULT_NONE},
-                 {"", "*(volatile int *)in = 1;", "while (*(volatile int *)in == 0);", SIM_FAULT_NONE},
+    } cases[] = {{"", "if (atomicAdd(in, 1) < 0) return;", "", SIM_FAULT_NONE},
+                 {"", "atomicAdd(in, 1);", "", SIM_FAULT_RACE},
                  {"", "", "atomicAdd(in, 1);", SIM_FAULT_RACE},
                  {"atomicAdd(in, 1);", "", "atomicAdd(in, 1);", SIM_FAULT_RACE},
                  {"", "if (blockIdx.x < 3) atomicAdd(in, 1);", "", SIM_FAULT_RACE}};
@@ -467,6 +467,54 @@ static void what_another_block_published_counts_once_an_atomic_has_seen_it(void 
     }
 }
 
+/* What one block leaves before it sets a flag, and another reads after it has seen the flag: by how they do that. */
+static void a_flag_orders_what_is_released_and_acquired_through_it(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x > 0) return;"
+        " volatile int *flag = in;"
+        " if (blockIdx.x == 0) { out[0] = 7; %s } else { %s out[1] = out[0]; } }";
+#define SET(order) "asm volatile(\"st." order ".global.u32 [%0], 1;\" :: \"l\"(in) : \"memory\");"
+#define AWAIT(order) "int seen; do asm volatile(\"ld." order ".global.u32 %0, [%1];\" : \"=r\"(seen) : \"l\"(in) : \"memory\");" \
+                     " while (seen == 0);"
+    static const struct {
+        const char *set, *await;
+        bool is_right;
+    } cases[] = {{"__threadfence(); *flag = 1;", "while (*flag == 0); __threadfence();", true},
+                 {"__threadfence(); *flag = 1;", "while (*flag == 0);", false},
+                 {"__threadfence(); *flag = 1;", "__threadfence(); while (*flag == 0);", false},
+                 {"*flag = 1; __threadfence();", "while (*flag == 0); __threadfence();", false},
+                 {"__threadfence_block(); *flag = 1;", "while (*flag == 0); __threadfence();", false},
+                 {"__threadfence(); *flag = 1;", "while (*flag == 0); __threadfence_block();", false},
+                 {"__threadfence(); flag[1] = 1; *flag = 1;", "(void)flag[2]; __threadfence();", false},
+                 {SET("release.gpu"), AWAIT("acquire.gpu"), true},
+                 {SET("release.sys"), AWAIT("acquire.gpu"), true},
+                 {SET("release.gpu"), AWAIT("relaxed.gpu") " __threadfence();", true},
+                 {SET("release.gpu"), AWAIT("relaxed.gpu"), false},
+                 {SET("relaxed.gpu"), AWAIT("acquire.gpu"), false},
+                 {SET("release.cta"), AWAIT("acquire.gpu"), false},
+                 {SET("release.cluster"), AWAIT("acquire.gpu"), false},
+                 {SET("release.gpu"), AWAIT("acquire.cta"), false},
+                 {SET("release.gpu"), AWAIT("acquire.cluster"), false},
+                 {"__threadfence(); atomicExch(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();", true},
+                 {"atomicExch(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();", false},
+                 {"__threadfence(); atomicExch_block(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char source[1024];
+        int in[4] = {0}, out[2] = {0};
+        sim_test t;
+        snprintf(source, sizeof source, form, cases[i].set, cases[i].await);
+        sim_test_init(&t, source, "sm_90", NULL);
+        sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
+        sim_test_u64(&t, sim_test_buffer(&t, "out", out, sizeof out, false));
+        sim_fault_kind found = sim_test_run(&t, 2, 1, 32, 1, 0);
+        if (found != (cases[i].is_right ? SIM_FAULT_NONE : SIM_FAULT_RACE))
+            fail_msg("%s %s: %s", cases[i].set, cases[i].await, t.fault.message);
+        sim_test_deinit(&t);
+    }
+}
+
 /* Two blocks read, in their order; the third overwrites what they read. */
 static void every_block_that_read_has_to_publish_that_before_a_write(void **state)
 {
@@ -474,7 +522,7 @@ static void every_block_that_read_has_to_publish_that_before_a_write(void **stat
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
         " if (blockIdx.x < 2) { out[blockIdx.x] = __ldcg(in + 8); __threadfence(); if (%s) atomicAdd(in, 1); }"
-        " else { atomicAdd(in, 1); in[8] = -1; } } }";
+        " else if (atomicAdd(in, 1) >= 0) in[8] = -1; } }";
     static const char *const publish[] = {"true", "blockIdx.x == 0", "blockIdx.x == 1"};
     for (size_t i = 0; i < sizeof publish / sizeof *publish; i++) {
         char source[768];
@@ -624,6 +672,7 @@ int main(void)
         cmocka_unit_test(blocks_that_write_different_values_to_one_place_race),
         cmocka_unit_test(what_another_block_wrote_needs_a_fence),
         cmocka_unit_test(what_another_block_published_counts_once_an_atomic_has_seen_it),
+        cmocka_unit_test(a_flag_orders_what_is_released_and_acquired_through_it),
         cmocka_unit_test(every_block_that_read_has_to_publish_that_before_a_write),
         cmocka_unit_test(a_block_that_overwrites_what_another_read_races),
         cmocka_unit_test(threads_of_a_block_share_global_memory_by_barriers),

@@ -1,0 +1,444 @@
+#include "sim/machine/race.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/machine/machine.h"
+
+enum {
+    FIRST_CLASS = 7, /* of sim_more: 128 bytes, four stamps */
+    MOST_CLASS = 17,
+    MOST_LOOKED_AT = 64 /* of a set, by those who add to it */
+};
+
+sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
+{
+    bool strong = c->scope > 0 && (c->kind == SIM_LOAD || c->kind == SIM_STORE || c->kind == SIM_ATOMIC);
+    uint8_t flags = c->is_volatile ? SIM_STAMP_VOLATILE : c->noncoherent ? SIM_STAMP_NONCOHERENT : 0;
+    return (sim_race_access){
+        .block = b, .warp = w, .instruction = c, .lane = lane,
+        .stamp = {.block = b->number, .epoch = b->epoch, .order = w->epoch, .lanes = 1u << lane,
+                  .pc = (int32_t)(c - b->program->code), .unit = (uint16_t)(w->first_thread / SIM_LANES),
+                  .scope = strong ? c->scope : 0, .flags = flags}};
+}
+
+static size_t capacity(const sim_more *more)
+{
+    return (((size_t)1 << more->class) - sizeof *more) / sizeof *more->stamps;
+}
+
+void sim_set_clear(sim_pool *pool, sim_set *set)
+{
+    if (set->more)
+        sim_pool_give(pool, set->more, set->more->class);
+    set->more = NULL;
+    set->last.block = 0;
+}
+
+/* Room for one more; false: none, or the set is as long as it may become. */
+static bool make_room(sim_pool *pool, sim_set *set)
+{
+    sim_more *old = set->more;
+    if (old && old->count < capacity(old))
+        return true;
+    int class = old ? old->class + 1 : FIRST_CLASS;
+    sim_more *grown = class <= MOST_CLASS ? sim_pool_take(pool, class) : NULL;
+    if (!grown)
+        return false;
+    grown->count = 0;
+    if (old) {
+        memcpy(grown, old, sizeof *old + old->count * sizeof *old->stamps);
+        sim_pool_give(pool, old, old->class);
+    }
+    grown->class = class;
+    set->more = grown;
+    return true;
+}
+
+/* Is whatever conflicts with `old` in conflict with `fresh`, too? */
+static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
+{
+    if ((old->flags & SIM_STAMP_NONCOHERENT) && !(fresh->flags & SIM_STAMP_NONCOHERENT))
+        return false;
+    /* Shared memory of a block alone: all who can come have passed the same barriers. */
+    if (!a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch && old->unit < SIM_UNIT_ENGINE)
+        return true;
+    return fresh->scope == 0 || (old->scope > 0 && fresh->scope <= old->scope &&
+                                 !((old->flags & SIM_STAMP_VOLATILE) && !(fresh->flags & SIM_STAMP_VOLATILE)));
+}
+
+static bool is_superfluous(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
+{
+    return fresh->unit < SIM_UNIT_ENGINE && sim_order_follows(a->block, a->warp, a->lane, old) && is_stricter(a, fresh, old);
+}
+
+/* May both be one entry: the same warp at the same time, in the same way? */
+static bool is_alike(const sim_stamp *s, const sim_stamp *t)
+{
+    return s->block == t->block && s->unit == t->unit && s->order == t->order && s->epoch == t->epoch &&
+           s->seen == t->seen && s->scope == t->scope && s->flags == t->flags && !(s->flags & SIM_STAMP_UNDER_WAY) &&
+           s->unit < SIM_UNIT_ENGINE;
+}
+
+static void unite(sim_stamp *s, const sim_stamp *t)
+{
+    s->lanes |= t->lanes;
+    if (s->pc != t->pc)
+        s->pc = -1;
+}
+
+void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
+{
+    sim_pool *pool = &a->block->watch->pool;
+    sim_stamp fresh = *stamp;
+    if (set->last.block != 0 && is_alike(&set->last, &fresh)) {
+        unite(&set->last, &fresh);
+        return;
+    }
+    /* Others' accesses are older than this block's own, and without a clock this thread knows nothing of them. */
+    bool learned = a->warp->lore != NULL;
+    sim_more *more = set->more;
+    uint32_t looked = 0;
+    for (uint32_t i = more ? more->count : 0; i > 0 && looked < MOST_LOOKED_AT; i--, looked++) {
+        sim_stamp *old = &more->stamps[i - 1];
+        bool alike = is_alike(old, &fresh);
+        if (!alike && old->block != a->block->number && !learned)
+            break;
+        if (!alike && !is_superfluous(a, &fresh, old))
+            continue;
+        if (alike)
+            unite(&fresh, old);
+        *old = more->stamps[--more->count];
+    }
+    if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
+        /* Where there is no room the oldest is given up: a race with it alone would not be found. */
+        if (make_room(pool, set))
+            set->more->stamps[set->more->count++] = set->last;
+        else if (set->more)
+            set->more->stamps[0] = set->last;
+    }
+    set->last = fresh;
+}
+
+/* A place in words: "byte 4 of dst". */
+static void describe_place(const sim_race_access *a, char *text, size_t bytes)
+{
+    const sim_block *owner = a->owner;
+    int n = a->region ? snprintf(text, bytes, "byte %llu of %s", (unsigned long long)a->offset, a->region->name)
+                      : snprintf(text, bytes, "shared memory byte %llu of %u", (unsigned long long)a->offset,
+                                 a->block->shared_bytes);
+    if (!a->region && owner != a->block && n > 0 && (size_t)n < bytes)
+        snprintf(text + n, bytes - (size_t)n, " of block (%u,%u,%u)", owner->block[0], owner->block[1],
+                 owner->block[2]);
+}
+
+/* Who made an access: of several lanes one that is not this thread, and, if `ordered` matters, one that it does not
+ * follow. */
+static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
+{
+    if (s->unit >= SIM_UNIT_ENGINE)
+        return s->epoch;
+    uint32_t lanes = s->lanes;
+    bool same_warp = s->block == a->block->number && s->unit == a->stamp.unit;
+    for (uint32_t m = same_warp ? lanes & ~(1u << a->lane) : lanes; m; m &= m - 1) {
+        sim_stamp one = *s;
+        one.lanes = m & -m;
+        if (!sim_order_follows(a->block, a->warp, a->lane, &one))
+            return s->unit * SIM_LANES + (uint32_t)__builtin_ctz(m);
+    }
+    return s->unit * SIM_LANES + (uint32_t)__builtin_ctz(lanes);
+}
+
+static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
+{
+    return s->block == a->block->number && thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
+}
+
+/* "thread (1,0,0) of block (2,0,0)"; of shared memory its own block goes without saying. */
+static void describe_party(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
+{
+    const uint32_t *grid = a->block->launch->grid;
+    uint32_t at[3], block = s->block - 1;
+    sim_thread_position(a->block, thread_of(a, s), at);
+    int n = snprintf(text, bytes, "thread (%u,%u,%u)", at[0], at[1], at[2]);
+    if ((a->region || s->block != a->block->number) && n > 0 && (size_t)n < bytes)
+        snprintf(text + n, bytes - (size_t)n, " of block (%u,%u,%u)", block % grid[0], block / grid[0] % grid[1],
+                 block / grid[0] / grid[1]);
+}
+
+/* "; that is at FILE:LINE", where it is known and another line. */
+static void describe_line(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
+{
+    const sim_program *p = a->block->program;
+    ptx_text file;
+    int line = 0;
+    text[0] = '\0';
+    if (s->pc < 0 || &p->code[s->pc] == a->instruction)
+        return;
+    ptx_source_line(p->module, p->code[s->pc].location, &file, &line);
+    if (line > 0)
+        snprintf(text, bytes, "; the other access is at %.*s:%d", (int)(file.length > 120 ? 120 : file.length), file.at,
+                 line);
+}
+
+/* The one is under way while the other takes place. */
+static bool report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to)
+{
+    char place[160], party[96], line[160];
+    const char *copy = s->flags & SIM_STAMP_BULK ? "a bulk copy" : "a copy";
+    describe_place(a, place, sizeof place);
+    describe_party(a, s, party, sizeof party);
+    describe_line(a, s, line, sizeof line);
+    bool own = is_this_thread(a, s);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane,
+                    reads && !a->region ? SIM_FAULT_UNINITIALISED : SIM_FAULT_RACE,
+                    "%s is %s while %s %s it by %s is on its way%s", place, reads ? "read" : "written", copy,
+                    to ? "to" : "from", own ? "this thread" : party, line);
+}
+
+static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
+{
+    sim_reach reach = sim_order_reach(a->block, s);
+    if (a->stamp.scope && s->scope && (a->stamp.scope <= (int)reach || s->scope <= (int)reach))
+        return "a scope that has both";
+    return reach == SIM_REACH_BLOCK ? "a barrier between"
+           : a->region && reach == SIM_REACH_GPU ? "a fence and an atomic between" : "a barrier of the cluster between";
+}
+
+static bool report(const sim_race_access *a, const sim_stamp *s, const char *what)
+{
+    char place[160], party[96], line[160];
+    describe_place(a, place, sizeof place);
+    describe_party(a, s, party, sizeof party);
+    describe_line(a, s, line, sizeof line);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE, "%s: %s %s without %s%s", place, what,
+                    party, what_is_missing(a, s), line);
+}
+
+/* Are both strong, and does each one's scope have the other's thread? Volatile accesses of lanes of one warp among
+ * themselves are no way to synchronise: they are how kernels relied on lanes that go in step. */
+static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
+{
+    const sim_stamp *own = &a->stamp;
+    if (!own->scope || !s->scope || (s->flags & SIM_STAMP_UNDER_WAY))
+        return false;
+    if ((own->flags & s->flags & SIM_STAMP_VOLATILE) && s->block == own->block && s->unit == own->unit)
+        return false;
+    int reach = (int)sim_order_reach(a->block, s);
+    return own->scope > reach && s->scope > reach;
+}
+
+static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_stamp *s, bool reads)
+{
+    if (sim_order_follows(a->block, a->warp, a->lane, s) || is_morally_strong(a, s))
+        return false;
+    bool fresh = !reads || a->stamp.scope > 0 || !cell->stale;
+    return !fresh || !sim_order_follows_loosely(a->warp, a->lane, s);
+}
+
+/* Did a strong read that the access follows, or an atomic, find what that strong write had left? PTX ISA: what was
+ * observed happened before what follows the observer. */
+static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write)
+{
+    if (write->scope == 0)
+        return false;
+    const sim_more *more = cell->reads.more;
+    for (uint32_t i = 0, n = more ? more->count : 0; i <= n; i++) {
+        const sim_stamp *s = i == n ? &cell->reads.last : &more->stamps[i];
+        if (s->block != 0 && s->scope > 0 && s->seen >= write->seen && sim_order_follows(a->block, a->warp, a->lane, s))
+            return true;
+    }
+    return false;
+}
+
+/* The newest access of a set that `a` conflicts with; NULL: none. `same`: weak ones do not count. */
+static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *cell, const sim_set *set, bool same,
+                                      bool reads)
+{
+    const sim_more *more = set->more;
+    if (set->last.block == 0)
+        return NULL;
+    for (uint32_t i = more ? more->count + 1 : 1; i > 0; i--) {
+        const sim_stamp *s = more && i <= more->count ? &more->stamps[i - 1] : &set->last;
+        if (!conflicts(a, cell, s, reads) || (same && s->scope == 0 && !(s->flags & SIM_STAMP_UNDER_WAY)))
+            continue;
+        if (set == &cell->writes && was_observed(a, cell, s))
+            continue;
+        return s;
+    }
+    return NULL;
+}
+
+static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool same, bool reads)
+{
+    /* All that are there are atomics of the GPU's scope, as this one is. */
+    if (a->stamp.scope > SIM_REACH_GPU && cell->weakest_write > SIM_REACH_GPU && !a->instruction->is_volatile)
+        return true;
+    const sim_stamp *s = find_conflict(a, cell, &cell->writes, same, reads);
+    if (!s)
+        return true;
+    if (s->flags & SIM_STAMP_UNDER_WAY)
+        return report_under_way(a, s, reads, true);
+    bool copied = s->unit >= SIM_UNIT_ENGINE;
+    return report(a, s, !reads ? copied ? "written by this thread and by a bulk copy of" : "written by this thread and by"
+                        : copied ? "read by this thread after a bulk copy by" : "read by this thread after a write by");
+}
+
+static bool check_reads(const sim_race_access *a, const sim_cell *cell, bool same)
+{
+    const sim_stamp *s = find_conflict(a, cell, &cell->reads, false, false);
+    if (!s)
+        return true;
+    if (s->flags & SIM_STAMP_UNDER_WAY)
+        return report_under_way(a, s, false, false);
+    return same || report(a, s, "written by this thread after a read by");
+}
+
+static bool report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads)
+{
+    static const char *const path = "through the read-only path";
+    char place[160], party[96], line[160];
+    describe_place(a, place, sizeof place);
+    describe_party(a, s, party, sizeof party);
+    describe_line(a, s, line, sizeof line);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                    "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the launch does not write "
+                    "(__ldg(), const __restrict__)%s",
+                    place, reads ? "read" : "written", reads ? " " : "", reads ? path : "", reads ? "written" : "read",
+                    is_this_thread(a, s) ? "itself" : party, reads ? "" : " ", reads ? "" : path, line);
+}
+
+static const sim_stamp *noncoherent_read(const sim_set *reads)
+{
+    for (uint32_t i = 0; reads->more && i < reads->more->count; i++)
+        if (reads->more->stamps[i].flags & SIM_STAMP_NONCOHERENT)
+            return &reads->more->stamps[i];
+    return &reads->last;
+}
+
+bool sim_race_read(const sim_race_access *a, sim_cell *cell)
+{
+    if ((a->stamp.flags & SIM_STAMP_NONCOHERENT) && a->region) {
+        if (cell->writes.last.block != 0)
+            return report_noncoherent(a, &cell->writes.last, true);
+        cell->noncoherent = true;
+    }
+    if (cell->writes.last.block != 0 && !check_writes(a, cell, false, true))
+        return false;
+    sim_stamp stamp = a->stamp;
+    stamp.seen = cell->strong;
+    if (stamp.scope)
+        cell->observed = cell->strong;
+    sim_set_add(a, &cell->reads, &stamp);
+    return true;
+}
+
+static bool check_write(const sim_race_access *a, sim_cell *cell, bool same)
+{
+    if (cell->noncoherent)
+        return report_noncoherent(a, noncoherent_read(&cell->reads), false);
+    if (cell->writes.last.block != 0 && !check_writes(a, cell, same, false))
+        return false;
+    return cell->reads.last.block == 0 || check_reads(a, cell, same);
+}
+
+static bool observes(const sim_race_access *a)
+{
+    return a->instruction->kind == SIM_ATOMIC && a->instruction->d2 != 0;
+}
+
+/* What an atomic whose result is used has observed is ordered before whatever follows it; and whatever does not
+ * follow it conflicts with it, too. */
+static void forget_observed(const sim_race_access *a, sim_set *writes)
+{
+    sim_more *more = writes->more;
+    for (uint32_t i = more ? more->count : 0; i > 0; i--)
+        if (is_morally_strong(a, &more->stamps[i - 1]))
+            more->stamps[i - 1] = more->stamps[--more->count];
+    if (writes->last.block != 0 && is_morally_strong(a, &writes->last)) {
+        writes->last.block = 0;
+        if (more && more->count > 0)
+            writes->last = more->stamps[--more->count];
+    }
+}
+
+static void note_write(const sim_race_access *a, sim_cell *cell, const sim_stamp *stamp)
+{
+    if (cell->reads.last.block != 0)
+        cell->stale = true;
+    if (cell->writes.last.block == 0 || stamp->scope < cell->weakest_write)
+        cell->weakest_write = stamp->scope;
+    sim_set_add(a, &cell->writes, stamp);
+    if (!cell->writes.more || cell->writes.more->count == 0)
+        cell->weakest_write = cell->writes.last.scope;
+}
+
+bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
+{
+    if (!check_write(a, cell, same))
+        return false;
+    sim_stamp stamp = a->stamp;
+    if (stamp.scope) {
+        /* Writes that nobody looked between may count as one. */
+        if (stamp.scope && (cell->strong == cell->observed || observes(a)))
+            cell->strong++;
+        stamp.seen = cell->strong;
+        if (observes(a)) {
+            cell->observed = cell->strong;
+            forget_observed(a, &cell->writes);
+        }
+    } else if (!same) {
+        /* All that was there is ordered before this write: who conflicts with it conflicts with the write, too. */
+        cell->stale = cell->stale || cell->reads.last.block != 0;
+        sim_set_clear(&a->block->watch->pool, &cell->writes);
+        sim_set_clear(&a->block->watch->pool, &cell->reads);
+    }
+    note_write(a, cell, &stamp);
+    return true;
+}
+
+bool sim_race_begin(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number, bool bulk)
+{
+    sim_race_access copy = *a;
+    if (!(writes ? check_write(a, cell, false)
+                 : cell->writes.last.block == 0 || check_writes(a, cell, false, true)))
+        return false;
+    copy.stamp.order = number;
+    copy.stamp.scope = 0;
+    copy.stamp.flags = (uint8_t)(SIM_STAMP_UNDER_WAY | (bulk ? SIM_STAMP_BULK : 0));
+    if (writes) {
+        cell->stale = cell->stale || cell->reads.last.block != 0;
+        sim_set_clear(&a->block->watch->pool, &cell->writes);
+        sim_set_clear(&a->block->watch->pool, &cell->reads);
+        note_write(&copy, cell, &copy.stamp);
+    } else
+        sim_set_add(&copy, &cell->reads, &copy.stamp);
+    return true;
+}
+
+static void remove_under_way(const sim_race_access *a, sim_set *set, uint32_t number)
+{
+    sim_more *more = set->more;
+    for (uint32_t i = 0; i <= (more ? more->count : 0); i++) {
+        sim_stamp *s = more && i < more->count ? &more->stamps[i] : &set->last;
+        if (!(s->flags & SIM_STAMP_UNDER_WAY) || s->block != a->stamp.block || s->unit != a->stamp.unit ||
+            s->lanes != a->stamp.lanes || s->order != number)
+            continue;
+        if (s != &set->last)
+            *s = more->stamps[--more->count];
+        else if (more && more->count > 0)
+            set->last = more->stamps[--more->count];
+        else
+            set->last.block = 0;
+        return;
+    }
+}
+
+void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number, const sim_stamp *landed)
+{
+    remove_under_way(a, writes ? &cell->writes : &cell->reads, number);
+    if (writes)
+        note_write(a, cell, landed);
+    else
+        sim_set_add(a, &cell->reads, landed);
+}
