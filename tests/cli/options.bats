@@ -8,6 +8,34 @@ load helpers
     says "confinement: off"
 }
 
+@test "--version --verbose says what a report of a bug needs" {
+    export LC_ALL=de_DE.UTF-8 CUDA_VISIBLE_DEVICES=3 CUDA_ODD_ONE=1 AUTOTUNE_RESULTS=$WORK/mine AUTOTUNE_LIBCUDA=$WORK/none
+    mkdir mine
+    tool --version --verbose
+    succeeds
+    [ "$(head -1 out.txt)" = "$(tool --version && head -1 out.txt)" ]
+    tool --version --verbose
+    for line in "system: Linux $(uname -r) $(uname -m), glibc " "driver: none; " "$WORK/none" "LC_ALL=de_DE.UTF-8" \
+        "toolkit: NVRTC 1" "/libnvrtc.so" "compile cache: $XDG_CACHE_HOME/autotune/" "journals: $XDG_STATE_HOME/autotune/" \
+        "results: $WORK/mine: " "CUDA_VISIBLE_DEVICES=3: " "  CUDA_ODD_ONE=1"; do
+        says "$line"
+    done
+    [[ "$output" =~ "results: $WORK/mine: "[a-z0-9]+", writable, locks by flock" ]]
+    AUTOTUNE_NVRTC=$WORK/none tool --version --verbose
+    succeeds
+    says "toolkit: none; "
+}
+
+@test "--version --verbose names every variable that the program reads" {
+    names=$(grep -rhoE 'getenv\("[A-Z_0-9]+"\)|several\("[A-Z_0-9]+"\)|names\[\] = \{"LC_ALL.*' --exclude=environment.c "$BATS_TEST_DIRNAME/../../tuner" |
+        grep -oE '"[A-Z_0-9]+"' | tr -d '"' | sort -u)
+    [ "$(wc -l <<<"$names")" -gt 20 ]
+    tool --version --verbose
+    for name in $names; do
+        grep -qE "^  $name[:=]" out.txt || { echo "$name is not named"; return 1; }
+    done
+}
+
 @test "--help lists every command, the exit codes and the environment" {
     tool --help
     succeeds

@@ -63,3 +63,11 @@ without_locks() {
     left=$(find "$WORK" -name '*.held*')
     [ -z "$left" ] || { echo "$left"; return 1; }
 }
+
+@test "--version --verbose says that the folders' file systems have no locks" {
+    without_locks
+    tool --version --verbose
+    succeeds
+    says "no flock: a lock is a file that is made exclusively"
+    [[ "$output" != *"locks by flock"* ]]
+}

@@ -338,6 +338,15 @@ void lock_close(lock *l)
     free(l);
 }
 
+int lock_probe(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    const int code = fd < 0 || (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno != EWOULDBLOCK) ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
 at_status lock_folder(const char *folder, int timeout_ms, lock **out, at_error *error)
 {
     at_status status = lock_open(folder, 0666, out, error);

@@ -35,6 +35,9 @@ void lock_give(lock *l);
 /* Gives it, too. Takes NULL. */
 void lock_close(lock *l);
 
+/* How the folder's file system locks, without taking anything: 0 by flock(2), else what it says against that. */
+int lock_probe(const char *folder);
+
 /* Opens and takes in one; AT_IO with the remedy when another has it, or there can be none. */
 at_status lock_folder(const char *folder, int timeout_ms, lock **out, at_error *error);
 

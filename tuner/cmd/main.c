@@ -18,6 +18,7 @@
 #include "base/version.h"
 #include "bench/child.h"
 #include "cluster/cluster.h"
+#include "cmd/environment.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
 #include "cmd/table.h"
@@ -253,6 +254,8 @@ static int run_command_line(int argc, char **argv)
     }
     if (strcmp(argv[1], "--version") == 0) {
         print_version();
+        if (argc > 2 && strcmp(argv[2], "--verbose") == 0)
+            environment_print();
         return end_output(AT_OK, EXIT_OK, &error);
     }
     const command *c = commands_find(argv[1]);

@@ -33,29 +33,35 @@ typedef struct entry_header {
 /* "ATCC" on the machine that wrote it: a cache is not meant to travel. */
 enum { MAGIC = 0x43435441 };
 
-at_status compile_cache_open(const char *dir, uint64_t limit_bytes, compile_cache *out,
-                             at_error *error)
+at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_error *error)
 {
-    *out = (compile_cache){.limit_bytes = limit_bytes ? limit_bytes : default_limit_bytes};
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char here[COMPILE_CACHE_PATH_BYTES];
     int n;
     if (dir && dir[0] != '/' && !getcwd(here, sizeof here))
         return error_set_errno(error, errno, "cannot tell the current folder");
     if (dir)
-        n = snprintf(out->dir, sizeof out->dir, "%s%s%s/" LAYOUT, dir[0] == '/' ? "" : here,
+        n = snprintf(out, out_bytes, "%s%s%s/" LAYOUT, dir[0] == '/' ? "" : here,
                      dir[0] == '/' ? "" : "/", dir);
     else if (xdg && xdg[0] == '/') /* the XDG specification: relative paths are to be ignored */
-        n = snprintf(out->dir, sizeof out->dir, "%s/autotune/" LAYOUT, xdg);
+        n = snprintf(out, out_bytes, "%s/autotune/" LAYOUT, xdg);
     else if (home && *home)
-        n = snprintf(out->dir, sizeof out->dir, "%s/.cache/autotune/" LAYOUT, home);
+        n = snprintf(out, out_bytes, "%s/.cache/autotune/" LAYOUT, home);
     else
         return error_set(error, AT_IO,
                          "there is no folder for the compile cache: neither "
                          "XDG_CACHE_HOME nor HOME is set");
-    if (n < 0 || (size_t)n >= sizeof out->dir)
+    if (n < 0 || (size_t)n >= out_bytes)
         return error_set(error, AT_IO, "the path of the compile cache is too long");
-    return file_make_private_folder(out->dir, error);
+    return AT_OK;
+}
+
+at_status compile_cache_open(const char *dir, uint64_t limit_bytes, compile_cache *out,
+                             at_error *error)
+{
+    *out = (compile_cache){.limit_bytes = limit_bytes ? limit_bytes : default_limit_bytes};
+    at_status status = compile_cache_folder(dir, out->dir, sizeof out->dir, error);
+    return status ? status : file_make_private_folder(out->dir, error);
 }
 
 compile_key compile_cache_key(const char *identity, const void *request, size_t request_bytes)

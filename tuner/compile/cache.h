@@ -30,6 +30,9 @@ typedef struct compile_key {
     uint64_t high, low;
 } compile_key;
 
+/* Where the cache in `dir` is, with compile_cache_open()'s rules. AT_IO: there is no place for one. */
+at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_error *error);
+
 /* Opens the cache in `dir`, and makes it if need be; NULL: $XDG_CACHE_HOME/autotune or ~/.cache/autotune. A
  * relative path is made absolute here. `limit_bytes` 0: 1 GiB. AT_IO, with the reason, if there can be none
  * or others may write it. Nothing to close. */

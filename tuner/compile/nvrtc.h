@@ -1,6 +1,6 @@
 /* NVRTC, opened at run time and called: CUDA source in, cubin, PTX and log out.
  *
- * Only compile workers use it: the library is large, is not trusted to survive what it is given,
+ * Only compile workers compile with it: the library is large, is not trusted to survive what it is given,
  * and serialises its callers. (The CUDA Toolkit's own header is called nvrtc.h.) */
 #ifndef AUTOTUNE_COMPILE_NVRTC_H
 #define AUTOTUNE_COMPILE_NVRTC_H

@@ -26,6 +26,12 @@ typedef struct collection {
     included *out;
 } collection;
 
+/* A #line directive may number lines up to the largest int. */
+static void count_line(reader *r)
+{
+    r->line += r->line < INT_MAX;
+}
+
 /* Bytes of the line splice at `at`: a backslash and an end of line. */
 static size_t splice_bytes(const char *at)
 {
@@ -37,7 +43,7 @@ static size_t splice_bytes(const char *at)
 static void skip_splices(reader *r)
 {
     for (size_t n; (n = splice_bytes(r->at)) > 0; r->at += n)
-        r->line++;
+        count_line(r);
 }
 
 static char peek(reader *r)
@@ -50,7 +56,7 @@ static char take(reader *r)
 {
     char c = peek(r);
     if (c == '\n')
-        r->line++;
+        count_line(r);
     r->at += c != '\0';
     return c;
 }
@@ -117,7 +123,8 @@ static void skip_raw_literal(reader *r)
     const char *closed = strstr(r->at, end);
     const char *stop = closed ? closed + n : r->at + strlen(r->at);
     for (; r->at < stop; r->at++)
-        r->line += *r->at == '\n';
+        if (*r->at == '\n')
+            count_line(r);
 }
 
 static bool is_word_char(char c)
@@ -226,7 +233,7 @@ static void read_line_directive(reader *r)
     skip_blanks(r);
     read_word(r, number);
     long line = strtol(number, NULL, 10);
-    if (line < 1 || line >= INT_MAX)
+    if (line < 1 || line > INT_MAX)
         return;
     skip_blanks(r);
     if (peek(r) == '"') {

@@ -108,6 +108,16 @@ static void a_refusal_names_the_templates_line(void **state)
     assert_string_equal(error.file, "my \"t\".tmpl");
 }
 
+/* The largest number of a line in C, behind which more lines follow, spliced and in raw literals, too. */
+static void lines_are_counted_up_to_the_largest(void **state)
+{
+    (void)state;
+    expect_refusal("#line 2147483647\na\n\n#include </etc/x>\n", "/etc/x", 2147483647);
+    expect_refusal("#line 2147483646\n\\\n\\\n\\\n#include </etc/x>\n", "/etc/x", 2147483647);
+    expect_refusal("#line 2147483646\nR\"(\n\n\n)\"\n#include </etc/x>\n", "/etc/x", 2147483647);
+    expect_refusal("#line 2147483640\n\n#include </etc/x>\n", "/etc/x", 2147483641);
+}
+
 static void what_is_no_file_of_the_folder_is_not_opened(void **state)
 {
     (void)state;
@@ -141,6 +151,7 @@ int main(void)
         cmocka_unit_test(names_that_lead_elsewhere_are_refused),
         cmocka_unit_test(a_name_that_only_the_preprocessor_knows_is_refused),
         cmocka_unit_test(a_refusal_names_the_templates_line),
+        cmocka_unit_test(lines_are_counted_up_to_the_largest),
         cmocka_unit_test(what_is_no_file_of_the_folder_is_not_opened),
         cmocka_unit_test(one_name_means_one_file),
     };

@@ -1,4 +1,5 @@
 /* autotune explain: where one variant's memory accesses go, and what limits it. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,8 @@ static at_status find_places(explained *x, at_error *error)
         char line[NAME_BYTES], place[NAME_BYTES];
         snprintf(line, sizeof line, "%.*s", (int)length, at);
         if (sscanf(line, "#line %d \"%255[^\"]\"", &number, file) != 2 && x->place_count < lines) {
-            snprintf(place, sizeof place, "%s:%d", file, number++);
+            snprintf(place, sizeof place, "%s:%d", file, number);
+            number += number < INT_MAX;
             x->places[x->place_count++] = *file ? strdup(place) : NULL;
         }
         at += length + (at[length] == '\n');
