@@ -37,22 +37,6 @@ static at_status prepare(check *c, int pattern, at_error *error)
     return status;
 }
 
-/* "dst[12][5]" for an element of a buffer. */
-static void name_element(const buffer_plan *plan, uint64_t index, char *out, size_t size_bytes)
-{
-    uint64_t at[4] = {index};
-    uint32_t rank = plan->rank > 0 ? plan->rank : 1;
-    for (uint32_t i = plan->rank; i-- > 1;) {
-        uint64_t extent = plan->shape[i] > 0 ? plan->shape[i] : 1;
-        at[i] = index % extent;
-        index /= extent;
-        at[i - 1] = index;
-    }
-    snprintf(out, size_bytes, "%s", plan->name);
-    for (uint32_t i = 0; i < rank; i++)
-        text_add(out, size_bytes, "[%" PRIu64 "]", at[i]);
-}
-
 /* Results of so many elements of which one differs may differ by rounding: a point on an edge, a value
  * between two bins. */
 enum { RARE = 1000000 };
@@ -62,7 +46,7 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
     char element[PLAN_NAME_BYTES + 96], close[TOLERANCE_TEXT_BYTES], expected[ELEMENT_TEXT_BYTES],
         found[ELEMENT_TEXT_BYTES], allowed[64] = "";
     const bool exact = plan->tolerance.kind == TOLERANCE_EXACT, sampled = c->slot->sampled;
-    name_element(plan, d->first, element, sizeof element);
+    plan_name_element(plan, d->first, element, sizeof element);
     tolerance_tell(plan->tolerance, close);
     element_tell(plan->type, &d->expected, expected);
     element_tell(plan->type, &d->found, found);

@@ -15,7 +15,10 @@ static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, devi
     char name[PLAN_NAME_BYTES + 16];
     snprintf(name, sizeof name, "%s%s", prefix, s->plan.buffers[i].name);
     uint64_t size = plan_buffer_bytes(&s->plan.buffers[i]);
-    return s->api->buffer_new(s->device, name, size, out, error);
+    at_status status = s->api->buffer_new(s->device, name, size, out, error);
+    if (!status && s->api->describe)
+        s->api->describe(*out, &s->plan.buffers[i]);
+    return status;
 }
 
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error)

@@ -117,6 +117,9 @@ typedef struct device_api {
     at_status (*buffer_new)(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                             at_error *error);
     void (*buffer_free)(device *d, device_buffer *b);
+    /* What the buffer holds, for messages. The plan is borrowed until the buffer is freed. NULL: no message names
+     * elements. */
+    void (*describe)(device_buffer *b, const buffer_plan *plan);
     /* Writes the contents that `plan` and `seed` say, and sets both guard bands. */
     at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                       at_error *error);

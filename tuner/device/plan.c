@@ -6,12 +6,28 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/text.h"
 
 /* Each buffer of a problem draws from a stream of its own. */
 uint64_t plan_buffer_seed(uint64_t seed, uint32_t i)
 {
     rng r = rng_seeded(seed + i);
     return rng_next(&r);
+}
+
+void plan_name_element(const buffer_plan *plan, uint64_t index, char *out, size_t size_bytes)
+{
+    uint64_t at[4] = {index};
+    uint32_t rank = plan->rank > 0 ? plan->rank : 1;
+    for (uint32_t i = plan->rank; i-- > 1;) {
+        uint64_t extent = plan->shape[i] > 0 ? plan->shape[i] : 1;
+        at[i] = index % extent;
+        index /= extent;
+        at[i - 1] = index;
+    }
+    snprintf(out, size_bytes, "%s", plan->name);
+    for (uint32_t i = 0; i < rank; i++)
+        text_add(out, size_bytes, "[%" PRIu64 "]", at[i]);
 }
 
 uint64_t plan_buffer_bytes(const buffer_plan *plan)

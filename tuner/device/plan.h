@@ -152,6 +152,9 @@ bool plan_is_compared(const buffer_plan *plan);
 /* What the contents of buffer `i` are made from, where `seed` is the problem's. */
 uint64_t plan_buffer_seed(uint64_t seed, uint32_t i);
 
+/* What an element is called in messages, one past the end too: "dst[12][5]". */
+void plan_name_element(const buffer_plan *plan, uint64_t index, char *out, size_t size_bytes);
+
 /* Bytes that a buffer holds. */
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
 

@@ -8,6 +8,12 @@ void ptx_lexer_init(ptx_lexer *lexer, const char *text, size_t size)
     *lexer = (ptx_lexer){.at = text, .end = text + size, .line = 1};
 }
 
+int ptx_text_compare(ptx_text a, ptx_text b)
+{
+    const int order = memcmp(a.at, b.at, a.length < b.length ? a.length : b.length);
+    return order ? order : (a.length > b.length) - (a.length < b.length);
+}
+
 bool ptx_text_is(ptx_text text, const char *word)
 {
     return strlen(word) == text.length && memcmp(text.at, word, text.length) == 0;

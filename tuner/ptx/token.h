@@ -47,6 +47,9 @@ void ptx_lexer_init(ptx_lexer *lexer, const char *text, size_t size);
 /* The next token; PTX_TOKEN_END for ever after the last. */
 ptx_token ptx_lexer_next(ptx_lexer *lexer);
 
+/* Less than, equal to or greater than 0, as strcmp(). */
+int ptx_text_compare(ptx_text a, ptx_text b);
+
 /* Is the text exactly `word`? */
 bool ptx_text_is(ptx_text text, const char *word);
 

@@ -56,17 +56,10 @@ static bool add_program(lines *all, const ptx_module *m, const sim_program *p, c
     return true;
 }
 
-static int compare_files(ptx_text a, ptx_text b)
-{
-    size_t shorter = a.length < b.length ? a.length : b.length;
-    int order = memcmp(a.at, b.at, shorter);
-    return order ? order : (a.length > b.length) - (a.length < b.length);
-}
-
 static int compare_lines(const void *a, const void *b)
 {
     const line *x = a, *y = b;
-    int order = compare_files(x->file, y->file);
+    int order = ptx_text_compare(x->file, y->file);
     return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 

@@ -124,6 +124,7 @@ static at_status new_buffer(const source *s, const char *prefix, sim_make make, 
     if (status)
         return status;
     device_buffer *b = *out;
+    b->plan = &s->plan;
     b->made = sim_map(sim_buffer_chunks(b));
     if (!b->made)
         return error_set(error, AT_DEVICE, "there is no room for %s", name);

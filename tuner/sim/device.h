@@ -22,6 +22,7 @@ struct device_buffer {
     uint8_t *made;
     sim_make make;
     void *context;
+    const buffer_plan *plan;
     device_buffer *next;
 };
 

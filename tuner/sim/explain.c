@@ -29,16 +29,10 @@ double explain_sector_efficiency(const sim_counter *c)
     return c->sectors ? (double)c->bytes / ((double)c->sectors * SIM_SECTOR_BYTES) : 1.0;
 }
 
-static int compare_files(ptx_text a, ptx_text b)
-{
-    const int order = memcmp(a.at, b.at, a.length < b.length ? a.length : b.length);
-    return order ? order : (a.length > b.length) - (a.length < b.length);
-}
-
 static explain_line *line_for(explanation *e, ptx_text file, int line)
 {
     for (size_t i = 0; i < e->line_count; i++)
-        if (e->lines[i].line == line && compare_files(e->lines[i].file, file) == 0)
+        if (e->lines[i].line == line && ptx_text_compare(e->lines[i].file, file) == 0)
             return &e->lines[i];
     e->lines[e->line_count] = (explain_line){.file = file, .line = line};
     return &e->lines[e->line_count++];
@@ -47,7 +41,7 @@ static explain_line *line_for(explanation *e, ptx_text file, int line)
 static int compare_lines(const void *a, const void *b)
 {
     const explain_line *of[] = {a, b};
-    const int order = compare_files(of[0]->file, of[1]->file);
+    const int order = ptx_text_compare(of[0]->file, of[1]->file);
     return order ? order : of[0]->line - of[1]->line;
 }
 

@@ -220,7 +220,7 @@ static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
             continue;
         sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes,
                         .valid = b->valid, .read_only = b->read_only, .filled = b->filled,
-                        .made = b->made, .make = b->make, .context = b->context};
+                        .made = b->made, .make = b->make, .context = b->context, .plan = b->plan};
         memcpy(r.name, b->name, sizeof r.name);
         status = sim_memory_add(out, &r, error);
     }

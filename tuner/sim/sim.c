@@ -67,6 +67,11 @@ static void arrange(device *d, uint32_t schedule, bool alone)
     d->alone = alone;
 }
 
+static void describe_buffer(device_buffer *b, const buffer_plan *plan)
+{
+    b->plan = plan;
+}
+
 static void give_up_at(device *d, int64_t deadline_ns)
 {
     d->deadline_ns = deadline_ns;
@@ -149,6 +154,7 @@ const device_api device_sim_api = {
     .properties = properties,
     .buffer_new = sim_buffer_new,
     .buffer_free = sim_buffer_free,
+    .describe = describe_buffer,
     .fill = sim_buffer_fill,
     .poison = sim_buffer_poison,
     .copy = sim_buffer_copy,

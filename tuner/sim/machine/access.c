@@ -56,17 +56,19 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
             offset = r ? p->address[l] - r->base : 0;
         }
         if (!r || bytes > r->size_bytes - offset) {
-            char where[160];
+            char where[SIM_PLACE_BYTES];
             sim_memory_describe(memory, p->address[l], where, sizeof where);
             w->region_hit = 0;
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at global address 0x%" PRIx64 ", %s",
                             is_write ? "write" : "read", bytes, p->address[l], where);
         }
-        if (is_write && r->read_only)
-            return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY,
-                            "write to byte %" PRIu64 " of %s, which is %s", offset, r->name,
+        if (is_write && r->read_only) {
+            char where[SIM_PLACE_BYTES];
+            sim_region_name(r, offset, where, sizeof where);
+            return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY, "write to %s, which is %s", where,
                             r->base >= SIM_MODULE_BASE ? "constant" : "an input");
+        }
         if (r->made)
             sim_region_make(r, offset, bytes);
         p->at[l] = r->bytes + offset;
@@ -163,7 +165,7 @@ static bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, i
                sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
                         "%s of %u bytes that nothing wrote at byte %" PRIu64 " of local memory",
                         what, bytes, p->address[lane]);
-    char where[160];
+    char where[SIM_PLACE_BYTES];
     sim_memory_describe(b->launch->memory, p->address[lane], where, sizeof where);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
                     "%s of %u bytes that nothing wrote at %s", what, bytes, where);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
+#include "device/plan.h"
 
 void sim_memory_deinit(sim_memory *m)
 {
@@ -71,6 +73,22 @@ void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes)
             make_chunk(r, chunk);
 }
 
+/* "dst[12][5]", and what goes before and behind it; nothing where the elements are not known. */
+static void name_element(const sim_region *r, uint64_t offset, const char *behind, char *text, size_t size_bytes)
+{
+    text[0] = '\0';
+    if (!r->plan)
+        return;
+    plan_name_element(r->plan, offset / dtype_get(r->plan->type)->size_bytes, text, size_bytes);
+    text_add(text, size_bytes, "%s", behind);
+}
+
+void sim_region_name(const sim_region *r, uint64_t offset, char *text, size_t size_bytes)
+{
+    name_element(r, offset, " (", text, size_bytes);
+    text_add(text, size_bytes, "byte %" PRIu64 " of %s%s", offset, r->name, r->plan ? ")" : "");
+}
+
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes)
 {
     static const uint64_t near = UINT64_C(1) << 35;
@@ -79,15 +97,19 @@ void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size
     const sim_region *above = (size_t)(i + 1) < m->count ? &m->regions[i + 1] : NULL;
     uint64_t past = below ? address - (below->base + below->size_bytes) : UINT64_MAX;
     uint64_t before = above ? above->base - address : UINT64_MAX;
-    if (below && address - below->base < below->size_bytes)
-        snprintf(text, size_bytes, "byte %" PRIu64 " of %s (%" PRIu64 " bytes)",
+    char element[PLAN_NAME_BYTES + 96];
+    if (below && address - below->base < below->size_bytes) {
+        name_element(below, address - below->base, ", ", element, sizeof element);
+        snprintf(text, size_bytes, "%sbyte %" PRIu64 " of %s (%" PRIu64 " bytes)", element,
                  address - below->base, below->name, below->size_bytes);
-    else if (below && past <= before && past < near)
-        snprintf(text, size_bytes, "%" PRIu64 " bytes behind the end of %s (%" PRIu64 " bytes)",
+    } else if (below && past <= before && past < near) {
+        name_element(below, address - below->base, ", ", element, sizeof element);
+        snprintf(text, size_bytes, "%s%" PRIu64 " bytes behind the end of %s (%" PRIu64 " bytes)", element,
                  past, below->name, below->size_bytes);
-    else if (above && before < near)
+    } else if (above && before < near) {
         snprintf(text, size_bytes, "%" PRIu64 " bytes before the start of %s (%" PRIu64 " bytes)",
                  before, above->name, above->size_bytes);
-    else
+    } else {
         snprintf(text, size_bytes, "far from every buffer");
+    }
 }

@@ -17,6 +17,9 @@
 
 enum { SIM_CHUNK_BYTES = 512 };
 
+/* Of a text that names a place in memory. */
+enum { SIM_PLACE_BYTES = 320 };
+
 /* Values of sim_region.valid, beside 0 for what was not written. Two occur only where not all blocks of a launch run:
  * UPDATED by an atomic, of whose value the others' parts are missing; LAST by the last launch of a plan. */
 enum { SIM_BYTE_WRITTEN = 1, SIM_BYTE_UPDATED, SIM_BYTE_LAST };
@@ -37,6 +40,7 @@ typedef struct sim_region {
     uint8_t *made;    /* of each chunk; NULL: all are there */
     sim_make make;
     void *context;    /* of `make` */
+    const struct buffer_plan *plan; /* whose elements it holds, for messages; NULL: they are not known */
 } sim_region;
 
 typedef struct sim_memory {
@@ -55,7 +59,10 @@ const sim_region *sim_memory_find(const sim_memory *m, uint64_t address);
 /* Makes what is absent of the chunks that `bytes` at `offset`, inside the region, lie in. */
 void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes);
 
-/* Writes in words where an address is: "4 bytes behind the end of src (4096 bytes)". */
+/* Names a place in a region, perhaps behind its end: "dst[12][5] (byte 788 of dst)". */
+void sim_region_name(const sim_region *r, uint64_t offset, char *text, size_t size_bytes);
+
+/* Writes in words where an address is: "src[1024], 0 bytes behind the end of src (4096 bytes)". */
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "device/plan.h"
 #include "sim_fixture.h"
 
 static void assert_story(const sim_test *t, const char *part)
@@ -67,6 +68,32 @@ static void a_write_behind_a_buffer_names_buffer_thread_and_line(void **state)
     assert_story(&t, "test.cu:3");
     assert_story(&t, "thread (63,0,0) of block (0,0,0)");
     sim_test_deinit(&t);
+}
+
+static void faults_name_elements_where_a_plan_says_what_a_buffer_holds(void **state)
+{
+    (void)state;
+    static const buffer_plan matrix = {.name = "m", .type = DTYPE_FLOAT, .count = 12, .rank = 2, .shape = {3, 4}};
+    static const struct {
+        const char *body;
+        sim_fault_kind kind;
+        const char *story;
+    } cases[] = {{"m[4 * threadIdx.x] = 1;", SIM_FAULT_BOUNDS, "m[3][0], 0 bytes behind the end of m (48 bytes)"},
+                 {"m[13] = 1;", SIM_FAULT_BOUNDS, "m[3][1], 4 bytes behind the end of m (48 bytes)"},
+                 {"m[-1] = 1;", SIM_FAULT_BOUNDS, "global address 0xffffffffc, 4 bytes before the start of m (48 bytes)"},
+                 {"m[0] = m[6];", SIM_FAULT_UNINITIALISED, "m[1][2], byte 24 of m (48 bytes)"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sim_test t;
+        char source[256];
+        float elements[12] = {0};
+        snprintf(source, sizeof source, "extern \"C\" __global__ void k(float *m)\n{ %s }\n", cases[i].body);
+        sim_test_init(&t, source, "sm_90", NULL);
+        sim_test_u64(&t, sim_test_buffer(&t, "m", elements, sizeof elements, false));
+        t.memory.regions[0].plan = &matrix;
+        assert_int_equal(sim_test_run(&t, 1, 1, 4, 1, 0), cases[i].kind);
+        assert_story(&t, cases[i].story);
+        sim_test_deinit(&t);
+    }
 }
 
 static void a_read_before_a_buffer_is_out_of_bounds(void **state)
@@ -653,6 +680,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_write_behind_a_buffer_names_buffer_thread_and_line),
+        cmocka_unit_test(faults_name_elements_where_a_plan_says_what_a_buffer_holds),
         cmocka_unit_test(a_read_before_a_buffer_is_out_of_bounds),
         cmocka_unit_test(shared_and_local_arrays_have_ends),
         cmocka_unit_test(a_misaligned_vector_load_is_a_fault),
