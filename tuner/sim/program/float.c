@@ -47,6 +47,20 @@ static float exp2_approx(float a)
     return (float)exp2((double)a);
 }
 
+/* PTX ISA, div.approx: beyond 2^126 the divisor's reciprocal is zero. */
+static float divide_approx(float a, float b)
+{
+    return fabsf(b) > 0x1p126f ? a * copysignf(0.0f, b) : a / b;
+}
+
+/* PTX ISA, rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: of doubles their upper halves are read and written, and
+ * subnormal ones are zeros. */
+static double coarse(double v)
+{
+    return fabs(v) < 0x1p-1022 ? copysign(0.0, v)
+                               : double_of_bits(bits_of_double(v) & 0xffffffff00000000u);
+}
+
 static float copy_sign(float sign, float magnitude)
 {
     return copysignf(magnitude, sign);
@@ -59,6 +73,7 @@ SIM_OP2(add_f32, F, F, F, R(a[l] + b[l]))
 SIM_OP2(sub_f32, F, F, F, R(a[l] - b[l]))
 SIM_OP2(mul_f32, F, F, F, R(a[l] * b[l]))
 SIM_OP2(div_f32, F, F, F, R(a[l] / b[l]))
+SIM_OP2(div_approx_f32, F, F, F, R(divide_approx(a[l], b[l])))
 SIM_OP2(min_f32, F, F, F, R(min_float(a[l], b[l])))
 SIM_OP2(max_f32, F, F, F, R(max_float(a[l], b[l])))
 SIM_OP2(min_nan_f32, F, F, F, R(either_nan(a[l], b[l], min_float(a[l], b[l]))))
@@ -91,6 +106,8 @@ SIM_OP1(abs_f64, G, G, fabs(a[l]))
 SIM_OP1(rcp_f64, G, G, R(1.0 / a[l]))
 SIM_OP1(sqrt_f64, G, G, R(sqrt(a[l])))
 SIM_OP1(rsqrt_f64, G, G, R(1.0 / sqrt(a[l])))
+SIM_OP1(rcp_coarse_f64, G, G, R(coarse(1.0 / coarse(a[l]))))
+SIM_OP1(rsqrt_coarse_f64, G, G, R(coarse(1.0 / sqrt(coarse(a[l])))))
 SIM_OP2(copysign_f64, G, G, G, copysign(b[l], a[l]))
 
 SIM_OP3(fma_f32_portable, F, F, F, F, R(fmaf(a[l], b[l], c[l])))
@@ -185,7 +202,7 @@ SIM_OP3(fma_f32x2, P, P, P, P,
 const sim_operation sim_float_operations[] = {
     F2("add.f32", add_f32), F2("sub.f32", sub_f32), F2("mul.f32", mul_f32),
     F3("fma.f32", fma_f32), F3("mad.f32", fma_f32), S2("div.f32", div_f32),
-    S2("div.approx.f32", div_f32), S2("div.full.f32", div_f32), F2("min.f32", min_f32),
+    S2("div.approx.f32", div_approx_f32), S2("div.full.f32", div_f32), F2("min.f32", min_f32),
     F2("max.f32", max_f32), F2("min.NaN.f32", min_nan_f32), F2("max.NaN.f32", max_nan_f32),
     F2("min.xorsign.abs.f32", min_xor_f32), F2("max.xorsign.abs.f32", max_xor_f32),
     F2("min.NaN.xorsign.abs.f32", min_nan_xor_f32),
@@ -198,8 +215,10 @@ const sim_operation sim_float_operations[] = {
     G2("add.f64", add_f64), G2("sub.f64", sub_f64), G2("mul.f64", mul_f64),
     G3("fma.f64", fma_f64), G3("mad.f64", fma_f64), G2("div.f64", div_f64),
     G2("min.f64", min_f64), G2("max.f64", max_f64), G1("neg.f64", neg_f64),
-    G1("abs.f64", abs_f64), G1("rcp.f64", rcp_f64), G1("rcp.approx.f64", rcp_f64),
-    G1("sqrt.f64", sqrt_f64), G1("rsqrt.approx.f64", rsqrt_f64), G2("copysign.f64", copysign_f64),
+    G1("abs.f64", abs_f64), G1("rcp.f64", rcp_f64), G1("rcp.approx.ftz.f64", rcp_coarse_f64),
+   
+    G1("sqrt.f64", sqrt_f64), G1("rsqrt.approx.f64", rsqrt_f64),
+    G1("rsqrt.approx.ftz.f64", rsqrt_coarse_f64), G2("copysign.f64", copysign_f64),
     ROUNDED(F2, add, f32), ROUNDED(F2, sub, f32), ROUNDED(F2, mul, f32), ROUNDED(S2, div, f32),
     ROUNDED(F3, fma, f32), F3("mad.rz.f32", fma_rz_f32), F3("mad.rm.f32", fma_rm_f32),
     F3("mad.rp.f32", fma_rp_f32), G3("mad.rz.f64", fma_rz_f64), G3("mad.rm.f64", fma_rm_f64),
