@@ -6,6 +6,8 @@
 static uint64_t sum(kind k, bool flushes, uint64_t a, uint64_t b)
 {
     const soft_format *f = format_of(k);
+    if (f == &soft_f64 && (soft_unpack(f, a).nan || soft_unpack(f, b).nan))
+        return (soft_unpack(f, a).nan ? a : b) | 1ull << 51;
     if (!f)
         return bits_of(k.bits, integer_of(k, a) + integer_of(k, b));
     if (flushes) {

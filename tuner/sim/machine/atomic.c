@@ -31,7 +31,7 @@ static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t, bool flush)
     switch (t) {
     case PTX_F16: return half_from_double(v);
     case PTX_BF16: return bfloat_from_double(v);
-    default: return bits_of_double(sim_double(v));
+    default: return bits_of_double(sim_double(v, to_double(a, t), to_double(b, t)));
     }
 }
 
