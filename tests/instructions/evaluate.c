@@ -102,8 +102,10 @@ bool evaluate(const form *f, const uint64_t sources[FORM_SOURCES], uint64_t *res
 {
     opcode o;
     opcode_parse(&o, f->name);
-    if (opcode_has(&o, "global") || opcode_has(&o, "shared") || opcode_has(&o, "sync"))
+    if (opcode_has(&o, "sync"))
         return false;
+    if (opcode_has(&o, "global") || opcode_has(&o, "shared"))
+        return evaluate_memory(&o, sources, result);
     return evaluate_integer(&o, sources, result) || evaluate_bits(&o, sources, result) ||
            evaluate_comparison(&o, sources, result) || evaluate_conversion(&o, sources, result) ||
            evaluate_float(&o, sources, result) || evaluate_video(&o, sources, result);

@@ -24,10 +24,16 @@ static uint64_t reversed(uint64_t v, int bits)
     return r;
 }
 
-/* PTX ISA, bfe: position and length are the low 8 bits of their operands. */
+/* PTX ISA, bfe and bfi: position and length are the low 8 bits of their operands. Not so of words of 64 bits on an H100:
+ * there whatever is beyond the word is beyond it. */
+static int amount(kind k, uint64_t v)
+{
+    return k.bits < 64 ? (int)(v & 0xff) : v > 64 ? 64 : (int)v;
+}
+
 static uint64_t extracted(kind k, uint64_t a, uint64_t position, uint64_t length)
 {
-    int pos = (int)(position & 0xff), len = (int)(length & 0xff), msb = k.bits - 1;
+    int pos = amount(k, position), len = amount(k, length), msb = k.bits - 1;
     bool sign = false;
     if (k.letter == 's' && len > 0)
         sign = bit(a, pos + len - 1 < msb ? pos + len - 1 : msb);
@@ -39,7 +45,7 @@ static uint64_t extracted(kind k, uint64_t a, uint64_t position, uint64_t length
 
 static uint64_t inserted(kind k, uint64_t a, uint64_t b, uint64_t position, uint64_t length)
 {
-    int pos = (int)(position & 0xff), len = (int)(length & 0xff), msb = k.bits - 1;
+    int pos = amount(k, position), len = amount(k, length), msb = k.bits - 1;
     for (int i = 0; i < len && pos + i <= msb; i++)
         b = (b & ~(1ull << (pos + i))) | (uint64_t)bit(a, i) << (pos + i);
     return b;

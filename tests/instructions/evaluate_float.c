@@ -2,9 +2,20 @@
 
 #include "opcode.h"
 
+/* Below the normal numbers, before it is rounded. */
+static bool is_tiny(soft v)
+{
+    soft least = {.m = 1, .exponent = -126};
+    v.negative = false;
+    return !v.nan && !v.infinite && v.m && soft_compare(v, least) < 0;
+}
+
 /* A result as .sat, .relu and .ftz leave it. The latter is of floats of 32 bits, or of the halves of an operation. */
 static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rounding r)
 {
+    /* Operations look for what is to be flushed before they round; conversions after. */
+    if (opcode_has(o, "ftz") && f == &soft_f32 && o->kind_count == 1 && is_tiny(v))
+        v = (soft){.negative = v.negative};
     uint64_t bits = soft_pack(f, v, r);
     soft rounded = soft_unpack(f, bits), one = soft_integer(1);
     bool zero = rounded.m == 0 && !rounded.infinite && !rounded.nan;
@@ -33,6 +44,34 @@ static uint64_t extreme(const opcode *o, const soft_format *f, soft a, soft b)
     return soft_pack(f, v, SOFT_NEAREST);
 }
 
+/* An H100's doubles keep the payload of a NaN, made quiet: of the second factor or summand, of the third summand of
+ * fma, of the first; of a quotient's first. False: there is none among the operands, or the result is not one. */
+static bool passes_nan(const opcode *o, const uint64_t *sources, uint64_t *d)
+{
+    static const struct {
+        const char *name;
+        int count, order[3];
+    } rows[] = {{"add", 2, {1, 0}}, {"sub", 2, {1, 0}}, {"mul", 2, {1, 0}}, {"fma", 3, {1, 2, 0}}, {"mad", 3, {1, 2, 0}},
+                {"div", 2, {0, 1}}, {"rcp", 1, {0}},    {"sqrt", 1, {0}},   {"abs", 1, {0}},       {"neg", 1, {0}}};
+    bool extreme = o->words[0][0] == 'm' && (o->words[0][1] == 'i' || strcmp(o->words[0], "max") == 0);
+    if (extreme && soft_unpack(&soft_f64, sources[0]).nan && soft_unpack(&soft_f64, sources[1]).nan) {
+        *d = sources[1] | 1ull << 51;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, o->words[0]) != 0)
+            continue;
+        for (int k = 0; k < rows[i].count; k++) {
+            uint64_t bits = sources[rows[i].order[k]];
+            if (!soft_unpack(&soft_f64, bits).nan)
+                continue;
+            *d = bits | 1ull << 51;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One element; `sources` are its bits. False: it is not described here. */
 static bool element(const opcode *o, const soft_format *f, const uint64_t *sources, uint64_t *d)
 {
@@ -46,6 +85,8 @@ static bool element(const opcode *o, const soft_format *f, const uint64_t *sourc
     }
     if (opcode_has(o, "approx") || opcode_has(o, "full") || opcode_has(o, "oob"))
         return false;
+    if (f == &soft_f64 && passes_nan(o, sources, d))
+        return true;
     if (strcmp(name, "add") == 0)
         *d = finished(o, f, soft_add(v[0], v[1], r), r);
     else if (strcmp(name, "sub") == 0)
@@ -65,9 +106,9 @@ static bool element(const opcode *o, const soft_format *f, const uint64_t *sourc
     else if (strcmp(name, "copysign") == 0)
         *d = (sources[0] & sign) | (sources[1] & ~sign & (sign | (sign - 1)));
     else if (strcmp(name, "neg") == 0)
-        *d = v[0].nan && f != &soft_f64 ? f->nan : bits[0] ^ sign;
+        *d = v[0].nan ? f->nan : bits[0] ^ sign;
     else if (strcmp(name, "abs") == 0)
-        *d = v[0].nan && f != &soft_f64 ? f->nan : bits[0] & ~sign;
+        *d = v[0].nan ? f->nan : bits[0] & ~sign;
     else
         return false;
     return true;
@@ -160,9 +201,34 @@ static soft number_of(const opcode *o, kind from, uint64_t bits)
     if (!f)
         return soft_integer(integer_of(from, bits));
     bits &= from.bits == 64 ? UINT64_MAX : (1ull << from.bits) - 1;
-    if (f == &soft_f32 && opcode_has(o, "ftz"))
+    /* Subnormal floats on their way to halves are taken as they are. */
+    bool to_half = format_of(o->kinds[0]) && o->kinds[0].bits == 16;
+    if (f == &soft_f32 && opcode_has(o, "ftz") && !to_half)
         bits = soft_flush(f, bits);
     return soft_unpack(f, bits);
+}
+
+/* NaN on its way between floats: what is no more than a move leaves it as it is, to and from doubles its payload is
+ * cut or widened. False: it becomes the format's own. */
+static bool converts_nan(const opcode *o, kind to, kind from, uint64_t bits, uint64_t *d)
+{
+    const soft_format *t = format_of(to), *f = format_of(from);
+    bool plain = o->count == 3, doubles = to.bits == 64 || from.bits == 64;
+    if (!t || !f || to.packed || !soft_unpack(f, bits).nan || opcode_has(o, "sat") || opcode_has(o, "relu"))
+        return false;
+    if (to.bits == 64 && opcode_has(o, "ftz")) {
+        *d = 0x7fffffffe0000000; /* of the float's own NaN */
+        return true;
+    }
+    if (!doubles && (!plain || to.bits != 32 || (from.bits != 32 && from.letter != 'B')))
+        return false;
+    uint64_t quiet = doubles && !(plain && t == f) ? 1ull << (t->fraction_bits - 1) : 0;
+    uint64_t payload = bits & ((1ull << f->fraction_bits) - 1), sign = bits >> (f->exponent_bits + f->fraction_bits) & 1;
+    int wider = t->fraction_bits - f->fraction_bits;
+    payload = wider >= 0 ? payload << wider : payload >> -wider;
+    *d = sign << (t->exponent_bits + t->fraction_bits) | ((1ull << t->exponent_bits) - 1) << t->fraction_bits | quiet |
+         payload;
+    return true;
 }
 
 bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d)
@@ -181,6 +247,8 @@ bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d)
         *d = low | converted(o, to, number_of(o, from, s[0] >> width)) << to.bits;
         return true;
     }
+    if (converts_nan(o, to, from, s[0], d))
+        return true;
     soft v = number_of(o, from, s[0]);
     bool was_float = format_of(from) != NULL;
     if (to_float) {

@@ -41,14 +41,14 @@ static integer selected(kind k, uint64_t word, const char *selector)
     return integer_of(p, word >> (selector[0] ? (selector[1] - '0') * p.bits : 0));
 }
 
-static uint64_t second(const opcode *o, kind k, uint64_t t, uint64_t c)
+static uint64_t second(const opcode *o, kind k, integer x, uint64_t c)
 {
-    integer x = integer_of(k, t), y = integer_of(k, c);
+    integer y = integer_of(k, c);
     if (opcode_has(o, "add"))
         return bits_of(32, x + y);
     if (opcode_has(o, "min"))
         return bits_of(32, x < y ? x : y);
-    return opcode_has(o, "max") ? bits_of(32, x > y ? x : y) : t;
+    return bits_of(32, opcode_has(o, "max") && y > x ? y : x);
 }
 
 static uint64_t scalar(const opcode *o, kind to, kind a, kind b, const uint64_t *s)
@@ -65,7 +65,7 @@ static uint64_t scalar(const opcode *o, kind to, kind a, kind b, const uint64_t 
     if (opcode_has(o, "sat"))
         t = clamped(t, least_of(narrow), most_of(narrow));
     if (!target[0])
-        return second(o, to, bits_of(32, t), s[2]);
+        return second(o, to, t, s[2]);
     int at = (target[1] - '0') * narrow.bits;
     uint64_t mask = ((1ull << narrow.bits) - 1) << at;
     return (s[2] & ~mask) | (bits_of(narrow.bits, t) << at);
@@ -103,7 +103,8 @@ bool evaluate_video(const opcode *o, const uint64_t *s, uint64_t *d)
     if (name[0] != 'v' || o->kind_count < 2)
         return false;
     bool sets = strncmp(name, "vset", 4) == 0;
-    kind word = {'u', 32, false}, to = sets ? word : o->kinds[0], a = o->kinds[!sets], b = o->kinds[sets ? 1 : 2];
+    kind word = {o->kinds[0].letter == 's' || o->kinds[1].letter == 's' ? 's' : 'u', 32, false};
+    kind to = sets ? word : o->kinds[0], a = o->kinds[!sets], b = o->kinds[sets ? 1 : 2];
     char last = name[strlen(name) - 1];
     if (strcmp(name, "vmad") == 0)
         *d = multiply_add(o, a, b, s);

@@ -82,8 +82,8 @@ static void every_form_gives_what_the_isa_says(void **state)
                          (unsigned long long)sources[3], (unsigned long long)out[t], (unsigned long long)expected);
         }
     }
-    /* What is left are approximations, memory and what concerns a whole warp. */
-    assert_true(described > 2400);
+    /* What is left are approximations and what concerns a whole warp. */
+    assert_true(described > 2500);
     free(in);
     free(out);
     free(forms);
@@ -120,7 +120,7 @@ static void random_programs_do_what_the_isa_says(void **state)
     const form **drawn = allocate(count);
     uint64_t *in = allocate(INPUTS), *out = allocate(OUTPUTS), none[FORM_SOURCES] = {0}, result;
     for (size_t i = 0; i < count; i++)
-        if (evaluate(&forms[i], none, &result))
+        if (!strchr(forms[i].body, '[') && evaluate(&forms[i], none, &result))
             drawn[drawn_count++] = &forms[i];
     for (uint64_t seed = 0; seed < PROGRAMS; seed++) {
         random_program p;

@@ -13,7 +13,24 @@ static uint8_t flush_of(const decoder *d, ptx_type type)
 {
     if (!decode_has(d, "ftz") || (type != PTX_F32 && !is_short_float(type)))
         return SIM_FLUSH_NOTHING;
-    return type == PTX_F32 ? SIM_FLUSH_FLOATS : SIM_FLUSH_HALVES;
+    bool is_brain = type == PTX_BF16 || type == PTX_BF16X2;
+    return type == PTX_F32 ? SIM_FLUSH_FLOATS : is_brain ? SIM_FLUSH_BFLOATS : SIM_FLUSH_HALVES;
+}
+
+/* The operation whose results .ftz looks at before they are rounded. */
+static uint8_t tiny_of(const decoder *d)
+{
+    static const struct {
+        const char *name;
+        sim_tiny tiny;
+    } rows[] = {{"mul", SIM_TINY_PRODUCT}, {"fma", SIM_TINY_SUM},         {"mad", SIM_TINY_SUM},
+                {"div", SIM_TINY_QUOTIENT}, {"rcp", SIM_TINY_RECIPROCAL}};
+    if (decode_has(d, "approx") || decode_has(d, "full"))
+        return SIM_TINY_NEVER;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(d->op.name, rows[i].name) == 0)
+            return (uint8_t)rows[i].tiny;
+    return SIM_TINY_NEVER;
 }
 
 /* The opcode without the modifiers that change nothing here. Round to nearest is the default. */
@@ -22,7 +39,7 @@ static void canonical_name(const decoder *d, ptx_type type, char *name, size_t s
     size_t n = (size_t)snprintf(name, size, "%s", d->op.name);
     for (int i = 0; i < d->op.count && n < size; i++) {
         const char *m = d->op.modifiers[i];
-        bool dropped = strcmp(m, "rn") == 0 || strcmp(m, "ftz") == 0 ||
+        bool dropped = strcmp(m, "rn") == 0 || (strcmp(m, "ftz") == 0 && type != PTX_F64) ||
                        (strcmp(m, "sat") == 0 && (type == PTX_F32 || type == PTX_F64));
         if (!dropped)
             n += (size_t)snprintf(name + n, size - n, ".%s", m);
@@ -78,6 +95,7 @@ at_status decode_arithmetic(decoder *d)
     destination to = decode_destination(d, decode_operand(d, 0), op->width);
     sim_instruction *c = decode_compute(d, name, to.slot, sources, op->sources);
     c->flush = flush_of(d, type);
+    c->op = c->flush == SIM_FLUSH_FLOATS ? tiny_of(d) : SIM_TINY_NEVER;
     c->saturate = decode_has(d, "sat") && type == PTX_F32;
     return decode_finish(d, &to, type_is_signed(type));
 }
@@ -151,7 +169,7 @@ static sim_instruction *emit_convert(decoder *d, ptx_type to, ptx_type from, int
     c->type = (uint8_t)to;
     c->source_type = (uint8_t)from;
     c->op = (uint8_t)rounding_of(d);
-    c->flush = decode_has(d, "ftz");
+    c->flush = decode_has(d, "ftz") && !is_short_float(to); /* to a half an H100 takes subnormal floats as they are */
     c->saturate = decode_has(d, "sat") || decode_has(d, "satfinite");
     c->relu = decode_has(d, "relu");
     c->width = (uint8_t)type_lane_bytes(to);

@@ -110,7 +110,7 @@ static int32_t combine(decoder *d, const char *op, int32_t a, int32_t b, bool a_
     return SIM_NO_SLOT;
 }
 
-/* The result of 32 bits goes to the destination, or with the third source into a part of it. */
+/* The result, of 64 bits, goes to the destination, combined with the third source or into a part of it. */
 static at_status put_result(decoder *d, int32_t value, bool is_signed)
 {
     ptx_operand target = *decode_operand(d, 0);
@@ -120,14 +120,18 @@ static at_status put_result(decoder *d, int32_t value, bool is_signed)
     target.selector = (ptx_text){0};
     if (d->statement->count == 4) {
         static const choice seconds[] = {{"add", 0}, {"min", 1}, {"max", 2}, {0}};
-        static const char *const names[][2] = {{"add.u32", "add.u32"}, {"min.u32", "min.s32"}, {"max.u32", "max.s32"}};
+        static const char *const names[][2] = {{"add.u64", "add.s64"}, {"min.u64", "min.s64"}, {"max.u64", "max.s64"}};
         int second = decode_choice(d, seconds, -1);
-        int32_t c = word_of(d, 3);
         if ((second >= 0) == (bits < 32))
             return decode_unknown(d);
-        value = second >= 0 ? step2(d, names[second][is_signed], value, c) : insert(d, c, value, at, bits);
+        if (second >= 0)
+            value = step1(d, "narrow", step2(d, names[second][is_signed], value, wide_part(d, 3, is_signed)));
+        else
+            value = insert(d, word_of(d, 3), step1(d, "narrow", value), at, bits);
     } else if (bits < 32) {
         return decode_unknown(d);
+    } else {
+        value = step1(d, "narrow", value);
     }
     destination to = decode_destination(d, &target, 4);
     decode_compute(d, "mov.b32", to.slot, &value, 1)->count_class = SIM_CLASS_INTEGER;
@@ -150,7 +154,7 @@ static at_status decode_scalar(decoder *d)
     int32_t value = combine(d, d->op.name, a, b, a_signed);
     if (decode_has(d, "sat"))
         value = clamp(d, value, bits, is_signed, strcmp(d->op.name, "vshl") == 0 && !a_signed, 8);
-    return put_result(d, step1(d, "narrow", value), is_signed);
+    return put_result(d, value, sets ? a_signed || b_signed : is_signed);
 }
 
 /* vmad.TYPE.TYPE.TYPE[.sat][.shr7|.shr15], .po: one more */

@@ -346,7 +346,8 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         uint64_t other = 0;
         if (c->c != SIM_NO_SLOT)
             other = c->width == 8 ? sim_lanes64(w, c->c)[l] : sim_lanes32(w, c->c)[l];
-        old[l] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type, operand, other);
+        old[l] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type,
+                                  space == PTX_SPACE_GLOBAL, operand, other);
         for (uint32_t i = 0; space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < bytes; i++)
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
         old32[l] = (uint32_t)old[l];

@@ -260,8 +260,9 @@ bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
 bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address, uint32_t bytes,
                     uint32_t number, const uint8_t *from, const sim_region **region, uint64_t *offset);
 
-/* Applies an atomic at host address `at` of one lane; returns the old value. */
-uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, uint64_t operand,
+/* Applies an atomic at host address `at` of one lane; returns the old value. `flush`: sums of floats of 32 bits take
+ * and give zeros for subnormal numbers. */
+uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush, uint64_t operand,
                           uint64_t other);
 
 /* A lane of `b` reads or writes `bytes` of the shared memory of `owner`, itself or another of its cluster: false,

@@ -44,12 +44,18 @@ static uint64_t mask_of(uint32_t length)
     return length > 63 ? UINT64_MAX : (1ull << length) - 1;
 }
 
+/* Position and length of a field: the PTX ISA takes 8 bits of each. Of 64 bits an H100 takes all of them. */
+static uint32_t amount(uint32_t v, int bits)
+{
+    return bits == 64 ? (v > 255 ? 255 : v) : v & 0xff;
+}
+
 /* bfe: `length` bits from `position`; signed ones extend the field's last bit, or the register's
  * when the field reaches past it. */
 static uint64_t extract(uint64_t a, uint32_t position, uint32_t length, int bits, bool is_signed)
 {
-    position &= 0xff;
-    length &= 0xff;
+    position = amount(position, bits);
+    length = amount(length, bits);
     uint64_t field = shift_right(a, position) & mask_of(length);
     if (!is_signed || length == 0)
         return field;
@@ -62,10 +68,10 @@ static uint64_t extract(uint64_t a, uint32_t position, uint32_t length, int bits
     return field | ~mask_of(kept);
 }
 
-static uint64_t insert(uint64_t a, uint64_t b, uint32_t position, uint32_t length)
+static uint64_t insert(uint64_t a, uint64_t b, uint32_t position, uint32_t length, int bits)
 {
-    position &= 0xff;
-    length &= 0xff;
+    position = amount(position, bits);
+    length = amount(length, bits);
     uint64_t mask = shift_left(mask_of(length), position);
     return (b & ~mask) | (shift_left(a, position) & mask);
 }
@@ -230,8 +236,8 @@ SIM_OP3(bfe_u32, W, W, W, W, extract(a[l], b[l], c[l], 32, false))
 SIM_OP3(bfe_s32, W, W, W, W, extract(a[l], b[l], c[l], 32, true))
 SIM_OP3(bfe_u64, D, D, W, W, extract(a[l], b[l], c[l], 64, false))
 SIM_OP3(bfe_s64, D, D, W, W, extract(a[l], b[l], c[l], 64, true))
-SIM_OP4(bfi_32, W, W, W, W, W, insert(a[l], b[l], c[l], e[l]))
-SIM_OP4(bfi_64, D, D, D, W, W, insert(a[l], b[l], c[l], e[l]))
+SIM_OP4(bfi_32, W, W, W, W, W, insert(a[l], b[l], c[l], e[l], 32))
+SIM_OP4(bfi_64, D, D, D, W, W, insert(a[l], b[l], c[l], e[l], 64))
 SIM_OP2(bmsk_clamp, W, W, W, shift_left((W)mask_of(b[l] > 32 ? 32 : b[l]), a[l]))
 SIM_OP2(bmsk_wrap, W, W, W, (W)mask_of(b[l] & 31) << (a[l] & 31))
 SIM_OP2(szext_clamp_u32, W, W, W, extend(a[l], b[l], true, false))

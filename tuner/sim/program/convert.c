@@ -122,9 +122,19 @@ static int host_rounding(sim_rounding r)
     return r >= SIM_ROUND_ZERO && r <= SIM_ROUND_UP ? modes[r] : FE_TONEAREST;
 }
 
+/* A double that is NaN, as a half: its sign and the top of its payload. */
+static uint32_t short_nan(double v, const small_float *f)
+{
+    uint64_t bits = bits_of_double(v), exponent = (1ull << f->exponent_bits) - 1;
+    return (uint32_t)(bits >> 63 << 15 | exponent << f->fraction_bits | 1ull << (f->fraction_bits - 1) |
+                      (bits & ((1ull << 52) - 1)) >> (52 - f->fraction_bits));
+}
+
 /* v as a half or another small float. */
 static uint32_t encode(const sim_conversion *c, double v)
 {
+    if (isnan(v) && c->from == PTX_F64)
+        return short_nan(v, small_float_of(c->to));
     bool is_nearest = host_rounding(c->rounding) == FE_TONEAREST && c->rounding != SIM_ROUND_AWAY;
     if (is_nearest && c->to == PTX_F16)
         return half_from_double(v);
@@ -141,9 +151,10 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
     if (c->relu && (v < 0.0 || v == 0.0))
         v = 0.0;
     if (c->to == PTX_F64) {
-        ((double *)d)[l] = sim_double(v);
+        /* NaN of a float is that of all floats where .ftz has it pass an addition. */
+        ((double *)d)[l] = isnan(v) && c->flush ? (double)float_of_bits(SIM_NAN_FLOAT) : sim_quiet(v);
     } else if (c->to == PTX_F32) {
-        float f = sim_float((float)v);
+        float f = c->from == PTX_F64 ? (float)v : sim_float((float)v);
         ((float *)d)[l] = c->flush && fabsf(f) < 0x1p-126f ? copysignf(0.0f, f) : f;
     } else {
         ((uint32_t *)d)[l] = encode(c, v);
@@ -195,6 +206,22 @@ static void float_to_float(const sim_conversion *c, void *restrict d, double *v)
         fesetround(FE_TONEAREST);
 }
 
+/* Conversions that an H100 does by moving bits: NaN stays as it is. */
+static bool moves(const sim_conversion *c, void *restrict d, const void *a)
+{
+    const uint32_t *w = a;
+    const uint64_t *x = a;
+    if (c->rounding != SIM_ROUND_NONE || c->flush || c->saturate || c->relu)
+        return false;
+    if (c->to == PTX_F64 && c->from == PTX_F64)
+        SIM_EACH_LANE(l) ((uint64_t *)d)[l] = x[l];
+    else if (c->to == PTX_F32 && (c->from == PTX_F32 || c->from == PTX_BF16))
+        SIM_EACH_LANE(l) ((uint32_t *)d)[l] = w[l] << (c->from == PTX_BF16 ? 16 : 0);
+    else
+        return false;
+    return true;
+}
+
 bool sim_converts(ptx_type to, ptx_type from)
 {
     return kinds[to].domain != DOMAIN_NONE && kinds[from].domain != DOMAIN_NONE;
@@ -205,6 +232,8 @@ void sim_convert(const sim_conversion *c, void *restrict d, const void *a)
     domain dt = kinds[c->to].domain, df = kinds[c->from].domain;
     int64_t integers[SIM_LANES];
     double floats[SIM_LANES];
+    if (moves(c, d, a))
+        return;
     if (df == DOMAIN_FLOAT) {
         read_floats(c->from, c->flush, floats, a);
         if (dt == DOMAIN_FLOAT) {

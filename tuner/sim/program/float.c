@@ -4,14 +4,39 @@
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
+/* Was the exact result, which was rounded to the smallest normal number, below it? */
+static bool was_tiny(sim_tiny how, float a, float b, float c)
+{
+    double p = (double)a * b, s = p + c, t = s - p, error = (p - (s - t)) + (c - t); /* Knuth's two-sum */
+    switch (how) {
+    case SIM_TINY_PRODUCT: return fabs(p) < 0x1p-126;
+    case SIM_TINY_SUM:
+        return fabs(s) < 0x1p-126 || (fabs(s) == 0x1p-126 && error != 0.0 && (error < 0.0) != (s < 0.0));
+    case SIM_TINY_QUOTIENT: return fabs((double)a) < fabs((double)b) * 0x1p-126;
+    case SIM_TINY_RECIPROCAL: return 1.0 < fabs((double)a) * 0x1p-126;
+    default: return false;
+    }
+}
+
+void sim_flush_tiny(sim_tiny how, const float *const sources[3], uint32_t *lanes)
+{
+    uint32_t any = 0;
+    SIM_EACH_LANE(l) any |= (lanes[l] & 0x7fffffffu) == 0x00800000u;
+    for (int l = 0; any && l < SIM_LANES; l++)
+        if ((lanes[l] & 0x7fffffffu) == 0x00800000u &&
+            was_tiny(how, sources[0][l], sources[1][l], sources[2][l]))
+            lanes[l] &= 0x80000000u;
+}
+
 void sim_flush_lanes(sim_flush what, uint32_t *lanes)
 {
+    const uint32_t exponent = what == SIM_FLUSH_HALVES ? 0x7c00u : 0x7f80u;
     if (what == SIM_FLUSH_FLOATS)
         SIM_EACH_LANE(l) lanes[l] = lanes[l] & 0x7f800000u ? lanes[l] : lanes[l] & 0x80000000u;
-    if (what == SIM_FLUSH_HALVES)
+    else
         SIM_EACH_LANE(l)
-            lanes[l] &= (lanes[l] & 0x7c00u ? 0xffffu : 0x8000u) |
-                        (lanes[l] & 0x7c000000u ? 0xffff0000u : 0x80000000u);
+            lanes[l] &= (lanes[l] & exponent ? 0xffffu : 0x8000u) |
+                        (lanes[l] & exponent << 16 ? 0xffff0000u : 0x80000000u);
 }
 
 /* min and max return the operand that is a number; -0 is below +0. */
@@ -47,18 +72,41 @@ static float exp2_approx(float a)
     return (float)exp2((double)a);
 }
 
+/* PTX ISA, div.approx: beyond 2^126 the divisor's reciprocal is zero. */
+static float divide_approx(float a, float b)
+{
+    return fabsf(b) > 0x1p126f ? a * copysignf(0.0f, b) : a / b;
+}
+
+/* PTX ISA, rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: of doubles their upper halves are read and written, and
+ * subnormal ones are zeros. */
+static double coarse(double v)
+{
+    if (v != v)
+        return double_of_bits(0x7fffffff00000000u);
+    return fabs(v) < 0x1p-1022 ? copysign(0.0, v)
+                               : double_of_bits(bits_of_double(v) & 0xffffffff00000000u);
+}
+
+/* a * b + c: where several are NaN, b goes before c and c before a. */
+static double fused_nan(double v, double a, double b, double c)
+{
+    return sim_double(v, b, c == c ? a : c);
+}
+
 static float copy_sign(float sign, float magnitude)
 {
     return copysignf(magnitude, sign);
 }
 
-#define R SIM_RESULT
+#define R sim_float
 #define F float
 #define G double
 SIM_OP2(add_f32, F, F, F, R(a[l] + b[l]))
 SIM_OP2(sub_f32, F, F, F, R(a[l] - b[l]))
 SIM_OP2(mul_f32, F, F, F, R(a[l] * b[l]))
 SIM_OP2(div_f32, F, F, F, R(a[l] / b[l]))
+SIM_OP2(div_approx_f32, F, F, F, R(divide_approx(a[l], b[l])))
 SIM_OP2(min_f32, F, F, F, R(min_float(a[l], b[l])))
 SIM_OP2(max_f32, F, F, F, R(max_float(a[l], b[l])))
 SIM_OP2(min_nan_f32, F, F, F, R(either_nan(a[l], b[l], min_float(a[l], b[l]))))
@@ -79,18 +127,20 @@ SIM_OP1(lg2_f32, F, F, R((F)log2((G)a[l])))
 SIM_OP1(ex2_f32, F, F, R(exp2_approx(a[l])))
 SIM_OP1(tanh_f32, F, F, R((F)tanh((G)a[l])))
 SIM_OP2(copysign_f32, F, F, F, copy_sign(a[l], b[l]))
-SIM_OP2(add_f64, G, G, G, R(a[l] + b[l]))
-SIM_OP2(sub_f64, G, G, G, R(a[l] - b[l]))
-SIM_OP2(mul_f64, G, G, G, R(a[l] * b[l]))
-SIM_OP2(div_f64, G, G, G, R(a[l] / b[l]))
-SIM_OP3(fma_f64, G, G, G, G, R(fma(a[l], b[l], c[l])))
-SIM_OP2(min_f64, G, G, G, R(min_double(a[l], b[l])))
-SIM_OP2(max_f64, G, G, G, R(max_double(a[l], b[l])))
-SIM_OP1(neg_f64, G, G, -a[l])
-SIM_OP1(abs_f64, G, G, fabs(a[l]))
-SIM_OP1(rcp_f64, G, G, R(1.0 / a[l]))
-SIM_OP1(sqrt_f64, G, G, R(sqrt(a[l])))
-SIM_OP1(rsqrt_f64, G, G, R(1.0 / sqrt(a[l])))
+SIM_OP2(add_f64, G, G, G, sim_double(a[l] + b[l], b[l], a[l]))
+SIM_OP2(sub_f64, G, G, G, sim_double(a[l] - b[l], b[l], a[l]))
+SIM_OP2(mul_f64, G, G, G, sim_double(a[l] * b[l], b[l], a[l]))
+SIM_OP2(div_f64, G, G, G, sim_double(a[l] / b[l], a[l], b[l]))
+SIM_OP3(fma_f64, G, G, G, G, fused_nan(fma(a[l], b[l], c[l]), a[l], b[l], c[l]))
+SIM_OP2(min_f64, G, G, G, sim_quiet(min_double(a[l], b[l])))
+SIM_OP2(max_f64, G, G, G, sim_quiet(max_double(a[l], b[l])))
+SIM_OP1(neg_f64, G, G, a[l] == a[l] ? -a[l] : sim_quiet(a[l]))
+SIM_OP1(abs_f64, G, G, a[l] == a[l] ? fabs(a[l]) : sim_quiet(a[l]))
+SIM_OP1(rcp_f64, G, G, sim_double(1.0 / a[l], a[l], a[l]))
+SIM_OP1(sqrt_f64, G, G, sim_double(sqrt(a[l]), a[l], a[l]))
+SIM_OP1(rsqrt_f64, G, G, sim_double(1.0 / sqrt(a[l]), a[l], a[l]))
+SIM_OP1(rcp_coarse_f64, G, G, coarse(1.0 / coarse(a[l])))
+SIM_OP1(rsqrt_coarse_f64, G, G, coarse(1.0 / sqrt(coarse(a[l]))))
 SIM_OP2(copysign_f64, G, G, G, copysign(b[l], a[l]))
 
 SIM_OP3(fma_f32_portable, F, F, F, F, R(fmaf(a[l], b[l], c[l])))
@@ -112,8 +162,8 @@ static void fma_f32(void *restrict d, const void *const sources[4])
 #endif
 
 /* Directed rounding: rare, so the processor's mode is changed around one loop. The volatile
- * operands keep the arithmetic between the two changes. */
-#define DIRECTED(name, T, count, mode, expression)                                                 \
+ * operands keep the arithmetic between the two changes. `result`: what of v is given. */
+#define DIRECTED(name, T, count, mode, expression, result)                                         \
     static void name(void *restrict to, const void *const sources[4])                              \
     {                                                                                              \
         T *restrict d = to;                                                                        \
@@ -124,30 +174,30 @@ static void fma_f32(void *restrict d, const void *const sources[4])
         {                                                                                          \
             volatile T x = a[l], y = b[l], z = c[l];                                               \
             (void)y, (void)z;                                                                      \
-            volatile T r = expression;                                                             \
-            d[l] = R((T)r);                                                                        \
+            volatile T v = expression;                                                             \
+            d[l] = result;                                                                         \
         }                                                                                          \
         fesetround(before);                                                                        \
     }
-#define DIRECTED_ALL(op, T, suffix, count, expression)                                             \
-    DIRECTED(op##_rz_##suffix, T, count, FE_TOWARDZERO, expression)                                \
-    DIRECTED(op##_rm_##suffix, T, count, FE_DOWNWARD, expression)                                  \
-    DIRECTED(op##_rp_##suffix, T, count, FE_UPWARD, expression)
+#define DIRECTED_ALL(op, T, suffix, count, expression, result)                                     \
+    DIRECTED(op##_rz_##suffix, T, count, FE_TOWARDZERO, expression, result)                        \
+    DIRECTED(op##_rm_##suffix, T, count, FE_DOWNWARD, expression, result)                          \
+    DIRECTED(op##_rp_##suffix, T, count, FE_UPWARD, expression, result)
 
-DIRECTED_ALL(add, F, f32, 2, x + y)
-DIRECTED_ALL(sub, F, f32, 2, x - y)
-DIRECTED_ALL(mul, F, f32, 2, x * y)
-DIRECTED_ALL(div, F, f32, 2, x / y)
-DIRECTED_ALL(fma, F, f32, 3, fmaf(x, y, z))
-DIRECTED_ALL(rcp, F, f32, 1, 1.0f / x)
-DIRECTED_ALL(sqrt, F, f32, 1, sqrtf(x))
-DIRECTED_ALL(add, G, f64, 2, x + y)
-DIRECTED_ALL(sub, G, f64, 2, x - y)
-DIRECTED_ALL(mul, G, f64, 2, x * y)
-DIRECTED_ALL(div, G, f64, 2, x / y)
-DIRECTED_ALL(fma, G, f64, 3, fma(x, y, z))
-DIRECTED_ALL(rcp, G, f64, 1, 1.0 / x)
-DIRECTED_ALL(sqrt, G, f64, 1, sqrt(x))
+DIRECTED_ALL(add, F, f32, 2, x + y, R(v))
+DIRECTED_ALL(sub, F, f32, 2, x - y, R(v))
+DIRECTED_ALL(mul, F, f32, 2, x * y, R(v))
+DIRECTED_ALL(div, F, f32, 2, x / y, R(v))
+DIRECTED_ALL(fma, F, f32, 3, fmaf(x, y, z), R(v))
+DIRECTED_ALL(rcp, F, f32, 1, 1.0f / x, R(v))
+DIRECTED_ALL(sqrt, F, f32, 1, sqrtf(x), R(v))
+DIRECTED_ALL(add, G, f64, 2, x + y, sim_double(v, y, x))
+DIRECTED_ALL(sub, G, f64, 2, x - y, sim_double(v, y, x))
+DIRECTED_ALL(mul, G, f64, 2, x * y, sim_double(v, y, x))
+DIRECTED_ALL(div, G, f64, 2, x / y, sim_double(v, x, y))
+DIRECTED_ALL(fma, G, f64, 3, fma(x, y, z), fused_nan(v, x, y, z))
+DIRECTED_ALL(rcp, G, f64, 1, 1.0 / x, sim_double(v, x, x))
+DIRECTED_ALL(sqrt, G, f64, 1, sqrt(x), sim_double(v, x, x))
 
 /* Two floats in a 64-bit register, since sm_100. */
 static float half_of(uint64_t pair, int which)
@@ -185,7 +235,7 @@ SIM_OP3(fma_f32x2, P, P, P, P,
 const sim_operation sim_float_operations[] = {
     F2("add.f32", add_f32), F2("sub.f32", sub_f32), F2("mul.f32", mul_f32),
     F3("fma.f32", fma_f32), F3("mad.f32", fma_f32), S2("div.f32", div_f32),
-    S2("div.approx.f32", div_f32), S2("div.full.f32", div_f32), F2("min.f32", min_f32),
+    S2("div.approx.f32", div_approx_f32), S2("div.full.f32", div_f32), F2("min.f32", min_f32),
     F2("max.f32", max_f32), F2("min.NaN.f32", min_nan_f32), F2("max.NaN.f32", max_nan_f32),
     F2("min.xorsign.abs.f32", min_xor_f32), F2("max.xorsign.abs.f32", max_xor_f32),
     F2("min.NaN.xorsign.abs.f32", min_nan_xor_f32),
@@ -198,8 +248,9 @@ const sim_operation sim_float_operations[] = {
     G2("add.f64", add_f64), G2("sub.f64", sub_f64), G2("mul.f64", mul_f64),
     G3("fma.f64", fma_f64), G3("mad.f64", fma_f64), G2("div.f64", div_f64),
     G2("min.f64", min_f64), G2("max.f64", max_f64), G1("neg.f64", neg_f64),
-    G1("abs.f64", abs_f64), G1("rcp.f64", rcp_f64), G1("rcp.approx.f64", rcp_f64),
-    G1("sqrt.f64", sqrt_f64), G1("rsqrt.approx.f64", rsqrt_f64), G2("copysign.f64", copysign_f64),
+    G1("abs.f64", abs_f64), G1("rcp.f64", rcp_f64), G1("rcp.approx.ftz.f64", rcp_coarse_f64),
+    G1("sqrt.f64", sqrt_f64), G1("rsqrt.approx.f64", rsqrt_f64),
+    G1("rsqrt.approx.ftz.f64", rsqrt_coarse_f64), G2("copysign.f64", copysign_f64),
     ROUNDED(F2, add, f32), ROUNDED(F2, sub, f32), ROUNDED(F2, mul, f32), ROUNDED(S2, div, f32),
     ROUNDED(F3, fma, f32), F3("mad.rz.f32", fma_rz_f32), F3("mad.rm.f32", fma_rm_f32),
     F3("mad.rp.f32", fma_rp_f32), G3("mad.rz.f64", fma_rz_f64), G3("mad.rm.f64", fma_rm_f64),

@@ -45,10 +45,14 @@ bool sim_converts(ptx_type to, ptx_type from);
 /* d = a converted. */
 void sim_convert(const sim_conversion *c, void *restrict d, const void *a);
 
+/* Replaces by zeros the results that were rounded up to the smallest normal float: .ftz looks at what they were before. */
+void sim_flush_tiny(sim_tiny how, const float *const sources[3], uint32_t *lanes);
+
 /* Replaces subnormal numbers by zeros of their sign. */
 void sim_flush_lanes(sim_flush what, uint32_t *lanes);
 
-/* NaN as an arithmetic instruction of a GPU gives it, whatever NaN went in. */
+/* NaN as arithmetic gives it on an H100: of floats of 32 bits always the same, of doubles the first operand that is
+ * one, made quiet. */
 #define SIM_NAN_FLOAT 0x7fffffffu
 #define SIM_NAN_DOUBLE 0xfff8000000000000u
 
@@ -57,13 +61,20 @@ static inline float sim_float(float v)
     return v == v ? v : float_of_bits(SIM_NAN_FLOAT);
 }
 
-static inline double sim_double(double v)
+static inline double sim_quiet(double v)
 {
-    return v == v ? v : double_of_bits(SIM_NAN_DOUBLE);
+    return v == v ? v : double_of_bits(bits_of_double(v) | 1ull << 51);
 }
 
-/* A result, with the one NaN. */
-#define SIM_RESULT(v) _Generic((v), float: sim_float, double: sim_double)(v)
+/* The result v of operands of which `first` goes before `second` where both are NaN. */
+static inline double sim_double(double v, double first, double second)
+{
+    if (v == v)
+        return v;
+    return first != first     ? sim_quiet(first)
+           : second != second ? sim_quiet(second)
+                              : double_of_bits(SIM_NAN_DOUBLE);
+}
 
 /* Loop over all lanes. */
 #define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)

@@ -101,8 +101,13 @@ typedef enum sim_rounding { /* of conversions and arithmetic */
 } sim_rounding;
 
 typedef enum sim_flush { /* which subnormal sources and results .ftz makes zeros */
-    SIM_FLUSH_NOTHING, SIM_FLUSH_FLOATS, SIM_FLUSH_HALVES /* of a half or of both of a pair */
+    SIM_FLUSH_NOTHING, SIM_FLUSH_FLOATS,
+    SIM_FLUSH_HALVES, SIM_FLUSH_BFLOATS /* one or a pair */
 } sim_flush;
+
+typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to the smallest normal float */
+    SIM_TINY_NEVER, SIM_TINY_PRODUCT, SIM_TINY_SUM, SIM_TINY_QUOTIENT, SIM_TINY_RECIPROCAL
+} sim_tiny;
 
 typedef enum sim_hint { /* of a load from global memory: what the caches are asked to do */
     SIM_HINT_NONE, SIM_HINT_STREAMING, SIM_HINT_NO_ALLOCATE, SIM_HINT_WIDE, SIM_HINT_COUNT
@@ -134,7 +139,7 @@ typedef struct sim_instruction {
     uint8_t type;         /* ptx_type of the operation */
     uint8_t source_type;  /* conversions */
     uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding,
-                             sim_mbarrier_op, sim_cluster_op;
+                             sim_mbarrier_op, sim_cluster_op, sim_tiny;
                              loads: sim_hint */
     uint8_t space;        /* ptx_space */
     uint8_t vector;       /* elements of a load or store */

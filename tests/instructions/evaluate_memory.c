@@ -1,0 +1,68 @@
+/* Loads, stores and atomics, with what forms.c makes of the old value and the new one. */
+#include <string.h>
+
+#include "opcode.h"
+
+static uint64_t sum(kind k, bool flushes, uint64_t a, uint64_t b)
+{
+    const soft_format *f = format_of(k);
+    if (f == &soft_f64 && (soft_unpack(f, a).nan || soft_unpack(f, b).nan))
+        return (soft_unpack(f, a).nan ? a : b) | 1ull << 51;
+    if (!f)
+        return bits_of(k.bits, integer_of(k, a) + integer_of(k, b));
+    if (flushes) {
+        a = soft_flush(f, a);
+        b = soft_flush(f, b);
+    }
+    uint64_t v = soft_pack(f, soft_add(soft_unpack(f, a), soft_unpack(f, b), SOFT_NEAREST), SOFT_NEAREST);
+    return flushes ? soft_flush(f, v) : v;
+}
+
+static uint64_t updated(const opcode *o, kind k, const uint64_t *s)
+{
+    uint64_t old = s[0], v = s[1];
+    integer x = integer_of(k, old), y = integer_of(k, v);
+    if (opcode_has(o, "add") && k.packed)
+        return sum(k, false, old & 0xffff, v & 0xffff) | sum(k, false, old >> 16, v >> 16) << 16;
+    /* PTX ISA, atom: sums of floats are flushed in global memory, and not in shared memory. */
+    if (opcode_has(o, "add"))
+        return sum(k, opcode_has(o, "global") && k.letter == 'f' && k.bits == 32, old, v);
+    if (opcode_has(o, "min"))
+        return x < y ? old : v;
+    if (opcode_has(o, "max"))
+        return x > y ? old : v;
+    if (opcode_has(o, "and"))
+        return old & v;
+    if (opcode_has(o, "or"))
+        return old | v;
+    if (opcode_has(o, "xor"))
+        return old ^ v;
+    if (opcode_has(o, "inc"))
+        return old >= v ? 0 : old + 1;
+    if (opcode_has(o, "dec"))
+        return old == 0 || old > v ? v : old - 1;
+    return opcode_has(o, "cas") ? old == v ? s[2] : old : v;
+}
+
+static uint64_t loaded(const opcode *o, kind k, uint64_t word)
+{
+    int wide = opcode_has(o, "shared") || k.bits == 32 ? 64 : 32;
+    int at = opcode_has(o, "shared") ? 24 : k.bits == 8 ? 8 : k.bits == 16 ? 16 : 0;
+    integer v = integer_of(k, word >> at);
+    return wide == 64 ? (uint64_t)v : bits_of(32, v);
+}
+
+bool evaluate_memory(const opcode *o, const uint64_t *s, uint64_t *d)
+{
+    const char *name = o->words[0];
+    kind k = o->kinds[0];
+    if (strcmp(name, "ld") == 0)
+        *d = loaded(o, k, s[0]);
+    else if (strcmp(name, "st") == 0)
+        *d = k.bits == 8 ? (s[0] & 0xff00ffff) | (s[1] & 0xff) << 16 : (s[0] & 0xffff) | (s[1] & 0xffff) << 16;
+    else if (strcmp(name, "atom") == 0 && !format_of(k))
+        *d = updated(o, k, s) ^ s[0];
+    else
+        *d = updated(o, k, s);
+    return true;
+}
