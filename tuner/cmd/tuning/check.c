@@ -72,10 +72,10 @@ static void tell(checking *c, const options *o, const proof *one)
     c->counts[one->verdict]++;
     if (o->json) {
         json_append(&c->variants,
-                    json_pack("{so ss ss?}", "config",
+                    json_pack("{so ss so}", "config",
                               pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
                               "verdict", words[one->verdict], "message",
-                              one->verdict == PROOF_PROVEN ? NULL : one->message));
+                              json_said(one->verdict == PROOF_PROVEN ? NULL : one->message)));
         return;
     }
     if (one->verdict == PROOF_PROVEN && c->count > 1)
