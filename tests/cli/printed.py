@@ -24,6 +24,8 @@ except (ImportError, AttributeError) as missing:
 
 SIM, GPU, ARCH = ["--device", "sim:sm_90"], ["--device", "cuda:0"], ["--arch", "sm_90"]
 QUIET = ["--quiet"]
+# Folders of records whose names are not UTF-8: the one that ships, and a new one.
+ODD, NEW = os.fsdecode(b"records-\xff"), os.fsdecode(b"new-\xe9")
 # Each with its exit code, in a folder that has fixtures/, faults/ and records/; one after the other.
 RUNS = [
     ("tune", 0, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong,out_of_bounds", *SIM, *QUIET]),
@@ -59,6 +61,18 @@ RUNS = [
     ("sweep", 0, ["strided", "--over", "stride=1,2,64", "--recorded", "--results", "records"]),
     ("portfolio", 0, ["faults/ranged.lua", "--over", "rows=16..64", "--over", "cols=16..64", "--problems", "2",
                       "--held-out", "1", "--finals", "6", *GPU, *QUIET]),
+    ("results list", 0, ["--results", ODD]),
+    ("results show", 0, ["dot", "--results", ODD]),
+    ("results validate", 4, [ODD + "/broken"]),
+    ("replay", 0, [ODD + "/nvidia-h200/landscapes/dot.json.gz", "--repeat", "2", "--strategy", "random"]),
+    ("tune", 0, ["faults/timed.lua", *GPU, *QUIET, "--budget", "3", "--results", NEW]),
+    ("verify", 0, ["faults/timed.lua", *GPU, *QUIET, "--results", NEW]),
+    ("sweep", 0, ["faults/timed.lua", "--over", "n=4096,8192", *GPU, *QUIET, "--budget", "2", "--results", NEW]),
+    ("ceilings", 0, ["launches", *GPU, *QUIET, "--results", NEW]),
+    ("portfolio", 0, ["faults/ranged.lua", "--over", "rows=16..64", "--over", "cols=16..64", "--problems", "2",
+                      "--held-out", "1", "--finals", "6", *GPU, *QUIET, "--results", NEW]),
+    ("inspect", 1, ["latin.lua", *ARCH]),
+    ("tune", 1, ["latin.lua", *ARCH, *QUIET, "--budget", "2"]),
 ]
 
 
@@ -69,6 +83,14 @@ def documents(text):
         value, end = reads.raw_decode(text.lstrip())
         yield value
         text = text.lstrip()[end:]
+
+
+def paths(value):
+    """Those in a document that are told by their bytes."""
+    if isinstance(value, dict) and set(value) == {"bytes"}:
+        yield bytes.fromhex(value["bytes"])
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from paths(item)
 
 
 def commands(autotune):
@@ -106,7 +128,18 @@ def main():
         shutil.copytree(os.path.join(tests, "faults"), os.path.join(folder, "faults"))
         os.symlink(os.path.join(tests, "fixtures"), os.path.join(folder, "fixtures"))
         os.symlink(os.path.join(tests, "..", "results"), os.path.join(folder, "records"))
-        shutil.copy(os.path.join(tests, "fixtures", "scale.cu.tmpl"), folder)
+        for name in "scale.cu.tmpl", "scale_ref.cu.tmpl":
+            shutil.copy(os.path.join(tests, "fixtures", name), folder)
+        shutil.copytree(os.path.join(tests, "..", "results"), os.path.join(folder, ODD))
+        os.makedirs(os.path.join(folder, ODD, "broken"))
+        with open(os.path.join(folder, ODD, "broken", "dot.json"), "w") as broken:
+            broken.write("{")
+        # A compiler repeats the line that it does not understand.
+        for name, more in ("scale.cu.tmpl", "int caf\xe9;\n"), ("scale.lua", ""):
+            text = open(os.path.join(tests, "fixtures", name), encoding="latin-1").read()
+            text = (more + text).replace("scale.cu.tmpl", "latin.cu.tmpl")
+            with open(os.path.join(folder, name.replace("scale", "latin")), "w", encoding="latin-1") as latin:
+                latin.write(text)
         # More points than 63 bits count.
         with open(os.path.join(folder, "wide.lua"), "w") as wide:
             wide.write('local at = require "autotune"\nlocal space = {}\n'
@@ -124,6 +157,10 @@ def main():
             assert values, f"{what}: nothing was printed"
             for value in values:
                 holds(value, {"$ref": "commands.json#/$defs/" + name.replace(" ", "_")}, what)
+            odd = [path for value in values for path in paths(value)]
+            assert bool(odd) == any("\udcff" in w or "\udce9" in w for w in words), f"{what!r}: {odd}"
+            for path in odd:
+                assert os.path.exists(os.path.join(os.fsencode(folder), path)), f"{what!r}: there is no {path}"
         devices = [os.path.join(at, f) for at, _, names in os.walk(os.path.join(folder, "results")) for f in names
                    if f == "device.json"]
         assert devices, "no ceiling was recorded"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 at_status json_text_parse(const char *text, size_t size_bytes, const char *path, json_t **out,
                           at_error *error)
@@ -47,6 +48,56 @@ at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error
     free(text);
     json_decref(root);
     return status;
+}
+
+json_t *json_path_of(const char *path, size_t size_bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+    json_t *whole = json_stringn(path, size_bytes);
+    char *hex = whole ? NULL : malloc(2 * size_bytes + 1);
+    if (!hex)
+        return whole;
+    for (size_t i = 0; i < size_bytes; i++) {
+        hex[2 * i] = digits[(unsigned char)path[i] >> 4];
+        hex[2 * i + 1] = digits[(unsigned char)path[i] & 15];
+    }
+    whole = json_pack("{ss%}", "bytes", hex, 2 * size_bytes);
+    free(hex);
+    return whole;
+}
+
+json_t *json_path(const char *path)
+{
+    return json_path_of(path, strlen(path));
+}
+
+/* How many of these bytes are a character of UTF-8; 0: none. */
+static size_t character(const char *text)
+{
+    for (size_t length = 1; length <= 4 && text[length - 1]; length++) {
+        json_t *one = json_stringn(text, length);
+        json_decref(one);
+        if (one)
+            return length;
+    }
+    return 0;
+}
+
+json_t *json_said(const char *text)
+{
+    json_t *whole = text ? json_string(text) : json_null();
+    char *plain = whole ? NULL : strdup(text);
+    if (!plain)
+        return whole;
+    for (char *c = plain; *c;) {
+        size_t length = character(c);
+        if (length == 0)
+            *c = '?';
+        c += length ? length : 1;
+    }
+    whole = json_string(plain);
+    free(plain);
+    return whole;
 }
 
 json_t *json_from_value(value v)

@@ -28,6 +28,15 @@ at_status json_text_format(const json_t *root, size_t indent, char **out, at_err
  * put together has failed. */
 at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error);
 
+/* The path of a file or folder: a string, or where it is not UTF-8 {"bytes": "6eff"}, all its bytes in hexadecimal. New
+ * reference, NULL when out of memory. */
+json_t *json_path(const char *path);
+json_t *json_path_of(const char *path, size_t size_bytes);
+
+/* What a compiler, driver or kernel said, with a ? for each byte that is no UTF-8; NULL: null. New reference,
+ * NULL when out of memory. */
+json_t *json_said(const char *text);
+
 /* A script's value as JSON (new reference), NULL when out of memory or not valid UTF-8. */
 json_t *json_from_value(value v);
 

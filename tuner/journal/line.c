@@ -89,18 +89,11 @@ static bool parse_u64(const json_t *j, uint64_t *out)
     return true;
 }
 
-/* Compilers and drivers write what they like: what is not UTF-8 loses its odd bytes. */
 static json_t *pack_text(const char *text)
 {
     char cut[JOURNAL_TEXT_BYTES];
     snprintf(cut, sizeof cut, "%s", text ? text : "");
-    json_t *j = json_string(cut);
-    if (j)
-        return j;
-    for (char *c = cut; *c; c++)
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    return json_string(cut);
+    return json_said(cut);
 }
 
 static json_t *pack_samples(const journal_entry *e)

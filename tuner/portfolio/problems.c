@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/keymap.h"
 #include "base/rng.h"
 
 enum {
@@ -113,10 +114,13 @@ static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wa
     while (wanted == ROUND && (double)unit * 8 <= x)
         unit *= 2;
     int64_t middle = (int64_t)(x / (double)unit + 0.5);
-    for (int64_t step = 0; step < MOST_STEPS; step++)
+    for (int64_t step = 0; step < MOST_STEPS; step++) {
+        if ((middle - step) * unit < axis->least && (middle + step) * unit > axis->most)
+            break;
         for (int sign = 1; sign >= -1; sign -= 2)
             if (suits(axis, (middle + sign * step) * unit, class, wanted))
                 return (middle + sign * step) * unit;
+    }
     return wanted != NEAREST ? snap(axis, x, class, NEAREST) : nearest(axis, x);
 }
 
@@ -126,15 +130,16 @@ static double number_at(const portfolio_axis *axis, double u)
     return (double)axis->least * pow((double)axis->most / (double)axis->least, u);
 }
 
-/* The value at share `u` of the axis; `chosen` problems were chosen in between the corners. */
-static value value_at(const portfolio_axis *axis, double u, size_t class, size_t chosen)
+/* The value at share `u` of the axis; `chosen` problems were chosen in between the corners, and as many tries were refused
+ * since. Where no number of a shape is left, another is taken. */
+static value value_at(const portfolio_axis *axis, double u, size_t class, size_t chosen, size_t refused)
 {
     if (axis->value_count)
         return axis->values[(size_t)(u * (double)axis->value_count)];
     shape wanted = NEAREST;
     size_t classes = portfolio_classes(axis);
     if (classes == 1)
-        wanted = (shape)(chosen % 3);
+        wanted = (shape)((chosen + refused / PATIENCE) % 3);
     else if (class == 0)
         wanted = PRIME;
     else if (class + 1 == classes)
@@ -243,16 +248,36 @@ static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double
     return (c.joint ? place / joint_classes(axes, axis) : place + axis) % portfolio_classes(of);
 }
 
-static bool is_new(const value *known, size_t count, const value *problem, size_t axis_count)
+/* Equal values, of whichever kinds, have the same. */
+static uint64_t hash(const value *problem, size_t axis_count)
 {
-    for (size_t i = 0; i < count; i++) {
+    uint64_t h = 0;
+    for (size_t a = 0; a < axis_count; a++) {
+        double number = value_is_number(problem[a]) ? value_number(problem[a]) : problem[a].boolean;
+        uint64_t part = 0;
+        if (problem[a].kind == VALUE_STRING)
+            for (const char *c = problem[a].string; *c; c++)
+                part = part * 31 + (unsigned char)*c;
+        else
+            memcpy(&part, &number, sizeof part);
+        h = (h ^ part) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+/* Which of the problems chosen so far it is; false: none, and *key is what a new one goes under. */
+static bool find(const keymap *places, const value *known, const value *problem, size_t axis_count, uint64_t *key)
+{
+    uint64_t place;
+    for (*key = hash(problem, axis_count); keymap_get(places, *key, &place); ++*key) {
         bool same = true;
         for (size_t a = 0; a < axis_count && same; a++)
-            same = value_equal(known[i * axis_count + a], problem[a]);
+            same = value_equal(known[place * axis_count + a], problem[a]);
         if (same)
-            return false;
+            return true;
     }
-    return true;
+    return false;
 }
 
 at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_count, size_t wanted,
@@ -270,28 +295,33 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
     }
     size_t corner = 0, corners = 0, refused = 0, habitual = 0;
     const course classes = plan_course(axes, axis_count, wanted);
-    bool in_corners = true;
-    for (size_t i = 0; *count < wanted && i < MOST_TRIES * wanted; i++) {
+    bool in_corners = true, memory = true;
+    keymap places = {0};
+    for (size_t i = 0; memory && *count < wanted && i < MOST_TRIES * wanted; i++) {
+        uint64_t key;
         value problem[PORTFOLIO_MAX_AXES];
         in_corners = in_corners && corner_at(axes, axis_count, corner++, problem);
         size_t chosen = *count - corners - habitual;
         for (size_t a = 0; a < axis_count && !in_corners; a++)
-            problem[a] = value_at(&axes[a], at[a], class_at(axes, a, classes, at[a], chosen, refused), chosen);
+            problem[a] = value_at(&axes[a], at[a], class_at(axes, a, classes, at[a], chosen, refused), chosen,
+                                  refused);
         for (size_t a = 0; a < axis_count && !in_corners; a++)
             at[a] = at[a] + step[a] - floor(at[a] + step[a]);
         /* What is refused so is tried without. */
         habit shared = in_corners || refused ? NONE : habit_of(*count - corners);
         refused++;
-        if (!follow(shared, axes, axis_count, problem) || !is_new(out, *count, problem, axis_count) ||
-            !accept(context, problem))
+        if (!follow(shared, axes, axis_count, problem) ||
+            find(&places, out, problem, axis_count, &key) || !accept(context, problem))
             continue;
         refused = 0;
+        memory = keymap_put(&places, key, *count);
         memcpy(&out[*count * axis_count], problem, axis_count * sizeof *problem);
         ++*count;
         corners += in_corners;
         habitual += shared != NONE;
     }
-    return AT_OK;
+    keymap_deinit(&places);
+    return memory ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to choose problems");
 }
 
 double portfolio_distance(const portfolio_axis *axes, size_t axis_count, const value *a,

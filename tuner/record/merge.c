@@ -184,7 +184,7 @@ static json_t *pack_entry(const run_summary *s)
     if (entry)
         json_put(&entry, "proof",
                  best->proven ? json_pack("{sb so}", "proven", 1, "covered", coverage_pack(best->coverage))
-                              : json_pack("{sb ss?}", "proven", 0, "why", best->unproven));
+                              : json_pack("{sb so}", "proven", 0, "why", json_said(best->unproven)));
     if (entry) {
         put_rates(&entry, best);
         put_work(&entry, s);

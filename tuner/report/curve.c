@@ -251,15 +251,15 @@ static json_t *pack_point(const curve *c, const curve_point *p)
     for (size_t i = 0; i < c->axis_count; i++)
         json_put(&at, c->names[i], json_string(p->values[i]));
     if (!p->config)
-        return json_pack("{so ss}", "at", at, "message", p->message);
-    return json_pack("{so sO sO sI s[I I] so so so so so so ss sI ss?}", "at", at, "problem", p->problem,
+        return json_pack("{so so}", "at", at, "message", json_said(p->message));
+    return json_pack("{so sO sO sI s[I I] so so so so so so ss sI so}", "at", at, "problem", p->problem,
                      "config", p->config, "time_ns", (json_int_t)p->time_ns, "ci_ns",
                      (json_int_t)p->low_ns, (json_int_t)p->high_ns, "gbps", known(p->rates[WORK_BYTES]),
                      "gflops", known(p->rates[WORK_FLOPS]), "gitems", known(p->rates[WORK_ITEMS]),
                      "ceiling_fraction", known(p->ceiling_fraction), "speedup", known(p->speedup),
                      "baseline_gbps", known(p->speedup > 0 ? p->rates[WORK_BYTES] / p->speedup : 0), "verdict",
                      run_verdict_name(p->verdict), "tied", (json_int_t)p->tied, "record",
-                     *p->record ? p->record : NULL);
+                     *p->record ? json_path(p->record) : json_null());
 }
 
 at_status curve_print_json(const curve *c, FILE *to, at_error *error)

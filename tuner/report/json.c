@@ -65,7 +65,7 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
-        "{so ss so so so so so so so so so so so so sb so ss? sb ss? so}", "config",
+        "{so ss so so so so so so so so so so so so sb so so sb so so}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
         outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
         interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
@@ -78,8 +78,8 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
         count_or_null(r->found.has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
         "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied, "twin_of",
         pack_twin_of(s, r), "message",
-        r->found.outcome == OUTCOME_OK ? NULL : r->found.message, "proven", (int)r->proven, "unproven", r->unproven, "covered",
-        coverage_pack(r->coverage));
+        json_said(r->found.outcome == OUTCOME_OK ? NULL : r->found.message), "proven", (int)r->proven, "unproven",
+        json_said(r->unproven), "covered", coverage_pack(r->coverage));
 }
 
 static json_t *pack_counts(const run_summary *s)
@@ -105,7 +105,7 @@ static json_t *pack_warnings(const run_summary *s)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < s->warning_count; i++)
-        json_append(&array, json_string(s->warnings[i]));
+        json_append(&array, json_said(s->warnings[i]));
     return array;
 }
 
@@ -136,8 +136,8 @@ static json_t *pack_failures(const run_summary *s)
             continue;
         }
         json_put(&places, key, json_integer((json_int_t)json_array_size(array)));
-        json_append(&array, json_pack("{ss ss si so}", "outcome", outcome_name(r->found.outcome), "message",
-                                      r->found.message, "count", 1, "config",
+        json_append(&array, json_pack("{ss so si so}", "outcome", outcome_name(r->found.outcome), "message",
+                                      json_said(r->found.message), "count", 1, "config",
                                       json_from_values(s->parameters, r->values,
                                                        s->parameter_count)));
     }
@@ -163,7 +163,7 @@ static json_t *pack_run(const run_summary *s, size_t top)
         pack_variant(s, run_summary_best(s)), "baseline", pack_variant(s, run_summary_baseline(s)),
         "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
         known(in_bytes && s->ceiling_rate > 0, s->ceiling_rate), "wall_s", known(true, s->wall_s), "stages",
-        pack_stages(s), "record", s->record_path[0] ? json_string(s->record_path) : json_null(),
+        pack_stages(s), "record", s->record_path[0] ? json_path(s->record_path) : json_null(),
         "version", version_text(), "verdict", run_verdict_name(s->verdict), "tied",
         (json_int_t)s->tied_count, "end", run_end_name(s->end), "strategy", s->strategy, "seed",
         count_or_null(true, s->seed), "cache", s->warm_cache ? "warm" : "cold", "warnings",

@@ -128,6 +128,32 @@ static void texts_that_are_not_utf8_are_no_json(void **state)
     assert_null(json_from_values(names, &v, 1));
 }
 
+static void assert_json(json_t *j, const char *expected)
+{
+    char *text = json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY);
+    assert_non_null(text);
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(j);
+}
+
+static void a_path_is_told_so_that_it_can_be_read_back(void **state)
+{
+    (void)state;
+    assert_json(json_path("caf\xc3\xa9/x"), "\"caf\xc3\xa9/x\"");
+    assert_json(json_path("caf\xe9"), "{\"bytes\":\"636166e9\"}");
+    assert_json(json_path_of("n\xff and more", 2), "{\"bytes\":\"6eff\"}");
+}
+
+static void what_others_said_is_told_as_far_as_it_is_text(void **state)
+{
+    (void)state;
+    assert_json(json_said(NULL), "null");
+    assert_json(json_said("caf\xc3\xa9\n"), "\"caf\xc3\xa9\\n\"");
+    assert_json(json_said("caf\xe9: \xc3\xa9"), "\"caf?: \xc3\xa9\"");
+    assert_json(json_said("\xff\xff\xff\xff"), "\"????\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +166,8 @@ int main(void)
         cmocka_unit_test(figures_are_rounded_and_infinities_unknown),
         cmocka_unit_test(counts_are_integers_however_they_came_about),
         cmocka_unit_test(texts_that_are_not_utf8_are_no_json),
+        cmocka_unit_test(a_path_is_told_so_that_it_can_be_read_back),
+        cmocka_unit_test(what_others_said_is_told_as_far_as_it_is_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

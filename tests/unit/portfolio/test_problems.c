@@ -2,7 +2,9 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "portfolio/problems.h"
 
@@ -215,6 +217,39 @@ static void distance_is_in_doublings_and_classes(void **state)
     assert_true(portfolio_distance(&rows, 1, &a, &c) > 1);
 }
 
+/* The time of drawing so many from a range, in seconds of the processor. */
+static double draw_s(size_t wanted, int64_t most, size_t least_found)
+{
+    const portfolio_axis axis = {.name = "n", .least = 1, .most = most};
+    value *found = calloc(wanted, sizeof *found);
+    assert_non_null(found);
+    clock_t begin = clock();
+    size_t count = choose(&axis, 1, wanted, any, found);
+    clock_t end = clock();
+    assert_true(count >= least_found);
+    free(found);
+    return (double)(end - begin) / CLOCKS_PER_SEC;
+}
+
+/* A hundred times as many take some hundred times as long; compared with all before them they would take ten thousand
+ * times as long. */
+static void many_problems_take_as_long_as_they_are_many(void **state)
+{
+    (void)state;
+    double few_s = draw_s(1000, 1 << 24, 1000), many_s = draw_s(100000, 1 << 24, 100000);
+    if (many_s > 1000 * (few_s + 0.001))
+        fail_msg("1,000 problems take %g s, 100,000 take %g s", few_s, many_s);
+}
+
+/* The same where there are fewer than are wanted. */
+static void a_range_that_has_no_more_is_given_up_soon(void **state)
+{
+    (void)state;
+    double few_s = draw_s(1000, 900, 850), many_s = draw_s(10000, 9000, 8500);
+    if (many_s > 50 * (few_s + 0.001))
+        fail_msg("900 problems take %g s, 9,000 take %g s", few_s, many_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +265,8 @@ int main(void)
         cmocka_unit_test(a_short_range_gives_what_it_has),
         cmocka_unit_test(lists_are_gone_through),
         cmocka_unit_test(distance_is_in_doublings_and_classes),
+        cmocka_unit_test(many_problems_take_as_long_as_they_are_many),
+        cmocka_unit_test(a_range_that_has_no_more_is_given_up_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain_text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
 #include "history/history.h"
+
+enum { NAME_BYTES = 512 };
 
 /* The file's name, to call a kernel that the file does not name. */
 static const char *last_part(const char *path)
@@ -19,10 +22,12 @@ static at_status run(const options *o, at_error *error)
     if (!o->format)
         return error_set(error, AT_USAGE, "--format says what to write: kernel-tuner or t4");
     recorded r = {0};
-    char *text = NULL;
+    char *text = NULL, name[NAME_BYTES];
     at_status status = recorded_read(o->operand, &r, error);
+    /* Other tools want a name, in UTF-8. */
+    plain_text_escape(last_part(o->operand), name, sizeof name);
     if (!status && r.kernel[0] == '\0')
-        r.kernel = last_part(o->operand);
+        r.kernel = name;
     if (!status)
         status = recorded_write(&r, o->format, &text, error);
     size_t length = text ? strlen(text) : 0;

@@ -59,8 +59,8 @@ static at_status print_json(const char *path, const replay_result *result,
                             const replay_options *chosen, at_error *error)
 {
     json_t *root = json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
-        path, "strategy", result->strategy, "seeds", (json_int_t)chosen->repeat, "seed",
+        "{s:o, s:s, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
+        json_path(path), "strategy", result->strategy, "seeds", (json_int_t)chosen->repeat, "seed",
         (json_int_t)chosen->seed, "configurations", (json_int_t)result->space_count, "failed",
         (json_int_t)result->failed, "optimum", result->optimum, "budget_evaluations",
         (json_int_t)result->budget_evaluations, "budget_s", json_rounded(result->budget_s, DIGITS),

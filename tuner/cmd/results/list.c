@@ -82,7 +82,7 @@ static json_t *pack_entry(const record *r, const record_entry *e)
 {
     char pointer[64];
     snprintf(pointer, sizeof pointer, "/entries/%zu", e->place);
-    json_t *out = json_pack("{ss ss ss ss so sI so so ss ss}", "pattern", r->pattern, "gpu", r->gpu, "file", r->path,
+    json_t *out = json_pack("{ss ss so ss so sI so so ss ss}", "pattern", r->pattern, "gpu", r->gpu, "file", json_path(r->path),
                             "pointer", pointer, "configuration", record_pack_values(&e->configuration), "time_ns",
                             (json_int_t)e->time_ns, "ceiling_fraction", json_rounded(e->ceiling_fraction, 4), "speedup",
                             json_rounded(e->speedup, 4), "date", e->date, "tool", e->tool);
@@ -95,13 +95,13 @@ static at_status list_json(const options *o, const record_set *set, const record
 {
     json_t *list = json_array(), *faults = json_array(), *searched = json_array();
     for (size_t i = 0; i < folders->count; i++)
-        json_append(&searched, json_string(folders->paths[i]));
+        json_append(&searched, json_path(folders->paths[i]));
     for (size_t i = 0; i < set->count; i++)
         for (size_t k = 0; k < set->records[i].entry_count && results_wants(o, &set->records[i]); k++)
             if (results_wants_entry(o, &set->records[i].entries[k]))
                 json_append(&list, pack_entry(&set->records[i], &set->records[i].entries[k]));
     for (size_t i = 0; i < set->faults.count; i++)
-        json_append(&faults, json_pack("{ss ss ss}", "file", set->faults.items[i].path, "pointer",
+        json_append(&faults, json_pack("{so ss ss}", "file", json_path(set->faults.items[i].path), "pointer",
                                        set->faults.items[i].pointer, "why", set->faults.items[i].message));
     return json_text_print(json_pack("{so so so}", "folders", searched, "entries", list, "left_out", faults), 1,
                            stdout, error);

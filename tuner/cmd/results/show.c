@@ -194,7 +194,7 @@ static at_status show_json(const options *o, const record_set *set, at_error *er
                 json_t *copy = json_deep_copy(results_json(r, &r->entries[k]));
                 json_put(&copy, "pattern", json_string(r->pattern));
                 json_put(&copy, "gpu", json_string(r->gpu));
-                json_put(&copy, "file", json_string(r->path));
+                json_put(&copy, "file", json_path(r->path));
                 json_append(&list, copy);
             }
     }

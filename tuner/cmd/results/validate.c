@@ -84,7 +84,7 @@ static at_status print_json(const record_faults *faults, size_t files, size_t en
     json_t *list = json_array();
     for (size_t i = 0; i < faults->count; i++) {
         const record_fault *f = &faults->items[i];
-        json_append(&list, json_pack("{ss ss sI ss}", "file", f->path, "pointer", f->pointer, "line",
+        json_append(&list, json_pack("{so ss sI ss}", "file", json_path(f->path), "pointer", f->pointer, "line",
                                      (json_int_t)f->line, "message", f->message));
     }
     return json_text_print(json_pack("{sI sI so}", "files", (json_int_t)files, "entries", (json_int_t)entries,

@@ -267,13 +267,13 @@ static json_t *pack_answer(const verification *v, size_t at)
     char pointer[64], changes[TEXT_BYTES];
     snprintf(pointer, sizeof pointer, "/entries/%zu", q->entry->place);
     say_changes(v, at, changes, sizeof changes);
-    json_t *object = json_pack("{ss ss ss so ss sI ss}", "pattern", q->from->pattern, "file", q->from->path,
+    json_t *object = json_pack("{ss so ss so ss sI ss}", "pattern", q->from->pattern, "file", json_path(q->from->path),
                                "pointer", pointer, "configuration", record_pack_values(&q->entry->configuration),
                                "verdict", standing_name(a->verdict), "recorded_ns", (json_int_t)q->entry->time_ns,
                                "changed", changes);
     results_put_question(&object, q->entry);
     if (a->why)
-        json_put(&object, "why", json_string(a->why));
+        json_put(&object, "why", json_said(a->why));
     if (a->time_ns) {
         json_put(&object, "time_ns", json_integer(a->time_ns));
         json_put(&object, "raced", json_integer((json_int_t)a->raced));

@@ -166,7 +166,7 @@ static at_status print(const options *o, sheet *on, const device_properties *d, 
     }
     json_t *root = json_pack("{s{ss ss ss ss} sO so ss}", "device", "kind", d->kind, "name", d->limits.name, "arch",
                              d->arch, "driver", d->driver, "ceilings", on->ceilings, "file",
-                             on->file[0] ? json_string(on->file) : json_null(), "version", version_text());
+                             on->file[0] ? json_path(on->file) : json_null(), "version", version_text());
     return json_text_print(root, 2, stdout, error);
 }
 

@@ -97,10 +97,10 @@ static void tell(checking *c, const options *o, const proof *one)
     c->counts[one->verdict]++;
     if (o->json) {
         json_t *variant =
-            json_pack("{so ss ss? so}", "config",
+            json_pack("{so ss so so}", "config",
                       pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
                       "verdict", words[one->verdict], "message",
-                      one->verdict == PROOF_PROVEN ? NULL : one->message, "covered",
+                      json_said(one->verdict == PROOF_PROVEN ? NULL : one->message), "covered",
                       coverage_pack(one->verdict == PROOF_PROVEN ? &one->coverage : NULL));
         if (one->printed)
             json_put(&variant, "printed", printed_json(one->printed));

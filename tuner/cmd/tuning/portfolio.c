@@ -267,7 +267,7 @@ static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
         json_put(&problem, r->axes[a].name, json_from_value(t->values[a]));
     json_t *object = json_pack("{so sb sb}", "problem", problem, "held_out", t->held_out, "searched", t->searched);
     if (t->left_out) {
-        json_put(&object, "left_out", json_string(t->left_out));
+        json_put(&object, "left_out", json_said(t->left_out));
         return object;
     }
     json_put(&object, "rule", t->rule ? json_string(t->rule) : json_null());
@@ -306,7 +306,7 @@ static at_status print_json(const portfolio_found *f, const ranges *r, at_error 
         json_rounded(f->wall_s, PERCENT_DIGITS));
     json_decref(whole);
     if (*f->record_path)
-        json_put(&root, "record", json_string(f->record_path));
+        json_put(&root, "record", json_path(f->record_path));
     return json_text_print(root, 2, stdout, error);
 }
 

@@ -339,9 +339,9 @@ static json_t *access_json(const explained *x, double scale, const explain_line 
                   {"constant_passes", c->constant_passes, false}};
     json_t *out = json_pack("{si ss}", "line", l->line, "kind", kind);
     if (!explain_line_is_own(l))
-        json_put(&out, "file", json_stringn(l->file.at, l->file.length));
+        json_put(&out, "file", json_path_of(l->file.at, l->file.length));
     else if (l->line > 0 && (size_t)l->line <= x->place_count && x->places[l->line - 1])
-        json_put(&out, "place", json_string(x->places[l->line - 1]));
+        json_put(&out, "place", json_path(x->places[l->line - 1]));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].count > 0 || counts[i].is_told)
             json_put(&out, counts[i].name, json_count_rounded((double)counts[i].count * (scale > 1 ? scale : 1)));
@@ -414,7 +414,7 @@ at_status explained_print_json(const explained *x, at_error *error)
     else
         add_launch(&root, x, 0);
     json_decref(launches);
-    json_put(&root, "wrong", x->wrong ? json_string(x->wrong) : json_null());
-    json_put(&root, "unproven", x->unproven ? json_string(x->unproven) : json_null());
+    json_put(&root, "wrong", json_said(x->wrong));
+    json_put(&root, "unproven", json_said(x->unproven));
     return json_text_print(root, 2, stdout, error);
 }
