@@ -31,7 +31,8 @@ static bool is_of_script(ptx_text file)
 static bool waits_for_others(const sim_program *p, size_t first, size_t last)
 {
     for (size_t i = first; i <= last; i++)
-        if (p->code[i].kind == SIM_ATOMIC || p->code[i].kind == SIM_MBARRIER || p->code[i].strong)
+        if (p->code[i].kind == SIM_ATOMIC || p->code[i].kind == SIM_MBARRIER ||
+            (p->code[i].kind != SIM_FENCE && p->code[i].scope))
             return true;
     return false;
 }
