@@ -94,6 +94,22 @@ local function read_values(v, path)
   return values
 end
 
+-- The text "true" and true are two values, but nobody can say in --config which he means, and no table tells them apart.
+local function refuse_alike(values, path)
+  local read = {}
+  for _, v in ipairs(values) do
+    if type(v) ~= "string" then read[v] = true end
+  end
+  for _, v in ipairs(values) do
+    if type(v) == "string" then
+      local typed = host.parse(v)
+      if read[typed] then
+        fail(path, "has the text %s and the %s %s, which read alike: choose another text", show(v), type(typed), show(typed))
+      end
+    end
+  end
+end
+
 -- A value as an expression spells it.
 local function literal(v)
   if type(v) == "string" then return string.format("%q", v) end
@@ -189,6 +205,7 @@ function space.read_space(description, taken)
     else
       parameter.values = read_values(values, where)
     end
+    refuse_alike(parameter.values, where)
     list[#list + 1] = parameter
   end
   if #given > 0 then

@@ -89,3 +89,30 @@ make_recorded() {
         [[ "$output" =~ \"score_in_time\":\ 0\.[5-9] ]]
     done
 }
+
+@test "an observer's NaN and Infinity are missing values, and the times are used" {
+    printf '%s\n' '{"device_name": "A GPU", "kernel_name": "k", "tune_params_keys": ["b"], "cache": {' \
+        '"1": {"b": 1, "time": 1.5, "times": [1.5], "watts": NaN},' \
+        '"2": {"b": 2, "time": 1.0, "times": [1.0], "watts": 80.0},' \
+        '"3": {"b": 3, "time": 2.0, "times": [2.0], "watts": -Infinity}}}' >cache.json
+    tool replay cache.json
+    succeeds
+    says "3 configurations, of which 0 fail; optimum 1 (time)"
+    tool importance cache.json
+    succeeds
+    tool convert cache.json --format kernel-tuner
+    succeeds
+    says '"time": 1.5'
+    tool plot cache.json --output picture.svg
+    succeeds
+}
+
+@test "times beyond all clocks are told by their magnitude" {
+    printf '%s\n' '{"device_name": "A GPU", "kernel_name": "k", "tune_params_keys": ["b"], "cache": {' \
+        '"1": {"b": 1, "time": 1e300, "times": [1e300], "benchmark_time": 1e300},' \
+        '"2": {"b": 2, "time": 2e300, "times": [2e300], "benchmark_time": 1e300}}}' >cache.json
+    tool replay cache.json
+    succeeds
+    says_nothing_of " 0.00 s"
+    says "e+"
+}

@@ -32,11 +32,16 @@ char *units_time(int64_t time_ns, char out[UNITS_BYTES])
     return out;
 }
 
+/* More than these are in no one's lifetime, and are told by their magnitude. */
+static const double MOST_HOURS = 1e6;
+
 char *units_duration(double seconds, char out[UNITS_BYTES])
 {
-    if (!(seconds >= 0) || seconds > 1e15)
+    if (!(seconds >= 0))
         seconds = 0;
-    if (seconds < 9.995) {
+    if (seconds >= MOST_HOURS * 3600) {
+        snprintf(out, UNITS_BYTES, "%.3g s", seconds);
+    } else if (seconds < 9.995) {
         snprintf(out, UNITS_BYTES, "%.2f s", seconds);
     } else if (seconds < 119.95) {
         snprintf(out, UNITS_BYTES, "%.1f s", seconds);

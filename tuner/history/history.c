@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "history/history.h"
 
 #include <stdlib.h>
@@ -63,8 +64,44 @@ static size_t parsed_bytes(const char *text, size_t size_bytes)
     return total;
 }
 
-static at_status parse_json(const char *text, size_t size_bytes, const char *path, recorded *out,
-                            at_error *error)
+/* What Python's json module writes for what is no number. */
+static const char *const nonfinite[] = {"NaN", "Infinity", "-Infinity"};
+
+/* The length of such a word at `at`, of which `left` bytes are text; 0: there is none. */
+static size_t nonfinite_length(const char *at, size_t left)
+{
+    for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++) {
+        size_t length = strlen(nonfinite[i]);
+        if (length <= left && memcmp(at, nonfinite[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+/* Observers of other tools write NaN and Infinity, which JSON lacks, for values that they could not measure: they become
+ * null, which is a missing value. *out is the caller's. */
+static at_status drop_nonfinite(const char *text, size_t size_bytes, char **out, size_t *out_bytes, at_error *error)
+{
+    static const char missing[] = "null";
+    bool quoted = false;
+    *out_bytes = 0;
+    *out = malloc(size_bytes + size_bytes / strlen(nonfinite[0]) + 1);
+    if (!*out)
+        return error_set(error, AT_NO_MEMORY, "out of memory for measurements");
+    for (size_t i = 0, taken; i < size_bytes; i += taken) {
+        size_t word = quoted ? 0 : nonfinite_length(text + i, size_bytes - i);
+        size_t plain = quoted && text[i] == '\\' && i + 1 < size_bytes ? 2 : 1;
+        size_t kept = word ? strlen(missing) : plain;
+        quoted ^= text[i] == '"';
+        taken = word ? word : plain;
+        memcpy(*out + *out_bytes, word ? missing : text + i, kept);
+        *out_bytes += kept;
+    }
+    return AT_OK;
+}
+
+static at_status parse_finite(const char *text, size_t size_bytes, const char *path, recorded *out,
+                              at_error *error)
 {
     at_error ignored = {0};
     size_t needed_bytes = parsed_bytes(text, size_bytes);
@@ -78,6 +115,22 @@ static at_status parse_json(const char *text, size_t size_bytes, const char *pat
         error_clear(error);
     }
     return status ? status : read_document(out, path, error);
+}
+
+static at_status parse_json(const char *text, size_t size_bytes, const char *path, recorded *out, at_error *error)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++)
+        has_any = has_any || memmem(text, size_bytes, nonfinite[i], strlen(nonfinite[i]));
+    if (!has_any)
+        return parse_finite(text, size_bytes, path, out, error);
+    char *finite;
+    size_t finite_bytes;
+    at_status status = drop_nonfinite(text, size_bytes, &finite, &finite_bytes, error);
+    if (!status)
+        status = parse_finite(finite, finite_bytes, path, out, error);
+    free(finite);
+    return status;
 }
 
 at_status recorded_parse(const char *text, size_t size_bytes, const char *path, recorded *out,

@@ -94,9 +94,11 @@ at_status recorded_read_samples(recorded_result *result, const json_t *list, at_
     result->samples_ms = calloc(count, sizeof *result->samples_ms);
     if (!result->samples_ms)
         return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-    result->sample_count = count;
-    for (size_t i = 0; i < count; i++)
-        result->samples_ms[i] = positive(json_array_get(list, i));
+    for (size_t i = 0; i < count; i++) {
+        double sample_ms = positive(json_array_get(list, i));
+        result->samples_ms[result->sample_count] = sample_ms;
+        result->sample_count += sample_ms > 0;
+    }
     return AT_OK;
 }
 

@@ -28,6 +28,9 @@ static void durations_grow_from_seconds_to_hours(void **state)
     assert_string_equal(units_duration(133, text), "2 min 13 s");
     assert_string_equal(units_duration(3725, text), "1 h 02 min");
     assert_string_equal(units_duration(-1, text), "0.00 s");
+    assert_string_equal(units_duration(3.5e9, text), "972222 h 13 min");
+    assert_string_equal(units_duration(0x1p63, text), "9.22e+18 s");
+    assert_string_equal(units_duration(1e300, text), "1e+300 s");
 }
 
 static void sizes_are_whole_where_they_are_exact(void **state)

@@ -74,6 +74,31 @@ static void a_cache_that_is_still_being_written_is_read(void **state)
     recorded_deinit(&r);
 }
 
+/* As Python's json module writes what an observer could not measure. In a text they are letters. */
+static void what_is_no_number_is_a_missing_value(void **state)
+{
+    (void)state;
+    recorded r = parse("{\"device_name\": \"Infinity \\\" NaN\", \"kernel_name\": \"k\", \"tune_params_keys\": [\"x\"],\n"
+                       "\"cache\": {\n"
+                       "\"1\": {\"x\": 1, \"time\": 2.5, \"times\": [2.5, NaN, 2.75], \"watts\": NaN},\n"
+                       "\"2\": {\"x\": 2, \"time\": NaN, \"times\": [], \"joules\": [-Infinity,NaN]},\n"
+                       "\"3\": {\"x\": 3, \"time\": 1.5, \"compile_time\":Infinity},\n");
+    assert_string_equal(r.device, "Infinity \" NaN");
+    assert_int_equal(r.result_count, 3);
+    assert_true(r.results[0].cost == 2.5);
+    assert_int_equal(r.results[0].sample_count, 2);
+    assert_true(r.results[0].samples_ms[1] == 2.75);
+    assert_int_not_equal(r.results[1].outcome, OUTCOME_OK);
+    assert_true(r.results[2].cost == 1.5);
+    assert_true(r.results[2].compile_ms == 0);
+    recorded_deinit(&r);
+
+    at_error error = {0};
+    const char *const parameter = "{\"cache\": {\"1\": {\"x\": NaN, \"time\": 1}}, \"tune_params_keys\": [\"x\"]}";
+    assert_int_equal(recorded_parse(parameter, strlen(parameter), "test", &r, &error), AT_FORMAT);
+    assert_non_null(strstr(error.message, "has no value for 'x'"));
+}
+
 static void t4_results_are_read_and_the_first_of_equals_counts(void **state)
 {
     (void)state;
@@ -330,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_tuner_cache_is_read),
+        cmocka_unit_test(what_is_no_number_is_a_missing_value),
         cmocka_unit_test(a_cache_that_is_still_being_written_is_read),
         cmocka_unit_test(t4_results_are_read_and_the_first_of_equals_counts),
         cmocka_unit_test(a_gzip_file_is_read),
