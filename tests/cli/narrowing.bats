@@ -59,3 +59,19 @@ load helpers
     succeeds
     [ "$(grep -c 'cached=yes please' out.txt)" -eq "$(wc -l <out.txt)" ]
 }
+
+@test "every command that uses a pattern refuses one whose default breaks a constraint" {
+    local command
+    cp "$FIXTURES"/scale* .
+    sed -i 's/vec = 1, cached = true }/vec = 1, cached = false }/' scale.lua
+    for command in "check" "check --budget 2" "check --config block=64" "emit" "explain" "profile" "inspect" \
+                   "spills --over block=32,64" "space" "space --list" "lint" "tune --arch sm_90" \
+                   "tune --device sim:sm_90" "sweep --over n=1K,2K --device sim:sm_90" "export --format json"; do
+        tool ${command%% *} scale.lua $([[ $command != *" "* ]] || echo "${command#* }")
+        fails_with 2 "scale.lua:19: the baseline (block=256,vec=1,cached=false) breaks where[3]: \"cached or vec > 1\"" ||
+            { echo "$command"; return 1; }
+    done
+    # --only may rule it out.
+    tool check scale.lua --arch sm_90 --only vec=2,4
+    succeeds
+}

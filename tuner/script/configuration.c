@@ -32,6 +32,23 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
     return AT_OK;
 }
 
+at_status script_check_baseline(script *s, problem_kind problem, at_error *error)
+{
+    bool valid = true;
+    size_t broken = 0;
+    /* Edges and the user may rule the baseline out; the problem that is tuned may not. */
+    if (problem >= PROBLEM_RAGGED || s->has_only)
+        return AT_OK;
+    at_status status = script_valid(s, problem, s->pattern.baseline, &valid, &broken, error);
+    if (status || valid)
+        return status;
+    char text[CONFIGURATION_BYTES];
+    script_format_configuration(s, s->pattern.baseline, text, sizeof text);
+    return error_set_at(error, AT_SCRIPT, s->path, s->constraint_tests[broken].line,
+                        "the baseline (%s) breaks %s: \"%s\"", text,
+                        s->constraint_tests[broken].what, s->constraint_tests[broken].text);
+}
+
 size_t script_layout_count(const script *s)
 {
     size_t count = 1;

@@ -86,20 +86,6 @@ static at_status find_emptying(script *s, script_test *test, const space_limits 
     return error_set(error, AT_INTERNAL, "the space is empty, but no constraint emptied it");
 }
 
-static at_status check_baseline(script *s, problem_kind problem, at_error *error)
-{
-    bool valid;
-    size_t broken = 0;
-    at_status status = script_valid(s, problem, s->pattern.baseline, &valid, &broken, error);
-    if (status || valid)
-        return status;
-    char text[CONFIGURATION_BYTES];
-    script_format_configuration(s, s->pattern.baseline, text, sizeof text);
-    return error_set_at(error, AT_SCRIPT, s->path, s->constraint_tests[broken].line,
-                        "the baseline (%s) breaks %s: \"%s\"", text,
-                        s->constraint_tests[broken].what, s->constraint_tests[broken].text);
-}
-
 static at_status tell_empty(script *s, script_test *test, const space_limits *limits,
                             at_error *error)
 {
@@ -129,7 +115,7 @@ static at_status make_space(script *s, making *m, space_limits *limits, space **
     error_clear(error);
     bool has_baseline = test->problem < PROBLEM_RAGGED && !s->has_only;
     end_making(m);
-    status = has_baseline ? check_baseline(s, test->problem, error) : AT_OK;
+    status = script_check_baseline(s, test->problem, error);
     begin_making(m);
     if (status)
         return status;
@@ -176,9 +162,8 @@ at_status script_space_within(script *s, problem_kind problem, const script_spac
     end_making(&m);
     if (limits->timed_out)
         *limits->timed_out = m.test.patience.timed_out;
-    /* Edges and the user may rule the baseline out; the problem that is tuned may not. */
-    if (!status && problem < PROBLEM_RAGGED && !s->has_only)
-        status = check_baseline(s, problem, error);
+    if (!status)
+        status = script_check_baseline(s, problem, error);
     if (status)
         space_free(made);
     else

@@ -78,6 +78,10 @@ at_status script_space(script *s, problem_kind problem, space **out, at_error *e
 at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
                        size_t *broken, at_error *error);
 
+/* Does the baseline satisfy them? AT_SCRIPT names the one that it breaks: whoever uses the pattern asks. It may break
+ * those of a ragged problem, and --only may rule it out. */
+at_status script_check_baseline(script *s, problem_kind problem, at_error *error);
+
 /* How data lies in memory may depend on a few parameters (`layout` in the script); variants that
  * agree on them share buffers and what the reference made. Layouts are numbered: a pattern without
  * such parameters has one. */

@@ -30,7 +30,9 @@ static at_status load_script(const settings *run, script **out, at_error *error)
         return AT_NOT_FOUND;
     if (!status)
         status = arch_find(any_arch, &limits, error);
-    return status ? status : target_load_script(run, &limits, out, error);
+    if (!status)
+        status = target_load_script(run, &limits, out, error);
+    return status ? status : script_check_baseline(*out, PROBLEM_TUNED, error);
 }
 
 /* "lua/transpose.lua" -> "transpose". */

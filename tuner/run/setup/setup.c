@@ -89,11 +89,13 @@ at_status setup_choose_configuration(script *s, problem_kind problem, const char
 {
     bool is_given[PATTERN_MAX_PARAMETERS], changed = false;
     uint16_t asked[PATTERN_MAX_PARAMETERS];
-    at_status status = script_parse_given(s, text ? text : "", indices, is_given, error);
-    memcpy(asked, indices, script_pattern(s)->parameter_count * sizeof *asked);
+    at_status status = script_check_baseline(s, problem, error);
     if (!status)
-        status = script_complete_configuration(s, problem, is_given, is_swept, indices, &changed,
-                                               error);
+        status = script_parse_given(s, text ? text : "", indices, is_given, error);
+    if (status)
+        return status;
+    memcpy(asked, indices, script_pattern(s)->parameter_count * sizeof *asked);
+    status = script_complete_configuration(s, problem, is_given, is_swept, indices, &changed, error);
     if (!status && changed)
         tell_completed(s, asked, indices);
     return status;

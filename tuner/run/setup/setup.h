@@ -30,7 +30,8 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
 
 /* Parses the configuration of --config (NULL: the script's default) and completes it to the nearest valid
  * one; a change is reported on stderr. Parameters that are swept (NULL: none) may change freely. If no
- * configuration is valid it is left as asked. Errors: as script_parse_configuration(). */
+ * configuration is valid it is left as asked. Errors: as script_parse_configuration(), and AT_SCRIPT where the script's
+ * default breaks a constraint. */
 at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
                                      const bool *is_swept, uint16_t *indices, at_error *error);
 
