@@ -179,3 +179,19 @@ CUDA
     [ "$status" -ne 0 ]
     says "in scale at scale.cu.tmpl:$line ("
 }
+
+@test "check says how many results differ where the script allows some" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/  tolerance = 0,/  tolerance = at.mismatches(2),/' scale.lua
+    sed -i 's/src\[i + ${k}\] \* factor)/src[i + ${k}] * factor) + (i == 77)/' scale.cu.tmpl
+    tool check scale.lua --arch sm_90 --json
+    succeeds
+    said='1 of 16384 elements of dst on the small problem n=16384, 1 of 1003 elements of dst on the ragged problem n=1003'
+    [[ "$(jq -r '.. | .allowed? // empty' out.txt)" == *"$said"* ]] || { cat out.txt; return 1; }
+    tool check scale.lua --arch sm_90
+    says 'results that differ, as at.mismatches() allows: 1 of 16384 elements of dst on the small problem'
+    sed -i 's/at.mismatches(2)/0/' scale.lua
+    tool check scale.lua --arch sm_90
+    [ "$status" -eq 1 ]
+    says '1 of 16384 elements of dst are wrong, first dst[77]'
+}

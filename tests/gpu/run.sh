@@ -36,8 +36,8 @@ for problem in direction=to_device direction=to_host direction=both "direction=b
     fi
 done
 
-echo "== cooperative launches and clusters, tensor maps, textures"
-for script in grid_sum.lua tensor_tiles.lua textured.lua "$here/../fixtures/clustered.lua"; do
+echo "== cooperative launches and clusters, tensor maps, textures, launches in rounds"
+for script in grid_sum.lua tensor_tiles.lua textured.lua "$here/../fixtures/clustered.lua" "$here/../fixtures/stepped.lua"; do
     said=$("$build/bin/autotune" "$script" --device cuda:0 --no-record --quiet 2>&1)
     if sed -n 's/^variants *\([0-9]*\) tried .*: \([0-9]*\) ok$/\1 \2/p' <<<"$said" | grep -q '^\([0-9]*\) \1$'; then
         echo "ok   $script: $(grep -m 1 '^best' <<<"$said")"

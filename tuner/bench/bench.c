@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/stats.h"
 #include "base/clock.h"
+#include "base/text.h"
 
 enum {
     CEILING_SAMPLES = 11,
@@ -192,19 +193,32 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
     return AT_OK;
 }
 
+/* Results that differ, though not too many. */
+static void tell_allowed(const device_slot *s, const launch_plan *launch, device_coverage *out)
+{
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
+        if (s->differing[i] > 0)
+            text_add(out->allowed, sizeof out->allowed, "%s%llu of %llu elements of %s%s%s", out->allowed[0] ? ", " : "",
+                     (unsigned long long)s->differing[i], (unsigned long long)plan_compared(&s->plan, launch, i),
+                     s->plan.buffers[i].name, *s->label ? " on " : "", s->label);
+}
+
 /* What the check of a variant ran. */
 static at_status cover(device_bench *b, const loaded_variant *v, device_coverage *out, at_error *error)
 {
     const device_kernel *kernels[DEVICE_SLOTS];
     size_t count = 0;
+    device_coverage allowed = {0};
     for (size_t i = 0; i < b->slot_count; i++) {
         if (!v->present[i])
             continue;
         if (v->stage->slots[i].sampled)
             *out = v->stage->slots[i].coverage;
+        tell_allowed(&v->stage->slots[i], &v->launches[i], &allowed);
         if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
             kernels[count++] = v->kernels[i];
     }
+    memcpy(out->allowed, allowed.allowed, sizeof out->allowed);
     return b->api->covered ? b->api->covered(b->device, kernels, count, out, error) : AT_OK;
 }
 

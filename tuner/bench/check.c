@@ -77,6 +77,8 @@ static at_status compare_outputs(check *c, at_error *error)
             s->api->compare(s->device, s->buffers[i], s->expected[i], &compared, &d, error);
         if (status)
             return status;
+        if (d.wrong > s->differing[i])
+            s->differing[i] = d.wrong;
         if (d.wrong > tolerance_mismatches(compared.tolerance, compared.count))
             tell_difference(c, &s->plan.buffers[i], &compared, &d);
     }
@@ -301,6 +303,7 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
 {
     check c = {.slot = s, .launch = launch, .how = how};
     how->printed = NULL;
+    memset(s->differing, 0, sizeof s->differing);
     if (s->sampled)
         return check_excerpt(&c, k, launch, error);
     at_status status = check_once(&c, k, error);

@@ -25,6 +25,7 @@ typedef struct device_slot {
     bool sampled;            /* it has no buffers of its own, but an excerpt; */
     device_excerpt *excerpt; /* NULL: there is no room for one, */
     device_coverage coverage; /* which says why, else what the last check ran */
+    uint64_t differing[PLAN_MAX_BUFFERS]; /* elements in the last check: the most of a launch */
     uint64_t seed;             /* of the contents at present */
     int64_t reference_wall_ns; /* of the reference's second launch, on the host's clock */
 } device_slot;

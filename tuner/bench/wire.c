@@ -88,6 +88,7 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.coverage.skipped),
     PACK_FIELD(device_answer, found.coverage.never),
     PACK_FIELD(device_answer, found.coverage.once),
+    PACK_FIELD(device_answer, found.coverage.allowed),
 };
 
 void device_put_image(pack *m, const device_image *image)

@@ -20,8 +20,9 @@ json_t *coverage_pack(const device_coverage *c)
     if (c->blocks > 0)
         tuned = json_pack("{sI sI sI sI sI}", "blocks", (json_int_t)c->blocks, "run", (json_int_t)c->run, "cut",
                           (json_int_t)c->cut, "blind", (json_int_t)c->blind, "compared", (json_int_t)c->compared);
-    return json_pack("{ss so so so so}", "problems", c->problems, "tuned", tuned, "skipped", text_json(c->skipped),
-                     "never_ran", text_json(c->never), "ran_once", text_json(c->once));
+    return json_pack("{ss so so so so so}", "problems", c->problems, "tuned", tuned, "skipped", text_json(c->skipped),
+                     "never_ran", text_json(c->never), "ran_once", text_json(c->once), "allowed",
+                     text_json(c->allowed));
 }
 
 static uint64_t count_of(const json_t *packed, const char *name)
@@ -48,6 +49,7 @@ device_coverage coverage_unpack(const json_t *packed)
     copy_text(packed, "skipped", c.skipped);
     copy_text(packed, "never_ran", c.never);
     copy_text(packed, "ran_once", c.once);
+    copy_text(packed, "allowed", c.allowed);
     return c;
 }
 
@@ -73,7 +75,8 @@ bool coverage_sentence(const device_coverage *c, size_t i, char text[COVERAGE_SE
     } texts[] = {{c->blocks > 0, NULL, NULL},
                  {c->skipped[0], "of the tuned problem: %s", c->skipped},
                  {c->never[0], "never executed: %s", c->never},
-                 {c->once[0], "loops that went round once at most, whatever the problem: %s", c->once}};
+                 {c->once[0], "loops that went round once at most, whatever the problem: %s", c->once},
+                 {c->allowed[0], "results that differ, as at.mismatches() allows: %s", c->allowed}};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         if (!texts[k].is_told || i-- > 0)
             continue;
