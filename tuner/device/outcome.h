@@ -7,7 +7,7 @@
 
 typedef enum outcome {
     OUTCOME_OK,
-    OUTCOME_REJECTED,      /* a constraint rules it out */
+    OUTCOME_REJECTED,      /* a constraint rules it out; of a run: not tried, because it is likely to hang */
     OUTCOME_COMPILE_ERROR, /* the compiler refused the source */
     OUTCOME_LAUNCH_ERROR,  /* the device refused the launch (resources) */
     OUTCOME_WRONG_RESULT,  /* it ran and its output, guard bands or inputs are wrong */

@@ -35,6 +35,7 @@ static const char *const end_names[] = {
     [RUN_END_SECONDS] = "seconds",
     [RUN_END_TARGET] = "target",
     [RUN_END_GAIN] = "gain",
+    [RUN_END_HANGS] = "hangs",
     [RUN_END_RECORDED] = "recorded",
     [RUN_END_INTERRUPTED] = "interrupted",
 };

@@ -35,6 +35,7 @@ typedef enum run_end {
     RUN_END_SECONDS,     /* the time was up */
     RUN_END_TARGET,      /* the wanted share of the ceiling was reached */
     RUN_END_GAIN,        /* the search had stopped paying */
+    RUN_END_HANGS,       /* variants do not end, whatever they are */
     RUN_END_RECORDED,    /* a record answered: nothing was measured */
     RUN_END_INTERRUPTED /* by the user, or by SIGTERM */
 } run_end;

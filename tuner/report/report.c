@@ -150,7 +150,7 @@ static void print_counts(const run_summary *s, const sheet *on)
     uint64_t tried = 0;
     char l[LINE_BYTES] = "";
     for (int o = 0; o < OUTCOME_COUNT; o++)
-        tried += s->counts[o];
+        tried += o == OUTCOME_REJECTED ? 0 : s->counts[o];
     text_add(l, LINE_BYTES, "%s tried", units_count(tried, text));
     text_add(l, LINE_BYTES, " of %s %s", units_count(s->space_valid, text),
              s->space_sampled ? "that were sampled" : "valid");
@@ -237,6 +237,7 @@ static void print_end(const run_summary *s, const sheet *on)
         [RUN_END_SECONDS] = "the time was up",
         [RUN_END_TARGET] = "the wanted share of the ceiling was reached",
         [RUN_END_GAIN] = "the search had stopped paying",
+        [RUN_END_HANGS] = "no variant had ended when its time was up, and the loop without an end is likely one that all share",
         [RUN_END_RECORDED] = "at once: the record took as much effort; without --effort it is "
                              "measured again",
         [RUN_END_INTERRUPTED] = "interrupted; no journal is kept of this run: the same command "

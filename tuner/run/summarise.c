@@ -361,6 +361,11 @@ static void warn(builder *b)
     if (s->space_timed_out)
         run_summary_warn(b->out, "the machine was too slow for the space: the same command may search another sample "
                                  "of it the next time");
+    if (p->left_out)
+        run_summary_warn(b->out, "%llu variants were not tried: %d%s%s had not ended when their time was up, and no such "
+                                 "variant has: a loop without an end is likely theirs",
+                         (unsigned long long)p->left_out, HANGS_OF_A_CAUSE, *p->hang.text ? " with " : "",
+                         p->hang.text);
     if (p->restarts)
         run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
                          p->restarts);

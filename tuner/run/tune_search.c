@@ -381,7 +381,10 @@ static bool must_stop(tune *t)
         reason = STOP_SECONDS;
     if (reason)
         t->end = ends[reason];
-    return reason != STOP_NONE || tune_interrupted(t);
+    bool hopeless = !reason && pipeline_get_state(t->pipeline)->all_hang;
+    if (hopeless)
+        t->end = RUN_END_HANGS;
+    return reason != STOP_NONE || hopeless || tune_interrupted(t);
 }
 
 static run_end end_of_search(const tune *t)
@@ -399,7 +402,7 @@ static at_status search(tune *t, at_error *error)
         at_status status = AT_OK;
         if (!ended && must_stop(t)) {
             ended = true;
-            if (!t->in_order || t->end == RUN_END_SECONDS)
+            if (!t->in_order || t->end == RUN_END_SECONDS || t->end == RUN_END_HANGS)
                 pipeline_abandon_queue(t->pipeline);
         }
         if (tune_interrupted(t))

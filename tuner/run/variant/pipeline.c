@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "run/setup/gpus.h"
+#include "run/variant/hangs.h"
 #include "run/variant/identity.h"
 #include "run/variant/log.h"
 #include "run/variant/queue.h"
@@ -30,6 +31,7 @@ struct pipeline {
     prover *prover; /* or NULL */
     candidates table;
     twins twins;
+    hangs hangs;
     uint16_t *indices; /* scratch: one configuration */
     int64_t start_ns;
     uint32_t lane; /* of the trace */
@@ -80,6 +82,7 @@ void pipeline_free(pipeline *p)
         return;
     candidates_deinit(&p->table);
     twins_deinit(&p->twins);
+    hangs_deinit(&p->hangs);
     free(p->indices);
     free(p);
 }
@@ -161,12 +164,26 @@ static void note_time(pipeline *p, const candidate *c)
         *best_ns = fastest_ns;
 }
 
+/* Without memory for it hangs only take their time. */
+static void note_hang(pipeline *p, const candidate *c)
+{
+    const space *s = p->session->space;
+    if (hangs_note(&p->hangs, s, &p->table, c, NULL) || p->hangs.count == 0)
+        return;
+    space_at(s, c->configuration, p->indices);
+    const hang_cause *cause = hangs_find(&p->hangs, s, p->indices);
+    if (cause)
+        p->state.hang = *cause;
+    p->state.all_hang = cause && !*cause->text;
+}
+
 static void finish(pipeline *p, candidate *c)
 {
     note_time(p, c);
     c->finished = true;
     p->state.finished++;
     queue_push(&p->finished, c);
+    note_hang(p, c);
     for (candidate *twin = c->next_twin; twin; twin = twin->next_twin)
         finish_twin(p, twin);
 }
@@ -264,11 +281,31 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     return status;
 }
 
+/* Is it likely to hang as others did? Then it is finished, and has not been tried. */
+static bool leave_out(pipeline *p, candidate *c)
+{
+    char why[HANGS_TEXT_BYTES + 160];
+    if (p->hangs.count == 0)
+        return false;
+    space_at(p->session->space, c->configuration, p->indices);
+    const hang_cause *cause = hangs_find(&p->hangs, p->session->space, p->indices);
+    if (!cause)
+        return false;
+    snprintf(why, sizeof why, "not tried: %d variants%s%s had not ended when their time was up, and no such variant has",
+             HANGS_OF_A_CAUSE, *cause->text ? " with " : "", cause->text);
+    candidate_drop_images(c);
+    candidate_found(c, OUTCOME_REJECTED, why, NULL, 0);
+    p->state.left_out++;
+    p->state.hang = *cause;
+    finish(p, c);
+    return true;
+}
+
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 {
     candidate *c;
     at_status status = candidates_add(&p->table, configuration, &c, error);
-    return status ? status : emit_and_submit(p, c, true, error);
+    return status || leave_out(p, c) ? status : emit_and_submit(p, c, true, error);
 }
 
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
@@ -436,7 +473,8 @@ static at_status begin_check(pipeline *p, gpu *on, at_error *error)
 static size_t device_queue(const pipeline *p)
 {
     int64_t spent_ns = p->state.check_ns + p->state.measure_ns;
-    return p->tries > 0 && spent_ns / (int64_t)p->tries >= SLOW_TRY_NS ? 1 : DEVICE_QUEUE;
+    /* Before the first has ended, they may all hang. */
+    return p->tries == 0 || spent_ns / (int64_t)p->tries >= SLOW_TRY_NS ? 1 : DEVICE_QUEUE;
 }
 
 static at_status feed_devices(pipeline *p, at_error *error)
@@ -450,6 +488,8 @@ static at_status feed_devices(pipeline *p, at_error *error)
         candidate *c = queue_pop(&p->compiled);
         device_variant variant;
         p->compiled_bytes -= candidate_code_bytes(c);
+        if (leave_out(p, c))
+            continue;
         candidate_variant(c, &variant);
         at_status status = device_worker_try(to->worker, c->id, &variant, p->log.samples, error);
         if (status)

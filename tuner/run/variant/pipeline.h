@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "journal/journal.h"
 #include "run/setup/session.h"
+#include "run/variant/hangs.h"
 #include "run/variant/variant.h"
 
 typedef struct pipeline pipeline;
@@ -24,6 +25,9 @@ typedef struct pipeline_state { /* for progress and the summary */
     uint64_t finished;
     uint64_t resumed;       /* of them, answered from the journal */
     uint64_t twins;         /* of them, those that took the outcome of another, which stands for them */
+    uint64_t left_out;      /* of them, those that were not tried because others hung (run/variant/hangs.h) */
+    hang_cause hang;        /* while `left_out` or `all_hang`: the latest cause */
+    bool all_hang;          /* whatever is asked for is likely to hang */
     int64_t emit_ns, compile_ns, check_ns, measure_ns; /* summed over variants */
     int64_t setup_ns;       /* from pipeline_new() until the device was ready */
     int restarts;           /* of the device workers */

@@ -1,0 +1,173 @@
+/* Which variants are likely to hang as others did. */
+#include <string.h>
+
+#include "run/tables.h"
+#include "run/variant/hangs.h"
+#include "script_fixture.h"
+
+/* tests/fixtures/scale.lua: block, vec, cached. */
+enum { MOST = 32 };
+
+typedef struct fixture {
+    session session;
+    pipeline *pipeline;
+    hangs hangs;
+    candidate items[MOST], *pointers[MOST];
+    candidates all;
+    at_error error;
+} fixture;
+
+static int open_session(void **state)
+{
+    static fixture f;
+    f = (fixture){.all.items = f.pointers};
+    tables_open(&f.session);
+    *state = &f;
+    return 0;
+}
+
+static int close_session(void **state)
+{
+    fixture *f = *state;
+    pipeline_free(f->pipeline);
+    hangs_deinit(&f->hangs);
+    tables_close(&f->session);
+    return 0;
+}
+
+static uint64_t configuration(fixture *f, const char *text)
+{
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    uint64_t index = 0;
+    assert_ok(script_parse_configuration(f->session.script, text, indices, &f->error), f->error);
+    assert_true(space_find(f->session.space, indices, &index));
+    return index;
+}
+
+static void note(fixture *f, const char *text, outcome o)
+{
+    candidate *c = &f->items[f->all.count];
+    *c = (candidate){.configuration = configuration(f, text), .finished = true, .found.outcome = o};
+    f->pointers[f->all.count++] = c;
+    assert_ok(hangs_note(&f->hangs, f->session.space, &f->all, c, &f->error), f->error);
+}
+
+/* The text of the cause; NULL: it is not likely to hang. */
+static const char *cause(fixture *f, const char *text)
+{
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    space_at(f->session.space, configuration(f, text), indices);
+    const hang_cause *found = hangs_find(&f->hangs, f->session.space, indices);
+    return found ? found->text : NULL;
+}
+
+static void three_that_hang_suggest_what_they_have_in_common(void **state)
+{
+    fixture *f = *state;
+    note(f, "block=64,vec=1,cached=true", OUTCOME_OK);
+    note(f, "block=64,vec=2,cached=true", OUTCOME_TIMEOUT);
+    note(f, "block=128,vec=2,cached=true", OUTCOME_TIMEOUT);
+    assert_null(cause(f, "block=256,vec=2,cached=true"));
+    note(f, "block=32,vec=2,cached=false", OUTCOME_TIMEOUT);
+    assert_string_equal(cause(f, "block=256,vec=2,cached=true"), "vec=2");
+    assert_string_equal(cause(f, "block=256,vec=2,cached=false"), "vec=2");
+    assert_null(cause(f, "block=256,vec=4,cached=true"));
+}
+
+static void of_several_common_values_each_may_be_the_cause(void **state)
+{
+    fixture *f = *state;
+    note(f, "block=64,vec=2,cached=false", OUTCOME_TIMEOUT);
+    note(f, "block=128,vec=2,cached=false", OUTCOME_TIMEOUT);
+    note(f, "block=32,vec=2,cached=false", OUTCOME_TIMEOUT);
+    assert_string_equal(cause(f, "block=256,vec=2,cached=false"), "vec=2, cached=false");
+    assert_null(cause(f, "block=256,vec=2,cached=true"));
+    assert_null(cause(f, "block=256,vec=4,cached=false"));
+    note(f, "block=256,vec=4,cached=false", OUTCOME_TIMEOUT);
+    assert_string_equal(cause(f, "block=512,vec=4,cached=false"), "cached=false");
+}
+
+static void a_variant_that_ends_clears_what_it_has(void **state)
+{
+    fixture *f = *state;
+    note(f, "block=64,vec=2,cached=true", OUTCOME_TIMEOUT);
+    note(f, "block=128,vec=2,cached=true", OUTCOME_TIMEOUT);
+    note(f, "block=32,vec=2,cached=false", OUTCOME_TIMEOUT);
+    note(f, "block=1024,vec=2,cached=false", OUTCOME_WRONG_RESULT);
+    assert_null(cause(f, "block=256,vec=2,cached=true"));
+    /* And keeps it from being one again. */
+    note(f, "block=512,vec=2,cached=false", OUTCOME_TIMEOUT);
+    assert_null(cause(f, "block=256,vec=2,cached=true"));
+}
+
+static void with_nothing_in_common_all_variants_are_likely_to(void **state)
+{
+    fixture *f = *state;
+    note(f, "block=64,vec=1,cached=true", OUTCOME_TIMEOUT);
+    note(f, "block=128,vec=2,cached=true", OUTCOME_TIMEOUT);
+    note(f, "block=32,vec=4,cached=false", OUTCOME_TIMEOUT);
+    assert_string_equal(cause(f, "block=1024,vec=1,cached=true"), "");
+}
+
+/* What did not run says nothing of loops. */
+static void failures_of_other_kinds_neither_suggest_nor_clear(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < 2; i++) {
+        note(f, "block=64,vec=2,cached=true", i ? OUTCOME_TIMEOUT : OUTCOME_COMPILE_ERROR);
+        note(f, "block=128,vec=2,cached=true", i ? OUTCOME_TIMEOUT : OUTCOME_LAUNCH_ERROR);
+        note(f, "block=32,vec=2,cached=false", i ? OUTCOME_TIMEOUT : OUTCOME_COMPILE_ERROR);
+        assert_int_equal(cause(f, "block=256,vec=2,cached=true") != NULL, i);
+    }
+}
+
+static bool has_vec_4(fixture *f, const candidate *c)
+{
+    uint16_t indices[PATTERN_MAX_PARAMETERS], wanted[PATTERN_MAX_PARAMETERS];
+    space_at(f->session.space, c->configuration, indices);
+    assert_ok(script_parse_configuration(f->session.script, "vec=4", wanted, &f->error), f->error);
+    return indices[1] == wanted[1];
+}
+
+static void a_run_leaves_out_what_is_likely_to_hang_and_nothing_else(void **state)
+{
+    fixture *f = *state;
+    size_t hang = 0, hung = 0;
+    for (uint64_t i = 0; i < space_count(f->session.space); i++)
+        if (has_vec_4(f, &(candidate){.configuration = i})) {
+            the_tables.works[i] = OUTCOME_TIMEOUT;
+            hang++;
+        }
+    assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    const candidates *all = pipeline_candidates(f->pipeline);
+    for (size_t i = 0; i < all->count; i++) {
+        const candidate *c = all->items[i];
+        assert_true(c->finished);
+        hung += c->found.outcome == OUTCOME_TIMEOUT;
+        if (has_vec_4(f, c))
+            assert_true(c->found.outcome == OUTCOME_TIMEOUT || c->found.outcome == OUTCOME_REJECTED);
+        else
+            assert_int_equal(c->found.outcome, OUTCOME_OK);
+        if (c->found.outcome == OUTCOME_REJECTED)
+            assert_contains(c->found.message, "not tried: 3 variants with vec=4");
+    }
+    assert_in_range(hung, HANGS_OF_A_CAUSE, hang - 1);
+    assert_int_equal(pipeline_get_state(f->pipeline)->left_out, hang - hung);
+    assert_false(pipeline_get_state(f->pipeline)->all_hang);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(three_that_hang_suggest_what_they_have_in_common),
+        TEST(of_several_common_values_each_may_be_the_cause),
+        TEST(a_variant_that_ends_clears_what_it_has),
+        TEST(with_nothing_in_common_all_variants_are_likely_to),
+        TEST(failures_of_other_kinds_neither_suggest_nor_clear),
+        TEST(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
