@@ -306,6 +306,8 @@ static void options_may_depend_on_the_configuration(void **state)
     assert_int_equal(two.option_count, 3);
     assert_string_equal(two.options[1], "--maxrregcount=64");
     assert_string_equal(two.options[2], "-DX");
+    assert_string_equal(one.source, two.source);
+    assert_string_not_equal(one.hash, two.hash);
     emitted_deinit(&one);
     emitted_deinit(&two);
     script_free(s);
