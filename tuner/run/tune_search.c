@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "run/race/rules.h"
+#include "run/variant/twins.h"
 
 enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16, LAST_CHECK_MS = 500 };
 
@@ -138,9 +139,13 @@ void tune_learn(tune *t, candidate *c)
     if (leads(t, c))
         t->leader = c;
     t->failed += !ok;
-    t->twins += c->twin_of != NULL;
+    /* The first of a class that is told is the evaluation: which of them stands for the others is a matter of time. */
+    candidate *lead = twins_lead(c);
+    bool is_evaluation = !lead->counted;
+    lead->counted = true;
+    t->twins += !is_evaluation;
     double cost = ok && fastest_ns ? pipeline_likely_ns(t->pipeline, c) : 0;
-    if (!c->twin_of)
+    if (is_evaluation)
         stopping_note(&t->stopping, cost > 0 ? cost : INFINITY);
     int64_t start_ns = clock_now_ns();
     strategy_tell(t->strategy, c->configuration,

@@ -40,6 +40,7 @@ typedef struct candidate {
     bool has_code;          /* `code` holds */
     struct candidate *twin_of;   /* stands for it, which is not tried; NULL: it stands for itself */
     struct candidate *next_twin; /* of the one that stands for both, or the first that it stands for */
+    bool counted;           /* it, or one that it stands for, was an evaluation of the search */
     size_t gpu;             /* of the pipeline: what measured it, or is at it */
     bool under_way;         /* that GPU is at it */
     bool left_behind;       /* it is compiled, and nobody waits for it any more */
