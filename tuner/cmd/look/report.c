@@ -87,10 +87,10 @@ static void count_variant(const record *r, const record_values *configuration, c
     snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
     record_format_values(configuration, text, sizeof text);
     settings wanted = {.script = r->pattern, .arch = arch, .use_cache = true, .quiet = true};
-    at_status status = x ? explained_make(&wanted, text, x, &error)
+    at_status status = x ? explained_count(&wanted, text, true, x, &error)
                          : error_set(&error, AT_NO_MEMORY, "out of memory");
     if (!status && explained_faulted(x))
-        status = error_set(&error, AT_DEVICE, "%s", x->wrong ? x->wrong : "the simulated kernel faulted");
+        status = error_set(&error, AT_DEVICE, "the simulated kernel faulted");
     if (status)
         snprintf(out->why_not, sizeof out->why_not, "%s", error.message);
     else
