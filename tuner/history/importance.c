@@ -27,18 +27,15 @@ static void sample_deinit(sample *s)
 
 static bool number_values(const recorded *r, sample *s, size_t p)
 {
-    const value **known = calloc(s->count + 1, sizeof *known);
+    value *known = malloc((s->count + 1) * sizeof *known);
     if (!known)
         return false;
-    for (size_t i = 0; i < s->count; i++) {
-        const value *v = &r->results[s->result[i]].values[p];
-        size_t at = 0;
-        while (at < s->levels[p] && !value_equal(*known[at], *v))
-            at++;
-        if (at == s->levels[p])
-            known[s->levels[p]++] = v;
-        s->places[i * s->width + p] = (uint32_t)at;
-    }
+    for (size_t i = 0; i < s->count; i++)
+        known[i] = r->results[s->result[i]].values[p];
+    s->levels[p] = recorded_sort_values(known, s->count);
+    for (size_t i = 0; i < s->count; i++)
+        s->places[i * s->width + p] = (uint32_t)recorded_place_of(
+            &r->results[s->result[i]].values[p], known, s->levels[p]);
     free(known);
     return true;
 }

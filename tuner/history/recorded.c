@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "base/array.h"
@@ -118,6 +119,22 @@ static int compare_values(const void *a, const void *b)
     return value_compare(*(const value *)a, *(const value *)b);
 }
 
+size_t recorded_sort_values(value *all, size_t count)
+{
+    size_t different = 0;
+    qsort(all, count, sizeof *all, compare_values);
+    for (size_t i = 0; i < count; i++)
+        if (different == 0 || !value_equal(all[i], all[different - 1]))
+            all[different++] = all[i];
+    return different;
+}
+
+size_t recorded_place_of(const value *v, const value *sorted, size_t count)
+{
+    const value *at = bsearch(v, sorted, count, sizeof *v, compare_values);
+    return at ? (size_t)(at - sorted) : count;
+}
+
 value *recorded_values_of(const recorded *r, size_t p, size_t *count)
 {
     value *all = malloc((r->result_count + 1) * sizeof *all);
@@ -126,10 +143,7 @@ value *recorded_values_of(const recorded *r, size_t p, size_t *count)
         return NULL;
     for (size_t i = 0; i < r->result_count; i++)
         all[i] = r->results[i].values[p];
-    qsort(all, r->result_count, sizeof *all, compare_values);
-    for (size_t i = 0; i < r->result_count; i++)
-        if (*count == 0 || !value_equal(all[i], all[*count - 1]))
-            all[(*count)++] = all[i];
+    *count = recorded_sort_values(all, r->result_count);
     return all;
 }
 
@@ -182,10 +196,13 @@ static uint64_t hash_values(const recorded *r, const value *values)
 {
     uint64_t hash = 0;
     for (size_t p = 0; p < r->parameter_count; p++) {
-        char text[64];
-        int length = value_format(canonical(values[p]), text, sizeof text);
-        size_t used = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
-        hash = XXH3_64bits_withSeed(text, used, hash);
+        char number[64];
+        const char *text = values[p].string;
+        if (values[p].kind != VALUE_STRING) {
+            value_format(canonical(values[p]), number, sizeof number);
+            text = number;
+        }
+        hash = XXH3_64bits_withSeed(text, strlen(text), hash);
     }
     return hash;
 }

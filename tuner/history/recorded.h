@@ -109,6 +109,12 @@ double recorded_positive(const json_t *object, const char *name);
 /* A member that is a text, or `otherwise`. */
 const char *recorded_text(const json_t *object, const char *name, const char *otherwise);
 
+/* Sorts the values and leaves one of equals; returns how many are left. */
+size_t recorded_sort_values(value *all, size_t count);
+
+/* The place of a value among sorted ones; `count`: it is none of them. */
+size_t recorded_place_of(const value *v, const value *sorted, size_t count);
+
 /* The different values that parameter `p` takes, sorted; the caller frees. NULL when memory ran out. */
 value *recorded_values_of(const recorded *r, size_t p, size_t *count);
 

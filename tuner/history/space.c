@@ -32,16 +32,10 @@ static at_status test_prefix(void *context, const space_question *q, bool *holds
     return AT_OK;
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    return value_compare(*(const value *)a, *(const value *)b);
-}
-
 static uint16_t index_of(const space_parameter *parameter, const value *v)
 {
-    const value *at =
-        bsearch(v, parameter->values, parameter->value_count, sizeof *v, compare_values);
-    return at ? (uint16_t)(at - parameter->values) : 0;
+    size_t at = recorded_place_of(v, parameter->values, parameter->value_count);
+    return at < parameter->value_count ? (uint16_t)at : 0;
 }
 
 static void indices_of(const recorded_space *rs, const recorded *r, size_t result,

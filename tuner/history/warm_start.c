@@ -3,7 +3,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For each of the space's parameters its place in the recording; SIZE_MAX: it has none. */
+/* A value of a parameter, and its index. */
+typedef struct indexed {
+    value v;
+    uint16_t index;
+} indexed;
+
+/* What the space's parameters are in the recording. */
+typedef struct match {
+    size_t parameter_count;
+    size_t *place;    /* of each parameter; SIZE_MAX: it has none */
+    indexed **values; /* of each that has one, sorted */
+} match;
+
+static int compare_indexed(const void *a, const void *b)
+{
+    return value_compare(((const indexed *)a)->v, ((const indexed *)b)->v);
+}
+
+static void match_deinit(match *m)
+{
+    for (size_t p = 0; m->values && p < m->parameter_count; p++)
+        free(m->values[p]);
+    free(m->values);
+    free(m->place);
+}
+
+static bool match_values(match *m, const space *s)
+{
+    for (size_t p = 0; p < m->parameter_count; p++) {
+        const space_parameter *parameter = space_get_parameter(s, p);
+        if (m->place[p] == SIZE_MAX)
+            continue;
+        m->values[p] = malloc((parameter->value_count + 1) * sizeof *m->values[p]);
+        if (!m->values[p])
+            return false;
+        for (size_t v = 0; v < parameter->value_count; v++)
+            m->values[p][v] = (indexed){parameter->values[v], (uint16_t)v};
+        qsort(m->values[p], parameter->value_count, sizeof *m->values[p], compare_indexed);
+    }
+    return true;
+}
+
 static size_t match_names(const recorded *r, const space *s, size_t *place)
 {
     size_t matched = 0;
@@ -18,21 +59,19 @@ static size_t match_names(const recorded *r, const space *s, size_t *place)
 }
 
 /* Finds the recorded configuration in the space. */
-static bool match_result(const recorded_result *result, const space *s, const size_t *place,
+static bool match_result(const recorded_result *result, const space *s, const match *m,
                          const uint16_t *otherwise, uint16_t *indices, uint64_t *index)
 {
-    for (size_t p = 0; p < space_parameter_count(s); p++) {
-        const space_parameter *parameter = space_get_parameter(s, p);
+    for (size_t p = 0; p < m->parameter_count; p++) {
         indices[p] = otherwise[p];
-        if (place[p] == SIZE_MAX)
+        if (m->place[p] == SIZE_MAX)
             continue;
-        size_t v = 0;
-        while (v < parameter->value_count &&
-               !value_equal(parameter->values[v], result->values[place[p]]))
-            v++;
-        if (v == parameter->value_count)
+        const indexed wanted = {.v = result->values[m->place[p]]};
+        const indexed *found = bsearch(&wanted, m->values[p], space_get_parameter(s, p)->value_count, sizeof *found,
+                                       compare_indexed);
+        if (!found)
             return false;
-        indices[p] = (uint16_t)v;
+        indices[p] = found->index;
     }
     return space_find(s, indices, index);
 }
@@ -53,22 +92,28 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
     at_status status = AT_OK;
     *w = (warm_start){.configurations = malloc((room + 1) * sizeof *w->configurations),
                       .costs = malloc((room + 1) * sizeof *w->costs)};
-    size_t *place = malloc((parameters + 1) * sizeof *place);
+    match m = {.parameter_count = parameters,
+               .place = malloc((parameters + 1) * sizeof *m.place),
+               .values = calloc(parameters + 1, sizeof *m.values)};
     uint16_t *indices = malloc((parameters + 1) * sizeof *indices);
     const recorded_result **all = recorded_rank(r, &count);
-    if (!w->configurations || !w->costs || !place || !indices || !all) {
+    if (!w->configurations || !w->costs || !m.place || !m.values || !indices || !all) {
         status = error_set(error, AT_NO_MEMORY, "no memory for a warm start");
         goto cleanup;
     }
-    if (match_names(r, s, place) == 0) {
+    if (match_names(r, s, m.place) == 0) {
         status = error_set(error, AT_NOT_FOUND,
                            "none of the recorded parameters (%s ...) is one of the script's",
                            r->names[0]);
         goto cleanup;
     }
+    if (!match_values(&m, s)) {
+        status = error_set(error, AT_NO_MEMORY, "no memory for a warm start");
+        goto cleanup;
+    }
     for (size_t i = 0; i < count && w->count < room; i++) {
         uint64_t index;
-        if (!match_result(all[i], s, place, otherwise, indices, &index)) {
+        if (!match_result(all[i], s, &m, otherwise, indices, &index)) {
             w->unmatched++;
         } else if (!holds(w, index)) {
             w->configurations[w->count] = index;
@@ -77,7 +122,7 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
     }
 
 cleanup:
-    free(place);
+    match_deinit(&m);
     free(indices);
     free(all);
     if (status)
