@@ -188,7 +188,8 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
     return status ? status : run_sample(x, error);
 }
 
-at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error)
+/* The same, and proves it. */
+static at_status make_proven(const settings *wanted, const char *configuration, explained *x, at_error *error)
 {
     at_status status = explained_count(wanted, configuration, true, x, error);
     if (!status && script_pattern(x->script)->measurable)
@@ -203,7 +204,7 @@ at_status explained_make(const settings *wanted, const char *configuration, expl
 static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     explained x = {0};
-    at_status status = explained_make(&o->run, o->configuration, &x, error);
+    at_status status = make_proven(&o->run, o->configuration, &x, error);
     if (!status && o->json)
         status = explained_print_json(&x, error);
     else if (!status)

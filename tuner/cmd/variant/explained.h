@@ -36,15 +36,12 @@ typedef struct explained {
     char *unproven;       /* owned; why the proof could not be had; NULL: it could */
 } explained;
 
-/* Compiles a configuration (NULL: the script's default) of the script that `wanted` names, runs it on the
- * simulated device and proves it. The caller calls explained_deinit, also after a failure; *x starts zeroed. */
-at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error);
-void explained_deinit(explained *x);
-
-/* The same without the proof, for the tuned problem or, with `simulated`, for the script's problem for
- * simulated devices if it has one. */
+/* Compiles a configuration (NULL: the script's default) of the script that `wanted` names and runs it on the simulated
+ * device: for the tuned problem or, with `simulated`, for the script's problem for simulated devices if it has one. It is
+ * not proven. The caller calls explained_deinit, also after a failure; *x starts zeroed. */
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated, explained *x,
                           at_error *error);
+void explained_deinit(explained *x);
 
 /* Lists which of Nsight Compute's metrics a simulated device counts: the metric at place `i`; NULL past the
  * last. *count covers the whole grid, however many of its blocks were run. */
