@@ -181,6 +181,8 @@ static at_status lay_out(decoder *d)
         } else if (v->space == PTX_SPACE_SHARED && used[i]) {
             if (v->alignment > dynamic_alignment || dynamic_alignment == 1)
                 dynamic_alignment = v->alignment > 16 ? v->alignment : 16;
+        } else if (v->space == PTX_SPACE_SHARED) {
+            p->addresses[i] = SIM_NO_ADDRESS;
         } else if (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) {
             /* Used or not: kernels of one module share them. */
             global = align_up(global, v->alignment > 256 ? v->alignment : 256);
@@ -193,7 +195,7 @@ static at_status lay_out(decoder *d)
         decode_fail(d, "%llu bytes of shared memory", (unsigned long long)shared);
     p->static_shared_bytes = (uint32_t)align_up(shared, dynamic_alignment);
     for (size_t i = 0; i < m->variable_count; i++)
-        if (m->variables[i].space == PTX_SPACE_SHARED && m->variables[i].size_bytes == 0)
+        if (m->variables[i].space == PTX_SPACE_SHARED && m->variables[i].size_bytes == 0 && used[i])
             p->addresses[i] = p->static_shared_bytes;
     free(used);
     return d->status;

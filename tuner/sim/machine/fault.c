@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "sim/machine/machine.h"
 
 static const char *const fault_names[] = {
@@ -29,6 +30,37 @@ void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[
     position[0] = thread % n[0];
     position[1] = thread / n[0] % n[1];
     position[2] = thread / n[0] / n[1];
+}
+
+/* A variable's name as it was declared: of one inside a function the last part of "_ZZ1kE4tile". */
+static ptx_text declared_name(ptx_text name)
+{
+    for (uint32_t at = name.length; at-- > 3 && memcmp(name.at, "_ZZ", 3) == 0;) {
+        uint32_t length = 0, digits = at + 1;
+        for (; digits < name.length && name.at[digits] >= '0' && name.at[digits] <= '9'; digits++)
+            length = length * 10 + (uint32_t)(name.at[digits] - '0');
+        if (name.at[at] == 'E' && length > 0 && length <= name.length - digits)
+            return (ptx_text){name.at + digits, length};
+    }
+    return name;
+}
+
+void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t size_bytes)
+{
+    const ptx_module *m = b->program->module;
+    text[0] = '\0';
+    for (size_t i = 0; i < m->variable_count && !text[0]; i++) {
+        const ptx_variable *v = &m->variables[i];
+        const uint64_t from = b->program->addresses[i];
+        /* The launch says how long an unsized array is. */
+        const uint64_t size = v->size_bytes ? v->size_bytes : b->shared_bytes - from;
+        if (v->space != PTX_SPACE_SHARED || offset < from || offset - from >= size)
+            continue;
+        const ptx_text name = declared_name(v->name);
+        snprintf(text, size_bytes, "byte %llu of %.*s (", (unsigned long long)(offset - from),
+                 (int)(name.length > 60 ? 60 : name.length), name.at);
+    }
+    text_add(text, size_bytes, "shared memory byte %u of %u%s", offset, b->shared_bytes, text[0] ? ")" : "");
 }
 
 const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc)

@@ -325,6 +325,9 @@ void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Names a place in the block's shared memory: "byte 4 of tile (shared memory byte 12 of 512)". */
+void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t size_bytes);
+
 /* The branch back of the innermost loop around an instruction, which says where it is whatever the moment; the
  * instruction itself where it is in none. */
 const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc);

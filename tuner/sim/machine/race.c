@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "sim/machine/race.h"
 
 #include <stdio.h>
@@ -120,16 +121,16 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
-/* A place in words: "byte 4 of dst". */
+/* A place in words: "dst[1] (byte 4 of dst)". */
 static void describe_place(const sim_race_access *a, char *text, size_t bytes)
 {
     const sim_block *owner = a->owner;
-    int n = a->region ? snprintf(text, bytes, "byte %llu of %s", (unsigned long long)a->offset, a->region->name)
-                      : snprintf(text, bytes, "shared memory byte %llu of %u", (unsigned long long)a->offset,
-                                 a->block->shared_bytes);
-    if (!a->region && owner != a->block && n > 0 && (size_t)n < bytes)
-        snprintf(text + n, bytes - (size_t)n, " of block (%u,%u,%u)", owner->block[0], owner->block[1],
-                 owner->block[2]);
+    if (a->region)
+        sim_region_name(a->region, a->offset, text, bytes);
+    else
+        sim_shared_name(owner, (uint32_t)a->offset, text, bytes);
+    if (!a->region && owner != a->block)
+        text_add(text, bytes, " of block (%u,%u,%u)", owner->block[0], owner->block[1], owner->block[2]);
 }
 
 /* Who made an access: of several lanes one that is not this thread, and, if `ordered` matters, one that it does not
@@ -170,21 +171,18 @@ static void describe_party(const sim_race_access *a, const sim_stamp *s, char *t
 static void describe_line(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_program *p = a->block->program;
-    ptx_text file;
-    int line = 0;
+    char place[PTX_PLACE_BYTES];
     text[0] = '\0';
-    if (s->pc < 0 || &p->code[s->pc] == a->instruction)
+    if (s->pc < 0 || &p->code[s->pc] == a->instruction || p->code[s->pc].location == PTX_NONE)
         return;
-    ptx_source_line(p->module, p->code[s->pc].location, &file, &line);
-    if (line > 0)
-        snprintf(text, bytes, "; the other access is at %.*s:%d", (int)(file.length > 120 ? 120 : file.length), file.at,
-                 line);
+    ptx_place(p->module, p->code[s->pc].location, place, sizeof place);
+    snprintf(text, bytes, "; the other access is at %s", place);
 }
 
 /* The one is under way while the other takes place. */
 static bool report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to)
 {
-    char place[160], party[96], line[160];
+    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
     const char *copy = s->flags & SIM_STAMP_BULK ? "a bulk copy" : "a copy";
     describe_place(a, place, sizeof place);
     describe_party(a, s, party, sizeof party);
@@ -207,7 +205,7 @@ static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
 
 static bool report(const sim_race_access *a, const sim_stamp *s, const char *what)
 {
-    char place[160], party[96], line[160];
+    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
     describe_place(a, place, sizeof place);
     describe_party(a, s, party, sizeof party);
     describe_line(a, s, line, sizeof line);
@@ -297,7 +295,7 @@ static bool check_reads(const sim_race_access *a, const sim_cell *cell, bool sam
 static bool report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads)
 {
     static const char *const path = "through the read-only path";
-    char place[160], party[96], line[160];
+    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
     describe_place(a, place, sizeof place);
     describe_party(a, s, party, sizeof party);
     describe_line(a, s, line, sizeof line);

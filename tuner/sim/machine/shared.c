@@ -31,10 +31,12 @@ static sim_cell *cell_of(sim_block *owner, uint32_t offset)
 static bool check_written(const sim_race_access *a, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++)
-        if (a->owner->shared_valid[a->offset + i] != SIM_WRITTEN)
+        if (a->owner->shared_valid[a->offset + i] != SIM_WRITTEN) {
+            char place[SIM_PLACE_BYTES];
+            sim_shared_name(a->owner, (uint32_t)a->offset + i, place, sizeof place);
             return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_UNINITIALISED,
-                            "shared memory byte %u of %u was never written", (uint32_t)a->offset + i,
-                            a->block->shared_bytes);
+                            "%s was never written", place);
+        }
     return true;
 }
 
@@ -108,13 +110,15 @@ bool sim_shared_proxied(sim_block *b, sim_warp *w, const sim_instruction *c, int
     for (uint32_t at = offset; b->cells && at < offset + bytes; at += b->program->shared_cell_bytes) {
         const sim_stamp *s = &cell_of(b, at)->writes.last;
         uint32_t position[3];
+        char place[SIM_PLACE_BYTES];
         if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE || sim_order_proxied(w, lane, s))
             continue;
+        sim_shared_name(b, at, place, sizeof place);
         sim_thread_position(b, s->unit * SIM_LANES + (uint32_t)__builtin_ctz(s->lanes), position);
         return sim_fail(b, w, c, lane, SIM_FAULT_RACE,
-                        "shared memory byte %u of %u: copied by the engine after a write by thread (%u,%u,%u) "
+                        "%s: copied by the engine after a write by thread (%u,%u,%u) "
                         "without a fence.proxy.async between",
-                        at, b->shared_bytes, position[0], position[1], position[2]);
+                        place, position[0], position[1], position[2]);
     }
     return true;
 }

@@ -194,6 +194,8 @@ typedef enum sim_special {
     SIM_SPECIAL_COUNT
 } sim_special;
 
+#define SIM_NO_ADDRESS UINT64_MAX
+
 typedef struct sim_program {
     const ptx_module *module; /* borrowed */
     int function;
@@ -213,7 +215,8 @@ typedef struct sim_program {
     uint32_t *parameter_offsets, *parameter_sizes;
     uint32_t static_shared_bytes; /* dynamic shared memory starts here */
     uint32_t local_bytes;     /* a thread */
-    uint64_t *addresses;      /* of each variable of the module, in its own space */
+    uint64_t *addresses;      /* of each variable of the module, in its own space; SIM_NO_ADDRESS of shared memory
+                                 that the kernel does not name */
     uint64_t global_bytes;    /* of the module's global and constant variables */
     uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
     uint32_t global_cell_bytes; /* likewise, global */

@@ -96,6 +96,38 @@ static void faults_name_elements_where_a_plan_says_what_a_buffer_holds(void **st
     }
 }
 
+static void faults_name_the_array_in_shared_memory(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "extern __shared__ int more[];\n"
+        "template <int N> __device__ void meet(int *out, int on) {\n"
+        "    __shared__ int first[8], part[N];\n"
+        "    first[threadIdx.x %% 8] = 1;\n"
+        "    %s\n"
+        "    out[threadIdx.x] = first[0] + part[on] + more[on];\n"
+        "}\n"
+        "extern \"C\" __global__ void k(int *in, int *out) { meet<64>(out, in[2]); }\n"
+        "extern \"C\" __global__ void other(int *out) { __shared__ int alone[9]; alone[threadIdx.x] = 1; __syncthreads();\n"
+        "    out[0] = alone[3]; }\n";
+    static const struct {
+        const char *body, *story;
+    } cases[] = {{"more[threadIdx.x % 8] = 1; __syncthreads();", "byte 8 of part (shared memory byte "},
+                 {"part[threadIdx.x] = 1; __syncthreads();", "byte 8 of more (shared memory byte "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sim_test t;
+        int in[64] = {0, 0, 2}, out[64];
+        char text[1024];
+        snprintf(text, sizeof text, source, cases[i].body);
+        sim_test_init(&t, text, "sm_90", "k");
+        sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
+        sim_test_u64(&t, sim_test_buffer(&t, "out", out, sizeof out, false));
+        assert_int_equal(sim_test_run(&t, 1, 1, 32, 1, 64), SIM_FAULT_UNINITIALISED);
+        assert_story(&t, cases[i].story);
+        sim_test_deinit(&t);
+    }
+}
+
 static void a_read_before_a_buffer_is_out_of_bounds(void **state)
 {
     (void)state;
@@ -158,7 +190,7 @@ static void reads_of_what_nothing_wrote_are_faults(void **state)
                "{ __shared__ int s[33]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads(); out[threadIdx.x] = s[threadIdx.x + 1]; }\n",
                32);
     assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
-    assert_story(&t, "shared memory byte 128 of 132 was never written");
+    assert_story(&t, "byte 128 of s (shared memory byte 128 of 132) was never written");
     sim_test_deinit(&t);
 }
 
@@ -681,6 +713,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_write_behind_a_buffer_names_buffer_thread_and_line),
         cmocka_unit_test(faults_name_elements_where_a_plan_says_what_a_buffer_holds),
+        cmocka_unit_test(faults_name_the_array_in_shared_memory),
         cmocka_unit_test(a_read_before_a_buffer_is_out_of_bounds),
         cmocka_unit_test(shared_and_local_arrays_have_ends),
         cmocka_unit_test(a_misaligned_vector_load_is_a_fault),
