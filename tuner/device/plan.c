@@ -35,6 +35,14 @@ uint64_t plan_buffer_bytes(const buffer_plan *plan)
     return plan->count * dtype_get(plan->type)->size_bytes;
 }
 
+uint64_t plan_problem_bytes(const problem_plan *plan)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        bytes += plan_buffer_bytes(&plan->buffers[i]); /* PLAN_MAX_ELEMENTS keeps that within 64 bits */
+    return bytes;
+}
+
 bool plan_is_compared(const buffer_plan *plan)
 {
     return plan->role == BUFFER_OUTPUT || plan->role == BUFFER_INOUT;

@@ -155,8 +155,9 @@ uint64_t plan_buffer_seed(uint64_t seed, uint32_t i);
 /* What an element is called in messages, one past the end too: "dst[12][5]". */
 void plan_name_element(const buffer_plan *plan, uint64_t index, char *out, size_t size_bytes);
 
-/* Bytes that a buffer holds. */
+/* Bytes that a buffer holds, and all of a problem's. */
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
+uint64_t plan_problem_bytes(const problem_plan *plan);
 
 /* Threads of a block, blocks of a cluster (1: there are none), blocks of the grid. */
 uint64_t plan_block_threads(const kernel_launch *launch);

@@ -1,5 +1,6 @@
 #include "sim/excerpt.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,6 +374,40 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
     return status;
 }
 
+static void tell_wrap(checking *c, uint32_t buffer, const sim_wrap *wrap)
+{
+    const buffer_plan *plan = &c->excerpt->plan.buffers[buffer];
+    const uint64_t size = dtype_get(plan->type)->size_bytes;
+    c->fault = (sim_fault){.kind = SIM_FAULT_BOUNDS};
+    snprintf(c->fault.message, sizeof c->fault.message,
+             "an index of 32 bits wraps: block %" PRIu64 " of %s writes %s from element %" PRIu64 " on, as block %" PRIu64
+             " does, and no block writes element %" PRIu64 ", to which the blocks before it lead",
+             wrap->cluster, c->plan->launches[0].entry, plan->name, wrap->from / size, wrap->other, wrap->due / size);
+}
+
+/* Where all blocks write what is right in the places that they come to, and some come to each other's. */
+static at_status find_wraps(checking *c, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    sim_owners *owners = NULL;
+    at_status status = AT_OK;
+    const uint32_t *cluster = sim_device_cluster(c->kernel, c->plan, 0);
+    const uint64_t last = plan_grid_blocks(&c->plan->launches[0]) / cluster[0] / cluster[1] / cluster[2] - 1;
+    for (uint32_t i = 0; !status && i < x->plan.buffer_count && c->fault.kind == SIM_FAULT_NONE; i++) {
+        sim_wrap wrap;
+        if (!plan_is_compared(&x->plan.buffers[i]) || plan_buffer_bytes(&x->plan.buffers[i]) >> 32 == 0)
+            continue;
+        if (!owners)
+            status = sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data), c->spend, &owners, error);
+        if (!status)
+            status = sim_owners_find_wrap(owners, i, last, &wrap, error);
+        if (!status && wrap.due != wrap.from)
+            tell_wrap(c, i, &wrap);
+    }
+    sim_owners_free(owners);
+    return status;
+}
+
 at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                             device_excerpt_result *out, device_coverage *coverage, at_error *error)
 {
@@ -392,9 +427,15 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
         skip(coverage, "nothing was run", sim_data_trouble(x->data));
         return AT_OK;
     }
+    if (!status && c.fault.kind == SIM_FAULT_NONE)
+        status = compare(&c, out, error);
+    if (!status && c.fault.kind == SIM_FAULT_NONE && out->result == OUTCOME_OK && c.launches == 1 &&
+        is_independent(k, plan))
+        status = find_wraps(&c, error);
     d->fault = c.fault;
-    out->result = sim_fault_outcome(c.fault.kind);
-    if (out->result != OUTCOME_OK)
+    if (c.fault.kind != SIM_FAULT_NONE) {
+        out->result = sim_fault_outcome(c.fault.kind);
         out->complaint = d->fault.message;
-    return status || out->complaint ? status : compare(&c, out, error);
+    }
+    return status;
 }

@@ -342,6 +342,48 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
     return status;
 }
 
+/* Where it would begin to write if all went on as evenly as along the first ones; false: before the buffer, or beyond. */
+static bool find_due(const sim_owners *o, uint32_t i, uint64_t cluster, uint64_t *due)
+{
+    const footprint *f = &o->prints[i];
+    const uint64_t place[3] = {cluster % o->extent[0], cluster / o->extent[0] % o->extent[1],
+                               cluster / o->extent[0] / o->extent[1]};
+    int64_t at = (int64_t)f->rows[0].from;
+    for (int k = 0; k < f->digit_count; k++)
+        if (f->digits[k].unit == 1)
+            at += (int64_t)place[f->digits[k].axis] * f->digits[k].step;
+    *due = (uint64_t)at;
+    return at >= 0 && *due < o->buffers[i]->size_bytes;
+}
+
+at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_wrap *out, at_error *error)
+{
+    const ran_cluster *found;
+    uint64_t at[3], due;
+    bool is_owned;
+    *out = (sim_wrap){.cluster = cluster};
+    at_status status = o->is_learnt ? AT_OK : learn(o, error);
+    if (status || o->prints[i].count == 0 || o->executed >= o->most)
+        return status;
+    status = run(o, cluster, NULL, &found, error);
+    if (status || found->from[i] == UINT64_MAX || !find_due(o, i, cluster, &due))
+        return status;
+    const uint64_t from = found->from[i];
+    if (due <= from || (due - from) % (UINT64_C(1) << 32) != 0 ||
+        !solve(o, &o->prints[i], &o->prints[i].rows[0], from, at))
+        return status;
+    out->other = number_of(o, at);
+    status = run(o, out->other, NULL, &found, error);
+    if (status || out->other == cluster || found->from[i] != from)
+        return status;
+    status = sim_owners_write(o, i, due, &is_owned, error);
+    if (!status && !is_owned) {
+        out->from = from;
+        out->due = due;
+    }
+    return status;
+}
+
 at_status sim_owners_write_all(sim_owners *o, at_error *error)
 {
     sim_fault fault;

@@ -24,6 +24,16 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
 /* Is there a buffer `i` that the blocks write, as far as was seen? False before sim_owners_write(). */
 bool sim_owners_knows(const sim_owners *o, uint32_t i);
 
+/* Where a block writes whose index of 32 bits has wrapped. */
+typedef struct sim_wrap {
+    uint64_t cluster, other; /* that cluster, and another one that writes in the same place */
+    uint64_t from, due;      /* bytes of the buffer: that place, and where its neighbours lead; equal: nothing wraps */
+} sim_wrap;
+
+/* Does the cluster write in buffer `i` a multiple of 2^32 bytes before the place to which the first ones lead, where
+ * another writes already, while none is found that writes in that place? */
+at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_wrap *out, at_error *error);
+
 /* Runs all blocks, without a limit. */
 at_status sim_owners_write_all(sim_owners *o, at_error *error);
 

@@ -1,6 +1,7 @@
 #include "run/setup/session.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "record/ceilings.h"
 #include "run/setup/setup.h"
 
@@ -142,6 +143,24 @@ static at_status take_results(session *s, bool settled, at_error *error)
     return status;
 }
 
+/* A simulated device runs problems whole, and takes a minute for a gigabyte. */
+static at_status check_sizes(const session *s, at_error *error)
+{
+    static const uint64_t most_bytes = UINT64_C(1) << 30;
+    for (size_t i = 0; i < s->problems.slot_count * s->problems.layout_count; i++) {
+        const uint64_t bytes = plan_problem_bytes(&s->problems.plans[i]);
+        char label[DEVICE_LABEL_BYTES], has[UNITS_BYTES], most[UNITS_BYTES];
+        if (bytes <= most_bytes)
+            continue;
+        problem_label(script_pattern(s->script), s->problems.kinds[i % s->problems.slot_count], label, sizeof label);
+        return error_set_at(error, AT_USAGE, script_pattern(s->script)->path, 0,
+                            "%s has %s of buffers, and simulated devices run problems of up to %s: give the script a "
+                            "smaller simulated = { ... }, or use --set",
+                            label, units_size(bytes, has), units_size(most_bytes, most));
+    }
+    return AT_OK;
+}
+
 /* Compiles the references and sends the set-up, once the support code is there as well; its answer
  * (DEVICE_READY) is the pipeline's. */
 static at_status send_setup(const settings *o, session *s, at_error *error)
@@ -152,6 +171,8 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     for (size_t i = 0; i < slots; i++)
         kinds[i] = session_problem(s, i);
     at_status status = problem_set_init(&s->problems, s->script, s->space, kinds, slots, error);
+    if (!status && ptx)
+        status = check_sizes(s, error);
     if (!status)
         status = find_ceiling(o, s, error);
     if (!status && !ptx)

@@ -106,16 +106,6 @@ static void give_up(prover *p, const char *why)
         decide(p, p->jobs[i], PROOF_UNKNOWN, p->why);
 }
 
-static uint64_t problem_bytes(const problem_plan *plan)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < plan->buffer_count; i++) {
-        uint64_t more = plan_buffer_bytes(&plan->buffers[i]);
-        bytes = more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more;
-    }
-    return bytes;
-}
-
 /* Few bytes may be much work: what goes over them again and again. */
 static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
 {
@@ -143,7 +133,7 @@ static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, 
     problem_plan plan;
     *added = false;
     at_status status = script_problem_plan(p->script, kind, NULL, 1, &plan, error);
-    if (status || problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes))
+    if (status || plan_problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes))
         return status;
     note_problem(p, kind, false);
     *added = true;
