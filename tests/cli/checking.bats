@@ -195,3 +195,82 @@ CUDA
     [ "$status" -eq 1 ]
     says '1 of 16384 elements of dst are wrong, first dst[77]'
 }
+
+# large BODY: a pattern of bytes with 8 GiB a buffer, whose kernel is BODY, and a small stand-in.
+large() {
+    cat >large.lua <<'EOF'
+local at = require "autotune"
+return at.pattern {
+  name = "large", problem = { rows = 1 << 21, cols = 1 << 12 }, ragged = { rows = 37, cols = 100 },
+  simulated = { rows = 64, cols = 64 },
+  space = { block = { 128, 256 } },
+  buffers = { src = at.input { dtype = "int8", count = "rows * cols" },
+              dst = at.output { dtype = "int8", count = "rows * cols" } },
+  kernel = { template = "large.tmpl", args = { "src", "dst", at.int32 "rows", at.int32 "cols" } },
+  launch = { grid = "rows", block = "block" },
+  traffic = "2 * rows * cols",
+  reference = at.reference { template = "large_ref.tmpl", args = { "src", "dst", at.int64 "rows * cols" } },
+}
+EOF
+    echo "extern \"C\" __global__ void large(const signed char *src, signed char *dst, int rows, int cols) { $1 }" >large.tmpl
+    cat >large_ref.tmpl <<'EOF'
+extern "C" __global__ void reference(const signed char *s, signed char *d, long long n)
+{ long long i = blockIdx.x * 256ll + threadIdx.x; if (i < n) d[i] = s[i]; }
+EOF
+}
+
+@test "check runs blocks of the script's own problem, however large, and says what was covered" {
+    large 'long long row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
+    tool check large.lua --arch sm_90
+    succeeds
+    says 'blocks of the tuned problem rows=2097152 cols=4096: 1 proven'
+    says "of the tuned problem's 2,097,152 blocks were run;"
+    says 'elements are the reference'
+    tool check large.lua --arch sm_90 --json
+    succeeds
+    python3 - <<'EOF'
+import json
+covered = json.load(open("out.txt"))["variants"][0]["covered"]
+assert covered["tuned"]["blocks"] == 2097152 and covered["tuned"]["compared"] > 0 and covered["skipped"] is None, covered
+assert "rows=64 cols=64" in covered["problems"] and "tuned problem rows=2097152" in covered["problems"], covered
+EOF
+}
+
+@test "an index that wraps at the script's size is found, with the problem that it wraps on" {
+    large 'int row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
+    tool check large.lua --arch sm_90
+    [ "$status" -eq 1 ]
+    says 'on the tuned problem rows=2097152 cols=4096: out of bounds in large at large.tmpl:1'
+}
+
+@test "--set of what the stand-in for simulation names reaches the blocks of the tuned problem, and is told" {
+    large 'int row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
+    tool check large.lua --arch sm_90 --set rows=4096
+    succeeds
+    says 'the small problem cols=64'
+    says 'blocks of the tuned problem rows=4096 cols=4096: 1 proven'
+}
+
+@test "lines that never ran and loops that never went round twice are part of the verdict" {
+    large 'long long row = blockIdx.x;
+for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];
+int sum = 0;
+#pragma unroll 1
+for (int k = 0; k < rows >> 21; k++)
+    sum += src[row * cols + k] * k;
+if (sum > 1 || rows == 3)
+    dst[row * cols + sum] = src[sum] / rows;'
+    tool check large.lua --arch sm_90
+    succeeds
+    says 'never executed: large.tmpl:8'
+    says 'loops that went round once at most, whatever the problem: large.tmpl:5'
+}
+
+@test "problems of gigabytes are refused by simulated devices at once" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/simulated = { n = [^}]*}/simulated = { n = 2000000000 }/' scale.lua
+    run_start=$SECONDS
+    tool scale.lua --device sim:sm_90 --budget 5 --quiet
+    fails_with 2 'the small problem n=2000000000 has 14.9 GiB of buffers'
+    [ $((SECONDS - run_start)) -lt 10 ]
+}

@@ -46,7 +46,8 @@ static bool add_program(lines *all, const ptx_module *m, const sim_program *p, c
         if (c->kind == SIM_BRANCH && c->target <= (int32_t)i && ran[c->target] & SIM_RAN &&
             !waits_for_others(p, (size_t)c->target, i))
             one.bits |= ran[i] & SIM_RAN_BACK ? LINE_LOOPS | LINE_WENT_BACK : LINE_LOOPS;
-        if (one.number <= 0 || !is_of_script(one.file) || c->extra)
+        /* The end of a kernel has the line of what stands before it, if not its own. */
+        if (one.number <= 0 || !is_of_script(one.file) || c->extra || c->kind == SIM_EXIT)
             continue;
         line *before = all->count ? &all->items[all->count - 1] : NULL;
         if (before && before->number == one.number && before->file.at == one.file.at)

@@ -142,6 +142,7 @@ typedef struct checking {
     bool complete;  /* all that was launched so far ran whole */
     uint64_t spend; /* instructions, each time */
     uint64_t launches, launched;
+    uint64_t unfinished; /* bits of clusters of the last launch, in the order in which they ran */
     sim_fault fault;
 } checking;
 
@@ -166,6 +167,7 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES), last = plan_grid_blocks(launch) / each - 1;
     sim_excerpt seen = {.later = !c->complete,
                         .mark = ++c->launched == c->launches ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN};
+    const bool is_last = c->launched == c->launches;
     choice all = {.total = last + 1};
     uint64_t executed = 0;
     for (int axis = 0; axis < 3; axis++)
@@ -173,10 +175,15 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     at_status status = run_some(c, i, &last, 1, share / warps, 0, &seen, &executed, error);
     if (status || c->fault.kind != SIM_FAULT_NONE)
         return status;
+    c->unfinished = seen.unfinished;
+    seen.unfinished = 0;
+    seen.apart = is_last;
+    seen.mark = (uint8_t)(seen.mark + is_last);
     uint64_t most = share / (executed ? executed : 1);
     most = most < LEAST_CLUSTERS ? LEAST_CLUSTERS : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1 : most;
     choose_clusters(&all, (size_t)most, c->excerpt->plan.seed + c->launched);
     status = run_some(c, i, all.chosen, all.count, share / most / warps, 1, &seen, &executed, error);
+    c->unfinished |= seen.unfinished << 1;
     c->complete = c->complete && all.count + 1 == all.total && seen.cut + seen.blind == 0;
     c->coverage->blocks += plan_grid_blocks(launch);
     c->coverage->run += (all.count + 1) * each;
@@ -208,14 +215,16 @@ typedef struct comparing {
     uint32_t buffer;
     uint64_t end;     /* elements of the buffer that are results */
     sim_owners *owners; /* of the reference */
+    uint64_t unfinished; /* as checking's */
     double magnitude; /* of what is expected, as far as it is known */
     device_excerpt_result *out;
 } comparing;
 
-static bool is_final(const device_buffer *b, uint64_t offset, uint64_t bytes)
+/* Written to the end by the last launch, in which the clusters of `unfinished` came to none. */
+static bool is_final(const device_buffer *b, uint64_t offset, uint64_t bytes, uint64_t unfinished)
 {
     for (uint64_t i = 0; i < bytes; i++)
-        if (b->valid[offset + i] != SIM_BYTE_LAST)
+        if (b->valid[offset + i] < SIM_BYTE_LAST || unfinished >> (b->valid[offset + i] - SIM_BYTE_LAST) & 1)
             return false;
     return true;
 }
@@ -242,10 +251,10 @@ static at_status expect(comparing *c, uint64_t chunk, at_error *error)
     uint64_t first, end;
     elements_of(c, chunk, &first, &end);
     for (uint64_t i = first; !status && owned && i < end; i++)
-        if (is_final(found, i * size, size) && !is_final(expected, i * size, size))
+        if (is_final(found, i * size, size, c->unfinished) && !is_final(expected, i * size, size, 0))
             status = sim_owners_write(c->owners, c->buffer, i * size, &owned, error);
     for (uint64_t i = first; !status && i < end; i++) {
-        if (!is_final(expected, i * size, size))
+        if (!is_final(expected, i * size, size, 0))
             continue;
         double magnitude = element_magnitude(plan->type, expected->bytes + i * size, 1);
         c->magnitude = fmax(c->magnitude, magnitude);
@@ -266,7 +275,7 @@ static void compare_chunk(comparing *c, uint64_t chunk)
     elements_of(c, chunk, &first, &end);
     for (uint64_t i = first; i < end; i++) {
         const uint8_t *a = found->bytes + i * size, *b = expected->bytes + i * size;
-        if (!is_final(found, i * size, size) || !is_final(expected, i * size, size))
+        if (!is_final(found, i * size, size, c->unfinished) || !is_final(expected, i * size, size, 0))
             continue;
         c->out->compared++;
         if (tolerance_accepts(plan->tolerance, slack * c->magnitude, plan->type, a, b))
@@ -334,7 +343,7 @@ static at_status compare_buffers(checking *c, sim_owners *owners, device_excerpt
         const buffer_plan *plan = &x->plan.buffers[i];
         if (!plan_is_compared(plan))
             continue;
-        comparing one = {.excerpt = x, .buffer = i, .owners = owners, .out = out,
+        comparing one = {.excerpt = x, .buffer = i, .owners = owners, .out = out, .unfinished = c->unfinished,
                          .end = plan_compared(&x->plan, c->plan, i)};
         status = compare_buffer(&one, error);
         c->coverage->compared += out->compared;
@@ -353,7 +362,7 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
     sim_owners *owners;
     const bool is_single = plan_launches_run(&x->reference_launch) == 1;
     const char *why = !is_single                           ? "the reference has several launches"
-                      : c->launched < c->launches          ? "only its first launches were run"
+                      : c->launched < c->launches          ? "later launches were not run"
                       : !is_independent(c->kernel, c->plan) ? "they depend on what blocks tell each other" : NULL;
     if (why) {
         skip(c->coverage, "results were not compared", why);
@@ -419,7 +428,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     sim_data_reset(x->data);
     at_status status = sim_device_set_constants(k, plan, sim_data_buffers(x->data), error);
     launch_walk walk = {0};
-    while (!status && c.fault.kind == SIM_FAULT_NONE && c.launched < MOST_LAUNCHES && plan_walk(plan, &walk))
+    while (!status && c.fault.kind == SIM_FAULT_NONE && c.launched < MOST_LAUNCHES && c.unfinished == 0 && plan_walk(plan, &walk))
         status = run_launch(&c, walk.place, error);
     /* Of other data than the script's nothing follows. */
     if (!status && sim_data_trouble(x->data)) {

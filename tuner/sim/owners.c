@@ -160,6 +160,14 @@ static uint64_t warp_limit(const sim_owners *o)
     return left < SIM_INSTRUCTION_LIMIT ? left + 1 : SIM_INSTRUCTION_LIMIT;
 }
 
+/* Of a block that did not come to its end nothing is what it would have left. */
+static void disown(const sim_owners *o, const stores *seen)
+{
+    for (uint32_t i = 0; i < o->buffer_count; i++)
+        for (size_t k = 0; k < seen->counts[i]; k++)
+            memset(o->buffers[i]->valid + seen->of[i][k].from, 0, seen->of[i][k].to - seen->of[i][k].from);
+}
+
 /* Runs the cluster, unless it has run; *out is valid until the next one. */
 static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cluster **out, at_error *error)
 {
@@ -179,6 +187,9 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
         at_status status = sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
         if (o->fault.kind == SIM_FAULT_NONE)
             o->fault = fault;
+        if (o->excerpt.unfinished)
+            disown(o, seen);
+        o->excerpt.unfinished = 0;
         grown[place].number = cluster;
         for (uint32_t i = 0; i < o->buffer_count; i++) {
             seen->counts[i] = join(seen->of[i], seen->counts[i]);

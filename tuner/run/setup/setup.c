@@ -117,17 +117,15 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
 
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
 {
-    /* Of the tuned one what another stands in for. */
-    const problem_kind other = kind != PROBLEM_TUNED                ? PROBLEM_TUNED
-                               : p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
-                               : p->has_problem[PROBLEM_SMALL]     ? PROBLEM_SMALL : PROBLEM_TUNED;
+    /* Of the tuned one all are told where another stands in for it. */
+    const bool has_stand_in = p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL];
     const char *adjective = kind >= PROBLEM_RAGGED ? "ragged" : kind == PROBLEM_TUNED ? "tuned" : "small";
     int used = snprintf(text, size_bytes, "the %s problem", adjective);
     for (size_t i = 0; i < p->problem_count && used > 0 && (size_t)used < size_bytes; i++) {
-        char given[64], compared[64];
+        char given[64], tuned[64];
         value_format(p->problems[kind][i].value, given, sizeof given);
-        value_format(p->problems[other][i].value, compared, sizeof compared);
-        if (strcmp(given, compared) != 0)
+        value_format(p->problems[PROBLEM_TUNED][i].value, tuned, sizeof tuned);
+        if (kind == PROBLEM_TUNED ? has_stand_in : strcmp(given, tuned) != 0)
             used += snprintf(text + used, size_bytes - (size_t)used, " %s=%s",
                              p->problems[kind][i].name, given);
     }

@@ -144,7 +144,7 @@ static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; !r->read_only && i < bytes; i++) {
         uint8_t state = valid ? __atomic_load_n(&valid[i], __ATOMIC_RELAXED) : 0;
-        if (state != SIM_BYTE_WRITTEN && state != SIM_BYTE_LAST)
+        if (state != SIM_BYTE_WRITTEN && state < SIM_BYTE_LAST)
             return false;
     }
     return true;
@@ -288,8 +288,9 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 static void mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_space space)
 {
     const sim_excerpt *x = space == PTX_SPACE_GLOBAL ? b->launch->excerpt : NULL;
+    const uint64_t mark = !x ? SIM_BYTE_WRITTEN : x->apart ? x->mark + b->cluster->position : x->mark;
     for (uint32_t i = 0; valid && i < bytes; i++)
-        __atomic_store_n(&valid[i], x ? x->mark : SIM_BYTE_WRITTEN, __ATOMIC_RELAXED);
+        __atomic_store_n(&valid[i], (uint8_t)mark, __ATOMIC_RELAXED);
 }
 
 static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,

@@ -29,9 +29,10 @@ void sim_cluster_deinit(sim_cluster *cl)
     *cl = (sim_cluster){0};
 }
 
-void sim_cluster_start(sim_cluster *cl, uint64_t index)
+void sim_cluster_start(sim_cluster *cl, uint64_t position)
 {
     const sim_launch *l = cl->launch;
+    uint64_t index = l->clusters ? l->clusters[position] : position;
     uint32_t of[3], first[3];
     cl->number = (uint32_t)index + 1;
     for (int k = 0; k < 3; k++)
@@ -40,6 +41,7 @@ void sim_cluster_start(sim_cluster *cl, uint64_t index)
         first[k] = (uint32_t)(index % (l->grid[k] / of[k])) * of[k];
         index /= l->grid[k] / of[k];
     }
+    cl->position = position;
     cl->completed = 0;
     sim_lore_deinit(&cl->brought);
     sim_lore_deinit(&cl->passed);
@@ -101,15 +103,23 @@ void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char
     }
 }
 
-void sim_cluster_run(sim_cluster *cl, uint64_t index)
+void sim_cluster_run(sim_cluster *cl, uint64_t position)
 {
-    sim_cluster_start(cl, index);
+    sim_cluster_start(cl, position);
     while (sim_cluster_turn(cl)) {
         if (cl->idle_polls <= MOST_IDLE_POLLS)
             continue;
         sim_cluster_report_waiting(cl, SIM_FAULT_DEADLOCK, SIM_NOBODY_CHANGES);
         return;
     }
+}
+
+/* One that waits in vain may also say so itself, by a trap. */
+static bool is_owed_to_others(const sim_cluster *cl)
+{
+    const bool gave_up = cl->fault.kind == SIM_FAULT_TRAP || cl->fault.kind == SIM_FAULT_ASSERTION;
+    return cl->fault.kind == SIM_FAULT_BUDGET || cl->fault.kind == SIM_FAULT_DEADLOCK ||
+           (gave_up && cl->launch->program->communicates);
 }
 
 bool sim_cluster_ended_for_others(const sim_cluster *cl)
@@ -123,10 +133,12 @@ bool sim_cluster_ended_for_others(const sim_cluster *cl)
         __atomic_fetch_add(cl->launch->executed, executed, __ATOMIC_RELAXED);
     if (!x)
         return false;
-    if (cl->fault.kind == SIM_FAULT_BUDGET || cl->fault.kind == SIM_FAULT_DEADLOCK)
+    if (is_owed_to_others(cl))
         count = &x->cut;
     else if (cl->fault.kind == SIM_FAULT_UNSEEN)
         count = &x->blind;
+    if (count && cl->position < 64)
+        __atomic_fetch_or(&x->unfinished, UINT64_C(1) << cl->position, __ATOMIC_RELAXED);
     if (count)
         __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
     return count != NULL;

@@ -149,6 +149,7 @@ struct sim_cluster {
     uint32_t left;        /* blocks that have not ended */
     uint32_t standstill;  /* turns in a row in which none went on */
     uint64_t changes;     /* of shared and global memory, and ends of warps */
+    uint64_t position;    /* among those to run */
     uint64_t idle_polls;  /* since then; 0 while a warp computes without a look at what others change */
     sim_fault fault;
 };
@@ -156,15 +157,15 @@ struct sim_cluster {
 /* Allocates the blocks of a cluster of the launch. AT_NO_MEMORY; sim_cluster_deinit() also then. */
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch, at_error *error);
 void sim_cluster_deinit(sim_cluster *cl);
-/* Makes it the cluster with that linear index, none of whose blocks has begun. */
-void sim_cluster_start(sim_cluster *cl, uint64_t index);
+/* Makes it the cluster at that position of those to run; none of its blocks has begun. */
+void sim_cluster_start(sim_cluster *cl, uint64_t position);
 /* Gives each of its blocks a turn: false when it has ended or faulted, as cl->fault says. */
 bool sim_cluster_turn(sim_cluster *cl);
 /* Records that fault at a poll of a cluster of which all that run poll. */
 void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char *what);
 #define SIM_NOBODY_CHANGES "it looks again and again at what no thread that runs changes any more"
 /* Runs it to its end; cl->fault says how it went. */
-void sim_cluster_run(sim_cluster *cl, uint64_t index);
+void sim_cluster_run(sim_cluster *cl, uint64_t position);
 /* Bytes of a cluster of the launch, of the host's memory. */
 uint64_t sim_cluster_bytes(const sim_launch *launch);
 

@@ -20,8 +20,8 @@ enum { SIM_CHUNK_BYTES = 512 };
 /* Of a text that names a place in memory. */
 enum { SIM_PLACE_BYTES = 320 };
 
-/* Values of sim_region.valid, beside 0 for what was not written. Two occur only where not all blocks of a launch run:
- * UPDATED by an atomic, of whose value the others' parts are missing; LAST by the last launch of a plan. */
+/* Values of sim_region.valid, beside 0 for what was not written. The others occur only where not all blocks of a launch
+ * run: UPDATED by an atomic, of whose value the others' parts are missing; LAST and above by the last launch of a plan. */
 enum { SIM_BYTE_WRITTEN = 1, SIM_BYTE_UPDATED, SIM_BYTE_LAST };
 
 /* Values of sim_region.made. */

@@ -94,8 +94,7 @@ static at_status begin(residents *r, at_error *error)
     one->position = take_waiting(r);
     one->runs = true;
     r->running++;
-    sim_cluster_start(&one->cluster,
-                      r->launch->clusters ? r->launch->clusters[one->position] : one->position);
+    sim_cluster_start(&one->cluster, one->position);
     return AT_OK;
 }
 

@@ -47,7 +47,7 @@ static void *work(void *context)
             break;
         if (launch->announce && launch->observer)
             launch->observer(launch->observer_context, NULL, false, NULL);
-        sim_cluster_run(&cluster, launch->clusters ? launch->clusters[at] : at);
+        sim_cluster_run(&cluster, at);
         if (sim_cluster_ended_for_others(&cluster))
             continue;
         if (cluster.fault.kind != SIM_FAULT_NONE)

@@ -57,8 +57,10 @@ typedef void (*sim_observer)(void *context, const sim_instruction *instruction, 
  * instruction limit, since they may be what it waits for. */
 typedef struct sim_excerpt {
     bool later;        /* not the first launch: blocks that wrote for this one may be absent */
-    uint8_t mark;      /* of what it writes, in sim_region.valid */
+    uint8_t mark;      /* of what it writes, in sim_region.valid: */
+    bool apart;        /* by the first cluster, then by each the next number */
     uint64_t cut, blind; /* added to: clusters that reached the limit, and that needed what others would have written */
+    uint64_t unfinished; /* bits of these by their positions, of the first 64: what they wrote need not be their last word */
 } sim_excerpt;
 
 /* Bits of sim_launch.ran: a lane executed the instruction; a lane took it back to an earlier one. */

@@ -1,0 +1,191 @@
+/* Blocks of problems that are too large to be run whole (sim/excerpt.h), behind the interface of devices. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+#include "sim_fixture.h"
+
+/* 64 GiB of src, and as much of dst. */
+#define COUNT (UINT64_C(1) << 34)
+
+static const char source[] =
+    "extern \"C\" __global__ void reference(const float *src, float *dst, unsigned long long n)\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = src[i] * 2; }\n"
+    "extern \"C\" __global__ void right(const float *src, float *dst, unsigned long long n)\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = src[i] + src[i]; }\n"
+    "extern \"C\" __global__ void last_beyond(const float *src, float *dst, unsigned long long n)\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = src[i] * 2;\n"
+    "  if (i == n - 1) dst[n] = 1; }\n"
+    "extern \"C\" __global__ void other_value(const float *src, float *dst, unsigned long long n)\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = i > n / 2 ? 3 : src[i] * 2; }\n"
+    "extern \"C\" __global__ void endless(const float *src, float *dst, unsigned long long n)\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; dst[i] = 7; float sum = 0;\n"
+    "  for (unsigned k = 0; k < 1u << 30; k++) sum = sum * 0.5f + src[k & 1023];\n"
+    "  dst[i] = sum; }\n"
+    "extern \"C\" __global__ void branches(const float *src, float *dst, unsigned long long n)\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i >= n) return;\n"
+    "  if (n == 5)\n"
+    "    dst[i] = 5;\n"
+    "  float sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int k = 0; k < int(n >> 34); k++)\n"
+    "    sum += src[i + k] + src[i];\n"
+    "  dst[i] = sum; }\n";
+
+typedef struct fixture {
+    device *device;
+    char *ptx;
+    problem_plan plan;
+    device_kernel *reference, *kernel;
+    launch_plan launch, reference_launch;
+    device_excerpt *excerpt;
+    device_coverage coverage;
+    device_excerpt_result found;
+} fixture;
+
+static launch_plan launch_of(const char *entry)
+{
+    launch_plan p = {.launch_count = 1,
+                     .launches = {{.grid = {COUNT / 1024, 1, 1}, .block = {1024, 1, 1}, .argument_count = 3}},
+                     .argument_count = 3,
+                     .arguments = {{.is_buffer = true, .size_bytes = 8, .buffer = 0},
+                                   {.is_buffer = true, .size_bytes = 8, .buffer = 1},
+                                   {.size_bytes = 8, .bits = COUNT}}};
+    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
+    return p;
+}
+
+static device_kernel *load(fixture *f, const launch_plan *plan)
+{
+    at_error error = {0};
+    device_kernel *k;
+    const device_image image = {.bytes = f->ptx, .size_bytes = strlen(f->ptx), .registers = 16};
+    assert_ok(device_sim_api.kernel_new(f->device, &image, plan, &k, &error), error);
+    return k;
+}
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    at_error error = {0};
+    *state = f;
+    f->ptx = sim_test_ptx(source, "sm_90");
+    f->plan = (problem_plan){
+        .buffer_count = 2,
+        .buffers = {{.name = "src", .role = BUFFER_INPUT, .fill = FILL_UNIFORM, .type = DTYPE_FLOAT, .count = COUNT},
+                    {.name = "dst", .role = BUFFER_OUTPUT, .type = DTYPE_FLOAT, .count = COUNT}},
+        .deterministic = true, .seed = 1};
+    assert_ok(device_sim_api.open("sim:sm_90", &f->device, &error), error);
+    f->reference_launch = launch_of("reference");
+    f->reference = load(f, &f->reference_launch);
+    const device_image none = {0};
+    const launch_plan nothing = {0};
+    const device_excerpt_plan plan = {&f->plan, f->reference, &f->reference_launch, &none, &nothing};
+    assert_ok(device_sim_api.excerpt_new(f->device, &plan, &f->excerpt, &error), error);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    device_sim_api.excerpt_free(f->device, f->excerpt);
+    device_sim_api.kernel_free(f->device, f->reference);
+    if (f->kernel)
+        device_sim_api.kernel_free(f->device, f->kernel);
+    device_sim_api.close(f->device);
+    free(f->ptx);
+    free(f);
+    return 0;
+}
+
+static void check(fixture *f, const char *entry)
+{
+    at_error error = {0};
+    if (f->kernel)
+        device_sim_api.kernel_free(f->device, f->kernel);
+    f->launch = launch_of(entry);
+    f->kernel = load(f, &f->launch);
+    f->coverage = (device_coverage){0};
+    assert_ok(device_sim_api.excerpt_check(f->device, f->excerpt, f->kernel, &f->launch, &f->found, &f->coverage, &error),
+              error);
+}
+
+static void a_right_kernel_is_compared_on_buffers_larger_than_the_memory(void **state)
+{
+    fixture *f = *state;
+    check(f, "right");
+    assert_int_equal(f->found.result, OUTCOME_OK);
+    assert_int_equal(f->coverage.blocks, COUNT / 1024);
+    assert_in_range(f->coverage.run, 5, 64);
+    assert_int_equal(f->coverage.cut, 0);
+    assert_true(f->coverage.compared >= 1024);
+    assert_string_equal(f->coverage.skipped, "");
+}
+
+static void the_last_block_is_among_those_that_run(void **state)
+{
+    fixture *f = *state;
+    check(f, "last_beyond");
+    assert_int_equal(f->found.result, OUTCOME_CRASHED);
+    assert_non_null(strstr(f->found.complaint, "thread (1023,0,0) of block (16777215,0,0)"));
+    assert_non_null(strstr(f->found.complaint, "0 bytes behind the end of dst"));
+}
+
+static void values_that_are_not_the_references_are_wrong(void **state)
+{
+    fixture *f = *state;
+    check(f, "other_value");
+    assert_int_equal(f->found.result, OUTCOME_WRONG_RESULT);
+    assert_null(f->found.complaint);
+    assert_int_equal(f->found.buffer, 1);
+    assert_true(f->found.found.first > COUNT / 2);
+    float three = 3;
+    assert_memory_equal(&f->found.found.found, &three, sizeof three);
+}
+
+static void what_a_block_leaves_unfinished_is_neither_wrong_nor_compared(void **state)
+{
+    fixture *f = *state;
+    check(f, "endless");
+    assert_int_equal(f->found.result, OUTCOME_OK);
+    assert_int_equal(f->coverage.cut, f->coverage.run);
+    assert_int_equal(f->coverage.compared, 0);
+    assert_non_null(strstr(f->coverage.skipped, "no block came to its end"));
+}
+
+static void a_check_covers_the_same_whatever_was_checked_before(void **state)
+{
+    fixture *f = *state;
+    check(f, "right");
+    const device_coverage before = f->coverage;
+    check(f, "other_value");
+    check(f, "last_beyond");
+    check(f, "right");
+    assert_memory_equal(&f->coverage, &before, sizeof before);
+}
+
+static void lines_that_never_ran_and_loops_that_went_round_once_are_told(void **state)
+{
+    fixture *f = *state;
+    at_error error = {0};
+    check(f, "branches");
+    const device_kernel *const kernels[] = {f->kernel};
+    assert_ok(device_sim_api.covered(f->device, kernels, 1, &f->coverage, &error), error);
+    const char *never = strstr(f->coverage.never, ":17"), *once = strstr(f->coverage.once, ":20");
+    if (!never || !once)
+        fail_msg("never: %s; once: %s", f->coverage.never, f->coverage.once);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_right_kernel_is_compared_on_buffers_larger_than_the_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_last_block_is_among_those_that_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_that_are_not_the_references_are_wrong, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_block_leaves_unfinished_is_neither_wrong_nor_compared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_check_covers_the_same_whatever_was_checked_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lines_that_never_ran_and_loops_that_went_round_once_are_told, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
