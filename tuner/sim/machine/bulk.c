@@ -238,7 +238,6 @@ static bool copy_out(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     f->leaving = true;
     f->group = b->engine->groups[f->thread];
     return sim_shared_begin(b, w, c, lane, f->at, f->bytes, false, f->number, true) &&
-           sim_shared_proxied(b, w, c, lane, f->at, f->bytes) &&
            sim_bulk_write(b, w, c, lane, global, f->bytes, f->number, b->shared + f->at, &f->region, &f->offset) &&
            (take(b->engine, f) || no_memory(b, w, c, lane));
 }

@@ -288,9 +288,6 @@ bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
                       bool writes, uint32_t number, bool bulk);
 void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes,
                      bool writes, uint32_t number, const sim_stamp *landed);
-/* Has the engine, for that lane, seen what threads wrote there? False, with a fault: no proxy fence lies between. */
-bool sim_shared_proxied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
-                        uint32_t bytes);
 /* An access to the shared memory of another block. */
 void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane);
 

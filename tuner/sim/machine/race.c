@@ -395,11 +395,34 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     return true;
 }
 
+/* The engine sees what threads wrote after a fence between proxies alone. Where another block of the grid wrote, its
+ * fence may have come with what it released: that is not followed. */
+static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
+{
+    const sim_set *set = &cell->writes;
+    for (uint32_t i = 0; i <= (set->more ? set->more->count : 0); i++) {
+        const sim_stamp *s = set->more && i < set->more->count ? &set->more->stamps[i] : &set->last;
+        char place[160], party[96], line[160];
+        if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE || sim_order_reach(a->block, s) == SIM_REACH_GPU ||
+            sim_order_proxied(a->warp, a->lane, s))
+            continue;
+        describe_place(a, place, sizeof place);
+        describe_party(a, s, party, sizeof party);
+        describe_line(a, s, line, sizeof line);
+        return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                        "%s: copied by the engine after a write by %s without a fence.proxy.async between%s", place,
+                        is_this_thread(a, s) ? "this thread" : party, line);
+    }
+    return true;
+}
+
 bool sim_race_begin(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number, bool bulk)
 {
     sim_race_access copy = *a;
     if (!(writes ? check_write(a, cell, false)
                  : cell->writes.last.block == 0 || check_writes(a, cell, false, true)))
+        return false;
+    if (bulk && !writes && !check_proxies(a, cell))
         return false;
     copy.stamp.order = number;
     copy.stamp.scope = 0;

@@ -105,24 +105,6 @@ void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         memset(b->shared_valid + offset, SIM_WRITTEN, bytes);
 }
 
-bool sim_shared_proxied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes)
-{
-    for (uint32_t at = offset; b->cells && at < offset + bytes; at += b->program->shared_cell_bytes) {
-        const sim_stamp *s = &cell_of(b, at)->writes.last;
-        uint32_t position[3];
-        char place[SIM_PLACE_BYTES];
-        if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE || sim_order_proxied(w, lane, s))
-            continue;
-        sim_shared_name(b, at, place, sizeof place);
-        sim_thread_position(b, s->unit * SIM_LANES + (uint32_t)__builtin_ctz(s->lanes), position);
-        return sim_fail(b, w, c, lane, SIM_FAULT_RACE,
-                        "%s: copied by the engine after a write by thread (%u,%u,%u) "
-                        "without a fence.proxy.async between",
-                        place, position[0], position[1], position[2]);
-    }
-    return true;
-}
-
 void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane)
 {
     if (!owner->cells)

@@ -1,0 +1,140 @@
+/* Vector clocks and what was released where: what is known is never lost, and never more than was given. */
+#include "check.h"
+
+#include "sim/machine/clock.h"
+#include "sim/machine/release.h"
+
+enum { BLOCKS = 3, WARPS = 2, LANES = 32, UNTIL = 6 };
+
+/* The plain form: how far each lane is known. */
+typedef struct plain {
+    uint32_t until[BLOCKS][WARPS][LANES]; /* + 1 */
+    uint32_t epoch[BLOCKS];
+} plain;
+
+static uint32_t next(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static void give(sim_clock **clock, plain *p, uint32_t *seed)
+{
+    uint32_t block = next(seed) % BLOCKS, warp = next(seed) % WARPS, until = next(seed) % UNTIL;
+    uint32_t lanes = next(seed) & next(seed);
+    lanes |= 1u << next(seed) % LANES;
+    sim_known k = {.block = block + 1, .unit = warp, .lanes = lanes, .until = until};
+    if (next(seed) % 4 == 0) {
+        k = (sim_known){.block = block + 1, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = until + 1};
+        if (p->epoch[block] < until + 1)
+            p->epoch[block] = until + 1;
+    } else {
+        for (int l = 0; l < LANES; l++)
+            if ((lanes >> l & 1) && p->until[block][warp][l] < until + 1)
+                p->until[block][warp][l] = until + 1;
+    }
+    assert_true(sim_clock_add(clock, &k, 1));
+}
+
+static void assert_same(const sim_clock *clock, const plain *p)
+{
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        assert_int_equal(sim_clock_epoch(clock, b + 1), p->epoch[b]);
+        for (uint32_t w = 0; w < WARPS; w++)
+            for (uint32_t order = 0; order < UNTIL; order++) {
+                uint32_t expected = 0;
+                for (int l = 0; l < LANES; l++)
+                    expected |= (uint32_t)(p->until[b][w][l] > order) << l;
+                assert_int_equal(sim_clock_lanes(clock, b + 1, w, UINT32_MAX, order), expected);
+            }
+    }
+}
+
+static void a_clock_knows_what_it_was_given_and_no_more(void **state)
+{
+    (void)state;
+    uint32_t seed = 1;
+    for (int round = 0; round < 200; round++) {
+        sim_clock *clock = NULL;
+        plain p = {0};
+        assert_same(clock, &p);
+        for (int i = 0; i < 12; i++)
+            give(&clock, &p, &seed);
+        assert_same(clock, &p);
+        sim_clock_drop(clock);
+    }
+}
+
+static void a_join_knows_what_either_knew_and_leaves_the_other_as_it_was(void **state)
+{
+    (void)state;
+    uint32_t seed = 2;
+    for (int round = 0; round < 200; round++) {
+        sim_clock *a = NULL, *b = NULL;
+        plain p = {0}, q = {0}, both;
+        for (int i = 0; i < 8; i++) {
+            give(&a, &p, &seed);
+            give(&b, &q, &seed);
+        }
+        both = p;
+        for (int i = 0; i < BLOCKS; i++) {
+            both.epoch[i] = p.epoch[i] > q.epoch[i] ? p.epoch[i] : q.epoch[i];
+            for (int w = 0; w < WARPS; w++)
+                for (int l = 0; l < LANES; l++)
+                    if (both.until[i][w][l] < q.until[i][w][l])
+                        both.until[i][w][l] = q.until[i][w][l];
+        }
+        sim_clock *shared = sim_clock_keep(a);
+        assert_true(sim_clock_join(&a, b));
+        assert_same(a, &both);
+        assert_same(b, &q);
+        assert_same(shared, &p);
+        /* Once more adds nothing, and makes no new clock. */
+        const sim_clock *before = a;
+        assert_true(sim_clock_join(&a, b));
+        assert_ptr_equal(a, before);
+        sim_clock_drop(a);
+        sim_clock_drop(b);
+        sim_clock_drop(shared);
+    }
+}
+
+static void what_was_released_is_found_at_its_address_until_it_is_removed(void **state)
+{
+    (void)state;
+    enum { PLACES = 500 };
+    sim_releases r = {0};
+    bool there[PLACES + 1] = {false};
+    uint32_t seed = 3;
+    for (int i = 0; i < 5000; i++) {
+        uint64_t at = 1 + next(&seed) % PLACES;
+        if (next(&seed) % 2) {
+            sim_release *place = sim_releases_put(&r, at * 64);
+            assert_non_null(place);
+            place->block = (uint32_t)at;
+            there[at] = true;
+        } else {
+            sim_releases_remove(&r, at * 64);
+            there[at] = false;
+        }
+        uint64_t asked = 1 + next(&seed) % PLACES;
+        const sim_release *found = sim_releases_find(&r, asked * 64);
+        assert_int_equal(found != NULL, there[asked]);
+        if (found)
+            assert_int_equal(found->block, asked);
+    }
+    sim_releases_clear(&r);
+    for (uint64_t at = 1; at <= PLACES; at++)
+        assert_null(sim_releases_find(&r, at * 64));
+    sim_releases_deinit(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clock_knows_what_it_was_given_and_no_more),
+        cmocka_unit_test(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was),
+        cmocka_unit_test(what_was_released_is_found_at_its_address_until_it_is_removed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
