@@ -214,6 +214,15 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     free(sim);
 }
 
+/* Is a register a double that is NaN in both? Of two NaN the GPU keeps the one that the assembler's order of the
+ * factors or summands says. */
+static bool both_nan(int number, uint64_t gpu, uint64_t sim)
+{
+    double x, y, ulp;
+    bool is_long = number >= PROGRAM_SHORT + PROGRAM_WORDS && number < PROGRAM_REGISTERS - PROGRAM_FLAGS;
+    return is_long && part_value('g', gpu, 0, &x, &ulp) && part_value('g', sim, 0, &y, &ulp) && isnan(x) && isnan(y);
+}
+
 static void try_program(work *w, size_t index, CUmodule module, int number, const char *ptx)
 {
     enum { INPUTS = PROGRAM_INPUTS * PROGRAM_THREADS, OUTPUTS = PROGRAM_REGISTERS * PROGRAM_THREADS };
@@ -235,7 +244,7 @@ static void try_program(work *w, size_t index, CUmodule module, int number, cons
         o->state = STATE_REFUSED;
     } else {
         for (int i = 0; i < OUTPUTS; i++)
-            if (gpu[i] != sim[i] && o->count++ < EXAMPLES)
+            if (gpu[i] != sim[i] && !both_nan(i / PROGRAM_THREADS, gpu[i], sim[i]) && o->count++ < EXAMPLES)
                 put(&details, "    register %d of thread %d: gpu %llx sim %llx\n", i / PROGRAM_THREADS,
                     i % PROGRAM_THREADS, (unsigned long long)gpu[i], (unsigned long long)sim[i]);
         o->state = o->count ? STATE_DIFFERS : STATE_EQUAL;
@@ -357,8 +366,12 @@ static int report(const work *w, const char *path)
     }
     for (int i = 0; i < PROGRAMS; i++) {
         const outcome *o = &w->programs[i];
+        char name[32];
+        snprintf(name, sizeof name, "program %d", i);
+        bool ok = is_expected(o, differences_find(&w->known, name));
         programs[o->state]++;
-        unexpected += o->state != STATE_EQUAL;
+        if (!ok && unexpected++ < 40)
+            printf("FAIL %s: %s (%d values)\n", name, difference_names[o->state], o->count);
         if (f && o->state != STATE_EQUAL)
             fprintf(f, "program %d: %s (%d values)\n%s", i, difference_names[o->state], o->count, o->details);
     }
@@ -379,7 +392,8 @@ static void draw(work *w)
     w->drawn = allocate(w->form_count, sizeof *w->drawn);
     for (size_t i = 0; i < w->form_count; i++) {
         const form *f = &w->forms[i];
-        if (!strchr(f->body, '[') && !strstr(f->name, ".sync") && differences_find(&w->known, f->name)->state == STATE_EQUAL)
+        const difference *e = differences_find(&w->known, f->name);
+        if (!strchr(f->body, '[') && !strstr(f->name, ".sync") && e->state == STATE_EQUAL && !e->alone)
             w->drawn[w->drawn_count++] = f;
     }
 }

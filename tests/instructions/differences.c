@@ -13,7 +13,8 @@ static bool read_line(difference *e, const char *line)
     /* A pattern may have blanks: it ends where a tab begins. */
     if (sscanf(line, "%63[^\t]%*[\t]%15s%n", e->pattern, name, &taken) != 2)
         return false;
-    for (e->state = STATE_EQUAL; e->state < STATE_COUNT && strcmp(name, difference_names[e->state]) != 0;)
+    e->alone = strcmp(name, "alone") == 0;
+    for (e->state = STATE_EQUAL; e->state < STATE_COUNT && !e->alone && strcmp(name, difference_names[e->state]) != 0;)
         e->state++;
     if (e->state == STATE_COUNT)
         return false;
@@ -35,7 +36,7 @@ bool differences_read(differences *d, const char *path)
             continue;
         ok = d->count < DIFFERENCES_MOST && read_line(&d->lines[d->count++], line);
         if (!ok)
-            fprintf(stderr, "%s:%d: a pattern, a tab, nan, near ULPS ABSOLUTE, differs or refused, and a reason\n", path,
+            fprintf(stderr, "%s:%d: a pattern, a tab, nan, near ULPS ABSOLUTE, differs, refused or alone, and a reason\n", path,
                     number);
     }
     if (f)

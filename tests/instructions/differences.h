@@ -15,6 +15,7 @@ extern const char *const difference_names[STATE_COUNT];
 typedef struct difference { /* a line */
     char pattern[FORM_NAME_BYTES];
     likeness state;
+    bool alone;            /* equal, but not always among other instructions */
     double ulps, absolute; /* of STATE_NEAR */
     char reason[160];
 } difference;

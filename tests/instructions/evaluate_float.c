@@ -3,9 +3,9 @@
 #include "opcode.h"
 
 /* Below the normal numbers, before it is rounded. */
-static bool is_tiny(soft v)
+static bool is_tiny(const soft_format *f, soft v)
 {
-    soft least = {.m = 1, .exponent = -126};
+    soft least = {.m = 1, .exponent = 2 - (1 << (f->exponent_bits - 1))};
     v.negative = false;
     return !v.nan && !v.infinite && v.m && soft_compare(v, least) < 0;
 }
@@ -14,7 +14,7 @@ static bool is_tiny(soft v)
 static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rounding r)
 {
     /* Operations look for what is to be flushed before they round; conversions after. */
-    if (opcode_has(o, "ftz") && f == &soft_f32 && o->kind_count == 1 && is_tiny(v))
+    if (opcode_has(o, "ftz") && o->kind_count == 1 && is_tiny(f, v))
         v = (soft){.negative = v.negative};
     uint64_t bits = soft_pack(f, v, r);
     soft rounded = soft_unpack(f, bits), one = soft_integer(1);
@@ -183,7 +183,7 @@ static uint64_t converted(const opcode *o, kind to, soft v)
     if (zeroed)
         v = (soft){0};
     if (to.letter == 't')
-        return v.nan ? 0x7fffffff : soft_pack(&tf32, v, r) << 13;
+        return v.nan ? 0x7fffe000 : soft_pack(&tf32, v, r) << 13;
     if (to.letter == '4')
         return to_e4m3(v);
     if (to.letter == '5')
@@ -214,6 +214,10 @@ static bool converts_nan(const opcode *o, kind to, kind from, uint64_t bits, uin
 {
     const soft_format *t = format_of(to), *f = format_of(from);
     bool plain = o->count == 3, doubles = to.bits == 64 || from.bits == 64;
+    if (to.letter == 't' && opcode_has(o, "rna") && soft_unpack(f, bits).nan) {
+        *d = bits & 0xffffe000; /* the low bits are dropped, whatever they are */
+        return true;
+    }
     if (!t || !f || to.packed || !soft_unpack(f, bits).nan || opcode_has(o, "sat") || opcode_has(o, "relu"))
         return false;
     if (to.bits == 64 && opcode_has(o, "ftz")) {

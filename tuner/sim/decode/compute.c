@@ -95,7 +95,7 @@ at_status decode_arithmetic(decoder *d)
     destination to = decode_destination(d, decode_operand(d, 0), op->width);
     sim_instruction *c = decode_compute(d, name, to.slot, sources, op->sources);
     c->flush = flush_of(d, type);
-    c->op = c->flush == SIM_FLUSH_FLOATS ? tiny_of(d) : SIM_TINY_NEVER;
+    c->op = c->flush ? tiny_of(d) : SIM_TINY_NEVER;
     c->saturate = decode_has(d, "sat") && type == PTX_F32;
     return decode_finish(d, &to, type_is_signed(type));
 }

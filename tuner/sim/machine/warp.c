@@ -35,7 +35,8 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
     }
     c->compute(&result, sources);
     if (c->op != SIM_TINY_NEVER)
-        sim_flush_tiny((sim_tiny)c->op, (const float *const[]){sources[0], sources[1], sources[2]}, result.w32);
+        sim_flush_tiny(c->flush, (sim_tiny)c->op, (const uint32_t *const[]){sources[0], sources[1], sources[2]},
+                       result.w32);
     if (c->flush)
         sim_flush_lanes(c->flush, result.w32);
     if (c->saturate)

@@ -206,20 +206,30 @@ static void float_to_float(const sim_conversion *c, void *restrict d, double *v)
         fesetround(FE_TONEAREST);
 }
 
-/* Conversions that an H100 does by moving bits: NaN stays as it is. */
-static bool moves(const sim_conversion *c, void *restrict d, const void *a)
+/* Conversions of NaN that an H100 does by moving bits: NaN stays as it is; of rna.tf32 the low bits are dropped. */
+static bool moves(const sim_conversion *c)
 {
-    const uint32_t *w = a;
-    const uint64_t *x = a;
+    if (c->to == PTX_TF32 && c->rounding == SIM_ROUND_AWAY)
+        return true;
     if (c->rounding != SIM_ROUND_NONE || c->flush || c->saturate || c->relu)
         return false;
-    if (c->to == PTX_F64 && c->from == PTX_F64)
-        SIM_EACH_LANE(l) ((uint64_t *)d)[l] = x[l];
-    else if (c->to == PTX_F32 && (c->from == PTX_F32 || c->from == PTX_BF16))
-        SIM_EACH_LANE(l) ((uint32_t *)d)[l] = w[l] << (c->from == PTX_BF16 ? 16 : 0);
+    return (c->to == PTX_F64 && c->from == PTX_F64) ||
+           (c->to == PTX_F32 && (c->from == PTX_F32 || c->from == PTX_BF16));
+}
+
+static void keep_nan(const sim_conversion *c, void *restrict d, const void *a)
+{
+    uint32_t *w = d, kept = c->to == PTX_TF32 ? 0xffffe000u : UINT32_MAX;
+    uint64_t *x = d;
+    const uint32_t *from = a;
+    if (c->to == PTX_F64)
+        SIM_EACH_LANE(l) x[l] = isnan(((const double *)a)[l]) ? ((const uint64_t *)a)[l] : x[l];
     else
-        return false;
-    return true;
+        SIM_EACH_LANE(l)
+        {
+            uint32_t v = from[l] << (c->from == PTX_BF16 ? 16 : 0);
+            w[l] = (v & 0x7fffffffu) > 0x7f800000u ? v & kept : w[l];
+        }
 }
 
 bool sim_converts(ptx_type to, ptx_type from)
@@ -232,12 +242,12 @@ void sim_convert(const sim_conversion *c, void *restrict d, const void *a)
     domain dt = kinds[c->to].domain, df = kinds[c->from].domain;
     int64_t integers[SIM_LANES];
     double floats[SIM_LANES];
-    if (moves(c, d, a))
-        return;
     if (df == DOMAIN_FLOAT) {
         read_floats(c->from, c->flush, floats, a);
         if (dt == DOMAIN_FLOAT) {
             float_to_float(c, d, floats);
+            if (moves(c))
+                keep_nan(c, d, a);
             return;
         }
         bool wide = c->from == PTX_F64 || kinds[c->to].bits == 64;

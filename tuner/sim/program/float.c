@@ -2,30 +2,54 @@
 #include <math.h>
 
 #include "base/bits.h"
+#include "base/half.h"
 #include "sim/program/operations.h"
 
-/* Was the exact result, which was rounded to the smallest normal number, below it? */
-static bool was_tiny(sim_tiny how, float a, float b, float c)
+/* Was the exact result, which was rounded to `least`, below it? */
+static bool was_tiny(sim_tiny how, double least, float a, float b, float c)
 {
     double p = (double)a * b, s = p + c, t = s - p, error = (p - (s - t)) + (c - t); /* Knuth's two-sum */
     switch (how) {
-    case SIM_TINY_PRODUCT: return fabs(p) < 0x1p-126;
+    case SIM_TINY_PRODUCT: return fabs(p) < least;
     case SIM_TINY_SUM:
-        return fabs(s) < 0x1p-126 || (fabs(s) == 0x1p-126 && error != 0.0 && (error < 0.0) != (s < 0.0));
-    case SIM_TINY_QUOTIENT: return fabs((double)a) < fabs((double)b) * 0x1p-126;
-    case SIM_TINY_RECIPROCAL: return 1.0 < fabs((double)a) * 0x1p-126;
+        return fabs(s) < least || (fabs(s) == least && error != 0.0 && (error < 0.0) != (s < 0.0));
+    case SIM_TINY_QUOTIENT: return fabs((double)a) < fabs((double)b) * least;
+    case SIM_TINY_RECIPROCAL: return 1.0 < fabs((double)a) * least;
     default: return false;
     }
 }
 
-void sim_flush_tiny(sim_tiny how, const float *const sources[3], uint32_t *lanes)
+static void flush_tiny_floats(sim_tiny how, const uint32_t *const sources[3], uint32_t *lanes)
 {
     uint32_t any = 0;
     SIM_EACH_LANE(l) any |= (lanes[l] & 0x7fffffffu) == 0x00800000u;
     for (int l = 0; any && l < SIM_LANES; l++)
         if ((lanes[l] & 0x7fffffffu) == 0x00800000u &&
-            was_tiny(how, sources[0][l], sources[1][l], sources[2][l]))
+            was_tiny(how, 0x1p-126, float_of_bits(sources[0][l]), float_of_bits(sources[1][l]),
+                     float_of_bits(sources[2][l])))
             lanes[l] &= 0x80000000u;
+}
+
+static void flush_tiny_halves(sim_tiny how, const uint32_t *const sources[3], uint32_t *lanes)
+{
+    for (int i = 0; i < 2 * SIM_LANES; i++) {
+        int l = i / 2, at = i % 2 * 16;
+        float operands[3];
+        if ((lanes[l] >> at & 0x7fffu) != 0x0400u)
+            continue;
+        for (int k = 0; k < 3; k++)
+            operands[k] = half_to_float((uint16_t)(sources[k][l] >> at));
+        if (was_tiny(how, 0x1p-14, operands[0], operands[1], operands[2]))
+            lanes[l] &= ~(0x7fffu << at);
+    }
+}
+
+void sim_flush_tiny(sim_flush what, sim_tiny how, const uint32_t *const sources[3], uint32_t *lanes)
+{
+    if (what == SIM_FLUSH_FLOATS)
+        flush_tiny_floats(how, sources, lanes);
+    else if (what == SIM_FLUSH_HALVES)
+        flush_tiny_halves(how, sources, lanes);
 }
 
 void sim_flush_lanes(sim_flush what, uint32_t *lanes)
@@ -82,10 +106,13 @@ static float divide_approx(float a, float b)
  * subnormal ones are zeros. */
 static double coarse(double v)
 {
-    if (v != v)
-        return double_of_bits(0x7fffffff00000000u);
-    return fabs(v) < 0x1p-1022 ? copysign(0.0, v)
-                               : double_of_bits(bits_of_double(v) & 0xffffffff00000000u);
+    double upper = double_of_bits(bits_of_double(v) & 0xffffffff00000000u);
+    return fabs(upper) < 0x1p-1022 ? copysign(0.0, v) : upper;
+}
+
+static double coarse_result(double v)
+{
+    return v == v ? coarse(v) : double_of_bits(0x7fffffff00000000u);
 }
 
 /* a * b + c: where several are NaN, b goes before c and c before a. */
@@ -139,8 +166,8 @@ SIM_OP1(abs_f64, G, G, a[l] == a[l] ? fabs(a[l]) : sim_quiet(a[l]))
 SIM_OP1(rcp_f64, G, G, sim_double(1.0 / a[l], a[l], a[l]))
 SIM_OP1(sqrt_f64, G, G, sim_double(sqrt(a[l]), a[l], a[l]))
 SIM_OP1(rsqrt_f64, G, G, sim_double(1.0 / sqrt(a[l]), a[l], a[l]))
-SIM_OP1(rcp_coarse_f64, G, G, coarse(1.0 / coarse(a[l])))
-SIM_OP1(rsqrt_coarse_f64, G, G, coarse(1.0 / sqrt(coarse(a[l]))))
+SIM_OP1(rcp_coarse_f64, G, G, coarse_result(1.0 / coarse(a[l])))
+SIM_OP1(rsqrt_coarse_f64, G, G, coarse_result(1.0 / sqrt(coarse(a[l]))))
 SIM_OP2(copysign_f64, G, G, G, copysign(b[l], a[l]))
 
 SIM_OP3(fma_f32_portable, F, F, F, F, R(fmaf(a[l], b[l], c[l])))

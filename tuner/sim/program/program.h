@@ -105,7 +105,7 @@ typedef enum sim_flush { /* which subnormal sources and results .ftz makes zeros
     SIM_FLUSH_HALVES, SIM_FLUSH_BFLOATS /* one or a pair */
 } sim_flush;
 
-typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to the smallest normal float */
+typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to the smallest normal number */
     SIM_TINY_NEVER, SIM_TINY_PRODUCT, SIM_TINY_SUM, SIM_TINY_QUOTIENT, SIM_TINY_RECIPROCAL
 } sim_tiny;
 

@@ -35,7 +35,7 @@ uint32_t small_float_encode(const small_float *f, double v, sim_rounding roundin
     bool negative = signbit(v);
     uint32_t sign = negative ? (ones + 1) << f->unused_bits : 0;
     if (isnan(v))
-        return ones << f->unused_bits | ((1u << f->unused_bits) - 1);
+        return ones << f->unused_bits;
     v = fabs(v);
     uint64_t bits = beyond;
     int exponent;
