@@ -1,0 +1,196 @@
+/* Two dozen threads of a program use the library, each for itself, while records are rewritten, merged and pruned beside
+ * them. The build with the thread sanitizer runs it, too (the preset thread). */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "autotune.h"
+#include "check.h"
+#include "cuda/driver.h"
+#include "base/file.h"
+#include "record/combine.h"
+#include "record/record.h"
+#include "temporary.h"
+
+enum { THREADS = 24, ROUNDS = 12, WRITERS = 3 };
+
+static const char given[] = TEST_SOURCE_DIR "/tests/fixtures/results/nvidia-h200/copied.json";
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16], record[TEMPORARY_BYTES + 48];
+    char *text;
+    cuda_driver cuda;
+    at_kernel_options options;
+    atomic_bool over;
+    atomic_int failures, found, written;
+    at_error first; /* of the failures; guarded by the count of them */
+} fixture;
+
+static void note(fixture *f, const at_error *error)
+{
+    if (atomic_fetch_add(&f->failures, 1) == 0)
+        f->first = *error;
+}
+
+/* ---- who reads ---- */
+
+/* From opening to launching. There may be no record at the moment, and never half of one. */
+static at_status use(fixture *f, at_error *error)
+{
+    at_results *results = NULL;
+    at_choice *choice = NULL;
+    at_kernel *kernel = NULL;
+    at_gpu gpu;
+    const at_gpu h200 = {"NVIDIA H200", 9, 0};
+    const at_variable n[] = {at_integer("n", 4096)};
+    at_status status = at_open(f->results, &results, error);
+    if (!status && at_results_problem(results, 0))
+        status = error_set(error, AT_FORMAT, "%s", at_results_problem(results, 0));
+    if (!status)
+        status = at_current_gpu(&gpu, error);
+    if (!status)
+        status = at_pick(results, "copied", &h200, n, 1, &choice, error);
+    if (!status)
+        status = at_prepare(choice, &f->options, &kernel, error);
+    if (!status && at_kernel_buffer_count(kernel) != 2)
+        status = error_set(error, AT_INTERNAL, "%zu buffers", at_kernel_buffer_count(kernel));
+    if (!status)
+        atomic_fetch_add(&f->found, 1);
+    at_kernel_free(kernel);
+    at_choice_free(choice);
+    at_close(results);
+    return status == AT_NOT_FOUND ? AT_OK : status;
+}
+
+static void *read_again_and_again(void *context)
+{
+    fixture *f = context;
+    CUcontext current;
+    at_error error = {0};
+    f->cuda.cuDevicePrimaryCtxRetain(&current, 0);
+    f->cuda.cuCtxSetCurrent(current);
+    for (int i = 0; i < ROUNDS; i++)
+        if (use(f, &error))
+            note(f, &error);
+    return NULL;
+}
+
+/* ---- who writes ---- */
+
+static void tell_nobody(void *context, const record *r, const record_entry *e, const record_values *fixed,
+                        combine_change change, const char *why)
+{
+    (void)context, (void)r, (void)e, (void)fixed, (void)change, (void)why;
+}
+
+static const char *every_other(void *context, const record *r, const record_entry *e)
+{
+    (void)r, (void)e;
+    return ++*(int *)context % 2 ? "every other one" : NULL;
+}
+
+static at_status rewrite(fixture *f, at_error *error)
+{
+    return file_replace(f->record, f->text, strlen(f->text), error);
+}
+
+static at_status merge(fixture *f, at_error *error)
+{
+    record r;
+    at_status status = record_read(given, &r, error);
+    if (status)
+        return status;
+    status = record_combine(&r, f->results, false, tell_nobody, NULL, error);
+    record_deinit(&r);
+    return status;
+}
+
+static at_status prune(fixture *f, at_error *error)
+{
+    int asked = 0;
+    return record_prune(f->record, false, every_other, &asked, tell_nobody, NULL, error);
+}
+
+typedef struct writer {
+    fixture *f;
+    at_status (*write)(fixture *f, at_error *error);
+} writer;
+
+static void *write_again_and_again(void *context)
+{
+    const writer *w = context;
+    at_error error = {0};
+    while (!atomic_load(&w->f->over)) {
+        if (w->write(w->f, &error))
+            note(w->f, &error);
+        atomic_fetch_add(&w->f->written, 1);
+    }
+    return NULL;
+}
+
+/* ---- the test ---- */
+
+static int set_up(void **state)
+{
+    static fixture f;
+    char path[sizeof f.results + 16];
+    CUcontext context;
+    at_error error = {0};
+    temporary_make(f.folder);
+    snprintf(f.results, sizeof f.results, "%s/results", f.folder);
+    snprintf(path, sizeof path, "%s/nvidia-h200", f.results);
+    snprintf(f.record, sizeof f.record, "%s/copied.json", path);
+    assert_ok(file_make_folder(path, &error), error);
+    assert_ok(file_read(given, 1 << 20, &f.text, NULL, &error), error);
+    assert_ok(rewrite(&f, &error), error);
+    assert_ok(cuda_driver_open(&f.cuda, &error), error);
+    f.cuda.cuDevicePrimaryCtxRetain(&context, 0);
+    f.cuda.cuCtxSetCurrent(context);
+    f.options = (at_kernel_options){.script = TEST_SOURCE_DIR "/tests/fixtures/copied.lua",
+                                    .share = TEST_BINARY_DIR "/share/autotune", .cache = f.folder};
+    /* Compiled once; the threads find it in the cache. */
+    assert_ok(use(&f, &error), error);
+    assert_int_equal(atomic_load(&f.found), 1);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    cuda_driver_close(&f->cuda);
+    free(f->text);
+    temporary_remove(f->folder);
+    return 0;
+}
+
+static void threads_read_whole_records_while_others_change_them(void **state)
+{
+    fixture *f = *state;
+    pthread_t readers[THREADS], writers[WRITERS];
+    writer work[WRITERS] = {{f, rewrite}, {f, merge}, {f, prune}};
+    for (int i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_create(&writers[i], NULL, write_again_and_again, &work[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, read_again_and_again, f), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(readers[i], NULL);
+    atomic_store(&f->over, true);
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(writers[i], NULL);
+    if (atomic_load(&f->failures))
+        fail_msg("%d failures, the first: %s: %s", atomic_load(&f->failures), f->first.file, f->first.message);
+    assert_true(atomic_load(&f->found) > THREADS);
+    assert_true(atomic_load(&f->written) >= WRITERS);
+}
+
+int main(void)
+{
+    setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(threads_read_whole_records_while_others_change_them, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
