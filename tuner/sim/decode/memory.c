@@ -337,6 +337,7 @@ const family decode_memory_families[] = {
     {"fence", .decode = decode_fence}, {"griddepcontrol", .decode = decode_ignored},
     {"isspacep", .decode = decode_isspacep, 2, 2}, {"ld", .decode = decode_load},
     {"ldu", .decode = decode_load}, {"membar", .decode = decode_fence},
-    {"nanosleep", .decode = decode_ignored}, {"prefetch", .decode = decode_ignored},
+    {"nanosleep", .decode = decode_ignored}, {"pmevent", .decode = decode_ignored},
+    {"prefetch", .decode = decode_ignored},
     {"prefetchu", .decode = decode_ignored}, {"red", .decode = decode_atomic},
     {"st", .decode = decode_store}, {0}};
