@@ -4,9 +4,6 @@
 
 #include "sim/program/operands.h"
 
-/* Slots begin at multiples of this. */
-enum { SLOT_STEP = 64 };
-
 static bool reaches_global(const sim_instruction *c)
 {
     return c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
@@ -31,20 +28,20 @@ static void mark_reads(const sim_program *p, bool *is_read)
         sim_operands o;
         sim_operands_of(p, &p->code[i], &o);
         for (int k = 0; k < o.read_count; k++)
-            is_read[o.reads[k] / SLOT_STEP] = true;
+            is_read[o.reads[k] / SIM_SLOT_STEP] = true;
     }
 }
 
 at_status communication_find(sim_program *p, at_error *error)
 {
     int op = -1, type = -1; /* of the atomics, while all are alike */
-    bool *is_read = calloc(p->register_bytes / SLOT_STEP + 1, sizeof *is_read);
+    bool *is_read = calloc(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *is_read);
     if (!is_read)
         return error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
     mark_reads(p, is_read);
     for (size_t i = 0; i < p->code_count; i++) {
         sim_instruction *c = &p->code[i];
-        if (c->kind == SIM_ATOMIC && c->d2 != 0 && c->d >= 0 && !is_read[c->d / SLOT_STEP])
+        if (c->kind == SIM_ATOMIC && c->d2 != 0 && c->d >= 0 && !is_read[c->d / SIM_SLOT_STEP])
             c->d2 = 0;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
         if (accesses && c->scope && reaches_global(c))

@@ -8,6 +8,7 @@
 #include "sim/decode/communication.h"
 #include "sim/decode/decoder.h"
 #include "sim/decode/reshape.h"
+#include "sim/decode/unwritten.h"
 
 /* More than any GPU has; what a kernel asks for beyond it cannot be launched anyway. */
 static const uint64_t max_shared_bytes = 1u << 20;
@@ -314,7 +315,9 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     c->statement = PTX_NONE;
     c->extra = true;
     at_status status = d->status ? d->status : find_meeting_points(d);
-    return status ? status : communication_find(p, d->error);
+    if (!status)
+        status = communication_find(p, d->error);
+    return status ? status : unwritten_find(p, d->error);
 }
 
 /* Decodes with so many copies of a function within one another; *too_large: with fewer, all calls would fare alike. */

@@ -21,6 +21,8 @@ sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const 
     c->d = to;
     c->width = op->width;
     c->compute = op->compute;
+    c->flow = (uint8_t)sim_operation_flow(op);
+    memcpy(c->widths, op->widths, sizeof c->widths);
     return c;
 }
 

@@ -1,8 +1,9 @@
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/machine.h"
+#include "sim/machine/values.h"
 #include "sim/program/operations.h"
 
 /* Where the lanes of one access found their bytes on the host. */
@@ -129,16 +130,6 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     return true;
 }
 
-/* Gaps between the members of a structure are copied with it: only a read of nothing that was ever
- * written tells of a mistake in local memory. */
-static bool any_written(const uint8_t *valid, uint32_t bytes)
-{
-    for (uint32_t i = 0; i < bytes; i++)
-        if (valid[i])
-            return true;
-    return false;
-}
-
 /* Of an excerpt's later launch: is this what the blocks wrote that did run, or what nothing may write? */
 static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 {
@@ -160,11 +151,11 @@ static bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, i
         return sim_fail(b, w, c, lane, SIM_FAULT_UNSEEN, "it reads what other blocks write");
     if (!p->valid[lane] || (region && region->filled) || all_written(p->valid[lane], bytes))
         return true;
-    if (space == PTX_SPACE_LOCAL)
-        return any_written(p->valid[lane], bytes) ||
-               sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
-                        "%s of %u bytes that nothing wrote at byte %" PRIu64 " of local memory",
-                        what, bytes, p->address[lane]);
+    /* What is loaded and then not used is no fault: a structure is copied with the gaps in it. */
+    if (c->kind == SIM_LOAD) {
+        b->met_unwritten = true;
+        return true;
+    }
     char where[SIM_PLACE_BYTES];
     sim_memory_describe(b->launch->memory, p->address[lane], where, sizeof where);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
@@ -265,6 +256,64 @@ static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t m
     return sum ^ sum >> 32;
 }
 
+/* Where the byte is, in words. */
+static void tell_byte(const sim_block *b, int lane, ptx_space space, const places *p, uint32_t byte, char *text,
+                      size_t size_bytes)
+{
+    uint64_t at = p->address[lane] + byte;
+    char where[SIM_PLACE_BYTES];
+    if (space == PTX_SPACE_SHARED) {
+        sim_shared_name(p->owner, (uint32_t)at, where, sizeof where);
+        snprintf(text, size_bytes, "%s, which was never written", where);
+    } else if (space == PTX_SPACE_LOCAL) {
+        snprintf(text, size_bytes, "local memory byte %" PRIu64 " of %u, which was never written", at,
+                 b->program->local_bytes);
+    } else {
+        sim_memory_describe(b->launch->memory, at, where, sizeof where);
+        snprintf(text, size_bytes, "%s, which nothing wrote", where);
+    }
+}
+
+/* For each byte of a lane whether it was written; NULL: all were. */
+static const uint8_t *written_of(const places *p, int lane, ptx_space space)
+{
+    if (space == PTX_SPACE_SHARED)
+        return p->owner->shared_valid + p->address[lane];
+    bool in_region = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
+    return in_region && p->region[lane]->filled ? NULL : p->valid[lane];
+}
+
+/* The bits of what the lanes have loaded that nothing wrote have no value. */
+static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, ptx_space space,
+                           const places *p, uint32_t bytes)
+{
+    const int32_t *slots = b->program->lists + c->list;
+    bool is_signed = c->type == PTX_S8 || c->type == PTX_S16 || c->type == PTX_S32;
+    b->met_unwritten = false;
+    SIM_EACH_OF(l, mask) {
+        const uint8_t *written = written_of(p, l, space);
+        for (int v = 0; written && v < c->vector; v++) {
+            uint64_t bits = 0;
+            uint32_t first = bytes;
+            for (uint32_t i = bytes; i-- > 0;)
+                if (!__atomic_load_n(&written[(uint32_t)v * bytes + i], __ATOMIC_RELAXED)) {
+                    bits |= UINT64_C(0xff) << 8 * i;
+                    first = i;
+                }
+            if (bits == 0)
+                continue;
+            if (is_signed && bits >> (8 * bytes - 1) & 1)
+                bits |= UINT64_MAX << (8 * bytes - 1);
+            char where[SIM_ORIGIN_BYTES];
+            tell_byte(b, l, space, p, (uint32_t)v * bytes + first, where, sizeof where);
+            const uint8_t *local = space == PTX_SPACE_LOCAL ? &written[(uint32_t)v * bytes + first] : NULL;
+            if (!sim_values_lose(b, w, c, l, slots[v], bits, where, local))
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                  ptx_space space, const places *p, uint32_t bytes)
 {
@@ -278,6 +327,8 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
+    if (b->met_unwritten && !lose_unwritten(b, w, c, mask, space, p, bytes))
+        return false;
     for (uint32_t m = c->scope && b->launch->check ? mask : 0; m; m &= m - 1)
         note_read(b, w, c, __builtin_ctz(m), space, p);
     if (c->scope && space != PTX_SPACE_LOCAL)
@@ -291,6 +342,36 @@ static void mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx
     const uint64_t mark = !x ? SIM_BYTE_WRITTEN : x->apart ? x->mark + b->cluster->position : x->mark;
     for (uint32_t i = 0; valid && i < bytes; i++)
         __atomic_store_n(&valid[i], (uint8_t)mark, __ATOMIC_RELAXED);
+}
+
+/* A lane stores what has no value in part: the gaps of a structure, which stay unwritten; or a value that is missing:
+ * false, with a fault. A thread's own memory may hold such. Parts are the elements of a vector, the halves of one. */
+static bool store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
+                          const places *p, uint32_t bytes)
+{
+    const int32_t *slots = b->program->lists + c->list;
+    uint32_t part = c->vector > 1 || bytes < 4 ? bytes : bytes / 2, kept = 0;
+    const uint64_t whole = part < 8 ? (UINT64_C(1) << 8 * part) - 1 : UINT64_MAX;
+    uint8_t *written = space == PTX_SPACE_SHARED ? p->owner->shared_valid + p->address[lane] : p->valid[lane];
+    int32_t lost = SIM_NO_SLOT;
+    bool broken = false;
+    for (int v = 0; v < c->vector; v++) {
+        uint64_t missing = sim_values_missing(w, c, lane, slots[v]);
+        for (uint32_t at = 0; at < bytes; at += part) {
+            uint64_t of_part = missing >> 8 * at & whole;
+            kept += of_part == 0;
+            broken = broken || (of_part != 0 && of_part != whole);
+            for (uint32_t i = 0; written && of_part && i < part; i++)
+                if (of_part >> 8 * i & 0xff)
+                    __atomic_store_n(&written[(uint32_t)v * bytes + at + i], 0, __ATOMIC_RELAXED);
+        }
+        lost = missing ? slots[v] : lost;
+        if (missing && space == PTX_SPACE_LOCAL)
+            sim_values_keep(b, w, slots[v], &written[(uint32_t)v * bytes], bytes);
+    }
+    if (lost == SIM_NO_SLOT || space == PTX_SPACE_LOCAL || (kept > 0 && !broken && written))
+        return true;
+    return sim_values_fail(b, w, c, lane, lost, "what it stores");
 }
 
 static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
@@ -321,6 +402,8 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         mark_written(b, p->valid[l], total, space);
         if (watch && c->scope)
             note_written(b, w, c, l, space, p);
+        if (w->lacks && b->launch->check && !store_missing(b, w, c, l, space, p, bytes))
+            return false;
     }
     if (c->releases)
         w->epoch++;

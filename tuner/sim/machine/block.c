@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "sim/machine/machine.h"
+#include "sim/machine/values.h"
 
 static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 {
@@ -93,11 +93,12 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
         b->counters = calloc(p->code_count, sizeof *b->counters);
     if (!b->warps || !b->memory || !b->shared ||
         (launch->check && (!b->shared_valid || !b->cells || !b->local_valid)) ||
-        (launch->counters && !b->counters))
+        (launch->counters && !b->counters) || (launch->check && p->reads_unwritten && !sim_values_reserve(b)))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
                          b->thread_count);
-    /* A register that nothing writes has any value: one that is no number, no address and no index. */
-    memset(b->memory, 0xff, b->warp_count * registers);
+    /* A register that nothing writes has any value: one that is no number, no address and no index, and another one in
+     * another schedule. */
+    memset(b->memory, launch->schedule ? 0x5a : 0xff, b->warp_count * registers);
     memset(b->memory + b->warp_count * registers, 0, b->warp_count * local);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
@@ -136,6 +137,7 @@ void sim_block_deinit(sim_block *b)
     free(b->local_valid);
     free(b->counters);
     sim_engine_free(b->engine);
+    sim_values_free(b);
     *b = (sim_block){0};
 }
 
@@ -189,6 +191,8 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     sim_shared_reset(b);
     sim_engine_reset(b);
     start_warps(b);
+    b->met_unwritten = false;
+    sim_values_start(b);
 }
 
 /* A warp that spins on what another warp will write must let it run. */

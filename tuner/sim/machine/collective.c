@@ -1,4 +1,4 @@
-#include "sim/machine/machine.h"
+#include "sim/machine/values.h"
 #include "sim/program/operations.h"
 
 /* The lanes that a warp operation's mask names must all be here, unless they have exited, and the
@@ -29,24 +29,11 @@ static bool lacks_members(const sim_warp *w, int32_t members_slot, uint32_t mask
 
 static bool shuffle(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    const uint32_t *a = sim_lanes32(w, c->a), *distance = sim_lanes32(w, c->b),
-                   *control = sim_lanes32(w, c->c);
+    const uint32_t *a = sim_lanes32(w, c->a);
     uint32_t r[SIM_LANES], inside = 0;
-    /* PTX ISA, shfl.sync: the control word holds a clamp (bits 0-4) and a segment mask (8-12). */
     for (int l = 0; l < SIM_LANES; l++) {
-        int clamp = (int)(control[l] & 31), segment = (int)(control[l] >> 8 & 31);
-        int n = (int)(distance[l] & 31), last = (l & segment) | (clamp & ~segment);
-        int first = l & segment, from;
         bool ok;
-        switch (c->op) {
-        case SIM_SHUFFLE_UP: from = l - n; ok = from >= last; break;
-        case SIM_SHUFFLE_DOWN: from = l + n; ok = from <= last; break;
-        case SIM_SHUFFLE_XOR: from = l ^ n; ok = from <= last; break;
-        default: from = first | (n & ~segment); ok = from <= last; break;
-        }
-        if (!ok)
-            from = l;
-        from &= 31;
+        int from = sim_shuffle_source(w, c, l, &ok);
         if ((mask >> l & 1) && !(mask & sim_lanes32(w, c->e)[l] & 1u << from))
             return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE, "it reads lane %d, which %s", from,
                             mask >> from & 1 ? "its mask leaves out" : "does not execute it");
@@ -152,6 +139,8 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     int32_t members = c->kind == SIM_WARP_BARRIER ? c->a : c->kind == SIM_ACTIVE_MASK ? SIM_NO_SLOT : c->e;
     if (members != SIM_NO_SLOT && lacks_members(w, members, mask) && sim_paths_give_way(b, w))
         return true;
+    if (w->lacks && members != SIM_NO_SLOT && c->kind != SIM_WARP_BARRIER && !sim_values_step(b, w, c, mask))
+        return false;
     switch (c->kind) {
     case SIM_SHUFFLE: return check_members(b, w, c, mask, c->e) && shuffle(b, w, c, mask);
     case SIM_VOTE: return check_members(b, w, c, mask, c->e) && vote(w, c, mask);

@@ -7,7 +7,8 @@
  * which race.c knows by what order.c knows of happens-before, peers.c
  * has what one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and mbarriers,
  * engine.c has the copies under way, atomic.c computes atomics, collective.c exchanges values within a warp,
- * fault.c records what went wrong, print.c what is printed. No other room includes this. */
+ * shuffle.c says whose, values.c follows values that nothing wrote, fault.c records what went wrong, print.c what is
+ * printed. No other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
@@ -42,6 +43,8 @@ typedef struct sim_copy { /* a cp.async that has not landed */
 
 struct sim_warp {
     uint8_t *registers;
+    uint8_t *lacks;         /* as registers: bits that have no value; NULL: all have one (values.h) */
+    uint16_t *origin_of;    /* why, by slot / SIM_SLOT_STEP */
     uint8_t *local;         /* [lane][local_bytes] */
     uint8_t *local_valid;   /* for each of these bytes, whether it was written; NULL when not checking */
     sim_path paths[SIM_MAX_PATHS];
@@ -87,6 +90,7 @@ typedef struct sim_barrier_state {
 typedef struct sim_cluster sim_cluster;
 typedef struct sim_watch sim_watch;
 typedef struct sim_engine sim_engine;
+typedef struct sim_origin sim_origin;
 
 struct sim_block {
     const sim_launch *launch;
@@ -119,6 +123,12 @@ struct sim_block {
     bool print_cut;                 /* it printed more */
     uint8_t *memory;                /* one allocation for registers and local memory */
     uint8_t *local_valid;           /* of all warps */
+    bool met_unwritten;             /* a load has just read what nothing wrote */
+    uint8_t *lacks;                 /* sim_warp.lacks and .origin_of of all warps, and where such values are from */
+    uint16_t *origin_of;
+    uint8_t *origin_in;             /* of missing values in local memory, as local_valid; NULL until there are any */
+    sim_origin *origins;
+    size_t origin_count;
     bool adverse;                   /* the launch's schedule is not 0 */
     rng order;                      /* an adverse schedule's choices */
 };
@@ -242,6 +252,9 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
 void sim_copy_commit(sim_warp *w, uint32_t mask);
 bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+/* The lane that a lane of a shuffle reads, and whether that is inside of what it may read. */
+int sim_shuffle_source(const sim_warp *w, const sim_instruction *c, int lane, bool *inside);
 
 /* Bulk copies and mbarriers. */
 bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);

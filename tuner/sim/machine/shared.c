@@ -28,10 +28,13 @@ static sim_cell *cell_of(sim_block *owner, uint32_t offset)
     return cell;
 }
 
+/* What is loaded and then not used is no fault. */
 static bool check_written(const sim_race_access *a, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++)
-        if (a->owner->shared_valid[a->offset + i] != SIM_WRITTEN) {
+        if (a->owner->shared_valid[a->offset + i] == SIM_NEVER_WRITTEN && a->instruction->kind == SIM_LOAD) {
+            a->block->met_unwritten = true;
+        } else if (a->owner->shared_valid[a->offset + i] != SIM_WRITTEN) {
             char place[SIM_PLACE_BYTES];
             sim_shared_name(a->owner, (uint32_t)a->offset + i, place, sizeof place);
             return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_UNINITIALISED,

@@ -28,6 +28,9 @@ extern const sim_operation sim_half_operations[];
 /* Finds an operation by its canonical name; NULL when there is none. */
 const sim_operation *sim_operation_find(const char *name);
 
+/* How the bits of the operation's operands flow into its result. */
+sim_flow sim_operation_flow(const sim_operation *op);
+
 /* Finds the comparison "lt" of a type; NULL when there is none. */
 sim_compare sim_compare_find(const char *comparison, ptx_type type);
 

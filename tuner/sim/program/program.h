@@ -16,6 +16,7 @@
 enum {
     SIM_LANES = 32,
     SIM_NO_SLOT = -1,
+    SIM_SLOT_STEP = 64,      /* slots begin at multiples of this */
     SIM_EXIT_PC = INT32_MAX, /* reconvergence "at the end of the kernel" */
 };
 
@@ -109,6 +110,20 @@ typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to
     SIM_TINY_NEVER, SIM_TINY_PRODUCT, SIM_TINY_SUM, SIM_TINY_QUOTIENT, SIM_TINY_RECIPROCAL
 } sim_tiny;
 
+/* Where the bits of a result come from, for an operation of which not all operands have a value. */
+typedef enum sim_flow {
+    SIM_FLOW_MIXES,      /* each from any bit of the operands */
+    SIM_FLOW_MOVES_ONE,  /* each from one bit of the first, two or four operands; the others say from which */
+    SIM_FLOW_MOVES_TWO,
+    SIM_FLOW_MOVES_FOUR,
+    SIM_FLOW_AND, SIM_FLOW_OR,
+    SIM_FLOW_BITWISE,    /* each from the same bit of the operands */
+    SIM_FLOW_DIFFERENCE, /* as MIXES, and nothing where both operands are the same register */
+    SIM_FLOW_EXCLUSIVE,  /* as BITWISE, likewise */
+    SIM_FLOW_PRODUCT,    /* as MIXES, and nothing where one operand is zero */
+    SIM_FLOW_HALVES      /* each from the same 16 bits of the operands */
+} sim_flow;
+
 typedef enum sim_hint { /* of a load from global memory: what the caches are asked to do */
     SIM_HINT_NONE, SIM_HINT_STREAMING, SIM_HINT_NO_ALLOCATE, SIM_HINT_WIDE, SIM_HINT_COUNT
 } sim_hint;
@@ -156,6 +171,9 @@ typedef struct sim_instruction {
     bool noncoherent;     /* a load through the read-only path */
     bool cluster;         /* of shared memory: also of other blocks of the cluster */
     bool proxy;           /* a proxy fence: orders accesses of threads and of the copy engine */
+    bool publishes;       /* makes what the block did before it visible to other blocks */
+    uint8_t flow;         /* SIM_COMPUTE: sim_flow */
+    uint8_t widths[4];    /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0: there is none */
     int32_t guard;        /* slot; SIM_NO_SLOT */
     int32_t d, d2;        /* slots */
     int32_t a, b, c, e;
@@ -220,6 +238,7 @@ typedef struct sim_program {
     uint64_t global_bytes;    /* of the module's global and constant variables */
     uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
     uint32_t global_cell_bytes; /* likewise, global */
+    bool reads_unwritten;     /* may a thread read a register that nothing wrote? */
     bool communicates;        /* may a block see what others do meanwhile, or the result depend on which comes first? */
 } sim_program;
 

@@ -1,0 +1,482 @@
+#include "sim/machine/values.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "sim/program/operations.h"
+
+/* Where values are missing: those of a load. */
+struct sim_origin {
+    int32_t pc;
+    char where[SIM_ORIGIN_BYTES];
+};
+
+enum { UNWRITTEN_REGISTER = 0, MOST_ORIGINS = 64 };
+
+static uint32_t *lacks32(const sim_warp *w, int32_t slot)
+{
+    return (uint32_t *)(void *)(w->lacks + slot);
+}
+
+static uint64_t *lacks64(const sim_warp *w, int32_t slot)
+{
+    return (uint64_t *)(void *)(w->lacks + slot);
+}
+
+void sim_values_free(sim_block *b)
+{
+    free(b->lacks);
+    free(b->origin_of);
+    free(b->origins);
+    free(b->origin_in);
+    b->origin_in = NULL;
+    b->lacks = NULL;
+    b->origin_of = NULL;
+    b->origins = NULL;
+    b->origin_count = 0;
+}
+
+bool sim_values_reserve(sim_block *b)
+{
+    size_t bytes = b->program->register_bytes;
+    b->lacks = aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64);
+    b->origin_of = calloc(b->warp_count * bytes / SIM_SLOT_STEP + 1, sizeof *b->origin_of);
+    return b->lacks && b->origin_of;
+}
+
+/* From now on the block's values are kept: all are there. */
+static void begin(sim_block *b)
+{
+    size_t bytes = b->program->register_bytes, slots = bytes / SIM_SLOT_STEP;
+    memset(b->lacks, 0, b->warp_count * bytes);
+    memset(b->origin_of, 0, b->warp_count * slots * sizeof *b->origin_of);
+    b->origin_count = 0;
+    if (b->origin_in)
+        memset(b->origin_in, 0, b->warp_count * (size_t)b->program->local_bytes * SIM_LANES);
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        b->warps[i].lacks = b->lacks + i * bytes;
+        b->warps[i].origin_of = b->origin_of + i * slots;
+    }
+}
+
+void sim_values_start(sim_block *b)
+{
+    const sim_program *p = b->program;
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        b->warps[i].lacks = NULL;
+    if (!b->launch->check || !p->reads_unwritten)
+        return;
+    begin(b);
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        const sim_warp *w = &b->warps[i];
+        memset(w->lacks, 0xff, p->register_bytes);
+        for (size_t k = 0; k < p->constant_count; k++)
+            memset(w->lacks + p->constants[k].slot, 0, (size_t)p->constants[k].width * SIM_LANES);
+        for (int k = 0; k < SIM_SPECIAL_COUNT; k++)
+            if (p->special_slots[k] != SIM_NO_SLOT)
+                memset(w->lacks + p->special_slots[k], 0, sizeof(uint32_t) * SIM_LANES);
+    }
+}
+
+static uint64_t low_bits(uint32_t bytes)
+{
+    return bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
+}
+
+/* The lanes of which some bit of `bits` has no value. Width 0: a predicate. */
+static uint32_t lacking(const sim_warp *w, int32_t slot, uint32_t width, uint64_t bits)
+{
+    uint32_t lanes = 0;
+    if (slot < 0)
+        return 0;
+    if (width == 0)
+        return *lacks32(w, slot);
+    for (int l = 0; l < SIM_LANES; l++)
+        lanes |= (uint32_t)(((width == 8 ? lacks64(w, slot)[l] : lacks32(w, slot)[l]) & bits) != 0) << l;
+    return lanes;
+}
+
+/* What is missing in the register is what was missing in `from`. */
+static void inherit(sim_warp *w, int32_t to, int32_t from)
+{
+    w->origin_of[to / SIM_SLOT_STEP] = w->origin_of[from / SIM_SLOT_STEP];
+}
+
+static void put(sim_warp *w, int32_t slot, uint32_t width, const uint64_t *lacks, uint32_t mask)
+{
+    SIM_EACH_OF(l, mask) {
+        if (width == 8)
+            lacks64(w, slot)[l] = lacks[l];
+        else
+            lacks32(w, slot)[l] = (uint32_t)lacks[l];
+    }
+}
+
+static void put_predicate(sim_warp *w, int32_t slot, uint32_t lanes, uint32_t mask)
+{
+    if (slot >= 0)
+        *lacks32(w, slot) = (*lacks32(w, slot) & ~mask) | (lanes & mask);
+}
+
+/* The result of the lanes has a value nowhere, or everywhere. */
+static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes, uint32_t mask)
+{
+    uint64_t lacks[SIM_LANES];
+    if (slot < 0)
+        return;
+    if (width == 0) {
+        put_predicate(w, slot, lanes, mask);
+        return;
+    }
+    SIM_EACH_LANE(l) lacks[l] = lanes >> l & 1 ? UINT64_MAX : 0;
+    put(w, slot, width, lacks, mask);
+}
+
+bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
+                     const char *what)
+{
+    uint16_t origin = w->origin_of[slot / SIM_SLOT_STEP];
+    if (origin == UNWRITTEN_REGISTER || origin > b->origin_count)
+        return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from a variable or register that nothing wrote",
+                        what);
+    const sim_origin *o = &b->origins[origin - 1];
+    char place[PTX_PLACE_BYTES];
+    ptx_place(b->program->module, b->program->code[o->pc].location, place, sizeof place);
+    return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what, o->where, place);
+}
+
+/* The lanes of `mask` need all of the register. */
+static bool need(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, int32_t slot, uint32_t width,
+                 const char *what)
+{
+    uint32_t lanes = lacking(w, slot, width, UINT64_MAX) & mask;
+    return lanes == 0 || sim_values_fail(b, w, c, __builtin_ctz(lanes), slot, what);
+}
+
+static uint64_t bits_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
+{
+    return width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
+}
+
+static uint64_t lacks_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
+{
+    return width == 8 ? lacks64(w, slot)[l] : lacks32(w, slot)[l];
+}
+
+/* The bits that the operation moves, and all where what says from where has no value. */
+static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t slots[4], int moved,
+                      uint64_t lacks[SIM_LANES])
+{
+    union {
+        uint32_t w32[SIM_LANES];
+        uint64_t w64[SIM_LANES];
+    } result;
+    const void *sources[4];
+    uint32_t lost = 0;
+    for (int i = 0; i < 4; i++) {
+        const uint8_t *from = i < moved ? w->lacks : w->registers;
+        sources[i] = from + (slots[i] < 0 ? 0 : slots[i]);
+        if (i >= moved && c->widths[i])
+            lost |= lacking(w, slots[i], c->widths[i], UINT64_MAX);
+    }
+    c->compute(&result, sources);
+    SIM_EACH_LANE(l)
+        lacks[l] = lost >> l & 1 ? UINT64_MAX : c->width == 8 ? result.w64[l] : result.w32[l];
+}
+
+static void compute_lane(const sim_warp *w, const sim_instruction *c, const int32_t slots[4], int l, uint64_t *lacks)
+{
+    uint64_t any = 0, x = 0, y = 0, xl = 0, yl = 0;
+    for (int i = 0; i < 4; i++)
+        if (c->widths[i] && slots[i] >= 0)
+            any |= lacks_of(w, slots[i], c->widths[i], l);
+    if (c->widths[1]) {
+        x = bits_of(w, slots[0], c->widths[0], l), y = bits_of(w, slots[1], c->widths[1], l);
+        xl = lacks_of(w, slots[0], c->widths[0], l), yl = lacks_of(w, slots[1], c->widths[1], l);
+    }
+    bool alone = slots[0] == slots[1], zero = (xl == 0 && x == 0) || (yl == 0 && y == 0);
+    switch ((sim_flow)c->flow) {
+    case SIM_FLOW_AND: *lacks = (xl & (y | yl)) | (yl & (x | xl)); break;
+    case SIM_FLOW_OR: *lacks = (xl & (~y | yl)) | (yl & (~x | xl)); break;
+    case SIM_FLOW_BITWISE: *lacks = any; break;
+    case SIM_FLOW_EXCLUSIVE: *lacks = alone ? 0 : any; break;
+    case SIM_FLOW_DIFFERENCE: *lacks = any && !alone ? UINT64_MAX : 0; break;
+    case SIM_FLOW_PRODUCT: *lacks = any && !zero ? UINT64_MAX : 0; break;
+    case SIM_FLOW_HALVES: *lacks = (any & 0xffff ? 0xffff : 0) | (any >> 16 & 0xffff ? 0xffff0000u : 0); break;
+    default: *lacks = any ? UINT64_MAX : 0;
+    }
+}
+
+static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const int32_t slots[4] = {c->a, c->b, c->c, c->e};
+    uint64_t lacks[SIM_LANES];
+    if (c->flow == SIM_FLOW_MOVES_ONE || c->flow == SIM_FLOW_MOVES_TWO || c->flow == SIM_FLOW_MOVES_FOUR)
+        move_bits(w, c, slots, c->flow == SIM_FLOW_MOVES_ONE ? 1 : c->flow == SIM_FLOW_MOVES_TWO ? 2 : 4, lacks);
+    else
+        SIM_EACH_LANE(l) compute_lane(w, c, slots, l, &lacks[l]);
+    for (int i = 3; i >= 0; i--)
+        if (c->widths[i] && lacking(w, slots[i], c->widths[i], UINT64_MAX) & mask)
+            inherit(w, c->d, slots[i]);
+    put(w, c->d, c->width, lacks, mask);
+}
+
+static bool is_integer(ptx_type t)
+{
+    switch (t) {
+    case PTX_U8: case PTX_S8: case PTX_B8: case PTX_U16: case PTX_S16: case PTX_B16: case PTX_U32: case PTX_S32:
+    case PTX_B32: case PTX_U64: case PTX_S64: case PTX_B64: return true;
+    default: return false;
+    }
+}
+
+static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint32_t bytes = ptx_type_bytes((ptx_type)c->source_type), width = bytes > 4 ? 8 : 4;
+    uint32_t lanes = lacking(w, c->a, width, low_bits(bytes)) & mask;
+    if (lanes)
+        inherit(w, c->d, c->a);
+    if (!is_integer((ptx_type)c->type) || !is_integer((ptx_type)c->source_type) || c->saturate ||
+        c->relu) {
+        put_whole(w, c->d, c->width, lanes, mask);
+        return;
+    }
+    union {
+        uint32_t w32[SIM_LANES];
+        uint64_t w64[SIM_LANES];
+    } result;
+    uint64_t lacks[SIM_LANES];
+    const sim_conversion moves = {.to = (ptx_type)c->type, .from = (ptx_type)c->source_type,
+                                  .rounding = (sim_rounding)c->op};
+    sim_convert(&moves, &result, w->lacks + c->a);
+    SIM_EACH_LANE(l) lacks[l] = c->width == 8 ? result.w64[l] : result.w32[l];
+    put(w, c->d, c->width, lacks, mask);
+}
+
+/* Of predicates. */
+static uint32_t combine(uint32_t op, uint32_t x, uint32_t xl, uint32_t y, uint32_t yl)
+{
+    switch (op) {
+    case SIM_LOGIC_AND: return (xl & (y | yl)) | (yl & (x | xl));
+    case SIM_LOGIC_OR: return (xl & (~y | yl)) | (yl & (~x | xl));
+    case SIM_LOGIC_XOR: return xl | yl;
+    default: return xl;
+    }
+}
+
+static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint32_t bytes = ptx_type_bytes((ptx_type)c->type), width = bytes > 4 ? 8 : 4;
+    uint32_t a = lacking(w, c->a, width, low_bits(bytes)), b = lacking(w, c->b, width, low_bits(bytes));
+    uint32_t lanes = a | b, third = 0;
+    if ((a | b) & mask)
+        inherit(w, c->d, a & mask ? c->a : c->b);
+    if (c->c != SIM_NO_SLOT) {
+        /* What the comparison itself gives is not asked: either may be. */
+        third = *lacks32(w, c->c);
+        if (third & mask)
+            inherit(w, c->d, c->c);
+        lanes = combine(c->op, UINT32_MAX, lanes, sim_predicate(w, c->c, c->negate_c), third) |
+                combine(c->op, 0, lanes, sim_predicate(w, c->c, c->negate_c), third);
+    }
+    put_predicate(w, c->d, lanes, mask);
+    put_predicate(w, c->d2, a | b | third, mask);
+    if (c->d2 != SIM_NO_SLOT)
+        inherit(w, c->d2, c->d);
+}
+
+static void logic(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint32_t a = *lacks32(w, c->a), b = *lacks32(w, c->b);
+    if ((a | b) & mask)
+        inherit(w, c->d, a & mask ? c->a : c->b);
+    put_predicate(w, c->d, combine(c->op, sim_predicate(w, c->a, c->negate_a), a, sim_predicate(w, c->b, c->negate_b), b),
+                  mask);
+}
+
+static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint32_t p = sim_predicate(w, c->c, c->negate_c), lost = *lacks32(w, c->c);
+    uint64_t lacks[SIM_LANES];
+    SIM_EACH_LANE(l)
+    {
+        bool same = bits_of(w, c->a, c->width, l) == bits_of(w, c->b, c->width, l);
+        uint64_t a = lacks_of(w, c->a, c->width, l), b = lacks_of(w, c->b, c->width, l);
+        lacks[l] = !(lost >> l & 1) ? (p >> l & 1 ? a : b) : same ? a | b : UINT64_MAX;
+        if ((mask >> l & 1) && lacks[l])
+            inherit(w, c->d, lost >> l & 1 ? c->c : p >> l & 1 ? c->a : c->b);
+    }
+    put(w, c->d, c->width, lacks, mask);
+}
+
+static void shuffle(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint64_t lacks[SIM_LANES];
+    SIM_EACH_LANE(l)
+    {
+        bool inside;
+        int from = sim_shuffle_source(w, c, l, &inside);
+        lacks[l] = lacks32(w, c->a)[from];
+    }
+    if (lacking(w, c->a, 4, UINT64_MAX))
+        inherit(w, c->d, c->a);
+    put(w, c->d, 4, lacks, mask);
+    put_predicate(w, c->d2, 0, mask);
+}
+
+/* Votes, matches and reductions: of what all of its lanes give. */
+static void gather(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint32_t width = c->kind == SIM_VOTE ? 0 : c->kind == SIM_MATCH ? c->source_width : 4;
+    uint32_t lanes = lacking(w, c->a, width, UINT64_MAX) & mask;
+    uint64_t lacks[SIM_LANES];
+    if (lanes)
+        inherit(w, c->d, c->a);
+    if (c->kind == SIM_VOTE && c->op == SIM_VOTE_BALLOT) {
+        SIM_EACH_LANE(l) lacks[l] = lanes;
+        put(w, c->d, 4, lacks, mask);
+        return;
+    }
+    put_whole(w, c->d, c->kind == SIM_VOTE ? 0 : 4, lanes ? UINT32_MAX : 0, mask);
+    put_predicate(w, c->d2, lanes ? UINT32_MAX : 0, mask);
+}
+
+static const char address[] = "the address", condition[] = "the condition", operand[] = "an operand";
+
+static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    if (!need(b, w, c, mask, c->a, c->source_width, address))
+        return false;
+    for (int v = 0; c->kind == SIM_LOAD && v < c->vector; v++)
+        put_whole(w, b->program->lists[c->list + v], c->width, 0, mask);
+    if (c->kind != SIM_ATOMIC)
+        return true;
+    if (!need(b, w, c, mask, c->b, c->width, operand) || !need(b, w, c, mask, c->c, c->width, operand))
+        return false;
+    if (c->d2 != 0)
+        put_whole(w, c->d, c->width, 0, mask);
+    return true;
+}
+
+/* What has an effect beside its result. */
+static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    bool fine = true;
+    switch (c->kind) {
+    case SIM_COPY_ASYNC: case SIM_BULK_LOAD: case SIM_BULK_STORE:
+        fine = need(b, w, c, mask, c->a, c->source_width, address) && need(b, w, c, mask, c->b, c->op, address) &&
+               need(b, w, c, mask, c->c, 4, operand) &&
+               (c->kind != SIM_BULK_LOAD || need(b, w, c, mask, c->e, c->vector, address));
+        break;
+    case SIM_BRANCH_INDEXED: fine = need(b, w, c, mask, c->a, 4, condition); break;
+    case SIM_CALLEE: fine = need(b, w, c, mask, c->a, 8, address); break;
+    case SIM_BARRIER:
+        fine = need(b, w, c, mask, c->a, 4, operand) && need(b, w, c, mask, c->b, 4, operand) &&
+               need(b, w, c, mask, c->c, 0, operand);
+        break;
+    case SIM_WARP_BARRIER: fine = need(b, w, c, mask, c->a, 4, operand); break;
+    case SIM_MBARRIER:
+        fine = need(b, w, c, mask, c->a, c->source_width, address) &&
+               need(b, w, c, mask, c->b, c->op == SIM_MBARRIER_TEST ? 8 : 4, operand);
+        break;
+    case SIM_CLUSTER_MAP:
+        fine = need(b, w, c, mask, c->a, c->source_width, address) && need(b, w, c, mask, c->b, 4, operand);
+        break;
+    default: break;
+    }
+    bool writes = c->kind == SIM_CALLEE || c->kind == SIM_BARRIER || c->kind == SIM_MBARRIER ||
+                  c->kind == SIM_CLUSTER_MAP || c->kind == SIM_ACTIVE_MASK || c->kind == SIM_CLOCK;
+    bool is_test = c->kind == SIM_MBARRIER && (c->op == SIM_MBARRIER_TEST || c->op == SIM_MBARRIER_TEST_PARITY);
+    if (fine && writes)
+        put_whole(w, c->d, is_test ? 0 : c->kind == SIM_MBARRIER ? 8 : c->width, 0, mask);
+    return fine;
+}
+
+static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    switch (c->kind) {
+    case SIM_COMPUTE: compute(w, c, mask); return true;
+    case SIM_CONVERT: convert(w, c, mask); return true;
+    case SIM_COMPARE: compare(w, c, mask); return true;
+    case SIM_LOGIC: logic(w, c, mask); return true;
+    case SIM_SELECT: select_lanes(w, c, mask); return true;
+    case SIM_SPACE_TEST: put_predicate(w, c->d, lacking(w, c->a, 8, UINT64_MAX), mask); return true;
+    case SIM_LOAD: case SIM_STORE: case SIM_ATOMIC: return step_access(b, w, c, mask);
+    case SIM_SHUFFLE:
+        if (!need(b, w, c, mask, c->b, 4, operand) || !need(b, w, c, mask, c->c, 4, operand) ||
+            !need(b, w, c, mask, c->e, 4, operand))
+            return false;
+        shuffle(w, c, mask);
+        return true;
+    case SIM_VOTE: case SIM_MATCH: case SIM_REDUCE:
+        if (!need(b, w, c, mask, c->e, 4, operand))
+            return false;
+        gather(w, c, mask);
+        return true;
+    default: return step_other(b, w, c, mask);
+    }
+}
+
+bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint32_t path = w->paths[w->depth - 1].mask;
+    uint32_t unsure = c->guard != SIM_NO_SLOT ? *lacks32(w, c->guard) & path : 0;
+    bool is_pure = c->kind == SIM_COMPUTE || c->kind == SIM_CONVERT || c->kind == SIM_COMPARE ||
+                   c->kind == SIM_LOGIC || c->kind == SIM_SELECT || c->kind == SIM_SPACE_TEST;
+    if (unsure && !is_pure)
+        return sim_values_fail(b, w, c, __builtin_ctz(unsure), c->guard, condition);
+    if (!step(b, w, c, mask))
+        return false;
+    if (unsure) {
+        bool is_number = c->kind == SIM_COMPUTE || c->kind == SIM_CONVERT || c->kind == SIM_SELECT;
+        put_whole(w, c->d, is_number ? c->width : 0, UINT32_MAX, unsure);
+        inherit(w, c->d, c->guard);
+    }
+    return true;
+}
+
+/* The number of the load among the origins, counted from 1. */
+static uint16_t origin_at(sim_block *b, int32_t pc, const char *where)
+{
+    for (size_t i = 0; i < b->origin_count; i++)
+        if (b->origins[i].pc == pc)
+            return (uint16_t)(i + 1);
+    sim_origin o = {.pc = pc};
+    snprintf(o.where, sizeof o.where, "%s", where);
+    if (b->origin_count == MOST_ORIGINS || !array_add(&b->origins, &b->origin_count, &o, sizeof o))
+        return UNWRITTEN_REGISTER;
+    return (uint16_t)b->origin_count;
+}
+
+void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid, uint32_t bytes)
+{
+    if (!b->origin_in)
+        b->origin_in = calloc(b->warp_count, (size_t)b->program->local_bytes * SIM_LANES + 1);
+    if (b->origin_in) /* else that it is missing is told with less */
+        memset(b->origin_in + (valid - b->local_valid), w->origin_of[slot / SIM_SLOT_STEP], bytes);
+}
+
+bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot, uint64_t bits,
+                     const char *where, const uint8_t *local)
+{
+    if (!w->lacks) {
+        if (!b->lacks && !sim_values_reserve(b))
+            return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory to follow values that nothing wrote");
+        begin(b);
+    }
+    if (c->width == 8)
+        lacks64(w, slot)[lane] = bits;
+    else
+        lacks32(w, slot)[lane] = (uint32_t)bits;
+    uint16_t kept = local && b->origin_in ? b->origin_in[local - b->local_valid] : UNWRITTEN_REGISTER;
+    w->origin_of[slot / SIM_SLOT_STEP] =
+        kept != UNWRITTEN_REGISTER ? kept : origin_at(b, (int32_t)(c - b->program->code), where);
+    return true;
+}
+
+uint64_t sim_values_missing(const sim_warp *w, const sim_instruction *c, int lane, int32_t slot)
+{
+    return lacks_of(w, slot, c->width, lane) & low_bits(ptx_type_bytes((ptx_type)c->type));
+}
