@@ -13,6 +13,7 @@
 #include "record/coverage.h"
 #include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
+#include "run/variant/hangs.h"
 #include "run/variant/proof.h"
 #include "sim/chip.h"
 
@@ -24,6 +25,7 @@ typedef struct checking {
     compile_pool *pool;
     prover *prover;
     uint16_t *indices;       /* of all variants that are checked */
+    hangs hangs;
     size_t count, submitted, done;
     uint64_t counts[PROOF_UNKNOWN + 1];
     json_t *variants;        /* --json */
@@ -120,28 +122,52 @@ static void tell(checking *c, const options *o, const proof *one)
         tell_printed(one->printed);
 }
 
-/* Keeps the pool busy without compiling the whole space ahead. */
-static at_status feed(checking *c, at_error *error)
+/* Is it likely to hang as others did? Then it is told so and not run. */
+static bool leave_out(checking *c, const options *o, size_t number)
 {
+    char why[HANGS_WHY_BYTES];
+    const hang_cause *cause = hangs_find(&c->hangs, c->indices + number * width(c));
+    if (!cause)
+        return false;
+    hangs_explain(cause, why);
+    tell(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why});
+    c->done++;
+    return true;
+}
+
+/* Keeps the pool busy without compiling the whole space ahead; and while variants may all hang, without running many. */
+static at_status feed(checking *c, const options *o, at_error *error)
+{
+    const bool ends = c->hangs.ended_count > 0 && c->hangs.hung_count == 0;
+    const size_t ahead = (ends ? 3 : 1) * compile_width(c->pool);
     at_status status = AT_OK;
-    while (!status && c->submitted < c->count &&
-           c->submitted - c->done < 3 * compile_width(c->pool)) {
-        status = prover_add(c->prover, c->submitted, c->indices + c->submitted * width(c), error);
+    while (!status && c->submitted < c->count && c->submitted - c->done < ahead) {
+        if (!leave_out(c, o, c->submitted))
+            status = prover_add(c->prover, c->submitted, c->indices + c->submitted * width(c), error);
         c->submitted++;
     }
     return status;
 }
 
+/* Without memory for it hangs only take their time. */
+static void note_hang(checking *c, const proof *one)
+{
+    if (one->timed_out || one->verdict != PROOF_UNKNOWN)
+        hangs_note(&c->hangs, c->indices + one->id * width(c), one->timed_out, NULL);
+}
+
 static at_status prove(checking *c, const options *o, at_error *error)
 {
+    hangs_init(&c->hangs, script_pattern(c->script));
     at_status status = prover_new(c->script, c->pool, c->chip.arch, true, NULL, &c->prover, error);
     while (!status && c->done < c->count) {
         proof one;
-        status = feed(c, error);
+        status = feed(c, o, error);
         if (!status)
             status = prover_work(c->prover, STEP_MS, error);
         while (!status && prover_take(c->prover, &one)) {
             tell(c, o, &one);
+            note_hang(c, &one);
             proof_deinit(&one);
             c->done++;
         }
@@ -201,6 +227,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     json_decref(c.variants);
     prover_free(c.prover);
     compile_pool_free(c.pool);
+    hangs_deinit(&c.hangs);
     free(c.indices);
     script_free(c.script);
     return status;

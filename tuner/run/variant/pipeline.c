@@ -71,6 +71,7 @@ at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out,
                            .indices = indices,
                            .trouble = &p->state.journal_trouble};
     gpus_init(&p->gpus, s->workers);
+    hangs_init(&p->hangs, script_pattern(s->script));
     p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
     *out = p;
     return AT_OK;
@@ -167,11 +168,15 @@ static void note_time(pipeline *p, const candidate *c)
 /* Without memory for it hangs only take their time. */
 static void note_hang(pipeline *p, const candidate *c)
 {
-    const space *s = p->session->space;
-    if (hangs_note(&p->hangs, s, &p->table, c, NULL) || p->hangs.count == 0)
+    const outcome o = c->found.outcome;
+    const bool ended = o == OUTCOME_OK || o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED;
+    /* What was not launched, or not tried, says nothing of loops. */
+    if (!ended && o != OUTCOME_TIMEOUT)
         return;
-    space_at(s, c->configuration, p->indices);
-    const hang_cause *cause = hangs_find(&p->hangs, s, p->indices);
+    space_at(p->session->space, c->configuration, p->indices);
+    if (hangs_note(&p->hangs, p->indices, !ended, NULL) || p->hangs.count == 0)
+        return;
+    const hang_cause *cause = hangs_find(&p->hangs, p->indices);
     if (cause)
         p->state.hang = *cause;
     p->state.all_hang = cause && !*cause->text;
@@ -284,15 +289,14 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
 /* Is it likely to hang as others did? Then it is finished, and has not been tried. */
 static bool leave_out(pipeline *p, candidate *c)
 {
-    char why[HANGS_TEXT_BYTES + 160];
+    char why[HANGS_WHY_BYTES];
     if (p->hangs.count == 0)
         return false;
     space_at(p->session->space, c->configuration, p->indices);
-    const hang_cause *cause = hangs_find(&p->hangs, p->session->space, p->indices);
+    const hang_cause *cause = hangs_find(&p->hangs, p->indices);
     if (!cause)
         return false;
-    snprintf(why, sizeof why, "not tried: %d variants%s%s had not ended when their time was up, and no such variant has",
-             HANGS_OF_A_CAUSE, *cause->text ? " with " : "", cause->text);
+    hangs_explain(cause, why);
     candidate_drop_images(c);
     candidate_found(c, OUTCOME_REJECTED, why, NULL, 0);
     p->state.left_out++;

@@ -439,6 +439,7 @@ static void judge(prover *p, device_event *e)
         decide(p, j, PROOF_CONVICTED, e->message);
     else
         decide(p, j, PROOF_UNKNOWN, e->message);
+    j->proof.timed_out = e->status == AT_OK && e->outcome == OUTCOME_TIMEOUT;
     j->proof.printed = e->printed;
     e->printed = NULL;
 }

@@ -32,6 +32,7 @@ typedef struct proof {
     char *message;         /* owned; what it did wrong, or why that is not known; "" when proven */
     char *printed;         /* owned; what its kernels printed, on the first problem or the one where it failed;
                               NULL: nothing */
+    bool timed_out;        /* it had not ended when its time was up */
     device_coverage coverage; /* when proven */
 } proof;
 
