@@ -27,3 +27,21 @@ local t = {} for i = 1, 200 do t[i] = ("x"):rep(1 << 20) end while true do table
 local t = {} while true do t[#t + 1] = ("x"):rep(100) end
 LUA
 }
+
+@test "of variants that never end three are tried, and what they have in common is told" {
+    cp "$FIXTURES"/scale* .
+    # Writes on and on, so that it is no deadlock.
+    sed -i '0,/^{$/s//{\n% if vec == 2 then\n    for (unsigned k = 0; n > 0; k++)\n        ((volatile float *)dst)[blockIdx.x * blockDim.x + threadIdx.x] = k;\n% end/' scale.cu.tmpl
+    tool scale.lua --device sim:sm_90 --only cached=true --only vec=1,2 --json --quiet --top 100
+    succeeds
+    python3 - <<'PYTHON'
+import json
+run = json.load(open("out.txt"))
+counts = run["counts"]
+assert counts["ok"] == 6 and 3 <= counts["timeout"] <= 4 and counts["timeout"] + counts["rejected"] == 6, counts
+for r in run["results"]:
+    assert (r["config"]["vec"] == 2) == (r["outcome"] != "ok"), r
+    assert r["outcome"] != "rejected" or "3 variants with vec=2" in r["message"], r
+assert any("vec=2" in w and "were not tried" in w for w in run["warnings"]), run["warnings"]
+PYTHON
+}
