@@ -79,7 +79,7 @@ static sim_cell *take_cell(sim_watch *watch, const sim_region *region, uint64_t 
     sim_cell *cells = watch->cells[region - watch->memory->regions];
     if (!cells)
         return NULL;
-    size_t n = (size_t)(offset / watch->cell_bytes);
+    size_t n = (size_t)(offset >> __builtin_ctz(watch->cell_bytes));
     *which = &watch->locks[n / STRIPE_CELLS % STRIPES];
     lock(watch, *which);
     /* A page that is read before it is written is mapped twice, the first time as the page of zeros, and the

@@ -17,7 +17,7 @@ static uint64_t release_at(uint32_t offset)
 /* The cell of a byte; one of an earlier block in this place is empty. */
 static sim_cell *cell_of(sim_block *owner, uint32_t offset)
 {
-    sim_cell *cell = &owner->cells[offset / owner->program->shared_cell_bytes];
+    sim_cell *cell = &owner->cells[offset >> __builtin_ctz(owner->program->shared_cell_bytes)];
     if (cell->run != owner->run) {
         sim_set_clear(&owner->watch->pool, &cell->writes);
         sim_set_clear(&owner->watch->pool, &cell->reads);
