@@ -11,7 +11,7 @@
 #include "sim/owners.h"
 
 enum {
-    MOST_LAUNCHES = 32,    /* of a plan, the first */
+    MOST_LAUNCHES = 16,    /* of a plan, the first */
     MOST_CLUSTERS = 32,    /* of a launch */
     LEAST_CLUSTERS = 4,    /* however long they take */
     LEAST_WARP = 1 << 12,  /* instructions of a warp, however many warps there are */

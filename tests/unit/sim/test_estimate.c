@@ -1,0 +1,87 @@
+/* Predicted times are those on the data that the script asks for (sim/estimate.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/estimate.h"
+#include "sim_fixture.h"
+
+enum { COUNT = 1 << 24 };
+
+static const char gather[] =
+    "extern \"C\" __global__ void gather(const unsigned *index, const float *src, float *dst, unsigned n)\n"
+    "{ unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < n) dst[i] = src[index[i]]; }\n";
+
+static const char in_order[] = "extern \"C\" __global__ void prepare(unsigned *index, unsigned n)\n"
+                               "{ unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < n) index[i] = i; }\n";
+
+static const char all_over[] = "extern \"C\" __global__ void prepare(unsigned *index, unsigned n)\n"
+                               "{ unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < n) index[i] = i * 1000003ull % n; }\n";
+
+static device_image image_of(const char *ptx)
+{
+    return (device_image){.bytes = ptx, .size_bytes = strlen(ptx), .registers = 16};
+}
+
+/* The time of a gather whose index that kernel prepares; NULL: the fill alone. */
+static double time_with(const char *filler, buffer_fill fill)
+{
+    at_error error = {0};
+    sim_estimate *e;
+    double time_ns = 0;
+    const problem_plan plan = {
+        .buffer_count = 3,
+        .buffers = {{.name = "index", .role = BUFFER_INPUT, .type = DTYPE_UINT32, .count = COUNT, .fill = fill,
+                     .fill_limit = COUNT},
+                    {.name = "src", .role = BUFFER_INPUT, .type = DTYPE_FLOAT, .count = COUNT},
+                    {.name = "dst", .role = BUFFER_OUTPUT, .type = DTYPE_FLOAT, .count = COUNT}},
+        .seed = 3};
+    char *own = sim_test_ptx(gather, "sm_90"), *other = filler ? sim_test_ptx(filler, "sm_90") : NULL;
+    sim_filler prepares = {.launch = {.launch_count = 1,
+                                      .launches = {{.entry = "prepare", .grid = {COUNT / 128, 1, 1},
+                                                    .block = {128, 1, 1}, .argument_count = 2}},
+                                      .argument_count = 2,
+                                      .arguments = {{.is_buffer = true, .size_bytes = 8},
+                                                    {.size_bytes = 4, .bits = COUNT}}}};
+    if (other)
+        prepares.image = image_of(other);
+    const launch_plan launch = {.launch_count = 1,
+                                .launches = {{.entry = "gather", .grid = {COUNT / 128, 1, 1}, .block = {128, 1, 1},
+                                              .argument_count = 4}},
+                                .argument_count = 4,
+                                .arguments = {{.is_buffer = true, .size_bytes = 8},
+                                              {.is_buffer = true, .size_bytes = 8, .buffer = 1},
+                                              {.is_buffer = true, .size_bytes = 8, .buffer = 2},
+                                              {.size_bytes = 4, .bits = COUNT}}};
+    const device_image image = image_of(own);
+    assert_ok(sim_estimate_new("sm_90", &plan, &prepares, &e, &error), error);
+    assert_ok(sim_estimate_time(e, &image, &launch, &time_ns, &error), error);
+    assert_null(sim_estimate_trouble(e));
+    sim_estimate_free(e);
+    free(own);
+    free(other);
+    return time_ns;
+}
+
+static void a_gather_by_a_prepared_index_takes_what_that_index_costs(void **state)
+{
+    (void)state;
+    double near_ns = time_with(in_order, FILL_MODULO), far_ns = time_with(all_over, FILL_INDEX);
+    assert_true(far_ns > 2 * near_ns);
+}
+
+static void a_gather_by_a_filled_index_takes_what_the_fill_costs(void **state)
+{
+    (void)state;
+    double near_ns = time_with(NULL, FILL_INDEX), far_ns = time_with(NULL, FILL_PERMUTATION);
+    assert_true(far_ns > 2 * near_ns);
+    assert_true(time_with(NULL, FILL_MODULO) > 2 * near_ns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gather_by_a_prepared_index_takes_what_that_index_costs),
+        cmocka_unit_test(a_gather_by_a_filled_index_takes_what_the_fill_costs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
