@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain_text.h"
+
 at_status json_text_parse(const char *text, size_t size_bytes, const char *path, json_t **out,
                           at_error *error)
 {
@@ -54,7 +56,8 @@ json_t *json_path_of(const char *path, size_t size_bytes)
 {
     static const char digits[] = "0123456789abcdef";
     json_t *whole = json_stringn(path, size_bytes);
-    char *hex = whole ? NULL : malloc(2 * size_bytes + 1);
+    /* What could have been a string has failed for want of memory. */
+    char *hex = whole || plain_text_is_line(path, size_bytes) ? NULL : malloc(2 * size_bytes + 1);
     if (!hex)
         return whole;
     for (size_t i = 0; i < size_bytes; i++) {
