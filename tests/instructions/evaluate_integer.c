@@ -46,13 +46,13 @@ static bool multiply(const opcode *o, const uint64_t *s, uint64_t *d)
     soft_bits exact = (soft_bits)integer_of(factor, s[0]) * (soft_bits)integer_of(factor, s[1]);
     integer product = (integer)exact;
     if (opcode_has(o, "wide")) {
-        *d = bits_of(wide.bits, product + (adds ? integer_of(wide, s[2]) : 0));
+        *d = bits_of(wide.bits, (integer)(exact + (soft_bits)(adds ? integer_of(wide, s[2]) : 0)));
         return true;
     }
     int shift = opcode_has(o, "hi") ? short_ones ? 16 : k.bits : 0;
     product = k.letter == 's' ? product >> shift : (integer)(exact >> shift);
     if (adds)
-        product += integer_of(k, s[2]);
+        product = (integer)((soft_bits)product + (soft_bits)integer_of(k, s[2]));
     if (opcode_has(o, "sat"))
         product = clamped(product, least_of(k), most_of(k));
     *d = bits_of(k.bits, product);

@@ -99,11 +99,14 @@ soft soft_negate(soft a)
     return a;
 }
 
-/* With its highest bit at 120. */
+/* With its highest bit at 120; what a sum has below that is kept in the last bit. */
 static soft normalised(soft v)
 {
     int shift = 121 - length_of(v.m);
-    v.m <<= shift;
+    if (shift < 0)
+        v.m = v.m >> -shift | ((v.m & (((soft_bits)1 << -shift) - 1)) != 0);
+    else
+        v.m <<= shift;
     v.exponent -= shift;
     return v;
 }
