@@ -1,9 +1,11 @@
-/* All forms of arithmetic instructions and random programs of them, on a GPU and on the simulated device, bit for bit.
+/* All forms of arithmetic instructions and random programs of them, on a GPU and on the simulated
+ * device, bit for bit.
  *
  * usage: test_gpu_instructions DIFFERENCES [DETAILS]
  *
- * DIFFERENCES says what is known to differ (its head tells how). DETAILS gets a paragraph for each form that is not
- * equal, with operands. Exit status: 0 nothing else differs, 1 something does, 2 usage, 77 there is no GPU. */
+ * DIFFERENCES says what is known to differ (its head tells how). DETAILS gets a paragraph for each
+ * form that is not equal, with operands. Exit status: 0 nothing else differs, 1 something does, 2
+ * usage, 77 there is no GPU. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,19 +19,20 @@
 #include "simulate.h"
 
 enum {
-    TRIES = 2048,        /* operands of each form */
-    PROGRAMS = 400,      /* random ones */
+    TRIES = 2048,   /* operands of each form */
+    PROGRAMS = 400, /* random ones */
     PROGRAM_THREADS = 256,
-    FORMS_A_MODULE = 32, PROGRAMS_A_MODULE = 4,
-    WORKERS = 8,         /* the driver's compiler takes most of the time */
-    EXAMPLES = 24,       /* operands shown of a form that differs */
+    FORMS_A_MODULE = 32,
+    PROGRAMS_A_MODULE = 4,
+    WORKERS = 8,   /* the driver's compiler takes most of the time */
+    EXAMPLES = 24, /* operands shown of a form that differs */
     SKIPPED = 77
 };
 
 typedef struct outcome {
     likeness state;
-    int count;        /* of tries that are not equal, bit for bit */
-    double worst;     /* distance in units of the last place, where both are numbers */
+    int count;    /* of tries that are not equal, bit for bit */
+    double worst; /* distance in units of the last place, where both are numbers */
     double absolute;
     char *details;
 } outcome;
@@ -39,13 +42,13 @@ typedef struct work {
     CUcontext context;
     const form *forms;
     size_t form_count;
-    outcome *outcomes;          /* of each form */
-    const form **drawn;         /* of which programs are made */
+    outcome *outcomes;  /* of each form */
+    const form **drawn; /* of which programs are made */
     size_t drawn_count;
     outcome programs[PROGRAMS];
     differences known;
     pthread_mutex_t lock;
-    size_t next;                /* module to take */
+    size_t next; /* module to take */
     bool failed;
 } work;
 
@@ -68,11 +71,22 @@ static bool part_value(char kind, uint64_t bits, int part, double *value, double
 {
     int exponent_bits, fraction_bits;
     switch (kind) {
-    case 'f': exponent_bits = 8, fraction_bits = 23; break;
-    case 'g': exponent_bits = 11, fraction_bits = 52; break;
-    case 'H': case 'F': exponent_bits = 5, fraction_bits = 10; break;
-    case 'B': case 'G': exponent_bits = 8, fraction_bits = 7; break;
-    default: return false;
+    case 'f':
+        exponent_bits = 8, fraction_bits = 23;
+        break;
+    case 'g':
+        exponent_bits = 11, fraction_bits = 52;
+        break;
+    case 'H':
+    case 'F':
+        exponent_bits = 5, fraction_bits = 10;
+        break;
+    case 'B':
+    case 'G':
+        exponent_bits = 8, fraction_bits = 7;
+        break;
+    default:
+        return false;
     }
     bits >>= 16 * part;
     uint64_t fraction = bits & ((1ull << fraction_bits) - 1);
@@ -105,7 +119,8 @@ static likeness compare(char kind, uint64_t gpu, uint64_t sim, const difference 
                 worst = STATE_DIFFERS;
         } else if (x != y || signbit(x) != signbit(y)) {
             double distance = fabs(x - y);
-            bool near = known->state == STATE_NEAR && (distance / ulp <= known->ulps || distance <= known->absolute);
+            bool near = known->state == STATE_NEAR &&
+                        (distance / ulp <= known->ulps || distance <= known->absolute);
             worst = !near ? STATE_DIFFERS : worst > STATE_NEAR ? worst : STATE_NEAR;
             o->worst = fmax(o->worst, distance / ulp);
             o->absolute = fmax(o->absolute, distance);
@@ -115,8 +130,8 @@ static likeness compare(char kind, uint64_t gpu, uint64_t sim, const difference 
 }
 
 /* Runs a module's kernel k<i> on the GPU; false when the driver refuses something. */
-static bool run_on_gpu(const work *w, CUmodule module, int number, const uint64_t *in, size_t in_words, uint64_t *out,
-                       size_t out_words, uint32_t n)
+static bool run_on_gpu(const work *w, CUmodule module, int number, const uint64_t *in,
+                       size_t in_words, uint64_t *out, size_t out_words, uint32_t n)
 {
     const cuda_driver *cuda = w->cuda;
     CUdeviceptr from = 0, to = 0;
@@ -125,16 +140,17 @@ static bool run_on_gpu(const work *w, CUmodule module, int number, const uint64_
     char name[16];
     snprintf(name, sizeof name, "k%d", number);
     void *arguments[] = {&from, &to, &n};
-    bool ok = cuda->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
-              cuda->cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS &&
-              cuda->cuMemAlloc(&from, in_words * 8) == CUDA_SUCCESS &&
-              cuda->cuMemAlloc(&to, out_words * 8) == CUDA_SUCCESS &&
-              cuda->cuMemcpyHtoDAsync(from, in, in_words * 8, stream) == CUDA_SUCCESS &&
-              cuda->cuMemsetD8Async(to, 0, out_words * 8, stream) == CUDA_SUCCESS &&
-              cuda->cuLaunchKernel(function, (n + SIMULATE_THREADS - 1) / SIMULATE_THREADS, 1, 1, SIMULATE_THREADS, 1,
-                                   1, 0, stream, arguments, NULL) == CUDA_SUCCESS &&
-              cuda->cuMemcpyDtoHAsync(out, to, out_words * 8, stream) == CUDA_SUCCESS &&
-              cuda->cuStreamSynchronize(stream) == CUDA_SUCCESS;
+    bool ok =
+        cuda->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
+        cuda->cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS &&
+        cuda->cuMemAlloc(&from, in_words * 8) == CUDA_SUCCESS &&
+        cuda->cuMemAlloc(&to, out_words * 8) == CUDA_SUCCESS &&
+        cuda->cuMemcpyHtoDAsync(from, in, in_words * 8, stream) == CUDA_SUCCESS &&
+        cuda->cuMemsetD8Async(to, 0, out_words * 8, stream) == CUDA_SUCCESS &&
+        cuda->cuLaunchKernel(function, (n + SIMULATE_THREADS - 1) / SIMULATE_THREADS, 1, 1,
+                             SIMULATE_THREADS, 1, 1, 0, stream, arguments, NULL) == CUDA_SUCCESS &&
+        cuda->cuMemcpyDtoHAsync(out, to, out_words * 8, stream) == CUDA_SUCCESS &&
+        cuda->cuStreamSynchronize(stream) == CUDA_SUCCESS;
     if (from)
         cuda->cuMemFree(from);
     if (to)
@@ -164,7 +180,8 @@ __attribute__((format(printf, 2, 3))) static void put(text *t, const char *forma
         t->length += (size_t)n;
 }
 
-static void put_operands(text *t, const form *f, const uint64_t *in, int i, uint64_t gpu, uint64_t sim)
+static void put_operands(text *t, const form *f, const uint64_t *in, int i, uint64_t gpu,
+                         uint64_t sim)
 {
     put(t, "    ");
     for (int s = 0; f->sources[s]; s++)
@@ -178,7 +195,8 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     const form *f = &w->forms[index];
     outcome *o = &w->outcomes[index];
     at_error error = {0};
-    uint64_t *in = allocate(FORM_SOURCES * TRIES, 8), *gpu = allocate(2 * TRIES, 8), *sim = allocate(2 * TRIES, 8);
+    uint64_t *in = allocate(FORM_SOURCES * TRIES, 8), *gpu = allocate(2 * TRIES, 8),
+             *sim = allocate(2 * TRIES, 8);
     text details = text_new(16384), kernel = text_new(2 * FORM_KERNEL_BYTES);
     for (int i = 0; i < TRIES; i++) {
         uint64_t sources[FORM_SOURCES];
@@ -188,7 +206,8 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     }
     put(&kernel, "%s", form_module_header);
     form_kernel(f, "k", kernel.at + kernel.length, kernel.room - kernel.length);
-    if (!module || !run_on_gpu(w, module, number, in, FORM_SOURCES * TRIES, gpu, 2 * TRIES, TRIES)) {
+    if (!module ||
+        !run_on_gpu(w, module, number, in, FORM_SOURCES * TRIES, gpu, 2 * TRIES, TRIES)) {
         put(&details, "  the GPU does not run this\n");
         w->failed = true;
         o->state = STATE_DIFFERS;
@@ -200,7 +219,8 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     } else {
         int of_state[STATE_COUNT] = {0};
         for (int i = 0; i < TRIES; i++) {
-            likeness s = compare(f->result, gpu[i], sim[i], differences_find(&w->known, f->name), o);
+            likeness s =
+                compare(f->result, gpu[i], sim[i], differences_find(&w->known, f->name), o);
             o->count += s != STATE_EQUAL;
             o->state = s > o->state ? s : o->state;
             if (s != STATE_EQUAL && of_state[s]++ < EXAMPLES / 3)
@@ -214,18 +234,23 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     free(sim);
 }
 
-/* Is a register a double that is NaN in both? Of two NaN the GPU keeps the one that the assembler's order of the
- * factors or summands says. */
+/* Is a register a double that is NaN in both? Of two NaN the GPU keeps the one that the assembler's
+ * order of the factors or summands says. */
 static bool both_nan(int number, uint64_t gpu, uint64_t sim)
 {
     double x, y, ulp;
-    bool is_long = number >= PROGRAM_SHORT + PROGRAM_WORDS && number < PROGRAM_REGISTERS - PROGRAM_FLAGS;
-    return is_long && part_value('g', gpu, 0, &x, &ulp) && part_value('g', sim, 0, &y, &ulp) && isnan(x) && isnan(y);
+    bool is_long =
+        number >= PROGRAM_SHORT + PROGRAM_WORDS && number < PROGRAM_REGISTERS - PROGRAM_FLAGS;
+    return is_long && part_value('g', gpu, 0, &x, &ulp) && part_value('g', sim, 0, &y, &ulp) &&
+           isnan(x) && isnan(y);
 }
 
 static void try_program(work *w, size_t index, CUmodule module, int number, const char *ptx)
 {
-    enum { INPUTS = PROGRAM_INPUTS * PROGRAM_THREADS, OUTPUTS = PROGRAM_REGISTERS * PROGRAM_THREADS };
+    enum {
+        INPUTS = PROGRAM_INPUTS * PROGRAM_THREADS,
+        OUTPUTS = PROGRAM_REGISTERS * PROGRAM_THREADS
+    };
     outcome *o = &w->programs[index];
     at_error error = {0};
     uint64_t *in = allocate(INPUTS, 8), *gpu = allocate(OUTPUTS, 8), *sim = allocate(OUTPUTS, 8);
@@ -244,9 +269,11 @@ static void try_program(work *w, size_t index, CUmodule module, int number, cons
         o->state = STATE_REFUSED;
     } else {
         for (int i = 0; i < OUTPUTS; i++)
-            if (gpu[i] != sim[i] && !both_nan(i / PROGRAM_THREADS, gpu[i], sim[i]) && o->count++ < EXAMPLES)
-                put(&details, "    register %d of thread %d: gpu %llx sim %llx\n", i / PROGRAM_THREADS,
-                    i % PROGRAM_THREADS, (unsigned long long)gpu[i], (unsigned long long)sim[i]);
+            if (gpu[i] != sim[i] && !both_nan(i / PROGRAM_THREADS, gpu[i], sim[i]) &&
+                o->count++ < EXAMPLES)
+                put(&details, "    register %d of thread %d: gpu %llx sim %llx\n",
+                    i / PROGRAM_THREADS, i % PROGRAM_THREADS, (unsigned long long)gpu[i],
+                    (unsigned long long)sim[i]);
         o->state = o->count ? STATE_DIFFERS : STATE_EQUAL;
     }
     if (o->state != STATE_EQUAL)
@@ -293,7 +320,8 @@ static void do_forms(work *w, size_t first)
 
 static void do_programs(work *w, size_t first)
 {
-    text ptx = text_new(PROGRAMS_A_MODULE * PROGRAM_BYTES + 1024), alone = text_new(PROGRAM_BYTES + 1024);
+    text ptx = text_new(PROGRAMS_A_MODULE * PROGRAM_BYTES + 1024),
+         alone = text_new(PROGRAM_BYTES + 1024);
     random_program p;
     put(&ptx, "%s", form_module_header);
     for (size_t i = 0; i < PROGRAMS_A_MODULE; i++) {
@@ -354,13 +382,15 @@ static int report(const work *w, const char *path)
         bool ok = is_expected(o, e);
         forms[o->state]++;
         if (!ok && unexpected++ < 40)
-            printf("FAIL %s: %s (%d of %d; %.3g units of the last place, %.3g)\n", w->forms[i].name, difference_names[o->state],
-                   o->count, TRIES, o->worst, o->absolute);
+            printf("FAIL %s: %s (%d of %d; %.3g units of the last place, %.3g)\n", w->forms[i].name,
+                   difference_names[o->state], o->count, TRIES, o->worst, o->absolute);
         if (o->state == STATE_EQUAL && e->state != STATE_EQUAL && better++ < 20)
-            printf("told %s: is listed as \"%s\" and is equal\n", w->forms[i].name, difference_names[e->state]);
+            printf("told %s: is listed as \"%s\" and is equal\n", w->forms[i].name,
+                   difference_names[e->state]);
         if (f && o->state != STATE_EQUAL)
-            fprintf(f, "%s: %s%s (%d of %d; %.3g units of the last place, %.3g)\n%s", w->forms[i].name,
-                    difference_names[o->state], ok ? "" : ", not listed", o->count, TRIES, o->worst, o->absolute, o->details);
+            fprintf(f, "%s: %s%s (%d of %d; %.3g units of the last place, %.3g)\n%s",
+                    w->forms[i].name, difference_names[o->state], ok ? "" : ", not listed",
+                    o->count, TRIES, o->worst, o->absolute, o->details);
         else if (f)
             fprintf(f, "%s: equal\n", w->forms[i].name);
     }
@@ -373,16 +403,18 @@ static int report(const work *w, const char *path)
         if (!ok && unexpected++ < 40)
             printf("FAIL %s: %s (%d values)\n", name, difference_names[o->state], o->count);
         if (f && o->state != STATE_EQUAL)
-            fprintf(f, "program %d: %s (%d values)\n%s", i, difference_names[o->state], o->count, o->details);
+            fprintf(f, "program %d: %s (%d values)\n%s", i, difference_names[o->state], o->count,
+                    o->details);
     }
     if (f)
         fclose(f);
     printf("%zu forms of instructions, %d operands each:\n", w->form_count, TRIES);
     for (int s = 0; s < STATE_COUNT; s++)
         printf("  %-8s %5d\n", difference_names[s], forms[s]);
-    printf("%d random programs of %d steps, %d threads each: %d equal\n", PROGRAMS, PROGRAM_STEPS, PROGRAM_THREADS,
-           programs[STATE_EQUAL]);
-    printf("%d listed forms are equal; %d forms and programs differ that are not listed\n", better, unexpected);
+    printf("%d random programs of %d steps, %d threads each: %d equal\n", PROGRAMS, PROGRAM_STEPS,
+           PROGRAM_THREADS, programs[STATE_EQUAL]);
+    printf("%d listed forms are equal; %d forms and programs differ that are not listed\n", better,
+           unexpected);
     return unexpected;
 }
 
@@ -393,7 +425,8 @@ static void draw(work *w)
     for (size_t i = 0; i < w->form_count; i++) {
         const form *f = &w->forms[i];
         const difference *e = differences_find(&w->known, f->name);
-        if (!strchr(f->body, '[') && !strstr(f->name, ".sync") && e->state == STATE_EQUAL && !e->alone)
+        if (!strchr(f->body, '[') && !strstr(f->name, ".sync") && e->state == STATE_EQUAL &&
+            !e->alone)
             w->drawn[w->drawn_count++] = f;
     }
 }
@@ -402,17 +435,21 @@ static at_status open_gpu(cuda_driver *cuda, CUdevice *device, CUcontext *contex
 {
     at_status status = cuda_driver_open(cuda, error);
     if (!status)
-        status = cuda_check(cuda, cuda->cuDeviceGet(device, 0), AT_NO_DEVICE, "there is no GPU", error);
+        status =
+            cuda_check(cuda, cuda->cuDeviceGet(device, 0), AT_NO_DEVICE, "there is no GPU", error);
     int major = 0;
     char name[128] = "";
     if (!status)
-        status = cuda_check(cuda, cuda->cuDevicePrimaryCtxRetain(context, *device), AT_NO_DEVICE, "no context", error);
+        status = cuda_check(cuda, cuda->cuDevicePrimaryCtxRetain(context, *device), AT_NO_DEVICE,
+                            "no context", error);
     if (status)
         return status;
     cuda->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, *device);
     cuda->cuDeviceGetName(name, sizeof name, *device);
     if (major != 9)
-        return error_set(error, AT_NO_DEVICE, "what a GPU of compute capability 9.0 does is known; this one is a %s", name);
+        return error_set(error, AT_NO_DEVICE,
+                         "what a GPU of compute capability 9.0 does is known; this one is a %s",
+                         name);
     printf("on %s, driver %s\n", name, cuda->version);
     return AT_OK;
 }

@@ -14,11 +14,13 @@ static bool read_line(difference *e, const char *line)
     if (sscanf(line, "%63[^\t]%*[\t]%15s%n", e->pattern, name, &taken) != 2)
         return false;
     e->alone = strcmp(name, "alone") == 0;
-    for (e->state = STATE_EQUAL; e->state < STATE_COUNT && !e->alone && strcmp(name, difference_names[e->state]) != 0;)
+    for (e->state = STATE_EQUAL;
+         e->state < STATE_COUNT && !e->alone && strcmp(name, difference_names[e->state]) != 0;)
         e->state++;
     if (e->state == STATE_COUNT)
         return false;
-    if (e->state == STATE_NEAR && sscanf(line + taken, "%lf%lf%n", &e->ulps, &e->absolute, &more) != 2)
+    if (e->state == STATE_NEAR &&
+        sscanf(line + taken, "%lf%lf%n", &e->ulps, &e->absolute, &more) != 2)
         return false;
     return sscanf(line + taken + more, " %159[^\n]", e->reason) == 1;
 }
@@ -36,8 +38,10 @@ bool differences_read(differences *d, const char *path)
             continue;
         ok = d->count < DIFFERENCES_MOST && read_line(&d->lines[d->count++], line);
         if (!ok)
-            fprintf(stderr, "%s:%d: a pattern, a tab, nan, near ULPS ABSOLUTE, differs, refused or alone, and a reason\n", path,
-                    number);
+            fprintf(stderr,
+                    "%s:%d: a pattern, a tab, nan, near ULPS ABSOLUTE, differs, refused or alone, "
+                    "and a reason\n",
+                    path, number);
     }
     if (f)
         fclose(f);

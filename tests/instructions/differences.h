@@ -1,5 +1,5 @@
-/* What is known to differ between a GPU and the simulated device, as a text says: its head tells how it is written
- * (tests/gpu/instructions.txt). */
+/* What is known to differ between a GPU and the simulated device, as a text says: its head tells
+ * how it is written (tests/gpu/instructions.txt). */
 #ifndef AUTOTUNE_TESTS_DIFFERENCES_H
 #define AUTOTUNE_TESTS_DIFFERENCES_H
 
@@ -9,7 +9,14 @@
 #include "forms.h"
 
 /* What a form is, worst last. */
-typedef enum likeness { STATE_EQUAL, STATE_NAN, STATE_NEAR, STATE_DIFFERS, STATE_REFUSED, STATE_COUNT } likeness;
+typedef enum likeness {
+    STATE_EQUAL,
+    STATE_NAN,
+    STATE_NEAR,
+    STATE_DIFFERS,
+    STATE_REFUSED,
+    STATE_COUNT
+} likeness;
 extern const char *const difference_names[STATE_COUNT];
 
 typedef struct difference { /* a line */

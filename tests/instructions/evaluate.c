@@ -10,7 +10,9 @@ static bool parse_kind(const char *word, kind *k)
     static const struct {
         const char *name;
         kind kind;
-    } others[] = {{"e4m3x2", {'4', 8, true}}, {"e5m2x2", {'5', 8, true}}, {"tf32", {'t', 32, false}},
+    } others[] = {{"e4m3x2", {'4', 8, true}},
+                  {"e5m2x2", {'5', 8, true}},
+                  {"tf32", {'t', 32, false}},
                   {"pred", {'p', 1, false}}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(word, others[i].name) == 0) {
@@ -37,7 +39,8 @@ void opcode_parse(opcode *o, const char *name)
         size_t n = strcspn(name + at, ". ");
         if (n < WORD_BYTES)
             memcpy(o->words[o->count], name + at, n);
-        if (o->count > 0 && o->kind_count < 4 && parse_kind(o->words[o->count], &o->kinds[o->kind_count]))
+        if (o->count > 0 && o->kind_count < 4 &&
+            parse_kind(o->words[o->count], &o->kinds[o->kind_count]))
             o->kind_count++;
         o->count++;
         at += n + 1;

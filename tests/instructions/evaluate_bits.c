@@ -8,7 +8,8 @@ static bool bit(uint64_t v, int i)
     return v >> i & 1;
 }
 
-/* Shifts by more than the width give what shifting by one at a time would; mathematically, on unbounded integers. */
+/* Shifts by more than the width give what shifting by one at a time would; mathematically, on
+ * unbounded integers. */
 static integer shifted(integer v, uint64_t n, bool left)
 {
     if (n > 64)
@@ -24,8 +25,8 @@ static uint64_t reversed(uint64_t v, int bits)
     return r;
 }
 
-/* PTX ISA, bfe and bfi: position and length are the low 8 bits of their operands. Not so of words of 64 bits on an H100:
- * there whatever is beyond the word is beyond it. */
+/* PTX ISA, bfe and bfi: position and length are the low 8 bits of their operands. Not so of words
+ * of 64 bits on an H100: there whatever is beyond the word is beyond it. */
 static int amount(kind k, uint64_t v)
 {
     return k.bits < 64 ? (int)(v & 0xff) : v > 64 ? 64 : (int)v;
@@ -90,7 +91,7 @@ static uint64_t found(uint64_t mask, uint64_t base, int32_t offset)
     if (offset == 0)
         return base < 32 && bit(mask, (int)base) ? base : UINT32_MAX;
     int64_t count = llabs((long long)offset) - 1;
-    for (int64_t pos = (int64_t)(int32_t)base; pos >= 0 && pos < 32; pos += offset > 0 ? 1 : -1)
+    for (int64_t pos = (int64_t)(int32_t)base; pos >= 0 && pos<32; pos += offset> 0 ? 1 : -1)
         if (bit(mask, (int)pos) && count-- == 0)
             return (uint64_t)pos;
     return UINT32_MAX;
@@ -110,7 +111,8 @@ static bool counting(const opcode *o, kind k, uint64_t a, uint64_t *d)
     else if (strcmp(name, "clz") == 0)
         *d = (uint64_t)(k.bits - 1 - highest);
     else if (strcmp(name, "bfind") == 0)
-        *d = highest < 0 ? UINT32_MAX : (uint64_t)(opcode_has(o, "shiftamt") ? k.bits - 1 - highest : highest);
+        *d = highest < 0 ? UINT32_MAX
+                         : (uint64_t)(opcode_has(o, "shiftamt") ? k.bits - 1 - highest : highest);
     else
         return false;
     return true;
@@ -168,7 +170,8 @@ static bool pieces(const opcode *o, const uint64_t *s, uint64_t *d)
         return true;
     }
     if (strcmp(rest, "to four") == 0) {
-        uint64_t i = s[0] & 0xffff, j = s[0] >> 16 & 0xffff, k = s[0] >> 32 & 0xffff, l = s[0] >> 48;
+        uint64_t i = s[0] & 0xffff, j = s[0] >> 16 & 0xffff, k = s[0] >> 32 & 0xffff,
+                 l = s[0] >> 48;
         *d = l | i << 16 | k << 32 | j << 48;
         return true;
     }

@@ -7,8 +7,9 @@ bool holds(const char *comparison, int order)
     static const struct {
         const char *name;
         const char *orders; /* < = > ? of those for which it is true */
-    } rows[] = {{"eq", "="}, {"ne", "<>"}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}, {"lo", "<"}, {"ls", "<="},
-                {"hi", ">"}, {"hs", ">="}, {"equ", "=?"}, {"neu", "<>?"}, {"ltu", "<?"}, {"leu", "<=?"}, {"gtu", ">?"},
+    } rows[] = {{"eq", "="},    {"ne", "<>"},   {"lt", "<"},   {"le", "<="},   {"gt", ">"},
+                {"ge", ">="},   {"lo", "<"},    {"ls", "<="},  {"hi", ">"},    {"hs", ">="},
+                {"equ", "=?"},  {"neu", "<>?"}, {"ltu", "<?"}, {"leu", "<=?"}, {"gtu", ">?"},
                 {"geu", ">=?"}, {"num", "<=>"}, {"nan", "?"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, comparison) == 0)

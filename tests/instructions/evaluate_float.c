@@ -10,7 +10,8 @@ static bool is_tiny(const soft_format *f, soft v)
     return !v.nan && !v.infinite && v.m && soft_compare(v, least) < 0;
 }
 
-/* A result as .sat, .relu and .ftz leave it. The latter is of floats of 32 bits, or of the halves of an operation. */
+/* A result as .sat, .relu and .ftz leave it. The latter is of floats of 32 bits, or of the halves
+ * of an operation. */
 static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rounding r)
 {
     /* Operations look for what is to be flushed before they round; conversions after. */
@@ -25,13 +26,15 @@ static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rou
         bits = soft_pack(f, one, SOFT_NEAREST);
     if (opcode_has(o, "relu") && !rounded.nan && rounded.negative)
         return 0;
-    return opcode_has(o, "ftz") && (f == &soft_f32 || o->kind_count == 1) ? soft_flush(f, bits) : bits;
+    return opcode_has(o, "ftz") && (f == &soft_f32 || o->kind_count == 1) ? soft_flush(f, bits)
+                                                                          : bits;
 }
 
 /* min and max: numbers before NaN (with .NaN the reverse), -0 below +0. */
 static uint64_t extreme(const opcode *o, const soft_format *f, soft a, soft b)
 {
-    bool products_sign = opcode_has(o, "xorsign"), negative = a.negative != b.negative, is_min = o->words[0][1] == 'i';
+    bool products_sign = opcode_has(o, "xorsign"), negative = a.negative != b.negative,
+         is_min = o->words[0][1] == 'i';
     if (products_sign)
         a.negative = b.negative = false;
     if ((a.nan && b.nan) || (opcode_has(o, "NaN") && (a.nan || b.nan)))
@@ -44,17 +47,22 @@ static uint64_t extreme(const opcode *o, const soft_format *f, soft a, soft b)
     return soft_pack(f, v, SOFT_NEAREST);
 }
 
-/* An H100's doubles keep the payload of a NaN, made quiet: of the second factor or summand, of the third summand of
- * fma, of the first; of a quotient's first. False: there is none among the operands, or the result is not one. */
+/* An H100's doubles keep the payload of a NaN, made quiet: of the second factor or summand, of the
+ * third summand of fma, of the first; of a quotient's first. False: there is none among the
+ * operands, or the result is not one. */
 static bool passes_nan(const opcode *o, const uint64_t *sources, uint64_t *d)
 {
     static const struct {
         const char *name;
         int count, order[3];
-    } rows[] = {{"add", 2, {1, 0}}, {"sub", 2, {1, 0}}, {"mul", 2, {1, 0}}, {"fma", 3, {1, 2, 0}}, {"mad", 3, {1, 2, 0}},
-                {"div", 2, {0, 1}}, {"rcp", 1, {0}},    {"sqrt", 1, {0}},   {"abs", 1, {0}},       {"neg", 1, {0}}};
-    bool extreme = o->words[0][0] == 'm' && (o->words[0][1] == 'i' || strcmp(o->words[0], "max") == 0);
-    if (extreme && soft_unpack(&soft_f64, sources[0]).nan && soft_unpack(&soft_f64, sources[1]).nan) {
+    } rows[] = {{"add", 2, {1, 0}},    {"sub", 2, {1, 0}},    {"mul", 2, {1, 0}},
+                {"fma", 3, {1, 2, 0}}, {"mad", 3, {1, 2, 0}}, {"div", 2, {0, 1}},
+                {"rcp", 1, {0}},       {"sqrt", 1, {0}},      {"abs", 1, {0}},
+                {"neg", 1, {0}}};
+    bool extreme =
+        o->words[0][0] == 'm' && (o->words[0][1] == 'i' || strcmp(o->words[0], "max") == 0);
+    if (extreme && soft_unpack(&soft_f64, sources[0]).nan &&
+        soft_unpack(&soft_f64, sources[1]).nan) {
         *d = sources[1] | 1ull << 51;
         return true;
     }
@@ -170,7 +178,9 @@ static uint64_t to_e5m2(soft v)
 static soft from_e4m3(uint64_t bits)
 {
     int exponent = (int)(bits >> 3 & 15);
-    soft v = {.negative = bits >> 7 & 1, .m = (bits & 7) | (exponent ? 8 : 0), .exponent = (exponent ? exponent : 1) - 10};
+    soft v = {.negative = bits >> 7 & 1,
+              .m = (bits & 7) | (exponent ? 8 : 0),
+              .exponent = (exponent ? exponent : 1) - 10};
     v.nan = (bits & 0x7f) == 0x7f;
     return v;
 }
@@ -208,8 +218,8 @@ static soft number_of(const opcode *o, kind from, uint64_t bits)
     return soft_unpack(f, bits);
 }
 
-/* NaN on its way between floats: what is no more than a move leaves it as it is, to and from doubles its payload is
- * cut or widened. False: it becomes the format's own. */
+/* NaN on its way between floats: what is no more than a move leaves it as it is, to and from
+ * doubles its payload is cut or widened. False: it becomes the format's own. */
 static bool converts_nan(const opcode *o, kind to, kind from, uint64_t bits, uint64_t *d)
 {
     const soft_format *t = format_of(to), *f = format_of(from);
@@ -218,7 +228,8 @@ static bool converts_nan(const opcode *o, kind to, kind from, uint64_t bits, uin
         *d = bits & 0xffffe000; /* the low bits are dropped, whatever they are */
         return true;
     }
-    if (!t || !f || to.packed || !soft_unpack(f, bits).nan || opcode_has(o, "sat") || opcode_has(o, "relu"))
+    if (!t || !f || to.packed || !soft_unpack(f, bits).nan || opcode_has(o, "sat") ||
+        opcode_has(o, "relu"))
         return false;
     if (to.bits == 64 && opcode_has(o, "ftz")) {
         *d = 0x7fffffffe0000000; /* of the float's own NaN */
@@ -227,11 +238,12 @@ static bool converts_nan(const opcode *o, kind to, kind from, uint64_t bits, uin
     if (!doubles && (!plain || to.bits != 32 || (from.bits != 32 && from.letter != 'B')))
         return false;
     uint64_t quiet = doubles && !(plain && t == f) ? 1ull << (t->fraction_bits - 1) : 0;
-    uint64_t payload = bits & ((1ull << f->fraction_bits) - 1), sign = bits >> (f->exponent_bits + f->fraction_bits) & 1;
+    uint64_t payload = bits & ((1ull << f->fraction_bits) - 1),
+             sign = bits >> (f->exponent_bits + f->fraction_bits) & 1;
     int wider = t->fraction_bits - f->fraction_bits;
     payload = wider >= 0 ? payload << wider : payload >> -wider;
-    *d = sign << (t->exponent_bits + t->fraction_bits) | ((1ull << t->exponent_bits) - 1) << t->fraction_bits | quiet |
-         payload;
+    *d = sign << (t->exponent_bits + t->fraction_bits) |
+         ((1ull << t->exponent_bits) - 1) << t->fraction_bits | quiet | payload;
     return true;
 }
 

@@ -26,13 +26,26 @@ static bool binary(const char *name, integer a, integer b, integer *v)
     while (names[which] && strcmp(names[which], name) != 0)
         which++;
     switch (which) {
-    case 0: *v = a + b; return true;
-    case 1: *v = a - b; return true;
-    case 2: *v = quotient(a, b); return true;
-    case 3: *v = rest_of(a, b); return true;
-    case 4: *v = a < b ? a : b; return true;
-    case 5: *v = a > b ? a : b; return true;
-    default: return false;
+    case 0:
+        *v = a + b;
+        return true;
+    case 1:
+        *v = a - b;
+        return true;
+    case 2:
+        *v = quotient(a, b);
+        return true;
+    case 3:
+        *v = rest_of(a, b);
+        return true;
+    case 4:
+        *v = a < b ? a : b;
+        return true;
+    case 5:
+        *v = a > b ? a : b;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -79,7 +92,8 @@ static bool halves(const opcode *o, const uint64_t *s, uint64_t *d)
 static bool carrying(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     const char *name = o->words[0];
-    bool multiplies = name[0] == 'm', takes = name[3] == 'c', gives = opcode_has(o, "cc"), down = name[0] == 's';
+    bool multiplies = name[0] == 'm', takes = name[3] == 'c', gives = opcode_has(o, "cc"),
+         down = name[0] == 's';
     kind k = o->kinds[0], u = {'u', k.bits, false};
     integer base = (integer)1 << k.bits, first, second, out = 0, mask = base - 1;
     integer part[4];
@@ -123,7 +137,8 @@ static bool dot(const opcode *o, const uint64_t *s, uint64_t *d)
     kind a = {o->kinds[0].letter, four ? 8 : 16, false}, b = {o->kinds[1].letter, 8, false};
     integer sum = (integer)(uint32_t)s[2];
     for (int i = 0; i < (four ? 4 : 2); i++)
-        sum += integer_of(a, s[0] >> a.bits * i) * integer_of(b, s[1] >> (8 * i + (opcode_has(o, "hi") ? 16 : 0)));
+        sum += integer_of(a, s[0] >> a.bits * i) *
+               integer_of(b, s[1] >> (8 * i + (opcode_has(o, "hi") ? 16 : 0)));
     *d = bits_of(32, sum);
     return true;
 }
@@ -134,7 +149,8 @@ bool evaluate_integer(const opcode *o, const uint64_t *s, uint64_t *d)
     kind k = o->kinds[0];
     if (o->kind_count == 0 || !strchr("us", k.letter) || name[0] == 'v' || strcmp(name, "cvt") == 0)
         return false;
-    if (opcode_has(o, "cc") || (name[0] && name[1] && name[2] && name[3] == 'c' && strchr("asm", name[0])))
+    if (opcode_has(o, "cc") ||
+        (name[0] && name[1] && name[2] && name[3] == 'c' && strchr("asm", name[0])))
         return carrying(o, s, d);
     if (strncmp(name, "mul", 3) == 0 || strncmp(name, "mad", 3) == 0)
         return multiply(o, s, d);

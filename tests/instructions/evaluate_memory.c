@@ -14,7 +14,8 @@ static uint64_t sum(kind k, bool flushes, uint64_t a, uint64_t b)
         a = soft_flush(f, a);
         b = soft_flush(f, b);
     }
-    uint64_t v = soft_pack(f, soft_add(soft_unpack(f, a), soft_unpack(f, b), SOFT_NEAREST), SOFT_NEAREST);
+    uint64_t v =
+        soft_pack(f, soft_add(soft_unpack(f, a), soft_unpack(f, b), SOFT_NEAREST), SOFT_NEAREST);
     return flushes ? soft_flush(f, v) : v;
 }
 
@@ -59,7 +60,8 @@ bool evaluate_memory(const opcode *o, const uint64_t *s, uint64_t *d)
     if (strcmp(name, "ld") == 0)
         *d = loaded(o, k, s[0]);
     else if (strcmp(name, "st") == 0)
-        *d = k.bits == 8 ? (s[0] & 0xff00ffff) | (s[1] & 0xff) << 16 : (s[0] & 0xffff) | (s[1] & 0xffff) << 16;
+        *d = k.bits == 8 ? (s[0] & 0xff00ffff) | (s[1] & 0xff) << 16
+                         : (s[0] & 0xffff) | (s[1] & 0xffff) << 16;
     else if (strcmp(name, "atom") == 0 && !format_of(k))
         *d = updated(o, k, s) ^ s[0];
     else

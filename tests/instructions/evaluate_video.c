@@ -90,7 +90,8 @@ static uint64_t lanes(const opcode *o, kind to, kind a, kind b, int count, const
 static uint64_t multiply_add(const opcode *o, kind a, kind b, const uint64_t *s)
 {
     kind final = {a.letter == 's' || b.letter == 's' ? 's' : 'u', 32, false};
-    integer t = integer_of(a, s[0]) * integer_of(b, s[1]) + integer_of(final, s[2]) + opcode_has(o, "po");
+    integer t =
+        integer_of(a, s[0]) * integer_of(b, s[1]) + integer_of(final, s[2]) + opcode_has(o, "po");
     t >>= opcode_has(o, "shr7") ? 7 : opcode_has(o, "shr15") ? 15 : 0;
     if (opcode_has(o, "sat"))
         t = clamped(t, least_of(final), most_of(final));

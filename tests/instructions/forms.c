@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* {a,b} in a name stands for each of its alternatives in turn. In a body $0 is the whole name up to its first
- * blank, $1 .. $9 the alternatives chosen. No body: the name, the result and the sources, with commas. */
+/* {a,b} in a name stands for each of its alternatives in turn. In a body $0 is the whole name up to
+ * its first blank, $1 .. $9 the alternatives chosen. No body: the name, the result and the sources,
+ * with commas. */
 typedef struct row {
     const char *names;
     const char *kinds;
@@ -20,26 +21,29 @@ typedef struct row {
 /* Both results of a comparison, and with a third operand its combination. */
 #define SETP "{.reg .pred q, t; $0 q|t, $a, $b; selp.u32 $d, 1, 0, q; @t add.u32 $d, $d, 2;}"
 #define SETP_ONE "{.reg .pred q; $0 q, $a, $b; selp.u32 $d, 1, 0, q;}"
-#define SETP_BOOL "{.reg .pred q, t; $0 q|t, $a, $b, $c; selp.u32 $d, 1, 0, q; @t add.u32 $d, $d, 2;}"
+#define SETP_BOOL                                                                                  \
+    "{.reg .pred q, t; $0 q|t, $a, $b, $c; selp.u32 $d, 1, 0, q; @t add.u32 $d, $d, 2;}"
 #define TESTP "{.reg .pred q; $0 q, $a; selp.u32 $d, 1, 0, q;}"
 
 /* Two words with a carry between them, and the carry out in the top bit. */
-#define TO_WORDS(first, second)                                                                                       \
-    "{.reg .b32 t, u, v; .reg .b64 w; " first second                                                                  \
+#define TO_WORDS(first, second)                                                                    \
+    "{.reg .b32 t, u, v; .reg .b64 w; " first second                                               \
     "mov.b64 $d, {t, u}; cvt.u64.u32 w, v; shl.b64 w, w, 63; xor.b64 $d, $d, w;}"
-#define TO_LONG(first, second)                                                                                        \
-    "{.reg .b64 t, u, v, w; " first second "shl.b64 w, v, 63; shl.b64 u, u, 1; xor.b64 $d, t, u; xor.b64 $d, $d, w;}"
+#define TO_LONG(first, second)                                                                     \
+    "{.reg .b64 t, u, v, w; " first second                                                         \
+    "shl.b64 w, v, 63; shl.b64 u, u, 1; xor.b64 $d, t, u; xor.b64 $d, $d, w;}"
 
-#define ATOMIC(space, at, bits)                                                                                       \
-    "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b; ld" space ".b" bits " $d, [" at      \
-    "]; xor.b" bits " $d, $d, t;}"
-#define REDUCTION(space, at, bits)                                                                                    \
+#define ATOMIC(space, at, bits)                                                                    \
+    "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b; ld" space         \
+    ".b" bits " $d, [" at "]; xor.b" bits " $d, $d, t;}"
+#define REDUCTION(space, at, bits)                                                                 \
     "{st" space ".b" bits " [" at "], $a; $0 [" at "], $b; ld" space ".b" bits " $d, [" at "];}"
-#define SWAP(space, at, bits)                                                                                         \
-    "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b, $c; ld" space ".b" bits " $d, [" at  \
-    "]; xor.b" bits " $d, $d, t;}"
-#define ATOMIC_FLOAT(space, at, bits)                                                                                 \
-    "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b; ld" space ".b" bits " $d, [" at "];}"
+#define SWAP(space, at, bits)                                                                      \
+    "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b, $c; ld" space     \
+    ".b" bits " $d, [" at "]; xor.b" bits " $d, $d, t;}"
+#define ATOMIC_FLOAT(space, at, bits)                                                              \
+    "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b; ld" space         \
+    ".b" bits " $d, [" at "];}"
 
 static const row rows[] = {
     /* Integers. */
@@ -83,21 +87,34 @@ static const row rows[] = {
     {"dp2a.{lo,hi}.{u,s}32.{u,s}32", "r:rrr", NULL},
 
     /* Carries. */
-    {"add.cc.{u,s}32", "x:rrrr", TO_WORDS("$0 t, $a, $b; ", "addc.cc.$132 u, $c, $e; addc.u32 v, 0, 0; ")},
+    {"add.cc.{u,s}32", "x:rrrr",
+     TO_WORDS("$0 t, $a, $b; ", "addc.cc.$132 u, $c, $e; addc.u32 v, 0, 0; ")},
     {"addc.{u,s}32", "x:rrrr", TO_WORDS("add.cc.u32 t, $a, $b; ", "$0 u, $c, $e; mov.b32 v, 0; ")},
-    {"addc.cc.{u,s}32", "x:rrrr", TO_WORDS("add.cc.u32 t, $a, $b; ", "$0 u, $c, $e; addc.u32 v, 0, 0; ")},
-    {"sub.cc.{u,s}32", "x:rrrr", TO_WORDS("$0 t, $a, $b; ", "subc.cc.$132 u, $c, $e; subc.u32 v, 0, 0; ")},
+    {"addc.cc.{u,s}32", "x:rrrr",
+     TO_WORDS("add.cc.u32 t, $a, $b; ", "$0 u, $c, $e; addc.u32 v, 0, 0; ")},
+    {"sub.cc.{u,s}32", "x:rrrr",
+     TO_WORDS("$0 t, $a, $b; ", "subc.cc.$132 u, $c, $e; subc.u32 v, 0, 0; ")},
     {"subc.{u,s}32", "x:rrrr", TO_WORDS("sub.cc.u32 t, $a, $b; ", "$0 u, $c, $e; mov.b32 v, 0; ")},
-    {"subc.cc.{u,s}32", "x:rrrr", TO_WORDS("sub.cc.u32 t, $a, $b; ", "$0 u, $c, $e; subc.u32 v, 0, 0; ")},
-    {"{add,sub}.cc.{u,s}64", "x:xxxx", TO_LONG("$0 t, $a, $b; ", "$1c.cc.$264 u, $c, $e; $1c.u64 v, 0, 0; ")},
-    {"{add,sub}c.{u,s}64", "x:xxxx", TO_LONG("$1.cc.u64 t, $a, $b; ", "$0 u, $c, $e; mov.b64 v, 0; ")},
-    {"{add,sub}c.cc.{u,s}64", "x:xxxx", TO_LONG("$1.cc.u64 t, $a, $b; ", "$0 u, $c, $e; $1c.u64 v, 0, 0; ")},
-    {"mad.{lo,hi}.cc.{u,s}32", "x:rrr", TO_WORDS("$0 t, $a, $b, $c; ", "addc.u32 u, 0, 0; mov.b32 v, 0; ")},
-    {"madc.{lo,hi}.{u,s}32", "x:rrrr", TO_WORDS("add.cc.u32 t, $c, $e; ", "$0 u, $a, $b, $c; mov.b32 v, 0; ")},
-    {"madc.{lo,hi}.cc.{u,s}32", "x:rrrr", TO_WORDS("add.cc.u32 t, $c, $e; ", "$0 u, $a, $b, $c; addc.u32 v, 0, 0; ")},
-    {"mad.{lo,hi}.cc.{u,s}64", "x:xxx", TO_LONG("$0 t, $a, $b, $c; ", "addc.u64 u, 0, 0; mov.b64 v, 0; ")},
-    {"madc.{lo,hi}.{u,s}64", "x:xxxx", TO_LONG("add.cc.u64 t, $c, $e; ", "$0 u, $a, $b, $c; mov.b64 v, 0; ")},
-    {"madc.{lo,hi}.cc.{u,s}64", "x:xxxx", TO_LONG("add.cc.u64 t, $c, $e; ", "$0 u, $a, $b, $c; addc.u64 v, 0, 0; ")},
+    {"subc.cc.{u,s}32", "x:rrrr",
+     TO_WORDS("sub.cc.u32 t, $a, $b; ", "$0 u, $c, $e; subc.u32 v, 0, 0; ")},
+    {"{add,sub}.cc.{u,s}64", "x:xxxx",
+     TO_LONG("$0 t, $a, $b; ", "$1c.cc.$264 u, $c, $e; $1c.u64 v, 0, 0; ")},
+    {"{add,sub}c.{u,s}64", "x:xxxx",
+     TO_LONG("$1.cc.u64 t, $a, $b; ", "$0 u, $c, $e; mov.b64 v, 0; ")},
+    {"{add,sub}c.cc.{u,s}64", "x:xxxx",
+     TO_LONG("$1.cc.u64 t, $a, $b; ", "$0 u, $c, $e; $1c.u64 v, 0, 0; ")},
+    {"mad.{lo,hi}.cc.{u,s}32", "x:rrr",
+     TO_WORDS("$0 t, $a, $b, $c; ", "addc.u32 u, 0, 0; mov.b32 v, 0; ")},
+    {"madc.{lo,hi}.{u,s}32", "x:rrrr",
+     TO_WORDS("add.cc.u32 t, $c, $e; ", "$0 u, $a, $b, $c; mov.b32 v, 0; ")},
+    {"madc.{lo,hi}.cc.{u,s}32", "x:rrrr",
+     TO_WORDS("add.cc.u32 t, $c, $e; ", "$0 u, $a, $b, $c; addc.u32 v, 0, 0; ")},
+    {"mad.{lo,hi}.cc.{u,s}64", "x:xxx",
+     TO_LONG("$0 t, $a, $b, $c; ", "addc.u64 u, 0, 0; mov.b64 v, 0; ")},
+    {"madc.{lo,hi}.{u,s}64", "x:xxxx",
+     TO_LONG("add.cc.u64 t, $c, $e; ", "$0 u, $a, $b, $c; mov.b64 v, 0; ")},
+    {"madc.{lo,hi}.cc.{u,s}64", "x:xxxx",
+     TO_LONG("add.cc.u64 t, $c, $e; ", "$0 u, $a, $b, $c; addc.u64 v, 0, 0; ")},
 
     /* Bits. */
     {"{and,or,xor}.b16", "h:hh", NULL},
@@ -126,13 +143,15 @@ static const row rows[] = {
     {"mov.f64", "g:g", "{.reg .f64 t, u; mov.b64 t, $a; $0 u, t; mov.b64 $d, u;}"},
     {"mov.b32 from two", "r:hh", "mov.b32 $d, {$a, $b};"},
     {"mov.b32 from four", "r:rrrr",
-     "{.reg .b8 i, j, k, l; cvt.u8.u32 i, $a; cvt.u8.u32 j, $b; cvt.u8.u32 k, $c; cvt.u8.u32 l, $e; "
+     "{.reg .b8 i, j, k, l; cvt.u8.u32 i, $a; cvt.u8.u32 j, $b; cvt.u8.u32 k, $c; cvt.u8.u32 l, "
+     "$e; "
      "mov.b32 $d, {i, j, k, l};}"},
     {"mov.b64 from two", "x:rr", "mov.b64 $d, {$a, $b};"},
     {"mov.b64 from four", "x:hhhh", "mov.b64 $d, {$a, $b, $c, $e};"},
     {"mov.b32 to two", "r:r", "{.reg .b16 i, j; mov.b32 {i, j}, $a; mov.b32 $d, {j, i};}"},
     {"mov.b64 to two", "x:x", "{.reg .b32 i, j; mov.b64 {i, j}, $a; mov.b64 $d, {j, i};}"},
-    {"mov.b64 to four", "x:x", "{.reg .b16 i, j, k, l; mov.b64 {i, j, k, l}, $a; mov.b64 $d, {l, i, k, j};}"},
+    {"mov.b64 to four", "x:x",
+     "{.reg .b16 i, j, k, l; mov.b64 {i, j, k, l}, $a; mov.b64 $d, {l, i, k, j};}"},
 
     /* Comparisons and choices. */
     {"setp." INTEGER_COMPARISONS ".s16", "r:hh", SETP},
@@ -307,9 +326,12 @@ static const row rows[] = {
 
     /* Video. */
     {"{vadd,vsub,vabsdiff,vmin,vmax}.{u32,s32}.{u32,s32}.{u32,s32}{,.sat}", "r:rr", NULL},
-    {"{vadd,vsub,vabsdiff,vmin,vmax}.s32.{u32,s32}.{u32,s32} halves", "r:rr", "$0 $d, $a.h1, $b.b2;"},
-    {"{vadd,vsub,vabsdiff,vmin,vmax}.{u32,s32}.s32.u32{,.sat} bytes", "r:rr", "$0 $d, $a.b3, $b.h0;"},
-    {"{vadd,vsub,vabsdiff,vmin,vmax}.{u32,s32}.s32.s32.sat merged", "r:rrr", "$0 $d.b1, $a, $b, $c;"},
+    {"{vadd,vsub,vabsdiff,vmin,vmax}.s32.{u32,s32}.{u32,s32} halves", "r:rr",
+     "$0 $d, $a.h1, $b.b2;"},
+    {"{vadd,vsub,vabsdiff,vmin,vmax}.{u32,s32}.s32.u32{,.sat} bytes", "r:rr",
+     "$0 $d, $a.b3, $b.h0;"},
+    {"{vadd,vsub,vabsdiff,vmin,vmax}.{u32,s32}.s32.s32.sat merged", "r:rrr",
+     "$0 $d.b1, $a, $b, $c;"},
     {"{vadd,vsub,vabsdiff,vmin,vmax}.u32.u32.s32.sat merged", "r:rrr", "$0 $d.h1, $a, $b, $c;"},
     {"{vadd,vsub,vabsdiff,vmin,vmax}.s32.u32.s32.sat{.add,.min,.max}", "r:rrr", NULL},
     {"{vshl,vshr}.{u32,s32}.{u32,s32}.u32{.clamp,.wrap}", "r:rs", "$0 $d, $a, $b;"},
@@ -321,9 +343,11 @@ static const row rows[] = {
     {"vset.{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge}", "r:rr", NULL},
     {"vset.s32.s32.{lt,ge}{.add,.min,.max}", "r:rrr", NULL},
     {"{vadd2,vsub2,vavrg2,vabsdiff2,vmin2,vmax2,vadd4,vsub4,vavrg4,vabsdiff4,vmin4,vmax4}"
-     ".{u32,s32}.{u32,s32}.{u32,s32}{,.sat}", "r:rrr", NULL},
+     ".{u32,s32}.{u32,s32}.{u32,s32}{,.sat}",
+     "r:rrr", NULL},
     {"{vadd2,vsub2,vavrg2,vabsdiff2,vmin2,vmax2,vadd4,vsub4,vavrg4,vabsdiff4,vmin4,vmax4}"
-     ".s32.{u32,s32}.{u32,s32}.add", "r:rrr", NULL},
+     ".s32.{u32,s32}.{u32,s32}.add",
+     "r:rrr", NULL},
     {"vset{2,4}.{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge}", "r:rrr", NULL},
     {"vset{2,4}.{u32,s32}.{u32,s32}.lt.add", "r:rrr", NULL},
 
@@ -338,11 +362,13 @@ static const row rows[] = {
     {"redux.sync.{and,or,xor}.b32", "r:r", "$0 $d, $a, -1;"},
 
     /* Memory. */
-    {"atom.global.{add.u32,add.s32,min.u32,min.s32,max.u32,max.s32,and.b32,or.b32,xor.b32,exch.b32,inc.u32,dec.u32}",
+    {"atom.global.{add.u32,add.s32,min.u32,min.s32,max.u32,max.s32,and.b32,or.b32,xor.b32,exch.b32,"
+     "inc.u32,dec.u32}",
      "r:rr", ATOMIC(".global", "$m", "32")},
-    {"atom.global.{add.u64,min.u64,min.s64,max.u64,max.s64,and.b64,or.b64,xor.b64,exch.b64}", "x:xx",
-     ATOMIC(".global", "$m", "64")},
-    {"atom.shared.{add.u32,add.s32,min.u32,min.s32,max.u32,max.s32,and.b32,or.b32,xor.b32,exch.b32,inc.u32,dec.u32}",
+    {"atom.global.{add.u64,min.u64,min.s64,max.u64,max.s64,and.b64,or.b64,xor.b64,exch.b64}",
+     "x:xx", ATOMIC(".global", "$m", "64")},
+    {"atom.shared.{add.u32,add.s32,min.u32,min.s32,max.u32,max.s32,and.b32,or.b32,xor.b32,exch.b32,"
+     "inc.u32,dec.u32}",
      "r:rr", ATOMIC(".shared", "$s", "32")},
     {"red.global.{add.u32,min.s32,max.u32,and.b32,or.b32,xor.b32,inc.u32,dec.u32}", "r:rr",
      REDUCTION(".global", "$m", "32")},
@@ -365,18 +391,27 @@ static const row rows[] = {
     {"ld.global.{u16,s16}", "r:r", "st.global.b32 [$m], $a; $0 $d, [$m+2];"},
     {"ld.global.{u32,s32}", "x:r", "st.global.b32 [$m], $a; $0 $d, [$m];"},
     {"ld.shared.{u8,s8}", "x:r", "st.shared.b32 [$s], $a; $0 $d, [$s+3];"},
-    {"st.global.{u8,b16}", "r:rr", "st.global.b32 [$m], $a; $0 [$m+2], $b; ld.global.b32 $d, [$m];"},
+    {"st.global.{u8,b16}", "r:rr",
+     "st.global.b32 [$m], $a; $0 [$m+2], $b; ld.global.b32 $d, [$m];"},
 };
 
-const char form_module_header[] = ".version 8.3\n.target sm_90\n.address_size 64\n.shared .align 8 .b8 words[2048];\n";
+const char form_module_header[] =
+    ".version 8.3\n.target sm_90\n.address_size 64\n.shared .align 8 .b8 words[2048];\n";
 
 unsigned form_kind_bytes(char kind)
 {
     switch (kind) {
-    case 'h': case 'H': case 'B': return 2;
-    case 'x': case 'g': return 8;
-    case 'p': return 0;
-    default: return 4;
+    case 'h':
+    case 'H':
+    case 'B':
+        return 2;
+    case 'x':
+    case 'g':
+        return 8;
+    case 'p':
+        return 0;
+    default:
+        return 4;
     }
 }
 
@@ -400,7 +435,8 @@ typedef struct listing {
     size_t count, room;
 } listing;
 
-static void add(listing *l, const row *r, const char *name, char (*chosen)[ALTERNATIVE_BYTES], int chosen_count)
+static void add(listing *l, const row *r, const char *name, char (*chosen)[ALTERNATIVE_BYTES],
+                int chosen_count)
 {
     if (l->count == l->room) {
         l->room = l->room ? 2 * l->room : 1024;
@@ -430,7 +466,8 @@ static void add(listing *l, const row *r, const char *name, char (*chosen)[ALTER
     }
 }
 
-static void expand(listing *l, const row *r, const char *name, char (*chosen)[ALTERNATIVE_BYTES], int chosen_count)
+static void expand(listing *l, const row *r, const char *name, char (*chosen)[ALTERNATIVE_BYTES],
+                   int chosen_count)
 {
     const char *open = strchr(name, '{');
     if (!open) {
@@ -441,7 +478,8 @@ static void expand(listing *l, const row *r, const char *name, char (*chosen)[AL
     for (const char *at = open; at < close;) {
         int length = (int)strcspn(at + 1, ",}");
         char text[1024];
-        snprintf(text, sizeof text, "%.*s%.*s%s", (int)(open - name), name, length, at + 1, close + 1);
+        snprintf(text, sizeof text, "%.*s%.*s%s", (int)(open - name), name, length, at + 1,
+                 close + 1);
         snprintf(chosen[chosen_count], ALTERNATIVE_BYTES, "%.*s", length, at + 1);
         expand(l, r, text, chosen, chosen_count + 1);
         at += length + 1;
@@ -459,7 +497,8 @@ size_t forms_list(form **out)
     return l.count;
 }
 
-void form_body(const form *f, const char *result, const char *const sources[FORM_SOURCES], char *text, size_t size)
+void form_body(const form *f, const char *result, const char *const sources[FORM_SOURCES],
+               char *text, size_t size)
 {
     static const char *const letters[] = {"$a", "$b", "$c", "$e"};
     snprintf(text, size, "%s", f->body);
@@ -475,7 +514,8 @@ static const char kernel_start[] =
     ".reg .b16 %%h<5>; .reg .b32 %%r<5>; .reg .b64 %%x<5>; .reg .pred %%p<5>, %%end;\n"
     ".reg .b32 %%i, %%n, %%t, %%u; .reg .b64 %%m, %%s, %%o, %%a, %%w, %%v;\n"
     "ld.param.u64 %%a, [in]; ld.param.u64 %%o, [out]; ld.param.u32 %%n, [n];\n"
-    "mov.u32 %%t, %%ctaid.x; mov.u32 %%u, %%ntid.x; mul.lo.u32 %%i, %%t, %%u; mov.u32 %%t, %%tid.x;\n"
+    "mov.u32 %%t, %%ctaid.x; mov.u32 %%u, %%ntid.x; mul.lo.u32 %%i, %%t, %%u; mov.u32 %%t, "
+    "%%tid.x;\n"
     "add.u32 %%i, %%i, %%t; setp.ge.u32 %%end, %%i, %%n; @%%end bra END;\n"
     "mul.wide.u32 %%s, %%t, 8; mov.u64 %%w, words; add.u64 %%s, %%s, %%w;\n"
     "mul.wide.u32 %%w, %%i, 8; add.u64 %%a, %%a, %%w; add.u64 %%o, %%o, %%w;\n"
@@ -485,7 +525,12 @@ static const char kernel_start[] =
 static void register_name(char kind, int number, char *text, size_t size)
 {
     unsigned bytes = form_kind_bytes(kind);
-    snprintf(text, size, "%%%c%d", bytes == 2 ? 'h' : bytes == 8 ? 'x' : bytes == 0 ? 'p' : 'r', number);
+    snprintf(text, size, "%%%c%d",
+             bytes == 2   ? 'h'
+             : bytes == 8 ? 'x'
+             : bytes == 0 ? 'p'
+                          : 'r',
+             number);
 }
 
 void form_kernel(const form *f, const char *entry, char *text, size_t size)
@@ -499,14 +544,18 @@ void form_kernel(const form *f, const char *entry, char *text, size_t size)
         sources[i] = names[i + 1];
         unsigned bytes = form_kind_bytes(f->sources[i]);
         if (bytes)
-            n += (size_t)snprintf(text + n, size - n, "ld.global.b%u %s, [%%a]; ", 8 * bytes, sources[i]);
+            n += (size_t)snprintf(text + n, size - n, "ld.global.b%u %s, [%%a]; ", 8 * bytes,
+                                  sources[i]);
         else
-            n += (size_t)snprintf(text + n, size - n, "ld.global.b32 %%t, [%%a]; setp.ne.b32 %s, %%t, 0; ", sources[i]);
+            n += (size_t)snprintf(text + n, size - n,
+                                  "ld.global.b32 %%t, [%%a]; setp.ne.b32 %s, %%t, 0; ", sources[i]);
         n += (size_t)snprintf(text + n, size - n, "add.u64 %%a, %%a, %%w;\n");
     }
     form_body(f, names[0], sources, body, sizeof body);
-    static const char *const widen[] = {[0] = "selp.b64 %%v, 1, 0, %s;", [2] = "cvt.u64.u16 %%v, %s;",
-                                        [4] = "cvt.u64.u32 %%v, %s;", [8] = "mov.b64 %%v, %s;"};
+    static const char *const widen[] = {[0] = "selp.b64 %%v, 1, 0, %s;",
+                                        [2] = "cvt.u64.u16 %%v, %s;",
+                                        [4] = "cvt.u64.u32 %%v, %s;",
+                                        [8] = "mov.b64 %%v, %s;"};
     n += (size_t)snprintf(text + n, size - n, "%s\n", body);
     n += (size_t)snprintf(text + n, size - n, widen[form_kind_bytes(f->result)], names[0]);
     snprintf(text + n, size - n, "\nst.global.b64 [%%o], %%v;\nEND: ret;\n}\n");

@@ -1,8 +1,9 @@
-/* Every form of the arithmetic instructions of PTX that a GPU of compute capability 9.0 has, as data: which
- * opcode, of which operands, and how to try it. PTX ISA 8.3, chapter "Instruction Set".
+/* Every form of the arithmetic instructions of PTX that a GPU of compute capability 9.0 has, as
+ * data: which opcode, of which operands, and how to try it. PTX ISA 8.3, chapter "Instruction Set".
  *
- * Operands are described by a letter each, the result first: "r:rs" takes a 32-bit integer and a position and gives
- * a 32-bit integer. Values lie in 64-bit words, those of fewer bits zero-extended. */
+ * Operands are described by a letter each, the result first: "r:rs" takes a 32-bit integer and a
+ * position and gives a 32-bit integer. Values lie in 64-bit words, those of fewer bits
+ * zero-extended. */
 #ifndef AUTOTUNE_TESTS_FORMS_H
 #define AUTOTUNE_TESTS_FORMS_H
 
@@ -18,9 +19,11 @@
 enum { FORM_SOURCES = 4, FORM_NAME_BYTES = 64, FORM_BODY_BYTES = 512, FORM_KERNEL_BYTES = 4096 };
 
 typedef struct form {
-    char name[FORM_NAME_BYTES]; /* the opcode, and words where one opcode is tried in several ways */
-    char body[FORM_BODY_BYTES]; /* PTX with $d for the result and $a, $b, $c, $e for the sources; $m for the
-                                   address of 8 bytes of global memory, $s of shared memory */
+    char
+        name[FORM_NAME_BYTES]; /* the opcode, and words where one opcode is tried in several ways */
+    char body[FORM_BODY_BYTES]; /* PTX with $d for the result and $a, $b, $c, $e for the sources; $m
+                                   for the address of 8 bytes of global memory, $s of shared memory
+                                 */
     char result;                /* kinds */
     char sources[FORM_SOURCES + 1];
 } form;
@@ -35,14 +38,15 @@ unsigned form_kind_bytes(char kind);
 extern const char form_module_header[];
 
 /* Writes the form's body with the registers' names given for its result and its sources. */
-void form_body(const form *f, const char *result, const char *const sources[FORM_SOURCES], char *text, size_t size);
+void form_body(const form *f, const char *result, const char *const sources[FORM_SOURCES],
+               char *text, size_t size);
 
-/* Writes a kernel called `entry` with the parameters (in, out, n): thread i < n reads source s from the word
- * in[s * n + i] and writes the result to out[i]; out[n + i] is its $m. */
+/* Writes a kernel called `entry` with the parameters (in, out, n): thread i < n reads source s from
+ * the word in[s * n + i] and writes the result to out[i]; out[n + i] is its $m. */
 void form_kernel(const form *f, const char *entry, char *text, size_t size);
 
-/* The sources of the i-th of `n` tries: all pairs of edge values first, then random values of several
- * distributions. The same for the same seed. */
+/* The sources of the i-th of `n` tries: all pairs of edge values first, then random values of
+ * several distributions. The same for the same seed. */
 void form_operands(const form *f, size_t i, uint64_t seed, uint64_t sources[FORM_SOURCES]);
 
 /* The next random number, and a random value of a kind. */

@@ -19,10 +19,14 @@ static const bank banks[] = {
 static const bank *bank_of_kind(char kind)
 {
     switch (form_kind_bytes(kind)) {
-    case 2: return &banks[0];
-    case 4: return &banks[1];
-    case 8: return &banks[2];
-    default: return &banks[3];
+    case 2:
+        return &banks[0];
+    case 4:
+        return &banks[1];
+    case 8:
+        return &banks[2];
+    default:
+        return &banks[3];
     }
 }
 
@@ -34,12 +38,15 @@ static const bank *bank_of_register(int number)
     return b;
 }
 
-/* May a number be written in place of the source? Where its type is no integer's, or it is the only source, not. */
+/* May a number be written in place of the source? Where its type is no integer's, or it is the only
+ * source, not. */
 static bool takes_constant(const form *f, int source)
 {
-    static const char *const families[] = {"add.", "sub.", "mul.", "mad.", "and.", "or.", "xor.", "shl.", "shr.",
-                                           "shf.", "min.", "max.", "prmt.", "div.", "rem."};
-    if (source == 0 || !strchr("hrxs", f->sources[source]) || strstr(f->name, ".cc") || strstr(f->name, "x2"))
+    static const char *const families[] = {"add.", "sub.", "mul.",  "mad.", "and.",
+                                           "or.",  "xor.", "shl.",  "shr.", "shf.",
+                                           "min.", "max.", "prmt.", "div.", "rem."};
+    if (source == 0 || !strchr("hrxs", f->sources[source]) || strstr(f->name, ".cc") ||
+        strstr(f->name, "x2"))
         return false;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strncmp(f->name, families[i], strlen(families[i])) == 0)
@@ -94,7 +101,8 @@ static size_t load(int number, int input, char *text, size_t size)
     register_name(number, name, sizeof name);
     size_t n = (size_t)snprintf(text, size, "mad.wide.u32 %%v, %%w, %d, %%a; ", 8 * input);
     if (bytes == 0)
-        n += (size_t)snprintf(text + n, size - n, "ld.global.b32 %%t, [%%v]; setp.ne.b32 %s, %%t, 0;\n", name);
+        n += (size_t)snprintf(text + n, size - n,
+                              "ld.global.b32 %%t, [%%v]; setp.ne.b32 %s, %%t, 0;\n", name);
     else
         n += (size_t)snprintf(text + n, size - n, "ld.global.b%u %s, [%%v];\n", 8 * bytes, name);
     return n;
@@ -102,13 +110,17 @@ static size_t load(int number, int input, char *text, size_t size)
 
 static size_t store(int number, char *text, size_t size)
 {
-    static const char *const widen[] = {[0] = "selp.b64 %%v, 1, 0, %s; ", [2] = "cvt.u64.u16 %%v, %s; ",
-                                        [4] = "cvt.u64.u32 %%v, %s; ", [8] = "mov.b64 %%v, %s; "};
+    static const char *const widen[] = {[0] = "selp.b64 %%v, 1, 0, %s; ",
+                                        [2] = "cvt.u64.u16 %%v, %s; ",
+                                        [4] = "cvt.u64.u32 %%v, %s; ",
+                                        [8] = "mov.b64 %%v, %s; "};
     char name[16];
     register_name(number, name, sizeof name);
-    size_t n = (size_t)snprintf(text, size, widen[form_kind_bytes(bank_of_register(number)->letter)], name);
+    size_t n = (size_t)snprintf(text, size,
+                                widen[form_kind_bytes(bank_of_register(number)->letter)], name);
     return n + (size_t)snprintf(text + n, size - n,
-                                "mad.wide.u32 %%q, %%w, %d, %%o; st.global.b64 [%%q], %%v;\n", 8 * number);
+                                "mad.wide.u32 %%q, %%w, %d, %%o; st.global.b64 [%%q], %%v;\n",
+                                8 * number);
 }
 
 static size_t write_step(const program_step *s, char *text, size_t size)
@@ -137,12 +149,14 @@ static size_t write_step(const program_step *s, char *text, size_t size)
 
 void random_program_kernel(const random_program *p, const char *entry, char *text, size_t size)
 {
-    size_t n = (size_t)snprintf(text, size,
+    size_t n = (size_t)snprintf(
+        text, size,
         ".visible .entry %s(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n"
         ".reg .b16 %%h<%d>; .reg .b32 %%r<%d>; .reg .b64 %%x<%d>; .reg .pred %%p<%d>, %%end;\n"
         ".reg .b32 %%i, %%w, %%t, %%u; .reg .b64 %%o, %%a, %%v, %%q;\n"
         "ld.param.u64 %%a, [in]; ld.param.u64 %%o, [out]; ld.param.u32 %%w, [n];\n"
-        "mov.u32 %%t, %%ctaid.x; mov.u32 %%u, %%ntid.x; mul.lo.u32 %%i, %%t, %%u; mov.u32 %%t, %%tid.x;\n"
+        "mov.u32 %%t, %%ctaid.x; mov.u32 %%u, %%ntid.x; mul.lo.u32 %%i, %%t, %%u; mov.u32 %%t, "
+        "%%tid.x;\n"
         "add.u32 %%i, %%i, %%t; setp.ge.u32 %%end, %%i, %%w; @%%end bra END;\n"
         "mul.wide.u32 %%v, %%i, 8; add.u64 %%a, %%a, %%v; add.u64 %%o, %%o, %%v;\n",
         entry, PROGRAM_SHORT, PROGRAM_WORDS, PROGRAM_LONGS, PROGRAM_FLAGS);
@@ -171,5 +185,7 @@ void random_program_inputs(uint64_t seed, uint64_t thread, uint64_t inputs[PROGR
 uint64_t random_program_register(int number, uint64_t word)
 {
     unsigned bytes = form_kind_bytes(bank_of_register(number)->letter);
-    return bytes == 8 ? word : bytes == 0 ? (word & UINT32_MAX) != 0 : word & ((1ull << 8 * bytes) - 1);
+    return bytes == 8   ? word
+           : bytes == 0 ? (word & UINT32_MAX) != 0
+                        : word & ((1ull << 8 * bytes) - 1);
 }

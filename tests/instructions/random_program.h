@@ -1,5 +1,5 @@
-/* Random straight-line kernels: instructions of the table of forms over a file of registers, some of them guarded,
- * some with constants. The same kernel for the same seed. */
+/* Random straight-line kernels: instructions of the table of forms over a file of registers, some
+ * of them guarded, some with constants. The same kernel for the same seed. */
 #ifndef AUTOTUNE_TESTS_RANDOM_PROGRAM_H
 #define AUTOTUNE_TESTS_RANDOM_PROGRAM_H
 
@@ -12,10 +12,12 @@ enum {
     PROGRAM_WORDS = 12, /* of 32, %r0 .. */
     PROGRAM_LONGS = 8,  /* of 64, %x0 .. */
     PROGRAM_FLAGS = 4,  /* predicates, %p0 .. */
-    PROGRAM_REGISTERS = PROGRAM_SHORT + PROGRAM_WORDS + PROGRAM_LONGS + PROGRAM_FLAGS, /* in this order */
+    PROGRAM_REGISTERS =
+        PROGRAM_SHORT + PROGRAM_WORDS + PROGRAM_LONGS + PROGRAM_FLAGS, /* in this order */
     PROGRAM_FRESH = 16, /* further inputs, of any register */
     PROGRAM_INPUTS = PROGRAM_REGISTERS + PROGRAM_FRESH,
-    PROGRAM_STEPS = 48, PROGRAM_BYTES = 32768
+    PROGRAM_STEPS = 48,
+    PROGRAM_BYTES = 32768
 };
 
 typedef struct program_source {
@@ -28,7 +30,7 @@ typedef struct program_step {
     int result;       /* register */
     int fresh;
     program_source sources[FORM_SOURCES];
-    int guard;        /* predicate register; -1: none */
+    int guard; /* predicate register; -1: none */
     bool guard_negated;
 } program_step;
 
@@ -39,8 +41,8 @@ typedef struct random_program {
 /* Draws from `count` forms (borrowed). */
 void random_program_make(random_program *p, const form *const *forms, size_t count, uint64_t seed);
 
-/* Writes a kernel with the parameters (in, out, n): input k of thread i < n is in[k * n + i], and register k comes out
- * as out[k * n + i]. */
+/* Writes a kernel with the parameters (in, out, n): input k of thread i < n is in[k * n + i], and
+ * register k comes out as out[k * n + i]. */
 void random_program_kernel(const random_program *p, const char *entry, char *text, size_t size);
 
 /* The inputs of a thread. */

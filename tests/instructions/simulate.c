@@ -6,8 +6,8 @@
 #include "sim/kernel.h"
 #include "sim/machine/run.h"
 
-at_status simulate(const char *ptx, const uint64_t *in, size_t in_words, uint64_t *out, size_t out_words, uint32_t n,
-                   at_error *error)
+at_status simulate(const char *ptx, const uint64_t *in, size_t in_words, uint64_t *out,
+                   size_t out_words, uint32_t n, at_error *error)
 {
     const char *entry = "k";
     sim_kernel kernel;
@@ -16,8 +16,12 @@ at_status simulate(const char *ptx, const uint64_t *in, size_t in_words, uint64_
     if (status)
         return status;
     memset(out, 0, out_words * sizeof *out);
-    sim_region from = {.name = "in", .base = 1ull << 36, .size_bytes = in_words * 8, .bytes = (uint8_t *)(uintptr_t)in};
-    sim_region to = {.name = "out", .base = 2ull << 36, .size_bytes = out_words * 8, .bytes = (uint8_t *)out};
+    sim_region from = {.name = "in",
+                       .base = 1ull << 36,
+                       .size_bytes = in_words * 8,
+                       .bytes = (uint8_t *)(uintptr_t)in};
+    sim_region to = {
+        .name = "out", .base = 2ull << 36, .size_bytes = out_words * 8, .bytes = (uint8_t *)out};
     struct {
         uint64_t in, out;
         uint32_t n, pad;

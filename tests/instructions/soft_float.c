@@ -1,7 +1,7 @@
 #include "soft_float.h"
 
-const soft_format soft_f16 = {5, 10, 0x7fff}, soft_bf16 = {8, 7, 0x7fff}, soft_f32 = {8, 23, 0x7fffffff},
-                  soft_f64 = {11, 52, 0xfff8000000000000};
+const soft_format soft_f16 = {5, 10, 0x7fff}, soft_bf16 = {8, 7, 0x7fff},
+                  soft_f32 = {8, 23, 0x7fffffff}, soft_f64 = {11, 52, 0xfff8000000000000};
 
 static int length_of(soft_bits m)
 {
@@ -40,11 +40,16 @@ soft soft_unpack(const soft_format *f, uint64_t bits)
 static bool away_from_zero(soft_rounding r, bool negative, bool odd, bool half, bool rest)
 {
     switch (r) {
-    case SOFT_ZERO: return false;
-    case SOFT_DOWN: return negative && (half || rest);
-    case SOFT_UP: return !negative && (half || rest);
-    case SOFT_AWAY: return half;
-    default: return half && (rest || odd);
+    case SOFT_ZERO:
+        return false;
+    case SOFT_DOWN:
+        return negative && (half || rest);
+    case SOFT_UP:
+        return !negative && (half || rest);
+    case SOFT_AWAY:
+        return half;
+    default:
+        return half && (rest || odd);
     }
 }
 
@@ -62,7 +67,8 @@ static soft_bits round_shift(soft v, int shift, soft_rounding r)
 
 uint64_t soft_pack(const soft_format *f, soft v, soft_rounding r)
 {
-    uint64_t sign = (uint64_t)v.negative << (f->exponent_bits + f->fraction_bits), infinity = infinity_of(f);
+    uint64_t sign = (uint64_t)v.negative << (f->exponent_bits + f->fraction_bits),
+             infinity = infinity_of(f);
     if (v.nan)
         return f->nan;
     if (v.infinite)
@@ -142,7 +148,8 @@ soft soft_add(soft a, soft b, soft_rounding r)
 
 soft soft_multiply(soft a, soft b)
 {
-    bool negative = a.negative != b.negative, zero = (!a.infinite && a.m == 0) || (!b.infinite && b.m == 0);
+    bool negative = a.negative != b.negative,
+         zero = (!a.infinite && a.m == 0) || (!b.infinite && b.m == 0);
     if (a.nan || b.nan || (zero && (a.infinite || b.infinite)))
         return (soft){.nan = true};
     if (a.infinite || b.infinite)
@@ -152,7 +159,8 @@ soft soft_multiply(soft a, soft b)
 
 soft soft_divide(soft a, soft b)
 {
-    bool negative = a.negative != b.negative, a_zero = !a.infinite && a.m == 0, b_zero = !b.infinite && b.m == 0;
+    bool negative = a.negative != b.negative, a_zero = !a.infinite && a.m == 0,
+         b_zero = !b.infinite && b.m == 0;
     if (a.nan || b.nan || (a.infinite && b.infinite) || (a_zero && b_zero))
         return (soft){.nan = true};
     if (a.infinite || b_zero)
@@ -160,7 +168,10 @@ soft soft_divide(soft a, soft b)
     if (b.infinite || a_zero)
         return (soft){.negative = negative};
     a = normalised(a);
-    return (soft){.negative = negative, .exponent = a.exponent - b.exponent, .m = a.m / b.m, .more = a.m % b.m != 0};
+    return (soft){.negative = negative,
+                  .exponent = a.exponent - b.exponent,
+                  .m = a.m / b.m,
+                  .more = a.m % b.m != 0};
 }
 
 soft soft_root(soft a)

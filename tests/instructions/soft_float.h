@@ -1,5 +1,6 @@
-/* Floating-point arithmetic in integers, for judging other people's: a number is an exact product m * 2^exponent, and
- * one function rounds it to a format. IEEE 754-2019; NaN has one pattern a format, as PTX has it. */
+/* Floating-point arithmetic in integers, for judging other people's: a number is an exact product m
+ * * 2^exponent, and one function rounds it to a format. IEEE 754-2019; NaN has one pattern a
+ * format, as PTX has it. */
 #ifndef AUTOTUNE_TESTS_SOFT_FLOAT_H
 #define AUTOTUNE_TESTS_SOFT_FLOAT_H
 
@@ -18,9 +19,9 @@ extern const soft_format soft_f16, soft_bf16, soft_f32, soft_f64;
 
 typedef struct soft {
     bool nan, infinite, negative;
-    bool more;     /* something less than one unit of m is left out */
+    bool more; /* something less than one unit of m is left out */
     int exponent;
-    soft_bits m;   /* 0: zero */
+    soft_bits m; /* 0: zero */
 } soft;
 
 typedef enum soft_rounding { SOFT_NEAREST, SOFT_ZERO, SOFT_DOWN, SOFT_UP, SOFT_AWAY } soft_rounding;

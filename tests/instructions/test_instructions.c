@@ -1,4 +1,5 @@
-/* The simulated device computes what the PTX ISA says: each form of an instruction, and random programs of them. */
+/* The simulated device computes what the PTX ISA says: each form of an instruction, and random
+ * programs of them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,11 @@ static void the_simulator_takes_every_form_but_those_that_are_listed(void **stat
         at_error error = {0};
         operands_of(&forms[i], in);
         form_module(&forms[i], text);
-        bool taken = simulate(text, in, FORM_SOURCES * TRIES, out, 2 * TRIES, TRIES, &error) == AT_OK;
+        bool taken =
+            simulate(text, in, FORM_SOURCES * TRIES, out, 2 * TRIES, TRIES, &error) == AT_OK;
         if (taken == (differences_find(&known, forms[i].name)->state == STATE_REFUSED))
-            fail_msg("%s is %s: %s", forms[i].name, taken ? "taken, and listed as refused" : "refused", error.message);
+            fail_msg("%s is %s: %s", forms[i].name,
+                     taken ? "taken, and listed as refused" : "refused", error.message);
     }
     free(in);
     free(out);
@@ -77,9 +80,11 @@ static void every_form_gives_what_the_isa_says(void **state)
             const uint64_t sources[] = {in[t], in[TRIES + t], in[2 * TRIES + t], in[3 * TRIES + t]};
             assert_true(evaluate(&forms[i], sources, &expected));
             if (out[t] != expected)
-                fail_msg("%s of %llx, %llx, %llx, %llx is %llx here and %llx by the ISA", forms[i].name,
-                         (unsigned long long)sources[0], (unsigned long long)sources[1], (unsigned long long)sources[2],
-                         (unsigned long long)sources[3], (unsigned long long)out[t], (unsigned long long)expected);
+                fail_msg("%s of %llx, %llx, %llx, %llx is %llx here and %llx by the ISA",
+                         forms[i].name, (unsigned long long)sources[0],
+                         (unsigned long long)sources[1], (unsigned long long)sources[2],
+                         (unsigned long long)sources[3], (unsigned long long)out[t],
+                         (unsigned long long)expected);
         }
     }
     /* What is left are approximations and what concerns a whole warp. */
@@ -99,11 +104,13 @@ static void interpret(const random_program *p, const uint64_t *inputs, uint64_t 
         const program_step *s = &p->steps[i];
         uint64_t sources[FORM_SOURCES] = {0}, result;
         if (!s->form) {
-            registers[s->result] = random_program_register(s->result, inputs[PROGRAM_REGISTERS + s->fresh]);
+            registers[s->result] =
+                random_program_register(s->result, inputs[PROGRAM_REGISTERS + s->fresh]);
             continue;
         }
         for (int k = 0; s->form->sources[k]; k++)
-            sources[k] = s->sources[k].number < 0 ? s->sources[k].bits : registers[s->sources[k].number];
+            sources[k] =
+                s->sources[k].number < 0 ? s->sources[k].bits : registers[s->sources[k].number];
         assert_true(evaluate(s->form, sources, &result));
         if (s->guard < 0 || (registers[s->guard] != 0) != s->guard_negated)
             registers[s->result] = result;
@@ -141,9 +148,10 @@ static void random_programs_do_what_the_isa_says(void **state)
             interpret(&p, inputs, registers);
             for (int k = 0; k < PROGRAM_REGISTERS; k++)
                 if (out[k * THREADS + t] != registers[k])
-                    fail_msg("seed %llu, thread %d: register %d is %llx here and %llx by the ISA\n%s",
-                             (unsigned long long)seed, t, k, (unsigned long long)out[k * THREADS + t],
-                             (unsigned long long)registers[k], text);
+                    fail_msg(
+                        "seed %llu, thread %d: register %d is %llx here and %llx by the ISA\n%s",
+                        (unsigned long long)seed, t, k, (unsigned long long)out[k * THREADS + t],
+                        (unsigned long long)registers[k], text);
         }
     }
     free(drawn);

@@ -1,5 +1,6 @@
-/* Additions and subtractions in several words, which hand the carry on in the condition code register. PTX ISA,
- * "Extended-Precision Arithmetic Instructions". Each becomes the steps by which a word's carry is found. */
+/* Additions and subtractions in several words, which hand the carry on in the condition code
+ * register. PTX ISA, "Extended-Precision Arithmetic Instructions". Each becomes the steps by which
+ * a word's carry is found. */
 #include <stdio.h>
 #include <string.h>
 
@@ -74,7 +75,9 @@ static int32_t emit_sum(decoder *d, const sum *s, int32_t a, int32_t b)
 static at_status decode_carrying(decoder *d)
 {
     bool multiplies = d->op.name[0] == 'm';
-    sum s = {.subtracts = d->op.name[0] == 's', .takes = d->op.name[3] == 'c', .gives = decode_has(d, "cc")};
+    sum s = {.subtracts = d->op.name[0] == 's',
+             .takes = d->op.name[3] == 'c',
+             .gives = decode_has(d, "cc")};
     if (!s.takes && !s.gives)
         return decode_arithmetic(d);
     ptx_type type = d->op.type_count == 1 ? d->op.types[0] : PTX_PRED;
@@ -95,11 +98,15 @@ static at_status decode_carrying(decoder *d)
     }
     destination to = decode_destination(d, decode_operand(d, 0), s.bytes);
     int32_t result = emit_sum(d, &s, sources[0], sources[1]);
-    decode_compute(d, s.bytes == 8 ? "mov.b64" : "mov.b32", to.slot, &result, 1)->count_class = SIM_CLASS_INTEGER;
+    decode_compute(d, s.bytes == 8 ? "mov.b64" : "mov.b32", to.slot, &result, 1)->count_class =
+        SIM_CLASS_INTEGER;
     return decode_finish(d, &to, type_is_signed(type));
 }
 
-const family decode_carry_families[] = {
-    {"add", .decode = decode_carrying},  {"addc", .decode = decode_carrying}, {"mad", .decode = decode_carrying},
-    {"madc", .decode = decode_carrying}, {"sub", .decode = decode_carrying},  {"subc", .decode = decode_carrying},
-    {0}};
+const family decode_carry_families[] = {{"add", .decode = decode_carrying},
+                                        {"addc", .decode = decode_carrying},
+                                        {"mad", .decode = decode_carrying},
+                                        {"madc", .decode = decode_carrying},
+                                        {"sub", .decode = decode_carrying},
+                                        {"subc", .decode = decode_carrying},
+                                        {0}};

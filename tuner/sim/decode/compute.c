@@ -23,8 +23,11 @@ static uint8_t tiny_of(const decoder *d)
     static const struct {
         const char *name;
         sim_tiny tiny;
-    } rows[] = {{"mul", SIM_TINY_PRODUCT}, {"fma", SIM_TINY_SUM},         {"mad", SIM_TINY_SUM},
-                {"div", SIM_TINY_QUOTIENT}, {"rcp", SIM_TINY_RECIPROCAL}};
+    } rows[] = {{"mul", SIM_TINY_PRODUCT},
+                {"fma", SIM_TINY_SUM},
+                {"mad", SIM_TINY_SUM},
+                {"div", SIM_TINY_QUOTIENT},
+                {"rcp", SIM_TINY_RECIPROCAL}};
     if (decode_has(d, "approx") || decode_has(d, "full"))
         return SIM_TINY_NEVER;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -155,21 +158,23 @@ static at_status decode_mov(decoder *d)
 static sim_rounding rounding_of(const decoder *d)
 {
     static const choice roundings[] = {
-        {"rn", SIM_ROUND_NEAREST},          {"rz", SIM_ROUND_ZERO},
-        {"rm", SIM_ROUND_DOWN},             {"rp", SIM_ROUND_UP},
-        {"rna", SIM_ROUND_AWAY},
-        {"rni", SIM_ROUND_INTEGER_NEAREST}, {"rzi", SIM_ROUND_INTEGER_ZERO},
-        {"rmi", SIM_ROUND_INTEGER_DOWN},    {"rpi", SIM_ROUND_INTEGER_UP}, {0}};
+        {"rn", SIM_ROUND_NEAREST},       {"rz", SIM_ROUND_ZERO},
+        {"rm", SIM_ROUND_DOWN},          {"rp", SIM_ROUND_UP},
+        {"rna", SIM_ROUND_AWAY},         {"rni", SIM_ROUND_INTEGER_NEAREST},
+        {"rzi", SIM_ROUND_INTEGER_ZERO}, {"rmi", SIM_ROUND_INTEGER_DOWN},
+        {"rpi", SIM_ROUND_INTEGER_UP},   {0}};
     return (sim_rounding)decode_choice(d, roundings, SIM_ROUND_NONE);
 }
 
-static sim_instruction *emit_convert(decoder *d, ptx_type to, ptx_type from, int32_t result, int32_t source)
+static sim_instruction *emit_convert(decoder *d, ptx_type to, ptx_type from, int32_t result,
+                                     int32_t source)
 {
     sim_instruction *c = decode_emit(d, SIM_CONVERT, SIM_CLASS_CONVERT);
     c->type = (uint8_t)to;
     c->source_type = (uint8_t)from;
     c->op = (uint8_t)rounding_of(d);
-    c->flush = decode_has(d, "ftz") && !is_short_float(to); /* to a half an H100 takes subnormal floats as they are */
+    c->flush = decode_has(d, "ftz") &&
+               !is_short_float(to); /* to a half an H100 takes subnormal floats as they are */
     c->saturate = decode_has(d, "sat") || decode_has(d, "satfinite");
     c->relu = decode_has(d, "relu");
     c->width = (uint8_t)type_lane_bytes(to);
@@ -199,13 +204,15 @@ static at_status decode_packed_cvt(decoder *d, ptx_type to, ptx_type from)
         int32_t source = decode_source(d, decode_operand(d, unpacks ? 1 : 2 - i), 4, from);
         uint32_t width = ptx_type_bytes(from) / 2;
         if (unpacks)
-            source = decode_step(d, width == 2 ? "field.4.2" : "field.4.1",
-                                 (int32_t[]){source, decode_constant(d, 8 * width * (uint32_t)i, 4)}, 2);
+            source =
+                decode_step(d, width == 2 ? "field.4.2" : "field.4.1",
+                            (int32_t[]){source, decode_constant(d, 8 * width * (uint32_t)i, 4)}, 2);
         parts[i] = decode_new_slot(d, 4);
         emit_convert(d, element, source_element, parts[i], source)->extra = true;
     }
     destination slot = decode_destination(d, decode_operand(d, 0), 4);
-    decode_compute(d, bytes ? "pack.4x8" : "pack.2x16", slot.slot, parts, bytes ? 4 : 2)->count_class = SIM_CLASS_CONVERT;
+    decode_compute(d, bytes ? "pack.4x8" : "pack.2x16", slot.slot, parts, bytes ? 4 : 2)
+        ->count_class = SIM_CLASS_CONVERT;
     return decode_finish(d, &slot, false);
 }
 
@@ -216,7 +223,8 @@ static at_status decode_cvt(decoder *d)
     if (d->op.type_count != 2)
         return decode_unknown(d);
     ptx_type to = d->op.types[0], from = d->op.types[1];
-    if (is_short_float(to) && is_packed(to) && from == PTX_F32 && !decode_has(d, "relu") && !decode_has(d, "rz"))
+    if (is_short_float(to) && is_packed(to) && from == PTX_F32 && !decode_has(d, "relu") &&
+        !decode_has(d, "rz"))
         return decode_arithmetic(d);
     if (is_packed(to) || is_packed(from))
         return decode_packed_cvt(d, to, from);
@@ -279,10 +287,12 @@ static ptx_type element_of(ptx_type type)
     return type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
 }
 
-/* The comparison combined with the predicate `third`, operand 3, by the opcode's logic; SIM_NO_SLOT: it has none. */
+/* The comparison combined with the predicate `third`, operand 3, by the opcode's logic;
+ * SIM_NO_SLOT: it has none. */
 static sim_instruction *combine_with(decoder *d, sim_instruction *c, int32_t third)
 {
-    static const choice logics[] = {{"and", SIM_LOGIC_AND}, {"or", SIM_LOGIC_OR}, {"xor", SIM_LOGIC_XOR}, {0}};
+    static const choice logics[] = {
+        {"and", SIM_LOGIC_AND}, {"or", SIM_LOGIC_OR}, {"xor", SIM_LOGIC_XOR}, {0}};
     int combine = decode_choice(d, logics, -1);
     if ((third != SIM_NO_SLOT) != (combine >= 0))
         decode_unknown(d);
@@ -329,16 +339,22 @@ static at_status decode_selp(decoder *d)
 static uint64_t true_of(ptx_type type)
 {
     switch (element_of(type)) {
-    case PTX_F32: return 0x3f800000u;
-    case PTX_F16: return 0x3c00u;
-    case PTX_BF16: return 0x3f80u;
-    case PTX_U16: case PTX_S16: return 0xffffu;
-    default: return UINT32_MAX;
+    case PTX_F32:
+        return 0x3f800000u;
+    case PTX_F16:
+        return 0x3c00u;
+    case PTX_BF16:
+        return 0x3f80u;
+    case PTX_U16:
+    case PTX_S16:
+        return 0xffffu;
+    default:
+        return UINT32_MAX;
     }
 }
 
-/* set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]: all ones, or 1.0 when the destination is a float; of a packed type both
- * halves are compared. */
+/* set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]: all ones, or 1.0 when the destination is a float; of a
+ * packed type both halves are compared. */
 static at_status decode_set(decoder *d)
 {
     if (d->op.count < 3)
@@ -348,7 +364,8 @@ static at_status decode_set(decoder *d)
     sim_compare compare = sim_compare_find(d->op.modifiers[0], element_of(from));
     if (!compare || type_lane_bytes(to) != 4 || packed != (element_of(to) != to))
         return decode_unknown(d);
-    int32_t p = decode_new_slot(d, 0), q = packed ? decode_new_slot(d, 0) : SIM_NO_SLOT, third = SIM_NO_SLOT;
+    int32_t p = decode_new_slot(d, 0), q = packed ? decode_new_slot(d, 0) : SIM_NO_SLOT,
+            third = SIM_NO_SLOT;
     int32_t a = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from);
     int32_t b = decode_source(d, decode_operand(d, 2), type_lane_bytes(from), from);
     if (d->statement->count == 4)
@@ -375,7 +392,8 @@ static at_status decode_testp(decoder *d)
     if (!compare)
         return decode_unknown(d);
     int32_t p = decode_predicate(d, decode_operand(d, 0), true);
-    int32_t a = decode_source(d, decode_operand(d, 1), type_lane_bytes(d->op.types[0]), d->op.types[0]);
+    int32_t a =
+        decode_source(d, decode_operand(d, 1), type_lane_bytes(d->op.types[0]), d->op.types[0]);
     decode_compare(d, compare, d->op.types[0], p, a, a);
     return d->status;
 }
@@ -397,7 +415,8 @@ static at_status decode_lop3(decoder *d)
     int32_t zero = decode_constant(d, 0, 4), found = decode_step(d, "lop3.b32", sources, 4);
     destination to = decode_destination(d, target, 4);
     if (p != SIM_NO_SLOT) {
-        sim_instruction *c = decode_compare(d, sim_compare_find("ne", PTX_U32), PTX_U32, p, found, zero);
+        sim_instruction *c =
+            decode_compare(d, sim_compare_find("ne", PTX_U32), PTX_U32, p, found, zero);
         c->op = (uint8_t)combine;
         c->c = q;
         c->negate_c = decode_operand(d, 5)->negated;
@@ -426,14 +445,13 @@ static at_status decode_slct(decoder *d)
     return decode_finish(d, &slot, type_is_signed(type));
 }
 
-const family decode_compute_families[] = {
-    {"cvt", .decode = decode_cvt},
-    {"cvta", .decode = decode_cvta},
-    {"lop3", .decode = decode_lop3, 5, 6, .types = 1},
-    {"mov", .decode = decode_mov, 2, 2, .types = 1},
-    {"selp", .decode = decode_selp, 4, 4, .types = 1},
-    {"set", .decode = decode_set, 3, 4, .types = 2},
-    {"setp", .decode = decode_setp, 3, 4, .types = 1},
-    {"slct", .decode = decode_slct, 4, 4, .types = 2},
-    {"testp", .decode = decode_testp, 2, 2, .types = 1},
-    {0}};
+const family decode_compute_families[] = {{"cvt", .decode = decode_cvt},
+                                          {"cvta", .decode = decode_cvta},
+                                          {"lop3", .decode = decode_lop3, 5, 6, .types = 1},
+                                          {"mov", .decode = decode_mov, 2, 2, .types = 1},
+                                          {"selp", .decode = decode_selp, 4, 4, .types = 1},
+                                          {"set", .decode = decode_set, 3, 4, .types = 2},
+                                          {"setp", .decode = decode_setp, 3, 4, .types = 1},
+                                          {"slct", .decode = decode_slct, 4, 4, .types = 2},
+                                          {"testp", .decode = decode_testp, 2, 2, .types = 1},
+                                          {0}};

@@ -1,5 +1,6 @@
-/* Video instructions: parts of words, widened, combined, clamped and merged into another word. PTX ISA, "Video
- * Instructions". Each becomes the steps that the reference describes it by, in words of 64 bits (scalar) or 32. */
+/* Video instructions: parts of words, widened, combined, clamped and merged into another word. PTX
+ * ISA, "Video Instructions". Each becomes the steps that the reference describes it by, in words of
+ * 64 bits (scalar) or 32. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ static int32_t insert(decoder *d, int32_t word, int32_t value, uint32_t at, uint
     return decode_step(d, "bfi.b32", from, 4);
 }
 
-/* What a selector ".b2" or ".h1" means: the place and width of a part; without one the whole word. */
+/* What a selector ".b2" or ".h1" means: the place and width of a part; without one the whole word.
+ */
 static bool part_of(ptx_text selector, uint32_t *at, uint32_t *bits)
 {
     *at = 0;
@@ -62,7 +64,8 @@ static int32_t wide_part(decoder *d, int operand, bool is_signed)
 }
 
 /* The constants between which a result of `bits` bits lies, in lanes of `width` bytes. */
-static int32_t clamp(decoder *d, int32_t value, uint32_t bits, bool is_signed, bool from_unsigned, uint32_t width)
+static int32_t clamp(decoder *d, int32_t value, uint32_t bits, bool is_signed, bool from_unsigned,
+                     uint32_t width)
 {
     uint64_t top = (1ull << (is_signed ? bits - 1 : bits)) - 1, bottom = is_signed ? ~top : 0;
     int32_t most = decode_constant(d, top, width), least = decode_constant(d, bottom, width);
@@ -75,16 +78,19 @@ static int32_t clamp(decoder *d, int32_t value, uint32_t bits, bool is_signed, b
 /* 1 or 0 of a comparison. */
 static int32_t compared(decoder *d, ptx_type type, int32_t a, int32_t b)
 {
-    static const choice comparisons[] = {{"eq", 0}, {"ne", 1}, {"lt", 2}, {"le", 3}, {"gt", 4}, {"ge", 5}, {0}};
+    static const choice comparisons[] = {{"eq", 0}, {"ne", 1}, {"lt", 2}, {"le", 3},
+                                         {"gt", 4}, {"ge", 5}, {0}};
     int chosen = decode_choice(d, comparisons, -1);
     uint32_t width = type_lane_bytes(type);
     if (chosen < 0) {
         decode_unknown(d);
         return SIM_NO_SLOT;
     }
-    int32_t p = decode_new_slot(d, 0), one = decode_constant(d, 1, width), zero = decode_constant(d, 0, width);
+    int32_t p = decode_new_slot(d, 0), one = decode_constant(d, 1, width),
+            zero = decode_constant(d, 0, width);
     const destination to = {decode_new_slot(d, width), SIM_NO_SLOT, (uint8_t)width};
-    decode_compare(d, sim_compare_find(comparisons[chosen].modifier, type), type, p, a, b)->extra = true;
+    decode_compare(d, sim_compare_find(comparisons[chosen].modifier, type), type, p, a, b)->extra =
+        true;
     decode_select(d, &to, one, zero, p)->extra = true;
     return to.slot;
 }
@@ -99,7 +105,11 @@ static int32_t combine(decoder *d, const char *op, int32_t a, int32_t b, bool a_
     if (strcmp(op, "vshl") == 0 || strcmp(op, "vshr") == 0) {
         bool wraps = decode_has(d, "wrap");
         b = step2(d, wraps ? "and.b64" : "min.u64", b, decode_constant(d, wraps ? 31 : 32, 8));
-        return step2(d, op[3] == 'l' ? "shl.b64" : a_signed ? "shr.s64" : "shr.u64", a, step1(d, "narrow", b));
+        return step2(d,
+                     op[3] == 'l' ? "shl.b64"
+                     : a_signed   ? "shr.s64"
+                                  : "shr.u64",
+                     a, step1(d, "narrow", b));
     }
     static const char *const names[][2] = {
         {"vadd", "add.s64"}, {"vsub", "sub.s64"}, {"vmin", "min.s64"}, {"vmax", "max.s64"}};
@@ -110,7 +120,8 @@ static int32_t combine(decoder *d, const char *op, int32_t a, int32_t b, bool a_
     return SIM_NO_SLOT;
 }
 
-/* The result, of 64 bits, goes to the destination, combined with the third source or into a part of it. */
+/* The result, of 64 bits, goes to the destination, combined with the third source or into a part of
+ * it. */
 static at_status put_result(decoder *d, int32_t value, bool is_signed)
 {
     ptx_operand target = *decode_operand(d, 0);
@@ -120,12 +131,14 @@ static at_status put_result(decoder *d, int32_t value, bool is_signed)
     target.selector = (ptx_text){0};
     if (d->statement->count == 4) {
         static const choice seconds[] = {{"add", 0}, {"min", 1}, {"max", 2}, {0}};
-        static const char *const names[][2] = {{"add.u64", "add.s64"}, {"min.u64", "min.s64"}, {"max.u64", "max.s64"}};
+        static const char *const names[][2] = {
+            {"add.u64", "add.s64"}, {"min.u64", "min.s64"}, {"max.u64", "max.s64"}};
         int second = decode_choice(d, seconds, -1);
         if ((second >= 0) == (bits < 32))
             return decode_unknown(d);
         if (second >= 0)
-            value = step1(d, "narrow", step2(d, names[second][is_signed], value, wide_part(d, 3, is_signed)));
+            value = step1(d, "narrow",
+                          step2(d, names[second][is_signed], value, wide_part(d, 3, is_signed)));
         else
             value = insert(d, word_of(d, 3), step1(d, "narrow", value), at, bits);
     } else if (bits < 32) {
@@ -146,7 +159,8 @@ static at_status decode_scalar(decoder *d)
     if (d->op.type_count != (sets ? 2 : 3))
         return decode_unknown(d);
     bool is_signed = !sets && type_is_signed(d->op.types[0]);
-    bool a_signed = type_is_signed(d->op.types[sets ? 0 : 1]), b_signed = type_is_signed(d->op.types[sets ? 1 : 2]);
+    bool a_signed = type_is_signed(d->op.types[sets ? 0 : 1]),
+         b_signed = type_is_signed(d->op.types[sets ? 1 : 2]);
     uint32_t at, bits;
     if (!part_of(decode_operand(d, 0)->selector, &at, &bits))
         return decode_unknown(d);
@@ -171,7 +185,8 @@ static at_status decode_mad(decoder *d)
         value = step2(d, "add.s64", value, decode_constant(d, 1, 8));
     int shift = decode_has(d, "shr7") ? 7 : decode_has(d, "shr15") ? 15 : 0;
     if (shift)
-        value = step2(d, is_signed ? "shr.s64" : "shr.u64", value, decode_constant(d, (uint64_t)shift, 4));
+        value = step2(d, is_signed ? "shr.s64" : "shr.u64", value,
+                      decode_constant(d, (uint64_t)shift, 4));
     if (decode_has(d, "sat"))
         value = clamp(d, value, 32, is_signed, !is_signed, 8);
     destination to = decode_destination(d, decode_operand(d, 0), 4);
@@ -179,8 +194,8 @@ static at_status decode_mad(decoder *d)
     return decode_finish(d, &to, type_is_signed(d->op.types[0]));
 }
 
-/* What a selector of lanes says, ".h32" or ".b7654": digit i, from the right. Without one `otherwise` + i; -1: it
- * has no such digit. */
+/* What a selector of lanes says, ".h32" or ".b7654": digit i, from the right. Without one
+ * `otherwise` + i; -1: it has no such digit. */
 static int lane_of(ptx_text selector, int i, int otherwise)
 {
     if (selector.length == 0)
@@ -196,15 +211,20 @@ static int32_t combine_lane(decoder *d, const char *op, int32_t a, int32_t b)
         return step1(d, "abs.s32", step2(d, "sub.s32", a, b));
     if (strncmp(op, "vavrg", 5) == 0) {
         /* Half, rounded away from zero where it is positive, else down. */
-        int32_t total = step2(d, "add.s32", a, b), sign = step2(d, "shr.s32", total, decode_constant(d, 31, 4));
+        int32_t total = step2(d, "add.s32", a, b),
+                sign = step2(d, "shr.s32", total, decode_constant(d, 31, 4));
         total = step2(d, "add.s32", total, step2(d, "add.s32", sign, decode_constant(d, 1, 4)));
         return step2(d, "shr.s32", total, decode_constant(d, 1, 4));
     }
-    const char *name = op[1] == 'a' ? "add.s32" : op[1] == 's' ? "sub.s32" : op[2] == 'i' ? "min.s32" : "max.s32";
+    const char *name = op[1] == 'a'   ? "add.s32"
+                       : op[1] == 's' ? "sub.s32"
+                       : op[2] == 'i' ? "min.s32"
+                                      : "max.s32";
     return step2(d, name, a, b);
 }
 
-/* vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c; vOP4 likewise with bytes; vset2, vset4 have two types. */
+/* vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c; vOP4 likewise with bytes; vset2, vset4 have two
+ * types. */
 static at_status decode_lanes(decoder *d)
 {
     const char *op = d->op.name;
@@ -214,7 +234,8 @@ static at_status decode_lanes(decoder *d)
     if (d->op.type_count != (sets ? 2 : 3))
         return decode_unknown(d);
     bool is_signed = !sets && type_is_signed(d->op.types[0]);
-    bool is_signed_of[] = {type_is_signed(d->op.types[sets ? 0 : 1]), type_is_signed(d->op.types[sets ? 1 : 2])};
+    bool is_signed_of[] = {type_is_signed(d->op.types[sets ? 0 : 1]),
+                           type_is_signed(d->op.types[sets ? 1 : 2])};
     ptx_operand target = *decode_operand(d, 0);
     ptx_text mask = target.selector;
     target.selector = (ptx_text){0};
@@ -228,7 +249,8 @@ static at_status decode_lanes(decoder *d)
             int lane = lane_of(decode_operand(d, side + 1)->selector, i, side * lanes);
             if (lane < 0 || lane >= 2 * lanes)
                 return decode_unknown(d);
-            parts[side] = field(d, words[lane / lanes], (uint32_t)(lane % lanes) * bits, bits, is_signed_of[side]);
+            parts[side] = field(d, words[lane / lanes], (uint32_t)(lane % lanes) * bits, bits,
+                                is_signed_of[side]);
         }
         int32_t part = combine_lane(d, op, parts[0], parts[1]);
         if (decode_has(d, "sat"))
@@ -243,12 +265,26 @@ static at_status decode_lanes(decoder *d)
     return decode_finish(d, &to, is_signed);
 }
 
-#define LANES(name) {name "2", .decode = decode_lanes, 4, 4}, {name "4", .decode = decode_lanes, 4, 4}
+#define LANES(name)                                                                                \
+    {name "2", .decode = decode_lanes, 4, 4},                                                      \
+    {                                                                                              \
+        name "4", .decode = decode_lanes, 4, 4                                                     \
+    }
 
-const family decode_video_families[] = {
-    {"vabsdiff", .decode = decode_scalar}, {"vadd", .decode = decode_scalar},
-    {"vmad", .decode = decode_mad},        {"vmax", .decode = decode_scalar},
-    {"vmin", .decode = decode_scalar},     {"vset", .decode = decode_scalar},
-    {"vshl", .decode = decode_scalar},     {"vshr", .decode = decode_scalar},
-    {"vsub", .decode = decode_scalar},     LANES("vabsdiff"), LANES("vadd"), LANES("vavrg"), LANES("vmax"),
-    LANES("vmin"), LANES("vset"), LANES("vsub"), {0}};
+const family decode_video_families[] = {{"vabsdiff", .decode = decode_scalar},
+                                        {"vadd", .decode = decode_scalar},
+                                        {"vmad", .decode = decode_mad},
+                                        {"vmax", .decode = decode_scalar},
+                                        {"vmin", .decode = decode_scalar},
+                                        {"vset", .decode = decode_scalar},
+                                        {"vshl", .decode = decode_scalar},
+                                        {"vshr", .decode = decode_scalar},
+                                        {"vsub", .decode = decode_scalar},
+                                        LANES("vabsdiff"),
+                                        LANES("vadd"),
+                                        LANES("vavrg"),
+                                        LANES("vmax"),
+                                        LANES("vmin"),
+                                        LANES("vset"),
+                                        LANES("vsub"),
+                                        {0}};

@@ -20,18 +20,21 @@ static float flushed(float v)
     return fabsf(v) < 0x1p-126f ? copysignf(0.0f, v) : v;
 }
 
-/* PTX ISA, atom: additions of floats in global memory take and give zeros for subnormal numbers; in shared memory not. */
+/* PTX ISA, atom: additions of floats in global memory take and give zeros for subnormal numbers; in
+ * shared memory not. */
 static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t, bool flush)
 {
     if (t == PTX_F32 && flush)
-        return bits_of_float(sim_float(flushed(flushed((float)to_double(a, t)) + flushed((float)to_double(b, t)))));
+        return bits_of_float(
+            sim_float(flushed(flushed((float)to_double(a, t)) + flushed((float)to_double(b, t)))));
     if (t == PTX_F32)
         return bits_of_float(sim_float((float)to_double(a, t) + (float)to_double(b, t)));
     double v = to_double(a, t) + to_double(b, t);
     switch (t) {
     case PTX_F16: return half_from_double(v);
     case PTX_BF16: return bfloat_from_double(v);
-    default: return bits_of_double(sim_double(v, to_double(a, t), to_double(b, t)));
+    default:
+        return bits_of_double(sim_double(v, to_double(a, t), to_double(b, t)));
     }
 }
 
@@ -46,11 +49,13 @@ static bool is_less(uint64_t a, uint64_t b, ptx_type t)
     }
 }
 
-static uint64_t combine(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, uint64_t v, uint64_t other)
+static uint64_t combine(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, uint64_t v,
+                        uint64_t other)
 {
     bool is_float = t == PTX_F32 || t == PTX_F64 || t == PTX_F16 || t == PTX_BF16;
     switch (op) {
-    case SIM_ATOMIC_ADD: return is_float ? add_float(old, v, t, flush) : old + v;
+    case SIM_ATOMIC_ADD:
+        return is_float ? add_float(old, v, t, flush) : old + v;
     case SIM_ATOMIC_MIN: return is_less(v, old, t) ? v : old;
     case SIM_ATOMIC_MAX: return is_less(old, v, t) ? v : old;
     case SIM_ATOMIC_INC: return (uint32_t)old >= (uint32_t)v ? 0 : old + 1;
@@ -71,7 +76,8 @@ static uint64_t combine_pair(sim_atomic_op op, ptx_type half, uint64_t old, uint
     return low | high << 16;
 }
 
-static uint64_t next_value(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, uint64_t v, uint64_t other)
+static uint64_t next_value(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, uint64_t v,
+                           uint64_t other)
 {
     if (t == PTX_F16X2 || t == PTX_BF16X2)
         return combine_pair(op, t == PTX_F16X2 ? PTX_F16 : PTX_BF16, old, v);
@@ -83,15 +89,15 @@ static uint64_t next_value(sim_atomic_op op, ptx_type t, bool flush, uint64_t ol
     do {                                                                                           \
         T *p = (T *)(void *)at;                                                                    \
         T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                              \
-        while (!__atomic_compare_exchange_n(p, &old,                                         \
-                                            (T)next_value(op, type, flush, old, (T)operand, (T)other), \
-                                            false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))            \
+        while (!__atomic_compare_exchange_n(                                                       \
+            p, &old, (T)next_value(op, type, flush, old, (T)operand, (T)other), false,             \
+            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))                                                   \
             ;                                                                                      \
         return old;                                                                                \
     } while (0)
 
-uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush, uint64_t operand,
-                          uint64_t other)
+uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush,
+                          uint64_t operand, uint64_t other)
 {
     switch (ptx_type_bytes(type)) {
     case 2: APPLY(uint16_t);

@@ -44,7 +44,8 @@ static uint64_t mask_of(uint32_t length)
     return length > 63 ? UINT64_MAX : (1ull << length) - 1;
 }
 
-/* Position and length of a field: the PTX ISA takes 8 bits of each. Of 64 bits an H100 takes all of them. */
+/* Position and length of a field: the PTX ISA takes 8 bits of each. Of 64 bits an H100 takes all of
+ * them. */
 static uint32_t amount(uint32_t v, int bits)
 {
     return bits == 64 ? (v > 255 ? 255 : v) : v & 0xff;
@@ -126,8 +127,8 @@ static uint32_t find_top(uint64_t v, uint32_t bits, bool shift_amount)
     return shift_amount ? bits - 1 - top : top;
 }
 
-/* szext: the low `length` bits, extended by their highest or by zeros; of 0 bits nothing is left, of all of them
- * all (PTX ISA, szext). */
+/* szext: the low `length` bits, extended by their highest or by zeros; of 0 bits nothing is left,
+ * of all of them all (PTX ISA, szext). */
 static uint32_t extend(uint32_t a, uint32_t length, bool clamps, bool is_signed)
 {
     if (clamps && length > 31)
@@ -138,7 +139,8 @@ static uint32_t extend(uint32_t a, uint32_t length, bool clamps, bool is_signed)
     return is_negative ? a | above : a & ~above;
 }
 
-/* fns: the place of the |offset|-th set bit from `base` on, upwards or downwards; all ones: there is none. */
+/* fns: the place of the |offset|-th set bit from `base` on, upwards or downwards; all ones: there
+ * is none. */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t offset)
 {
     if (offset == 0)
@@ -151,7 +153,8 @@ static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t offset)
 }
 
 /* cvt.pack.sat: two numbers clamped to `bits` beside each other, below what `rest` has. */
-static uint32_t pack_clamped(int32_t high, int32_t low, uint32_t rest, uint32_t bits, bool is_signed)
+static uint32_t pack_clamped(int32_t high, int32_t low, uint32_t rest, uint32_t bits,
+                             bool is_signed)
 {
     int32_t top = (1 << (is_signed ? bits - 1 : bits)) - 1, bottom = is_signed ? -top - 1 : 0;
     uint32_t mask = (1u << bits) - 1;
@@ -299,60 +302,114 @@ SIM_OP2(space_sub, D, D, D, a[l] - b[l])
     BIT3("dp2a.lo." types, dp2a_lo_##suffix, 4, 4, 4, 4),                                          \
         BIT3("dp2a.hi." types, dp2a_hi_##suffix, 4, 4, 4, 4)
 
-const sim_operation sim_bit_operations[] = {
-    BIT2("and.b16", and_32, 4, 4, 4), BIT2("and.b32", and_32, 4, 4, 4),
-    BIT2("and.b64", and_64, 8, 8, 8), BIT2("or.b16", or_32, 4, 4, 4),
-    BIT2("or.b32", or_32, 4, 4, 4), BIT2("or.b64", or_64, 8, 8, 8),
-    BIT2("xor.b16", xor_32, 4, 4, 4), BIT2("xor.b32", xor_32, 4, 4, 4),
-    BIT2("xor.b64", xor_64, 8, 8, 8), BIT1("not.b16", not_16, 4, 4),
-    BIT1("not.b32", not_32, 4, 4), BIT1("not.b64", not_64, 8, 8), BIT1("cnot.b16", cnot_32, 4, 4),
-    BIT1("cnot.b32", cnot_32, 4, 4), BIT1("cnot.b64", cnot_64, 8, 8),
-    BIT4("lop3.b32", lop3_32, 4, 4, 4, 4, 4), BIT2("shl.b16", shl_16, 4, 4, 4),
-    BIT2("shl.b32", shl_32, 4, 4, 4), BIT2("shl.b64", shl_64, 8, 8, 4),
-    BIT2("shr.u16", shr_u16, 4, 4, 4), BIT2("shr.b16", shr_u16, 4, 4, 4),
-    BIT2("shr.s16", shr_s16, 4, 4, 4), BIT2("shr.u32", shr_u32, 4, 4, 4),
-    BIT2("shr.b32", shr_u32, 4, 4, 4), BIT2("shr.s32", shr_s32, 4, 4, 4),
-    BIT2("shr.u64", shr_u64, 8, 8, 4), BIT2("shr.b64", shr_u64, 8, 8, 4),
-    BIT2("shr.s64", shr_s64, 8, 8, 4), BIT3("shf.l.wrap.b32", shf_l_wrap, 4, 4, 4, 4),
-    BIT3("shf.l.clamp.b32", shf_l_clamp, 4, 4, 4, 4),
-    BIT3("shf.r.wrap.b32", shf_r_wrap, 4, 4, 4, 4),
-    BIT3("shf.r.clamp.b32", shf_r_clamp, 4, 4, 4, 4), PRMT("", prmt_32), PRMT(".f4e", prmt_f4e),
-    PRMT(".b4e", prmt_b4e), PRMT(".rc8", prmt_rc8), PRMT(".ecl", prmt_ecl),
-    PRMT(".ecr", prmt_ecr), PRMT(".rc16", prmt_rc16), BIT1("popc.b32", popc_32, 4, 4),
-    BIT1("popc.b64", popc_64, 4, 8), BIT1("clz.b32", clz_32, 4, 4), BIT1("clz.b64", clz_64, 4, 8),
-    BIT1("brev.b32", brev_32, 4, 4), BIT1("brev.b64", brev_64, 8, 8),
-    BIT1("bfind.u32", bfind_u32, 4, 4), BIT1("bfind.s32", bfind_s32, 4, 4),
-    BIT1("bfind.u64", bfind_u64, 4, 8), BIT1("bfind.s64", bfind_s64, 4, 8),
-    BIT1("bfind.shiftamt.u32", bfind_shift_u32, 4, 4),
-    BIT1("bfind.shiftamt.s32", bfind_shift_s32, 4, 4),
-    BIT1("bfind.shiftamt.u64", bfind_shift_u64, 4, 8),
-    BIT1("bfind.shiftamt.s64", bfind_shift_s64, 4, 8), BIT3("bfe.u32", bfe_u32, 4, 4, 4, 4),
-    BIT3("bfe.s32", bfe_s32, 4, 4, 4, 4), BIT3("bfe.u64", bfe_u64, 8, 8, 4, 4),
-    BIT3("bfe.s64", bfe_s64, 8, 8, 4, 4), BIT4("bfi.b32", bfi_32, 4, 4, 4, 4, 4),
-    BIT4("bfi.b64", bfi_64, 8, 8, 8, 4, 4), BIT2("bmsk.clamp.b32", bmsk_clamp, 4, 4, 4),
-    BIT2("bmsk.wrap.b32", bmsk_wrap, 4, 4, 4), BIT2("szext.clamp.u32", szext_clamp_u32, 4, 4, 4),
-    BIT2("szext.clamp.s32", szext_clamp_s32, 4, 4, 4),
-    BIT2("szext.wrap.u32", szext_wrap_u32, 4, 4, 4),
-    BIT2("szext.wrap.s32", szext_wrap_s32, 4, 4, 4), BIT3("fns.b32", fns_32, 4, 4, 4, 4),
-    BIT2("cvt.pack.sat.u16.s32", pack_u16, 4, 4, 4),
-    BIT2("cvt.pack.sat.s16.s32", pack_s16, 4, 4, 4),
-    BIT3("cvt.pack.sat.u8.s32.b32", pack_u8, 4, 4, 4, 4),
-    BIT3("cvt.pack.sat.s8.s32.b32", pack_s8, 4, 4, 4, 4),
-    BIT3("cvt.pack.sat.u4.s32.b32", pack_u4, 4, 4, 4, 4),
-    BIT3("cvt.pack.sat.s4.s32.b32", pack_s4, 4, 4, 4, 4),
-    BIT3("cvt.pack.sat.u2.s32.b32", pack_u2, 4, 4, 4, 4),
-    BIT3("cvt.pack.sat.s2.s32.b32", pack_s2, 4, 4, 4, 4), DOT4("s32.s32", dp4a_ss),
-    DOT4("s32.u32", dp4a_su), DOT4("u32.s32", dp4a_us), DOT4("u32.u32", dp4a_uu),
-    DOT2("s32.s32", ss), DOT2("s32.u32", su), DOT2("u32.s32", us), DOT2("u32.u32", uu),
-    MOVES("b16", mov_32, 4), MOVES("u16", mov_32, 4), MOVES("s16", mov_32, 4),
-    MOVES("f16", mov_32, 4), MOVES("bf16", mov_32, 4), MOVES("b32", mov_32, 4),
-    MOVES("u32", mov_32, 4), MOVES("s32", mov_32, 4), MOVES("f32", mov_32, 4),
-    MOVES("f16x2", mov_32, 4), MOVES("b64", mov_64, 8), MOVES("u64", mov_64, 8),
-    MOVES("s64", mov_64, 8), MOVES("f64", mov_64, 8), MOVES("f32x2", mov_64, 8),
-    MOVE2("pack.2x16", pack_2x16, 4, 4, 4), MOVE2("pack.2x32", pack_2x32, 8, 4, 4),
-    MOVE4("pack.4x8", pack_4x8, 4), MOVE4("pack.4x16", pack_4x16, 8),
-    MOVE2("field.4.1", field_8, 4, 4, 4), MOVE2("field.4.2", field_16, 4, 4, 4),
-    MOVE2("field.8.2", field_64_16, 4, 8, 4), MOVE2("field.8.4", field_64_32, 4, 8, 4),
-    MOVE1("narrow", narrow, 4, 8), MOVE1("extend.u", extend_u, 8, 4),
-    MOVE1("extend.s", extend_s, 8, 4), MOVE2("space.add", space_add, 8, 8, 8),
-    MOVE2("space.sub", space_sub, 8, 8, 8), {0}};
+const sim_operation sim_bit_operations[] = {BIT2("and.b16", and_32, 4, 4, 4),
+                                            BIT2("and.b32", and_32, 4, 4, 4),
+                                            BIT2("and.b64", and_64, 8, 8, 8),
+                                            BIT2("or.b16", or_32, 4, 4, 4),
+                                            BIT2("or.b32", or_32, 4, 4, 4),
+                                            BIT2("or.b64", or_64, 8, 8, 8),
+                                            BIT2("xor.b16", xor_32, 4, 4, 4),
+                                            BIT2("xor.b32", xor_32, 4, 4, 4),
+                                            BIT2("xor.b64", xor_64, 8, 8, 8),
+                                            BIT1("not.b16", not_16, 4, 4),
+                                            BIT1("not.b32", not_32, 4, 4),
+                                            BIT1("not.b64", not_64, 8, 8),
+                                            BIT1("cnot.b16", cnot_32, 4, 4),
+                                            BIT1("cnot.b32", cnot_32, 4, 4),
+                                            BIT1("cnot.b64", cnot_64, 8, 8),
+                                            BIT4("lop3.b32", lop3_32, 4, 4, 4, 4, 4),
+                                            BIT2("shl.b16", shl_16, 4, 4, 4),
+                                            BIT2("shl.b32", shl_32, 4, 4, 4),
+                                            BIT2("shl.b64", shl_64, 8, 8, 4),
+                                            BIT2("shr.u16", shr_u16, 4, 4, 4),
+                                            BIT2("shr.b16", shr_u16, 4, 4, 4),
+                                            BIT2("shr.s16", shr_s16, 4, 4, 4),
+                                            BIT2("shr.u32", shr_u32, 4, 4, 4),
+                                            BIT2("shr.b32", shr_u32, 4, 4, 4),
+                                            BIT2("shr.s32", shr_s32, 4, 4, 4),
+                                            BIT2("shr.u64", shr_u64, 8, 8, 4),
+                                            BIT2("shr.b64", shr_u64, 8, 8, 4),
+                                            BIT2("shr.s64", shr_s64, 8, 8, 4),
+                                            BIT3("shf.l.wrap.b32", shf_l_wrap, 4, 4, 4, 4),
+                                            BIT3("shf.l.clamp.b32", shf_l_clamp, 4, 4, 4, 4),
+                                            BIT3("shf.r.wrap.b32", shf_r_wrap, 4, 4, 4, 4),
+                                            BIT3("shf.r.clamp.b32", shf_r_clamp, 4, 4, 4, 4),
+                                            PRMT("", prmt_32),
+                                            PRMT(".f4e", prmt_f4e),
+                                            PRMT(".b4e", prmt_b4e),
+                                            PRMT(".rc8", prmt_rc8),
+                                            PRMT(".ecl", prmt_ecl),
+                                            PRMT(".ecr", prmt_ecr),
+                                            PRMT(".rc16", prmt_rc16),
+                                            BIT1("popc.b32", popc_32, 4, 4),
+                                            BIT1("popc.b64", popc_64, 4, 8),
+                                            BIT1("clz.b32", clz_32, 4, 4),
+                                            BIT1("clz.b64", clz_64, 4, 8),
+                                            BIT1("brev.b32", brev_32, 4, 4),
+                                            BIT1("brev.b64", brev_64, 8, 8),
+                                            BIT1("bfind.u32", bfind_u32, 4, 4),
+                                            BIT1("bfind.s32", bfind_s32, 4, 4),
+                                            BIT1("bfind.u64", bfind_u64, 4, 8),
+                                            BIT1("bfind.s64", bfind_s64, 4, 8),
+                                            BIT1("bfind.shiftamt.u32", bfind_shift_u32, 4, 4),
+                                            BIT1("bfind.shiftamt.s32", bfind_shift_s32, 4, 4),
+                                            BIT1("bfind.shiftamt.u64", bfind_shift_u64, 4, 8),
+                                            BIT1("bfind.shiftamt.s64", bfind_shift_s64, 4, 8),
+                                            BIT3("bfe.u32", bfe_u32, 4, 4, 4, 4),
+                                            BIT3("bfe.s32", bfe_s32, 4, 4, 4, 4),
+                                            BIT3("bfe.u64", bfe_u64, 8, 8, 4, 4),
+                                            BIT3("bfe.s64", bfe_s64, 8, 8, 4, 4),
+                                            BIT4("bfi.b32", bfi_32, 4, 4, 4, 4, 4),
+                                            BIT4("bfi.b64", bfi_64, 8, 8, 8, 4, 4),
+                                            BIT2("bmsk.clamp.b32", bmsk_clamp, 4, 4, 4),
+                                            BIT2("bmsk.wrap.b32", bmsk_wrap, 4, 4, 4),
+                                            BIT2("szext.clamp.u32", szext_clamp_u32, 4, 4, 4),
+                                            BIT2("szext.clamp.s32", szext_clamp_s32, 4, 4, 4),
+                                            BIT2("szext.wrap.u32", szext_wrap_u32, 4, 4, 4),
+                                            BIT2("szext.wrap.s32", szext_wrap_s32, 4, 4, 4),
+                                            BIT3("fns.b32", fns_32, 4, 4, 4, 4),
+                                            BIT2("cvt.pack.sat.u16.s32", pack_u16, 4, 4, 4),
+                                            BIT2("cvt.pack.sat.s16.s32", pack_s16, 4, 4, 4),
+                                            BIT3("cvt.pack.sat.u8.s32.b32", pack_u8, 4, 4, 4, 4),
+                                            BIT3("cvt.pack.sat.s8.s32.b32", pack_s8, 4, 4, 4, 4),
+                                            BIT3("cvt.pack.sat.u4.s32.b32", pack_u4, 4, 4, 4, 4),
+                                            BIT3("cvt.pack.sat.s4.s32.b32", pack_s4, 4, 4, 4, 4),
+                                            BIT3("cvt.pack.sat.u2.s32.b32", pack_u2, 4, 4, 4, 4),
+                                            BIT3("cvt.pack.sat.s2.s32.b32", pack_s2, 4, 4, 4, 4),
+                                            DOT4("s32.s32", dp4a_ss),
+                                            DOT4("s32.u32", dp4a_su),
+                                            DOT4("u32.s32", dp4a_us),
+                                            DOT4("u32.u32", dp4a_uu),
+                                            DOT2("s32.s32", ss),
+                                            DOT2("s32.u32", su),
+                                            DOT2("u32.s32", us),
+                                            DOT2("u32.u32", uu),
+                                            MOVES("b16", mov_32, 4),
+                                            MOVES("u16", mov_32, 4),
+                                            MOVES("s16", mov_32, 4),
+                                            MOVES("f16", mov_32, 4),
+                                            MOVES("bf16", mov_32, 4),
+                                            MOVES("b32", mov_32, 4),
+                                            MOVES("u32", mov_32, 4),
+                                            MOVES("s32", mov_32, 4),
+                                            MOVES("f32", mov_32, 4),
+                                            MOVES("f16x2", mov_32, 4),
+                                            MOVES("b64", mov_64, 8),
+                                            MOVES("u64", mov_64, 8),
+                                            MOVES("s64", mov_64, 8),
+                                            MOVES("f64", mov_64, 8),
+                                            MOVES("f32x2", mov_64, 8),
+                                            MOVE2("pack.2x16", pack_2x16, 4, 4, 4),
+                                            MOVE2("pack.2x32", pack_2x32, 8, 4, 4),
+                                            MOVE4("pack.4x8", pack_4x8, 4),
+                                            MOVE4("pack.4x16", pack_4x16, 8),
+                                            MOVE2("field.4.1", field_8, 4, 4, 4),
+                                            MOVE2("field.4.2", field_16, 4, 4, 4),
+                                            MOVE2("field.8.2", field_64_16, 4, 8, 4),
+                                            MOVE2("field.8.4", field_64_32, 4, 8, 4),
+                                            MOVE1("narrow", narrow, 4, 8),
+                                            MOVE1("extend.u", extend_u, 8, 4),
+                                            MOVE1("extend.s", extend_s, 8, 4),
+                                            MOVE2("space.add", space_add, 8, 8, 8),
+                                            MOVE2("space.sub", space_sub, 8, 8, 8),
+                                            {0}};

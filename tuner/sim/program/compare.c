@@ -93,15 +93,18 @@ typedef struct comparison {
 #define CLASS_ROWS(T, s)                                                                           \
     {"testp.finite", T, finite_##s}, {"testp.infinite", T, infinite_##s},                          \
         {"testp.number", T, num_##s}, {"testp.notanumber", T, nan_##s},                            \
-        {"testp.normal", T, normal_##s}, {"testp.subnormal", T, subnormal_##s}
+        {"testp.normal", T, normal_##s},                                                           \
+    {                                                                                              \
+        "testp.subnormal", T, subnormal_##s                                                        \
+    }
 
 static const comparison comparisons[] = {
-    CLASS_ROWS(PTX_F32, f32), CLASS_ROWS(PTX_F64, f64),
-    {"eq", PTX_B16, eq_u16}, {"ne", PTX_B16, ne_u16}, {"eq", PTX_B32, eq_u32},
-    {"ne", PTX_B32, ne_u32}, {"eq", PTX_B64, eq_u64}, {"ne", PTX_B64, ne_u64},
-    UNSIGNED_ROWS(PTX_U16, u16), ROWS(PTX_S16, s16), UNSIGNED_ROWS(PTX_U32, u32),
-    ROWS(PTX_S32, s32), UNSIGNED_ROWS(PTX_U64, u64), ROWS(PTX_S64, s64), FLOAT_ROWS(PTX_F32, f32),
-    FLOAT_ROWS(PTX_F64, f64), FLOAT_ROWS(PTX_F16, f16), FLOAT_ROWS(PTX_BF16, bf16)};
+    CLASS_ROWS(PTX_F32, f32),    CLASS_ROWS(PTX_F64, f64),    {"eq", PTX_B16, eq_u16},
+    {"ne", PTX_B16, ne_u16},     {"eq", PTX_B32, eq_u32},     {"ne", PTX_B32, ne_u32},
+    {"eq", PTX_B64, eq_u64},     {"ne", PTX_B64, ne_u64},     UNSIGNED_ROWS(PTX_U16, u16),
+    ROWS(PTX_S16, s16),          UNSIGNED_ROWS(PTX_U32, u32), ROWS(PTX_S32, s32),
+    UNSIGNED_ROWS(PTX_U64, u64), ROWS(PTX_S64, s64),          FLOAT_ROWS(PTX_F32, f32),
+    FLOAT_ROWS(PTX_F64, f64),    FLOAT_ROWS(PTX_F16, f16),    FLOAT_ROWS(PTX_BF16, bf16)};
 
 sim_compare sim_compare_find(const char *name, ptx_type type)
 {

@@ -47,7 +47,8 @@ static void read_floats(ptx_type from, bool flush, double *restrict v, const voi
     switch (from) {
     case PTX_F16: SIM_EACH_LANE(l) v[l] = half_to_float((uint16_t)w[l]); break;
     case PTX_BF16: SIM_EACH_LANE(l) v[l] = bfloat_to_float((uint16_t)w[l]); break;
-    case PTX_E4M3X2: case PTX_E5M2X2:
+    case PTX_E4M3X2:
+    case PTX_E5M2X2:
         SIM_EACH_LANE(l) v[l] = small_float_value(small_float_of(from), w[l]);
         break;
     case PTX_F32:
@@ -117,7 +118,8 @@ static int64_t float_to_integer(double v, domain to, int bits, bool wide)
 /* The host's mode for a direction of rounding; SIM_ROUND_NONE and to nearest are its own. */
 static int host_rounding(sim_rounding r)
 {
-    static const int modes[] = {[SIM_ROUND_ZERO] = FE_TOWARDZERO, [SIM_ROUND_DOWN] = FE_DOWNWARD,
+    static const int modes[] = {[SIM_ROUND_ZERO] = FE_TOWARDZERO,
+                                [SIM_ROUND_DOWN] = FE_DOWNWARD,
                                 [SIM_ROUND_UP] = FE_UPWARD};
     return r >= SIM_ROUND_ZERO && r <= SIM_ROUND_UP ? modes[r] : FE_TONEAREST;
 }
@@ -126,7 +128,8 @@ static int host_rounding(sim_rounding r)
 static uint32_t short_nan(double v, const small_float *f)
 {
     uint64_t bits = bits_of_double(v), exponent = (1ull << f->exponent_bits) - 1;
-    return (uint32_t)(bits >> 63 << 15 | exponent << f->fraction_bits | 1ull << (f->fraction_bits - 1) |
+    return (uint32_t)(bits >> 63 << 15 | exponent << f->fraction_bits |
+                      1ull << (f->fraction_bits - 1) |
                       (bits & ((1ull << 52) - 1)) >> (52 - f->fraction_bits));
 }
 
@@ -152,7 +155,8 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
         v = 0.0;
     if (c->to == PTX_F64) {
         /* NaN of a float is that of all floats where .ftz has it pass an addition. */
-        ((double *)d)[l] = isnan(v) && c->flush ? (double)float_of_bits(SIM_NAN_FLOAT) : sim_quiet(v);
+        ((double *)d)[l] =
+            isnan(v) && c->flush ? (double)float_of_bits(SIM_NAN_FLOAT) : sim_quiet(v);
     } else if (c->to == PTX_F32) {
         float f = c->from == PTX_F64 ? (float)v : sim_float((float)v);
         ((float *)d)[l] = c->flush && fabsf(f) < 0x1p-126f ? copysignf(0.0f, f) : f;
@@ -161,8 +165,8 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
     }
 }
 
-/* Long integers are not exact as doubles: their bits that a double has no room for are put into its last one, which
- * rounds as they would (see base/half.c, to_odd). */
+/* Long integers are not exact as doubles: their bits that a double has no room for are put into its
+ * last one, which rounds as they would (see base/half.c, to_odd). */
 static double double_to_odd(int64_t v, bool is_unsigned)
 {
     bool negative = !is_unsigned && v < 0;
@@ -206,7 +210,8 @@ static void float_to_float(const sim_conversion *c, void *restrict d, double *v)
         fesetround(FE_TONEAREST);
 }
 
-/* Conversions of NaN that an H100 does by moving bits: NaN stays as it is; of rna.tf32 the low bits are dropped. */
+/* Conversions of NaN that an H100 does by moving bits: NaN stays as it is; of rna.tf32 the low bits
+ * are dropped. */
 static bool moves(const sim_conversion *c)
 {
     if (c->to == PTX_TF32 && c->rounding == SIM_ROUND_AWAY)
@@ -252,7 +257,8 @@ void sim_convert(const sim_conversion *c, void *restrict d, const void *a)
         }
         bool wide = c->from == PTX_F64 || kinds[c->to].bits == 64;
         SIM_EACH_LANE(l)
-            integers[l] = float_to_integer(round_integral(floats[l], c->rounding), dt, kinds[c->to].bits, wide);
+        integers[l] =
+            float_to_integer(round_integral(floats[l], c->rounding), dt, kinds[c->to].bits, wide);
     } else {
         read_integers(c->from, integers, a);
         if (dt == DOMAIN_FLOAT) {
@@ -261,7 +267,7 @@ void sim_convert(const sim_conversion *c, void *restrict d, const void *a)
         }
         if (c->saturate)
             SIM_EACH_LANE(l)
-                integers[l] = clamp(integers[l], df == DOMAIN_UNSIGNED, dt, kinds[c->to].bits);
+        integers[l] = clamp(integers[l], df == DOMAIN_UNSIGNED, dt, kinds[c->to].bits);
     }
     write_integers(c->to, d, integers);
 }

@@ -8,14 +8,19 @@
 /* Was the exact result, which was rounded to `least`, below it? */
 static bool was_tiny(sim_tiny how, double least, float a, float b, float c)
 {
-    double p = (double)a * b, s = p + c, t = s - p, error = (p - (s - t)) + (c - t); /* Knuth's two-sum */
+    double p = (double)a * b, s = p + c, t = s - p,
+           error = (p - (s - t)) + (c - t); /* Knuth's two-sum */
     switch (how) {
-    case SIM_TINY_PRODUCT: return fabs(p) < least;
+    case SIM_TINY_PRODUCT:
+        return fabs(p) < least;
     case SIM_TINY_SUM:
         return fabs(s) < least || (fabs(s) == least && error != 0.0 && (error < 0.0) != (s < 0.0));
-    case SIM_TINY_QUOTIENT: return fabs((double)a) < fabs((double)b) * least;
-    case SIM_TINY_RECIPROCAL: return 1.0 < fabs((double)a) * least;
-    default: return false;
+    case SIM_TINY_QUOTIENT:
+        return fabs((double)a) < fabs((double)b) * least;
+    case SIM_TINY_RECIPROCAL:
+        return 1.0 < fabs((double)a) * least;
+    default:
+        return false;
     }
 }
 
@@ -59,8 +64,8 @@ void sim_flush_lanes(sim_flush what, uint32_t *lanes)
         SIM_EACH_LANE(l) lanes[l] = lanes[l] & 0x7f800000u ? lanes[l] : lanes[l] & 0x80000000u;
     else
         SIM_EACH_LANE(l)
-            lanes[l] &= (lanes[l] & exponent ? 0xffffu : 0x8000u) |
-                        (lanes[l] & exponent << 16 ? 0xffff0000u : 0x80000000u);
+    lanes[l] &= (lanes[l] & exponent ? 0xffffu : 0x8000u) |
+                (lanes[l] & exponent << 16 ? 0xffff0000u : 0x80000000u);
 }
 
 /* min and max return the operand that is a number; -0 is below +0. */
@@ -102,8 +107,8 @@ static float divide_approx(float a, float b)
     return fabsf(b) > 0x1p126f ? a * copysignf(0.0f, b) : a / b;
 }
 
-/* PTX ISA, rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: of doubles their upper halves are read and written, and
- * subnormal ones are zeros. */
+/* PTX ISA, rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: of doubles their upper halves are read and
+ * written, and subnormal ones are zeros. */
 static double coarse(double v)
 {
     double upper = double_of_bits(bits_of_double(v) & 0xffffffff00000000u);
@@ -174,10 +179,10 @@ SIM_OP3(fma_f32_portable, F, F, F, F, R(fmaf(a[l], b[l], c[l])))
 
 #if defined(__x86_64__) && defined(__GNUC__)
 /* Without this, every lane is a call of fmaf(): the baseline of x86-64 has no fused multiply-add. */
-__attribute__((target("avx2,fma"))) SIM_OP3(fma_f32_vector, F, F, F, F,
-                                            R(__builtin_fmaf(a[l], b[l], c[l])))
+__attribute__((target("avx2,fma")))
+SIM_OP3(fma_f32_vector, F, F, F, F, R(__builtin_fmaf(a[l], b[l], c[l])))
 
-static void fma_f32(void *restrict d, const void *const sources[4])
+    static void fma_f32(void *restrict d, const void *const sources[4])
 {
     if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
         fma_f32_vector(d, sources);
@@ -194,7 +199,8 @@ static void fma_f32(void *restrict d, const void *const sources[4])
     static void name(void *restrict to, const void *const sources[4])                              \
     {                                                                                              \
         T *restrict d = to;                                                                        \
-        const T *a = sources[0], *b = sources[(count) > 1 ? 1 : 0], *c = sources[(count) > 2 ? 2 : 0]; \
+        const T *a = sources[0], *b = sources[(count) > 1 ? 1 : 0],                                \
+                *c = sources[(count) > 2 ? 2 : 0];                                                 \
         int before = fegetround();                                                                 \
         fesetround(mode);                                                                          \
         SIM_EACH_LANE(l)                                                                           \
@@ -213,14 +219,14 @@ static void fma_f32(void *restrict d, const void *const sources[4])
 
 DIRECTED_ALL(add, F, f32, 2, x + y, R(v))
 DIRECTED_ALL(sub, F, f32, 2, x - y, R(v))
-DIRECTED_ALL(mul, F, f32, 2, x * y, R(v))
+DIRECTED_ALL(mul, F, f32, 2, x *y, R(v))
 DIRECTED_ALL(div, F, f32, 2, x / y, R(v))
 DIRECTED_ALL(fma, F, f32, 3, fmaf(x, y, z), R(v))
 DIRECTED_ALL(rcp, F, f32, 1, 1.0f / x, R(v))
 DIRECTED_ALL(sqrt, F, f32, 1, sqrtf(x), R(v))
 DIRECTED_ALL(add, G, f64, 2, x + y, sim_double(v, y, x))
 DIRECTED_ALL(sub, G, f64, 2, x - y, sim_double(v, y, x))
-DIRECTED_ALL(mul, G, f64, 2, x * y, sim_double(v, y, x))
+DIRECTED_ALL(mul, G, f64, 2, x *y, sim_double(v, y, x))
 DIRECTED_ALL(div, G, f64, 2, x / y, sim_double(v, x, y))
 DIRECTED_ALL(fma, G, f64, 3, fma(x, y, z), fused_nan(v, x, y, z))
 DIRECTED_ALL(rcp, G, f64, 1, 1.0 / x, sim_double(v, x, x))
@@ -259,29 +265,72 @@ SIM_OP3(fma_f32x2, P, P, P, P,
 #define ROUNDED(N, op, s) N(#op ".rz." #s, op##_rz_##s), N(#op ".rm." #s, op##_rm_##s), \
     N(#op ".rp." #s, op##_rp_##s)
 
-const sim_operation sim_float_operations[] = {
-    F2("add.f32", add_f32), F2("sub.f32", sub_f32), F2("mul.f32", mul_f32),
-    F3("fma.f32", fma_f32), F3("mad.f32", fma_f32), S2("div.f32", div_f32),
-    S2("div.approx.f32", div_approx_f32), S2("div.full.f32", div_f32), F2("min.f32", min_f32),
-    F2("max.f32", max_f32), F2("min.NaN.f32", min_nan_f32), F2("max.NaN.f32", max_nan_f32),
-    F2("min.xorsign.abs.f32", min_xor_f32), F2("max.xorsign.abs.f32", max_xor_f32),
-    F2("min.NaN.xorsign.abs.f32", min_nan_xor_f32),
-    F2("max.NaN.xorsign.abs.f32", max_nan_xor_f32),
-    F1("neg.f32", neg_f32), F1("abs.f32", abs_f32), S1("rcp.f32", rcp_f32),
-    S1("rcp.approx.f32", rcp_f32), S1("sqrt.f32", sqrt_f32), S1("sqrt.approx.f32", sqrt_f32),
-    S1("rsqrt.approx.f32", rsqrt_f32), S1("sin.approx.f32", sin_f32),
-    S1("cos.approx.f32", cos_f32), S1("lg2.approx.f32", lg2_f32), S1("ex2.approx.f32", ex2_f32),
-    S1("tanh.approx.f32", tanh_f32), F2("copysign.f32", copysign_f32),
-    G2("add.f64", add_f64), G2("sub.f64", sub_f64), G2("mul.f64", mul_f64),
-    G3("fma.f64", fma_f64), G3("mad.f64", fma_f64), G2("div.f64", div_f64),
-    G2("min.f64", min_f64), G2("max.f64", max_f64), G1("neg.f64", neg_f64),
-    G1("abs.f64", abs_f64), G1("rcp.f64", rcp_f64), G1("rcp.approx.ftz.f64", rcp_coarse_f64),
-    G1("sqrt.f64", sqrt_f64), G1("rsqrt.approx.f64", rsqrt_f64),
-    G1("rsqrt.approx.ftz.f64", rsqrt_coarse_f64), G2("copysign.f64", copysign_f64),
-    ROUNDED(F2, add, f32), ROUNDED(F2, sub, f32), ROUNDED(F2, mul, f32), ROUNDED(S2, div, f32),
-    ROUNDED(F3, fma, f32), F3("mad.rz.f32", fma_rz_f32), F3("mad.rm.f32", fma_rm_f32),
-    F3("mad.rp.f32", fma_rp_f32), G3("mad.rz.f64", fma_rz_f64), G3("mad.rm.f64", fma_rm_f64),
-    G3("mad.rp.f64", fma_rp_f64), ROUNDED(S1, rcp, f32), ROUNDED(S1, sqrt, f32), ROUNDED(G2, add, f64),
-    ROUNDED(G2, sub, f64), ROUNDED(G2, mul, f64), ROUNDED(G2, div, f64), ROUNDED(G3, fma, f64),
-    ROUNDED(G1, rcp, f64), ROUNDED(G1, sqrt, f64), P2("add.f32x2", add_f32x2),
-    P2("mul.f32x2", mul_f32x2), P3("fma.f32x2", fma_f32x2), {0}};
+const sim_operation sim_float_operations[] = {F2("add.f32", add_f32),
+                                              F2("sub.f32", sub_f32),
+                                              F2("mul.f32", mul_f32),
+                                              F3("fma.f32", fma_f32),
+                                              F3("mad.f32", fma_f32),
+                                              S2("div.f32", div_f32),
+                                              S2("div.approx.f32", div_approx_f32),
+                                              S2("div.full.f32", div_f32),
+                                              F2("min.f32", min_f32),
+                                              F2("max.f32", max_f32),
+                                              F2("min.NaN.f32", min_nan_f32),
+                                              F2("max.NaN.f32", max_nan_f32),
+                                              F2("min.xorsign.abs.f32", min_xor_f32),
+                                              F2("max.xorsign.abs.f32", max_xor_f32),
+                                              F2("min.NaN.xorsign.abs.f32", min_nan_xor_f32),
+                                              F2("max.NaN.xorsign.abs.f32", max_nan_xor_f32),
+                                              F1("neg.f32", neg_f32),
+                                              F1("abs.f32", abs_f32),
+                                              S1("rcp.f32", rcp_f32),
+                                              S1("rcp.approx.f32", rcp_f32),
+                                              S1("sqrt.f32", sqrt_f32),
+                                              S1("sqrt.approx.f32", sqrt_f32),
+                                              S1("rsqrt.approx.f32", rsqrt_f32),
+                                              S1("sin.approx.f32", sin_f32),
+                                              S1("cos.approx.f32", cos_f32),
+                                              S1("lg2.approx.f32", lg2_f32),
+                                              S1("ex2.approx.f32", ex2_f32),
+                                              S1("tanh.approx.f32", tanh_f32),
+                                              F2("copysign.f32", copysign_f32),
+                                              G2("add.f64", add_f64),
+                                              G2("sub.f64", sub_f64),
+                                              G2("mul.f64", mul_f64),
+                                              G3("fma.f64", fma_f64),
+                                              G3("mad.f64", fma_f64),
+                                              G2("div.f64", div_f64),
+                                              G2("min.f64", min_f64),
+                                              G2("max.f64", max_f64),
+                                              G1("neg.f64", neg_f64),
+                                              G1("abs.f64", abs_f64),
+                                              G1("rcp.f64", rcp_f64),
+                                              G1("rcp.approx.ftz.f64", rcp_coarse_f64),
+                                              G1("sqrt.f64", sqrt_f64),
+                                              G1("rsqrt.approx.f64", rsqrt_f64),
+                                              G1("rsqrt.approx.ftz.f64", rsqrt_coarse_f64),
+                                              G2("copysign.f64", copysign_f64),
+                                              ROUNDED(F2, add, f32),
+                                              ROUNDED(F2, sub, f32),
+                                              ROUNDED(F2, mul, f32),
+                                              ROUNDED(S2, div, f32),
+                                              ROUNDED(F3, fma, f32),
+                                              F3("mad.rz.f32", fma_rz_f32),
+                                              F3("mad.rm.f32", fma_rm_f32),
+                                              F3("mad.rp.f32", fma_rp_f32),
+                                              G3("mad.rz.f64", fma_rz_f64),
+                                              G3("mad.rm.f64", fma_rm_f64),
+                                              G3("mad.rp.f64", fma_rp_f64),
+                                              ROUNDED(S1, rcp, f32),
+                                              ROUNDED(S1, sqrt, f32),
+                                              ROUNDED(G2, add, f64),
+                                              ROUNDED(G2, sub, f64),
+                                              ROUNDED(G2, mul, f64),
+                                              ROUNDED(G2, div, f64),
+                                              ROUNDED(G3, fma, f64),
+                                              ROUNDED(G1, rcp, f64),
+                                              ROUNDED(G1, sqrt, f64),
+                                              P2("add.f32x2", add_f32x2),
+                                              P2("mul.f32x2", mul_f32x2),
+                                              P3("fma.f32x2", fma_f32x2),
+                                              {0}};

@@ -54,14 +54,38 @@ static float saturate(float v)
 /* Sums and products of 11-bit (8-bit) significands rounded first to float's 24 bits round to the
  * right half (bfloat16): Figueroa, "When is double rounding innocuous?" (1995). */
 #define DEFINE_HALF(T, load, store, store_double)                                                  \
-    static uint16_t T##_add(uint16_t a, uint16_t b) { return store(load(a) + load(b)); }           \
-    static uint16_t T##_sub(uint16_t a, uint16_t b) { return store(load(a) - load(b)); }           \
-    static uint16_t T##_mul(uint16_t a, uint16_t b) { return store(load(a) * load(b)); }           \
-    static uint16_t T##_adds(uint16_t a, uint16_t b) { return store(saturate(load(a) + load(b))); } \
-    static uint16_t T##_subs(uint16_t a, uint16_t b) { return store(saturate(load(a) - load(b))); } \
-    static uint16_t T##_muls(uint16_t a, uint16_t b) { return store(saturate(load(a) * load(b))); } \
-    static uint16_t T##_min(uint16_t a, uint16_t b) { return store(min_of(load(a), load(b))); }    \
-    static uint16_t T##_max(uint16_t a, uint16_t b) { return store(max_of(load(a), load(b))); }    \
+    static uint16_t T##_add(uint16_t a, uint16_t b)                                                \
+    {                                                                                              \
+        return store(load(a) + load(b));                                                           \
+    }                                                                                              \
+    static uint16_t T##_sub(uint16_t a, uint16_t b)                                                \
+    {                                                                                              \
+        return store(load(a) - load(b));                                                           \
+    }                                                                                              \
+    static uint16_t T##_mul(uint16_t a, uint16_t b)                                                \
+    {                                                                                              \
+        return store(load(a) * load(b));                                                           \
+    }                                                                                              \
+    static uint16_t T##_adds(uint16_t a, uint16_t b)                                               \
+    {                                                                                              \
+        return store(saturate(load(a) + load(b)));                                                 \
+    }                                                                                              \
+    static uint16_t T##_subs(uint16_t a, uint16_t b)                                               \
+    {                                                                                              \
+        return store(saturate(load(a) - load(b)));                                                 \
+    }                                                                                              \
+    static uint16_t T##_muls(uint16_t a, uint16_t b)                                               \
+    {                                                                                              \
+        return store(saturate(load(a) * load(b)));                                                 \
+    }                                                                                              \
+    static uint16_t T##_min(uint16_t a, uint16_t b)                                                \
+    {                                                                                              \
+        return store(min_of(load(a), load(b)));                                                    \
+    }                                                                                              \
+    static uint16_t T##_max(uint16_t a, uint16_t b)                                                \
+    {                                                                                              \
+        return store(max_of(load(a), load(b)));                                                    \
+    }                                                                                              \
     static uint16_t T##_minn(uint16_t a, uint16_t b)                                               \
     {                                                                                              \
         return store(propagate(load(a), load(b), min_of(load(a), load(b))));                       \
@@ -98,10 +122,22 @@ static float saturate(float v)
     {                                                                                              \
         return store(saturate(load(T##_fma(a, b, c))));                                            \
     }                                                                                              \
-    static uint16_t T##_neg(uint16_t a) { return store(-load(a)); }                                   \
-    static uint16_t T##_abs(uint16_t a) { return store(fabsf(load(a))); }                                    \
-    static uint16_t T##_ex2(uint16_t a) { return store((float)exp2((double)load(a))); }            \
-    static uint16_t T##_tanh(uint16_t a) { return store((float)tanh((double)load(a))); }
+    static uint16_t T##_neg(uint16_t a)                                                            \
+    {                                                                                              \
+        return store(-load(a));                                                                    \
+    }                                                                                              \
+    static uint16_t T##_abs(uint16_t a)                                                            \
+    {                                                                                              \
+        return store(fabsf(load(a)));                                                              \
+    }                                                                                              \
+    static uint16_t T##_ex2(uint16_t a)                                                            \
+    {                                                                                              \
+        return store((float)exp2((double)load(a)));                                                \
+    }                                                                                              \
+    static uint16_t T##_tanh(uint16_t a)                                                           \
+    {                                                                                              \
+        return store((float)tanh((double)load(a)));                                                \
+    }
 
 DEFINE_HALF(h, half_to_float, half_from_float, half_from_double)
 DEFINE_HALF(b, bfloat_to_float, bfloat_from_float, bfloat_from_double)
@@ -121,10 +157,11 @@ DEFINE_HALF(b, bfloat_to_float, bfloat_from_float, bfloat_from_double)
     SIM_OP3(f##_2, W, W, W, W,                                                                     \
             PAIR(f(LO(a[l]), LO(b[l]), LO(c[l])), f(HI(a[l]), HI(b[l]), HI(c[l]))))
 #define HALF_ALL(T)                                                                                \
-    HALF2(T##_add) HALF2(T##_sub) HALF2(T##_mul) HALF2(T##_adds) HALF2(T##_subs) HALF2(T##_muls) HALF2(T##_min)    \
-    HALF2(T##_max) HALF2(T##_minn) HALF2(T##_maxn) HALF2(T##_minx) HALF2(T##_maxx)             \
-    HALF2(T##_minnx) HALF2(T##_maxnx) HALF3(T##_fma) HALF3(T##_fmar) HALF3(T##_fmas)  \
-    HALF1(T##_neg) HALF1(T##_abs) HALF1(T##_ex2) HALF1(T##_tanh)
+    HALF2(T##_add)                                                                                 \
+    HALF2(T##_sub) HALF2(T##_mul) HALF2(T##_adds) HALF2(T##_subs) HALF2(T##_muls) HALF2(T##_min)   \
+        HALF2(T##_max) HALF2(T##_minn) HALF2(T##_maxn) HALF2(T##_minx) HALF2(T##_maxx)             \
+            HALF2(T##_minnx) HALF2(T##_maxnx) HALF3(T##_fma) HALF3(T##_fmar) HALF3(T##_fmas)       \
+                HALF1(T##_neg) HALF1(T##_abs) HALF1(T##_ex2) HALF1(T##_tanh)
 
 HALF_ALL(h)
 HALF_ALL(b)
@@ -140,16 +177,15 @@ SIM_OP2(pack_bfloat, W, F, F, PAIR(bfloat_from_float(b[l]), bfloat_from_float(a[
 #define BOTH(N, op, t, f) N(op "." t, f##_1), N(op "." t "x2", f##_2)
 #define HALF_TABLE(T, t)                                                                           \
     BOTH(N2, "add", t, T##_add), BOTH(N2, "sub", t, T##_sub), BOTH(N2, "mul", t, T##_mul),         \
-        BOTH(N2, "add.sat", t, T##_adds), BOTH(N2, "sub.sat", t, T##_subs), BOTH(N2, "mul.sat", t, T##_muls),                        \
-        BOTH(N2, "min", t, T##_min), BOTH(N2, "max", t, T##_max),                                  \
-        BOTH(N2, "min.NaN", t, T##_minn), BOTH(N2, "max.NaN", t, T##_maxn),                        \
-        BOTH(N2, "min.xorsign.abs", t, T##_minx), BOTH(N2, "max.xorsign.abs", t, T##_maxx),        \
-        BOTH(N2, "min.NaN.xorsign.abs", t, T##_minnx),                                             \
-        BOTH(N2, "max.NaN.xorsign.abs", t, T##_maxnx),                                             \
-        BOTH(N3, "fma", t, T##_fma), BOTH(N3, "fma.relu", t, T##_fmar),                            \
-        BOTH(N3, "fma.sat", t, T##_fmas), BOTH(N1, "neg", t, T##_neg),                             \
-        BOTH(N1, "abs", t, T##_abs), BOTH(N1, "ex2.approx", t, T##_ex2),                           \
-        BOTH(N1, "tanh.approx", t, T##_tanh)
+        BOTH(N2, "add.sat", t, T##_adds), BOTH(N2, "sub.sat", t, T##_subs),                        \
+        BOTH(N2, "mul.sat", t, T##_muls), BOTH(N2, "min", t, T##_min),                             \
+        BOTH(N2, "max", t, T##_max), BOTH(N2, "min.NaN", t, T##_minn),                             \
+        BOTH(N2, "max.NaN", t, T##_maxn), BOTH(N2, "min.xorsign.abs", t, T##_minx),                \
+        BOTH(N2, "max.xorsign.abs", t, T##_maxx), BOTH(N2, "min.NaN.xorsign.abs", t, T##_minnx),   \
+        BOTH(N2, "max.NaN.xorsign.abs", t, T##_maxnx), BOTH(N3, "fma", t, T##_fma),                \
+        BOTH(N3, "fma.relu", t, T##_fmar), BOTH(N3, "fma.sat", t, T##_fmas),                       \
+        BOTH(N1, "neg", t, T##_neg), BOTH(N1, "abs", t, T##_abs),                                  \
+        BOTH(N1, "ex2.approx", t, T##_ex2), BOTH(N1, "tanh.approx", t, T##_tanh)
 
 const sim_operation sim_half_operations[] = {
     HALF_TABLE(h, "f16"), HALF_TABLE(b, "bf16"), N2("cvt.f16x2.f32", pack_half),

@@ -48,15 +48,16 @@ bool sim_converts(ptx_type to, ptx_type from);
 /* d = a converted. */
 void sim_convert(const sim_conversion *c, void *restrict d, const void *a);
 
-/* Replaces by zeros the results that were rounded up to the smallest normal number: .ftz looks at what they were
- * before. */
-void sim_flush_tiny(sim_flush what, sim_tiny how, const uint32_t *const sources[3], uint32_t *lanes);
+/* Replaces by zeros the results that were rounded up to the smallest normal number: .ftz looks at
+ * what they were before. */
+void sim_flush_tiny(sim_flush what, sim_tiny how, const uint32_t *const sources[3],
+                    uint32_t *lanes);
 
 /* Replaces subnormal numbers by zeros of their sign. */
 void sim_flush_lanes(sim_flush what, uint32_t *lanes);
 
-/* NaN as arithmetic gives it on an H100: of floats of 32 bits always the same, of doubles the first operand that is
- * one, made quiet. */
+/* NaN as arithmetic gives it on an H100: of floats of 32 bits always the same, of doubles the first
+ * operand that is one, made quiet. */
 #define SIM_NAN_FLOAT 0x7fffffffu
 #define SIM_NAN_DOUBLE 0xfff8000000000000u
 
