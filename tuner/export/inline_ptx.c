@@ -84,6 +84,10 @@ static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operan
     const ptx_variable *v = variable_of(k, o);
     if (o->kind == PTX_OPERAND_FUNCTION)
         return false;
+    const ptx_operand *name = o->kind == PTX_OPERAND_ADDRESS ? &k->m->operands[o->first] : o;
+    if (name->kind == PTX_OPERAND_LABEL && k->m->labels[name->index].statement == PTX_NONE &&
+        k->m->labels[name->index].count == 0)
+        return false; /* its declaration is not there or was not understood */
     if (!v || is_in_body(k, v))
         return true;
     if (v->space != PTX_SPACE_SHARED || v->size_bytes > 0)
@@ -118,7 +122,7 @@ static bool can_be_written(const kernel *k)
             return false;
     for (int i = 0; i < f->statement_count; i++) {
         const ptx_statement *s = &k->m->statements[f->first_statement + i];
-        if (!parameter_read(k, s) && !are_at_hand(k, s, s->first, s->count))
+        if (s->unreadable || (!parameter_read(k, s) && !are_at_hand(k, s, s->first, s->count)))
             return false;
     }
     return is_launched_plainly(&f->limits);

@@ -121,6 +121,14 @@ static void what_is_outside_the_body_cannot_be_written(void **state)
     expect(HEAD ".extern .shared .align 4 .b8 tile[];\n" SCALE("", "\tmov.u32 %r1, tile+4;\n"), NULL);
 }
 
+static void what_is_not_understood_cannot_be_written(void **state)
+{
+    (void)state;
+    expect(HEAD SCALE("", "\tfrobnicate [[scale_param_0], {1 ~ 2}];\n"), NULL);
+    expect(HEAD ".weird .b8 odd[8];\n" SCALE("", "\tst.global.u32 [odd], %r1;\n"), NULL);
+    expect(HEAD SCALE("", "\tbra NOWHERE;\n"), NULL);
+}
+
 static void parameters_that_are_no_numbers_cannot_be_written(void **state)
 {
     (void)state;
@@ -268,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_kernel_keeps_its_code_and_its_bounds),
         cmocka_unit_test(dynamic_shared_memory_has_the_address_of_an_array),
         cmocka_unit_test(what_is_outside_the_body_cannot_be_written),
+        cmocka_unit_test(what_is_not_understood_cannot_be_written),
         cmocka_unit_test(parameters_that_are_no_numbers_cannot_be_written),
         cmocka_unit_test(what_a_function_returns_is_no_parameter),
         cmocka_unit_test(a_launch_that_only_ptx_can_ask_for_cannot_be_written),
