@@ -43,6 +43,18 @@ PY
     fails_with 2 'no such entry is recorded'
 }
 
+@test "what a proof covered is told of an entry: blocks of its problem, and lines that never ran" {
+    one 'e["proof"] = {"proven": True, "covered": {"problems": "the small problem rows=512", "tuned": {"blocks": 65536,
+        "run": 32, "cut": 1, "blind": 0, "compared": 770}, "skipped": None, "never_ran": "t.tmpl:7", "ran_once": None}}'
+    tool results show transpose --set rows=8192
+    succeeds
+    says 'on the small problem rows=512'
+    says "32 of the tuned problem's 65,536 blocks were run; 1 of them were left unfinished; 770 elements are the reference's"
+    says 'never executed: t.tmpl:7'
+    tool results validate
+    says_nothing_of 'proof'
+}
+
 @test "every committed record is sound" {
     tool results validate "$RECORDS"
     succeeds
