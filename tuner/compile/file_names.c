@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_given(const char *name, size_t length, const source_header *headers, size_t header_count)
+static bool is_given(const char *name, size_t length, const source_header *headers,
+                     size_t header_count)
 {
     for (size_t i = 0; i < header_count; i++) {
         const char *given = headers[i].name;
@@ -31,14 +32,16 @@ static bool exists(const char *path, size_t length)
     return access(text, F_OK) == 0;
 }
 
-void file_names_restore(char *ptx, const char *folder, const source_header *headers, size_t header_count)
+void file_names_restore(char *ptx, const char *folder, const source_header *headers,
+                        size_t header_count)
 {
     const size_t before = strlen(folder);
     char *to = ptx;
     for (const char *at = ptx; *at;) {
         const size_t length = strcspn(at, "\n") + (strchr(at, '\n') != NULL);
         const char *word = at + strspn(at, " \t");
-        const char *name = strncmp(word, ".file", 5) == 0 ? memchr(word, '"', length - (size_t)(word - at)) : NULL;
+        const char *name =
+            strncmp(word, ".file", 5) == 0 ? memchr(word, '"', length - (size_t)(word - at)) : NULL;
         const char *end = name ? memchr(name + 1, '"', length - (size_t)(name + 1 - at)) : NULL;
         size_t kept = length, dropped = 0;
         if (end && strncmp(name + 1, folder, before) == 0 && name[1 + before] == '/') {

@@ -189,7 +189,11 @@ static void skip_line(ptx_lexer *l)
 /* The text between the braces without comments and source lines. */
 static void print_body(const kernel *k, FILE *to)
 {
-    const ptx_statement *s = &k->m->statements[k->f->first_statement], *past = s + k->f->statement_count;
+    const ptx_statement *s = NULL, *past = NULL;
+    if (k->f->statement_count > 0) {
+        s = &k->m->statements[k->f->first_statement];
+        past = s + k->f->statement_count;
+    }
     const char *last = k->f->body.at;
     ptx_lexer l;
     ptx_lexer_init(&l, k->f->body.at, k->f->body.length);
@@ -199,7 +203,8 @@ static void print_body(const kernel *k, FILE *to)
             skip_line(&l);
         else if (!is_opcode || !print_instead(k, s, &l, to))
             print_token(&t, last, to);
-        s += is_opcode;
+        if (is_opcode)
+            s++;
         last = l.at;
     }
 }

@@ -4,12 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compile/file_names.h"
 #include "check.h"
+#include "compile/file_names.h"
 
 static void assert_restored(const char *folder, const char *format, const char *expected)
 {
-    static const source_header headers[] = {{.name = "./own.cuh", .text = ""}, {.name = "sub/known.h", .text = ""}};
+    static const source_header headers[] = {{.name = "./own.cuh", .text = ""},
+                                            {.name = "sub/known.h", .text = ""}};
     char text[1024];
     snprintf(text, sizeof text, format, folder, folder);
     file_names_restore(text, folder, headers, sizeof headers / sizeof *headers);
@@ -31,7 +32,8 @@ static void names_lose_the_folder_and_the_folders_own_files_keep_it(void **state
                     "ret;\n\t.file 1 \"own.cuh\"\n\t.file\t2 \"part.tmpl\"");
     assert_restored(folder, "\t.file 1 \"%s/known.h\"\n\t.file 2 \"%s/sub/known.h\"\n",
                     "\t.file 1 \"%s/known.h\"\n\t.file 2 \"sub/known.h\"\n");
-    assert_restored(folder, "\t.file 1 \"%s/__nv_nvrtc_builtin_header.h\"\n\t.file 2 \"%s/own.cuh\"\n",
+    assert_restored(folder,
+                    "\t.file 1 \"%s/__nv_nvrtc_builtin_header.h\"\n\t.file 2 \"%s/own.cuh\"\n",
                     "\t.file 1 \"%s/__nv_nvrtc_builtin_header.h\"\n\t.file 2 \"own.cuh\"\n");
     assert_restored(folder, ".file 1 \"/elsewhere%s/own.cuh\"\n.file 3 \"own.cuh\n",
                     ".file 1 \"/elsewhere%s/own.cuh\"\n.file 3 \"own.cuh\n");

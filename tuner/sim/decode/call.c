@@ -1,5 +1,5 @@
-/* Calls: the callee's code stands in place of the call. Where the address of the callee is computed, the code of
- * every function that it may be of stands there, and the address chooses. */
+/* Calls: the callee's code stands in place of the call. Where the address of the callee is
+ * computed, the code of every function that it may be of stands there, and the address chooses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,15 +7,15 @@
 
 enum { MOST_ARGUMENTS = 64 };
 
-/* Copies of functions into themselves and for computed calls multiply. Where they make more instructions than that
- * the kernel is decoded again with fewer copies within one another. */
+/* Copies of functions into themselves and for computed calls multiply. Where they make more
+ * instructions than that the kernel is decoded again with fewer copies within one another. */
 static const size_t most_copied = 1 << 15;
 
 /* call[.uni] [(result),] callee[, (arguments)][, table or prototype] */
 typedef struct call {
     const ptx_operand *results, *arguments;
     const ptx_operand *callee; /* a function's name, or a register with its address */
-    const ptx_label *table;    /* of the functions that the address may be of; NULL: it is not said */
+    const ptx_label *table; /* of the functions that the address may be of; NULL: it is not said */
 } call;
 
 /* Where the variables of the caller lie that a callee has as parameters and results. */
@@ -134,7 +134,8 @@ static const struct {
 static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
 {
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in && !f->has_body; i++) {
-        if (!ptx_text_is(f->name, built_in[i].name) || f->parameter_count != built_in[i].parameters ||
+        if (!ptx_text_is(f->name, built_in[i].name) ||
+            f->parameter_count != built_in[i].parameters ||
             f->result_count != built_in[i].results || !fits_call(d, f, c, false))
             continue;
         binding b;

@@ -77,15 +77,19 @@ char *sim_prints_text(const sim_prints *p, uint64_t last)
 }
 
 /* Reads memory of any space as a thread sees it, watched by nobody; false where there is none. */
-static bool peek(const sim_block *b, const sim_warp *w, int lane, uint64_t address, void *to, uint32_t bytes)
+static bool peek(const sim_block *b, const sim_warp *w, int lane, uint64_t address, void *to,
+                 uint32_t bytes)
 {
     const uint64_t window = address & ~(SIM_WINDOW_BYTES - 1), offset = address - window;
     const uint8_t *from;
     if (window == SIM_LOCAL_WINDOW || window == SIM_SHARED_WINDOW) {
-        const uint64_t size = window == SIM_LOCAL_WINDOW ? b->program->local_bytes : b->shared_bytes;
+        const uint64_t size =
+            window == SIM_LOCAL_WINDOW ? b->program->local_bytes : b->shared_bytes;
         if (offset >= size || bytes > size - offset)
             return false;
-        from = (window == SIM_LOCAL_WINDOW ? w->local + (size_t)lane * b->program->local_bytes : b->shared) + offset;
+        from = (window == SIM_LOCAL_WINDOW ? w->local + (size_t)lane * b->program->local_bytes
+                                           : b->shared) +
+               offset;
     } else {
         const sim_region *r = sim_memory_find(b->launch->memory, address);
         if (!r || bytes > r->size_bytes - (address - r->base))
@@ -98,7 +102,8 @@ static bool peek(const sim_block *b, const sim_warp *w, int lane, uint64_t addre
     return true;
 }
 
-static const char *peek_string(const sim_block *b, const sim_warp *w, int lane, uint64_t address, char *text)
+static const char *peek_string(const sim_block *b, const sim_warp *w, int lane, uint64_t address,
+                               char *text)
 {
     size_t n = 0;
     while (n < MOST_TEXT - 1 && peek(b, w, lane, address + n, &text[n], 1) && text[n])
@@ -108,11 +113,14 @@ static const char *peek_string(const sim_block *b, const sim_warp *w, int lane, 
 }
 
 /* The value of the i-th variable that a call hands over. */
-static uint64_t argument(const sim_block *b, const sim_warp *w, const sim_instruction *c, int lane, int i,
-                         uint32_t bytes)
+static uint64_t argument(const sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+                         int i, uint32_t bytes)
 {
     uint64_t v = 0;
-    memcpy(&v, w->local + (size_t)lane * b->program->local_bytes + (uint32_t)b->program->lists[c->target + i], bytes);
+    memcpy(&v,
+           w->local + (size_t)lane * b->program->local_bytes +
+               (uint32_t)b->program->lists[c->target + i],
+           bytes);
     return v;
 }
 
@@ -151,7 +159,8 @@ static void put(sim_block *b, const char *text, size_t bytes)
     b->printed.bytes += bytes;
 }
 
-/* The next value, aligned to its size, as the compiler lays them down; zeros where there is none. */
+/* The next value, aligned to its size, as the compiler lays them down; zeros where there is none.
+ */
 static uint64_t take(printing *p, uint32_t bytes)
 {
     uint64_t v = 0;
@@ -174,8 +183,8 @@ static int take_field(printing *p, const char **at)
     return n > MOST_FIELD ? MOST_FIELD : n < -MOST_FIELD ? -MOST_FIELD : n;
 }
 
-/* The conversion behind a '%', which `at` points to; returns what follows it. Of the C standard all but 'n', which is
- * printed as it stands, as CUDA does with what it does not know. */
+/* The conversion behind a '%', which `at` points to; returns what follows it. Of the C standard all
+ * but 'n', which is printed as it stands, as CUDA does with what it does not know. */
 static const char *convert(printing *p, const char *at)
 {
     const char *begin = at;
@@ -196,9 +205,10 @@ static const char *convert(printing *p, const char *at)
     }
     const char kind = *at;
     const bool is_signed = kind == 'd' || kind == 'i', is_unsigned = kind && strchr("uoxX", kind);
-    const char *length = is_signed || is_unsigned ? PRId64 : "d"; /* "ld": its last letter is replaced */
-    snprintf(form + n, sizeof form - n, "*.*%.*s%c", is_signed || is_unsigned ? (int)strlen(length) - 1 : 0, length,
-             kind);
+    const char *length =
+        is_signed || is_unsigned ? PRId64 : "d"; /* "ld": its last letter is replaced */
+    snprintf(form + n, sizeof form - n, "*.*%.*s%c",
+             is_signed || is_unsigned ? (int)strlen(length) - 1 : 0, length, kind);
     if (is_signed) {
         int64_t v = longs ? (int64_t)take(p, 8) : (int32_t)take(p, 4);
         v = halves == 1 ? (int16_t)v : halves > 1 ? (int8_t)v : v;
@@ -224,7 +234,10 @@ static const char *convert(printing *p, const char *at)
     } else {
         written = snprintf(text, sizeof text, "%%%.*s", (int)(at - begin) + (kind != '\0'), begin);
     }
-    put(p->block, text, written < 0 ? 0 : (size_t)written < sizeof text ? (size_t)written : sizeof text - 1);
+    put(p->block, text,
+        written < 0                     ? 0
+        : (size_t)written < sizeof text ? (size_t)written
+                                        : sizeof text - 1);
     return kind ? at + 1 : at;
 }
 
@@ -249,9 +262,11 @@ static uint32_t print(sim_block *b, const sim_warp *w, int lane, uint64_t format
 bool sim_print(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t result = (uint32_t)b->program->lists[c->target + 2];
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         const size_t at = (size_t)l * b->program->local_bytes + result;
-        const uint32_t conversions = print(b, w, l, argument(b, w, c, l, 0, 8), argument(b, w, c, l, 1, 8));
+        const uint32_t conversions =
+            print(b, w, l, argument(b, w, c, l, 0, 8), argument(b, w, c, l, 1, 8));
         memcpy(w->local + at, &conversions, sizeof conversions);
         if (w->local_valid)
             memset(w->local_valid + at, 1, sizeof conversions);
