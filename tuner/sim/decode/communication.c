@@ -32,6 +32,24 @@ static void mark_reads(const sim_program *p, bool *is_read)
     }
 }
 
+/* A plain read of a word that a compare-and-swap at the same address then confirms, or reads anew: what CUDA's guide makes
+ * atomics of. It is as good as a relaxed read. */
+static void find_confirmed_reads(sim_program *p)
+{
+    for (size_t k = 0; k < p->code_count; k++) {
+        const sim_instruction *swap = &p->code[k];
+        if (swap->kind != SIM_ATOMIC || swap->op != SIM_ATOMIC_CAS)
+            continue;
+        for (size_t i = 0; i < k; i++) {
+            sim_instruction *c = &p->code[i];
+            if (c->kind == SIM_LOAD && c->scope == SIM_SCOPE_NONE && c->vector == 1 && c->a == swap->a &&
+                c->offset == swap->offset && c->space == swap->space && !c->noncoherent &&
+                ptx_type_bytes((ptx_type)c->type) == ptx_type_bytes((ptx_type)swap->type))
+                c->scope = swap->scope;
+        }
+    }
+}
+
 at_status communication_find(sim_program *p, at_error *error)
 {
     int op = -1, type = -1; /* of the atomics, while all are alike */
@@ -39,6 +57,7 @@ at_status communication_find(sim_program *p, at_error *error)
     if (!is_read)
         return error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
     mark_reads(p, is_read);
+    find_confirmed_reads(p);
     for (size_t i = 0; i < p->code_count; i++) {
         sim_instruction *c = &p->code[i];
         if (c->kind == SIM_ATOMIC && c->d2 != 0 && c->d >= 0 && !is_read[c->d / SIM_SLOT_STEP])
