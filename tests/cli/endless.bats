@@ -32,7 +32,8 @@ LUA
     cp "$FIXTURES"/scale* .
     # Writes on and on, so that it is no deadlock.
     sed -i '0,/^{$/s//{\n% if vec == 2 then\n    for (unsigned k = 0; n > 0; k++)\n        ((volatile float *)dst)[blockIdx.x * blockDim.x + threadIdx.x] = k;\n% end/' scale.cu.tmpl
-    tool scale.lua --device sim:sm_90 --only cached=true --only vec=1,2 --json --quiet --top 100
+    # In evaluations: without a budget a simulated device has 40 seconds.
+    tool scale.lua --device sim:sm_90 --only cached=true --only vec=1,2 --budget 12 --json --quiet --top 100
     succeeds
     python3 - <<'PYTHON'
 import json
