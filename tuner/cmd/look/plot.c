@@ -10,7 +10,7 @@
 #include "cmd/look/roofline.h"
 #include "history/importance.h"
 
-enum { COLOURS = 8, VALUE_BYTES = 96, LEAST_RANKED = 3 };
+enum { COLOURS = 8, VALUE_BYTES = 96, LEAST_RANKED = 3, MOST_CELLS = 10000 };
 
 /* Okabe & Ito 2008; yellow, which is faint on white, comes last. */
 static const char *const colours[COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -55,29 +55,58 @@ static void put_text(FILE *to, const char *before, const char *text, const char 
     fprintf(to, "\"%s", after);
 }
 
+/* A value, and the result that has it; among what works, of which `rank` were better. */
+typedef struct level {
+    const value *v;
+    size_t result, rank;
+} level;
+
+static int compare_levels(const void *a, const void *b)
+{
+    const level *x = a, *y = b;
+    int order = value_compare(*x->v, *y->v);
+    return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* What works, by a parameter's values, and by rank among equal ones. Caller frees. */
+static level *sort_by(const drawing *d, size_t parameter)
+{
+    level *list = calloc(d->count + 1, sizeof *list);
+    for (size_t i = 0; list && i < d->count; i++)
+        list[i] = (level){&d->r->results[d->works[i]].values[parameter], d->works[i], i};
+    if (list)
+        qsort(list, d->count, sizeof *list, compare_levels);
+    return list;
+}
+
+/* How many from `from` on have the same value. */
+static size_t run_of(const level *list, size_t count, size_t from)
+{
+    size_t end = from + 1;
+    while (end < count && value_equal(*list[end].v, *list[from].v))
+        end++;
+    return end - from;
+}
+
 /* The different values of a parameter among what works, ascending; results that have them. Caller frees. */
 static size_t *levels_of(const drawing *d, size_t parameter, size_t *count)
 {
     size_t *list = calloc(d->count + 1, sizeof *list);
+    level *all = sort_by(d, parameter);
     *count = 0;
-    for (size_t i = 0; list && i < d->count; i++) {
-        const value *v = &d->r->results[d->works[i]].values[parameter];
-        size_t at = 0;
-        int order = 1;
-        while (at < *count && (order = value_compare(d->r->results[list[at]].values[parameter], *v)) < 0)
-            at++;
-        if (at < *count && order == 0)
-            continue;
-        memmove(&list[at + 1], &list[at], (*count - at) * sizeof *list);
-        list[at] = d->works[i];
-        (*count)++;
+    for (size_t i = 0; list && all && i < d->count; i += run_of(all, d->count, i))
+        list[(*count)++] = all[i].result;
+    if (!all) {
+        free(list);
+        return NULL;
     }
+    free(all);
     return list;
 }
 
-static bool has_level(const drawing *d, size_t result, size_t level, size_t parameter)
+static bool has_level(const drawing *d, size_t result, size_t like, size_t parameter)
 {
-    return value_equal(d->r->results[result].values[parameter], d->r->results[level].values[parameter]);
+    return value_equal(d->r->results[result].values[parameter], d->r->results[like].values[parameter]);
 }
 
 /* A terminal shows it where there is room beside the numbers. */
@@ -162,24 +191,18 @@ static at_status draw_rank(const drawing *d, at_error *error)
 /* The best and the middle with each value. */
 static at_status draw_sweep(const drawing *d, at_error *error)
 {
-    size_t count, *levels = levels_of(d, d->by[0], &count);
+    level *levels = sort_by(d, d->by[0]);
+    size_t count = 0;
     char text[VALUE_BYTES];
     if (!levels)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     fputs("$d << EOD\n", d->to);
-    for (size_t l = 0; l < count; l++) {
-        size_t of = 0, seen = 0, best = 0, middle = 0;
-        for (size_t i = 0; i < d->count; i++)
-            of += has_level(d, d->works[i], levels[l], d->by[0]);
-        for (size_t i = 0; i < d->count; i++)
-            if (has_level(d, d->works[i], levels[l], d->by[0])) {
-                best = seen == 0 ? d->works[i] : best;
-                middle = seen == of / 2 ? d->works[i] : middle;
-                seen++;
-            }
-        value_text(d, levels[l], d->by[0], text);
-        fprintf(d->to, "%zu %g %g ", l, figure(d, best), figure(d, middle));
+    for (size_t i = 0; i < d->count; count++) {
+        size_t of = run_of(levels, d->count, i);
+        value_text(d, levels[i].result, d->by[0], text);
+        fprintf(d->to, "%zu %g %g ", count, figure(d, levels[i].result), figure(d, levels[i + of / 2].result));
         put_text(d->to, "", text, "\n");
+        i += of;
     }
     fprintf(d->to, "EOD\nset yrange [0:*]\nset xrange [-0.5:%g]\n", (double)count - 0.5);
     put_ylabel(d, unit(d));
@@ -272,6 +295,9 @@ static at_status draw_heatmap(const drawing *d, at_error *error)
 {
     size_t rows, columns, *row = levels_of(d, d->by[0], &rows), *column = levels_of(d, d->by[1], &columns);
     at_status status = row && column ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status && (double)rows * (double)columns > MOST_CELLS)
+        status = error_set(error, AT_USAGE, "%zu by %zu values are more than a heatmap has room for; --by NAME,NAME chooses "
+                           "others", rows, columns);
     if (!status && d->q->format == PLOT_TERMINAL) {
         print_blocks(d, row, rows, column, columns);
     } else if (!status) {
