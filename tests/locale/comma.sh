@@ -31,5 +31,6 @@ localedef -i de_DE -f UTF-8 "$LOCPATH/de_DE.UTF-8" >"$LOCPATH/said" 2>&1 || [ -e
     without "localedef has no de_DE (Debian: locales): $(head -n 1 "$LOCPATH/said")" "$@"
 export LOCPATH COMMA_LOCALE=de_DE.UTF-8
 code=0
-env LD_PRELOAD="$preload" ASAN_OPTIONS=verify_asan_link_order=0 "$@" || code=$?
+# What glibc keeps of a locale that it loaded is no leak of ours; the same tests in the C locale look for those.
+env LD_PRELOAD="$preload" ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 "$@" || code=$?
 exit $code

@@ -253,7 +253,9 @@ static uint64_t hash(const value *problem, size_t axis_count)
 {
     uint64_t h = 0;
     for (size_t a = 0; a < axis_count; a++) {
-        double number = value_is_number(problem[a]) ? value_number(problem[a]) : problem[a].boolean;
+        double number = value_is_number(problem[a])                ? value_number(problem[a])
+                        : problem[a].kind == VALUE_BOOLEAN ? problem[a].boolean
+                                                           : 0;
         uint64_t part = 0;
         if (problem[a].kind == VALUE_STRING)
             for (const char *c = problem[a].string; *c; c++)
