@@ -157,7 +157,7 @@ static void start_warps(sim_block *b)
         memset(w->copy_groups, 0, sizeof w->copy_groups);
         w->arrived = w->waited = 0;
         w->looked = 0;
-        w->polls = w->poll_mask = w->stalled = w->turned = 0;
+        w->polls = w->poll_mask = w->stalled = w->turned = w->awaiting = w->released = 0;
         if (w->local_valid)
             memset(w->local_valid, 0, (size_t)b->program->local_bytes * SIM_LANES);
         for (int k = 0; k < 3; k++) {

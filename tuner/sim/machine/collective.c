@@ -133,13 +133,38 @@ static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return true;
 }
 
+/* Lanes may arrive at a barrier of their warp by different instructions: those of this path wait, and the last to come
+ * lets all go on. True: this path is done with it, or has given way to others. PTX ISA, "bar.warp.sync". */
+static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint32_t *members = sim_lanes32(w, c->a);
+    const uint32_t named = members[__builtin_ctz(mask)];
+    if ((w->released & mask) == mask) {
+        w->released &= ~mask;
+        return true;
+    }
+    SIM_EACH_OF(l, mask) {
+        if (members[l] != named || !(named >> l & 1))
+            return false;
+    }
+    w->awaiting |= mask;
+    if (named & w->live & ~w->awaiting)
+        return sim_paths_give_way(b, w);
+    sim_order_warp(b, w, named & w->live);
+    w->released |= w->awaiting & named & ~mask;
+    w->awaiting &= ~named;
+    return true;
+}
+
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t active[SIM_LANES];
     int32_t members = c->kind == SIM_WARP_BARRIER ? c->a : c->kind == SIM_ACTIVE_MASK ? SIM_NO_SLOT : c->e;
-    if (members != SIM_NO_SLOT && lacks_members(w, members, mask) && sim_paths_give_way(b, w))
+    bool meets = c->kind == SIM_WARP_BARRIER;
+    if (members != SIM_NO_SLOT && ((meets && w->released & mask) || lacks_members(w, members, mask)) &&
+        (meets ? meet_elsewhere(b, w, c, mask) : sim_paths_give_way(b, w)))
         return true;
-    if (w->lacks && members != SIM_NO_SLOT && c->kind != SIM_WARP_BARRIER && !sim_values_step(b, w, c, mask))
+    if (w->lacks && members != SIM_NO_SLOT && !meets && !sim_values_step(b, w, c, mask))
         return false;
     switch (c->kind) {
     case SIM_SHUFFLE: return check_members(b, w, c, mask, c->e) && shuffle(b, w, c, mask);

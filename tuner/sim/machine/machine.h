@@ -73,6 +73,8 @@ struct sim_warp {
     int32_t poll_pc;        /* of the last poll, by a lane of poll_mask */
     uint32_t poll_mask;
     uint32_t stalled;       /* times that paths gave way to others since any went on */
+    uint32_t awaiting;      /* lanes that wait at a warp barrier for others of its mask, wherever these arrive */
+    uint32_t released;      /* lanes of those that were waited for and have not gone on yet */
     uint32_t turned;        /* times that paths gave way at all */
 };
 

@@ -87,7 +87,8 @@ void sim_paths_turn(sim_block *b, sim_warp *w, bool polls)
     turn_family(b, w);
 }
 
-/* Siblings at the same instruction that wait for no path join the top one. */
+/* Siblings at the same instruction that wait for no path join the top one. Those that have met at a warp barrier and are
+ * to leave it do not join others that arrive there. */
 static bool merge(sim_warp *w)
 {
     const sim_path top = w->paths[w->depth - 1];
@@ -100,7 +101,7 @@ static bool merge(sim_warp *w)
         if (is_sibling)
             sibling = other;
         if (is_sibling && are_apart(&other, &w->paths[at + 1]) && other.pc == top.pc &&
-            other.reconverge == top.reconverge)
+            other.reconverge == top.reconverge && !(other.mask & w->released))
             joined |= other.mask;
         else
             w->paths[kept++] = other;
