@@ -14,8 +14,12 @@ static bool read_line(difference *e, const char *line)
     if (sscanf(line, "%63[^\t]%*[\t]%15s%n", e->pattern, name, &taken) != 2)
         return false;
     e->alone = strcmp(name, "alone") == 0;
+    e->among = strcmp(name, "among") == 0       ? AMONG_ALWAYS
+               : strcmp(name, "among-nan") == 0 ? AMONG_NAN
+                                                : AMONG_NEVER;
+    bool equal = e->alone || e->among != AMONG_NEVER;
     for (e->state = STATE_EQUAL;
-         e->state < STATE_COUNT && !e->alone && strcmp(name, difference_names[e->state]) != 0;)
+         e->state < STATE_COUNT && !equal && strcmp(name, difference_names[e->state]) != 0;)
         e->state++;
     if (e->state == STATE_COUNT)
         return false;
@@ -39,8 +43,8 @@ bool differences_read(differences *d, const char *path)
         ok = d->count < DIFFERENCES_MOST && read_line(&d->lines[d->count++], line);
         if (!ok)
             fprintf(stderr,
-                    "%s:%d: a pattern, a tab, nan, near ULPS ABSOLUTE, differs, refused or alone, "
-                    "and a reason\n",
+                    "%s:%d: a pattern, a tab, nan, near ULPS ABSOLUTE, differs, refused, alone, "
+                    "among or among-nan, and a reason\n",
                     path, number);
     }
     if (f)

@@ -19,10 +19,14 @@ typedef enum likeness {
 } likeness;
 extern const char *const difference_names[STATE_COUNT];
 
+/* When the result of a form that is equal alone is not always so among other instructions. */
+typedef enum among { AMONG_NEVER, AMONG_NAN, AMONG_ALWAYS } among;
+
 typedef struct difference { /* a line */
     char pattern[FORM_NAME_BYTES];
     likeness state;
-    bool alone;            /* equal, but not always among other instructions */
+    bool alone;            /* no random program has it */
+    among among;           /* when random programs leave its result open */
     double ulps, absolute; /* of STATE_NEAR */
     char reason[160];
 } difference;
