@@ -122,6 +122,7 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     }
 }
 
+/* Others may write the marks meanwhile. */
 static bool all_written(const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++)
@@ -141,8 +142,8 @@ static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
     return true;
 }
 
-static bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                          ptx_space space, const places *p, uint32_t bytes, const char *what)
+static bool look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                               ptx_space space, const places *p, uint32_t bytes, const char *what)
 {
     const bool in_region = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
     const sim_region *region = in_region ? p->region[lane] : NULL;
@@ -162,15 +163,33 @@ static bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, i
                     "%s of %u bytes that nothing wrote at %s", what, bytes, where);
 }
 
-/* Races, where the space is watched for them. */
-static bool touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
-                  const places *p, uint32_t bytes, sim_touch kind, const uint8_t *fresh)
+static inline bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                                 ptx_space space, const places *p, uint32_t bytes, const char *what)
 {
-    if (space == PTX_SPACE_SHARED)
-        return sim_shared_touch(b, p->owner, w, c, lane, (uint32_t)p->address[lane], bytes, kind, fresh);
+    /* Of an excerpt, what has no map may still be unseen. */
+    return (!p->valid[lane] && !b->launch->excerpt) || look_for_unwritten(b, w, c, lane, space, p, bytes, what);
+}
+
+/* Does a strong access to that space find what others released? */
+static bool is_released(const sim_block *b, ptx_space space, const places *p)
+{
+    return space == PTX_SPACE_SHARED ? p->owner->releases.count > 0
+                                     : space == PTX_SPACE_GLOBAL && b->watch->releases.count > 0;
+}
+
+/* Races, where the space is watched for them. */
+static bool touch(sim_race_access *a, int lane, ptx_space space, const places *p, uint32_t bytes, sim_touch kind,
+                  const uint8_t *fresh)
+{
+    sim_race_access_by(a, lane);
+    if (space == PTX_SPACE_SHARED) {
+        a->owner = p->owner;
+        return sim_shared_touch(a, (uint32_t)p->address[lane], bytes, kind, fresh);
+    }
     if (space == PTX_SPACE_GLOBAL) {
-        const sim_region *r = p->region[lane];
-        return sim_global_touch(b, w, c, lane, r, p->address[lane] - r->base, bytes, kind, fresh);
+        const sim_region *r = a->region = p->region[lane];
+        return !sim_is_watched(a->block->watch, r) ||
+               sim_global_touch(a, p->address[lane] - r->base, bytes, kind, fresh);
     }
     return true;
 }
@@ -319,8 +338,9 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 {
     uint32_t total = bytes * c->vector;
     if (b->launch->check) {
+        sim_race_access a = sim_race_access_of(b, w, c, 0);
         SIM_EACH_OF(l, mask)
-            if (!touch(b, w, c, l, space, p, total, SIM_TOUCH_READ, NULL) ||
+            if (!touch(&a, l, space, p, total, SIM_TOUCH_READ, NULL) ||
                 !check_written(b, w, c, l, space, p, total, "read"))
                 return false;
     }
@@ -329,7 +349,7 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
     if (b->met_unwritten && !lose_unwritten(b, w, c, mask, space, p, bytes))
         return false;
-    for (uint32_t m = c->scope && b->launch->check ? mask : 0; m; m &= m - 1)
+    for (uint32_t m = c->scope && b->launch->check && is_released(b, space, p) ? mask : 0; m; m &= m - 1)
         note_read(b, w, c, __builtin_ctz(m), space, p);
     if (c->scope && space != PTX_SPACE_LOCAL)
         sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, NULL));
@@ -382,6 +402,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     bool watch = b->launch->check && (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL);
     /* Local memory is nobody else's. */
     bool changed = space == PTX_SPACE_LOCAL;
+    sim_race_access a = sim_race_access_of(b, w, c, 0);
     const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
     SIM_EACH_OF(l, mask) {
         uint64_t fresh[8];
@@ -391,7 +412,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
             uint8_t packed[64];
             for (int v = 0; v < c->vector; v++)
                 memcpy(packed + (uint32_t)v * bytes, &fresh[v], bytes);
-            if (!touch(b, w, c, l, space, p, total, SIM_TOUCH_WRITE, packed))
+            if (!touch(&a, l, space, p, total, SIM_TOUCH_WRITE, packed))
                 return false;
         }
         for (int v = 0; v < c->vector; v++) {
@@ -418,12 +439,13 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     uint64_t old[SIM_LANES];
     uint32_t old32[SIM_LANES];
     bool changed = false;
+    sim_race_access a = sim_race_access_of(b, w, c, 0);
     for (uint32_t left = mask; left; ) {
         /* Which lane is the first is left open. */
         int l = b->adverse ? 31 - __builtin_clz(left) : __builtin_ctz(left);
         left &= ~(1u << l);
         if (b->launch->check &&
-            (!touch(b, w, c, l, space, p, bytes, SIM_TOUCH_ATOMIC, NULL) ||
+            (!touch(&a, l, space, p, bytes, SIM_TOUCH_ATOMIC, NULL) ||
              !check_written(b, w, c, l, space, p, bytes, "atomic")))
             return false;
         uint64_t operand = c->width == 8 ? sim_lanes64(w, c->b)[l] : sim_lanes32(w, c->b)[l];

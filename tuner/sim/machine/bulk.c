@@ -74,7 +74,9 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     if (count == 0 || count > MOST_DUE_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER, "a barrier in shared memory for %u arrivals", count);
     static const uint8_t none[MBARRIER_BYTES];
-    if (!sim_shared_touch(b, b, w, c, lane, at, MBARRIER_BYTES, SIM_TOUCH_WRITE, none))
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.owner = b;
+    if (!sim_shared_touch(&a, at, MBARRIER_BYTES, SIM_TOUCH_WRITE, none))
         return false;
     const sim_mbarrier_state fresh = {.at = at, .expected = count, .pending = count};
     sim_mbarrier_state *known = find_barrier(e, at);
@@ -197,7 +199,9 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         if (!barrier)
             return sim_fail(b, w, c, l, SIM_FAULT_BARRIER,
                             "there is no barrier at shared address %u: nothing has initialised it", at);
-        if (!sim_shared_touch(b, b, w, c, l, at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL) ||
+        sim_race_access a = sim_race_access_of(b, w, c, l);
+        a.owner = b;
+        if (!sim_shared_touch(&a, at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL) ||
             !apply(b, w, c, l, barrier))
             return false;
     }

@@ -106,12 +106,10 @@ static bool is_same(const sim_cell *cell, const sim_region *region, uint64_t at,
     return (!region->valid || region->filled || region->valid[at]) && memcmp(region->bytes + at, &value, bytes) == 0;
 }
 
-bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_region *region,
-                      uint64_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh)
+bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh)
 {
-    sim_watch *watch = b->watch;
-    sim_race_access a = sim_race_access_of(b, w, c, lane);
-    a.region = region;
+    sim_watch *watch = a->block->watch;
+    const sim_region *region = a->region;
     uint32_t step = watch->cell_bytes;
     bool fine = true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
@@ -119,19 +117,19 @@ bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int l
         sim_cell *cell = take_cell(watch, region, at, &which);
         if (!cell)
             return true;
-        a.offset = at;
+        a->offset = at;
         if (touch == SIM_TOUCH_READ) {
-            fine = sim_race_read(&a, cell);
+            fine = sim_race_read(a, cell);
         } else if (touch == SIM_TOUCH_ATOMIC) {
-            fine = sim_race_write(&a, cell, false);
+            fine = sim_race_write(a, cell, false);
         } else {
             uint32_t value = 0;
             memcpy(&value, fresh + (at - offset), step);
-            fine = sim_race_write(&a, cell, is_same(cell, region, at, value, step));
+            fine = sim_race_write(a, cell, is_same(cell, region, at, value, step));
             cell->value = value;
         }
         unlock(watch, which);
-        if (touch == SIM_TOUCH_WRITE && a.stamp.scope == 0)
+        if (touch == SIM_TOUCH_WRITE && a->stamp.scope == 0)
             forget_release(watch, region->base + at);
     }
     return fine;

@@ -281,12 +281,11 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush, uint64_t operand,
                           uint64_t other);
 
-/* A lane of `b` reads or writes `bytes` of the shared memory of `owner`, itself or another of its cluster: false,
+/* A lane reads or writes `bytes` of the shared memory of `a->owner`, its block or another of its cluster: false,
  * with a fault, for a race or a read of what was not written. `fresh` are the bytes written: several lanes may
  * write the same value. */
 typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
-bool sim_shared_touch(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
-                      uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
+bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
 void sim_shared_reset(sim_block *b);
 
 /* A strong access to shared memory of `owner` has read, or written, what is there. */
@@ -318,13 +317,15 @@ struct sim_watch {
     bool release_lock;
     bool *locks;           /* of cells; inside it */
 };
+static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)
+{
+    return w->cells[r - w->memory->regions] != NULL;
+}
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out, at_error *error);
 void sim_watch_free(sim_watch *watch); /* NULL is fine */
 
-/* A lane reads or writes `bytes` at `offset` of a region: false, with a fault, for a race. */
-bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,
-                      const uint8_t *fresh);
+/* A lane reads or writes `bytes` at `offset` of `a->region`: false, with a fault, for a race. */
+bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
 /* A copy from or to global memory begins and lands, as in shared memory. */
 bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_region *region,
                       uint64_t offset, uint32_t bytes, bool writes, uint32_t number, bool bulk);

@@ -56,6 +56,24 @@ static bool make_room(sim_pool *pool, sim_set *set)
     return true;
 }
 
+/* Did the access take place before a barrier that the whole block has passed? */
+static inline bool is_past(const sim_race_access *a, const sim_stamp *s)
+{
+    return s->block == a->stamp.block && s->epoch < a->block->epoch && s->unit < SIM_UNIT_ENGINE &&
+           !(s->flags & SIM_STAMP_UNDER_WAY);
+}
+
+/* As sim_order_follows(), which is asked only where a glance does not tell. */
+static inline bool follows(const sim_race_access *a, const sim_stamp *s)
+{
+    if (is_past(a, s))
+        return true;
+    /* Without a clock it knows of nothing outside its warp. */
+    if (!a->warp->lore && (s->block != a->stamp.block || s->unit != a->stamp.unit))
+        return false;
+    return sim_order_follows(a->block, a->warp, a->lane, s);
+}
+
 /* Is whatever conflicts with `old` in conflict with `fresh`, too? */
 static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
 {
@@ -70,13 +88,13 @@ static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const 
 
 static bool is_superfluous(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
 {
-    return fresh->unit < SIM_UNIT_ENGINE && sim_order_follows(a->block, a->warp, a->lane, old) && is_stricter(a, fresh, old);
+    return fresh->unit < SIM_UNIT_ENGINE && follows(a, old) && is_stricter(a, fresh, old);
 }
 
 /* May both be one entry: the same warp at the same time, in the same way? */
-static bool is_alike(const sim_stamp *s, const sim_stamp *t)
+static inline bool is_alike(const sim_stamp *s, const sim_stamp *t)
 {
-    return s->block == t->block && s->unit == t->unit && s->order == t->order && s->epoch == t->epoch &&
+    return s->unit == t->unit && s->order == t->order && s->block == t->block && s->epoch == t->epoch &&
            s->seen == t->seen && s->scope == t->scope && s->flags == t->flags && !(s->flags & SIM_STAMP_UNDER_WAY) &&
            s->unit < SIM_UNIT_ENGINE;
 }
@@ -228,7 +246,7 @@ static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 
 static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_stamp *s, bool reads)
 {
-    if (sim_order_follows(a->block, a->warp, a->lane, s) || is_morally_strong(a, s))
+    if (follows(a, s) || is_morally_strong(a, s))
         return false;
     bool fresh = !reads || a->stamp.scope > 0 || !cell->stale;
     return !fresh || !sim_order_follows_loosely(a->warp, a->lane, s);
@@ -243,7 +261,7 @@ static bool was_observed(const sim_race_access *a, const sim_cell *cell, const s
     const sim_more *more = cell->reads.more;
     for (uint32_t i = 0, n = more ? more->count : 0; i <= n; i++) {
         const sim_stamp *s = i == n ? &cell->reads.last : &more->stamps[i];
-        if (s->block != 0 && s->scope > 0 && s->seen >= write->seen && sim_order_follows(a->block, a->warp, a->lane, s))
+        if (s->block != 0 && s->scope > 0 && s->seen >= write->seen && follows(a, s))
             return true;
     }
     return false;
@@ -272,7 +290,9 @@ static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool sa
     /* All that are there are atomics of the GPU's scope, as this one is. */
     if (a->stamp.scope > SIM_REACH_GPU && cell->weakest_write > SIM_REACH_GPU && !a->instruction->is_volatile)
         return true;
-    const sim_stamp *s = find_conflict(a, cell, &cell->writes, same, reads);
+    const sim_set *set = &cell->writes;
+    bool alone = !set->more || set->more->count == 0;
+    const sim_stamp *s = alone && is_past(a, &set->last) ? NULL : find_conflict(a, cell, set, same, reads);
     if (!s)
         return true;
     if (s->flags & SIM_STAMP_UNDER_WAY)

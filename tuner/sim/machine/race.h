@@ -69,7 +69,7 @@ typedef struct sim_race_access {
     sim_warp *warp;
     const sim_instruction *instruction;
     int lane;
-    const sim_block *owner;   /* of shared memory */
+    sim_block *owner;         /* of shared memory */
     const sim_region *region; /* of global memory, else NULL */
     uint64_t offset;          /* in either */
     sim_stamp stamp;
@@ -77,6 +77,12 @@ typedef struct sim_race_access {
 
 /* What the thread in that lane does by its instruction. The place is still to be filled in. */
 sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane);
+/* Makes it that of another lane by the same instruction. */
+static inline void sim_race_access_by(sim_race_access *a, int lane)
+{
+    a->lane = lane;
+    a->stamp.lanes = 1u << lane;
+}
 
 /* Checks a read or write against what the cell has, and adds it: false, with a fault, for a race. `same`: a
  * weak write of the value that is there. */

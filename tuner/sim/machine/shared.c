@@ -28,13 +28,28 @@ static sim_cell *cell_of(sim_block *owner, uint32_t offset)
     return cell;
 }
 
+static bool all_written(const uint8_t *valid, uint32_t bytes)
+{
+    static const uint8_t whole[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    _Static_assert(SIM_WRITTEN == 1, "what `whole` has");
+    switch (bytes) {
+    case 4: return memcmp(valid, whole, 4) == 0;
+    case 8: return memcmp(valid, whole, 8) == 0;
+    case 16: return memcmp(valid, whole, 16) == 0;
+    default: return false; /* to be looked at byte by byte */
+    }
+}
+
 /* What is loaded and then not used is no fault. */
 static bool check_written(const sim_race_access *a, uint32_t bytes)
 {
+    const uint8_t *valid = a->owner->shared_valid + a->offset;
+    if (all_written(valid, bytes))
+        return true;
     for (uint32_t i = 0; i < bytes; i++)
-        if (a->owner->shared_valid[a->offset + i] == SIM_NEVER_WRITTEN && a->instruction->kind == SIM_LOAD) {
+        if (valid[i] == SIM_NEVER_WRITTEN && a->instruction->kind == SIM_LOAD) {
             a->block->met_unwritten = true;
-        } else if (a->owner->shared_valid[a->offset + i] != SIM_WRITTEN) {
+        } else if (valid[i] != SIM_WRITTEN) {
             char place[SIM_PLACE_BYTES];
             sim_shared_name(a->owner, (uint32_t)a->offset + i, place, sizeof place);
             return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_UNINITIALISED,
@@ -43,27 +58,30 @@ static bool check_written(const sim_race_access *a, uint32_t bytes)
     return true;
 }
 
-bool sim_shared_touch(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
-                      uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh)
+bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh)
 {
+    sim_block *owner = a->owner;
     if (!owner->cells)
         return true;
-    sim_race_access a = sim_race_access_of(b, w, c, lane);
-    a.owner = owner;
-    uint32_t step = b->program->shared_cell_bytes;
+    uint32_t step = owner->program->shared_cell_bytes;
     for (uint32_t at = offset; at < offset + bytes; at += step) {
         sim_cell *cell = cell_of(owner, at);
+        a->offset = at;
+        if (touch == SIM_TOUCH_READ) {
+            if (!sim_race_read(a, cell))
+                return false;
+            continue;
+        }
         bool same = touch == SIM_TOUCH_WRITE && owner->shared_valid[at] == SIM_WRITTEN && fresh &&
                     memcmp(owner->shared + at, fresh + (at - offset), step) == 0;
-        a.offset = at;
-        if (!(touch == SIM_TOUCH_READ ? sim_race_read(&a, cell) : sim_race_write(&a, cell, same)))
+        if (!sim_race_write(a, cell, same))
             return false;
-        if (touch == SIM_TOUCH_WRITE && a.stamp.scope == 0 && owner->releases.count > 0)
+        if (touch == SIM_TOUCH_WRITE && a->stamp.scope == 0 && owner->releases.count > 0)
             sim_releases_remove(&owner->releases, release_at(at));
     }
-    a.offset = offset;
+    a->offset = offset;
     if (touch != SIM_TOUCH_WRITE)
-        return check_written(&a, bytes);
+        return check_written(a, bytes);
     memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
     return true;
 }
