@@ -1,8 +1,9 @@
 /* The chance that a configuration works, from the outcomes of those around it.
  *
- * A weighted share of successes (Nadaraya-Watson): each outcome has the weight exp(-sharpness x squared
- * distance) in the features of encoding.h, and one success is assumed, so that few failures prove
- * little. Costs nothing until something has failed. Owns its sums; the candidates are borrowed. */
+ * A weighted share of successes (Nadaraya-Watson): each outcome has the weight exp(-sharpness x
+ * squared distance) in the features of encoding.h, and one success is assumed, so that few failures
+ * prove little. Costs nothing until something has failed. Owns its sums; the candidates are
+ * borrowed. */
 #ifndef AUTOTUNE_FEASIBILITY_H
 #define AUTOTUNE_FEASIBILITY_H
 

@@ -1,8 +1,8 @@
 /* What a strategy has proposed and what it was told: the part that all strategies share.
  *
  * The ledger keeps configurations in the order in which they were first asked or told, with their
- * outcomes. It returns the start configurations one by one and draws from those that are unseen. It owns
- * its tables; the space is borrowed. */
+ * outcomes. It returns the start configurations one by one and draws from those that are unseen. It
+ * owns its tables; the space is borrowed. */
 #ifndef AUTOTUNE_LEDGER_H
 #define AUTOTUNE_LEDGER_H
 
@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/draw.h"
 #include "base/keymap.h"
 #include "base/rng.h"
+#include "search/draw.h"
 #include "search/strategy.h"
 
 typedef struct ledger_trial {
@@ -57,8 +57,8 @@ bool ledger_start(ledger *l, uint64_t *configuration);
 /* Marks an unseen configuration as outstanding; false when memory ran out. */
 bool ledger_ask(ledger *l, uint64_t configuration);
 
-/* Notes an outcome. A configuration that was never asked was measured elsewhere. Returns its trial, or
- * SIZE_MAX when it was told before or memory ran out: then nothing changed. */
+/* Notes an outcome. A configuration that was never asked was measured elsewhere. Returns its trial,
+ * or SIZE_MAX when it was told before or memory ran out: then nothing changed. */
 size_t ledger_tell(ledger *l, uint64_t configuration, double cost);
 
 #endif

@@ -10,8 +10,8 @@
 #include "search/strategies.h"
 
 enum { NEAREST = 5, FIRST = 5, LOOKED_AT = 64 };
-/* One proposal in so many is random: predictions that are wrong everywhere must not lead for ever.
- */
+/* One proposal in so many is random: predictions that are wrong everywhere must not lead for
+ * ever. */
 enum { RANDOM_EVERY = 10 };
 
 typedef struct model {
@@ -69,8 +69,8 @@ static double log_prior(const model *p, uint64_t configuration)
     return cost > 0 && isfinite(cost) ? log(cost) : INFINITY;
 }
 
-/* What a candidate is expected to cost (its logarithm): prediction plus the error of the nearest.
- */
+/* What a candidate is expected to cost (its logarithm): prediction plus the error of the
+ * nearest. */
 static double corrected(model *p, uint64_t configuration)
 {
     const ledger *l = &p->base.ledger;

@@ -19,7 +19,7 @@ typedef struct moves {
     uint16_t *here, *there; /* scratch: value indices of two configurations */
     uint64_t *near;         /* scratch: neighbours */
     size_t near_limit;
-    size_t current;         /* trial that a walk goes on from; SIZE_MAX: nowhere yet */
+    size_t current; /* trial that a walk goes on from; SIZE_MAX: nowhere yet */
 } moves;
 
 /* Makes room; false when memory ran out. The ledger must stay where it is. */
@@ -46,8 +46,8 @@ bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour);
 size_t moves_difference(moves *m, uint64_t a, uint64_t b);
 
 /* Mean logarithm of the costs of the `count` (8 at most) configurations known to work that differ
- * least from this one; one that failed counts as the worst that works. NAN while nothing is known.
- */
+ * least from this one; one that failed counts as the worst that works. NAN while nothing is
+ * known. */
 double moves_nearest_cost(moves *m, uint64_t configuration, size_t count);
 
 #endif

@@ -34,7 +34,8 @@ static void add_neighbours(pool *p, moves *m)
     const ledger *l = m->ledger;
     size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
     for (size_t i = 0; i < count; i++) {
-        size_t found = space_neighbours(l->space, l->trials[elite[i]].configuration, m->near, m->near_limit);
+        size_t found =
+            space_neighbours(l->space, l->trials[elite[i]].configuration, m->near, m->near_limit);
         for (size_t j = 0; j < found && p->count < p->most / 2; j++)
             p->configurations[p->count++] = m->near[j];
     }

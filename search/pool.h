@@ -1,5 +1,5 @@
-/* The configurations whose cost a model predicts: all of a small space; of a large one the neighbours of
- * the best found so far, and a random sample.
+/* The configurations whose cost a model predicts: all of a small space; of a large one the
+ * neighbours of the best found so far, and a random sample.
  *
  * Owns its arrays; the ledger is borrowed. */
 #ifndef AUTOTUNE_POOL_H

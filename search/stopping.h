@@ -1,8 +1,9 @@
 /* When a search stops: limits on evaluations, time, target and gain.
  *
- * In: limits, any of which may be absent, the outcomes as they come, and the time that has passed (by
- * the caller's clock). Out: whether to stop, and by which limit. The first limit that is reached ends
- * the search. Also the named efforts, which stand for sets of limits. Owns its history. */
+ * In: limits, any of which may be absent, the outcomes as they come, and the time that has passed
+ * (by the caller's clock). Out: whether to stop, and by which limit. The first limit that is
+ * reached ends the search. Also the named efforts, which stand for sets of limits. Owns its
+ * history. */
 #ifndef AUTOTUNE_STOPPING_H
 #define AUTOTUNE_STOPPING_H
 

@@ -28,8 +28,8 @@ const strategy_kind *strategy_get_kind(const strategy *s)
 }
 
 /* Start configurations come first. A strategy that has nothing to propose although nothing is
- * outstanding is helped out with a random configuration: each goes on until the space is exhausted.
- */
+ * outstanding is helped out with a random configuration: each goes on until the space is
+ * exhausted. */
 static bool next(strategy *s, uint64_t *configuration)
 {
     ledger *l = &s->ledger;

@@ -1,10 +1,11 @@
 /* Bayesian optimisation: after a first sample that fills the space, tries what a Gaussian process
  * over all outcomes so far expects to improve most on the best.
  *
- * Expected improvement (Jones, Schonlau & Welch 1998) on a scale of costs (search/regression/cost_scale.h) times the chance
- * that the configuration works at all (feasibility.h). Configurations that are being tried count
- * with the value that the model predicts for them (the "kriging believer" of Ginsbourger, Le Riche
- * & Carraro 2010), so that batches spread. */
+ * Expected improvement (Jones, Schonlau & Welch 1998) on a scale of costs
+ * (search/regression/cost_scale.h) times the chance that the configuration works at all
+ * (feasibility.h). Configurations that are being tried count with the value that the model predicts
+ * for them (the "kriging believer" of Ginsbourger, Le Riche & Carraro 2010), so that batches
+ * spread. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,11 +20,12 @@
  * half and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */
 enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FIT_STEPS = 25 };
 
-/* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random ones with
- * few least values, for extremes are slower than most; then each the farthest, of a few random ones, from
- * those before it. A thirtieth of the budget goes into it, and all that is tried between the first failure and the
- * first success. What else is tried before the first outcome is what the model's prior says, as afterwards: dozens are,
- * where they are compiled side by side before there is a device, and a small budget has none to spare. */
+/* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random
+ * ones with few least values, for extremes are slower than most; then each the farthest, of a few
+ * random ones, from those before it. A thirtieth of the budget goes into it, and all that is tried
+ * between the first failure and the first success. What else is tried before the first outcome is
+ * what the model's prior says, as afterwards: dozens are, where they are compiled side by side
+ * before there is a device, and a small budget has none to spare. */
 enum {
     DESIGN_LEAST = 1,
     DESIGN_MOST = 10,
@@ -32,12 +34,13 @@ enum {
     CENTRE_TRIES = 64
 };
 
-/* By how much the score of a cost is expected to be worse for each least value (encoding_least): 1 element
- * a thread, the smallest block or tile are what a kernel is before it is tuned. It weighs as much as
- * penalty_weight outcomes against what the outcomes say. */
+/* By how much the score of a cost is expected to be worse for each least value (encoding_least): 1
+ * element a thread, the smallest block or tile are what a kernel is before it is tuned. It weighs
+ * as much as penalty_weight outcomes against what the outcomes say. */
 static const double least_penalty = 0.25, penalty_weight = 16;
 
-/* The kernel is fitted at every outcome up to FITTED_EACH; after that, when they have grown by this factor. */
+/* The kernel is fitted at every outcome up to FITTED_EACH; after that, when they have grown by this
+ * factor. */
 static const double fit_growth = 1.3;
 
 typedef struct surrogate {
@@ -51,11 +54,11 @@ typedef struct surrogate {
     size_t *row_trial; /* the trial of each of the model's rows */
     size_t next_trial; /* trials before it are in the model, or left out */
     size_t successes, next_fit;
-    double penalty; /* of a least value, by prior and outcomes */
+    double penalty;          /* of a least value, by prior and outcomes */
     size_t fitted_successes; /* when the model was made anew */
-    bool ready;     /* the model exists */
-    bool stale;     /* its means do not yet know the last outcomes */
-    size_t *chosen; /* room for trials to fit to */
+    bool ready;              /* the model exists */
+    bool stale;              /* its means do not yet know the last outcomes */
+    size_t *chosen;          /* room for trials to fit to */
     double *costs;
     float *points;
     size_t chosen_capacity;
@@ -220,7 +223,9 @@ static bool choose_trials(surrogate *g, size_t *count)
 /* What a row of the model has for a trial; NAN without an outcome. */
 static double row_value(surrogate *g, const ledger_trial *t)
 {
-    return isnan(t->cost) ? NAN : cost_scale_score(&g->scale, t->cost) - expected_score(g, t->configuration);
+    return isnan(t->cost)
+               ? NAN
+               : cost_scale_score(&g->scale, t->cost) - expected_score(g, t->configuration);
 }
 
 /* The slope of a line through scores by how many least values there are (ridge regression towards
@@ -237,7 +242,8 @@ static void fit_penalty(surrogate *g, size_t count)
         xx += least * least;
         xy += least * score;
     }
-    g->penalty = (penalty_weight * least_penalty + xy - n * x * y) / (penalty_weight + xx - n * x * x);
+    g->penalty =
+        (penalty_weight * least_penalty + xy - n * x * y) / (penalty_weight + xx - n * x * x);
 }
 
 static bool fit_kernel(surrogate *g, size_t count)
@@ -291,7 +297,8 @@ static bool fit(surrogate *g)
             add_row(g, i);
     g->next_trial = l->trial_count;
     g->fitted_successes = g->successes;
-    g->next_fit = g->successes < FITTED_EACH ? g->successes + 1 : (size_t)ceil((double)g->successes * fit_growth);
+    g->next_fit = g->successes < FITTED_EACH ? g->successes + 1
+                                             : (size_t)ceil((double)g->successes * fit_growth);
     g->ready = true;
     return true;
 }
@@ -335,7 +342,8 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
     if (g->successes > 1 && g->scale.count == 1) /* equal costs teach a model nothing */
         return propose_design(g, configuration);
     /* Without an outcome, better than what is expected where no value is the least. */
-    double best = g->successes ? cost_scale_score(&g->scale, l->trials[l->best].cost) : 0, most = -1;
+    double best = g->successes ? cost_scale_score(&g->scale, l->trials[l->best].cost) : 0,
+           most = -1;
     for (size_t c = 0; c < g->pool.count; c++) {
         if (ledger_seen(l, g->pool.configurations[c]))
             continue;

@@ -6,17 +6,9 @@
 #include "search/strategies.h"
 
 static const strategy_kind *const kinds[] = {
-    &strategy_automatic,
-    &strategy_surrogate,
-    &strategy_neighbourhood,
-    &strategy_genetic,
-    &strategy_annealing,
-    &strategy_evolution,
-    &strategy_greedy,
-    &strategy_bandit,
-    &strategy_model,
-    &strategy_random,
-    &strategy_exhaustive,
+    &strategy_automatic, &strategy_surrogate, &strategy_neighbourhood, &strategy_genetic,
+    &strategy_annealing, &strategy_evolution, &strategy_greedy,        &strategy_bandit,
+    &strategy_model,     &strategy_random,    &strategy_exhaustive,
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };

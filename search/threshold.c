@@ -38,7 +38,8 @@ static threshold_answer answer_at(const threshold *t, size_t place)
 
 void threshold_tell(threshold *t, size_t place, threshold_answer answer)
 {
-    bool contradicts = answer != THRESHOLD_GAP && t->supposed[place] && t->supposed[place] != answer;
+    bool contradicts =
+        answer != THRESHOLD_GAP && t->supposed[place] && t->supposed[place] != answer;
     t->asked += !t->told[place];
     t->told[place] = (uint8_t)answer;
     for (size_t i = 0; contradicts && i < t->count; i++)
@@ -81,7 +82,8 @@ static shape shape_of(const threshold *t)
 }
 
 /* The untried place in [low, high] that is nearest to the middle. */
-static bool middle_of(const threshold *t, size_t low, size_t high, bool suppositions_count, size_t *place)
+static bool middle_of(const threshold *t, size_t low, size_t high, bool suppositions_count,
+                      size_t *place)
 {
     size_t middle = low + (high - low) / 2;
     for (size_t d = 0; d <= high - low; d++)
@@ -97,9 +99,10 @@ static bool middle_of(const threshold *t, size_t low, size_t high, bool supposit
     return false;
 }
 
-/* The middle of the longest stretch in [low, high] that was not asked for, or of which nothing is supposed either;
- * its length. */
-static size_t middle_of_longest(const threshold *t, size_t low, size_t high, bool suppositions_count, size_t *place)
+/* The middle of the longest stretch in [low, high] that was not asked for, or of which nothing is
+ * supposed either; its length. */
+static size_t middle_of_longest(const threshold *t, size_t low, size_t high,
+                                bool suppositions_count, size_t *place)
 {
     size_t best = 0, length = 0;
     for (size_t i = low; i <= high + 1; i++) {
@@ -128,7 +131,11 @@ static bool first_untold(const threshold *t, bool wished, size_t *place)
 /* Where a response that is not monotone would show. */
 static bool next_doubt(const threshold *t, const shape *s, size_t *place)
 {
-    enum { BESIDE = 3, AROUND = 8, COARSE = 6 }; /* an eighth of the line on both sides of the change */
+    enum {
+        BESIDE = 3,
+        AROUND = 8,
+        COARSE = 6
+    }; /* an eighth of the line on both sides of the change */
     if (t->asked >= t->budget)
         return false;
     for (size_t d = 0; s->changes && d < BESIDE; d++) {

@@ -1,10 +1,10 @@
 /* Finds where along a line a yes-or-no response changes, with as few answers as possible.
  *
- * A line has places 0 .. count - 1; the caller finds the answer at a place (does this variant spill?) and
- * tells it. A monotone response is bisected. Then, within the budget, other places are tried, because the
- * response may change back and forth: those beside the change, every few places around it, the wished
- * ones, then the middles of untried ranges. If it does, every place is asked for. Places without an
- * answer (a variant that does not compile) are left out. */
+ * A line has places 0 .. count - 1; the caller finds the answer at a place (does this variant
+ * spill?) and tells it. A monotone response is bisected. Then, within the budget, other places are
+ * tried, because the response may change back and forth: those beside the change, every few places
+ * around it, the wished ones, then the middles of untried ranges. If it does, every place is asked
+ * for. Places without an answer (a variant that does not compile) are left out. */
 #ifndef AUTOTUNE_SEARCH_THRESHOLD_H
 #define AUTOTUNE_SEARCH_THRESHOLD_H
 
@@ -44,7 +44,8 @@ void threshold_deinit(threshold *t); /* a zeroed one is fine */
 /* A place to try after the change and the places around it. */
 void threshold_wish(threshold *t, size_t place);
 
-/* The answer expected at a place. Expected answers are used until one is contradicted, then none is. */
+/* The answer expected at a place. Expected answers are used until one is contradicted, then none
+ * is. */
 void threshold_suppose(threshold *t, size_t place, threshold_answer answer);
 
 /* The next place to ask for; false when the line is decided. */
@@ -52,8 +53,9 @@ bool threshold_next(const threshold *t, size_t *place);
 
 void threshold_tell(threshold *t, size_t place, threshold_answer answer);
 
-/* The kind of the line, once threshold_next() is false; *place is where it changes. threshold_mostly() gives
- * for a mixed line the kind and the change with the fewest exceptions (0 or `count`: no change). */
+/* The kind of the line, once threshold_next() is false; *place is where it changes.
+ * threshold_mostly() gives for a mixed line the kind and the change with the fewest exceptions (0
+ * or `count`: no change). */
 threshold_kind threshold_result(const threshold *t, size_t *place);
 threshold_kind threshold_mostly(const threshold *t, size_t *place);
 

@@ -6,6 +6,7 @@
 __attribute__((constructor)) static void enter(int argc, char **argv)
 {
     static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
-                                                    &device_proof_program, &device_list_program, NULL};
+                                                    &device_proof_program, &device_list_program,
+                                                    NULL};
     worker_enter(argc, argv, workers);
 }

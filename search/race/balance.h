@@ -1,9 +1,9 @@
 /* Balanced orders: Williams designs.
  *
- * Over the rows of a design every item has every position equally often and follows every other item
- * equally often, so that neither the position in a block nor the item before favours any. Source:
- * Williams, "Experimental designs balanced for the estimation of residual effects of treatments", 1949.
- * Nothing here allocates or fails. */
+ * Over the rows of a design every item has every position equally often and follows every other
+ * item equally often, so that neither the position in a block nor the item before favours any.
+ * Source: Williams, "Experimental designs balanced for the estimation of residual effects of
+ * treatments", 1949. Nothing here allocates or fails. */
 #ifndef AUTOTUNE_BALANCE_H
 #define AUTOTUNE_BALANCE_H
 

@@ -11,15 +11,15 @@
 /* Screening rounds are judged in pairs: one sample may be an outlier, of two one is not. */
 enum { SCREEN_STEP = 2, SCREEN_ROUNDS = 8 };
 
-/* Earlier samples are probed where there are so many entrants that it pays: the fastest by them, and
- * others from all over. Four blocks are as many as the first look of the heats has. */
+/* Earlier samples are probed where there are so many entrants that it pays: the fastest by them,
+ * and others from all over. Four blocks are as many as the first look of the heats has. */
 enum { PROBE_FASTEST = 28, PROBE_BLOCKS = 4, PROBE_PAYS = 2 };
 
 /* A winner without a rival in the finals would have no interval. */
 enum { LEAST_SURVIVORS = 2 };
 
-/* After so many blocks of the finals a default that is far behind has been sampled often enough to say how
- * far: it may take longer than all the others. */
+/* After so many blocks of the finals a default that is far behind has been sampled often enough to
+ * say how far: it may take longer than all the others. */
 enum { RETIRE_BLOCKS = 6 };
 
 /* Above any log ratio of times. */
@@ -79,8 +79,9 @@ static at_status allocate(race *r, at_error *error)
     r->sorted = calloc(blocks, sizeof *r->sorted);
     r->standings = calloc(count, sizeof *r->standings);
     r->ranked = calloc(count, sizeof *r->ranked);
-    if (!r->contenders || !r->alive || !r->waiting || !r->heats || !r->finals || !r->order || !r->labels ||
-        !r->field || !r->keys || !r->ratios || !r->sorted || !r->standings || !r->ranked)
+    if (!r->contenders || !r->alive || !r->waiting || !r->heats || !r->finals || !r->order ||
+        !r->labels || !r->field || !r->keys || !r->ratios || !r->sorted || !r->standings ||
+        !r->ranked)
         return error_set(error, AT_NO_MEMORY, "no memory for a race of %zu variants", count);
     return AT_OK;
 }
@@ -176,15 +177,16 @@ static bool begin_probe(race *r)
     r->waiting_count = r->alive_count;
     size_t others = r->waiting_count - PROBE_FASTEST;
     for (size_t i = 0; i < spread; i++)
-        r->alive[PROBE_FASTEST + i] = r->waiting[PROBE_FASTEST + (2 * i + 1) * others / (2 * spread)];
+        r->alive[PROBE_FASTEST + i] =
+            r->waiting[PROBE_FASTEST + (2 * i + 1) * others / (2 * spread)];
     r->alive_count = probed;
     r->stage = RACE_PROBE;
     return true;
 }
 
-/* The greatest error of an earlier sample: its logarithm less that of the median in the probe, whose
- * own noise makes it larger. *bound: the fastest takes no longer. It is the lowest of the highest
- * samples, for the lowest of many medians owes much to luck. */
+/* The greatest error of an earlier sample: its logarithm less that of the median in the probe,
+ * whose own noise makes it larger. *bound: the fastest takes no longer. It is the lowest of the
+ * highest samples, for the lowest of many medians owes much to luck. */
 static double greatest_error(race *r, double *bound)
 {
     double greatest = -INFINITY;
@@ -198,8 +200,8 @@ static double greatest_error(race *r, double *bound)
     return greatest;
 }
 
-/* Out is who would be slower than the fastest of the probe even if its earlier samples erred as much
- * as the most mistaken. Then the race begins: blocks that only some were in compare nobody. */
+/* Out is who would be slower than the fastest of the probe even if its earlier samples erred as
+ * much as the most mistaken. Then the race begins: blocks that only some were in compare nobody. */
 static void end_probe(race *r)
 {
     double bound, error = greatest_error(r, &bound);
@@ -248,8 +250,8 @@ static void drop_far(race *r)
     keep_best(r, within > least ? within : least, RACE_SCREEN, false);
 }
 
-/* Sorts the living by the log ratios of their times to their leader's. A one-sided test of that `tail` (0:
- * none) puts who is slower behind all others. Returns how many are not. */
+/* Sorts the living by the log ratios of their times to their leader's. A one-sided test of that
+ * `tail` (0: none) puts who is slower behind all others. Returns how many are not. */
 static size_t compare_to_leader(race *r, double tail)
 {
     size_t blocks = r->heats_blocks, kept = 0;
@@ -305,7 +307,8 @@ static bool is_hopeless(race *r, uint32_t base)
 static void start_finals(race *r)
 {
     uint32_t base = r->options.default_entrant;
-    if (base != RACE_NO_DEFAULT && !r->contenders[base].failed && !is_alive(r, base) && !is_hopeless(r, base))
+    if (base != RACE_NO_DEFAULT && !r->contenders[base].failed && !is_alive(r, base) &&
+        !is_hopeless(r, base))
         r->alive[r->alive_count++] = base;
     for (size_t i = 0; i < r->alive_count; i++) {
         contender *c = &r->contenders[r->alive[i]];

@@ -1,26 +1,26 @@
 /* The race: which of many kernels is fastest, from as few samples as a sound answer allows.
  *
- * A pure state machine: no clock, no device, no I/O. race_next() gives the caller a block (an order of
- * entrants); the caller times each entrant once in that order, one right after the other, and tells the
- * samples. Entrants are compared only by samples of the same block, so that drift of the machine between
- * blocks has no influence. A block depends only on the entrants, the options, the seed and the samples
- * told so far: telling the samples of a journal again brings a race back to where it was.
+ * A pure state machine: no clock, no device, no I/O. race_next() gives the caller a block (an order
+ * of entrants); the caller times each entrant once in that order, one right after the other, and
+ * tells the samples. Entrants are compared only by samples of the same block, so that drift of the
+ * machine between blocks has no influence. A block depends only on the entrants, the options, the
+ * seed and the samples told so far: telling the samples of a journal again brings a race back to
+ * where it was.
  *
  * Stages, each on the entrants that the one before left:
- *   prior   entrants whose fastest earlier sample is far above the best's are out, unmeasured, and on request
- *           all but the fastest few;
- *   probe   with hundreds of entrants that have an earlier sample: the fastest by these, and others
- *           spread over the rest, are sampled in a few blocks, which show how large the error of earlier
- *           samples is. Entrants that would be slower than the fastest even with the largest error seen
- *           are out. The probe's samples are not used again;
- *   screen  while there are too many, or entrants without an earlier sample: whole rounds, after
- *           which those far above the best are out; the margin narrows with the rounds;
- *   heats   blocks of one sample of every survivor in a fresh random order; after 4, 8, 16 and 32
- *           blocks those that are slower than the leader by a one-sided test are out;
- *   finals  the best few and the default, which is never dropped before, sampled anew in balanced order.
- *           Only these samples decide, so that luck in earlier stages does not count. A default all of whose
- *           samples are far above those of the fastest leaves after a few blocks, and is ranked by these.
- * Samples of screen and heats are one series: a survivor's screening rounds count as heats.
+ *   prior   entrants whose fastest earlier sample is far above the best's are out, unmeasured, and
+ * on request all but the fastest few; probe   with hundreds of entrants that have an earlier
+ * sample: the fastest by these, and others spread over the rest, are sampled in a few blocks, which
+ * show how large the error of earlier samples is. Entrants that would be slower than the fastest
+ * even with the largest error seen are out. The probe's samples are not used again; screen  while
+ * there are too many, or entrants without an earlier sample: whole rounds, after which those far
+ * above the best are out; the margin narrows with the rounds; heats   blocks of one sample of every
+ * survivor in a fresh random order; after 4, 8, 16 and 32 blocks those that are slower than the
+ * leader by a one-sided test are out; finals  the best few and the default, which is never dropped
+ * before, sampled anew in balanced order. Only these samples decide, so that luck in earlier stages
+ * does not count. A default all of whose samples are far above those of the fastest leaves after a
+ * few blocks, and is ranked by these. Samples of screen and heats are one series: a survivor's
+ * screening rounds count as heats.
  *
  * Memory: everything is allocated by race_new(), some 600 bytes an entrant. Time: a block costs
  * O(survivors), a look O(survivors log blocks). */
@@ -44,13 +44,15 @@ typedef struct race_options {
     uint64_t seed;
     uint32_t default_entrant; /* the script's baseline; RACE_NO_DEFAULT: none */
     double prior_ratio;       /* out when the earlier fastest is above this times the best's */
-    size_t prior_entrants;    /* more than this many are out, the slowest by their earlier fastest; 0: no limit */
-    double screen_ratio;      /* out when the fastest of two rounds is above this */
-    size_t heats_entrants;    /* more than this many survivors are screened further */
+    size_t prior_entrants; /* more than this many are out, the slowest by their earlier fastest; 0:
+                              no limit */
+    double screen_ratio;   /* out when the fastest of two rounds is above this */
+    size_t heats_entrants; /* more than this many survivors are screened further */
     size_t looks[RACE_LOOKS]; /* blocks after which heats are judged, ascending */
     double alpha;             /* chance, over a whole race, that the best is dropped in heats */
     size_t finalists;         /* the default comes on top, ... */
-    double default_ratio;     /* ... unless its earlier fastest is above this times the best's; 0: always */
+    double default_ratio;     /* ... unless its earlier fastest is above this times the best's; 0:
+                                 always */
     size_t finals_blocks;     /* rounded up so that the order is balanced */
     double tie_margin;        /* relative; what is not slower by more than this is tied */
     double choice_margin;     /* relative; among tied entrants this close, race_entrant decides */
@@ -92,8 +94,8 @@ typedef struct race_standing {
     bool failed;        /* excluded, or a sample of it failed */
     bool tied;          /* not significantly slower than the fastest (true for the fastest) */
     double ratio;       /* trimmed mean; 1 for the fastest */
-    double low, high;   /* interval of the ratio, from the test's one-sided bounds; 0 and INFINITY when
-                           there are too few samples for one */
+    double low, high;   /* interval of the ratio, from the test's one-sided bounds; 0 and INFINITY
+                           when   there are too few samples for one */
     stats_summary time; /* of the samples of its last stage; count 0: prior only, and then
                            median_ns is the earlier fastest */
 } race_standing;
@@ -103,14 +105,15 @@ typedef struct race_result {
     uint32_t winner;  /* what to use: the choice among the tied */
     uint32_t fastest; /* lowest trimmed mean */
     race_verdict verdict;
-    size_t tied;       /* other entrants not significantly slower than the fastest, finalists or not */
+    size_t tied; /* other entrants not significantly slower than the fastest, finalists or not */
     double half_width; /* relative, of the comparison that decided: the widest among the tied,
                           or the runner-up's when clear; INFINITY before there is one */
     bool noisy;        /* half_width is wider than the difference to the runner-up */
     race_stage stage;  /* reached */
     size_t blocks;     /* told */
     uint64_t samples;  /* told */
-    /* All entrants: the winner first, then finalists before the others, by ratio; failed ones last. */
+    /* All entrants: the winner first, then finalists before the others, by ratio; failed ones
+     * last. */
     const race_standing *ranking;
     size_t count;
 } race_result;
@@ -125,9 +128,9 @@ void race_free(race *r); /* NULL is fine */
  * gives the same block. */
 size_t race_next(race *r, const uint32_t **order);
 
-/* How many blocks, the next included, the race asks of the same entrants before it judges them, unless one
- * fails: others may sample them meanwhile, for a block compares within itself. 1 in the finals, whose samples are one
- * series; 0 when the race has finished. */
+/* How many blocks, the next included, the race asks of the same entrants before it judges them,
+ * unless one fails: others may sample them meanwhile, for a block compares within itself. 1 in the
+ * finals, whose samples are one series; 0 when the race has finished. */
 size_t race_blocks_alike(const race *r);
 
 /* Tells the block's samples, in the order asked. A sample of 0 or less means that this entrant
@@ -141,12 +144,12 @@ void race_exclude(race *r, uint32_t entrant);
  * finished. */
 void race_stop(race *r);
 
-/* The stage of the next block, the samples told so far, and at most how many more the race takes with
- * its present entrants (for a progress line); either pointer may be NULL. */
+/* The stage of the next block, the samples told so far, and at most how many more the race takes
+ * with its present entrants (for a progress line); either pointer may be NULL. */
 race_stage race_progress(const race *r, uint64_t *done, uint64_t *left);
 
-/* The result so far, final once race_next() returned 0. Borrowed: valid until the next call that changes
- * the race. */
+/* The result so far, final once race_next() returned 0. Borrowed: valid until the next call that
+ * changes the race. */
 const race_result *race_conclude(race *r);
 
 const char *race_stage_name(race_stage stage); /* "prior", "screen", "heats", ... */

@@ -59,8 +59,8 @@ uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
     return leader;
 }
 
-/* An entrant's samples: of the finals if it took part in them, else of screen and heats, in the order of their
- * blocks. */
+/* An entrant's samples: of the finals if it took part in them, else of screen and heats, in the
+ * order of their blocks. */
 static const int64_t *samples_of(const race *r, uint32_t entrant, size_t *count)
 {
     const contender *c = &r->contenders[entrant];
@@ -110,8 +110,8 @@ typedef struct evidence {
 } evidence;
 
 /* Finds it, and the field that it decides between: all finalists or living, but where heats decide,
- * only those that were in the most of them (the default may be a finalist that no heat has seen).
- */
+ * only those that were in the most of them (the default may be a finalist that no heat has
+ * seen). */
 static evidence find_evidence(race *r)
 {
     evidence e = {race_heats, 0, 0};
@@ -207,7 +207,8 @@ static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, 
         o->blocks = blocks;
         o->quantile = paired_quantile(r->options.alpha, blocks);
     }
-    paired p = paired_compare(series(r, entrant), series(r, fastest), blocks, r->options.tick_ns, r->ratios);
+    paired p = paired_compare(series(r, entrant), series(r, fastest), blocks, r->options.tick_ns,
+                              r->ratios);
     set_interval(&s, &p, paired_half_width(&p, o->quantile));
     bool tested = c->cut || c->left_at == RACE_HEATS;
     s.tied = tested && s.low <= 1 + (c->cut ? r->options.tie_margin : 0);
@@ -285,7 +286,8 @@ static void judge(race *r, race_result *result)
                     result->half_width > r->options.tie_margin;
 }
 
-/* By ratio, except that the heats' luck puts no variant before a finalist that got there by merit. */
+/* By ratio, except that the heats' luck puts no variant before a finalist that got there by
+ * merit. */
 static void rank(race *r, const race_result *result)
 {
     double slowest_finalist = 1;
@@ -332,7 +334,8 @@ const race_result *race_conclude(race *r)
     return &r->result;
 }
 
-static const char *const stage_names[] = {"prior", "probe", "screen", "heats", "finals", "finished"};
+static const char *const stage_names[] = {"prior", "probe",  "screen",
+                                          "heats", "finals", "finished"};
 
 const char *race_stage_name(race_stage stage)
 {

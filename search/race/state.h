@@ -1,5 +1,5 @@
-/* What race.c (which decides what to measure) and result.c (which evaluates the samples) share. Private
- * to the two. */
+/* What race.c (which decides what to measure) and result.c (which evaluates the samples) share.
+ * Private to the two. */
 #ifndef AUTOTUNE_RACE_STATE_H
 #define AUTOTUNE_RACE_STATE_H
 
@@ -10,10 +10,10 @@ typedef struct contender {
     race_entrant given;
     race_stage left_at;
     bool failed;
-    bool cut;      /* out because the finals had no place for it, not by a test */
-    bool in_field; /* scratch of race_conclude(): among those that the samples decide between */
-    size_t heats;  /* samples in its series of screen and heats, one each block from the first */
-    size_t slot;   /* of its series in `finals`, when left_at is RACE_FINALS */
+    bool cut;       /* out because the finals had no place for it, not by a test */
+    bool in_field;  /* scratch of race_conclude(): among those that the samples decide between */
+    size_t heats;   /* samples in its series of screen and heats, one each block from the first */
+    size_t slot;    /* of its series in `finals`, when left_at is RACE_FINALS */
     size_t retired; /* the default's samples there, when it is sampled no more; 0: it is */
 } contender;
 
@@ -72,7 +72,8 @@ double race_heats_median(race *r, uint32_t entrant, size_t blocks, double *highe
 uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
                      const uint32_t *entrants, size_t count, size_t blocks);
 
-/* The best estimate of a's time over b's: paired when they shared blocks, else from other samples. */
+/* The best estimate of a's time over b's: paired when they shared blocks, else from other
+ * samples. */
 double race_estimate(race *r, uint32_t a, uint32_t b);
 
 /* Sorts by key, then by entrant. */

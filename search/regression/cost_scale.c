@@ -43,8 +43,8 @@ static double deviation(const double *x, size_t count, double *mean)
     return sqrt(squares);
 }
 
-/* How far beyond the best a cost that is better still lies: at the mean slope of the best quarter.
- */
+/* How far beyond the best a cost that is better still lies: at the mean slope of the best
+ * quarter. */
 static double slope_of(const cost_scale *s)
 {
     size_t quarter = s->count > 8 ? s->count / 4 : s->count - 1;
@@ -56,7 +56,7 @@ static double slope_of(const cost_scale *s)
 bool cost_scale_set(cost_scale *s, const double *costs, size_t count)
 {
     cost_scale made = {.logarithms = malloc(count * sizeof *made.logarithms),
-                 .scores = malloc(count * sizeof *made.scores)};
+                       .scores = malloc(count * sizeof *made.scores)};
     if (!made.logarithms || !made.scores) {
         cost_scale_deinit(&made);
         return false;

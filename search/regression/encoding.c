@@ -11,9 +11,9 @@ enum { LOOKED_AT = 8192 };
 struct encoded_parameter {
     size_t first, count; /* features: position, category or both */
     bool ordered;
-    float *position; /* of each value */
-    uint64_t *free_beside; /* of each value: the parameters, by their first feature's bit, that exceed
-                              their least beside it */
+    float *position;       /* of each value */
+    uint64_t *free_beside; /* of each value: the parameters, by their first feature's bit, that
+                              exceed their least beside it */
 };
 
 static double number_of(value v)
@@ -92,8 +92,8 @@ static bool encode_parameter(encoding *e, size_t parameter, size_t most)
     return true;
 }
 
-/* Notes beside which values each parameter exceeds its least: a choice that leaves another parameter no say, as
- * an algorithm without stages does, holds it at one value. */
+/* Notes beside which values each parameter exceeds its least: a choice that leaves another
+ * parameter no say, as an algorithm without stages does, holds it at one value. */
 static void find_free(encoding *e)
 {
     uint64_t count = space_count(e->space);

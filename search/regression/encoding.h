@@ -1,10 +1,10 @@
 /* Configurations as points of a feature space, for models that measure distances.
  *
- * A parameter of numbers becomes two features: its position from 0 to 1, for effects that grow with the
- * value, and its value as a category, for effects of a single value (hardware favours some numbers). A
- * parameter of texts, or of two values, becomes one. Only values that occur in valid configurations
- * count; a parameter with one such value has no feature. The encoding owns its tables; the space is
- * borrowed. */
+ * A parameter of numbers becomes two features: its position from 0 to 1, for effects that grow with
+ * the value, and its value as a category, for effects of a single value (hardware favours some
+ * numbers). A parameter of texts, or of two values, becomes one. Only values that occur in valid
+ * configurations count; a parameter with one such value has no feature. The encoding owns its
+ * tables; the space is borrowed. */
 #ifndef AUTOTUNE_ENCODING_H
 #define AUTOTUNE_ENCODING_H
 
@@ -31,8 +31,8 @@ void encoding_point(encoding *e, uint64_t configuration, float *point);
 /* Squared distance of two points by positions; parameters without one count 1 when they differ. */
 double encoding_distance(const encoding *e, const float *a, const float *b);
 
-/* How many of the parameters of three numbers or more have their least value, though no value of another
- * parameter holds them there. */
+/* How many of the parameters of three numbers or more have their least value, though no value of
+ * another parameter holds them there. */
 size_t encoding_least(encoding *e, uint64_t configuration);
 
 #endif

@@ -7,11 +7,11 @@
 /* Candidates are handled in blocks of this many, which compilers turn into vector instructions. */
 enum { LANES = 16 };
 
-/* Priors, for features scaled to [0, 1] and values to variance 1: log-normal, wide. Of many features most
- * matter little, and a long length says so: with shorter ones, two points that differ in several features
- * have nothing to do with each other until there are outcomes enough to fit lengths to, and a search of
- * few evaluations ends before. Compare Hvarfner, Hellsten & Nardi, "Vanilla Bayesian optimization performs
- * great in high dimensions" (2024). */
+/* Priors, for features scaled to [0, 1] and values to variance 1: log-normal, wide. Of many
+ * features most matter little, and a long length says so: with shorter ones, two points that differ
+ * in several features have nothing to do with each other until there are outcomes enough to fit
+ * lengths to, and a search of few evaluations ends before. Compare Hvarfner, Hellsten & Nardi,
+ * "Vanilla Bayesian optimization performs great in high dimensions" (2024). */
 static const double length_prior_median = 2.2, length_prior_deviation = 0.9;
 static const double noise_prior_median = 0.01, noise_prior_deviation = 1.5;
 static const double noise_least = 1e-4;
@@ -189,8 +189,8 @@ double gp_deviation(const gp *g, size_t c)
     return sqrt(g->scale * (variance > 1e-9 ? variance : 1e-9));
 }
 
-/* The climb of the posterior density. Parameters are the logarithms of lengths, then of the noise.
- */
+/* The climb of the posterior density. Parameters are the logarithms of lengths, then of the
+ * noise. */
 typedef struct climb {
     size_t features, count;
     const bool *is_category;

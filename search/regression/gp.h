@@ -3,8 +3,8 @@
  * In: points as rows of features, and the values observed at some of them. Out: mean and standard
  * deviation at a fixed pool of candidate points. The kernel is Matérn 5/2 with a length for each
  * feature; lengths and noise maximise the posterior density (marginal likelihood times log-normal
- * priors). Sources: Rasmussen & Williams, "Gaussian Processes for Machine Learning" (2006), chapters 2
- * and 5; Riedmiller & Braun, "RPROP" (1993) for the maximisation.
+ * priors). Sources: Rasmussen & Williams, "Gaussian Processes for Machine Learning" (2006),
+ * chapters 2 and 5; Riedmiller & Braun, "RPROP" (1993) for the maximisation.
  *
  * Rows are added one at a time at a cost of rows x candidates; a row may stand for a point whose
  * value is not known yet, and then narrows the uncertainty around it without moving any mean. The

@@ -24,8 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compile/compile.h"
 #include "base/file.h"
+#include "compile/compile.h"
 #include "compile/nvrtc.h"
 
 static const double target_ratio = 0.8;

@@ -1,12 +1,14 @@
-/* Exported kernels beside at_launch of the library, on a GPU: the same results, and how long each takes.
+/* Exported kernels beside at_launch of the library, on a GPU: the same results, and how long each
+ * takes.
  *
  *   exported_vs_library [ROUNDS]     (41)
  *
- * What autotune_<pattern>_plan() and _run() of an exported .cu launch, and what at_pick(), at_prepare() and
- * at_launch() do from the same records, for recorded problems of five patterns. Each sample begins with a cold
- * L2; the two take turns. Prints medians, their ratio, and what a call costs the host. Ends with status 1
- * when outputs differ, the two picked differently or anything fails; 77 where there is no GPU. The records that
- * were exported when it was built are read again: $AUTOTUNE_RESULTS names another folder. */
+ * What autotune_<pattern>_plan() and _run() of an exported .cu launch, and what at_pick(),
+ * at_prepare() and at_launch() do from the same records, for recorded problems of five patterns.
+ * Each sample begins with a cold L2; the two take turns. Prints medians, their ratio, and what a
+ * call costs the host. Ends with status 1 when outputs differ, the two picked differently or
+ * anything fails; 77 where there is no GPU. The records that were exported when it was built are
+ * read again: $AUTOTUNE_RESULTS names another folder. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,35 +25,40 @@ typedef struct problem {
     const char *label, *pattern;
     at_variable variables[MOST_VARIABLES];
     size_t variable_count;
-    size_t output; /* which buffer is compared; those before it are inputs, those after it begin as zeros */
+    size_t output; /* which buffer is compared; those before it are inputs, those after it begin as
+                      zeros */
     int sums;      /* doubles are compared, and the kernel adds to them: they begin as zeros */
     double tolerance;
     cudaError_t (*plan)(const struct problem *p, autotune_plan *out);
     cudaError_t (*run)(const autotune_plan *plan, void *const *buffers, cudaStream_t stream);
 } problem;
 
-/* What the exported file has for a pattern: functions and types with its name, for these sizes and these buffers. */
-#define PATTERN(name, sizes, of_buffers)                                                                       \
-    static cudaError_t plan_##name(const problem *p, autotune_plan *out)                                       \
-    {                                                                                                          \
-        const at_variable *v = p->variables;                                                                   \
-        const autotune_##name##_problem of = {EACH sizes};                                                     \
-        return autotune_##name##_plan(NULL, &of, NULL, out);                                                   \
-    }                                                                                                          \
-    static cudaError_t run_##name(const autotune_plan *plan, void *const *b, cudaStream_t stream)              \
-    {                                                                                                          \
-        const autotune_##name##_buffers with = {EACH of_buffers};                                              \
-        return autotune_##name##_run(plan, &with, stream);                                                     \
+/* What the exported file has for a pattern: functions and types with its name, for these sizes and
+ * these buffers. */
+#define PATTERN(name, sizes, of_buffers)                                                           \
+    static cudaError_t plan_##name(const problem *p, autotune_plan *out)                           \
+    {                                                                                              \
+        const at_variable *v = p->variables;                                                       \
+        const autotune_##name##_problem of = {EACH sizes};                                         \
+        return autotune_##name##_plan(NULL, &of, NULL, out);                                       \
+    }                                                                                              \
+    static cudaError_t run_##name(const autotune_plan *plan, void *const *b, cudaStream_t stream)  \
+    {                                                                                              \
+        const autotune_##name##_buffers with = {EACH of_buffers};                                  \
+        return autotune_##name##_run(plan, &with, stream);                                         \
     }
 #define EACH(...) __VA_ARGS__
 
 PATTERN(transpose, (v[0].integer, v[1].integer, AUTOTUNE_TRANSPOSE_DTYPE_FLOAT), (b[0], b[1]))
-PATTERN(matmul, (v[0].integer, v[1].integer, v[2].integer, AUTOTUNE_MATMUL_DTYPE_FLOAT), (b[0], b[1], b[2]))
+PATTERN(matmul, (v[0].integer, v[1].integer, v[2].integer, AUTOTUNE_MATMUL_DTYPE_FLOAT),
+        (b[0], b[1], b[2]))
 PATTERN(dot, (v[0].integer, AUTOTUNE_DOT_DTYPE_FLOAT), (b[0], b[1], b[2], b[3], b[4]))
-PATTERN(conv2d, (v[0].integer, v[1].integer, v[2].integer, AUTOTUNE_CONV2D_DTYPE_FLOAT), (b[0], b[1], b[2]))
+PATTERN(conv2d, (v[0].integer, v[1].integer, v[2].integer, AUTOTUNE_CONV2D_DTYPE_FLOAT),
+        (b[0], b[1], b[2]))
 PATTERN(loop_order,
         (v[0].integer, v[1].integer,
-         strcmp(v[2].text, "rows") == 0 ? AUTOTUNE_LOOP_ORDER_AXIS_ROWS : AUTOTUNE_LOOP_ORDER_AXIS_COLUMNS,
+         strcmp(v[2].text, "rows") == 0 ? AUTOTUNE_LOOP_ORDER_AXIS_ROWS
+                                        : AUTOTUNE_LOOP_ORDER_AXIS_COLUMNS,
          AUTOTUNE_LOOP_ORDER_DTYPE_FLOAT),
         (b[0], b[1]))
 
@@ -174,8 +181,9 @@ static int prepare(const bench *b, const problem *p, at_choice **choice, at_kern
                    autotune_plan *plan)
 {
     at_error error = {0};
-    if (refused(at_pick(b->results, p->pattern, NULL, p->variables, p->variable_count, choice, &error),
-                &error) ||
+    if (refused(
+            at_pick(b->results, p->pattern, NULL, p->variables, p->variable_count, choice, &error),
+            &error) ||
         refused(at_prepare(*choice, NULL, kernel, &error), &error) ||
         failed(p->plan(p, plan), "the exported plan"))
         return 1;
@@ -194,7 +202,9 @@ static int make_buffers(const problem *p, const autotune_plan *plan, side sides[
         size_t bytes = plan->buffer_bytes[i];
         for (int s = 0; s < (i < p->output ? 1 : 2); s++)
             if (failed(cudaMalloc(&sides[s].buffers[i], bytes), "memory") ||
-                failed(cudaMemset(sides[s].buffers[i], i == p->output && !p->sums ? 0xff : 0, bytes), "memory"))
+                failed(
+                    cudaMemset(sides[s].buffers[i], i == p->output && !p->sums ? 0xff : 0, bytes),
+                    "memory"))
                 return 1;
         if (i < p->output)
             sides[1].buffers[i] = sides[0].buffers[i];
@@ -222,8 +232,10 @@ static int run_problem(const bench *b, const problem *p)
         for (int s = 0; s < 2 && !bad; s++)
             bad = sample(b, p, s ^ (round & 1), &plan, kernel, &sides[s ^ (round & 1)], round);
     if (!bad) {
-        double library = median(sides[0].times_ms, b->rounds), exported = median(sides[1].times_ms, b->rounds);
-        printf("  at_launch %10.4f ms  exported %10.4f ms  ratio %.4f   host %.2f and %.2f us a call   outputs "
+        double library = median(sides[0].times_ms, b->rounds),
+               exported = median(sides[1].times_ms, b->rounds);
+        printf("  at_launch %10.4f ms  exported %10.4f ms  ratio %.4f   host %.2f and %.2f us a "
+               "call   outputs "
                "differ by %.1e\n",
                library, exported, exported / library, sides[0].host_us, sides[1].host_us, worst);
         bad = worst > p->tolerance;
@@ -245,8 +257,8 @@ static int open_bench(bench *b)
     const char *folder = getenv("AUTOTUNE_RESULTS");
     if (failed(cudaFree(NULL), "no context") ||
         failed(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0), "device") ||
-        failed(cudaStreamCreate(&b->stream), "stream") || failed(cudaEventCreate(&b->start), "event") ||
-        failed(cudaEventCreate(&b->stop), "event"))
+        failed(cudaStreamCreate(&b->stream), "stream") ||
+        failed(cudaEventCreate(&b->start), "event") || failed(cudaEventCreate(&b->stop), "event"))
         return 1;
     b->flush_bytes = 2 * (size_t)l2;
     return failed(cudaMalloc(&b->flush, b->flush_bytes), "memory") ||
@@ -256,33 +268,93 @@ static int open_bench(bench *b)
 int main(int argc, char **argv)
 {
     const problem problems[] = {
-        {"transpose 8192", "transpose",
-         {at_integer("rows", 8192), at_integer("cols", 8192), at_text("dtype", "float")}, 3, 1, 0, 0,
-         plan_transpose, run_transpose},
-        {"transpose 16384", "transpose",
-         {at_integer("rows", 16384), at_integer("cols", 16384), at_text("dtype", "float")}, 3, 1, 0, 0,
-         plan_transpose, run_transpose},
-        {"matmul 4096", "matmul",
-         {at_integer("m", 4096), at_integer("n", 4096), at_integer("k", 4096), at_text("dtype", "float")}, 4,
-         2, 0, 1e-4, plan_matmul, run_matmul},
-        {"matmul 1024", "matmul", /* in clusters */
-         {at_integer("m", 1024), at_integer("n", 1024), at_integer("k", 1024), at_text("dtype", "float")}, 4,
-         2, 0, 1e-4, plan_matmul, run_matmul},
-        {"dot 67108864", "dot", {at_integer("n", 67108864), at_text("dtype", "float")}, 2, 2, 1, 1e-6,
-         plan_dot, run_dot},
-        {"conv2d 3", "conv2d",
-         {at_integer("rows", 16384), at_integer("cols", 16384), at_integer("size", 3), at_text("dtype", "float")}, 4,
-         2, 0, 1e-5, plan_conv2d, run_conv2d},
-        {"conv2d 7", "conv2d",
-         {at_integer("rows", 16384), at_integer("cols", 16384), at_integer("size", 7), at_text("dtype", "float")}, 4,
-         2, 0, 1e-5, plan_conv2d, run_conv2d},
-        {"sums of rows", "loop_order",
-         {at_integer("rows", 16384), at_integer("cols", 16384), at_text("axis", "rows"), at_text("dtype", "float")}, 4,
-         1, 0, 1e-4, plan_loop_order, run_loop_order},
-        {"sums of columns", "loop_order",
+        {"transpose 8192",
+         "transpose",
+         {at_integer("rows", 8192), at_integer("cols", 8192), at_text("dtype", "float")},
+         3,
+         1,
+         0,
+         0,
+         plan_transpose,
+         run_transpose},
+        {"transpose 16384",
+         "transpose",
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_text("dtype", "float")},
+         3,
+         1,
+         0,
+         0,
+         plan_transpose,
+         run_transpose},
+        {"matmul 4096",
+         "matmul",
+         {at_integer("m", 4096), at_integer("n", 4096), at_integer("k", 4096),
+          at_text("dtype", "float")},
+         4,
+         2,
+         0,
+         1e-4,
+         plan_matmul,
+         run_matmul},
+        {"matmul 1024",
+         "matmul", /* in clusters */
+         {at_integer("m", 1024), at_integer("n", 1024), at_integer("k", 1024),
+          at_text("dtype", "float")},
+         4,
+         2,
+         0,
+         1e-4,
+         plan_matmul,
+         run_matmul},
+        {"dot 67108864",
+         "dot",
+         {at_integer("n", 67108864), at_text("dtype", "float")},
+         2,
+         2,
+         1,
+         1e-6,
+         plan_dot,
+         run_dot},
+        {"conv2d 3",
+         "conv2d",
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_integer("size", 3),
+          at_text("dtype", "float")},
+         4,
+         2,
+         0,
+         1e-5,
+         plan_conv2d,
+         run_conv2d},
+        {"conv2d 7",
+         "conv2d",
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_integer("size", 7),
+          at_text("dtype", "float")},
+         4,
+         2,
+         0,
+         1e-5,
+         plan_conv2d,
+         run_conv2d},
+        {"sums of rows",
+         "loop_order",
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_text("axis", "rows"),
+          at_text("dtype", "float")},
+         4,
+         1,
+         0,
+         1e-4,
+         plan_loop_order,
+         run_loop_order},
+        {"sums of columns",
+         "loop_order",
          {at_integer("rows", 16384), at_integer("cols", 16384), at_text("axis", "columns"),
-          at_text("dtype", "float")}, 4,
-         1, 0, 1e-4, plan_loop_order, run_loop_order},
+          at_text("dtype", "float")},
+         4,
+         1,
+         0,
+         1e-4,
+         plan_loop_order,
+         run_loop_order},
     };
     bench b = {.rounds = argc > 1 ? atoi(argv[1]) : 41};
     int count = 0, bad = 0;

@@ -12,11 +12,11 @@
 
 #include <jansson.h>
 
+#include "base/paths.h"
+#include "base/value.h"
 #include "compile/compile.h"
 #include "script/emit.h"
-#include "base/paths.h"
 #include "sim/estimate.h"
-#include "base/value.h"
 
 typedef struct measured {
     uint16_t indices[64];
@@ -69,13 +69,17 @@ static at_status submit(ranking *r, size_t i, at_error *error)
 {
     emitted source = {0};
     launch_plan launch;
-    at_status status = script_launch_plan(r->script, PROBLEM_TUNED, r->items[i].indices, &launch, error);
+    at_status status =
+        script_launch_plan(r->script, PROBLEM_TUNED, r->items[i].indices, &launch, error);
     if (!status)
         status = emit_variant(r->script, PROBLEM_TUNED, r->items[i].indices, false, &source, error);
     if (!status)
         status = compile_submit(r->pool,
-                                &(compile_request){.id = i, .source = source.source, .name = "v.cu",
-                                                   .entry = launch.launches[0].entry, .arch = r->arch,
+                                &(compile_request){.id = i,
+                                                   .source = source.source,
+                                                   .name = "v.cu",
+                                                   .entry = launch.launches[0].entry,
+                                                   .arch = r->arch,
                                                    .options = source.options,
                                                    .option_count = source.option_count,
                                                    .headers = source.includes.headers,
@@ -92,15 +96,17 @@ static void print_features(ranking *r, const measured *m, const sim_estimated *s
     const sim_totals *t = &p->totals;
     double n = (double)p->sampled;
     fprintf(r->features,
-            "\"%s\",%.0f,%.0f,%u,%" PRIu64 ",%" PRIu64 ",%d,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n",
+            "\"%s\",%.0f,%.0f,%u,%" PRIu64 ",%" PRIu64
+            ",%d,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n",
             m->text, m->time_ns, s->prediction.time_ns, m->registers, p->blocks, p->threads,
             s->prediction.occupancy.blocks_per_sm, p->issued, p->loads, p->barriers,
             p->read.sectors, p->read.distinct, p->read.fresh, p->read.runs, p->read.lines,
             p->write.sectors, p->write.distinct, p->write.partial, p->write.fresh, p->write.runs,
-            p->write.lines, (double)t->global_load.requests / n, (double)t->global_store.requests / n,
-            (double)t->shared_load.wavefronts / n, (double)t->shared_store.wavefronts / n,
-            (double)t->shared_load.ideal / n, (double)t->shared_store.ideal / n,
-            (double)t->async_copy.requests / n, p->wave.read_run, p->wave.write_run);
+            p->write.lines, (double)t->global_load.requests / n,
+            (double)t->global_store.requests / n, (double)t->shared_load.wavefronts / n,
+            (double)t->shared_store.wavefronts / n, (double)t->shared_load.ideal / n,
+            (double)t->shared_store.ideal / n, (double)t->async_copy.requests / n, p->wave.read_run,
+            p->wave.write_run);
 }
 
 static at_status predict(ranking *r, const compile_result *c, at_error *error)
@@ -111,7 +117,8 @@ static at_status predict(ranking *r, const compile_result *c, at_error *error)
     if (c->outcome != COMPILE_OK)
         return error_set(error, AT_COMPILE, "%s: %s", m->text, c->log);
     at_status status = script_launch_plan(r->script, PROBLEM_TUNED, m->indices, &launch, error);
-    device_image image = {.bytes = c->ptx, .size_bytes = c->ptx_bytes,
+    device_image image = {.bytes = c->ptx,
+                          .size_bytes = c->ptx_bytes,
                           .registers = c->resources.registers,
                           .static_shared_bytes = c->resources.static_shared_bytes};
     m->registers = c->resources.registers;
@@ -163,7 +170,8 @@ static int by_predicted(const void *a, const void *b)
     return (x->predicted_ns > y->predicted_ns) - (x->predicted_ns < y->predicted_ns);
 }
 
-/* Ranks with ties at their mean. `key` is 0 for measured, 1 for predicted; items are sorted by it. */
+/* Ranks with ties at their mean. `key` is 0 for measured, 1 for predicted; items are sorted by
+ * it. */
 static void rank(const measured *items, size_t n, int key, double *out)
 {
     for (size_t i = 0; i < n;) {
@@ -229,8 +237,10 @@ static at_status load(ranking *r, const char *script_path, json_t *root, at_erro
         status = paths_find_script(&p, script_path, path, sizeof path, error);
     if (!status)
         status = script_load(path,
-                             &(script_options){.lua_dir = p.lua_dir, .template_dir = p.template_dir,
-                                               .settings = settings, .setting_count = n,
+                             &(script_options){.lua_dir = p.lua_dir,
+                                               .template_dir = p.template_dir,
+                                               .settings = settings,
+                                               .setting_count = n,
                                                .device = limits},
                              &r->script, error);
     if (!status)

@@ -1,10 +1,10 @@
 /* What is lost by choosing among a portfolio's configurations: portfolio_choices RECORD.json...
  *
- * Cross-validated, in five parts, on the problems that a record's portfolio was timed on: those of each part are
- * chosen for by who knows the others' times. Prints by how much a choice is slower than the best of the portfolio's
- * configurations: of what kriging expects to be the fastest, of the tree that is grown on what it expects, and of
- * each configuration alone; and on how many the tree's is slower than the default. Runs anywhere, in some seconds for
- * each portfolio. */
+ * Cross-validated, in five parts, on the problems that a record's portfolio was timed on: those of
+ * each part are chosen for by who knows the others' times. Prints by how much a choice is slower
+ * than the best of the portfolio's configurations: of what kriging expects to be the fastest, of
+ * the tree that is grown on what it expects, and of each configuration alone; and on how many the
+ * tree's is slower than the default. Runs anywhere, in some seconds for each portfolio. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static bool is_possible(const portfolio_data *d, const value *problem, size_t co
     for (size_t i = 0; i < d->problem_count; i++) {
         bool alike = data_time_ns(d, i, column) > 0;
         for (size_t a = 0; a < d->axis_count && alike; a++)
-            alike = !d->axes[a].value_count || value_equal(d->problems[i * d->axis_count + a], problem[a]);
+            alike = !d->axes[a].value_count ||
+                    value_equal(d->problems[i * d->axis_count + a], problem[a]);
         if (alike)
             return true;
     }
@@ -122,7 +123,8 @@ static at_status try_part(const portfolio_data *d, room *r, size_t part, at_erro
     return status;
 }
 
-/* On how many problems the tree's choice is slower than the default, beyond noise, and by how much at most. */
+/* On how many problems the tree's choice is slower than the default, beyond noise, and by how much
+ * at most. */
 static void print_harm(const portfolio_data *d, const double *losses)
 {
     static const double noise = 0.01;
@@ -136,7 +138,8 @@ static void print_harm(const portfolio_data *d, const double *losses)
         harmed += harm > noise;
         worst = fmax(worst, harm);
     }
-    printf("  %-44s %zu of %zu, by up to %.1f %%\n", "the tree, slower than the default by 1 %", harmed, known, 100 * worst);
+    printf("  %-44s %zu of %zu, by up to %.1f %%\n", "the tree, slower than the default by 1 %",
+           harmed, known, 100 * worst);
 }
 
 static at_status try_portfolio(const json_t *portfolio, at_error *error)
@@ -157,11 +160,12 @@ static at_status try_portfolio(const json_t *portfolio, at_error *error)
     r.nodes = calloc(RECORD_MAX_NODES, sizeof *r.nodes);
     r.losses[0] = calloc(n, sizeof(double));
     r.losses[1] = calloc(n, sizeof(double));
-    if (!r.ratios || !r.defaults || !r.problems || !r.witnesses || !r.rows || !r.nodes || !r.losses[0] || !r.losses[1])
+    if (!r.ratios || !r.defaults || !r.problems || !r.witnesses || !r.rows || !r.nodes ||
+        !r.losses[0] || !r.losses[1])
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status)
-        status = portfolio_choose_problems(d.axes, d.axis_count, WITNESSES, 2, accept, NULL, r.witnesses,
-                                           &r.witness_count, error);
+        status = portfolio_choose_problems(d.axes, d.axis_count, WITNESSES, 2, accept, NULL,
+                                           r.witnesses, &r.witness_count, error);
     for (size_t part = 0; part < PARTS && !status; part++)
         status = try_part(&d, &r, part, error);
     if (!status) {

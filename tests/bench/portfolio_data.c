@@ -10,7 +10,8 @@ enum { MOST_DIVISOR = 32 };
 static value value_of(const json_t *v)
 {
     return json_is_integer(v) ? (value){.kind = VALUE_INTEGER, .integer = json_integer_value(v)}
-                              : (value){.kind = VALUE_STRING, .string = json_string_value(v) ? json_string_value(v) : ""};
+                              : (value){.kind = VALUE_STRING,
+                                        .string = json_string_value(v) ? json_string_value(v) : ""};
 }
 
 static json_t *problem_at(const json_t *list, size_t i)
@@ -61,18 +62,19 @@ bool data_init(const json_t *portfolio, portfolio_data *out)
                             .width = json_array_size(json_object_get(portfolio, "configurations"))};
     if (!out->problem_count || !out->width)
         return false;
-    json_object_foreach(problem_at(list, 0), name, any)
-        if (!add_axis(list, name, out))
-            return false;
+    json_object_foreach(problem_at(list, 0), name,
+                        any) if (!add_axis(list, name, out)) return false;
     out->problems = calloc(out->problem_count * (out->axis_count + 1), sizeof *out->problems);
     out->times_ns = calloc(out->problem_count * (out->width + 1), sizeof *out->times_ns);
     for (size_t i = 0; out->problems && out->times_ns && i < out->problem_count; i++) {
         const json_t *row = json_array_get(list, i), *times = json_object_get(row, "times_ns");
         for (size_t a = 0; a < out->axis_count; a++)
-            out->problems[i * out->axis_count + a] = value_of(json_object_get(problem_at(list, i), out->axes[a].name));
+            out->problems[i * out->axis_count + a] =
+                value_of(json_object_get(problem_at(list, i), out->axes[a].name));
         for (size_t c = 0; c < out->width; c++)
             out->times_ns[i * (out->width + 1) + c] = json_number_value(json_array_get(times, c));
-        out->times_ns[i * (out->width + 1) + out->width] = json_number_value(json_object_get(row, "baseline_ns"));
+        out->times_ns[i * (out->width + 1) + out->width] =
+            json_number_value(json_object_get(row, "baseline_ns"));
     }
     return out->problems && out->times_ns;
 }
@@ -94,15 +96,16 @@ double data_best_ns(const portfolio_data *d, size_t problem)
     return best;
 }
 
-portfolio_matrix data_matrix(const portfolio_data *d, const size_t *rows, size_t count, double *ratios, double *defaults,
-                             value *problems)
+portfolio_matrix data_matrix(const portfolio_data *d, const size_t *rows, size_t count,
+                             double *ratios, double *defaults, value *problems)
 {
     for (size_t i = 0; i < count; i++) {
         double best = data_best_ns(d, rows[i]);
         for (size_t c = 0; c < d->width; c++)
             ratios[i * d->width + c] = data_time_ns(d, rows[i], c) / best;
         defaults[i] = data_time_ns(d, rows[i], d->width) / best;
-        memcpy(&problems[i * d->axis_count], &d->problems[rows[i] * d->axis_count], d->axis_count * sizeof *problems);
+        memcpy(&problems[i * d->axis_count], &d->problems[rows[i] * d->axis_count],
+               d->axis_count * sizeof *problems);
     }
     return (portfolio_matrix){count, d->width, ratios, defaults, NULL};
 }

@@ -1,13 +1,15 @@
-/* How good are the sets of configurations that a portfolio chooses? portfolio_sets TIMES.json [REPEATS [LISTED]]
+/* How good are the sets of configurations that a portfolio chooses? portfolio_sets TIMES.json
+ * [REPEATS [LISTED]]
  *
- * TIMES.json has the times of all configurations of a space on many problems (tests/bench/whole_problems.py). Of
- * these, in a random order, a third is searched as a portfolio does it: each search tries 128 configurations, first
- * what was good before, with the noise of first samples, and remembers eight. Sets of six and of eight are then
- * chosen, and looked at on another third: how much slower than the fastest of all is the fastest of the set? That is
- * what a perfect choice loses.
+ * TIMES.json has the times of all configurations of a space on many problems
+ * (tests/bench/whole_problems.py). Of these, in a random order, a third is searched as a portfolio
+ * does it: each search tries 128 configurations, first what was good before, with the noise of
+ * first samples, and remembers eight. Sets of six and of eight are then chosen, and looked at on
+ * another third: how much slower than the fastest of all is the fastest of the set? That is what a
+ * perfect choice loses.
  *
- * - of LISTED (20) that are fastest in a search, or that portfolio_shortlist() lists, timed on the problems that were
- *   searched;
+ * - of LISTED (20) that are fastest in a search, or that portfolio_shortlist() lists, timed on the
+ * problems that were searched;
  * - of finalists, twice as many of these as are chosen, that are timed on a further third, too;
  * - of all configurations on all of these problems, which no portfolio has time for.
  *
@@ -24,7 +26,15 @@
 #include "portfolio/shortlist.h"
 #include "portfolio_data.h"
 
-enum { TRIED = 128, GIVEN = 24, REMEMBERED = 8, RACED = 20, LISTED = 20, MOST_LISTED = 48, REPEATS = 60 };
+enum {
+    TRIED = 128,
+    GIVEN = 24,
+    REMEMBERED = 8,
+    RACED = 20,
+    LISTED = 20,
+    MOST_LISTED = 48,
+    REPEATS = 60
+};
 
 /* Of first samples, and of those that raced: standard deviations. */
 static const double noise = 0.004, raced_noise = 0.001;
@@ -32,21 +42,22 @@ static const double noise = 0.004, raced_noise = 0.001;
 typedef enum method { FASTEST, SHORTLIST, FINALISTS, EVERYTHING, METHODS } method;
 
 static const char *const method_names[METHODS] = {"of the fastest of each search", "of a shortlist",
-                                                  "of finalists, on twice the problems", "of all, on twice the problems"};
+                                                  "of finalists, on twice the problems",
+                                                  "of all, on twice the problems"};
 
 typedef struct simulation {
     const portfolio_data *d;
     rng random;
     size_t third, most_listed;
-    uint64_t *order;          /* of the problems: searched, further, looked at */
-    double *seen;             /* ratios by the searches; SHORTLIST_UNKNOWN */
+    uint64_t *order; /* of the problems: searched, further, looked at */
+    double *seen;    /* ratios by the searches; SHORTLIST_UNKNOWN */
     double *defaults;
     uint64_t *configurations; /* in a random order */
     bool *known;
-    size_t *ranked;           /* of each search, the best REMEMBERED */
-    double *ratios;           /* room for a matrix */
-    size_t *list;             /* room for one of configurations */
-    double *expected;         /* of the searched problems, then of further ones */
+    size_t *ranked;   /* of each search, the best REMEMBERED */
+    double *ratios;   /* room for a matrix */
+    size_t *list;     /* room for one of configurations */
+    double *expected; /* of the searched problems, then of further ones */
     value *problems;
 } simulation;
 
@@ -73,7 +84,8 @@ static size_t list_given(const simulation *s, size_t search, size_t *tried)
 
 static void search(simulation *s, size_t place)
 {
-    size_t tried[TRIED], count = list_given(s, place, tried), width = s->d->width, *ranked = &s->ranked[place * REMEMBERED];
+    size_t tried[TRIED], count = list_given(s, place, tried), width = s->d->width,
+                         *ranked = &s->ranked[place * REMEMBERED];
     double found[TRIED], sorted[TRIED];
     rng_shuffle(&s->random, s->configurations, width);
     for (size_t i = 0; i < width && count < TRIED; i++)
@@ -91,7 +103,8 @@ static void search(simulation *s, size_t place)
     for (size_t rank = 0; rank < REMEMBERED; rank++) {
         size_t least = SIZE_MAX;
         for (size_t i = 0; i < count; i++)
-            if (!portfolio_contains(ranked, rank, tried[i]) && (least == SIZE_MAX || found[i] < found[least]))
+            if (!portfolio_contains(ranked, rank, tried[i]) &&
+                (least == SIZE_MAX || found[i] < found[least]))
                 least = i;
         ranked[rank] = tried[least];
         s->known[tried[least]] = true;
@@ -115,7 +128,8 @@ static size_t list_fastest(const simulation *s, size_t *list)
 }
 
 /* The true ratios of some configurations on the first problems, and what is expected of them. */
-static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_t count, size_t problems)
+static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_t count,
+                                  size_t problems)
 {
     const portfolio_data *d = s->d;
     for (size_t i = 0; i < problems; i++) {
@@ -130,7 +144,8 @@ static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_
     return m;
 }
 
-static at_status choose(simulation *s, method by, size_t most, size_t *chosen, size_t *count, at_error *error)
+static at_status choose(simulation *s, method by, size_t most, size_t *chosen, size_t *count,
+                        at_error *error)
 {
     size_t *list = s->list, listed = 0, kept = 0, places[MOST_LISTED];
     double loss;
@@ -155,7 +170,8 @@ static at_status choose(simulation *s, method by, size_t most, size_t *chosen, s
         memcpy(list, places, kept * sizeof *list);
         listed = kept;
     }
-    portfolio_matrix m = matrix_of(s, list, listed, by == FINALISTS || by == EVERYTHING ? 2 * s->third : s->third);
+    portfolio_matrix m =
+        matrix_of(s, list, listed, by == FINALISTS || by == EVERYTHING ? 2 * s->third : s->third);
     if (!status)
         status = portfolio_cover(&m, most, 0, chosen, count, &loss, error);
     for (size_t i = 0; i < *count && !status; i++)
@@ -184,7 +200,8 @@ static at_status simulate(simulation *s, size_t repeats, size_t most, at_error *
             }
         }
     }
-    printf("sets of %zu, %zu problems searched, as many further ones, %zu looked at:\n", most, s->third, looked_at);
+    printf("sets of %zu, %zu problems searched, as many further ones, %zu looked at:\n", most,
+           s->third, looked_at);
     for (method by = 0; by < METHODS && !status; by++)
         data_print_losses(method_names[by], &losses[by * repeats * looked_at], repeats * looked_at);
     free(losses);
@@ -208,12 +225,14 @@ static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_
                     .expected = calloc(n * (width + 1), sizeof *s.expected),
                     .problems = calloc(n * d->axis_count + 1, sizeof *s.problems)};
     at_status status = AT_OK;
-    if (!s.order || !s.seen || !s.defaults || !s.configurations || !s.known || !s.ranked || !s.ratios || !s.list ||
-        !s.expected || !s.problems)
+    if (!s.order || !s.seen || !s.defaults || !s.configurations || !s.known || !s.ranked ||
+        !s.ratios || !s.list || !s.expected || !s.problems)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     else if (width < TRIED || n < 9 || !repeats || !listed || listed > MOST_LISTED)
-        status = error_set(error, AT_USAGE, "%zu configurations on %zu problems, %zu repeats, %zu to list: too few or many",
-                           width, n, repeats, listed);
+        status = error_set(
+            error, AT_USAGE,
+            "%zu configurations on %zu problems, %zu repeats, %zu to list: too few or many", width,
+            n, repeats, listed);
     for (size_t i = 0; i < n && !status; i++)
         s.order[i] = i;
     for (size_t c = 0; c < width && !status; c++)
@@ -245,8 +264,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s:%d: %s\n", argv[1], where.line, where.text);
     else if (!data_init(root, &d))
         fprintf(stderr, "%s: no times of configurations on problems\n", argv[1]);
-    else if (run(&d, argc > 2 ? strtoul(argv[2], NULL, 10) : REPEATS, argc > 3 ? strtoul(argv[3], NULL, 10) : LISTED,
-                 &error))
+    else if (run(&d, argc > 2 ? strtoul(argv[2], NULL, 10) : REPEATS,
+                 argc > 3 ? strtoul(argv[3], NULL, 10) : LISTED, &error))
         fprintf(stderr, "%s: %s\n", argv[1], error.message);
     else
         argc = 0;

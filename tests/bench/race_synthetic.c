@@ -48,7 +48,8 @@ static const situation situations[] = {
     {"2048 variants within 16 %, after 3 tries", 2048, 0.15, -1, true, 0, 0.008, 0, false, false},
     {"2048 variants, 16 %, 1 % of slow drift", 2048, 0.15, -1, true, 0, 0.008, 0.01, false, false},
     {"2048 variants, 16 %, 3 % of slow drift", 2048, 0.15, -1, true, 0, 0.008, 0.03, false, false},
-    {"2048 variants, 16 %, clock tick of 500 ns", 2048, 0.15, -1, true, 500, 0.008, 0, false, false},
+    {"2048 variants, 16 %, clock tick of 500 ns", 2048, 0.15, -1, true, 500, 0.008, 0, false,
+     false},
     {"2048 variants, 16 %, 3 % of noise", 2048, 0.15, -1, true, 0, 0.03, 0, false, false},
 };
 

@@ -1,11 +1,12 @@
 /* Launches kernels once each, one warp:
  *
  *     run_kernels compile:sm_90 SOURCE CUBIN ENTRY   compiles them; a profiler would slow that down
- *     run_kernels cuda:0 CUBIN ENTRY ...             launches them in this order, for a profiler to watch
- *     run_kernels sim:sm_90 SOURCE ENTRY ...         prints a line of counters of shared memory for each
+ *     run_kernels cuda:0 CUBIN ENTRY ...             launches them in this order, for a profiler to
+ * watch run_kernels sim:sm_90 SOURCE ENTRY ...         prints a line of counters of shared memory
+ * for each
  *
- * A kernel takes one pointer, to 4 KiB. Exit code 77: no GPU. tests/bench/shared_shapes.py makes the
- * source. */
+ * A kernel takes one pointer, to 4 KiB. Exit code 77: no GPU. tests/bench/shared_shapes.py makes
+ * the source. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +27,14 @@ static at_status compile(const char *path, const char *entry, const char *arch, 
     compile_pool *pool = NULL;
     at_status status = file_read(path, MOST_BYTES, &source, &size, error);
     if (!status)
-        status = compile_pool_new(&(compile_options){.jobs = 1, .timeout_s = LIMIT_S}, &pool, error);
+        status =
+            compile_pool_new(&(compile_options){.jobs = 1, .timeout_s = LIMIT_S}, &pool, error);
     if (!status)
-        status = compile_submit(pool,
-                                &(compile_request){.source = source, .name = path, .entry = entry,
-                                                   .arch = arch, .want_ptx = want_ptx},
-                                error);
+        status = compile_submit(
+            pool,
+            &(compile_request){
+                .source = source, .name = path, .entry = entry, .arch = arch, .want_ptx = want_ptx},
+            error);
     if (!status)
         status = compile_take(pool, -1, out, error);
     if (!status && out->outcome != COMPILE_OK)
@@ -100,9 +103,10 @@ static void print_shared(const sim_counter *c)
 /* Name, then requests, wavefronts and conflicts of loads, stores and atomics. */
 static at_status count_all(const char *arch, const char *path, char **entries, at_error *error)
 {
-    problem_plan problem = {.buffer_count = 1,
-                            .buffers = {{.name = "out", .role = BUFFER_OUTPUT,
-                                         .type = DTYPE_UINT32, .count = OUTPUT_WORDS}}};
+    problem_plan problem = {
+        .buffer_count = 1,
+        .buffers = {
+            {.name = "out", .role = BUFFER_OUTPUT, .type = DTYPE_UINT32, .count = OUTPUT_WORDS}}};
     compile_result compiled = {0};
     sim_estimate *estimate = NULL;
     at_status status = compile(path, *entries, arch, true, &compiled, error);
@@ -133,7 +137,8 @@ int main(int argc, char **argv)
 {
     bool compiles = argc > 1 && strncmp(argv[1], "compile:", 8) == 0;
     if (argc < (compiles ? 5 : 4)) {
-        fprintf(stderr, "usage: run_kernels DEVICE FILE ENTRY ..., or compile:sm_XX SOURCE CUBIN ENTRY\n");
+        fprintf(stderr,
+                "usage: run_kernels DEVICE FILE ENTRY ..., or compile:sm_XX SOURCE CUBIN ENTRY\n");
         return 2;
     }
     at_error error = {0};

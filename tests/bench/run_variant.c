@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/paths.h"
 #include "compile/compile.h"
 #include "device/device.h"
 #include "script/emit.h"
-#include "base/file.h"
-#include "base/paths.h"
 
 enum { MOST_SETTINGS = 16, NO_GPU = 77 };
 
@@ -37,8 +37,10 @@ static at_status load(subject *s, const char *path, const char *configuration,
         status = paths_find_script(&p, path, found, sizeof found, error);
     if (!status)
         status = script_load(found,
-                             &(script_options){.lua_dir = p.lua_dir, .template_dir = p.template_dir,
-                                               .settings = settings, .setting_count = count,
+                             &(script_options){.lua_dir = p.lua_dir,
+                                               .template_dir = p.template_dir,
+                                               .settings = settings,
+                                               .setting_count = count,
                                                .device = s->api->properties(s->device)->limits},
                              &s->script, error);
     if (!status)
@@ -78,16 +80,19 @@ static at_status start(subject *s, at_error *error)
         status = file_read(path, 1 << 20, &helpers, &size, error);
     }
     if (!status)
-        status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &s->pool, error);
+        status =
+            compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &s->pool, error);
     if (!status)
         status = compile_one(s->pool,
-                             &(compile_request){.source = helpers, .name = "device_support.cu",
+                             &(compile_request){.source = helpers,
+                                                .name = "device_support.cu",
                                                 .entry = "at_empty",
                                                 .arch = s->api->properties(s->device)->arch},
                              &s->support, error);
     device_image image = {.bytes = s->support.cubin, .size_bytes = s->support.cubin_bytes};
     if (!status)
-        status = s->api->set_support(s->device, (const device_image[DEVICE_SUPPORT_PARTS]){image}, error);
+        status = s->api->set_support(s->device, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                     error);
     free(helpers);
     return status;
 }
@@ -98,7 +103,8 @@ static at_status compile_variant(subject *s, at_error *error)
     at_status status = emit_variant(s->script, PROBLEM_TUNED, s->indices, false, &source, error);
     if (!status)
         status = compile_one(s->pool,
-                             &(compile_request){.source = source.source, .name = "variant.cu",
+                             &(compile_request){.source = source.source,
+                                                .name = "variant.cu",
                                                 .entry = s->launch.launches[0].entry,
                                                 .arch = s->api->properties(s->device)->arch,
                                                 .options = source.options,

@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/compile.h"
-#include "cuda/driver.h"
-#include "script/emit.h"
 #include "base/file.h"
 #include "base/paths.h"
-#include "record/record.h"
 #include "base/rng.h"
-#include "script/script.h"
 #include "base/stats.h"
+#include "compile/compile.h"
+#include "cuda/driver.h"
+#include "record/record.h"
+#include "script/emit.h"
+#include "script/script.h"
 
 enum { HELPER_THREADS = 256, MOST_SAMPLES = 10001, TEXT_BYTES = 1024, RESULT_BYTES = 64 };
 
@@ -145,8 +145,8 @@ static void format_configuration(const record_values *values, char text[TEXT_BYT
     }
 }
 
-static at_status find_configuration(const bench *b, const bench_request *r,
-                                    char text[TEXT_BYTES], at_error *error)
+static at_status find_configuration(const bench *b, const bench_request *r, char text[TEXT_BYTES],
+                                    at_error *error)
 {
     if (r->configuration) {
         snprintf(text, TEXT_BYTES, "%s", r->configuration);
@@ -242,10 +242,11 @@ static at_status load_variant(bench *b, compile_pool *pool, const paths *files,
         (status = script_parse_configuration(s, configuration, indices, error)) ||
         (status = script_launch_plan(s, PROBLEM_TUNED, indices, &b->launch, error)) ||
         (status = emit_variant(s, PROBLEM_TUNED, indices, false, &source, error)) ||
-        (status =
-             load_source(b, pool, "transpose.cu", b->launch.launches[0].entry, &source, &b->variant, error)) ||
-        (status = check(b, b->cuda.cuModuleGetFunction(&b->transpose, b->variant, b->launch.launches[0].entry),
-                        b->launch.launches[0].entry, error)))
+        (status = load_source(b, pool, "transpose.cu", b->launch.launches[0].entry, &source,
+                              &b->variant, error)) ||
+        (status = check(
+             b, b->cuda.cuModuleGetFunction(&b->transpose, b->variant, b->launch.launches[0].entry),
+             b->launch.launches[0].entry, error)))
         goto cleanup;
     status = check(b,
                    b->cuda.cuFuncSetAttribute(b->transpose,

@@ -114,14 +114,14 @@ def write_list(missing):
     names = sorted(set(re.findall(r'(?<=[" ])[A-Za-z]\w*(?= )', text[text.index("reserved_names[]"):])) | set(missing))
     lines, line = [], ""
     for name in names:
-        if len(line) + len(name) > 100:
+        if len(line) + len(name) > 90:
             lines.append(line)
             line = ""
         line += name + " "
     lines.append(line)
     start = text.index("{\n") + 2
     with open(LIST, "w") as to:
-        to.write(text[:start] + ",\n".join(f'    " {l}"' for l in lines) + "};\n\n#endif\n")
+        to.write(text[:start] + ",\n".join(f'    " {l}"' for l in lines) + "};\n/* clang-format on */\n\n#endif\n")
 
 
 def main():

@@ -16,8 +16,8 @@ enum {
 };
 
 struct CUmod_st {
-    int loaded; /* 1; freed memory would be caught by the sanitizer */
-    struct CUfunc_st *functions; /* that were found in it */
+    int loaded;                       /* 1; freed memory would be caught by the sanitizer */
+    struct CUfunc_st *functions;      /* that were found in it */
     unsigned char constant[4 * 4096]; /* its variable fake_constant */
 };
 
@@ -66,7 +66,7 @@ static struct {
     size_t sizes[MAX_ALLOCATIONS];
     const volatile uint32_t *gate;
     uint32_t ticket;
-    CUgraph capturing; /* NULL: launches happen */
+    CUgraph capturing;                  /* NULL: launches happen */
     CUdeviceptr copied_to, copied_from; /* by what ran last, */
     size_t copied_bytes;                /* unless 0: memory was changed otherwise */
 } fake;
@@ -235,7 +235,8 @@ CUresult cuGetErrorString(CUresult result, const char **text)
 
 /* Devices. */
 
-/* What $CUDA_VISIBLE_DEVICES names as the GPU `ordinal`; -1: nothing. Without it, or with "", every GPU as it is numbered. */
+/* What $CUDA_VISIBLE_DEVICES names as the GPU `ordinal`; -1: nothing. Without it, or with "", every
+ * GPU as it is numbered. */
 static int shown(int ordinal)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -421,7 +422,8 @@ CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size_bytes, CUstre
     CUresult result = enter();
     if (result || !stream || fake.capturing || find_range(from, size_bytes) == SIZE_MAX)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    fake.now_ns = fake_copy(stream, to, (const void *)(uintptr_t)from, size_bytes, false, fake.now_ns);
+    fake.now_ns =
+        fake_copy(stream, to, (const void *)(uintptr_t)from, size_bytes, false, fake.now_ns);
     return CUDA_SUCCESS;
 }
 
@@ -434,8 +436,8 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size_bytes, 
     return CUDA_SUCCESS;
 }
 
-/* Copies within the device take 1 ns for 100 bytes read and written. A chip is warmed up by thousands of the
- * same copy: what is there already is not brought again. */
+/* Copies within the device take 1 ns for 100 bytes read and written. A chip is warmed up by
+ * thousands of the same copy: what is there already is not brought again. */
 static void copy_bytes(CUdeviceptr to, CUdeviceptr from, size_t size_bytes)
 {
     if (to != fake.copied_to || from != fake.copied_from || size_bytes != fake.copied_bytes)
@@ -555,7 +557,8 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 static uint64_t kernel_ns(CUfunction f, void **arguments)
 {
     const fake_launch launch = {.arguments = arguments};
-    return (f->time_ns + (f->kernel->takes_ns ? f->kernel->takes_ns(&launch) : 0)) * fake.percent / 100;
+    return (f->time_ns + (f->kernel->takes_ns ? f->kernel->takes_ns(&launch) : 0)) * fake.percent /
+           100;
 }
 
 void fake_run(CUfunction f, void **arguments)
@@ -624,7 +627,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
     return CUDA_SUCCESS; /* faults show when somebody waits */
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arguments, void **extra)
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arguments,
+                          void **extra)
 {
     unsigned cluster[3] = {1, 1, 1};
     int policy = CU_CLUSTER_SCHEDULING_POLICY_DEFAULT, cooperative = 0;
@@ -634,16 +638,18 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arg
         if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
             cooperative = value->cooperative;
         else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-            cluster[0] = value->clusterDim.x, cluster[1] = value->clusterDim.y, cluster[2] = value->clusterDim.z;
+            cluster[0] = value->clusterDim.x, cluster[1] = value->clusterDim.y,
+            cluster[2] = value->clusterDim.z;
         else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
             policy = (int)value->clusterSchedulingPolicyPreference;
         else
             return CUDA_ERROR_INVALID_VALUE;
     }
-    snprintf(line, sizeof line, "%s %u,%u,%u %d %d\n", f->kernel->name, cluster[0], cluster[1], cluster[2], policy,
-             cooperative);
+    snprintf(line, sizeof line, "%s %u,%u,%u %d %d\n", f->kernel->name, cluster[0], cluster[1],
+             cluster[2], policy, cooperative);
     note("FAKE_CUDA_ATTRIBUTES", line);
-    if (cooperative && config->gridDimX * config->gridDimY * config->gridDimZ > MOST_COOPERATIVE_BLOCKS)
+    if (cooperative &&
+        config->gridDimX * config->gridDimY * config->gridDimZ > MOST_COOPERATIVE_BLOCKS)
         return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     return cuLaunchKernel(f, config->gridDimX, config->gridDimY, config->gridDimZ,
                           config->blockDimX, config->blockDimY, config->blockDimZ,

@@ -2,19 +2,19 @@
  * time is what kernels say they take. It checks what its caller does as strictly as it can and
  * fails the way a driver fails.
  *
- * Environment: FAKE_CUDA_INIT (error code that cuInit returns), FAKE_CUDA_DEVICES (how many, 1), of which
- * CUDA_VISIBLE_DEVICES ("1,0") names those that are shown,
- * FAKE_CUDA_NAMES ("Fake A,Fake A,Fake B": of the devices), FAKE_CUDA_SPEEDS ("100,300": what each takes of
- * a kernel's time, in percent), FAKE_CUDA_SERIAL (which of several hosts this is, 0), FAKE_CUDA_MEMORY (bytes there are), FAKE_CUDA_MODULES (how many may be loaded at once),
- * FAKE_CUDA_OPEN_MS ("0,500": how long each takes to be found),
- * FAKE_CUDA_GONE (once this file exists there is no device any more, or, if it
- * holds a number, none of that ordinal), FAKE_CUDA_EAGER (1: modules must
- * be loaded eagerly), FAKE_CUDA_ALLOCATION_MS and FAKE_CUDA_TIME_US (an allocation and a timed sample
- * take so long), FAKE_CUDA_TIMES (a file that grows by a byte for each timed sample), FAKE_CUDA_INITS (a file that
- * gets a line from each cuInit: the GPUs that it is shown), FAKE_CUDA_ATTRIBUTES (a file that gets a line for each
- * launch with attributes: "KERNEL CLUSTER policy cooperative"), FAKE_CUDA_PINNED
- * (bytes of the host's memory that may be pinned at once). What copies between host and device take:
- * fake_stream.h. */
+ * Environment: FAKE_CUDA_INIT (error code that cuInit returns), FAKE_CUDA_DEVICES (how many, 1), of
+ * which CUDA_VISIBLE_DEVICES ("1,0") names those that are shown, FAKE_CUDA_NAMES ("Fake A,Fake
+ * A,Fake B": of the devices), FAKE_CUDA_SPEEDS ("100,300": what each takes of a kernel's time, in
+ * percent), FAKE_CUDA_SERIAL (which of several hosts this is, 0), FAKE_CUDA_MEMORY (bytes there
+ * are), FAKE_CUDA_MODULES (how many may be loaded at once), FAKE_CUDA_OPEN_MS ("0,500": how long
+ * each takes to be found), FAKE_CUDA_GONE (once this file exists there is no device any more, or,
+ * if it holds a number, none of that ordinal), FAKE_CUDA_EAGER (1: modules must be loaded eagerly),
+ * FAKE_CUDA_ALLOCATION_MS and FAKE_CUDA_TIME_US (an allocation and a timed sample take so long),
+ * FAKE_CUDA_TIMES (a file that grows by a byte for each timed sample), FAKE_CUDA_INITS (a file that
+ * gets a line from each cuInit: the GPUs that it is shown), FAKE_CUDA_ATTRIBUTES (a file that gets
+ * a line for each launch with attributes: "KERNEL CLUSTER policy cooperative"), FAKE_CUDA_PINNED
+ * (bytes of the host's memory that may be pinned at once). What copies between host and device
+ * take: fake_stream.h. */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
@@ -23,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every image starts with one of these; what follows does not matter. A cubin stands for the kernels
- * of the same names here. */
+/* Every image starts with one of these; what follows does not matter. A cubin stands for the
+ * kernels of the same names here. */
 #define FAKE_IMAGE "FAKE"
 #define CUBIN_IMAGE "\177ELF"
 
@@ -66,7 +66,8 @@ size_t fake_allocations(const unsigned char ***starts, const size_t **sizes);
 /* The flag and the ticket of a gate queued: waiting before the flag gets there is a mistake. */
 void fake_gate(const volatile uint32_t *flag, uint32_t ticket);
 
-/* The time of the fake host, which is the fake chip's: what a tuner asks for in place of its own. */
+/* The time of the fake host, which is the fake chip's: what a tuner asks for in place of its
+ * own. */
 int64_t autotune_host_clock_ns(void);
 
 /* Cycles and nanoseconds of the fake chip: 1.5 GHz. */

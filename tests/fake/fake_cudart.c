@@ -1,7 +1,9 @@
-/* A CUDA runtime for programs that nvcc or clang has made, on machines without a GPU: it prints what would be done.
+/* A CUDA runtime for programs that nvcc or clang has made, on machines without a GPU: it prints
+ * what would be done.
  *
- * A line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy cooperative ARGUMENTS"),
- * copy into a variable of the device and raised limit. How large arguments are is told beforehand, by fake_sizes. */
+ * A line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy cooperative
+ * ARGUMENTS"), copy into a variable of the device and raised limit. How large arguments are is told
+ * beforehand, by fake_sizes. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,8 @@
 
 enum { MOST = 1024 };
 
-/* Bytes of each argument of the launches that come, in their order; FAKE_DEVICE's name is H200's. */
+/* Bytes of each argument of the launches that come, in their order; FAKE_DEVICE's name is
+ * H200's. */
 VISIBLE unsigned fake_sizes[MOST];
 VISIBLE unsigned fake_size_count;
 
@@ -84,19 +87,22 @@ VISIBLE char __cudaInitModule(void **handle)
     return 0;
 }
 
-VISIBLE void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
-                                    void *tid, void *bid, void *block, void *grid, int *warp);
-VISIBLE void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
-                                    void *tid, void *bid, void *block, void *grid, int *warp)
+VISIBLE void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
+                                    int limit, void *tid, void *bid, void *block, void *grid,
+                                    int *warp);
+VISIBLE void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
+                                    int limit, void *tid, void *bid, void *block, void *grid,
+                                    int *warp)
 {
-    (void)handle, (void)device, (void)limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
+    (void)handle, (void)device, (void)limit, (void)tid, (void)bid, (void)block, (void)grid,
+        (void)warp;
     add(host, name);
 }
 
-VISIBLE void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int is_extern,
-                               size_t size, int constant, int global);
-VISIBLE void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int is_extern,
-                               size_t size, int constant, int global)
+VISIBLE void __cudaRegisterVar(void **handle, char *host, char *device, const char *name,
+                               int is_extern, size_t size, int constant, int global);
+VISIBLE void __cudaRegisterVar(void **handle, char *host, char *device, const char *name,
+                               int is_extern, size_t size, int constant, int global)
 {
     (void)handle, (void)device, (void)is_extern, (void)size, (void)constant, (void)global;
     add(host, name);
@@ -126,8 +132,8 @@ VISIBLE cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 bloc
     abort();
 }
 
-VISIBLE cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
-                                     cudaStream_t stream)
+VISIBLE cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                                     size_t shared, cudaStream_t stream)
 {
     (void)kernel, (void)grid, (void)block, (void)arguments, (void)shared, (void)stream;
     abort();
@@ -179,7 +185,8 @@ VISIBLE cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const 
     return cudaSuccess;
 }
 
-VISIBLE cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
+VISIBLE cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute,
+                                         int value)
 {
     fputs("allow ", stdout);
     print_registered(function);
@@ -189,7 +196,8 @@ VISIBLE cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttr
 }
 
 VISIBLE cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size_bytes,
-                                            size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
+                                            size_t offset, enum cudaMemcpyKind kind,
+                                            cudaStream_t stream)
 {
     (void)stream;
     fputs("fill ", stdout);
@@ -199,7 +207,8 @@ VISIBLE cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from
     return cudaSuccess;
 }
 
-VISIBLE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments)
+VISIBLE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
+                                        void **arguments)
 {
     static unsigned next;
     unsigned cluster[3] = {1, 1, 1};
@@ -217,9 +226,9 @@ VISIBLE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
     }
     fputs("launch ", stdout);
     print_registered(function);
-    printf(" %u,%u,%u %u,%u,%u %u,%u,%u %zu %d %d", config->gridDim.x, config->gridDim.y, config->gridDim.z,
-           config->blockDim.x, config->blockDim.y, config->blockDim.z, cluster[0], cluster[1], cluster[2],
-           config->dynamicSmemBytes, policy, cooperative);
+    printf(" %u,%u,%u %u,%u,%u %u,%u,%u %zu %d %d", config->gridDim.x, config->gridDim.y,
+           config->gridDim.z, config->blockDim.x, config->blockDim.y, config->blockDim.z,
+           cluster[0], cluster[1], cluster[2], config->dynamicSmemBytes, policy, cooperative);
     /* 0 ends the sizes of a launch. */
     for (unsigned a = 0; next < fake_size_count && fake_sizes[next] > 0; a++, next++) {
         putchar(' ');

@@ -1,11 +1,11 @@
-/* A CUPTI for tests, opened through $AUTOTUNE_LIBCUPTI: counts nothing, and fails where a call comes out
- * of turn, is of another size than is documented, or does not say what it must.
+/* A CUPTI for tests, opened through $AUTOTUNE_LIBCUPTI: counts nothing, and fails where a call
+ * comes out of turn, is of another size than is documented, or does not say what it must.
  *
  * Environment: FAKE_CUPTI_FAIL ("cuptiRangeProfilerEnable=35": that function returns that code),
- * FAKE_CUPTI_PASSES (how many it wants, 3), FAKE_CUPTI_COUNTS ("NAME=NUMBER,...": what it says of them),
- * FAKE_CUPTI_LOG (a file to which each pass and range adds a line). Of other metrics it counts 100 for each
- * letter of the name, and 1 more for each range before. It knows no metric that begins with "no__", and
- * counts none without a '.'. */
+ * FAKE_CUPTI_PASSES (how many it wants, 3), FAKE_CUPTI_COUNTS ("NAME=NUMBER,...": what it says of
+ * them), FAKE_CUPTI_LOG (a file to which each pass and range adds a line). Of other metrics it
+ * counts 100 for each letter of the name, and 1 more for each range before. It knows no metric that
+ * begins with "no__", and counts none without a '.'. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { BAD_PARAMETER = 1, BAD_OPERATION = 7, UNKNOWN = 999, IMAGE_BYTES = 64, DATA_BYTES = 128, MOST_METRICS = 256 };
+enum {
+    BAD_PARAMETER = 1,
+    BAD_OPERATION = 7,
+    UNKNOWN = 999,
+    IMAGE_BYTES = 64,
+    DATA_BYTES = 128,
+    MOST_METRICS = 256
+};
 
 struct cupti_host {
     size_t metrics;
@@ -180,10 +187,11 @@ int cuptiRangeProfilerCounterDataImageInitialize(cupti_data_initialize *p)
 int cuptiRangeProfilerSetConfig(cupti_set_config *p)
 {
     ENTER(90, p->ranges == &the_ranges);
-    if (p->image_bytes != IMAGE_BYTES || p->image[IMAGE_BYTES - 1] != 'c' || p->data_bytes != DATA_BYTES ||
-        p->data[DATA_BYTES - 1] != 'd' || p->range_mode != CUPTI_RANGES_OF_USER ||
-        p->replay_mode != CUPTI_REPLAYED_BY_USER || p->ranges_a_pass != the_ranges.ranges_wanted ||
-        p->nesting_levels != 1 || p->least_nesting_level != 1 || p->pass != 0)
+    if (p->image_bytes != IMAGE_BYTES || p->image[IMAGE_BYTES - 1] != 'c' ||
+        p->data_bytes != DATA_BYTES || p->data[DATA_BYTES - 1] != 'd' ||
+        p->range_mode != CUPTI_RANGES_OF_USER || p->replay_mode != CUPTI_REPLAYED_BY_USER ||
+        p->ranges_a_pass != the_ranges.ranges_wanted || p->nesting_levels != 1 ||
+        p->least_nesting_level != 1 || p->pass != 0)
         return BAD_PARAMETER;
     the_ranges.configured = true;
     the_ranges.data = p->data;

@@ -14,7 +14,11 @@
 /* The result block of templates/device_support.cu. */
 enum { WRONG, FIRST_INVERTED, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
 
-enum { TYPE_FLOAT = 10, TYPES = 12, FILL_VALUES = 4 }; /* dtype in base/value.h, buffer_fill in device/plan.h */
+enum {
+    TYPE_FLOAT = 10,
+    TYPES = 12,
+    FILL_VALUES = 4
+}; /* dtype in base/value.h, buffer_fill in device/plan.h */
 
 static uint64_t random_bits(uint64_t seed, uint64_t i)
 {
@@ -42,15 +46,18 @@ static fake_end fill(const fake_launch *l)
         float x = (float)(int64_t)(r >> 40) * 0x1p-23f - 1.0f;
         double wide = x;
         memcpy(POINTER(l, 0) + size * i,
-               type < 10 ? (const void *)&r : type == TYPE_FLOAT ? (const void *)&x : (const void *)&wide, size);
+               type < 10            ? (const void *)&r
+               : type == TYPE_FLOAT ? (const void *)&x
+                                    : (const void *)&wide,
+               size);
     }
     return FAKE_OK;
 }
 
 enum { BAND_BYTES = 1 << 16 };
 
-/* What a guard band holds, BAND_BYTES of it: other values than the support code's, which are each buffer's
- * and each pattern's own too, since each begins elsewhere in the same noise. */
+/* What a guard band holds, BAND_BYTES of it: other values than the support code's, which are each
+ * buffer's and each pattern's own too, since each begins elsewhere in the same noise. */
 static const unsigned char *band_of(const fake_launch *l, bool after)
 {
     static uint64_t noise[2 * BAND_BYTES / sizeof(uint64_t)];
@@ -64,7 +71,8 @@ static void set_band(const fake_launch *l, bool after)
 {
     uint64_t size = U64(l, 2);
     for (uint64_t i = 0; i < size; i += BAND_BYTES)
-        memcpy(POINTER(l, after) + i, band_of(l, after), size - i < BAND_BYTES ? size - i : BAND_BYTES);
+        memcpy(POINTER(l, after) + i, band_of(l, after),
+               size - i < BAND_BYTES ? size - i : BAND_BYTES);
 }
 
 static fake_end guards_set(const fake_launch *l)
@@ -495,7 +503,8 @@ static fake_end launches_reference(const fake_launch *l)
 }
 
 /* (map, dst) and (src, dst, rows, columns) of a matrix of 4-byte elements. */
-static void transpose(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols, unsigned char *dst)
+static void transpose(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols,
+                      unsigned char *dst)
 {
     for (uint64_t y = 0; y < rows; y++)
         for (uint64_t x = 0; x < cols; x++)
@@ -517,7 +526,8 @@ static fake_end tensor_tiles_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols, float *dst)
+static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols,
+                   float *dst)
 {
     for (uint64_t i = 0; i < rows * cols; i++) {
         float sum = 0;
@@ -538,7 +548,8 @@ static fake_end textured(const fake_launch *l)
     const fake_view *image = fake_view_find(U64(l, 1));
     if (!image || !image->is_texture || !image->clamps)
         return FAKE_ILLEGAL_ADDRESS;
-    filter(image->address, image->stride_bytes[0], image->size[1], image->size[0], (float *)(void *)POINTER(l, 2));
+    filter(image->address, image->stride_bytes[0], image->size[1], image->size[0],
+           (float *)(void *)POINTER(l, 2));
     return FAKE_OK;
 }
 

@@ -2,9 +2,9 @@
  *
  * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C, _PROCESSES; one that is
  * not set is answered as "not supported". $FAKE_NVML_ENERGY_STEP_MJ is what the energy grows by at
- * each reading, $FAKE_NVML_ENERGY_MS what a reading takes. $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows is
- * FAKE_NVML_UUID. By place it knows the GPUs of $FAKE_NVML_NAMES ("Fake A,Fake A"), partitioned if
- * $FAKE_NVML_MIG is 1. */
+ * each reading, $FAKE_NVML_ENERGY_MS what a reading takes. $FAKE_NVML_INIT is what nvmlInit_v2
+ * returns. The only UUID it knows is FAKE_NVML_UUID. By place it knows the GPUs of $FAKE_NVML_NAMES
+ * ("Fake A,Fake A"), partitioned if $FAKE_NVML_MIG is 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +35,12 @@ __attribute__((visibility("default"))) int
 nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes);
 
 __attribute__((visibility("default"))) int nvmlDeviceGetCount_v2(unsigned *count);
-__attribute__((visibility("default"))) int nvmlDeviceGetHandleByIndex_v2(unsigned place, nvml_device *out);
-__attribute__((visibility("default"))) int nvmlDeviceGetName(nvml_device d, char *name, unsigned size);
-__attribute__((visibility("default"))) int nvmlDeviceGetMigMode(nvml_device d, unsigned *now, unsigned *pending);
+__attribute__((visibility("default"))) int nvmlDeviceGetHandleByIndex_v2(unsigned place,
+                                                                         nvml_device *out);
+__attribute__((visibility("default"))) int nvmlDeviceGetName(nvml_device d, char *name,
+                                                             unsigned size);
+__attribute__((visibility("default"))) int nvmlDeviceGetMigMode(nvml_device d, unsigned *now,
+                                                                unsigned *pending);
 
 static char the_device, by_place[16];
 
@@ -135,8 +138,8 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long 
 /* For whoever brings no room, as the tuner does. */
 int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes)
 {
-    int code = processes || *count ? INVALID_ARGUMENT
-                                   : answer_narrow(d, "FAKE_NVML_PROCESSES", count);
+    int code =
+        processes || *count ? INVALID_ARGUMENT : answer_narrow(d, "FAKE_NVML_PROCESSES", count);
     return code == SUCCESS && *count ? INSUFFICIENT_SIZE : code;
 }
 

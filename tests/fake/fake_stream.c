@@ -6,8 +6,11 @@
 enum {
     MAX_PINNED = 256,
     QUEUE_NS = 1000,
-    COPY_NS = 5000, COPY_BYTES = 24, COMBINED_BYTES = 26,
-    PAGEABLE_NS = 20000, PAGEABLE_BYTES = 6
+    COPY_NS = 5000,
+    COPY_BYTES = 24,
+    COMBINED_BYTES = 26,
+    PAGEABLE_NS = 20000,
+    PAGEABLE_BYTES = 6
 };
 
 struct CUstream_st {
@@ -101,7 +104,8 @@ static const pinned_range *find_pinned(const void *memory)
 {
     const unsigned char *at = memory;
     for (size_t i = 0; i < streams.pinned_count; i++)
-        if (at >= streams.pinned[i].start && at < streams.pinned[i].start + streams.pinned[i].size_bytes)
+        if (at >= streams.pinned[i].start &&
+            at < streams.pinned[i].start + streams.pinned[i].size_bytes)
             return &streams.pinned[i];
     return NULL;
 }
@@ -111,7 +115,8 @@ bool fake_is_pinned(const void *memory)
     return find_pinned(memory) != NULL;
 }
 
-uint64_t fake_copy(CUstream stream, void *to, const void *from, size_t size_bytes, bool up, uint64_t now_ns)
+uint64_t fake_copy(CUstream stream, void *to, const void *from, size_t size_bytes, bool up,
+                   uint64_t now_ns)
 {
     const pinned_range *pinned = find_pinned(up ? from : to);
     fake_engine engine = up ? ENGINE_UP : ENGINE_DOWN;
@@ -128,8 +133,8 @@ uint64_t fake_copy(CUstream stream, void *to, const void *from, size_t size_byte
     }
     bool combined = up && pinned->flags & CU_MEMHOSTALLOC_WRITECOMBINED;
     const fake_work copy = {.to = to, .from = from, .size_bytes = size_bytes};
-    fake_stream_queue(stream, &copy, engine, COPY_NS + size_bytes / (combined ? COMBINED_BYTES : COPY_BYTES),
-                      now_ns);
+    fake_stream_queue(stream, &copy, engine,
+                      COPY_NS + size_bytes / (combined ? COMBINED_BYTES : COPY_BYTES), now_ns);
     return now_ns + QUEUE_NS;
 }
 
@@ -137,7 +142,8 @@ CUresult cuMemHostAlloc(void **out, size_t size_bytes, unsigned int flags)
 {
     const char *most = getenv("FAKE_CUDA_PINNED");
     size_t left = most ? strtoul(most, NULL, 10) : SIZE_MAX;
-    if (streams.pinned_count == MAX_PINNED || size_bytes > left || streams.pinned_bytes > left - size_bytes)
+    if (streams.pinned_count == MAX_PINNED || size_bytes > left ||
+        streams.pinned_bytes > left - size_bytes)
         return CUDA_ERROR_OUT_OF_MEMORY;
     unsigned char *memory = malloc(size_bytes);
     if (!memory)

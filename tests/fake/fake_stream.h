@@ -1,12 +1,13 @@
 /* Streams and host memory of the fake driver, and what copies between host and device take.
  *
- * Work on the first stream of a process happens at once. What is queued on another waits until somebody
- * synchronises it: a program that reads what a copy brings, or writes over what it takes, before then
- * gets it wrong here. Its time is told beforehand: the engine of its kind (copies to the device,
- * copies to the host, kernels) is free, and what came before on the stream is done.
+ * Work on the first stream of a process happens at once. What is queued on another waits until
+ * somebody synchronises it: a program that reads what a copy brings, or writes over what it takes,
+ * before then gets it wrong here. Its time is told beforehand: the engine of its kind (copies to
+ * the device, copies to the host, kernels) is free, and what came before on the stream is done.
  *
- * A copy takes 5 us and 1 ns for 24 bytes, to the device from write-combined memory for 26; pageable
- * memory 20 us and 1 ns for 6 bytes, while which the host waits. The host takes 1 us to queue it. */
+ * A copy takes 5 us and 1 ns for 24 bytes, to the device from write-combined memory for 26;
+ * pageable memory 20 us and 1 ns for 6 bytes, while which the host waits. The host takes 1 us to
+ * queue it. */
 #ifndef FAKE_STREAM_H
 #define FAKE_STREAM_H
 
@@ -45,9 +46,10 @@ bool fake_stream_queue(CUstream stream, const fake_work *work, fake_engine engin
 /* Does what is queued; returns when that is through, `now_ns` or later. */
 uint64_t fake_stream_finish(CUstream stream, uint64_t now_ns);
 
-/* A copy between host and device; the host's memory decides what it takes. Returns the time when the
- * host goes on. */
-uint64_t fake_copy(CUstream stream, void *to, const void *from, size_t size_bytes, bool up, uint64_t now_ns);
+/* A copy between host and device; the host's memory decides what it takes. Returns the time when
+ * the host goes on. */
+uint64_t fake_copy(CUstream stream, void *to, const void *from, size_t size_bytes, bool up,
+                   uint64_t now_ns);
 
 /* Does an address lie in pinned memory of the host? */
 bool fake_is_pinned(const void *memory);

@@ -4,7 +4,13 @@
 
 #include "fake_cuda.h"
 
-enum { MOST_VIEWS = 4096, TENSOR_UNIT = 16, TEXTURE_PITCH = 32, TEXTURE_ALIGNMENT = 256, MOST_BOX = 256 };
+enum {
+    MOST_VIEWS = 4096,
+    TENSOR_UNIT = 16,
+    TEXTURE_PITCH = 32,
+    TEXTURE_ALIGNMENT = 256,
+    MOST_BOX = 256
+};
 
 /* A map is a value, and stays; a texture is destroyed. */
 static struct {
@@ -49,20 +55,23 @@ static uint32_t tensor_element(CUtensorMapDataType type)
     }
 }
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
-                                const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
-                                const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *address, const cuuint64_t *sizes, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
     fake_view v;
     memset(&v, 0, sizeof v);
     v.address = (unsigned char *)address;
     v.element_bytes = tensor_element(type);
-    if ((uintptr_t)map % 64 != 0 || (uintptr_t)address % TENSOR_UNIT != 0 || rank < 1 || rank > 5 || interleave ||
-        promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B || fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)
+    if ((uintptr_t)map % 64 != 0 || (uintptr_t)address % TENSOR_UNIT != 0 || rank < 1 || rank > 5 ||
+        interleave || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B ||
+        fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)
         return CUDA_ERROR_INVALID_VALUE;
     for (cuuint32_t i = 0; i < rank; i++) {
-        if (sizes[i] < 1 || sizes[i] > UINT64_C(1) << 32 || box[i] < 1 || box[i] > MOST_BOX || steps[i] != 1 ||
+        if (sizes[i] < 1 || sizes[i] > UINT64_C(1) << 32 || box[i] < 1 || box[i] > MOST_BOX ||
+            steps[i] != 1 ||
             (i + 1 < rank && (strides[i] % TENSOR_UNIT != 0 || strides[i] >= UINT64_C(1) << 40)))
             return CUDA_ERROR_INVALID_VALUE;
         v.size[i] = sizes[i];
@@ -78,13 +87,15 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
 
 static uint32_t texture_element(CUarray_format format)
 {
-    return format == CU_AD_FORMAT_UNSIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT8                                 ? 1
-           : format == CU_AD_FORMAT_UNSIGNED_INT16 || format == CU_AD_FORMAT_SIGNED_INT16 || format == CU_AD_FORMAT_HALF ? 2
-                                                                                                                     : 4;
+    return format == CU_AD_FORMAT_UNSIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT8 ? 1
+           : format == CU_AD_FORMAT_UNSIGNED_INT16 || format == CU_AD_FORMAT_SIGNED_INT16 ||
+                   format == CU_AD_FORMAT_HALF
+               ? 2
+               : 4;
 }
 
-CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
-                           const CUDA_RESOURCE_VIEW_DESC *view)
+CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
+                           const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
 {
     fake_view v;
     memset(&v, 0, sizeof v);
@@ -94,16 +105,19 @@ CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resour
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (resource->resType == CU_RESOURCE_TYPE_LINEAR) {
         v.address = (unsigned char *)(uintptr_t)resource->res.linear.devPtr;
-        v.element_bytes = texture_element(resource->res.linear.format) * resource->res.linear.numChannels;
+        v.element_bytes =
+            texture_element(resource->res.linear.format) * resource->res.linear.numChannels;
         v.size[0] = resource->res.linear.sizeInBytes / v.element_bytes;
         v.size[1] = 1;
     } else {
         v.address = (unsigned char *)(uintptr_t)resource->res.pitch2D.devPtr;
-        v.element_bytes = texture_element(resource->res.pitch2D.format) * resource->res.pitch2D.numChannels;
+        v.element_bytes =
+            texture_element(resource->res.pitch2D.format) * resource->res.pitch2D.numChannels;
         v.size[0] = resource->res.pitch2D.width;
         v.size[1] = resource->res.pitch2D.height;
         v.stride_bytes[0] = resource->res.pitch2D.pitchInBytes;
-        if (v.stride_bytes[0] % TEXTURE_PITCH != 0 || v.stride_bytes[0] < v.size[0] * v.element_bytes)
+        if (v.stride_bytes[0] % TEXTURE_PITCH != 0 ||
+            v.stride_bytes[0] < v.size[0] * v.element_bytes)
             return CUDA_ERROR_INVALID_VALUE;
     }
     if ((uintptr_t)v.address % TEXTURE_ALIGNMENT != 0 || v.size[0] < 1 || v.size[1] < 1)

@@ -7,10 +7,10 @@
  * sent over sockets, so that a fast machine is treated no better than a slow one; -f flips a bit in
  * one of ONE_IN pieces sent, -w refuses one of ONE_IN disk writes, N times. All begin when BEGIN
  * pieces were sent: what fails before the first measurement has a right to end the run. -i sends
- * SIGNAL (a number) to the program when N pieces were sent, -r refuses to put records in their place.
- * The program's streams are left alone. Afterwards one line on stderr says what was done: "faults:
- * 300 kills, 350 frames, 350 writes in 12000 pieces". Ends with the program's status, 128 + its signal, or 2 when it
- * could not be run. */
+ * SIGNAL (a number) to the program when N pieces were sent, -r refuses to put records in their
+ * place. The program's streams are left alone. Afterwards one line on stderr says what was done:
+ * "faults: 300 kills, 350 frames, 350 writes in 12000 pieces". Ends with the program's status, 128
+ * + its signal, or 2 when it could not be run. */
 #define _GNU_SOURCE
 #include "fault_state.h"
 
@@ -197,10 +197,11 @@ int main(int argc, char **argv)
     int status = 0;
     uint64_t killed = program > 0 ? watch(&p, state, program, &status) : 0;
     unlink(path);
-    fprintf(stderr, "faults: %" PRIu64 " kills, %" PRIu64 " frames, %" PRIu64 " writes in %" PRIu64 " pieces\n",
-            killed, (uint64_t)atomic_load(&state->frames.done),
-            (uint64_t)atomic_load(&state->writes.done),
-            (uint64_t)atomic_load(&state->frames.chances));
+    fprintf(
+        stderr,
+        "faults: %" PRIu64 " kills, %" PRIu64 " frames, %" PRIu64 " writes in %" PRIu64 " pieces\n",
+        killed, (uint64_t)atomic_load(&state->frames.done),
+        (uint64_t)atomic_load(&state->writes.done), (uint64_t)atomic_load(&state->frames.chances));
     if (program < 0)
         return 2;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -19,12 +19,12 @@ typedef struct fault_kind {
 
 typedef struct fault_state {
     uint64_t seed;
-    uint64_t begin;    /* no fault before so many pieces were sent */
-    int program;       /* process id, for the next */
-    int signal;        /* is sent to the program when `signal_at` pieces were sent; 0: none */
+    uint64_t begin; /* no fault before so many pieces were sent */
+    int program;    /* process id, for the next */
+    int signal;     /* is sent to the program when `signal_at` pieces were sent; 0: none */
     uint64_t signal_at;
     int refuses_records; /* no record can be put in its place: the disk is full */
-    fault_kind frames; /* sends on a socket: a bit of what is sent is flipped */
+    fault_kind frames;   /* sends on a socket: a bit of what is sent is flipped */
     fault_kind
         writes; /* writes to regular files and the like: refused, half of them after a part */
 } fault_state;

@@ -2,8 +2,8 @@
  *
  *   lose_terminal TEXT PROGRAM...
  *
- * Once the program has written TEXT the terminal is closed, as when a connection breaks: the program
- * gets SIGHUP and its streams fail. Ends with the program's status, or 128 + its signal. */
+ * Once the program has written TEXT the terminal is closed, as when a connection breaks: the
+ * program gets SIGHUP and its streams fail. Ends with the program's status, or 128 + its signal. */
 #include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>

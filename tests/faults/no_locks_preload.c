@@ -1,4 +1,5 @@
-/* Preloaded: every file is on a file system without locks, as NFS and Lustre are without their lock services. */
+/* Preloaded: every file is on a file system without locks, as NFS and Lustre are without their lock
+ * services. */
 #include <errno.h>
 #include <sys/file.h>
 

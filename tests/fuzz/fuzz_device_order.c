@@ -1,6 +1,7 @@
 /* A device worker may say what it likes when it likes: answers that are missing, doubled, late, of
- * another kind, about another variant. Every question is answered, by its own answer or by a failure,
- * and the tuner never waits for what does not come. Each byte is a step (scripted_device.h). */
+ * another kind, about another variant. Every question is answered, by its own answer or by a
+ * failure, and the tuner never waits for what does not come. Each byte is a step
+ * (scripted_device.h). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

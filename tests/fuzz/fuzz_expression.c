@@ -1,5 +1,5 @@
-/* What is evaluated without Lua gives Lua's answers: for any text that Lua takes as an expression.
- */
+/* What is evaluated without Lua gives Lua's answers: for any text that Lua takes as an
+ * expression. */
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>

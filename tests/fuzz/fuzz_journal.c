@@ -17,10 +17,9 @@ static void check_round_trip(const journal_line *line)
     journal_line again;
     at_error error = {0};
     at_status status =
-        line->is_finish ? journal_line_of_finish(line->run, line->finished, line->finished_count,
-                                                 &text, &error)
-                        : journal_line_of_entry(line->run, line->facts, line->key, &line->entry,
-                                                &text, &error);
+        line->is_finish
+            ? journal_line_of_finish(line->run, line->finished, line->finished_count, &text, &error)
+            : journal_line_of_entry(line->run, line->facts, line->key, &line->entry, &text, &error);
     if (status || !journal_line_parse(text, strlen(text) - 1, &again))
         abort();
     if (again.run != line->run || again.is_finish != line->is_finish ||

@@ -128,7 +128,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check((a == AT_OK) == (b == AT_OK));
     if (a == AT_OK) {
         check(whole.type == pieces.type && whole.body.size_bytes == pieces.body.size_bytes);
-        check(whole.body.size_bytes == 0 || memcmp(whole.body.bytes, pieces.body.bytes, whole.body.size_bytes) == 0);
+        check(whole.body.size_bytes == 0 ||
+              memcmp(whole.body.bytes, pieces.body.bytes, whole.body.size_bytes) == 0);
         message_deinit(&whole);
         message_deinit(&pieces);
     }

@@ -1,5 +1,5 @@
-/* Any bytes as PTX: parsed, decoded and run on a few threads, and written as inline assembly. Nothing may crash, leak or
- * hang. */
+/* Any bytes as PTX: parsed, decoded and run on a few threads, and written as inline assembly.
+ * Nothing may crash, leak or hang. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,11 @@ static void run(const sim_kernel *k)
     static uint8_t bytes[BUFFER_BYTES], valid[BUFFER_BYTES];
     uint8_t parameters[32768];
     sim_memory memory = {0};
-    sim_region buffer = {.name = "buffer", .base = 0x10000, .size_bytes = BUFFER_BYTES,
-                         .bytes = bytes, .valid = valid};
+    sim_region buffer = {.name = "buffer",
+                         .base = 0x10000,
+                         .size_bytes = BUFFER_BYTES,
+                         .bytes = bytes,
+                         .valid = valid};
     sim_fault fault;
     at_error error = {0};
     /* Every parameter points into the buffer, read as a number or as an address. */
@@ -58,7 +61,8 @@ static void write_first(const char *text, size_t size)
         return;
     int first = ptx_module_entry(m, NULL);
     if (first != PTX_NONE)
-        snprintf(name, sizeof name, "%.*s", (int)m->functions[first].name.length, m->functions[first].name.at);
+        snprintf(name, sizeof name, "%.*s", (int)m->functions[first].name.length,
+                 m->functions[first].name.at);
     ptx_module_free(m);
     export_inline_ptx(text, size, &entry, 1, &out, &error);
     free(out);
@@ -69,7 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sim_kernel k;
     at_error error = {0};
     write_first((const char *)data, size);
-    if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", (const char *[]){NULL}, 1, &error) != AT_OK)
+    if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", (const char *[]){NULL}, 1,
+                        &error) != AT_OK)
         return 0;
     /* A kernel with megabytes for each thread is legal and slow; skip it. */
     if (k.programs[0]->local_bytes < 4096 && k.programs[0]->register_bytes < 1u << 20)

@@ -77,8 +77,8 @@ at_status gpu_find(gpu *out, at_error *error)
     status = compile_pool_new(&options, &pool, error);
     if (status)
         return status;
-    status = compile(pool, out, gpu_source("templates/device_support.cu"), "at_fill", &out->support, &out->support_bytes,
-                     error);
+    status = compile(pool, out, gpu_source("templates/device_support.cu"), "at_fill", &out->support,
+                     &out->support_bytes, error);
     if (!status)
         status = compile(pool, out, gpu_source("tests/gpu/kernels.cu"), "copy", &out->kernels,
                          &out->kernels_bytes, error);
@@ -93,8 +93,7 @@ void gpu_deinit(gpu *g)
     *g = (gpu){0};
 }
 
-static launch_plan plan_launch(const gpu_bench *b, const char *entry, uint64_t items,
-                               uint32_t grid)
+static launch_plan plan_launch(const gpu_bench *b, const char *entry, uint64_t items, uint32_t grid)
 {
     uint32_t blocks = (uint32_t)b->gpu->properties.limits.sm_count * BLOCKS_PER_SM;
     launch_plan p = {.launch_count = 1,
@@ -127,8 +126,7 @@ static device_problem plan_problem(const gpu_bench *b, const gpu_problem *proble
     }
     if (problem->dst_count) {
         p.plan.buffers[1].count = problem->dst_count;
-        p.plan.traffic_bytes =
-            (count + problem->dst_count) * dtype_get(problem->type)->size_bytes;
+        p.plan.traffic_bytes = (count + problem->dst_count) * dtype_get(problem->type)->size_bytes;
     }
     p.plan.buffers[0].role = BUFFER_INPUT;
     p.plan.buffers[1].role = problem->role ? problem->role : BUFFER_OUTPUT;
@@ -155,7 +153,8 @@ void gpu_begin(gpu_bench *b, const gpu *g, const gpu_problem *problem, device_ca
         b->problems[1] = plan_problem(b, problem, problem->ragged, problem->ragged_items);
         snprintf(b->problems[1].label, sizeof b->problems[1].label, "the ragged problem");
     }
-    const device_image support[DEVICE_SUPPORT_PARTS] = {{.bytes = g->support, .size_bytes = g->support_bytes}};
+    const device_image support[DEVICE_SUPPORT_PARTS] = {
+        {.bytes = g->support, .size_bytes = g->support_bytes}};
     assert_ok(device_worker_setup(b->worker, support, b->problems, b->problem_count, &b->error),
               b->error);
     next(b, DEVICE_OPENED);
@@ -176,8 +175,8 @@ device_variant gpu_variant(const gpu_bench *b, const char *entry, uint32_t grid)
     device_variant v = {.present = {true, b->problem_count > 1}};
     v.images[0] = b->problems[0].reference;
     for (size_t i = 0; i < b->problem_count; i++)
-        v.launches[i] = plan_launch(
-            b, entry, b->problems[i].reference_launch.arguments[2].bits, grid);
+        v.launches[i] =
+            plan_launch(b, entry, b->problems[i].reference_launch.arguments[2].bits, grid);
     return v;
 }
 

@@ -3,8 +3,8 @@
 #ifndef AUTOTUNE_GPU_FIXTURE_H
 #define AUTOTUNE_GPU_FIXTURE_H
 
-#include "check.h"
 #include "bench/client.h"
+#include "check.h"
 
 enum { GPU_SKIPPED = 77 };
 
@@ -15,8 +15,8 @@ typedef struct gpu {
     size_t support_bytes, kernels_bytes;
 } gpu;
 
-/* A path below the repository: $AUTOTUNE_GPU_SOURCES, as run.sh sets it, since a build folder may have
- * been moved; else where it was built. Static, for as long as the program runs. */
+/* A path below the repository: $AUTOTUNE_GPU_SOURCES, as run.sh sets it, since a build folder may
+ * have been moved; else where it was built. Static, for as long as the program runs. */
 const char *gpu_source(const char *below);
 
 /* AT_NO_DEVICE and AT_NO_TOOLCHAIN say why there is nothing to test on. */
@@ -34,8 +34,9 @@ typedef struct gpu_bench {
     device_event ready; /* what the set-up measured */
 } gpu_bench;
 
-/* Two buffers, src and dst, of `count` elements (`dst_count` of dst, if not 0), and `ragged` in slot
- * 1 (0: no slot 1); the reference is `reference`, launched with `items` (what kernels count: bytes, vectors, elements). */
+/* Two buffers, src and dst, of `count` elements (`dst_count` of dst, if not 0), and `ragged` in
+ * slot 1 (0: no slot 1); the reference is `reference`, launched with `items` (what kernels count:
+ * bytes, vectors, elements). */
 typedef struct gpu_problem {
     dtype type;
     uint64_t count, dst_count, ragged;

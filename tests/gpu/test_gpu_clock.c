@@ -28,8 +28,7 @@ static void a_busy_wait_of_known_length_measures_that_length(void **state)
     gpu_bench b;
     gpu_begin(&b, *state, &waits, DEVICE_CACHE_COLD);
     int64_t floor_ns = b.ready.ready.floor_ns;
-    printf("floor %lld ns, tick %lld ns\n", (long long)floor_ns,
-           (long long)b.ready.ready.tick_ns);
+    printf("floor %lld ns, tick %lld ns\n", (long long)floor_ns, (long long)b.ready.ready.tick_ns);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const device_variant v = gpu_variant(&b, known[i].entry, 1);
         const device_event *e = gpu_try(&b, &v, 41);
@@ -44,10 +43,8 @@ static void a_busy_wait_of_known_length_measures_that_length(void **state)
 /* A copy of 256 KiB takes a few microseconds: less than events can resolve. */
 static void short_kernels_are_timed_in_batches(void **state)
 {
-    const gpu_problem small = {.type = DTYPE_UINT8,
-                               .count = 1 << 18,
-                               .items = 1 << 14,
-                               .reference = "copy_vector"};
+    const gpu_problem small = {
+        .type = DTYPE_UINT8, .count = 1 << 18, .items = 1 << 14, .reference = "copy_vector"};
     gpu_bench b;
     gpu_begin(&b, *state, &small, DEVICE_CACHE_COLD);
     const device_ready *r = &b.ready.ready;
@@ -88,10 +85,8 @@ static void kernels_two_percent_apart_are_ordered_in_every_block(void **state)
 
 static void a_warm_cache_is_faster_than_a_cold_one(void **state)
 {
-    const gpu_problem small = {.type = DTYPE_UINT8,
-                               .count = 1 << 23,
-                               .items = 1 << 19,
-                               .reference = "copy_vector"};
+    const gpu_problem small = {
+        .type = DTYPE_UINT8, .count = 1 << 23, .items = 1 << 19, .reference = "copy_vector"};
     int64_t times_ns[2];
     for (int cache = 0; cache < 2; cache++) {
         gpu_bench b;
@@ -108,9 +103,15 @@ static void a_warm_cache_is_faster_than_a_cold_one(void **state)
 static void a_one_sided_problem_has_a_one_sided_ceiling(void **state)
 {
     static const gpu_problem sides[] = {
-        {.type = DTYPE_UINT8, .count = 1 << 28, .dst_count = 4096, .items = 4096,
+        {.type = DTYPE_UINT8,
+         .count = 1 << 28,
+         .dst_count = 4096,
+         .items = 4096,
          .reference = "copy"},
-        {.type = DTYPE_UINT8, .count = 4096, .dst_count = 1 << 28, .items = 1 << 28,
+        {.type = DTYPE_UINT8,
+         .count = 4096,
+         .dst_count = 1 << 28,
+         .items = 1 << 28,
          .reference = "spread"},
         {.type = DTYPE_UINT8, .count = 1 << 27, .items = 1 << 27, .reference = "copy"},
     };

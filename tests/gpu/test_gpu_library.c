@@ -1,4 +1,5 @@
-/* libautotune on a real GPU: what was recorded becomes a kernel that runs in the caller's context. */
+/* libautotune on a real GPU: what was recorded becomes a kernel that runs in the caller's
+ * context. */
 #include <stdlib.h>
 
 #include "autotune.h"

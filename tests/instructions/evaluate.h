@@ -8,8 +8,8 @@
 
 #include "forms.h"
 
-/* The result of one try, as form_kernel() stores it. False: this instruction is not described here.
- */
+/* The result of one try, as form_kernel() stores it. False: this instruction is not described
+ * here. */
 bool evaluate(const form *f, const uint64_t sources[FORM_SOURCES], uint64_t *result);
 
 #endif

@@ -22,8 +22,8 @@ typedef struct form {
     char
         name[FORM_NAME_BYTES]; /* the opcode, and words where one opcode is tried in several ways */
     char body[FORM_BODY_BYTES]; /* PTX with $d for the result and $a, $b, $c, $e for the sources; $m
-                                   for the address of 8 bytes of global memory, $s of shared memory
-                                 */
+                                   for the address of 8 bytes of global memory, $s of shared
+                                   memory */
     char result;                /* kinds */
     char sources[FORM_SOURCES + 1];
 } form;

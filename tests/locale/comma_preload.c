@@ -1,5 +1,6 @@
-/* Preloaded into autotune and the tests of its library: their process is in the locale $COMMA_LOCALE before main(), as
- * that of a program that calls setlocale(LC_ALL, "") is. Other programs are left alone. */
+/* Preloaded into autotune and the tests of its library: their process is in the locale
+ * $COMMA_LOCALE before main(), as that of a program that calls setlocale(LC_ALL, "") is. Other
+ * programs are left alone. */
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include <errno.h>
 #include <locale.h>
@@ -13,7 +14,8 @@ __attribute__((constructor)) static void take_locale(void)
     if (strncmp(program, "autotune", 8) != 0 && strncmp(program, "test_", 5) != 0)
         return;
     if (!name || !setlocale(LC_ALL, name) || strcmp(localeconv()->decimal_point, ",") != 0) {
-        fprintf(stderr, "%s: there is no locale '%s' whose fractions have a comma\n", program, name ? name : "");
+        fprintf(stderr, "%s: there is no locale '%s' whose fractions have a comma\n", program,
+                name ? name : "");
         abort();
     }
 }

@@ -1,10 +1,10 @@
-/* A program that lives long: again and again it opens the records, picks, prepares, launches and checks what the kernel
- * did, while others change the records.
+/* A program that lives long: again and again it opens the records, picks, prepares, launches and
+ * checks what the kernel did, while others change the records.
  *
  * usage: pick_and_launch RESULTS SCRIPT PATTERN SECONDS CACHE
  *
- * Prints "rounds N launched N rss_kib EARLY LATE": its memory after a quarter of the time, when all that is cached is
- * there, and at the end. Exit status 1: something failed, which it says. */
+ * Prints "rounds N launched N rss_kib EARLY LATE": its memory after a quarter of the time, when all
+ * that is cached is there, and at the end. Exit status 1: something failed, which it says. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static at_status open_device(device *d, at_error *error)
     if (status)
         return status;
     if (d->cuda.cuDeviceGet(&gpu, 0) || d->cuda.cuDevicePrimaryCtxRetain(&context, gpu) ||
-        d->cuda.cuCtxSetCurrent(context) || d->cuda.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING) ||
+        d->cuda.cuCtxSetCurrent(context) ||
+        d->cuda.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING) ||
         d->cuda.cuMemAlloc(&d->src, sizeof d->host) || d->cuda.cuMemAlloc(&d->dst, sizeof d->host))
         return error_set(error, AT_DEVICE, "the GPU gives no stream or memory");
     return AT_OK;
@@ -66,7 +67,8 @@ static at_status launch_and_check(device *d, const at_kernel *k, uint64_t round,
     d->cuda.cuStreamSynchronize(d->stream);
     for (size_t i = 0; i < ELEMENTS; i++)
         if ((int)d->host[i] != (int)((i + round) % 1000))
-            return error_set(error, AT_DEVICE, "element %zu is %g in round %" PRIu64, i, (double)d->host[i], round);
+            return error_set(error, AT_DEVICE, "element %zu is %g in round %" PRIu64, i,
+                             (double)d->host[i], round);
     return AT_OK;
 }
 
@@ -109,7 +111,8 @@ int main(int argc, char **argv)
     int64_t begin_ns = clock_now_ns(), length_ns = strtoll(argv[4], NULL, 10) * INT64_C(1000000000);
     uint64_t rounds = 0, launched = 0;
     long early_kib = 0;
-    for (int64_t now_ns = begin_ns; !status && now_ns - begin_ns < length_ns; now_ns = clock_now_ns(), rounds++) {
+    for (int64_t now_ns = begin_ns; !status && now_ns - begin_ns < length_ns;
+         now_ns = clock_now_ns(), rounds++) {
         status = use(&d, argv, rounds, &launched, &error);
         if (!early_kib && now_ns - begin_ns > length_ns / 4)
             early_kib = rss_kib();
@@ -118,6 +121,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "pick_and_launch: %s\n", error.message);
         return 1;
     }
-    printf("rounds %" PRIu64 " launched %" PRIu64 " rss_kib %ld %ld\n", rounds, launched, early_kib, rss_kib());
+    printf("rounds %" PRIu64 " launched %" PRIu64 " rss_kib %ld %ld\n", rounds, launched, early_kib,
+           rss_kib());
     return 0;
 }

@@ -48,7 +48,8 @@ static inline void cubin_image_of(unsigned char image[CUBIN_IMAGE_BYTES], const 
 }
 
 /* One whose instructions are `code`. */
-static inline void cubin_image_make(unsigned char image[CUBIN_IMAGE_BYTES], const char *kernel, unsigned code)
+static inline void cubin_image_make(unsigned char image[CUBIN_IMAGE_BYTES], const char *kernel,
+                                    unsigned code)
 {
     cubin_image_of(image, kernel,
                    &(cubin_section_image){".text.%s", SHT_PROGBITS, &code, sizeof code}, 1);

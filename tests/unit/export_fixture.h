@@ -53,7 +53,7 @@ static inline void print_c_problem(FILE *to, const export_model *m, const patter
 }
 
 static inline void print_c_configuration(FILE *to, const export_model *m, const pattern *p,
-                                  const uint16_t *indices)
+                                         const uint16_t *indices)
 {
     fputs("{", to);
     for (size_t i = 0; i < p->parameter_count; i++) {

@@ -11,7 +11,8 @@
 
 enum { HEADER_TEXT_BYTES = 60 * 1024 };
 
-static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Of a script's text, which may get long. */
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
@@ -30,7 +31,8 @@ static inline void write_consumer(const script *s, const char *one_record, const
     export_model m;
     at_error error = {0};
     assert_ok(record_parse(one_record, strlen(one_record), "r.json", NULL, &only, &error), error);
-    assert_ok(exported_model("p", &(record_set){.count = 1, .records = &only}, s, &m, &error), error);
+    assert_ok(exported_model("p", &(record_set){.count = 1, .records = &only}, s, &m, &error),
+              error);
     for (size_t i = 0; i < m.constraint_count; i++)
         if (!m.constraints[i].c)
             fail_msg("not said in C: %s", m.constraints[i].text);
@@ -53,7 +55,8 @@ static inline char *run_consumer(const char *compiler)
     char command[2048], *out;
     at_error error = {0};
     snprintf(command, sizeof command,
-             "cd '%s' && %s -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion main.c -o main >log 2>&1 && "
+             "cd '%s' && %s -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion main.c -o main "
+             ">log 2>&1 && "
              "./main >out",
              fixture_dir, compiler);
     const int status = system(command);

@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench/supervise.h"
@@ -13,7 +13,7 @@
 
 enum {
     MOST_REQUESTS = 64,
-    MOST_SAID = 16,  /* messages that may be said again */
+    MOST_SAID = 16,      /* messages that may be said again */
     MOST_ROUNDS = 20000, /* far above what an end takes: after these the tuner hangs */
     TRY_SAMPLES = 3,
     BLOCK_VARIANTS = 4
@@ -106,8 +106,7 @@ static void say_opened(player *p)
 static void say_note(player *p, uint64_t number, const char *what, int64_t limit_ns)
 {
     message m = {.type = REPLY_NOTE};
-    device_put_note(&m.body,
-                    &(device_note){.number = number, .what = what, .limit_ns = limit_ns});
+    device_put_note(&m.body, &(device_note){.number = number, .what = what, .limit_ns = limit_ns});
     say(p, &m);
 }
 
@@ -229,7 +228,8 @@ static void send_half(player *p)
     if (p->fd >= 0 && p->said_count) {
         unsigned char *frame;
         size_t frame_bytes;
-        if (!message_encode(&p->said[(p->said_count - 1) % MOST_SAID], &frame, &frame_bytes, NULL)) {
+        if (!message_encode(&p->said[(p->said_count - 1) % MOST_SAID], &frame, &frame_bytes,
+                            NULL)) {
             ssize_t n = send(p->fd, frame, frame_bytes / 2, MSG_NOSIGNAL);
             (void)n;
             free(frame);
@@ -346,8 +346,8 @@ static bool pump(player *p)
 
 static void expire(player *p)
 {
-    rule(p, p->worker->deadline_ns != 0 || device_worker_pending(p->worker) == 0 ||
-                p->worker->failed,
+    rule(p,
+         p->worker->deadline_ns != 0 || device_worker_pending(p->worker) == 0 || p->worker->failed,
          "the worker owes an answer and no watchdog looks");
     if (p->worker->deadline_ns != 0)
         device_watch_expire(p->worker, NULL);

@@ -18,25 +18,25 @@ typedef enum scripted_step {
     STEP_RECHECK,
     STEP_ENERGY,
     STEP_RELEASE,
-    STEP_CLAIM,         /* the latest request's answer is awaited by name */
-    STEP_MISSING,       /* the next request is read and never answered */
-    STEP_DOUBLED,       /* what was said last is said again */
-    STEP_LATE,          /* something of what was said before is said again */
-    STEP_OTHER_KIND,    /* an answer to the next request, as if it had been of another kind */
-    STEP_OTHER_NUMBER,  /* ... with another's number */
-    STEP_SWAPPED,       /* the answers of the next two requests in the wrong order */
-    STEP_FEW_SAMPLES,   /* an answer with a sample too few */
-    STEP_OTHER_ID,      /* an answer about another variant */
-    STEP_NOTE,          /* a note on the next request */
-    STEP_OTHER_NOTE,    /* a note on another */
-    STEP_ENDLESS_NOTE,  /* a note that asks for a thousand years */
-    STEP_IDLE_NOTE,     /* "waiting for a request" */
-    STEP_OPENED,        /* the description of the device */
-    STEP_FAILED,        /* "the device cannot be opened" */
-    STEP_UNKNOWN,       /* a message of no kind */
-    STEP_HALF,          /* a part of a frame, and the end */
-    STEP_DEATH,         /* the socket closes */
-    STEP_EXPIRY,        /* time passes until the watchdog looks */
+    STEP_CLAIM,        /* the latest request's answer is awaited by name */
+    STEP_MISSING,      /* the next request is read and never answered */
+    STEP_DOUBLED,      /* what was said last is said again */
+    STEP_LATE,         /* something of what was said before is said again */
+    STEP_OTHER_KIND,   /* an answer to the next request, as if it had been of another kind */
+    STEP_OTHER_NUMBER, /* ... with another's number */
+    STEP_SWAPPED,      /* the answers of the next two requests in the wrong order */
+    STEP_FEW_SAMPLES,  /* an answer with a sample too few */
+    STEP_OTHER_ID,     /* an answer about another variant */
+    STEP_NOTE,         /* a note on the next request */
+    STEP_OTHER_NOTE,   /* a note on another */
+    STEP_ENDLESS_NOTE, /* a note that asks for a thousand years */
+    STEP_IDLE_NOTE,    /* "waiting for a request" */
+    STEP_OPENED,       /* the description of the device */
+    STEP_FAILED,       /* "the device cannot be opened" */
+    STEP_UNKNOWN,      /* a message of no kind */
+    STEP_HALF,         /* a part of a frame, and the end */
+    STEP_DEATH,        /* the socket closes */
+    STEP_EXPIRY,       /* time passes until the watchdog looks */
     STEP_COUNT,
     /* An answer in time, read when the time is up. It takes a moment: no fuzzer comes here. */
     STEP_READ_LATE = STEP_COUNT

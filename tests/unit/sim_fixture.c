@@ -18,8 +18,8 @@ char *sim_test_ptx(const char *source, const char *arch)
     snprintf(include, sizeof include, "-I%s", library.include_dir);
     const char *options[] = {architecture, include, "-default-device", "-lineinfo", "-std=c++17"};
     nvrtc_output out;
-    nvrtc_library_compile(&library, source, "test.cu", NULL, 0, options, sizeof options / sizeof *options, 1,
-                          &out);
+    nvrtc_library_compile(&library, source, "test.cu", NULL, 0, options,
+                          sizeof options / sizeof *options, 1, &out);
     if (!out.ptx)
         fail_msg("NVRTC: %s", out.log ? out.log : "no log");
     char *ptx = out.ptx;
@@ -64,7 +64,9 @@ uint64_t sim_test_buffer(sim_test *t, const char *name, void *bytes, uint64_t si
         t->valid[i] = calloc(1, size);
         assert_non_null(t->valid[i]);
     }
-    sim_region r = {.base = 0x1000000000ull * (uint64_t)(i + 1), .size_bytes = size, .bytes = bytes,
+    sim_region r = {.base = 0x1000000000ull * (uint64_t)(i + 1),
+                    .size_bytes = size,
+                    .bytes = bytes,
                     .valid = t->valid[i]};
     snprintf(r.name, sizeof r.name, "%s", name);
     assert_ok(sim_memory_add(&t->memory, &r, &error), error);

@@ -1,5 +1,5 @@
-/* What the simulator's tests share: CUDA source through the real NVRTC to a kernel, buffers at known
- * addresses, a launch. Functions fail the test when something that must work does not. */
+/* What the simulator's tests share: CUDA source through the real NVRTC to a kernel, buffers at
+ * known addresses, a launch. Functions fail the test when something that must work does not. */
 #ifndef AUTOTUNE_SIM_FIXTURE_H
 #define AUTOTUNE_SIM_FIXTURE_H
 
@@ -26,7 +26,7 @@ typedef struct sim_test {
     sim_prints *prints;  /* gets what is printed; NULL: nobody */
     int64_t deadline_ns; /* 0: none */
     uint64_t workspace;  /* of the grid; 0: none */
-    int threads; /* of the host; 0: two. One runs blocks in their order */
+    int threads;         /* of the host; 0: two. One runs blocks in their order */
 } sim_test;
 
 /* PTX that NVRTC makes of CUDA source; freed by the caller. */

@@ -9,8 +9,8 @@
  * power of two. NULL when memory ran out (the old array stays); the new item is zeroed. */
 void *array_grow(void *items, size_t count, size_t size);
 
-/* Appends a copy of `*item`, of `size` bytes, to the array at `*items` (`items` is the address of a pointer to
- * its first item). False when memory ran out: nothing has changed then. */
+/* Appends a copy of `*item`, of `size` bytes, to the array at `*items` (`items` is the address of a
+ * pointer to its first item). False when memory ran out: nothing has changed then. */
 bool array_add(void *items, size_t *count, const void *item, size_t size);
 
 #endif

@@ -1,10 +1,10 @@
 /* Errors are values.
  *
- * Every function that can fail returns an at_status and, when it fails, writes what went wrong into the
- * at_error its caller passed: what happened, where (file and line, when an input file is to blame)
- * and what to do about it. The error owns its text, allocates nothing and may live on the stack.
- * The first failure wins: a function that fails because a callee failed returns the callee's status
- * and leaves the callee's message alone, or adds to it with error_prefix(). */
+ * Every function that can fail returns an at_status and, when it fails, writes what went wrong into
+ * the at_error its caller passed: what happened, where (file and line, when an input file is to
+ * blame) and what to do about it. The error owns its text, allocates nothing and may live on the
+ * stack. The first failure wins: a function that fails because a callee failed returns the callee's
+ * status and leaves the callee's message alone, or adds to it with error_prefix(). */
 #ifndef AUTOTUNE_BASE_ERROR_H
 #define AUTOTUNE_BASE_ERROR_H
 
@@ -16,11 +16,12 @@
 /* Clears `error` to AT_OK. A zero-initialised at_error is clear already. */
 void error_clear(at_error *error);
 
-/* For a status that is no failure here: AT_OK, and the error cleared, where `status` is `expected`; else `status`. */
+/* For a status that is no failure here: AT_OK, and the error cleared, where `status` is `expected`;
+ * else `status`. */
 at_status error_forgive(at_status status, at_status expected, at_error *error);
 
-/* Writes a message and returns `status`, so that a failing function ends in `return error_set(...)`.
- * `error` may be NULL: the status still travels. */
+/* Writes a message and returns `status`, so that a failing function ends in `return
+ * error_set(...)`. `error` may be NULL: the status still travels. */
 at_status error_set(at_error *error, at_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

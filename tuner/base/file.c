@@ -212,7 +212,8 @@ static at_status write_beside_and_rename(const char *path, const void *bytes, si
     return status;
 }
 
-/* A signal that ends the process waits until the temporary file is no more: it has its name, or is removed. */
+/* A signal that ends the process waits until the temporary file is no more: it has its name, or is
+ * removed. */
 static void hold_signals(sigset_t *before)
 {
     sigset_t all;

@@ -20,8 +20,8 @@
  * AT_NOT_FOUND when there is none, AT_IO for the rest, what is no regular file included. */
 at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_error *error);
 
-/* Reads the regular file into *out, NUL-terminated, owned by the caller (free); *size_bytes (may be NULL)
- * excludes the NUL. AT_NOT_FOUND when there is none, AT_FORMAT when it is larger than
+/* Reads the regular file into *out, NUL-terminated, owned by the caller (free); *size_bytes (may be
+ * NULL) excludes the NUL. AT_NOT_FOUND when there is none, AT_FORMAT when it is larger than
  * `limit_bytes`, AT_IO for the rest (a folder or a pipe included). */
 at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *size_bytes,
                     at_error *error);
@@ -30,8 +30,9 @@ at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *si
  * waits for a reader: AT_IO for a named pipe that has none. */
 at_status file_open_to_write(const char *path, int *fd, at_error *error);
 
-/* Replaces the file's contents, or makes it. What is not a regular file (/dev/stdout, a pipe that is read)
- * is written to; a symbolic link keeps pointing where it points. AT_IO leaves the old file whole. */
+/* Replaces the file's contents, or makes it. What is not a regular file (/dev/stdout, a pipe that
+ * is read) is written to; a symbolic link keeps pointing where it points. AT_IO leaves the old file
+ * whole. */
 at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error);
 
 /* Writes all of it, whatever write() takes at a time. `path` is for the message. */
@@ -45,8 +46,8 @@ at_status file_make_folder(const char *path, at_error *error);
 bool file_is_private(const struct stat *s);
 
 /* As file_make_folder(), for a folder whose files are believed when they are read: it is made with
- * mode 0700, and one that others may read is closed to them. AT_IO, with the remedy, when it belongs
- * to another user or others may write it: then nothing in it is to be believed. */
+ * mode 0700, and one that others may read is closed to them. AT_IO, with the remedy, when it
+ * belongs to another user or others may write it: then nothing in it is to be believed. */
 at_status file_make_private_folder(const char *path, at_error *error);
 
 /* Fails where file_replace() of a file in the existing `folder` would: tries, and leaves nothing

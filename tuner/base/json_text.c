@@ -172,7 +172,8 @@ json_t *json_count(uint64_t count)
 
 json_t *json_count_rounded(double count)
 {
-    return isfinite(count) ? json_count(count < 0x1p63 ? (uint64_t)round(count) : UINT64_MAX) : json_null();
+    return isfinite(count) ? json_count(count < 0x1p63 ? (uint64_t)round(count) : UINT64_MAX)
+                           : json_null();
 }
 
 json_t *json_rounded(double v, int digits)

@@ -24,17 +24,17 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
  * AT_NO_MEMORY. */
 at_status json_text_format(const json_t *root, size_t indent, char **out, at_error *error);
 
-/* Writes the text and a newline to a stream, and takes `root`. AT_NO_MEMORY, also when `root` is NULL: what was
- * put together has failed. */
+/* Writes the text and a newline to a stream, and takes `root`. AT_NO_MEMORY, also when `root` is
+ * NULL: what was put together has failed. */
 at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error);
 
-/* The path of a file or folder: a string, or where it is not UTF-8 {"bytes": "6eff"}, all its bytes in hexadecimal. New
- * reference, NULL when out of memory. */
+/* The path of a file or folder: a string, or where it is not UTF-8 {"bytes": "6eff"}, all its bytes
+ * in hexadecimal. New reference, NULL when out of memory. */
 json_t *json_path(const char *path);
 json_t *json_path_of(const char *path, size_t size_bytes);
 
-/* What a compiler, driver or kernel said, with a ? for each byte that is no UTF-8; NULL: null. New reference,
- * NULL when out of memory. */
+/* What a compiler, driver or kernel said, with a ? for each byte that is no UTF-8; NULL: null. New
+ * reference, NULL when out of memory. */
 json_t *json_said(const char *text);
 
 /* A script's value as JSON (new reference), NULL when out of memory or not valid UTF-8. */
@@ -48,11 +48,12 @@ void json_append(json_t **array, json_t *element);
 /* {name: value, ...} (new reference), NULL as above. */
 json_t *json_from_values(const char *const *names, const value *values, size_t count);
 
-/* The other way of json_from_value(); a string borrows from `j`. False when it is not a value (null, array, object, NULL: no member). */
+/* The other way of json_from_value(); a string borrows from `j`. False when it is not a value
+ * (null, array, object, NULL: no member). */
 bool json_to_value(const json_t *j, value *out);
 
-/* A count as an integer, INT64_MAX when it is larger; and one that was multiplied or summed as a real number,
- * rounded (null when not finite). New references. */
+/* A count as an integer, INT64_MAX when it is larger; and one that was multiplied or summed as a
+ * real number, rounded (null when not finite). New references. */
 json_t *json_count(uint64_t count);
 json_t *json_count_rounded(double count);
 

@@ -41,14 +41,15 @@ static void read_line(const char *path, char *out, size_t out_bytes)
         close(fd);
 }
 
-/* When the process began, in ticks since the boot (proc(5), stat); 0: that is not seen. *ended: it waits for its parent
- * to notice. */
+/* When the process began, in ticks since the boot (proc(5), stat); 0: that is not seen. *ended: it
+ * waits for its parent to notice. */
 static uint64_t process_start(long pid, bool *ended)
 {
     char path[64], line[1024];
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     read_line(path, line, sizeof line);
-    /* The program's name, in parentheses, may have anything in it; the state is the field after it, the start the 20th. */
+    /* The program's name, in parentheses, may have anything in it; the state is the field after it,
+     * the start the 20th. */
     const char *at = strrchr(line, ')');
     *ended = at && at[1] == ' ' && strchr("ZX", at[2]);
     for (int field = 2; at && field < 22; field++)
@@ -77,8 +78,9 @@ static void describe_self(char out[HOLDER_BYTES])
         if (*c <= ' ' || *c == 127)
             *c = '?';
     read_here(here, sizeof here);
-    snprintf(out, HOLDER_BYTES, "host %.200s here %s process %ld began %" PRIu64 "\n", host[0] ? host : "?",
-             here[0] ? here : "?", (long)getpid(), process_start(getpid(), &ended));
+    snprintf(out, HOLDER_BYTES, "host %.200s here %s process %ld began %" PRIu64 "\n",
+             host[0] ? host : "?", here[0] ? here : "?", (long)getpid(),
+             process_start(getpid(), &ended));
 }
 
 typedef struct holder {
@@ -89,8 +91,8 @@ typedef struct holder {
 
 static bool read_holder(const char *text, holder *out)
 {
-    return sscanf(text, "host %255s here %127s process %ld began %" SCNu64, out->host, out->here, &out->pid,
-                  &out->start) == 4 &&
+    return sscanf(text, "host %255s here %127s process %ld began %" SCNu64, out->host, out->here,
+                  &out->pid, &out->start) == 4 &&
            out->pid > 0 && strchr(text, '\n');
 }
 
@@ -99,7 +101,8 @@ static bool is_gone(const holder *who)
 {
     bool ended;
     uint64_t start = process_start(who->pid, &ended);
-    return (kill((pid_t)who->pid, 0) != 0 && errno == ESRCH) || ended || (start && start != who->start);
+    return (kill((pid_t)who->pid, 0) != 0 && errno == ESRCH) || ended ||
+           (start && start != who->start);
 }
 
 /* ---- by exclusive creation ---- */
@@ -156,16 +159,17 @@ static bool is_stale(const char *path, const char *text, const struct stat *s)
 static bool read_held(const char *path, char text[HOLDER_BYTES], struct stat *s)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    ssize_t n = fd >= 0 && fstat(fd, s) == 0 && S_ISREG(s->st_mode) ? read(fd, text, HOLDER_BYTES - 1) : -1;
+    ssize_t n =
+        fd >= 0 && fstat(fd, s) == 0 && S_ISREG(s->st_mode) ? read(fd, text, HOLDER_BYTES - 1) : -1;
     text[n > 0 ? n : 0] = '\0';
     if (fd >= 0)
         close(fd);
     return n >= 0;
 }
 
-/* Removes a lock that was left behind. Of several that see the same one, each with a name for it made of what
- * it says, one makes that name; while it has the name, nobody else removes the lock. By then another may be there: only the
- * one that was judged is removed. */
+/* Removes a lock that was left behind. Of several that see the same one, each with a name for it
+ * made of what it says, one makes that name; while it has the name, nobody else removes the lock.
+ * By then another may be there: only the one that was judged is removed. */
 static void remove_stale(const char *path)
 {
     char text[HOLDER_BYTES], again[HOLDER_BYTES], name[PATH_BYTES + 64];
@@ -174,7 +178,8 @@ static void remove_stale(const char *path)
         return;
     snprintf(name, sizeof name, "%s.%" PRIuMAX ".gone", path, (uintmax_t)s.st_ino);
     if (link(path, name) != 0) {
-        bool left = errno == EEXIST && stat(name, &other) == 0 && age_s(name, &other) > LOCK_STALE_S;
+        bool left =
+            errno == EEXIST && stat(name, &other) == 0 && age_s(name, &other) > LOCK_STALE_S;
         bool impossible = errno != EEXIST && errno != ENOENT;
         if (left)
             unlink(name);
@@ -234,7 +239,9 @@ static at_status check_kind(int fd, const char *path, bool *folder, at_error *er
     if (S_ISREG(s.st_mode) || *folder)
         return AT_OK;
     return error_set(error, AT_IO, "%s is %s, not a file that can be locked; remove it", path,
-                     S_ISFIFO(s.st_mode) ? "a pipe" : S_ISSOCK(s.st_mode) ? "a socket" : "a device");
+                     S_ISFIFO(s.st_mode)   ? "a pipe"
+                     : S_ISSOCK(s.st_mode) ? "a socket"
+                                           : "a device");
 }
 
 at_status lock_open(const char *path, mode_t mode, lock **out, at_error *error)
@@ -248,10 +255,13 @@ at_status lock_open(const char *path, mode_t mode, lock **out, at_error *error)
     at_status status = n < 0 || n >= PATH_BYTES ? refuse(error, ENAMETOOLONG, "a path") : AT_OK;
     if (!status && (l->fd = open_path(path, mode)) < 0) {
         struct stat s;
-        status = errno == ELOOP ? error_set(error, AT_IO, "%s is a link, not a file that can be locked; remove it", path)
+        status = errno == ELOOP
+                     ? error_set(error, AT_IO,
+                                 "%s is a link, not a file that can be locked; remove it", path)
                  /* Nothing but its owner opens a socket's place. */
                  : errno == ENXIO && lstat(path, &s) == 0
-                     ? error_set(error, AT_IO, "%s is a socket, not a file that can be locked; remove it", path)
+                     ? error_set(error, AT_IO,
+                                 "%s is a socket, not a file that can be locked; remove it", path)
                      : refuse(error, errno, path);
     }
     if (!status)
@@ -268,7 +278,8 @@ int lock_descriptor(const lock *l)
     return l->fd;
 }
 
-/* NFS locks only what is open for writing, which a folder cannot be: a file in it. Then comes exclusive creation. */
+/* NFS locks only what is open for writing, which a folder cannot be: a file in it. Then comes
+ * exclusive creation. */
 static void go_on(lock *l)
 {
     char path[PATH_BYTES + 16];
@@ -341,7 +352,8 @@ void lock_close(lock *l)
 int lock_probe(const char *folder)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-    const int code = fd < 0 || (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno != EWOULDBLOCK) ? errno : 0;
+    const int code =
+        fd < 0 || (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno != EWOULDBLOCK) ? errno : 0;
     if (fd >= 0)
         close(fd);
     return code;
@@ -360,13 +372,17 @@ at_status lock_folder(const char *folder, int timeout_ms, lock **out, at_error *
     holder who;
     if (code != EWOULDBLOCK)
         status = error_set(error, AT_IO, "cannot lock %s: %s", folder, strerror(code));
-    else if ((*out)->way == WAY_HELD && held_path(*out, path) && read_held(path, text, &s) && read_holder(text, &who))
+    else if ((*out)->way == WAY_HELD && held_path(*out, path) && read_held(path, text, &s) &&
+             read_holder(text, &who))
         status = error_set(error, AT_IO,
-                           "process %ld on %s has held the lock of %s for %d s; wait for it to end, or remove %s if there "
-                           "is no such process", who.pid, who.host, folder, timeout_ms / 1000, path);
+                           "process %ld on %s has held the lock of %s for %d s; wait for it to "
+                           "end, or remove %s if there "
+                           "is no such process",
+                           who.pid, who.host, folder, timeout_ms / 1000, path);
     else
-        status = error_set(error, AT_IO, "another process has held the lock of %s for %d s; wait for it to end", folder,
-                           timeout_ms / 1000);
+        status = error_set(error, AT_IO,
+                           "another process has held the lock of %s for %d s; wait for it to end",
+                           folder, timeout_ms / 1000);
     lock_close(*out);
     *out = NULL;
     return status;

@@ -164,9 +164,15 @@ void pack_put_fields(pack *p, const void *from, const pack_field *fields, size_t
             memcpy(&number, at, fields[i].size_bytes);
             put(p, number, fields[i].size_bytes);
             break;
-        case PACK_BOOLEAN: pack_put_u32(p, *(const bool *)at); break;
-        case PACK_TEXT: pack_put_string(p, at); break;
-        case PACK_VIEW: pack_put_string(p, *(const char *const *)at); break;
+        case PACK_BOOLEAN:
+            pack_put_u32(p, *(const bool *)at);
+            break;
+        case PACK_TEXT:
+            pack_put_string(p, at);
+            break;
+        case PACK_VIEW:
+            pack_put_string(p, *(const char *const *)at);
+            break;
         }
     }
 }
@@ -185,12 +191,16 @@ void pack_get_fields(pack *p, void *to, const pack_field *fields, size_t count)
             memcpy(at, &number, size);
             break;
         }
-        case PACK_BOOLEAN: *(bool *)at = pack_get_u32(p) != 0; break;
+        case PACK_BOOLEAN:
+            *(bool *)at = pack_get_u32(p) != 0;
+            break;
         case PACK_TEXT:
             p->failed = p->failed || strlen(text) >= size;
             memcpy(at, p->failed ? "" : text, p->failed ? 1 : strlen(text) + 1);
             break;
-        case PACK_VIEW: *(const char **)at = text; break;
+        case PACK_VIEW:
+            *(const char **)at = text;
+            break;
         }
     }
 }

@@ -28,7 +28,8 @@ void pack_put_string(pack *p, const char *text);                    /* NULL as "
 uint32_t pack_get_u32(pack *p);
 uint64_t pack_get_u64(pack *p);
 double pack_get_f64(pack *p);
-/* A view of the bytes, valid until pack_deinit; *size_bytes is 0 and the result "" after a failure. */
+/* A view of the bytes, valid until pack_deinit; *size_bytes is 0 and the result "" after a
+ * failure. */
 const void *pack_get_bytes(pack *p, size_t *size_bytes);
 /* A NUL-terminated view, checked to contain no other NUL. */
 const char *pack_get_string(pack *p);
@@ -36,18 +37,21 @@ const char *pack_get_string(pack *p);
 /* True when everything was read, nothing is left over and nothing failed. */
 bool pack_complete(const pack *p);
 
-/* Members of a struct, named once for both directions. Numbers and enumerations are as large as the member, for
- * ends that are of one build. */
+/* Members of a struct, named once for both directions. Numbers and enumerations are as large as the
+ * member, for ends that are of one build. */
 typedef struct pack_field {
     size_t offset, size_bytes;
     enum { PACK_NUMBER, PACK_BOOLEAN, PACK_TEXT, PACK_VIEW } kind;
 } pack_field;
 
-/* A number, an enumeration, a bool, a text in an array of char, or a const char *, which is read as a view. */
-#define PACK_FIELD(type, member)                                                                            \
-    {offsetof(type, member), sizeof(((type *)0)->member),                                                   \
+/* A number, an enumeration, a bool, a text in an array of char, or a const char *, which is read as
+ * a view. */
+#define PACK_FIELD(type, member)                                                                                 \
+    {                                                                                                            \
+        offsetof(type, member), sizeof(((type *)0)->member),                                                   \
      _Generic(((type *)0)->member, bool: PACK_BOOLEAN, char *: PACK_TEXT, const char *: PACK_VIEW,          \
-              default: PACK_NUMBER)}
+              default: PACK_NUMBER) \
+    }
 
 void pack_put_fields(pack *p, const void *from, const pack_field *fields, size_t count);
 /* A text that is longer than its array is a failure. */
@@ -59,7 +63,8 @@ unsigned char *pack_grow(pack *p, size_t size_bytes);
 /* Bytes alone, without their length: for a text that is put together. */
 void pack_append(pack *p, const void *bytes, size_t size_bytes);
 void pack_append_text(pack *p, const char *text);
-/* What was appended, ended by NUL and owned by the caller; NULL: no memory. The pack is empty then. */
+/* What was appended, ended by NUL and owned by the caller; NULL: no memory. The pack is empty
+ * then. */
 char *pack_take_text(pack *p);
 
 /* One little-endian number of `size_bytes` (at most 8), for fields at a fixed place. */

@@ -53,7 +53,8 @@ at_status paths_find(paths *out, at_error *error)
 bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes)
 {
     const char *slash = strrchr(p->lua_dir, '/');
-    int n = slash ? snprintf(out, out_bytes, "%.*s/%s", (int)(slash - p->lua_dir), p->lua_dir, name) : -1;
+    int n = slash ? snprintf(out, out_bytes, "%.*s/%s", (int)(slash - p->lua_dir), p->lua_dir, name)
+                  : -1;
     return n > 0 && (size_t)n < out_bytes;
 }
 
@@ -62,8 +63,8 @@ enum { MOST_SCRIPTS = 256 };
 /* The tool's own Lua lies beside the installed scripts. */
 static bool is_own(const char *file)
 {
-    static const char *const own[] = {"autotune.lua", "check.lua", "kernel.lua",
-                                      "problem.lua",  "space.lua", "template.lua",
+    static const char *const own[] = {"autotune.lua",  "check.lua", "kernel.lua",
+                                      "problem.lua",   "space.lua", "template.lua",
                                       "tolerance.lua", "work.lua"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], file) == 0)
@@ -110,10 +111,10 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
             scripts[i][strcspn(scripts[i], ".")] = '\0'; /* as it is typed */
     }
     const char *nearest = nearest_name(name, names, count);
-    return error_set(error, AT_USAGE,
-                     "there is no script '%s' in this folder nor among the installed ones (%s)%s%s%s",
-                     name, p->lua_dir, nearest ? "; did you mean " : "", nearest ? nearest : "",
-                     nearest ? "?" : "");
+    return error_set(
+        error, AT_USAGE,
+        "there is no script '%s' in this folder nor among the installed ones (%s)%s%s%s", name,
+        p->lua_dir, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 void paths_slug(const char *name, char out[PATHS_SLUG_BYTES])

@@ -14,9 +14,11 @@ enum { LONGEST_SEQUENCE = 8, ESCAPED_BYTES = 7, CHUNK_BYTES = 4096 };
  * behind the end. */
 static int read_character(const unsigned char *at, size_t left, uint32_t *out)
 {
-    int length = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
-                 : at[0] >= 0xf0 && at[0] < 0xf5                ? 4
-                                                                : 0;
+    int length = at[0] < 0x80                    ? 1
+                 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
+                 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
+                 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+                                                 : 0;
     uint32_t c = length == 1 ? at[0] : length > 1 ? at[0] & (0x7fu >> length) : 0;
     for (int i = 1; i < length; i++) {
         if ((size_t)i == left)
@@ -36,7 +38,8 @@ static int read_character(const unsigned char *at, size_t left, uint32_t *out)
 static bool is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
-           c == 0x200f || c == 0x61c || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+           c == 0x200f || c == 0x61c || (c >= 0x202a && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069);
 }
 
 /* What is shown of the text's next character: its bytes as they are, or escaped in `shown`. Returns
@@ -53,7 +56,8 @@ static int next_shown(const unsigned char *at, size_t left, char shown[ESCAPED_B
         *shown_bytes = (size_t)taken;
         return taken;
     }
-    *shown_bytes = (size_t)snprintf(shown, ESCAPED_BYTES, "\\u%04x", (unsigned)(taken > 0 ? c : 0xfffd));
+    *shown_bytes =
+        (size_t)snprintf(shown, ESCAPED_BYTES, "\\u%04x", (unsigned)(taken > 0 ? c : 0xfffd));
     return taken > 0 ? taken : 1;
 }
 
@@ -204,7 +208,8 @@ FILE *plain_text_stream(int fd, bool ink, bool buffered)
         return NULL;
     s->fd = fd;
     s->ink = ink;
-    FILE *f = fopencookie(s, "w", (cookie_io_functions_t){.write = write_plain, .close = close_plain});
+    FILE *f =
+        fopencookie(s, "w", (cookie_io_functions_t){.write = write_plain, .close = close_plain});
     if (!f)
         free(s);
     else

@@ -1,8 +1,8 @@
 /* Text of others, made safe for a terminal.
  *
- * Names, messages and records come from anyone, and a terminal obeys control characters in them. They are
- * written as JSON would write them (\u001b), so that text within JSON stays JSON; newline and tab stay, and
- * so does all other UTF-8. Bytes that are not UTF-8 become \ufffd. */
+ * Names, messages and records come from anyone, and a terminal obeys control characters in them.
+ * They are written as JSON would write them (\u001b), so that text within JSON stays JSON; newline
+ * and tab stay, and so does all other UTF-8. Bytes that are not UTF-8 become \ufffd. */
 #ifndef AUTOTUNE_BASE_PLAIN_TEXT_H
 #define AUTOTUNE_BASE_PLAIN_TEXT_H
 
@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes what fits, with a NUL; a character that does not fit whole is left out with all behind it. */
+/* Writes what fits, with a NUL; a character that does not fit whole is left out with all behind
+ * it. */
 void plain_text_escape(const char *text, char *out, size_t out_bytes);
 
 /* Whether it is UTF-8 without control characters, newline and tab included. */

@@ -1,4 +1,5 @@
-/* SANITIZED: 1 in a build with the address sanitizer, which reserves terabytes of address space; 0 in others. */
+/* SANITIZED: 1 in a build with the address sanitizer, which reserves terabytes of address space; 0
+ * in others. */
 #ifndef AUTOTUNE_BASE_SANITIZED_H
 #define AUTOTUNE_BASE_SANITIZED_H
 

@@ -20,7 +20,8 @@ typedef struct stats_summary {
  * interpolation of Hyndman & Fan's type 7, rounded down. */
 stats_summary stats_summarise(int64_t *samples_ns, size_t count);
 
-/* The same of a copy, in the caller's order afterwards too; all 0 for none. False when memory ran out. */
+/* The same of a copy, in the caller's order afterwards too; all 0 for none. False when memory ran
+ * out. */
 bool stats_summarise_copy(const int64_t *samples_ns, size_t count, stats_summary *out);
 
 /* Trimmed mean of `values` (sorted in place), dropping floor(fraction * n) at each end, and its

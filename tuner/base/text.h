@@ -4,7 +4,9 @@
 
 #include <stddef.h>
 
-/* Appends what printf would print to a text in an array of `size_bytes`; what does not fit is cut. */
-void text_add(char *text, size_t size_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Appends what printf would print to a text in an array of `size_bytes`; what does not fit is
+ * cut. */
+void text_add(char *text, size_t size_bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,10 +1,10 @@
-/* What a thread of a foreign program brings along that changes how numbers are read, written and computed: its locale
- * (a comma where C has a point, digits in groups, other words for errors), its rounding mode, subnormals that count as
- * zero, floating-point exceptions that trap.
+/* What a thread of a foreign program brings along that changes how numbers are read, written and
+ * computed: its locale (a comma where C has a point, digits in groups, other words for errors), its
+ * rounding mode, subnormals that count as zero, floating-point exceptions that trap.
  *
- * The C library, Lua and jansson all ask the calling thread for these. So whoever is called by other people's code
- * puts them aside at the beginning and back at the end, and nothing in between needs to know. Other threads, and
- * the process, keep theirs. */
+ * The C library, Lua and jansson all ask the calling thread for these. So whoever is called by
+ * other people's code puts them aside at the beginning and back at the end, and nothing in between
+ * needs to know. Other threads, and the process, keep theirs. */
 #ifndef AUTOTUNE_BASE_THREAD_STATE_H
 #define AUTOTUNE_BASE_THREAD_STATE_H
 
@@ -18,8 +18,9 @@ typedef struct thread_state {
     fenv_t arithmetic;
 } thread_state;
 
-/* The calling thread is as a program's first thread begins: the C locale, round to nearest, no traps. AT_NO_MEMORY
- * changes nothing. After AT_OK, thread_state_restore() by the same thread puts back what `before` keeps. */
+/* The calling thread is as a program's first thread begins: the C locale, round to nearest, no
+ * traps. AT_NO_MEMORY changes nothing. After AT_OK, thread_state_restore() by the same thread puts
+ * back what `before` keeps. */
 at_status thread_state_plain(thread_state *before, at_error *error);
 void thread_state_restore(thread_state *before);
 

@@ -89,7 +89,8 @@ value value_parse(const char *text)
 {
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
         return (value){.kind = VALUE_BOOLEAN, .boolean = text[0] == 't'};
-    /* strtoll and strtod accept leading space, inf and nan; a person who types those means a word. */
+    /* strtoll and strtod accept leading space, inf and nan; a person who types those means a
+     * word. */
     if (strchr("+-.0123456789", text[0]) && text[0] != '\0') {
         char *end;
         errno = 0;

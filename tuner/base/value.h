@@ -26,7 +26,8 @@ typedef struct value {
 bool value_is_number(value v);
 double value_number(value v);
 
-/* Equal in kind and content; an integer equals a number of the same mathematical value, as in Lua. */
+/* Equal in kind and content; an integer equals a number of the same mathematical value, as in
+ * Lua. */
 bool value_equal(value a, value b);
 
 /* Total order for stable output: booleans, then integers and numbers by magnitude, then strings
@@ -43,14 +44,24 @@ value value_parse(const char *text);
 
 /* Element types of buffers. */
 typedef enum dtype {
-    DTYPE_INT8, DTYPE_UINT8, DTYPE_INT16, DTYPE_UINT16, DTYPE_INT32, DTYPE_UINT32,
-    DTYPE_INT64, DTYPE_UINT64, DTYPE_HALF, DTYPE_BFLOAT16, DTYPE_FLOAT, DTYPE_DOUBLE,
+    DTYPE_INT8,
+    DTYPE_UINT8,
+    DTYPE_INT16,
+    DTYPE_UINT16,
+    DTYPE_INT32,
+    DTYPE_UINT32,
+    DTYPE_INT64,
+    DTYPE_UINT64,
+    DTYPE_HALF,
+    DTYPE_BFLOAT16,
+    DTYPE_FLOAT,
+    DTYPE_DOUBLE,
     DTYPE_COUNT
 } dtype;
 
 typedef struct dtype_info {
-    const char *name;     /* as scripts write it: "float", "half", "int8" ... */
-    const char *c_name;   /* as CUDA C++ writes it: "float", "__half", "signed char" ... */
+    const char *name;   /* as scripts write it: "float", "half", "int8" ... */
+    const char *c_name; /* as CUDA C++ writes it: "float", "__half", "signed char" ... */
     size_t size_bytes;
     bool is_float;
 } dtype_info;

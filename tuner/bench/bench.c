@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/stats.h"
 #include "base/clock.h"
+#include "base/stats.h"
 #include "base/text.h"
 
 enum {
@@ -23,8 +23,8 @@ enum {
 static const int64_t setup_limit_ns = INT64_C(120) * 1000000000;
 static const int64_t load_limit_ns = INT64_C(20) * 1000000000;
 
-/* One sample of a reference that takes as long is enough: nothing is compared with it; and a few of copies that
- * together do. */
+/* One sample of a reference that takes as long is enough: nothing is compared with it; and a few of
+ * copies that together do. */
 static const int64_t long_setup_ns = 20 * 1000000;
 
 static void notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns)
@@ -45,7 +45,9 @@ static void answer_failure(device_bench *b, at_status status, const at_error *er
     answer->found.status = status;
     bool refused = status == AT_COMPILE || status == AT_FORMAT || status == AT_NO_MEMORY;
     bool unknown = status == AT_NO_DEVICE;
-    answer->found.outcome = refused ? OUTCOME_LAUNCH_ERROR : unknown ? OUTCOME_NOT_SIMULATED : OUTCOME_CRASHED;
+    answer->found.outcome = refused   ? OUTCOME_LAUNCH_ERROR
+                            : unknown ? OUTCOME_NOT_SIMULATED
+                                      : OUTCOME_CRASHED;
     answer->usable = refused || unknown;
     answer->found.sample_count = 0;
 }
@@ -87,8 +89,8 @@ static void unload(device_bench *b, loaded_variant *v)
     *v = (loaded_variant){0};
 }
 
-static at_status load_slot(device_bench *b, const device_variant *variant, int i,
-                           loaded_variant *v, at_error *error)
+static at_status load_slot(device_bench *b, const device_variant *variant, int i, loaded_variant *v,
+                           at_error *error)
 {
     const launch_plan *launch = &variant->launches[i];
     bool shared = i > 0 && variant->images[i].size_bytes == 0;
@@ -165,12 +167,19 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
         if (!v->present[i])
             continue;
         const int64_t limit_ns = CHECK_ROUNDS * launches * b->watchdog_ns;
-        notify(b, v->stage->slots[i].sampled ? "checking blocks of the tuned problem"
-                  : i > 0                   ? "checking on a ragged problem" : "checking", 0, limit_ns);
-        /* A device that can says where a kernel is that does not end; the watchdog does not know. */
-        device_check one = {.launches = launches, .deadline_ns = clock_now_ns() + limit_ns - limit_ns / 4,
-                            .text = b->text, .text_bytes = sizeof b->text};
-        at_status status = device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], &one, error);
+        notify(b,
+               v->stage->slots[i].sampled ? "checking blocks of the tuned problem"
+               : i > 0                    ? "checking on a ragged problem"
+                                          : "checking",
+               0, limit_ns);
+        /* A device that can says where a kernel is that does not end; the watchdog does not
+         * know. */
+        device_check one = {.launches = launches,
+                            .deadline_ns = clock_now_ns() + limit_ns - limit_ns / 4,
+                            .text = b->text,
+                            .text_bytes = sizeof b->text};
+        at_status status =
+            device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], &one, error);
         *result = one.result;
         /* Of the first slot, or of the one where it fails. */
         char **dropped = !b->printed || *result != OUTCOME_OK ? &b->printed : &one.printed;
@@ -198,13 +207,15 @@ static void tell_allowed(const device_slot *s, const launch_plan *launch, device
 {
     for (uint32_t i = 0; i < s->plan.buffer_count; i++)
         if (s->differing[i] > 0)
-            text_add(out->allowed, sizeof out->allowed, "%s%llu of %llu elements of %s%s%s", out->allowed[0] ? ", " : "",
-                     (unsigned long long)s->differing[i], (unsigned long long)plan_compared(&s->plan, launch, i),
+            text_add(out->allowed, sizeof out->allowed, "%s%llu of %llu elements of %s%s%s",
+                     out->allowed[0] ? ", " : "", (unsigned long long)s->differing[i],
+                     (unsigned long long)plan_compared(&s->plan, launch, i),
                      s->plan.buffers[i].name, *s->label ? " on " : "", s->label);
 }
 
 /* What the check of a variant ran. */
-static at_status cover(device_bench *b, const loaded_variant *v, device_coverage *out, at_error *error)
+static at_status cover(device_bench *b, const loaded_variant *v, device_coverage *out,
+                       at_error *error)
 {
     const device_kernel *kernels[DEVICE_SLOTS];
     size_t count = 0;
@@ -230,7 +241,8 @@ static at_status sample(const loaded_variant *v, int64_t *time_ns, at_error *err
 
 static at_status prepare(loaded_variant *v, at_error *error)
 {
-    return device_meter_prepare(&v->stage->meter, v->kernels[0], &v->launches[0], v->launch_ns, &v->batch, error);
+    return device_meter_prepare(&v->stage->meter, v->kernels[0], &v->launches[0], v->launch_ns,
+                                &v->batch, error);
 }
 
 /* The set-up. */
@@ -258,7 +270,8 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
     double khz;
     at_status status = read_sm_clock(b, &khz, error);
     if (!status)
-        status = device_meter_init(meter, b->api, b->device, &b->stages[0].slots[0], b->cache, r, error);
+        status =
+            device_meter_init(meter, b->api, b->device, &b->stages[0].slots[0], b->cache, r, error);
     for (size_t i = 1; !status && i < b->stage_count; i++)
         status = device_meter_follow(&b->stages[i].meter, meter, &b->stages[i].slots[0], error);
     if (!status)
@@ -266,7 +279,8 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
     if (!status)
         status = sample_reference(b, &r->reference_ns, error);
     size_t most = meter->ceiling_bytes > 0 ? CEILING_SAMPLES : 0, ceilings = 0;
-    for (int64_t spent_ns = 0; !status && ceilings < most && (ceilings < CEILING_LEAST || spent_ns < long_setup_ns);
+    for (int64_t spent_ns = 0;
+         !status && ceilings < most && (ceilings < CEILING_LEAST || spent_ns < long_setup_ns);
          spent_ns += b->samples_ns[ceilings++])
         status = device_meter_ceiling(meter, &b->samples_ns[ceilings], error);
     if (!status)
@@ -279,18 +293,21 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
     return AT_OK;
 }
 
-/* Of a transfer that is neither clever nor broken: a gigabyte a second, and a hundred thousand pieces. */
+/* Of a transfer that is neither clever nor broken: a gigabyte a second, and a hundred thousand
+ * pieces. */
 static int64_t transfer_expected_ns(const problem_plan *plan)
 {
-    return (int64_t)(plan_buffer_bytes(&plan->buffers[plan->transfer.from]) + 10000 * plan->transfer.pieces);
+    return (int64_t)(plan_buffer_bytes(&plan->buffers[plan->transfer.from]) +
+                     10000 * plan->transfer.pieces);
 }
 
-/* Wall time counts too: a simulated device takes longer than the time that it reports. The reference
- * says nothing of the way between host and device, nor of how long pinning takes. */
+/* Wall time counts too: a simulated device takes longer than the time that it reports. The
+ * reference says nothing of the way between host and device, nor of how long pinning takes. */
 static int64_t find_watchdog(const device_bench *b, int64_t reference_ns)
 {
     bool transfers = b->stages[0].slots[0].plan.transfer.direction != TRANSFER_NONE;
-    int64_t longest_ns = transfers ? transfer_expected_ns(&b->stages[0].slots[0].plan) : reference_ns;
+    int64_t longest_ns =
+        transfers ? transfer_expected_ns(&b->stages[0].slots[0].plan) : reference_ns;
     for (size_t i = 0; i < b->stage_count * b->slot_count; i++) {
         const device_slot *s = slot_at(b, i);
         if (s->reference_wall_ns > longest_ns)
@@ -301,7 +318,8 @@ static int64_t find_watchdog(const device_bench *b, int64_t reference_ns)
 }
 
 /* Counts layouts and the slots of each; false when the problems are not in that order. */
-static bool count_stages(const device_problem *problems, size_t count, size_t *stages, size_t *slots)
+static bool count_stages(const device_problem *problems, size_t count, size_t *stages,
+                         size_t *slots)
 {
     *slots = 0;
     while (*slots < count && problems[*slots].layout == 0)
@@ -456,7 +474,8 @@ static at_status insert_held(device_bench *b, const loaded_variant *v, at_error 
 }
 
 /* What a try left for later. */
-static at_status check_ragged(device_bench *b, const loaded_variant *v, outcome *result, at_error *error)
+static at_status check_ragged(device_bench *b, const loaded_variant *v, outcome *result,
+                              at_error *error)
 {
     loaded_variant ragged = *v;
     ragged.present[0] = false;
@@ -575,7 +594,8 @@ static at_status check_elsewhere(device_bench *b, outcome *result, at_error *err
         if (status || sound)
             continue;
         *result = OUTCOME_WRONG_RESULT;
-        snprintf(b->text, sizeof b->text, "it wrote far outside: memory that it was not given has changed");
+        snprintf(b->text, sizeof b->text,
+                 "it wrote far outside: memory that it was not given has changed");
         status = device_slot_seed(s, s->seed, error);
     }
     return status;
@@ -618,8 +638,8 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
     for (size_t i = 0; !status && i <= chunks; i++) {
         notify(b, "measuring energy", 0, limit_ns);
         /* The first chunk brings power to what it will be, and is not counted. */
-        status = b->api->repeat(b->device, v->kernels[0], &v->launches[0], v->stage->slots[0].buffers,
-                                chunk, error);
+        status = b->api->repeat(b->device, v->kernels[0], &v->launches[0],
+                                v->stage->slots[0].buffers, chunk, error);
         if (!status)
             status = b->api->board(b->device, &board, error);
         readings[i] = (energy_reading){.now_ns = clock_now_ns(),
@@ -669,7 +689,8 @@ typedef struct passes {
 static at_status renew_pass(void *context, at_error *error)
 {
     passes *p = context;
-    notify(p->bench, "counting", p->done++, load_limit_ns + p->variant->launches[0].launch_count * p->bench->watchdog_ns);
+    notify(p->bench, "counting", p->done++,
+           load_limit_ns + p->variant->launches[0].launch_count * p->bench->watchdog_ns);
     return device_slot_restore(&p->variant->stage->slots[0], error);
 }
 
@@ -693,8 +714,8 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
         passes p = {.bench = b, .variant = v};
         device_counting what = {metrics, count, b->cache, renew_pass, &p};
         notify(b, "opening the counters", 0, load_limit_ns);
-        status = b->api->count(b->device, v->kernels[0], &v->launches[0], v->stage->slots[0].buffers,
-                               &what, b->counters, &error);
+        status = b->api->count(b->device, v->kernels[0], &v->launches[0],
+                               v->stage->slots[0].buffers, &what, b->counters, &error);
     }
     if (status == AT_NO_DEVICE) {
         snprintf(b->text, sizeof b->text, "%s", error.message);

@@ -1,14 +1,14 @@
 /* What a device worker does for its requests: the set-up, tries, held variants, blocks.
  *
- * Works on an open device through device_api. Every function fills in an answer; a failure of the variant
- * is part of the answer, not an error. If the answer's status is not AT_OK and `usable` is false, the
- * device's context is lost. */
+ * Works on an open device through device_api. Every function fills in an answer; a failure of the
+ * variant is part of the answer, not an error. If the answer's status is not AT_OK and `usable` is
+ * false, the device's context is lost. */
 #ifndef AUTOTUNE_BENCH_BENCH_H
 #define AUTOTUNE_BENCH_BENCH_H
 
-#include "bench/wire.h"
 #include "bench/meter.h"
 #include "bench/problem.h"
+#include "bench/wire.h"
 
 enum { DEVICE_TEXT_BYTES = 3072 };
 
@@ -41,15 +41,15 @@ typedef struct device_bench {
     void *notify_context;
     device_stage *stages; /* owned; one a layout */
     size_t stage_count;
-    size_t slot_count;    /* of each; 0: not set up */
+    size_t slot_count; /* of each; 0: not set up */
     int64_t watchdog_ns;
     loaded_variant *held; /* sorted by id */
     size_t held_count;
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */
     size_t sample_capacity;
-    double *counters;    /* of the answer in progress; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
+    double *counters; /* of the answer in progress; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
     char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress */
-    char *printed;       /* owned; what the variant of the last check printed; NULL: nothing */
+    char *printed; /* owned; what the variant of the last check printed; NULL: nothing */
 } device_bench;
 
 void device_bench_deinit(device_bench *b);
@@ -64,10 +64,11 @@ void device_bench_release(device_bench *b, uint64_t id);
 /* `ids` holds `count` ids. */
 void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                         device_answer *answer);
-/* Measures the energy of a launch of the held variant `id`; if that is unknown, the answer's message says
- * why. `chunks` 0: only what throttles the chip and which other processes use it. */
+/* Measures the energy of a launch of the held variant `id`; if that is unknown, the answer's
+ * message says why. `chunks` 0: only what throttles the chip and which other processes use it. */
 void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer);
-/* Reads counters of the held variant `id`; if they cannot be read, the answer's message says why. */
+/* Reads counters of the held variant `id`; if they cannot be read, the answer's message says
+ * why. */
 void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
                         device_answer *answer);
 void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);

@@ -13,7 +13,7 @@ typedef struct check {
     const launch_plan *launch;
     device_check *how;
     uint64_t sums[PLAN_MAX_BUFFERS]; /* of the outputs after the first launch */
-    bool differs; /* what is wrong is an output's contents */
+    bool differs;                    /* what is wrong is an output's contents */
 } check;
 
 static bool found_wrong(const check *c)
@@ -37,11 +37,12 @@ static at_status prepare(check *c, int pattern, at_error *error)
     return status;
 }
 
-/* Results of so many elements of which one differs may differ by rounding: a point on an edge, a value
- * between two bins. */
+/* Results of so many elements of which one differs may differ by rounding: a point on an edge, a
+ * value between two bins. */
 enum { RARE = 1000000 };
 
-static void tell_difference(check *c, const buffer_plan *all, const buffer_plan *plan, const device_comparison *d)
+static void tell_difference(check *c, const buffer_plan *all, const buffer_plan *plan,
+                            const device_comparison *d)
 {
     char element[PLAN_NAME_BYTES + 96], close[TOLERANCE_TEXT_BYTES], expected[ELEMENT_TEXT_BYTES],
         found[ELEMENT_TEXT_BYTES], allowed[64] = "";
@@ -56,12 +57,14 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
     c->how->result = OUTCOME_WRONG_RESULT;
     c->differs = true;
     snprintf(c->how->text, c->how->text_bytes,
-             "%" PRIu64 " of %s%" PRIu64 " %selements of %s are wrong%s, first %s: expected %s%s%s, found %s",
+             "%" PRIu64 " of %s%" PRIu64
+             " %selements of %s are wrong%s, first %s: expected %s%s%s, found %s",
              d->wrong, plan->count < all->count && !sampled ? "the first " : "", plan->count,
              sampled ? "compared " : "", plan->name, allowed, element, expected, exact ? "" : " ",
              exact ? "" : close, found);
     if (d->wrong <= plan->count / RARE && plan->tolerance.mismatches == 0)
-        text_add(c->how->text, c->how->text_bytes, "; rounding may flip a discrete result: at.mismatches() allows that");
+        text_add(c->how->text, c->how->text_bytes,
+                 "; rounding may flip a discrete result: at.mismatches() allows that");
 }
 
 static at_status compare_outputs(check *c, at_error *error)
@@ -112,15 +115,16 @@ static at_status check_inputs(check *c, at_error *error)
         if (s->plan.buffers[i].role != BUFFER_INPUT)
             continue;
         uint64_t sum;
-        at_status status = s->api->checksum(s->device, s->buffers[i], plan_buffer_bytes(&s->plan.buffers[i]),
-                                            &sum, error);
+        at_status status = s->api->checksum(s->device, s->buffers[i],
+                                            plan_buffer_bytes(&s->plan.buffers[i]), &sum, error);
         if (status)
             return status;
         if (sum == s->sums[i])
             continue;
         c->how->result = OUTCOME_WRONG_RESULT;
         c->differs = false;
-        snprintf(c->how->text, c->how->text_bytes, "it changed its input %s", s->plan.buffers[i].name);
+        snprintf(c->how->text, c->how->text_bytes, "it changed its input %s",
+                 s->plan.buffers[i].name);
     }
     return AT_OK;
 }
@@ -153,8 +157,9 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
             continue;
         c->how->result = OUTCOME_WRONG_RESULT;
         c->differs = true;
-        snprintf(c->how->text, c->how->text_bytes, "two launches on the same inputs give different %s%s",
-                 s->plan.buffers[i].name, s->api->arrange ? "" : " (a race?)");
+        snprintf(c->how->text, c->how->text_bytes,
+                 "two launches on the same inputs give different %s%s", s->plan.buffers[i].name,
+                 s->api->arrange ? "" : " (a race?)");
     }
     return AT_OK;
 }
@@ -178,7 +183,8 @@ static void note_printed(check *c, bool is_wrong)
     }
 }
 
-/* One launch, and what the device says against it. Where it has a choice, what it says is the same every time. */
+/* One launch, and what the device says against it. Where it has a choice, what it says is the same
+ * every time. */
 static at_status launch_once(check *c, int pattern, uint32_t schedule, device_kernel *k,
                              at_error *error)
 {
@@ -207,8 +213,8 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
     return status;
 }
 
-/* Guard bands first: a band that was hit says more than the elements that the same mistake spoilt. Each launch has a
- * schedule of its own. */
+/* Guard bands first: a band that was hit says more than the elements that the same mistake spoilt.
+ * Each launch has a schedule of its own. */
 static at_status check_launch(check *c, int pattern, device_kernel *k, at_error *error)
 {
     at_status status = launch_once(c, pattern, (uint32_t)pattern, k, error);
@@ -230,8 +236,8 @@ static at_status sum_expected(const check *c, uint64_t sums[PLAN_MAX_BUFFERS], a
     return status;
 }
 
-/* An output is wrong in a launch of this schedule: is it another one in another? After launches that were right it
- * is. */
+/* An output is wrong in a launch of this schedule: is it another one in another? After launches
+ * that were right it is. */
 static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
 {
     char text[1024];
@@ -253,7 +259,8 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
     snprintf(text, sizeof text, "%s", c->how->text);
     if (depends)
         snprintf(c->how->text, c->how->text_bytes,
-                 "its result depends on the order in which blocks, warps and threads run, which nothing promises: "
+                 "its result depends on the order in which blocks, warps and threads run, which "
+                 "nothing promises: "
                  "in %s order %s",
                  schedule > 0 ? "another" : "their", text);
     return AT_OK;
@@ -276,7 +283,8 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
 }
 
 /* Blocks of it, on a slot whose problem is too large. */
-static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *launch, at_error *error)
+static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *launch,
+                               at_error *error)
 {
     device_slot *s = c->slot;
     device_excerpt_result found;
@@ -285,7 +293,8 @@ static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *la
     if (!s->excerpt)
         return AT_OK;
     s->coverage = (device_coverage){0};
-    at_status status = s->api->excerpt_check(s->device, s->excerpt, k, launch, &found, &s->coverage, error);
+    at_status status =
+        s->api->excerpt_check(s->device, s->excerpt, k, launch, &found, &s->coverage, error);
     if (status || found.result == OUTCOME_OK)
         return status;
     buffer_plan compared = s->plan.buffers[found.buffer];
@@ -298,8 +307,8 @@ static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *la
     return AT_OK;
 }
 
-at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch, device_check *how,
-                            at_error *error)
+at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
+                            device_check *how, at_error *error)
 {
     check c = {.slot = s, .launch = launch, .how = how};
     how->printed = NULL;

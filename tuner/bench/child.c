@@ -6,8 +6,8 @@
 #include "bench/bench.h"
 #include "bench/turn.h"
 #include "bench/wire.h"
-#include "process/message.h"
 #include "process/confine.h"
+#include "process/message.h"
 
 /* No device kind has more. */
 enum { MAX_DEVICES = 64 };
@@ -85,8 +85,9 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     return status ? status : send_note(c->fd, &idle);
 }
 
-/* Each takes what is left of its request (number and id are read) and fills the answer, whose id is the request's.
- * AT_FORMAT: the request makes no sense, which is an answer too; AT_NO_MEMORY ends the worker. */
+/* Each takes what is left of its request (number and id are read) and fills the answer, whose id is
+ * the request's. AT_FORMAT: the request makes no sense, which is an answer too; AT_NO_MEMORY ends
+ * the worker. */
 typedef at_status (*handler)(child *c, pack *asked, device_answer *answer);
 
 static at_status do_setup(child *c, pack *asked, device_answer *answer)
@@ -209,9 +210,12 @@ static at_status serve(child *c, bool *go, at_error *error)
     if (status)
         return status;
     c->number = pack_get_u64(&m.body);
-    device_answer answer = {
-        .number = c->number, .kind = m.type, .found.id = pack_get_u64(&m.body), .usable = true, .message = "",
-        .printed = ""};
+    device_answer answer = {.number = c->number,
+                            .kind = m.type,
+                            .found.id = pack_get_u64(&m.body),
+                            .usable = true,
+                            .message = "",
+                            .printed = ""};
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
         status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
     else {

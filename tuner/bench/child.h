@@ -1,8 +1,8 @@
 /* The body of a device worker: opens the device, answers requests, measures.
  *
- * Runs in a process of its own (process/process.h). In: requests from the socket (bench/wire.h). Out:
- * answers, and a note before everything that may hang. Ends when the socket closes, or after an
- * answer that says that the context is gone. */
+ * Runs in a process of its own (process/process.h). In: requests from the socket (bench/wire.h).
+ * Out: answers, and a note before everything that may hang. Ends when the socket closes, or after
+ * an answer that says that the context is gone. */
 #ifndef AUTOTUNE_BENCH_CHILD_H
 #define AUTOTUNE_BENCH_CHILD_H
 
@@ -20,7 +20,8 @@ void device_child_put_options(pack *p, const device_worker_options *options);
  * driver leaves it all but programs. */
 void device_child_confine(bool in_process);
 
-/* Answers with the devices of the kind that its settings name (a string; "": all kinds) and ends. */
+/* Answers with the devices of the kind that its settings name (a string; "": all kinds) and
+ * ends. */
 extern const worker_program device_list_program;
 
 #endif

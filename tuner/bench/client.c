@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "bench/child.h"
+#include "bench/supervise.h"
 #include "bench/wire.h"
 #include "process/message.h"
-#include "bench/supervise.h"
 
 enum { LONGEST_TURN_MS = 1000 };
 
@@ -18,8 +18,7 @@ static const int64_t default_watchdog_floor_ns = INT64_C(2) * 1000000000;
 static at_status start_child(void *context, worker *out, at_error *error)
 {
     const device_worker_options *options = context;
-    const worker_program *program =
-        options->proves ? &device_proof_program : &device_child_program;
+    const worker_program *program = options->proves ? &device_proof_program : &device_child_program;
     pack settings = {0};
     device_child_put_options(&settings, context);
     at_status status = worker_start(options->host, program, &settings, out, error);
@@ -151,7 +150,11 @@ static at_status take(device_worker *w, const device_question *question, int tim
         if (w->failed)
             return error_set(error, w->failure.status, "%s", w->failure.message);
         int64_t left_ms = (end_ns - clock_now_ns() + 999999) / 1000000;
-        at_status status = turn(w, left_ms < 0 ? 0 : left_ms < LONGEST_TURN_MS ? (int)left_ms : LONGEST_TURN_MS, error);
+        at_status status = turn(w,
+                                left_ms < 0                 ? 0
+                                : left_ms < LONGEST_TURN_MS ? (int)left_ms
+                                                            : LONGEST_TURN_MS,
+                                error);
         if (status)
             return status;
         if (device_events_has(&w->events, question) || w->failed)
@@ -266,8 +269,7 @@ at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at
     return submit(w, &m, id, error);
 }
 
-at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
-                               at_error *error)
+at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, at_error *error)
 {
     message m;
     begin_request(w, &m, REQUEST_ENERGY, id);
@@ -275,8 +277,8 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
     return submit(w, &m, id, error);
 }
 
-at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics, size_t count,
-                              at_error *error)
+at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics,
+                              size_t count, at_error *error)
 {
     message m;
     begin_request(w, &m, REQUEST_COUNT, id);

@@ -1,21 +1,23 @@
 /* The device worker: one process that owns a GPU, and the tuner's asynchronous end of it.
  *
- * In: a problem (buffers, reference kernel) and variants (kernel images and launches). Out: events, one for
- * every request, in the order of the requests. Requests are queued and never block; keep a few in flight so
- * that the GPU never waits for the tuner. The tuner's process never loads a driver.
+ * In: a problem (buffers, reference kernel) and variants (kernel images and launches). Out: events,
+ * one for every request, in the order of the requests. Requests are queued and never block; keep a
+ * few in flight so that the GPU never waits for the tuner. The tuner's process never loads a
+ * driver.
  *
- * Answers are matched to requests by kind and number, in the worker's messages (bench/wire.h) and here: a
- * caller that waits for one answer claims its question, and only it gets the answer.
+ * Answers are matched to requests by kind and number, in the worker's messages (bench/wire.h) and
+ * here: a caller that waits for one answer claims its question, and only it gets the answer.
  *
- * Survival is hidden here. A worker that dies, exceeds a time limit, reports an unusable context or sends a
- * message that makes no sense is replaced: the request in progress is answered with `crashed` or `timeout`,
- * the set-up is replayed, held variants are loaded again and queued requests are sent again. A request is
- * blamed for a death only if a worker was working on it, and not at once: for the third worker that dies by
- * itself, or the eighth that is killed from outside. DEVICE_FAILED comes only when no worker finishes a
- * set-up any more, or answers anything after it; it is the last event.
+ * Survival is hidden here. A worker that dies, exceeds a time limit, reports an unusable context or
+ * sends a message that makes no sense is replaced: the request in progress is answered with
+ * `crashed` or `timeout`, the set-up is replayed, held variants are loaded again and queued
+ * requests are sent again. A request is blamed for a death only if a worker was working on it, and
+ * not at once: for the third worker that dies by itself, or the eighth that is killed from outside.
+ * DEVICE_FAILED comes only when no worker finishes a set-up any more, or answers anything after it;
+ * it is the last event.
  *
- * Ownership: requests are copied, so the caller may free its images and plans at once. Events own their
- * memory (device_event_deinit). A device_worker is used by one thread. */
+ * Ownership: requests are copied, so the caller may free its images and plans at once. Events own
+ * their memory (device_event_deinit). A device_worker is used by one thread. */
 #ifndef AUTOTUNE_BENCH_CLIENT_H
 #define AUTOTUNE_BENCH_CLIENT_H
 
@@ -23,17 +25,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/device.h"
-#include "bench/energy.h"
 #include "base/error.h"
 #include "base/trace.h"
+#include "bench/energy.h"
+#include "device/device.h"
 #include "device/outcome.h"
 #include "device/plan.h"
 #include "process/poll_set.h"
 #include "process/process.h"
 
 enum {
-    DEVICE_SLOTS = 5,         /* problems a worker holds: 0 is tuned, up to three are ragged; in proofs one is sampled */
+    DEVICE_SLOTS = 5, /* problems a worker holds: 0 is tuned, up to three are ragged; in proofs one
+                         is sampled */
     DEVICE_MAX_SAMPLES = 256, /* a try */
     DEVICE_MAX_BLOCK = 65536, /* variants a block */
     DEVICE_LABEL_BYTES = 160,
@@ -43,11 +46,11 @@ enum {
 };
 
 typedef struct device_worker_options {
-    const char *spec;          /* "cuda:0", "sim:sm_90" */
-    const worker_host *host;   /* where the device is; borrowed; NULL: here */
-    bool proves;               /* its process is listed as "autotune-proof", not "autotune-device" */
-    bool waits;                /* it has no process before device_worker_begin() */
-    device_cache cache;        /* of every sample */
+    const char *spec;        /* "cuda:0", "sim:sm_90" */
+    const worker_host *host; /* where the device is; borrowed; NULL: here */
+    bool proves;             /* its process is listed as "autotune-proof", not "autotune-device" */
+    bool waits;              /* it has no process before device_worker_begin() */
+    device_cache cache;      /* of every sample */
     int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
                                   whichever is longer; 0: 2 s */
     trace *trace;              /* borrowed: a lane of its own; NULL: none */
@@ -55,9 +58,10 @@ typedef struct device_worker_options {
 
 /* A problem on the device: what to allocate, and the kernel that says what is right. */
 typedef struct device_problem {
-    uint32_t layout;     /* variants name the layout that their data has */
+    uint32_t layout;                /* variants name the layout that their data has */
     char label[DEVICE_LABEL_BYTES]; /* for messages: "on LABEL: ..."; empty: they do not name it */
-    bool sampled;        /* too large to be run whole: of each variant some blocks are run, and nothing is timed */
+    bool sampled; /* too large to be run whole: of each variant some blocks are run, and nothing is
+                     timed */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;
@@ -101,8 +105,8 @@ typedef struct device_ready {
 
 typedef struct device_event {
     device_event_kind kind;
-    uint64_t id;         /* TRIED, HELD, RECHECKED, COUNTED: the request's. BLOCK that is not OUTCOME_OK: the
-                            variant to blame; after a crash or timeout it is no longer held */
+    uint64_t id; /* TRIED, HELD, RECHECKED, COUNTED: the request's. BLOCK that is not OUTCOME_OK:
+                    the variant to blame; after a crash or timeout it is no longer held */
     outcome outcome;     /* TRIED, HELD, RECHECKED, BLOCK, COUNTED */
     at_status status;    /* FAILED */
     char *message;       /* owned; why the outcome is not OUTCOME_OK; "" otherwise */
@@ -114,15 +118,16 @@ typedef struct device_event {
     int64_t ceiling_ns;  /* BLOCK: the copy's sample, 0 when not asked for; READY: their median */
     double sm_clock_khz; /* TRIED, BLOCK: SM clock during the samples; 0 unknown */
     int64_t check_ns, measure_ns; /* TRIED: wall time that the worker spent */
-    int restarts;        /* workers replaced since the start */
+    int restarts;                 /* workers replaced since the start */
     device_properties properties; /* OPENED */
-    energy_estimate energy; /* ENERGY */
-    uint64_t throttle;      /* ENERGY: reasons, as board_throttle_text() spells them */
-    uint32_t others;        /* ENERGY: other processes that compute on the GPU */
-    double *counters;       /* owned; COUNTED: for each launch all metrics, NAN for those that the
-                               device lacks; NULL: `message` says why */
-    device_ready ready;  /* READY */
-    device_coverage coverage; /* TRIED, where nothing was wrong: what was run, on a device that sees it */
+    energy_estimate energy;       /* ENERGY */
+    uint64_t throttle;            /* ENERGY: reasons, as board_throttle_text() spells them */
+    uint32_t others;              /* ENERGY: other processes that compute on the GPU */
+    double *counters;   /* owned; COUNTED: for each launch all metrics, NAN for those that the
+                           device lacks; NULL: `message` says why */
+    device_ready ready; /* READY */
+    device_coverage
+        coverage; /* TRIED, where nothing was wrong: what was run, on a device that sees it */
 } device_event;
 
 /* A question to the worker: what identifies its answer. No two have the same number. */
@@ -135,13 +140,13 @@ void device_event_deinit(device_event *e);
 
 typedef struct device_worker device_worker;
 
-/* Starts the worker and returns while it opens the device. Fails only if no process can be started (AT_IO,
- * AT_NO_MEMORY); everything else becomes an event. */
+/* Starts the worker and returns while it opens the device. Fails only if no process can be started
+ * (AT_IO, AT_NO_MEMORY); everything else becomes an event. */
 at_status device_worker_start(const device_worker_options *options, device_worker **out,
                               at_error *error);
 
-/* Starts the process of a worker that waits; requests may be queued before. Others are as they were. If it
- * cannot be started DEVICE_FAILED says so. AT_NO_MEMORY. */
+/* Starts the process of a worker that waits; requests may be queued before. Others are as they
+ * were. If it cannot be started DEVICE_FAILED says so. AT_NO_MEMORY. */
 at_status device_worker_begin(device_worker *w, at_error *error);
 bool device_worker_waits(const device_worker *w);
 
@@ -151,25 +156,26 @@ bool device_worker_opens(const device_worker *w);
 /* Kills the worker and waits for its end. NULL is fine. */
 void device_worker_free(device_worker *w);
 
-/* Kills the worker's process: device_worker_free() waits less then, and who takes events instead finds it
- * replaced, as after any other death. NULL is fine. */
+/* Kills the worker's process: device_worker_free() waits less then, and who takes events instead
+ * finds it replaced, as after any other death. NULL is fine. */
 void device_worker_kill(const device_worker *w);
 
-/* Adds what an event loop has to wait for before it calls device_worker_take() again: the worker's socket
- * (none once the device failed), and the longest time that the watchdog allows; no time at all if an event
- * may be waiting. */
+/* Adds what an event loop has to wait for before it calls device_worker_take() again: the worker's
+ * socket (none once the device failed), and the longest time that the watchdog allows; no time at
+ * all if an event may be waiting. */
 void device_worker_poll(const device_worker *w, poll_set *set);
 
 /* Requests that are not answered yet, the set-up included. */
 size_t device_worker_pending(const device_worker *w);
 
-/* As device_worker_take(), without waiting and without taking an event: for a caller that is busy with
- * something else for long, so that the watchdog sees the worker's messages. */
+/* As device_worker_take(), without waiting and without taking an event: for a caller that is busy
+ * with something else for long, so that the watchdog sees the worker's messages. */
 at_status device_worker_watch(device_worker *w, at_error *error);
 
-/* Takes one event; waits for it up to `timeout_ms` (0: not at all; < 0: until there is one). AT_NOT_FOUND: none yet.
- * After a DEVICE_FAILED its status and message are the result. All other work is done in this call: sending,
- * watching, restarting. Other errors (AT_NO_MEMORY) leave the worker usable. */
+/* Takes one event; waits for it up to `timeout_ms` (0: not at all; < 0: until there is one).
+ * AT_NOT_FOUND: none yet. After a DEVICE_FAILED its status and message are the result. All other
+ * work is done in this call: sending, watching, restarting. Other errors (AT_NO_MEMORY) leave the
+ * worker usable. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 
 /* Claims the answer to the latest request: it comes from device_worker_await(), not from
@@ -180,12 +186,13 @@ device_question device_worker_claim(device_worker *w);
 at_status device_worker_await(device_worker *w, device_question question, int timeout_ms,
                               device_event *out, at_error *error);
 
-/* Allocates and fills the buffers of `count` problems (DEVICE_MAX_PROBLEMS at most), runs the references,
- * and measures floor, ceiling and reference. Layouts are numbered from 0 and come one after the other. The
- * problems of each layout are its slots: the tuned one, then the ragged ones, the same number for each
- * layout. Answered by DEVICE_READY or DEVICE_FAILED. It may be called again for other problems when nothing
- * is pending; held variants are dropped then. `support`: the device-side helpers compiled for this device,
- * the same each time; of size 0 where there are none (sim). */
+/* Allocates and fills the buffers of `count` problems (DEVICE_MAX_PROBLEMS at most), runs the
+ * references, and measures floor, ceiling and reference. Layouts are numbered from 0 and come one
+ * after the other. The problems of each layout are its slots: the tuned one, then the ragged ones,
+ * the same number for each layout. Answered by DEVICE_READY or DEVICE_FAILED. It may be called
+ * again for other problems when nothing is pending; held variants are dropped then. `support`: the
+ * device-side helpers compiled for this device, the same each time; of size 0 where there are none
+ * (sim). */
 at_status device_worker_setup(device_worker *w, const device_image support[DEVICE_SUPPORT_PARTS],
                               const device_problem *problems, size_t count, at_error *error);
 
@@ -208,26 +215,27 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 /* Checks a held variant on data made from another seed. */
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error);
 
-/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each, and one
- * before them: ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS; more are more precise. 0: only asks the board what
- * throttles it and which other processes use it. Answered by DEVICE_ENERGY. If nothing measures it (no
- * NVML, a simulated device), the outcome is ok, the energy is unknown, and the event's message says why. */
-at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
-                               at_error *error);
+/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each, and
+ * one before them: ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS; more are more precise. 0: only asks the
+ * board what throttles it and which other processes use it. Answered by DEVICE_ENERGY. If nothing
+ * measures it (no NVML, a simulated device), the outcome is ok, the energy is unknown, and the
+ * event's message says why. */
+at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, at_error *error);
 
-/* Reads hardware counters of each launch of a held variant, by Nsight Compute's names (DEVICE_MAX_METRICS
- * at most). Answered by DEVICE_COUNTED. If they cannot be read (no library, no permission, a simulated
- * device), the outcome is ok, there are no counters, and the event's message says why. */
-at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics, size_t count,
-                              at_error *error);
+/* Reads hardware counters of each launch of a held variant, by Nsight Compute's names
+ * (DEVICE_MAX_METRICS at most). Answered by DEVICE_COUNTED. If they cannot be read (no library, no
+ * permission, a simulated device), the outcome is ok, there are no counters, and the event's
+ * message says why. */
+at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics,
+                              size_t count, at_error *error);
 
-/* Describes the devices of one kind ("cuda", "sim"; NULL: of all), in a process that ends with the call.
- * AT_NO_DEVICE says in one line why there are none. */
+/* Describes the devices of one kind ("cuda", "sim"; NULL: of all), in a process that ends with the
+ * call. AT_NO_DEVICE says in one line why there are none. */
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error);
 
-/* The same for who needs spec and limits.name alone: GPUs are not waked up for it where they are all of one
- * model. */
+/* The same for who needs spec and limits.name alone: GPUs are not waked up for it where they are
+ * all of one model. */
 at_status device_worker_list_names(const char *kind, device_properties *out, size_t capacity,
                                    size_t *count, at_error *error);
 

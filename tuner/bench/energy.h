@@ -1,9 +1,9 @@
 /* Energy of one launch, from the board's energy counter around many launches of one kernel.
  *
- * The counter advances in steps of tens of milliseconds, far longer than a launch: a kernel is launched
- * again and again, the counter is read between chunks of launches, and the chunks give both the energy and
- * its precision. The whole board is counted, its idle share included: that is what the launch costs while
- * nothing else runs. Pure; nothing allocates or fails. */
+ * The counter advances in steps of tens of milliseconds, far longer than a launch: a kernel is
+ * launched again and again, the counter is read between chunks of launches, and the chunks give
+ * both the energy and its precision. The whole board is counted, its idle share included: that is
+ * what the launch costs while nothing else runs. Pure; nothing allocates or fails. */
 #ifndef AUTOTUNE_BENCH_ENERGY_H
 #define AUTOTUNE_BENCH_ENERGY_H
 

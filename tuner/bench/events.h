@@ -1,4 +1,5 @@
-/* Events of a device worker that its user has not taken yet, in the order in which they happened. */
+/* Events of a device worker that its user has not taken yet, in the order in which they
+ * happened. */
 #ifndef AUTOTUNE_BENCH_EVENTS_H
 #define AUTOTUNE_BENCH_EVENTS_H
 
@@ -16,7 +17,8 @@ typedef struct device_events { /* zeroed: none */
     event_link *first;
 } device_events;
 
-/* Appends an event, whose memory it takes; `r` is the request that it answers, or NULL. AT_NO_MEMORY. */
+/* Appends an event, whose memory it takes; `r` is the request that it answers, or NULL.
+ * AT_NO_MEMORY. */
 at_status device_events_push(device_events *q, const request *r, device_event *e, at_error *error);
 
 /* Is there an event that answers a claimed question, or (NULL) one that is not claimed? */

@@ -2,8 +2,9 @@
 
 #include <stdlib.h>
 
-/* A launch shorter than any of these is timed in batches: below 200 ticks the clock's steps are more
- * than half a percent of the time, below 20 floors the launch itself is more than a twentieth. */
+/* A launch shorter than any of these is timed in batches: below 200 ticks the clock's steps are
+ * more than half a percent of the time, below 20 floors the launch itself is more than a
+ * twentieth. */
 enum { SHORT_TICKS = 200, SHORT_FLOORS = 20, SHORT_NS = 20000 };
 
 enum {
@@ -11,9 +12,9 @@ enum {
     BATCH_MOST = 1000,
     /* A batch of slow kernels lasts at least as long as sixteen launches that need none. */
     BATCH_SLOW_SHORTS = 16,
-    CACHES = 3,       /* sets of buffers add up to three times the L2 */
-    /* No reference is slower than this many good variants; where it is, batches are only longer than
-     * they need be. */
+    CACHES = 3, /* sets of buffers add up to three times the L2 */
+    /* No reference is slower than this many good variants; where it is, batches are only longer
+     * than they need be. */
     REFERENCE_SLOWNESS = 16
 };
 
@@ -57,8 +58,8 @@ static at_status copy_set(device_meter *m, size_t set, at_error *error)
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < plan->buffer_count; i++) {
         const buffer_plan *b = &plan->buffers[i];
-        status = m->api->buffer_new(m->device, b->name, plan_buffer_bytes(b), &m->sets[set][i],
-                                    error);
+        status =
+            m->api->buffer_new(m->device, b->name, plan_buffer_bytes(b), &m->sets[set][i], error);
         if (!status)
             status = m->api->copy(m->device, m->sets[set][i], m->slot->buffers[i], error);
     }
@@ -125,8 +126,8 @@ static uint32_t find_end(const device_meter *m, bool overwritten)
     for (uint32_t i = 0; i < plan->buffer_count; i++) {
         buffer_role role = plan->buffers[i].role;
         bool fits = plan_buffer_bytes(&plan->buffers[i]) >= m->ceiling_bytes;
-        bool free_to_use = overwritten ? role == BUFFER_OUTPUT || role == BUFFER_SCRATCH
-                                       : role == BUFFER_INPUT;
+        bool free_to_use =
+            overwritten ? role == BUFFER_OUTPUT || role == BUFFER_SCRATCH : role == BUFFER_INPUT;
         if (fits && free_to_use)
             return i;
     }
@@ -219,7 +220,8 @@ at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *erro
     if (m->ceiling_bytes == 0)
         return AT_OK;
     if (plan_transfers(&m->transfer))
-        return m->api->sample(m->device, NULL, &m->transfer, m->slot->buffers, m->cache, time_ns, error);
+        return m->api->sample(m->device, NULL, &m->transfer, m->slot->buffers, m->cache, time_ns,
+                              error);
     if (m->ceiling)
         return m->api->batch_sample(m->device, m->ceiling, m->cache, time_ns, error);
     return m->api->sample_copy(m->device, m->copy_to ? m->copy_to[0] : NULL,
@@ -337,16 +339,18 @@ void device_meter_deinit(device_meter *m)
 
 /* Samples. */
 
-at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch, int64_t launch_ns,
-                               device_batch **out, at_error *error)
+at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
+                               int64_t launch_ns, device_batch **out, at_error *error)
 {
     *out = NULL;
     if (m->batch == 1)
         return AT_OK;
-    at_status status = launch_ns > 0 ? AT_OK : device_meter_sample(m, k, launch, NULL, &launch_ns, error);
+    at_status status =
+        launch_ns > 0 ? AT_OK : device_meter_sample(m, k, launch, NULL, &launch_ns, error);
     if (status)
         return status;
-    return m->api->batch_new(m->device, k, launch, m->views, m->set_count, own_batch(m, launch_ns), out, error);
+    return m->api->batch_new(m->device, k, launch, m->views, m->set_count, own_batch(m, launch_ns),
+                             out, error);
 }
 
 void device_meter_release(device_meter *m, device_batch *batch)

@@ -27,14 +27,15 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     for (uint32_t i = 0; !status && i < launch->compared_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[launch->compared[i].buffer];
         if (!plan_is_compared(plan) || launch->compared[i].count > plan->count)
-            status = error_set(error, AT_FORMAT, "%" PRIu64 " elements of %s are to be compared, it has %" PRIu64,
-                               launch->compared[i].count, plan->name, plan_is_compared(plan) ? plan->count : 0);
+            status = error_set(
+                error, AT_FORMAT, "%" PRIu64 " elements of %s are to be compared, it has %" PRIu64,
+                launch->compared[i].count, plan->name, plan_is_compared(plan) ? plan->count : 0);
     }
     return status;
 }
 
-/* What the reference and the filler do wrong is the script's fault, not the device's; what is not simulated is
- * nobody's. */
+/* What the reference and the filler do wrong is the script's fault, not the device's; what is not
+ * simulated is nobody's. */
 static at_status blame(const char *kernel, at_status status, at_error *error)
 {
     if (status != AT_COMPILE && status != AT_DEVICE && status != AT_NO_DEVICE)
@@ -50,8 +51,8 @@ static const char filler_name[] = "the kernel that prepares inputs";
 static at_status new_excerpt(device_slot *s, const device_problem *problem, at_error *error)
 {
     at_error trouble = {0};
-    const device_excerpt_plan plan = {&s->plan, s->reference, &s->reference_launch, &problem->filler,
-                                      &s->filler_launch};
+    const device_excerpt_plan plan = {&s->plan, s->reference, &s->reference_launch,
+                                      &problem->filler, &s->filler_launch};
     at_status status = s->api->excerpt_new(s->device, &plan, &s->excerpt, &trouble);
     if (status == AT_NO_MEMORY)
         return error_set(error, status, "%s", trouble.message);
@@ -144,19 +145,23 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
     const char *complaint =
         !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
     if (complaint)
-        status = error_set(error, result == OUTCOME_NOT_SIMULATED ? AT_NO_DEVICE : AT_DEVICE, "%s", complaint);
+        status = error_set(error, result == OUTCOME_NOT_SIMULATED ? AT_NO_DEVICE : AT_DEVICE, "%s",
+                           complaint);
     return blame(name, status, error);
 }
 
-/* Whether the kernel called `name` left the memory around the contents of b, its buffer i, alone. */
-static at_status check_guards(device_slot *s, const char *name, uint32_t i, const device_buffer *b, at_error *error)
+/* Whether the kernel called `name` left the memory around the contents of b, its buffer i,
+ * alone. */
+static at_status check_guards(device_slot *s, const char *name, uint32_t i, const device_buffer *b,
+                              at_error *error)
 {
     device_guard_report report;
     at_status status = s->api->guards(s->device, b, &report, error);
     if (status || report.intact)
         return status;
-    return error_set(error, AT_SCRIPT, "%s writes %" PRIu64 " bytes %s buffer %s", name, report.distance_bytes,
-                     report.before ? "before" : "past", s->plan.buffers[i].name);
+    return error_set(error, AT_SCRIPT, "%s writes %" PRIu64 " bytes %s buffer %s", name,
+                     report.distance_bytes, report.before ? "before" : "past",
+                     s->plan.buffers[i].name);
 }
 
 static at_status run_filler(device_slot *s, at_error *error)
@@ -172,8 +177,8 @@ static at_status fill_as_input(device_slot *s, uint32_t i, device_buffer *b, at_
 {
     at_status status = fill(s, i, b, error);
     if (!status && s->filler)
-        status = s->api->copy(s->device, b, b == s->pristine[i] ? s->buffers[i] : s->pristine[i],
-                              error);
+        status =
+            s->api->copy(s->device, b, b == s->pristine[i] ? s->buffers[i] : s->pristine[i], error);
     return status;
 }
 
@@ -231,7 +236,8 @@ static at_status check_reference_guards(device_slot *s, at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
-        status = check_guards(s, reference_name, i, s->expected[i] ? s->expected[i] : s->buffers[i], error);
+        status = check_guards(s, reference_name, i, s->expected[i] ? s->expected[i] : s->buffers[i],
+                              error);
     return status;
 }
 

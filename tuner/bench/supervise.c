@@ -8,12 +8,12 @@
 #include "bench/wire.h"
 
 enum {
-    MAX_DEATHS = 3,       /* on one request without a word, before it is to blame */
-    MAX_KILLS = 8,        /* the same from outside: by a person, or for want of memory */
-    MAX_IDLE_DEATHS = 8,  /* in a row, at no request */
-    COLLECT_MS = 1000,    /* from the end of a worker's socket to its own */
+    MAX_DEATHS = 3,        /* on one request without a word, before it is to blame */
+    MAX_KILLS = 8,         /* the same from outside: by a person, or for want of memory */
+    MAX_IDLE_DEATHS = 8,   /* in a row, at no request */
+    COLLECT_MS = 1000,     /* from the end of a worker's socket to its own */
     MAX_FAILED_STARTS = 2, /* in a row, where the worker says why */
-    MAX_SILENT_STARTS = 8 /* in a row, where it does not: it may be killed from outside */
+    MAX_SILENT_STARTS = 8  /* in a row, where it does not: it may be killed from outside */
 };
 
 /* A driver that has to wake up many GPUs takes tens of seconds. */
@@ -91,8 +91,7 @@ at_status device_watch_start(device_worker *w, at_error *error)
     return w->start(w->start_context, &w->process, error);
 }
 
-static at_status fail_for_good(device_worker *w, at_status why, const char *text,
-                               at_error *error)
+static at_status fail_for_good(device_worker *w, at_status why, const char *text, at_error *error)
 {
     w->failed = true;
     error_set(&w->failure, why ? why : AT_DEVICE, "%s", text);
@@ -112,7 +111,8 @@ static at_status append_replay(device_worker *w, const request *of, at_error *er
     return status;
 }
 
-/* The set-up and the held variants go before everything that is queued, of which nothing is sent. */
+/* The set-up and the held variants go before everything that is queued, of which nothing is
+ * sent. */
 static at_status queue_replays(device_worker *w, at_error *error)
 {
     request_queue rest = w->queue;
@@ -156,10 +156,10 @@ static at_status restart(device_worker *w, at_error *error)
 static device_event_kind event_kind(uint32_t type)
 {
     static const device_event_kind kinds[] = {
-        [REQUEST_SETUP] = DEVICE_READY, [REQUEST_TRY] = DEVICE_TRIED,
-        [REQUEST_HOLD] = DEVICE_HELD,   [REQUEST_BLOCK] = DEVICE_BLOCK,
-        [REQUEST_RECHECK] = DEVICE_RECHECKED,
-        [REQUEST_ENERGY] = DEVICE_ENERGY, [REQUEST_COUNT] = DEVICE_COUNTED,
+        [REQUEST_SETUP] = DEVICE_READY,       [REQUEST_TRY] = DEVICE_TRIED,
+        [REQUEST_HOLD] = DEVICE_HELD,         [REQUEST_BLOCK] = DEVICE_BLOCK,
+        [REQUEST_RECHECK] = DEVICE_RECHECKED, [REQUEST_ENERGY] = DEVICE_ENERGY,
+        [REQUEST_COUNT] = DEVICE_COUNTED,
     };
     return kinds[type];
 }
@@ -280,7 +280,8 @@ static at_status finish_for_worker(device_worker *w, outcome result, const char 
 static at_status bury_starting(device_worker *w, bool timed_out, const char *how, at_error *error)
 {
     char text[320];
-    snprintf(text, sizeof text, "the device worker %s during %s", timed_out ? "hung" : how, w->doing);
+    snprintf(text, sizeof text, "the device worker %s during %s", timed_out ? "hung" : how,
+             w->doing);
     w->silent_starts += timed_out ? MAX_SILENT_STARTS / MAX_FAILED_STARTS : 1;
     return w->silent_starts >= MAX_SILENT_STARTS ? fail_for_good(w, AT_WORKER, text, error)
                                                  : restart(w, error);
@@ -469,7 +470,8 @@ static bool is_in_block(request *r, uint64_t id)
     return false;
 }
 
-/* Are these the counters that were asked for: of every metric, of one launch or several; or none? */
+/* Are these the counters that were asked for: of every metric, of one launch or several; or
+ * none? */
 static bool are_counters_of(request *r, const device_answer *a)
 {
     if (r->message.type != REQUEST_COUNT)
@@ -497,9 +499,9 @@ static bool answers(request *r, const device_answer *a)
 static const char *request_name(uint32_t type)
 {
     static const char *const names[] = {
-        [REQUEST_SETUP] = "set up", [REQUEST_TRY] = "try",         [REQUEST_HOLD] = "load",
-        [REQUEST_RELEASE] = "unload", [REQUEST_BLOCK] = "block",   [REQUEST_RECHECK] = "check again",
-        [REQUEST_ENERGY] = "energy",    [REQUEST_COUNT] = "count",
+        [REQUEST_SETUP] = "set up",   [REQUEST_TRY] = "try",     [REQUEST_HOLD] = "load",
+        [REQUEST_RELEASE] = "unload", [REQUEST_BLOCK] = "block", [REQUEST_RECHECK] = "check again",
+        [REQUEST_ENERGY] = "energy",  [REQUEST_COUNT] = "count",
     };
     return names[type];
 }

@@ -1,15 +1,16 @@
-/* The life of the worker's process: it is started, fed, watched and replaced, and its replies and deaths
- * become events.
+/* The life of the worker's process: it is started, fed, watched and replaced, and its replies and
+ * deaths become events.
  *
- * bench/client.c is the interface over this; no one else includes it. Functions return only AT_NO_MEMORY,
- * which leaves the worker usable; everything that happens to the process becomes an event. */
+ * bench/client.c is the interface over this; no one else includes it. Functions return only
+ * AT_NO_MEMORY, which leaves the worker usable; everything that happens to the process becomes an
+ * event. */
 #ifndef AUTOTUNE_BENCH_SUPERVISE_H
 #define AUTOTUNE_BENCH_SUPERVISE_H
 
 #include "bench/client.h"
 #include "bench/events.h"
-#include "process/request_queue.h"
 #include "process/process.h"
+#include "process/request_queue.h"
 
 /* What a process has said so far, in this order. */
 typedef enum device_phase {
@@ -29,25 +30,25 @@ struct device_worker {
     worker process;
     message_reader reader;
     device_phase phase;
-    uint64_t begun;          /* number of the request that this process is working on, as it said; 0: none */
-    uint64_t last_number;    /* of a request */
+    uint64_t begun; /* number of the request that this process is working on, as it said; 0: none */
+    uint64_t last_number; /* of a request */
     request_queue queue;
-    request *setup;          /* kept for replays; NULL before it was answered */
-    request *held;           /* kept for replays: a list in the order held */
+    request *setup; /* kept for replays; NULL before it was answered */
+    request *held;  /* kept for replays: a list in the order held */
     device_events events;
-    bool waits;              /* there is no process yet */
-    bool opened;             /* DEVICE_OPENED was made */
-    bool failed;             /* DEVICE_FAILED was made */
-    at_error failure;        /* what it said */
-    bool up;                 /* this process has finished its set-up */
+    bool waits;       /* there is no process yet */
+    bool opened;      /* DEVICE_OPENED was made */
+    bool failed;      /* DEVICE_FAILED was made */
+    at_error failure; /* what it said */
+    bool up;          /* this process has finished its set-up */
     int failed_starts, silent_starts, restarts;
-    int idle_deaths;         /* in a row, of processes that were set up and idle */
-    int64_t deadline_ns;     /* of what the process is doing; 0: it has nothing to do */
-    char doing[96];          /* the last note's words */
+    int idle_deaths;     /* in a row, of processes that were set up and idle */
+    int64_t deadline_ns; /* of what the process is doing; 0: it has nothing to do */
+    char doing[96];      /* the last note's words */
     uint64_t doing_index;
     int64_t doing_limit_ns;
-    uint32_t lane;           /* of the trace */
-    int64_t busy_ns;         /* when it began what it is doing */
+    uint32_t lane;   /* of the trace */
+    int64_t busy_ns; /* when it began what it is doing */
 };
 
 /* As device_worker_start, with processes of `start`'s; `context` NULL: the worker's options. */
@@ -60,8 +61,8 @@ at_status device_watch_start(device_worker *w, at_error *error);
 /* The same for a worker that waited; where none can be started the device failed. AT_NO_MEMORY. */
 at_status device_watch_begin(device_worker *w, at_error *error);
 
-/* Sends as much of the queue as the socket takes. It ignores a peer that is gone: device_watch_read() finds
- * that, after the peer's last messages. */
+/* Sends as much of the queue as the socket takes. It ignores a peer that is gone:
+ * device_watch_read() finds that, after the peer's last messages. */
 void device_watch_send(device_worker *w);
 
 /* Forgets the set-up and the held variants: they are not replayed. */
@@ -70,7 +71,8 @@ void device_watch_forget_setup(device_worker *w);
 /* Reads what has arrived of one reply, or finds that the process has ended. */
 at_status device_watch_read(device_worker *w, at_error *error);
 
-/* Ends the process because its time is up, blames the request it was working on, and starts another. */
+/* Ends the process because its time is up, blames the request it was working on, and starts
+ * another. */
 at_status device_watch_expire(device_worker *w, at_error *error);
 
 /* Claims the answer to the latest request, which has not been taken yet. */

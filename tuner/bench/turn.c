@@ -41,8 +41,8 @@ static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error
     else if (is_own_folder(run))
         n = snprintf(out, TURN_PATH_BYTES, "%s/autotune", run);
     else
-        n = snprintf(out, TURN_PATH_BYTES, "%s/autotune-%lu", temporary && *temporary ? temporary : "/tmp",
-                     (unsigned long)geteuid());
+        n = snprintf(out, TURN_PATH_BYTES, "%s/autotune-%lu",
+                     temporary && *temporary ? temporary : "/tmp", (unsigned long)geteuid());
     *made = n >= 0 && n < TURN_PATH_BYTES && (mkdir(out, 0700) == 0 || errno == EEXIST);
     if (!*made)
         return AT_OK;
@@ -54,7 +54,8 @@ static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error
 
 /* ---- turns ---- */
 
-static at_status open_turn(const char *folder, const char *uuid, const char *suffix, lock **out, at_error *error)
+static at_status open_turn(const char *folder, const char *uuid, const char *suffix, lock **out,
+                           at_error *error)
 {
     char path[TURN_PATH_BYTES + 128];
     int n = snprintf(path, sizeof path, "%s/autotune-%s.%s", folder, uuid, suffix);

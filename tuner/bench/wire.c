@@ -196,8 +196,8 @@ void device_put_answer(pack *m, const device_answer *answer)
         pack_put_u64(m, (uint64_t)answer->found.samples_ns[i]);
 }
 
-/* As many numbers of 8 bytes as the message says there are; *count is 0 and the result NULL where it has
- * not that many. */
+/* As many numbers of 8 bytes as the message says there are; *count is 0 and the result NULL where
+ * it has not that many. */
 static void *get_array(pack *m, size_t *count)
 {
     uint64_t said = pack_get_u64(m);
@@ -220,7 +220,8 @@ at_status device_get_answer(pack *m, device_answer *out, at_error *error)
     found->samples_ns = get_array(m, &found->sample_count);
     for (size_t i = 0; found->samples_ns && i < found->sample_count; i++)
         found->samples_ns[i] = (int64_t)pack_get_u64(m);
-    bool memory = (found->counters || !out->counter_count) && (found->samples_ns || !found->sample_count);
+    bool memory =
+        (found->counters || !out->counter_count) && (found->samples_ns || !found->sample_count);
     bool sense = (unsigned)found->outcome < OUTCOME_COUNT && (unsigned)found->status <= AT_INTERNAL;
     if (memory && sense && pack_complete(m))
         return AT_OK;

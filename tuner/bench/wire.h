@@ -1,14 +1,15 @@
 /* The messages between the tuner and its device worker.
  *
- * The tuner sends requests, each with a number that no other has. The worker answers them in order, one
- * answer each, which repeats kind and number, so that it cannot be taken for the answer to another request.
- * Before anything that may hang the worker sends a note that says what it does, for which request, and how
- * long that may take. Formats are private to one build of the program: both ends are the same binary. */
+ * The tuner sends requests, each with a number that no other has. The worker answers them in order,
+ * one answer each, which repeats kind and number, so that it cannot be taken for the answer to
+ * another request. Before anything that may hang the worker sends a note that says what it does,
+ * for which request, and how long that may take. Formats are private to one build of the program:
+ * both ends are the same binary. */
 #ifndef AUTOTUNE_BENCH_WIRE_H
 #define AUTOTUNE_BENCH_WIRE_H
 
-#include "bench/client.h"
 #include "base/pack.h"
+#include "bench/client.h"
 
 typedef enum device_message {
     /* requests, which bench/child.c answers; the first fields are the number and the id */
@@ -30,24 +31,25 @@ typedef enum device_message {
 
 /* What the worker is about to do. */
 typedef struct device_note {
-    uint64_t number;   /* of the request; 0: of none, it waits for one */
-    const char *what;  /* "checking", "sampling the ragged problem" ...; a view of the message */
-    uint64_t index;    /* of the variant, in a block */
-    int64_t limit_ns;  /* it may take this long; 0: it waits for a request */
+    uint64_t number;  /* of the request; 0: of none, it waits for one */
+    const char *what; /* "checking", "sampling the ragged problem" ...; a view of the message */
+    uint64_t index;   /* of the variant, in a block */
+    int64_t limit_ns; /* it may take this long; 0: it waits for a request */
 } device_note;
 
-/* The longest limit that a note may ask for. One above it is damaged, and nothing would end a hang. */
+/* The longest limit that a note may ask for. One above it is damaged, and nothing would end a
+ * hang. */
 #define DEVICE_NOTE_MOST_NS (INT64_C(86400) * 1000000000)
 
 typedef struct device_answer {
-    uint64_t number; /* the request's */
-    uint32_t kind;   /* the request's device_message */
-    bool usable;     /* false: the context is gone, the worker ends after this answer */
+    uint64_t number;      /* the request's */
+    uint32_t kind;        /* the request's device_message */
+    bool usable;          /* false: the context is gone, the worker ends after this answer */
     const char *message;  /* a view of the message that it came in */
     const char *printed;  /* TRY: likewise, by the variant's kernels */
     size_t counter_count; /* COUNT */
-    device_event found; /* without its kind, ids and message; id: the request's, of a BLOCK the variant to
-                           blame; status: why, where the outcome is not OUTCOME_OK */
+    device_event found;   /* without its kind, ids and message; id: the request's, of a BLOCK the
+                             variant to   blame; status: why, where the outcome is not OUTCOME_OK */
 } device_answer;
 
 void device_put_image(pack *m, const device_image *image);
@@ -57,15 +59,15 @@ void device_put_properties(pack *m, const device_properties *p);
 void device_put_note(pack *m, const device_note *note);
 void device_put_answer(pack *m, const device_answer *answer);
 
-/* Images are views of the message. m->failed is set for a message that is too short or holds impossible
- * values. */
+/* Images are views of the message. m->failed is set for a message that is too short or holds
+ * impossible values. */
 void device_get_image(pack *m, device_image *out);
 void device_get_problem(pack *m, device_problem *out);
 void device_get_variant(pack *m, device_variant *out);
 void device_get_properties(pack *m, device_properties *out);
 void device_get_note(pack *m, device_note *out);
-/* out->found is the caller's (device_event_deinit). AT_WORKER for an answer that makes no sense, AT_NO_MEMORY;
- * nothing is allocated then. */
+/* out->found is the caller's (device_event_deinit). AT_WORKER for an answer that makes no sense,
+ * AT_NO_MEMORY; nothing is allocated then. */
 at_status device_get_answer(pack *m, device_answer *out, at_error *error);
 
 #endif

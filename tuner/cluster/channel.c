@@ -7,7 +7,8 @@
 
 #include "base/array.h"
 
-at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket, at_error *error)
+at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket,
+                      at_error *error)
 {
     const channel c = {.rank = rank, .number = number, .worker = socket};
     if (array_add(&t->items, &t->count, &c, sizeof c))

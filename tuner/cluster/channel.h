@@ -1,5 +1,5 @@
-/* A relay's end of one worker's connection: what it reads from the socket goes to the other rank; what
- * comes from there waits until the socket takes it. */
+/* A relay's end of one worker's connection: what it reads from the socket goes to the other rank;
+ * what comes from there waits until the socket takes it. */
 #ifndef AUTOTUNE_CLUSTER_CHANNEL_H
 #define AUTOTUNE_CLUSTER_CHANNEL_H
 
@@ -11,12 +11,12 @@
 #include "process/process.h"
 
 typedef struct channel {
-    uint32_t rank;   /* of the other end */
-    uint32_t number; /* given by rank 0 */
-    worker worker;   /* the socket, and on the ranks above 0 the process */
+    uint32_t rank;          /* of the other end */
+    uint32_t number;        /* given by rank 0 */
+    worker worker;          /* the socket, and on the ranks above 0 the process */
     unsigned char *waiting; /* bytes that the socket has not taken yet; owned */
     size_t waiting_bytes, capacity_bytes;
-    bool closing;    /* the other end is closed: this one closes once nothing waits */
+    bool closing; /* the other end is closed: this one closes once nothing waits */
 } channel;
 
 typedef struct channel_table {
@@ -25,7 +25,8 @@ typedef struct channel_table {
 } channel_table;
 
 /* Adds a channel, which owns the socket from then on. AT_NO_MEMORY. */
-at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket, at_error *error);
+at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket,
+                      at_error *error);
 
 /* NULL: there is none. */
 channel *channel_find(channel_table *t, uint32_t rank, uint32_t number);
@@ -36,8 +37,8 @@ void channel_remove(channel_table *t, channel *c);
 /* Appends bytes to those that wait for the socket. False when memory runs out. */
 bool channel_put(channel *c, const void *bytes, size_t size_bytes);
 
-/* Writes what the socket takes. False when the channel is done: its peer is gone, or it is closing and
- * everything is written. */
+/* Writes what the socket takes. False when the channel is done: its peer is gone, or it is closing
+ * and everything is written. */
 bool channel_flush(channel *c);
 
 void channel_table_deinit(channel_table *t);

@@ -47,8 +47,9 @@ static at_status send_open(int fd, const cluster_open *wanted, int passed, at_er
     do
         n = sendmsg(fd, &m, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof copy ? AT_OK
-                                     : error_set_errno(error, errno, "the relay to other ranks is gone");
+    return n == (ssize_t)sizeof copy
+               ? AT_OK
+               : error_set_errno(error, errno, "the relay to other ranks is gone");
 }
 
 static at_status start_there(void *context, const char *program, worker *out, at_error *error)
@@ -58,7 +59,8 @@ static at_status start_there(void *context, const char *program, worker *out, at
     int ends[2];
     snprintf(wanted.program, sizeof wanted.program, "%s", program);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return error_set_errno(error, errno, "cannot make a socket for a worker of rank %u", where->rank);
+        return error_set_errno(error, errno, "cannot make a socket for a worker of rank %u",
+                               where->rank);
     at_status status = send_open(where->cluster->fd, &wanted, ends[1], error);
     close(ends[1]);
     if (status)
@@ -146,7 +148,8 @@ at_status cluster_become_rank(char *const *argv, at_error *error)
         memcpy(path + n, "-rank", sizeof "-rank");
         execv(path, argv);
     }
-    return error_set(error, AT_USAGE,
-                     "started as one of several ranks, but this autotune was built without MPI: build it "
-                     "with -DAUTOTUNE_MPI=ON (libopenmpi-dev), or start it once and not by mpirun or srun");
+    return error_set(
+        error, AT_USAGE,
+        "started as one of several ranks, but this autotune was built without MPI: build it "
+        "with -DAUTOTUNE_MPI=ON (libopenmpi-dev), or start it once and not by mpirun or srun");
 }

@@ -1,8 +1,9 @@
 /* The other ranks of an MPI launch, as hosts on which workers can be started.
  *
- * The tuner does not use MPI. Beside it runs a relay (cluster/rank.c), the process that was launched. For
- * each worker on another rank the tuner sends it one end of a socket pair, and the relay carries bytes
- * between that and the worker's own socket. A worker whose rank is lost looks like one that was killed. */
+ * The tuner does not use MPI. Beside it runs a relay (cluster/rank.c), the process that was
+ * launched. For each worker on another rank the tuner sends it one end of a socket pair, and the
+ * relay carries bytes between that and the worker's own socket. A worker whose rank is lost looks
+ * like one that was killed. */
 #ifndef AUTOTUNE_CLUSTER_CLUSTER_H
 #define AUTOTUNE_CLUSTER_CLUSTER_H
 
@@ -14,8 +15,8 @@
 
 typedef struct cluster cluster;
 
-/* Connects to the relay that the environment names. *out is NULL without one. AT_WORKER when it does not
- * answer, AT_NO_MEMORY. */
+/* Connects to the relay that the environment names. *out is NULL without one. AT_WORKER when it
+ * does not answer, AT_NO_MEMORY. */
 at_status cluster_join(cluster **out, at_error *error);
 void cluster_leave(cluster *c); /* NULL is fine */
 
@@ -31,8 +32,8 @@ const worker_host *cluster_host(const cluster *c, size_t rank);
 /* Was this process started as one of several ranks, and has no relay yet? */
 bool cluster_launched(void);
 
-/* Executes the relay program that lies beside this one, with the same arguments. Returns only on failure:
- * AT_USAGE says that there is none. */
+/* Executes the relay program that lies beside this one, with the same arguments. Returns only on
+ * failure: AT_USAGE says that there is none. */
 at_status cluster_become_rank(char *const *argv, at_error *error);
 
 #endif

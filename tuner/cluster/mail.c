@@ -58,7 +58,8 @@ at_status mail_open(uint32_t most, mail **out, at_error *error)
     MPI_Comm_rank(MPI_COMM_WORLD, &m->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &m->ranks);
     m->on_host = 1;
-    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) == MPI_SUCCESS) {
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) ==
+        MPI_SUCCESS) {
         MPI_Comm_size(host, &m->on_host);
         MPI_Comm_free(&host);
     }
@@ -113,7 +114,8 @@ bool mail_has_room(const mail *m, uint32_t rank)
     return !m->peers[rank].lost && m->peers[rank].under_way < MAIL_AHEAD;
 }
 
-void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const void *bytes, size_t size_bytes)
+void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const void *bytes,
+               size_t size_bytes)
 {
     peer *p = &m->peers[rank];
     if (!p->lost)
@@ -151,8 +153,8 @@ static bool take_from(mail *m, int rank)
     collect(p);
     if (p->request == MPI_REQUEST_NULL) {
         if (MPI_Iprobe(rank, TAG, MPI_COMM_WORLD, &there, &status) != MPI_SUCCESS ||
-            (there && MPI_Irecv(p->in, sizeof *p->in, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &p->request) !=
-                          MPI_SUCCESS)) {
+            (there && MPI_Irecv(p->in, sizeof *p->in, MPI_BYTE, rank, TAG, MPI_COMM_WORLD,
+                                &p->request) != MPI_SUCCESS)) {
             p->lost = true;
             return false;
         }
@@ -163,8 +165,8 @@ static bool take_from(mail *m, int rank)
         p->lost = true;
         return false;
     }
-    return there && MPI_Get_count(&status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= (int)HEAD_BYTES &&
-           p->in->size_bytes == (uint32_t)bytes - HEAD_BYTES;
+    return there && MPI_Get_count(&status, MPI_BYTE, &bytes) == MPI_SUCCESS &&
+           bytes >= (int)HEAD_BYTES && p->in->size_bytes == (uint32_t)bytes - HEAD_BYTES;
 }
 
 bool mail_take(mail *m, uint32_t *rank, const letter **out)

@@ -1,5 +1,5 @@
-/* Messages between the ranks, over MPI. Sending and receiving never block, so that a rank that is slow,
- * hangs or is lost does not stop the others. The only module that uses MPI. */
+/* Messages between the ranks, over MPI. Sending and receiving never block, so that a rank that is
+ * slow, hangs or is lost does not stop the others. The only module that uses MPI. */
 #ifndef AUTOTUNE_CLUSTER_MAIL_H
 #define AUTOTUNE_CLUSTER_MAIL_H
 
@@ -37,7 +37,8 @@ uint32_t mail_ranks_of_host(const mail *m); /* on this host */
 bool mail_has_room(const mail *m, uint32_t rank);
 
 /* Sends a copy. A letter to a lost rank is dropped; a rank to which sending fails becomes lost. */
-void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const void *bytes, size_t size_bytes);
+void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const void *bytes,
+               size_t size_bytes);
 
 /* Receives one letter; *out is borrowed until the next call. False: there is none now. */
 bool mail_take(mail *m, uint32_t *rank, const letter **out);
@@ -46,8 +47,9 @@ bool mail_take(mail *m, uint32_t *rank, const letter **out);
 bool mail_lost(const mail *m, uint32_t rank);
 void mail_lose(mail *m, uint32_t rank);
 
-/* Waits up to `timeout_ms` until all letters of all ranks are sent, forgetting those that come, leaves the launch and
- * frees. With lost ranks, or letters that are not sent by then, it ends the whole launch with `code`. */
+/* Waits up to `timeout_ms` until all letters of all ranks are sent, forgetting those that come,
+ * leaves the launch and frees. With lost ranks, or letters that are not sent by then, it ends the
+ * whole launch with `code`. */
 void mail_close(mail *m, int timeout_ms, int code);
 
 #endif

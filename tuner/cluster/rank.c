@@ -1,9 +1,10 @@
 #define _GNU_SOURCE /* ppoll */
 /* autotune-rank: what each rank of an MPI launch is.
  *
- * Rank 0 starts the tuner and carries frames between it and the workers of the other ranks; each other
- * rank starts the workers that are asked for, which are confined as ever and know nothing of MPI. Nobody
- * waits for anybody: a rank that says nothing for long is lost, and so are its workers. */
+ * Rank 0 starts the tuner and carries frames between it and the workers of the other ranks; each
+ * other rank starts the workers that are asked for, which are confined as ever and know nothing of
+ * MPI. Nobody waits for anybody: a rank that says nothing for long is lost, and so are its
+ * workers. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -27,7 +28,7 @@
 enum {
     BEAT_MS = 1000,
     SILENCE_MS = 20 * 1000,
-    BUSY_MS = 20,           /* for so long after a letter the next is looked for at once */
+    BUSY_MS = 20, /* for so long after a letter the next is looked for at once */
     LEAVE_MS = 10 * 1000
 };
 
@@ -124,7 +125,8 @@ static void take_wish(relay *r)
         close(end.fd);
         return;
     }
-    mail_send(r->mail, wanted.rank, LETTER_OPEN, r->last_channel, wanted.program, sizeof wanted.program);
+    mail_send(r->mail, wanted.rank, LETTER_OPEN, r->last_channel, wanted.program,
+              sizeof wanted.program);
 }
 
 static void greet(relay *r, uint32_t rank, const letter *l)
@@ -159,7 +161,8 @@ static void open_worker(relay *r, uint32_t rank, const letter *l)
         return;
     memcpy(name, l->bytes, sizeof name);
     name[sizeof name - 1] = '\0';
-    if (worker_spawn(r->program, name, &w, NULL) || channel_add(&r->channels, rank, l->channel, w, NULL))
+    if (worker_spawn(r->program, name, &w, NULL) ||
+        channel_add(&r->channels, rank, l->channel, w, NULL))
         mail_send(r->mail, rank, LETTER_CLOSE, l->channel, NULL, 0);
 }
 
@@ -282,7 +285,8 @@ static at_status turn(relay *r, at_error *error)
     }
     fds[count] = (struct pollfd){.fd = r->control, .events = POLLIN};
     bool busy = clock_now_ns() - r->letter_ns < BUSY_MS * INT64_C(1000000);
-    ppoll(fds, (nfds_t)count + 1, &(struct timespec){.tv_nsec = busy ? 100 * 1000 : 2 * 1000 * 1000}, NULL);
+    ppoll(fds, (nfds_t)count + 1,
+          &(struct timespec){.tv_nsec = busy ? 100 * 1000 : 2 * 1000 * 1000}, NULL);
     serve(r, fds, count);
     if (fds[count].revents)
         take_wish(r);

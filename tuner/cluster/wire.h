@@ -1,5 +1,5 @@
-/* The messages between a tuner and the relay beside it, over a socket that keeps packets apart. Both are
- * of one build, on one host. */
+/* The messages between a tuner and the relay beside it, over a socket that keeps packets apart.
+ * Both are of one build, on one host. */
 #ifndef AUTOTUNE_CLUSTER_WIRE_H
 #define AUTOTUNE_CLUSTER_WIRE_H
 
@@ -16,7 +16,8 @@ typedef struct cluster_hello {
     uint32_t cores[CLUSTER_MOST_RANKS]; /* that each may use */
 } cluster_hello;
 
-/* The tuner's request to start a worker. A socket comes with it, to which the relay connects the worker. */
+/* The tuner's request to start a worker. A socket comes with it, to which the relay connects the
+ * worker. */
 typedef struct cluster_open {
     uint32_t rank;
     char program[CLUSTER_NAME_BYTES]; /* worker_program.name */

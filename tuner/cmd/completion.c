@@ -1,4 +1,5 @@
-/* autotune completion: what shells complete, and the manual page, from the tables of commands and options. */
+/* autotune completion: what shells complete, and the manual page, from the tables of commands and
+ * options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +35,8 @@ static void visit_options(const command *c, option_visit each)
         each(&o);
 }
 
-/* "list|show ..." with spaces instead of bars, up to where the words end, and what comes after them. */
+/* "list|show ..." with spaces instead of bars, up to where the words end, and what comes after
+ * them. */
 static void print_words(const char *words, const char *after)
 {
     for (; *words && *words != ' '; words++)
@@ -56,7 +58,8 @@ static void print_quoted(const char *text, const char *quote, const char *escape
 static const char *operand_words(const command *c)
 {
     char first[OPTION_WORDS_BYTES];
-    snprintf(first, sizeof first, "%.*s", c->operand ? (int)strcspn(c->operand, " ") : 0, c->operand ? c->operand : "");
+    snprintf(first, sizeof first, "%.*s", c->operand ? (int)strcspn(c->operand, " ") : 0,
+             c->operand ? c->operand : "");
     return options_are_words(first) ? c->operand : NULL;
 }
 
@@ -258,8 +261,9 @@ static at_status run(const options *o, at_error *error)
         }
     }
     const char *nearest = nearest_name(o->operand, names, KINDS);
-    return error_set(error, AT_USAGE, "completion takes bash, zsh, fish or man, not '%s'%s%s%s", o->operand,
-                     nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    return error_set(error, AT_USAGE, "completion takes bash, zsh, fish or man, not '%s'%s%s%s",
+                     o->operand, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                     nearest ? "?" : "");
 }
 
 const command cmd_completion = {

@@ -34,12 +34,13 @@ static at_status print_json(const device_properties *d, size_t count, at_error *
 {
     json_t *all = json_array();
     for (size_t i = 0; i < count; i++)
-        json_append(&all, json_pack("{ss ss ss ss si sI sI sI ss si}", "device", d[i].spec, "name", d[i].limits.name,
-                                    "arch", d[i].arch, "uuid", d[i].uuid, "sm_count", d[i].limits.sm_count,
-                                    "global_bytes", (json_int_t)d[i].limits.global_bytes, "l2_bytes",
+        json_append(&all, json_pack("{ss ss ss ss si sI sI sI ss si}", "device", d[i].spec, "name",
+                                    d[i].limits.name, "arch", d[i].arch, "uuid", d[i].uuid,
+                                    "sm_count", d[i].limits.sm_count, "global_bytes",
+                                    (json_int_t)d[i].limits.global_bytes, "l2_bytes",
                                     (json_int_t)d[i].limits.l2_bytes, "max_shared_per_block_bytes",
-                                    (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver", d[i].driver,
-                                    "cuda_version", d[i].cuda_version));
+                                    (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver",
+                                    d[i].driver, "cuda_version", d[i].cuda_version));
     return json_text_print(json_pack("{so}", "devices", all), 2, stdout, error);
 }
 

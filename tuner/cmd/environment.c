@@ -23,7 +23,8 @@
 #include "journal/journal.h"
 #include "record/folders.h"
 
-/* Variables that change what a run does or measures, by whoever reads them: autotune, the driver, the loader, MPI. */
+/* Variables that change what a run does or measures, by whoever reads them: autotune, the driver,
+ * the loader, MPI. */
 static const struct {
     const char *name, *effect;
 } variables[] = {
@@ -71,27 +72,31 @@ static const struct {
     {"NO_COLOR", "no colour"},
 };
 
-/* Families of which a value may matter, though none is known by name; no SLURM_* and PMI_*, which hold keys. */
-static const char *const families[] = {"AUTOTUNE_*", "CUDA_*", "NVIDIA_*", "CUPTI_*", "NSYS_*", "GLIBC_TUNABLES", "MALLOC_*"};
+/* Families of which a value may matter, though none is known by name; no SLURM_* and PMI_*, which
+ * hold keys. */
+static const char *const families[] = {"AUTOTUNE_*", "CUDA_*",         "NVIDIA_*", "CUPTI_*",
+                                       "NSYS_*",     "GLIBC_TUNABLES", "MALLOC_*"};
 
-/* statfs(2) and <linux/magic.h>; those of Lustre, GPFS, BeeGFS, WekaFS and ZFS are in their own sources. */
+/* statfs(2) and <linux/magic.h>; those of Lustre, GPFS, BeeGFS, WekaFS and ZFS are in their own
+ * sources. */
 static const struct {
     uint32_t magic;
     const char *name;
-} file_systems[] = {
-    {0xef53, "ext4"},        {0x58465342, "xfs"},     {0x9123683e, "btrfs"},  {0x01021994, "tmpfs"},
-    {0x794c7630, "overlay"}, {0x6969, "nfs"},         {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},
-    {0x19830326, "beegfs"},  {0x00c36400, "ceph"},    {0x65735546, "fuse"},   {0x2fc12fc1, "zfs"},
-    {0xff534d42, "cifs"},    {0xfe534d42, "smb2"},    {0x01021997, "9p"},     {0x6a656a63, "virtiofs"},
-    {0xf2f52010, "f2fs"},    {0x858458f6, "ramfs"},   {0x5346414f, "afs"},    {0x2011bab0, "exfat"},
-    {0x4d44, "vfat"},        {0x73717368, "squashfs"}};
+} file_systems[] = {{0xef53, "ext4"},         {0x58465342, "xfs"},     {0x9123683e, "btrfs"},
+                    {0x01021994, "tmpfs"},    {0x794c7630, "overlay"}, {0x6969, "nfs"},
+                    {0x0bd00bd0, "lustre"},   {0x47504653, "gpfs"},    {0x19830326, "beegfs"},
+                    {0x00c36400, "ceph"},     {0x65735546, "fuse"},    {0x2fc12fc1, "zfs"},
+                    {0xff534d42, "cifs"},     {0xfe534d42, "smb2"},    {0x01021997, "9p"},
+                    {0x6a656a63, "virtiofs"}, {0xf2f52010, "f2fs"},    {0x858458f6, "ramfs"},
+                    {0x5346414f, "afs"},      {0x2011bab0, "exfat"},   {0x4d44, "vfat"},
+                    {0x73717368, "squashfs"}};
 
 static void print_system(void)
 {
     struct utsname u;
     if (uname(&u) == 0)
-        printf("system: %s %s %s, glibc %s, %zu cores\n", u.sysname, u.release, u.machine, gnu_get_libc_version(),
-               cores_usable());
+        printf("system: %s %s %s, glibc %s, %zu cores\n", u.sysname, u.release, u.machine,
+               gnu_get_libc_version(), cores_usable());
     printf("libraries: jansson %s\n", jansson_version_str());
 }
 
@@ -105,10 +110,11 @@ static void print_driver(void)
         printf("driver: none; %s\n", error.message);
         return;
     }
-    printf("driver: %s, CUDA %d.%d\n", count ? found[0].driver : "", count ? found[0].cuda_version / 1000 : 0,
-           count ? found[0].cuda_version % 1000 / 10 : 0);
+    printf("driver: %s, CUDA %d.%d\n", count ? found[0].driver : "",
+           count ? found[0].cuda_version / 1000 : 0, count ? found[0].cuda_version % 1000 / 10 : 0);
     for (size_t i = 0; i < count; i++)
-        printf("  %s: %s, %s, %s\n", found[i].spec, found[i].limits.name, found[i].arch, found[i].uuid);
+        printf("  %s: %s, %s, %s\n", found[i].spec, found[i].limits.name, found[i].arch,
+               found[i].uuid);
 }
 
 static void print_toolkit(void)
@@ -147,10 +153,12 @@ static void print_folder(const char *what, const char *path)
         snprintf(there, sizeof there, "%s", path[0] == '/' ? "/" : ".");
     const bool is_there = strcmp(there, path) == 0;
     const int code = lock_probe(there);
-    printf("  %s: %s%s: %s, %s, %s\n", what, path, is_there ? "" : " (not there yet)", file_system(there, text),
-           access(there, W_OK) == 0 ? "writable" : "not writable",
-           code == 0 ? "locks by flock" : code == ENOLCK || code == ENOSYS || code == EOPNOTSUPP
-               ? "no flock: a lock is a file that is made exclusively" : strerror(code));
+    printf("  %s: %s%s: %s, %s, %s\n", what, path, is_there ? "" : " (not there yet)",
+           file_system(there, text), access(there, W_OK) == 0 ? "writable" : "not writable",
+           code == 0 ? "locks by flock"
+           : code == ENOLCK || code == ENOSYS || code == EOPNOTSUPP
+               ? "no flock: a lock is a file that is made exclusively"
+               : strerror(code));
 }
 
 static void print_folders(void)
@@ -189,7 +197,8 @@ static bool is_known(const char *assignment)
 {
     size_t length = strcspn(assignment, "=");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (strlen(variables[i].name) == length && strncmp(variables[i].name, assignment, length) == 0)
+        if (strlen(variables[i].name) == length &&
+            strncmp(variables[i].name, assignment, length) == 0)
             return true;
     return false;
 }

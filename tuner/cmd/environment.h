@@ -1,7 +1,7 @@
 /* `autotune --version --verbose`: all around a run that a report of a bug should name.
  *
- * Versions, driver, Toolkit, locale, the file systems of the folders that runs write and how these lock, and the
- * variables of the environment, of other tools as well, that change a run. */
+ * Versions, driver, Toolkit, locale, the file systems of the folders that runs write and how these
+ * lock, and the variables of the environment, of other tools as well, that change a run. */
 #ifndef AUTOTUNE_CMD_ENVIRONMENT_H
 #define AUTOTUNE_CMD_ENVIRONMENT_H
 

@@ -146,9 +146,11 @@ static at_status run(const options *o, at_error *error)
     if (strcmp(o->operand, topics[1]) == 0)
         return print_templates(&p, error);
     const char *nearest = nearest_name(o->operand, topics, 2);
-    return error_set(error, AT_USAGE, "there is no help on '%s'%s%s%s; 'scripts' and 'templates' are the topics, and "
-                                      "'autotune COMMAND --help' explains a command",
-                     o->operand, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return error_set(
+        error, AT_USAGE,
+        "there is no help on '%s'%s%s%s; 'scripts' and 'templates' are the topics, and "
+        "'autotune COMMAND --help' explains a command",
+        o->operand, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 const command cmd_help = {

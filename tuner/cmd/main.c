@@ -1,7 +1,7 @@
 /* The program: picks the subcommand, prints its error, turns its status into an exit code. */
-#include <poll.h>
 #include <limits.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -207,13 +207,13 @@ static void set_signals(void)
 static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
-/* Everything that is printed goes through here, from whatever source: nothing of it is an order to the
- * terminal. Without memory for that it is printed as it is. */
+/* Everything that is printed goes through here, from whatever source: nothing of it is an order to
+ * the terminal. Without memory for that it is printed as it is. */
 static void set_streams(FILE *own[2])
 {
     const char *no_color = getenv("NO_COLOR");
-    FILE *out = plain_text_stream(STDOUT_FILENO,
-                                  isatty(STDOUT_FILENO) && !(no_color && *no_color), true);
+    FILE *out =
+        plain_text_stream(STDOUT_FILENO, isatty(STDOUT_FILENO) && !(no_color && *no_color), true);
     FILE *err = plain_text_stream(STDERR_FILENO, false, false);
     own[0] = stdout;
     own[1] = stderr;
@@ -271,7 +271,8 @@ static int run_command_line(int argc, char **argv)
     return run(&cmd_tune, argc, argv);
 }
 
-/* What is preloaded, or a driver, may have chosen the user's locale: for what begins now, and here for good. */
+/* What is preloaded, or a driver, may have chosen the user's locale: for what begins now, and here
+ * for good. */
 static void set_locale(void)
 {
     thread_state loaders;

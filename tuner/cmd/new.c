@@ -1,4 +1,5 @@
-/* autotune new: a commented script, template and reference to start from, that tune as they stand. */
+/* autotune new: a commented script, template and reference to start from, that tune as they
+ * stand. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +23,11 @@ static at_status check_name(const char *name, at_error *error)
     for (const char *c = name; *c && fits; c++)
         fits = isalnum((unsigned char)*c) || *c == '_';
     return fits ? AT_OK
-                : error_set(error, AT_USAGE,
-                            "'%s' is not a pattern's name: letters, digits and _, no digit first, at "
-                            "most %d; the files are written into the current folder",
-                            name, MOST_NAME);
+                : error_set(
+                      error, AT_USAGE,
+                      "'%s' is not a pattern's name: letters, digits and _, no digit first, at "
+                      "most %d; the files are written into the current folder",
+                      name, MOST_NAME);
 }
 
 /* The caller frees the text; NULL: out of memory. */
@@ -78,8 +80,10 @@ static at_status run(const options *o, at_error *error)
     for (size_t i = 0; !status && i < FILES; i++) {
         snprintf(to[i], sizeof to[i], "%s%s", o->operand, suffixes[i]);
         if (access(to[i], F_OK) == 0)
-            status = error_set(error, AT_USAGE, "%s exists, and 'autotune new' overwrites nothing: "
-                                                "choose another name", to[i]);
+            status = error_set(error, AT_USAGE,
+                               "%s exists, and 'autotune new' overwrites nothing: "
+                               "choose another name",
+                               to[i]);
     }
     for (size_t i = 0; !status && i < FILES; i++) {
         char from[PATHS_BYTES + 64];

@@ -39,8 +39,8 @@ static void compile_alone(compiler *c, task *t)
     nvrtc_output_deinit(&output);
 }
 
-/* Answers those members of a compiled group that the report speaks of; any other has something to say
- * of itself when it is compiled alone. */
+/* Answers those members of a compiled group that the report speaks of; any other has something to
+ * say of itself when it is compiled alone. */
 static void share_out(compiler *c, task *const *tasks, size_t count, nvrtc_output *o)
 {
     for (size_t i = 0; i < count; i++) {

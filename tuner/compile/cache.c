@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "compile/trim.h"
 #include "base/file.h"
+#include "compile/trim.h"
 
 /* The layout of files and of what they hold; a change of either makes a cache of its own. */
 #define LAYOUT "compile-2"

@@ -28,10 +28,10 @@ static bool starts_with(const char *text, const char *head)
     return strncmp(text, head, strlen(head)) == 0;
 }
 
-/* The attributes of .nv.info.<kernel>, each of a format, a number and a value of two bytes, which for one
- * format is the size of what follows. Two of them say nothing that a launch depends on: where the kernel's
- * parameters are begins with the number of a symbol, and the most registers that it might have taken is
- * not how many it takes. */
+/* The attributes of .nv.info.<kernel>, each of a format, a number and a value of two bytes, which
+ * for one format is the size of what follows. Two of them say nothing that a launch depends on:
+ * where the kernel's parameters are begins with the number of a symbol, and the most registers that
+ * it might have taken is not how many it takes. */
 static bool add_attributes(XXH3_state_t *state, const unsigned char *bytes, size_t size_bytes)
 {
     enum { SIZED = 4, PARAMETER_BANK = 0x0a, MOST_REGISTERS = 0x1b, SYMBOL_BYTES = 4 };
@@ -93,7 +93,8 @@ static bool is_beside(const char *name)
            starts_with(name, ".nv.merc") || starts_with(name, ".nv.capmerc");
 }
 
-/* *head: the section's name up to the kernel's, where it is of this kernel; which is the end of it. */
+/* *head: the section's name up to the kernel's, where it is of this kernel; which is the end of
+ * it. */
 static bool is_of_kernel(const char *name, const char *kernel, char *head, size_t head_bytes)
 {
     size_t length = strlen(name), tail = strlen(kernel);
@@ -105,7 +106,8 @@ static bool is_of_kernel(const char *name, const char *kernel, char *head, size_
     return true;
 }
 
-static bool add_kernel(XXH128_hash_t *sum, const void *cubin, size_t cubin_bytes, const char *kernel)
+static bool add_kernel(XXH128_hash_t *sum, const void *cubin, size_t cubin_bytes,
+                       const char *kernel)
 {
     cubin_section s;
     char head[64];
@@ -121,8 +123,8 @@ static bool add_kernel(XXH128_hash_t *sum, const void *cubin, size_t cubin_bytes
     return has_code;
 }
 
-bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *entries, const char *suffix,
-                           compile_code *out)
+bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *entries,
+                           const char *suffix, compile_code *out)
 {
     XXH128_hash_t sum = {0, 0};
     cubin_section s;

@@ -1,8 +1,8 @@
 /* Compile workers: CUDA source in, machine code and resources out.
  *
- * A pool of processes, each with NVRTC opened in it, compiles requests in the order submitted and returns
- * results as they finish. NVRTC holds a process-wide lock, so processes scale and threads do not. A worker
- * that dies, hangs or takes too much memory costs one variant and is replaced. */
+ * A pool of processes, each with NVRTC opened in it, compiles requests in the order submitted and
+ * returns results as they finish. NVRTC holds a process-wide lock, so processes scale and threads
+ * do not. A worker that dies, hangs or takes too much memory costs one variant and is replaced. */
 #ifndef AUTOTUNE_COMPILE_COMPILE_H
 #define AUTOTUNE_COMPILE_COMPILE_H
 
@@ -17,8 +17,8 @@
 #include "process/poll_set.h"
 #include "process/process.h"
 
-/* A kernel that was compiled together with others has a name of its own in their image: that of its entry
- * with a suffix, such as "_at3_". */
+/* A kernel that was compiled together with others has a name of its own in their image: that of its
+ * entry with a suffix, such as "_at3_". */
 enum { COMPILE_SUFFIX_BYTES = 8 };
 
 typedef enum compile_outcome {
@@ -29,17 +29,17 @@ typedef enum compile_outcome {
 } compile_outcome;
 
 typedef struct compile_request {
-    uint64_t id;                /* the caller's; comes back with the result */
-    const char *source;         /* CUDA C++ */
-    const char *name;           /* file name for messages */
-    const char *entry;          /* extern "C" kernel whose resources are reported; of several, a blank
-                                   between two, the most that any needs */
-    const char *arch;           /* "sm_90" */
+    uint64_t id;        /* the caller's; comes back with the result */
+    const char *source; /* CUDA C++ */
+    const char *name;   /* file name for messages */
+    const char *entry;  /* extern "C" kernel whose resources are reported; of several, a blank
+                           between two, the most that any needs */
+    const char *arch;   /* "sm_90" */
     const char *const *options; /* extra NVRTC options */
     size_t option_count;
     const source_header *headers; /* files that the source includes and the Toolkit lacks */
     size_t header_count;          /* at most SOURCE_HEADERS_MAX */
-    bool want_ptx; /* PTX with line information too (a simulated device runs it) */
+    bool want_ptx;                /* PTX with line information too (a simulated device runs it) */
 } compile_request;
 
 typedef struct compile_result {
@@ -51,8 +51,8 @@ typedef struct compile_result {
     size_t ptx_bytes;
     kernel_resources resources;
     char suffix[COMPILE_SUFFIX_BYTES]; /* what follows the entry's name in the image; mostly "" */
-    char *log;       /* owned, NUL-terminated: compiler messages */
-    int64_t time_ns; /* in NVRTC; when from the cache, what it took then */
+    char *log;                         /* owned, NUL-terminated: compiler messages */
+    int64_t time_ns;                   /* in NVRTC; when from the cache, what it took then */
     bool cached;
 } compile_result;
 
@@ -71,7 +71,7 @@ typedef struct compile_options {
     uint64_t memory_limit_bytes; /* that a worker may map; 0: 8 GiB; sanitizer builds: none */
     const compile_host *hosts;   /* borrowed: more workers; NULL: none */
     size_t host_count;
-    trace *trace;                /* borrowed: a lane for each worker; NULL: none */
+    trace *trace; /* borrowed: a lane for each worker; NULL: none */
 } compile_options;
 
 typedef struct compile_pool compile_pool;
@@ -95,13 +95,13 @@ void compile_hurry(compile_pool *pool);
 /* Requests whose result has not been taken yet. */
 size_t compile_pending(const compile_pool *pool);
 
-/* How many requests keep every worker busy; and how many let each compile as many together as is worth
- * while. */
+/* How many requests keep every worker busy; and how many let each compile as many together as is
+ * worth while. */
 size_t compile_width(const compile_pool *pool);
 size_t compile_group_width(const compile_pool *pool);
 
-/* Adds what an event loop has to wait for before it calls compile_take() again: the workers' sockets, and
- * the longest time that the time limits allow. */
+/* Adds what an event loop has to wait for before it calls compile_take() again: the workers'
+ * sockets, and the longest time that the time limits allow. */
 void compile_poll(const compile_pool *pool, poll_set *set);
 
 /* Takes one finished result: feeds idle workers, enforces time limits, replaces the dead. Waits up
@@ -115,8 +115,8 @@ void compile_result_deinit(compile_result *r);
 /* NVRTC's version ("13.0"), from the first worker; valid as long as the pool. */
 const char *compile_nvrtc_version(const compile_pool *pool);
 
-/* A warning for the user that stops nothing, such as a cache that cannot be written; NULL: none. Valid as
- * long as the pool. */
+/* A warning for the user that stops nothing, such as a cache that cannot be written; NULL: none.
+ * Valid as long as the pool. */
 const char *compile_warning(const compile_pool *pool);
 
 const char *compile_outcome_name(compile_outcome outcome); /* "ok", "compile_error", ... */

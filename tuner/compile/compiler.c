@@ -36,8 +36,7 @@ static bool misses_declarations(const char *log)
     return false;
 }
 
-void compiler_run(const compiler *c, const compile_request *r, compile_way way,
-                  nvrtc_output *out)
+void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out)
 {
     char arch[128];
     snprintf(arch, sizeof arch, "--gpu-architecture=%s", r->arch);
@@ -68,8 +67,10 @@ static void run_again(const compiler *c, const compile_request *r, compile_way w
 }
 
 /* NVRTC leaves what ptxas has against the source out of the log where ptxas is to tell resources:
- * it is asked again without. ptxas knows no lines: the log gets the one that it most likely means. */
-static void ask_ptxas(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out)
+ * it is asked again without. ptxas knows no lines: the log gets the one that it most likely
+ * means. */
+static void ask_ptxas(const compiler *c, const compile_request *r, compile_way way,
+                      nvrtc_output *out)
 {
     way.resources = false;
     run_again(c, r, way, out);
@@ -77,8 +78,8 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
         return;
     char place[512], kernel[256];
     snprintf(kernel, sizeof kernel, "%.*s(", (int)strcspn(r->entry, " "), r->entry);
-    if (!compile_source_place(r->source, strstr(out->log, "shared data") ? "__shared__" : kernel, place,
-                              sizeof place))
+    if (!compile_source_place(r->source, strstr(out->log, "shared data") ? "__shared__" : kernel,
+                              place, sizeof place))
         return;
     char *longer;
     if (asprintf(&longer, "%s: %s", place, out->log) < 0)
@@ -194,13 +195,12 @@ void compiler_warn(const compiler *c, const char *text)
 void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
 {
     at_error error = {0};
-    at_status status =
-        compile_cache_open(dir, limit_bytes, &c->cache, &error);
+    at_status status = compile_cache_open(dir, limit_bytes, &c->cache, &error);
     c->cache_reads = c->cache_writes = status == AT_OK;
     if (status)
         compiler_warn(c, error.message);
-    /* Builds of one version differ in what they generate, and in their size. In PTX, files have their own names
-     * (compile/file_names.h): before, entries were without these words. */
+    /* Builds of one version differ in what they generate, and in their size. In PTX, files have
+     * their own names (compile/file_names.h): before, entries were without these words. */
     snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, files as written", c->nvrtc.version,
              (unsigned long long)c->nvrtc.file_bytes);
 }
@@ -216,8 +216,8 @@ const char *compiler_identity(compiler *c, const compile_request *r)
     return c->with_toolkit;
 }
 
-/* The image of a group is an entry of its own, and once there for all its members, which have its key
- * in place of it. */
+/* The image of a group is an entry of its own, and once there for all its members, which have its
+ * key in place of it. */
 static bool fetch_image(compiler *c, const compile_result *kept)
 {
     compile_key key;

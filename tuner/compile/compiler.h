@@ -1,7 +1,7 @@
 /* One compiler in a compile worker: NVRTC and the cache of its results.
  *
- * In: a request. Out: NVRTC's answer, as a result. Results are kept on disk by request; the image of a
- * group (compile/group.h) is kept once for all its members. */
+ * In: a request. Out: NVRTC's answer, as a result. Results are kept on disk by request; the image
+ * of a group (compile/group.h) is kept once for all its members. */
 #ifndef AUTOTUNE_COMPILE_COMPILER_H
 #define AUTOTUNE_COMPILE_COMPILER_H
 
@@ -14,9 +14,9 @@ typedef struct compiler {
     nvrtc_library nvrtc;
     compile_cache cache;
     bool cache_reads, cache_writes;
-    char identity[128];        /* of this compiler, for cache keys */
-    char with_toolkit[192];    /* that and of the Toolkit's headers; "" until they are needed */
-    int fd;                    /* to the tuner */
+    char identity[128];     /* of this compiler, for cache keys */
+    char with_toolkit[192]; /* that and of the Toolkit's headers; "" until they are needed */
+    int fd;                 /* to the tuner */
     /* The last source name whose sources needed what --minimal leaves out: the next variant of the
      * same template will need it too. */
     char full_name[256];
@@ -46,13 +46,13 @@ typedef struct compile_way {
 /* Runs NVRTC on a request as it is. */
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);
 
-/* The most resources that any of the kernels needs. `entries`: their names, separated by blanks; in the
- * program the suffix follows each. AT_NOT_FOUND if the log lacks one. */
+/* The most resources that any of the kernels needs. `entries`: their names, separated by blanks; in
+ * the program the suffix follows each. AT_NOT_FOUND if the log lacks one. */
 at_status compiler_read_resources(const char *entries, const char *suffix, const nvrtc_output *o,
                                   kernel_resources *out, at_error *error);
 
-/* Compiles one request. *out's pointers are views of *o, or of the error's message; the caller frees *o
- * (nvrtc_output_deinit). */
+/* Compiles one request. *out's pointers are views of *o, or of the error's message; the caller
+ * frees *o (nvrtc_output_deinit). */
 void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, compile_result *out,
                       at_error *error);
 

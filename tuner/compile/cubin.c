@@ -97,8 +97,8 @@ bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, c
     if (!open_image(&m) || index >= m.header.e_shnum || !read_section(&m, index, &s))
         return false;
     const char *name = section_name(&m, &s);
-    bool in_file = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL &&
-                   lies_within(&m, s.sh_offset, s.sh_size);
+    bool in_file =
+        s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL && lies_within(&m, s.sh_offset, s.sh_size);
     *out = (cubin_section){.name = name ? name : "",
                            .bytes = in_file ? m.bytes + s.sh_offset : NULL,
                            .type = s.sh_type,

@@ -1,4 +1,5 @@
-/* What a cubin says about a kernel: an ELF file with a section for each kind of memory that a kernel uses.
+/* What a cubin says about a kernel: an ELF file with a section for each kind of memory that a
+ * kernel uses.
  *
  * From compute capability 9.0 on, ptxas no longer reports constant memory in its log. */
 #ifndef AUTOTUNE_COMPILE_CUBIN_H
@@ -8,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Is the image a cubin whose tables, sections and segments lie within it? Then whatever reads them by the
- * sizes they state, as the driver does, stays inside. Any bytes are safe. */
+/* Is the image a cubin whose tables, sections and segments lie within it? Then whatever reads them
+ * by the sizes they state, as the driver does, stays inside. Any bytes are safe. */
 bool cubin_is_whole(const void *cubin, size_t cubin_bytes);
 
 typedef struct cubin_section {

@@ -61,7 +61,8 @@ static void put_body(pack *t, const group_member *m, size_t index)
 char *group_source(const group_member *members, size_t count)
 {
     pack t = {0}, names = {0};
-    /* `shared` and the like are good names for an array, and what the toolkit's macros are made of. */
+    /* `shared` and the like are good names for an array, and what the toolkit's macros are made
+     * of. */
     pack_append_text(&t, "#undef __shared__\n#define __shared__ __attribute__((__shared__))\n");
     pack_append_text(&t, members[0].includes);
     for (size_t i = 0; i < count; i++)
@@ -169,8 +170,8 @@ static void put_unmarked(pack *t, const char *line, size_t size, size_t index)
     pack_append_text(t, "\n");
 }
 
-/* Blocks are parted by blank lines; the first line of one that is about a source names its file. The
- * compiler says once how to silence warnings: each member's first has it, as it would alone. */
+/* Blocks are parted by blank lines; the first line of one that is about a source names its file.
+ * The compiler says once how to silence warnings: each member's first has it, as it would alone. */
 char *group_log(const char *log, size_t index)
 {
     static const char remark[] =

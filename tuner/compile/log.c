@@ -30,8 +30,8 @@ static text_view after(text_view t, const char *at, size_t skip)
     return (text_view){at + skip, t.size - (size_t)(at - t.start) - skip};
 }
 
-/* Whether the line says `phrase` followed by `name` and then by `end` ('\0': the end of the line).
- */
+/* Whether the line says `phrase` followed by `name` and then by `end` ('\0': the end of the
+ * line). */
 static bool line_names(text_view line, const char *phrase, const char *name, char end)
 {
     const char *at = find_in(line, phrase);
@@ -161,7 +161,8 @@ bool compile_source_place(const char *source, const char *word, char *place, siz
     for (; take_line(&rest, &line); number++) {
         unsigned long given;
         char head[300], name[256];
-        snprintf(head, sizeof head, "%.*s", (int)(line.size < sizeof head ? line.size : 0), line.start);
+        snprintf(head, sizeof head, "%.*s", (int)(line.size < sizeof head ? line.size : 0),
+                 line.start);
         if (sscanf(head, "#line %lu \"%255[^\"]\"", &given, name) == 2) {
             snprintf(file, sizeof file, "%s", name);
             number = given - 1;

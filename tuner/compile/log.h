@@ -11,17 +11,18 @@
 
 #include "compile/compile.h"
 
-/* Reads the resources of kernel `entry`. AT_NOT_FOUND if the log lacks it. Figures that this ptxas does not
- * report (constant memory from sm_90 on: see compile/cubin.h) are 0; the constant bytes are the sum of all
- * banks, those of the module included. Any text is safe: figures that do not fit become UINT32_MAX. */
+/* Reads the resources of kernel `entry`. AT_NOT_FOUND if the log lacks it. Figures that this ptxas
+ * does not report (constant memory from sm_90 on: see compile/cubin.h) are 0; the constant bytes
+ * are the sum of all banks, those of the module included. Any text is safe: figures that do not fit
+ * become UINT32_MAX. */
 at_status compile_log_read(const char *log, const char *entry, kernel_resources *out,
                            at_error *error);
 
 /* Removes ptxas's informational lines in place, and trailing blank lines. */
 void compile_log_trim(char *log);
 
-/* Finds where a source first has `word` after its head: "file:line" as its #line directives say. False if
- * it is nowhere. */
+/* Finds where a source first has `word` after its head: "file:line" as its #line directives say.
+ * False if it is nowhere. */
 bool compile_source_place(const char *source, const char *word, char *place, size_t place_bytes);
 
 #endif

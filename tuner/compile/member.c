@@ -124,7 +124,8 @@ static void read_directive(reader *r)
     } else if (word_is(name, "define") && (isalpha((unsigned char)*p) || *p == '_')) {
         names_add(&r->macros, word_at(p));
         r->declared_anything = true;
-    } else if (word_is(name, "undef") && names_have(r->macros.bytes, r->macros.size_bytes, word_at(p))) {
+    } else if (word_is(name, "undef") &&
+               names_have(r->macros.bytes, r->macros.size_bytes, word_at(p))) {
         ;
     } else {
         r->fits = false;
@@ -262,8 +263,8 @@ static void read_source(reader *r)
     r->fits = r->fits && r->braces == 0 && r->parens == 0;
 }
 
-/* Whether the text of the arrays' declarations says how they are aligned: it does where no type in it is
- * the source's own. */
+/* Whether the text of the arrays' declarations says how they are aligned: it does where no type in
+ * it is the source's own. */
 static bool alignment_is_known(const reader *r)
 {
     const char *p = (const char *)r->dynamic.bytes, *end = p + r->dynamic.size_bytes;

@@ -1,8 +1,9 @@
 /* A source as a member of a group (compile/group.h): what it declares, and whether it can be one.
  *
- * A source is compiled alone if a group could change it: with constant memory (which belongs to the module), with
- * variables of the device, with an include other than <...> at its top, or with macros that ask for the file or line.
- * It is read word by word, not parsed: what is not understood is compiled alone. */
+ * A source is compiled alone if a group could change it: with constant memory (which belongs to the
+ * module), with variables of the device, with an include other than <...> at its top, or with
+ * macros that ask for the file or line. It is read word by word, not parsed: what is not understood
+ * is compiled alone. */
 #ifndef AUTOTUNE_COMPILE_MEMBER_H
 #define AUTOTUNE_COMPILE_MEMBER_H
 
@@ -17,8 +18,8 @@ typedef struct group_member {
     char *renamed;                     /* owned: names that get the suffix, each followed by '\n' */
     char *declared;                    /* owned: names of file scope, likewise */
     char *macros;                      /* owned: macros to forget after the member, likewise */
-    char *dynamic;                     /* owned: dynamic shared arrays as declared, likewise: ptxas rounds
-                                        * each kernel's shared memory up to their alignment */
+    char *dynamic; /* owned: dynamic shared arrays as declared, likewise: ptxas rounds
+                    * each kernel's shared memory up to their alignment */
 } group_member;
 
 /* Reads a source. False when it must be compiled alone, or memory ran out; *out then holds nothing.

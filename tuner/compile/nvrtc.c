@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "compile/file_names.h"
 
-/* Newest first; the name without a version exists only where the development files are installed.
- */
+/* Newest first; the name without a version exists only where the development files are
+ * installed. */
 static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 enum { SONAMES = sizeof sonames / sizeof sonames[0] };
 
@@ -179,8 +179,10 @@ at_status nvrtc_library_open(nvrtc_library *out, at_error *error)
     for (int i = 0; i < SONAMES; i++)
         if (open_one(out, sonames[i], tried))
             return AT_OK;
-    if (open_in(out, AUTOTUNE_CUDA_LIBRARY_DIR, "", tried) || open_in(out, "/usr/local/cuda", "/lib64", tried) ||
-        open_in(out, getenv("CUDA_HOME"), "/lib64", tried) || open_in(out, getenv("CUDA_PATH"), "/lib64", tried))
+    if (open_in(out, AUTOTUNE_CUDA_LIBRARY_DIR, "", tried) ||
+        open_in(out, "/usr/local/cuda", "/lib64", tried) ||
+        open_in(out, getenv("CUDA_HOME"), "/lib64", tried) ||
+        open_in(out, getenv("CUDA_PATH"), "/lib64", tried))
         return AT_OK;
     return error_set(error, AT_NO_TOOLCHAIN,
                      "NVRTC, CUDA's run-time compiler, cannot be opened. Tried:%s\n"
@@ -215,8 +217,8 @@ static nvrtcResult fetch_cubin(const nvrtc_library *n, nvrtcProgram program, nvr
     return out->cubin ? n->get_cubin(program, out->cubin) : NVRTC_ERROR_OUT_OF_MEMORY;
 }
 
-static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program, const source_header *headers,
-                             size_t header_count, nvrtc_output *out)
+static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program,
+                             const source_header *headers, size_t header_count, nvrtc_output *out)
 {
     char folder[PATH_MAX];
     size_t size = 0;

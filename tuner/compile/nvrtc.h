@@ -1,7 +1,7 @@
 /* NVRTC, opened at run time and called: CUDA source in, cubin, PTX and log out.
  *
- * Only compile workers compile with it: the library is large, is not trusted to survive what it is given,
- * and serialises its callers. (The CUDA Toolkit's own header is called nvrtc.h.) */
+ * Only compile workers compile with it: the library is large, is not trusted to survive what it is
+ * given, and serialises its callers. (The CUDA Toolkit's own header is called nvrtc.h.) */
 #ifndef AUTOTUNE_COMPILE_NVRTC_H
 #define AUTOTUNE_COMPILE_NVRTC_H
 
@@ -14,12 +14,13 @@
 
 typedef struct nvrtc_library {
     void *handle;
-    char version[32];       /* "13.0" */
-    char path[1024];        /* of the file that was opened, resolved */
-    char include_dir[1024]; /* of the CUDA headers that belong to it; "" when not found */
-    char include_options[2][1100]; /* with which it finds them, and the C++ libraries (CCCL) of CUDA 13 */
+    char version[32];              /* "13.0" */
+    char path[1024];               /* of the file that was opened, resolved */
+    char include_dir[1024];        /* of the CUDA headers that belong to it; "" when not found */
+    char include_options[2][1100]; /* with which it finds them, and the C++ libraries (CCCL) of CUDA
+                                      13 */
     size_t include_option_count;   /* 0 when the headers were not found */
-    uint64_t file_bytes;    /* distinguishes builds of one version */
+    uint64_t file_bytes;           /* distinguishes builds of one version */
     __typeof__(nvrtcVersion) *get_version;
     __typeof__(nvrtcGetErrorString) *get_error_string;
     __typeof__(nvrtcCreateProgram) *create_program;
@@ -49,9 +50,9 @@ typedef struct nvrtc_output {
     int64_t time_ns;  /* in NVRTC */
 } nvrtc_output;
 
-/* Compiles `source`, which messages call `name`. `headers` (at most SOURCE_HEADERS_MAX) take precedence
- * over files. Failures are in out->code and not in an at_status, because a source that does not compile is
- * a result. */
+/* Compiles `source`, which messages call `name`. `headers` (at most SOURCE_HEADERS_MAX) take
+ * precedence over files. Failures are in out->code and not in an at_status, because a source that
+ * does not compile is a result. */
 void nvrtc_library_compile(const nvrtc_library *n, const char *source, const char *name,
                            const source_header *headers, size_t header_count,
                            const char *const *options, size_t option_count, int want_ptx,

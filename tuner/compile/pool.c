@@ -20,7 +20,8 @@ enum {
     /* A death may be the source's fault or come from outside; the third of the same source is its
      * own. */
     ATTEMPTS = 3,
-    KILLED_ATTEMPTS = 8, /* the same of workers killed from outside: by a person, or for want of memory */
+    KILLED_ATTEMPTS =
+        8, /* the same of workers killed from outside: by a person, or for want of memory */
     /* Workers that die before they say hello, in a row: they may be killed from outside, too. */
     START_ATTEMPTS = 8,
     LOST_STARTS = 3, /* the same of a worker elsewhere, which is then done without */
@@ -45,7 +46,7 @@ struct compile_pool {
     uint64_t last_number; /* of a job */
     int64_t timeout_ns;
     compile_worker_config config;
-    trace *trace; /* or NULL */
+    trace *trace;    /* or NULL */
     char *cache_dir; /* what config.cache_dir points to */
     int failed_starts;
     at_error broken; /* set when no worker can be started any more */
@@ -92,8 +93,8 @@ static void show(compile_pool *pool, compile_slot *s, const char *what, uint64_t
 }
 
 /* Takes the worker out of its slot. Its first job is lost as `outcome`, unless that is
- * COMPILE_CRASHED and it may try once more, or others were compiled with it; the jobs behind it were not
- * begun and go back to the head of the queue. */
+ * COMPILE_CRASHED and it may try once more, or others were compiled with it; the jobs behind it
+ * were not begun and go back to the head of the queue. */
 static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome, bool killed,
                    const char *why)
 {
@@ -153,7 +154,8 @@ static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
 {
     pack settings = {0};
     compile_worker_put_config(&settings, &pool->config);
-    at_status status = worker_start(s->host, &compile_worker_program, &settings, &s->process, error);
+    at_status status =
+        worker_start(s->host, &compile_worker_program, &settings, &s->process, error);
     pack_deinit(&settings);
     if (status)
         return status;
@@ -170,7 +172,8 @@ static void replace_the_dead(compile_pool *pool)
     size_t running = 0;
     for (size_t i = 0; i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        /* Those elsewhere wait for the first greeting here, which says what NVRTC they must have. */
+        /* Those elsewhere wait for the first greeting here, which says what NVRTC they must
+         * have. */
         if (s->process.pid == 0 && s->host && (!pool->version[0] || s->lost_starts >= LOST_STARTS))
             continue;
         bool runs = s->process.pid != 0 || start(pool, s, &error) == AT_OK;
@@ -196,9 +199,9 @@ static bool give(compile_pool *pool, compile_slot *s, size_t most)
     return true;
 }
 
-/* Replaces the dead and hands out the queue, breadth first. Towards the end the last sources go to idle
- * workers and not behind others: no worker waits while another has two. A batch is no larger than what leaves
- * every worker two. */
+/* Replaces the dead and hands out the queue, breadth first. Towards the end the last sources go to
+ * idle workers and not behind others: no worker waits while another has two. A batch is no larger
+ * than what leaves every worker two. */
 static void feed(compile_pool *pool)
 {
     /* Before the first greeting it is not known yet whether there is an NVRTC at all. */

@@ -17,10 +17,14 @@ typedef struct known_name {
 
 /* Headers of which more is to be said than where their like is. */
 static const known_name headers[] = {
-    {"cmath", "sqrtf, expf and their like need no header; INFINITY, NAN and cuda::std::sqrt are in <cuda/std/cmath>"},
-    {"math.h", "sqrtf, expf and their like need no header; INFINITY and NAN are in <cuda/std/cmath>"},
-    {"cfloat", "#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX"},
-    {"float.h", "#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX"},
+    {"cmath", "sqrtf, expf and their like need no header; INFINITY, NAN and cuda::std::sqrt are in "
+              "<cuda/std/cmath>"},
+    {"math.h",
+     "sqrtf, expf and their like need no header; INFINITY and NAN are in <cuda/std/cmath>"},
+    {"cfloat",
+     "#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX"},
+    {"float.h",
+     "#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX"},
     {"cstdio", "printf needs no header here: leave it out"},
     {"stdio.h", "printf needs no header here: leave it out"},
     {"cassert", "assert needs no header here: leave it out"},
@@ -33,22 +37,26 @@ static const known_name headers[] = {
     {"time.h", "clock needs no header here: leave it out"},
     {"algorithm", "min and max of numbers need no header here: leave it out"},
     {"cuda.h", "the driver's interface is the host's: a kernel needs no part of it"},
-    {"helper_*.h", "it is of the CUDA samples, not of the Toolkit: copy it into the script's folder"},
+    {"helper_*.h",
+     "it is of the CUDA samples, not of the Toolkit: copy it into the script's folder"},
 };
 
-static const char host_only[] = "it is the host's, and NVRTC compiles for the device alone: put what needs it into "
-                                "another file, or between #ifndef __CUDACC_RTC__ and #endif";
+static const char host_only[] =
+    "it is the host's, and NVRTC compiles for the device alone: put what needs it into "
+    "another file, or between #ifndef __CUDACC_RTC__ and #endif";
 
 /* Headers with an ending that belong to the host's system. */
 static const char *const host_headers[] = {
-    "complex.h", "errno.h",   "fcntl.h",  "fenv.h",    "getopt.h", "inttypes.h", "locale.h", "memory.h", "omp.h",
-    "pthread.h", "setjmp.h",  "signal.h", "sched.h",   "stdarg.h", "tgmath.h",   "threads.h", "unistd.h", "wchar.h",
-    "windows.h", "malloc.h",  "sys/*",    "immintrin.h", "mpi.h",  "bits/*",     "dirent.h", "ctype.h"};
+    "complex.h",   "errno.h",   "fcntl.h",   "fenv.h",   "getopt.h",  "inttypes.h", "locale.h",
+    "memory.h",    "omp.h",     "pthread.h", "setjmp.h", "signal.h",  "sched.h",    "stdarg.h",
+    "tgmath.h",    "threads.h", "unistd.h",  "wchar.h",  "windows.h", "malloc.h",   "sys/*",
+    "immintrin.h", "mpi.h",     "bits/*",    "dirent.h", "ctype.h"};
 
 static const char *const cstdint = "#include <cuda/std/cstdint>";
 static const char *const climits = "#include <cuda/std/climits>";
-static const char *const limits = "#include <cuda/std/limits>, for cuda::std::numeric_limits<float>::max(), epsilon() "
-                                  "and their like";
+static const char *const limits =
+    "#include <cuda/std/limits>, for cuda::std::numeric_limits<float>::max(), epsilon() "
+    "and their like";
 static const char *const constants = "#include <math_constants.h>, for CUDART_PI and its like";
 
 /* Names that need a header which NVRTC does not include by itself, or that are the host's. */
@@ -97,8 +105,10 @@ static const known_name names[] = {
     {"exit", "a kernel ends by return, or with an error by __trap()"},
     {"abort", "a kernel ends with an error by __trap()"},
     {"rand", "random numbers are in <curand_kernel.h>"},
-    {"cudaMalloc*", "it is the host's: a kernel calls no function of the runtime that allocates or copies"},
-    {"cudaMemcpy*", "it is the host's: a kernel calls no function of the runtime that allocates or copies"},
+    {"cudaMalloc*",
+     "it is the host's: a kernel calls no function of the runtime that allocates or copies"},
+    {"cudaMemcpy*",
+     "it is the host's: a kernel calls no function of the runtime that allocates or copies"},
 };
 
 static const char *find_name(const known_name *known, size_t count, const char *name)
@@ -136,13 +146,15 @@ static bool is_in_toolkit(const char *include_dir, const char *name)
     return false;
 }
 
-/* The device's own version of a header of the standard library: of <limits.h> that is <cuda/std/climits>. */
+/* The device's own version of a header of the standard library: of <limits.h> that is
+ * <cuda/std/climits>. */
 static bool tell_own_header(const char *include_dir, const char *header, char text[REMEDY_BYTES])
 {
     char name[WORD_BYTES + 16];
     size_t stem = strlen(header);
     const bool is_of_c = stem > 2 && strcmp(header + stem - 2, ".h") == 0;
-    snprintf(name, sizeof name, "cuda/std/%s%.*s", is_of_c ? "c" : "", (int)(is_of_c ? stem - 2 : stem), header);
+    snprintf(name, sizeof name, "cuda/std/%s%.*s", is_of_c ? "c" : "",
+             (int)(is_of_c ? stem - 2 : stem), header);
     if (strchr(header, '/') || !is_in_toolkit(include_dir, name))
         return false;
     snprintf(text, REMEDY_BYTES, "NVRTC has no header of the host's: #include <%s>%s", name,
@@ -169,8 +181,10 @@ static bool tell_header(const char *header, const char *include_dir, char text[R
     else if (is_of_host(header))
         snprintf(text, REMEDY_BYTES, "%s", host_only);
     else
-        snprintf(text, REMEDY_BYTES, "no file of that name is in the script's folder, among the tool's own or %s",
-                 include_dir[0] ? "in the CUDA Toolkit" : "elsewhere: there is no CUDA Toolkit with headers here");
+        snprintf(text, REMEDY_BYTES,
+                 "no file of that name is in the script's folder, among the tool's own or %s",
+                 include_dir[0] ? "in the CUDA Toolkit"
+                                : "elsewhere: there is no CUDA Toolkit with headers here");
     return true;
 }
 
@@ -178,19 +192,21 @@ static bool tell_header(const char *header, const char *include_dir, char text[R
 static bool tell_member(const char *name, char text[REMEDY_BYTES])
 {
     const char *known = find_name(names, sizeof names / sizeof *names, name);
-    snprintf(text, REMEDY_BYTES, "the device's is cuda::std::%s%s%s", name, known ? ": " : ", of a header <cuda/std/...>",
-             known ? known : "");
+    snprintf(text, REMEDY_BYTES, "the device's is cuda::std::%s%s%s", name,
+             known ? ": " : ", of a header <cuda/std/...>", known ? known : "");
     return true;
 }
 
 static bool tell_host_code(const char *line, const char *include_dir, char text[REMEDY_BYTES])
 {
     const bool in_toolkit = include_dir[0] && strstr(line, "/include/");
-    snprintf(text, REMEDY_BYTES, "%s",
-             in_toolkit ? "this header is the host's, too: include the parts that run on the device, such as "
-                          "<cub/block/block_reduce.cuh> in place of <cub/cub.cuh>"
-                        : "NVRTC compiles for the device alone: mark it __device__, or put it between #ifndef "
-                          "__CUDACC_RTC__ and #endif");
+    snprintf(
+        text, REMEDY_BYTES, "%s",
+        in_toolkit
+            ? "this header is the host's, too: include the parts that run on the device, such as "
+              "<cub/block/block_reduce.cuh> in place of <cub/cub.cuh>"
+            : "NVRTC compiles for the device alone: mark it __device__, or put it between #ifndef "
+              "__CUDACC_RTC__ and #endif");
     return true;
 }
 
@@ -207,8 +223,9 @@ static bool tell(const char *line, const char *include_dir, char text[REMEDY_BYT
     if (quoted_after(line, "identifier \"", word) && strstr(line, "is undefined"))
         known = find_name(names, sizeof names / sizeof *names, word);
     if (strstr(line, "name followed by \"::\" must be a class or namespace name"))
-        known = "no header that is included has that namespace: cuda::std comes with <cuda/std/...>, "
-                "cooperative_groups with <cooperative_groups.h>, and std is the host's";
+        known =
+            "no header that is included has that namespace: cuda::std comes with <cuda/std/...>, "
+            "cooperative_groups with <cooperative_groups.h>, and std is the host's";
     snprintf(text, REMEDY_BYTES, "%s", known ? known : "");
     return known;
 }
@@ -238,7 +255,8 @@ void compile_log_add_remedy(char **log, const char *include_dir)
     if (!find_remedy(*log, include_dir, text))
         return;
     const char *at = first_error(*log);
-    const size_t end = (size_t)(at - *log) + strcspn(at, "\n"), size = strlen(*log), more = strlen(text) + 2;
+    const size_t end = (size_t)(at - *log) + strcspn(at, "\n"), size = strlen(*log),
+                 more = strlen(text) + 2;
     char *longer = malloc(size + more + 1);
     if (!longer)
         return;

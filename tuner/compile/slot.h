@@ -1,8 +1,8 @@
 /* One compile worker and the requests in its socket.
  *
- * Requests are sent in batches, which the worker may compile as one program (compile/group.h). A request is
- * kept as the frame that was sent, so that it can go to another worker if this one dies. Frames are written
- * as the socket takes them: the pool never waits for a worker. */
+ * Requests are sent in batches, which the worker may compile as one program (compile/group.h). A
+ * request is kept as the frame that was sent, so that it can go to another worker if this one dies.
+ * Frames are written as the socket takes them: the pool never waits for a worker. */
 #ifndef AUTOTUNE_COMPILE_SLOT_H
 #define AUTOTUNE_COMPILE_SLOT_H
 
@@ -18,7 +18,7 @@ enum { COMPILE_DEPTH = 2 };
 
 typedef struct compile_job {
     struct compile_job *next; /* in a list */
-    uint64_t id;     /* the caller's */
+    uint64_t id;              /* the caller's */
     uint64_t number; /* the pool's, which no other job has: the id in the frame and in the answer */
     unsigned char *frame;
     size_t frame_bytes;
@@ -49,8 +49,8 @@ typedef struct compile_batch {
     size_t size_bytes, sent_bytes;
 } compile_batch;
 
-/* Takes up to `most` jobs of one kind from the head of the queue, which is not empty. NULL if memory runs
- * out; the queue is unchanged then. */
+/* Takes up to `most` jobs of one kind from the head of the queue, which is not empty. NULL if
+ * memory runs out; the queue is unchanged then. */
 compile_batch *compile_batch_new(compile_queue *q, size_t most);
 void compile_batch_free(compile_batch *b);
 
@@ -60,11 +60,11 @@ typedef struct compile_slot {
     bool greeted;
     compile_batch *batches[COMPILE_DEPTH]; /* the first is being compiled */
     size_t batch_count;
-    int64_t deadline_ns; /* of the first, or of the greeting */
-    uint32_t lane;       /* of the trace */
+    int64_t deadline_ns;     /* of the first, or of the greeting */
+    uint32_t lane;           /* of the trace */
     const worker_host *host; /* NULL: this one */
-    int lost_starts;     /* elsewhere, in a row */
-    int64_t busy_ns;     /* when it began what it is doing */
+    int lost_starts;         /* elsewhere, in a row */
+    int64_t busy_ns;         /* when it began what it is doing */
 } compile_slot;
 
 /* Does a worker run that owes an answer? */
@@ -79,8 +79,8 @@ compile_job *compile_slot_first(const compile_slot *s);
 /* Takes that job out; the caller then owns it. */
 compile_job *compile_slot_take_first(compile_slot *s);
 
-/* Puts the jobs back at the head of the queue, in order. If a batch of several jobs was begun they are
- * marked: the worker may have died of any of them. */
+/* Puts the jobs back at the head of the queue, in order. If a batch of several jobs was begun they
+ * are marked: the worker may have died of any of them. */
 void compile_slot_return(compile_slot *s, compile_queue *q);
 
 /* Writes as much of the frames as the socket takes. Reading finds out about a dead peer. */

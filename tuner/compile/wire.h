@@ -1,21 +1,21 @@
 /* The messages between the compile pool and its workers, field by field.
  *
- * On the wire a request is identified by its number in the pool, which its result repeats. A worker begins
- * with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order of the requests, and may
- * send a WARNING at any time. A BATCH comes before the requests that belong to it, at least one, which may
- * be compiled together (compile/batch.c); compile/pool.c takes the results. Getters return views of the pack; false
- * means that the message is malformed. */
+ * On the wire a request is identified by its number in the pool, which its result repeats. A worker
+ * begins with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order of the
+ * requests, and may send a WARNING at any time. A BATCH comes before the requests that belong to
+ * it, at least one, which may be compiled together (compile/batch.c); compile/pool.c takes the
+ * results. Getters return views of the pack; false means that the message is malformed. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H
 
+#include "base/pack.h"
 #include "compile/cache.h"
 #include "compile/compile.h"
-#include "base/pack.h"
 
 enum {
     COMPILE_HELLO = 0x100, /* version */
     COMPILE_REFUSED,       /* the message of the error */
-    COMPILE_BATCH, /* how many requests follow, u32 */
+    COMPILE_BATCH,         /* how many requests follow, u32 */
     COMPILE_REQUEST,
     COMPILE_RESULT,
     COMPILE_WARNING /* text */
@@ -26,9 +26,10 @@ enum { COMPILE_OPTIONS_MAX = 64 };
 
 void compile_wire_put_request(pack *m, const compile_request *r);
 
-/* What of a request decides: two requests that differ in anything but their ids have other keys in the cache, and
- * requests of one kind may be compiled as one program. Both are made from the fields of the message, so that whatever
- * a request gets is in them. `compiler`: its name and version. Without memory every request is of a kind of its own. */
+/* What of a request decides: two requests that differ in anything but their ids have other keys in
+ * the cache, and requests of one kind may be compiled as one program. Both are made from the fields
+ * of the message, so that whatever a request gets is in them. `compiler`: its name and version.
+ * Without memory every request is of a kind of its own. */
 compile_key compile_wire_key(const pack *request, const char *compiler);
 uint64_t compile_wire_kind(const compile_request *r);
 

@@ -27,7 +27,8 @@ static uint64_t mapped_bytes(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Behind the tuner and the device workers, which wait for nothing but a GPU: they share the cores. */
+/* Behind the tuner and the device workers, which wait for nothing but a GPU: they share the
+ * cores. */
 enum { NICENESS = 5 };
 
 static void limit_process(const compile_worker_config *config)

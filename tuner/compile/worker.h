@@ -1,7 +1,8 @@
 /* The compile worker: what runs in each process of the pool.
  *
- * Requests arrive over the socket and are answered in order (compile/wire.h). Only this process opens
- * NVRTC: its memory limit and its process boundary contain whatever a source does to the compiler. */
+ * Requests arrive over the socket and are answered in order (compile/wire.h). Only this process
+ * opens NVRTC: its memory limit and its process boundary contain whatever a source does to the
+ * compiler. */
 #ifndef AUTOTUNE_COMPILE_WORKER_H
 #define AUTOTUNE_COMPILE_WORKER_H
 
@@ -21,9 +22,9 @@ typedef struct compile_worker_config {
 extern const worker_program compile_worker_program;
 void compile_worker_put_config(pack *p, const compile_worker_config *config);
 
-/* Confines this process before it reads its first source: it may read the Toolkit's headers, and read and
- * write the compile cache (NULL: none), and open nothing else; it may run no program and make no socket.
- * What the kernel does not support is left out (process/confine.h). */
+/* Confines this process before it reads its first source: it may read the Toolkit's headers, and
+ * read and write the compile cache (NULL: none), and open nothing else; it may run no program and
+ * make no socket. What the kernel does not support is left out (process/confine.h). */
 void compile_worker_confine(const char *include_dir, const char *cache_dir);
 
 #endif

@@ -13,7 +13,7 @@ struct device_batch {
 typedef struct batch_recipe {
     device_kernel *kernel; /* NULL: an empty kernel */
     const launch_plan *plan;
-    device_buffer *const *const *sets; /* of a kernel; NULL: a copy */
+    device_buffer *const *const *sets;      /* of a kernel; NULL: a copy */
     device_buffer *const *to, *const *from; /* of a copy */
     uint64_t copy_bytes;
     size_t set_count;
@@ -38,7 +38,8 @@ static at_status capture(device *d, const batch_recipe *r, uint32_t launches, CU
     static const char what[] = "cannot record a batch";
     *graph = NULL;
     at_status status =
-        cuda_done(d, d->cuda.cuStreamBeginCapture(d->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), what, error);
+        cuda_done(d, d->cuda.cuStreamBeginCapture(d->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                  what, error);
     if (status)
         return status;
     for (uint32_t i = 0; !status && i < launches; i++)

@@ -42,8 +42,9 @@ static at_status clear_results(device *d, at_error *error)
 /* Waits for what is queued and brings the results into d->results_host. */
 static at_status read_results(device *d, const char *what, at_error *error)
 {
-    at_status status =
-        cuda_done(d, d->cuda.cuMemcpyDtoHAsync(d->results_host, d->results, RESULTS_BYTES, d->stream), what, error);
+    at_status status = cuda_done(
+        d, d->cuda.cuMemcpyDtoHAsync(d->results_host, d->results, RESULTS_BYTES, d->stream), what,
+        error);
     return status ? status : cuda_wait(d, what, error);
 }
 
@@ -60,8 +61,7 @@ at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, devi
     b->size_bytes = size_bytes;
     char what[PLAN_NAME_BYTES + 16];
     snprintf(what, sizeof what, "buffer %s", name);
-    at_status status =
-        cuda_allocate(d, size_bytes + 2 * DEVICE_GUARD_BYTES, what, &b->base, error);
+    at_status status = cuda_allocate(d, size_bytes + 2 * DEVICE_GUARD_BYTES, what, &b->base, error);
     if (status) {
         free(b);
         return status;
@@ -119,8 +119,10 @@ at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error 
 {
     at_status status = AT_OK;
     if (b->size_bytes > 0)
-        status = cuda_done(d, d->cuda.cuMemsetD8Async(b->data, poison_bytes[pattern & 3], b->size_bytes, d->stream),
-                           "cannot poison a buffer", error);
+        status = cuda_done(
+            d,
+            d->cuda.cuMemsetD8Async(b->data, poison_bytes[pattern & 3], b->size_bytes, d->stream),
+            "cannot poison a buffer", error);
     return status ? status : set_guards(d, b, error);
 }
 
@@ -135,8 +137,8 @@ at_status cuda_buffer_copy(device *d, device_buffer *to, const device_buffer *fr
                      "cannot copy a buffer", error);
 }
 
-at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t size_bytes, uint64_t *sum,
-                               at_error *error)
+at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t size_bytes,
+                               uint64_t *sum, at_error *error)
 {
     at_status status = clear_results(d, error);
     if (status)
@@ -183,12 +185,15 @@ static at_status read_elements(device *d, const device_buffer *found, const devi
     static const char what[] = "cannot read an element";
     size_t size = dtype_get(type)->size_bytes;
     unsigned char *host = (unsigned char *)d->results_host + RESULTS_BYTES;
-    at_status status =
-        cuda_done(d, d->cuda.cuMemcpyDtoHAsync(host, found->data + out->first * size, size, d->stream), what, error);
+    at_status status = cuda_done(
+        d, d->cuda.cuMemcpyDtoHAsync(host, found->data + out->first * size, size, d->stream), what,
+        error);
     if (!status)
-        status = cuda_done(
-            d, d->cuda.cuMemcpyDtoHAsync(host + ELEMENT_BYTES, expected->data + out->first * size, size, d->stream),
-            what, error);
+        status = cuda_done(d,
+                           d->cuda.cuMemcpyDtoHAsync(host + ELEMENT_BYTES,
+                                                     expected->data + out->first * size, size,
+                                                     d->stream),
+                           what, error);
     if (!status)
         status = cuda_wait(d, what, error);
     if (status)

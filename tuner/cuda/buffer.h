@@ -19,8 +19,8 @@ at_status cuda_buffer_guard(device *d, device_buffer *b, const buffer_plan *plan
 at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error);
 at_status cuda_buffer_copy(device *d, device_buffer *to, const device_buffer *from,
                            at_error *error);
-at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t size_bytes, uint64_t *sum,
-                               at_error *error);
+at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t size_bytes,
+                               uint64_t *sum, at_error *error);
 at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_report *out,
                              at_error *error);
 at_status cuda_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,

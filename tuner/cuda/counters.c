@@ -10,7 +10,8 @@
 /* All metrics of a chip at once take a few hundred. */
 enum { MOST_PASSES = 1000 };
 
-/* One profile while it is made. Its first failure is kept: after it nothing more is asked of the library. */
+/* One profile while it is made. Its first failure is kept: after it nothing more is asked of the
+ * library. */
 typedef struct counting {
     device *device;
     const cupti *cupti;
@@ -29,10 +30,12 @@ typedef struct counting {
     at_error *error;
 } counting;
 
-/* Calls a function of the library with its parameter, whose first member is its size, unless something has failed. */
-#define CALL(x, function, parameter)                                                                              \
-    ((x)->status = (x)->status ? (x)->status                                                                      \
-                               : cupti_check((x)->cupti, (x)->cupti->function(parameter), #function, (x)->error))
+/* Calls a function of the library with its parameter, whose first member is its size, unless
+ * something has failed. */
+#define CALL(x, function, parameter)                                                               \
+    ((x)->status = (x)->status ? (x)->status                                                       \
+                               : cupti_check((x)->cupti, (x)->cupti->function(parameter),          \
+                                             #function, (x)->error))
 
 /* CUPTI hooks itself into the driver: once it is started it stays for as long as the process. */
 static at_status start_library(device *d, at_error *error)
@@ -45,7 +48,8 @@ static at_status start_library(device *d, at_error *error)
     at_status status = cupti_open(c, error);
     cupti_initialize start = {CUPTI_SIZE(cupti_initialize, unused), NULL};
     if (!status)
-        status = cupti_check(c, c->cuptiProfilerInitialize(&start), "cuptiProfilerInitialize", error);
+        status =
+            cupti_check(c, c->cuptiProfilerInitialize(&start), "cuptiProfilerInitialize", error);
     if (status)
         free(c);
     else
@@ -79,7 +83,8 @@ static void make_host(counting *x)
                            .chip = chip.name};
     CALL(x, cuptiProfilerHostInitialize, &made);
     x->host = made.host;
-    cupti_add_metrics added = {CUPTI_SIZE(cupti_add_metrics, count), NULL, x->host, x->names, x->name_count};
+    cupti_add_metrics added = {CUPTI_SIZE(cupti_add_metrics, count), NULL, x->host, x->names,
+                               x->name_count};
     if (x->name_count)
         CALL(x, cuptiProfilerHostConfigAddMetrics, &added);
 }
@@ -88,9 +93,8 @@ static void make_host(counting *x)
 static void add_metric(counting *x, size_t place)
 {
     const char *name = x->what->metrics[place];
-    cupti_metric_properties asked = {.size_bytes = CUPTI_SIZE(cupti_metric_properties, type),
-                                     .host = x->host,
-                                     .name = name};
+    cupti_metric_properties asked = {
+        .size_bytes = CUPTI_SIZE(cupti_metric_properties, type), .host = x->host, .name = name};
     int code = x->cupti->cuptiProfilerHostGetMetricProperties(&asked);
     if (code == CUPTI_INVALID_METRIC_NAME)
         return;
@@ -101,8 +105,8 @@ static void add_metric(counting *x, size_t place)
                                .count = 1};
     if (x->status)
         return;
-    /* The name of a counter alone, without ".sum" or the like, has properties, and cannot be counted. What
-     * was refused one metric takes no other. */
+    /* The name of a counter alone, without ".sum" or the like, has properties, and cannot be
+     * counted. What was refused one metric takes no other. */
     if (x->cupti->cuptiProfilerHostConfigAddMetrics(&added) != CUPTI_OK) {
         make_host(x);
         return;
@@ -126,11 +130,13 @@ static void make_config(counting *x)
         add_metric(x, i);
     if (x->name_count == 0)
         return;
-    cupti_config_size size = {.size_bytes = CUPTI_SIZE(cupti_config_size, image_bytes), .host = x->host};
+    cupti_config_size size = {.size_bytes = CUPTI_SIZE(cupti_config_size, image_bytes),
+                              .host = x->host};
     CALL(x, cuptiProfilerHostGetConfigImageSize, &size);
     x->config_bytes = size.image_bytes;
     x->config = allocate(x, size.image_bytes);
-    cupti_config_image image = {CUPTI_SIZE(cupti_config_image, image), NULL, x->host, x->config_bytes, x->config};
+    cupti_config_image image = {CUPTI_SIZE(cupti_config_image, image), NULL, x->host,
+                                x->config_bytes, x->config};
     CALL(x, cuptiProfilerHostGetConfigImage, &image);
 }
 
@@ -146,7 +152,8 @@ static void make_data(counting *x)
     CALL(x, cuptiRangeProfilerGetCounterDataSize, &size);
     x->data_bytes = size.data_bytes;
     x->data = allocate(x, size.data_bytes);
-    cupti_data_initialize fresh = {CUPTI_SIZE(cupti_data_initialize, data), NULL, x->ranges, x->data_bytes, x->data};
+    cupti_data_initialize fresh = {CUPTI_SIZE(cupti_data_initialize, data), NULL, x->ranges,
+                                   x->data_bytes, x->data};
     CALL(x, cuptiRangeProfilerCounterDataImageInitialize, &fresh);
 }
 
@@ -177,7 +184,8 @@ static void run_launch(counting *x, uint32_t place)
     cupti_ranges_call pop = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x->ranges};
     CALL(x, cuptiRangeProfilerPushRange, &push);
     if (!x->status)
-        x->status = cuda_kernel_queue_one(x->device, x->kernel, x->plan, place, x->buffers, x->error);
+        x->status =
+            cuda_kernel_queue_one(x->device, x->kernel, x->plan, place, x->buffers, x->error);
     if (!x->status)
         x->status = cuda_wait(x->device, "the kernel faulted", x->error);
     CALL(x, cuptiRangeProfilerPopRange, &pop);
@@ -207,7 +215,8 @@ static void run_passes(counting *x)
     for (int pass = 0; !x->status && !done && pass < MOST_PASSES; pass++)
         done = run_pass(x);
     if (!x->status && !done)
-        x->status = error_set(x->error, AT_NO_DEVICE, "CUPTI wants more than %d passes", MOST_PASSES);
+        x->status =
+            error_set(x->error, AT_NO_DEVICE, "CUPTI wants more than %d passes", MOST_PASSES);
     cupti_decode decode = {.size_bytes = CUPTI_SIZE(cupti_decode, dropped), .ranges = x->ranges};
     CALL(x, cuptiRangeProfilerDecodeData, &decode);
     cupti_data_info info = {.size_bytes = CUPTI_SIZE(cupti_data_info, ranges),
@@ -215,8 +224,8 @@ static void run_passes(counting *x)
                             .data_bytes = x->data_bytes};
     CALL(x, cuptiRangeProfilerGetCounterDataInfo, &info);
     if (!x->status && (decode.dropped > 0 || info.ranges != x->plan->launch_count))
-        x->status = error_set(x->error, AT_NO_DEVICE, "CUPTI counted %zu of %u launches", info.ranges,
-                              x->plan->launch_count);
+        x->status = error_set(x->error, AT_NO_DEVICE, "CUPTI counted %zu of %u launches",
+                              info.ranges, x->plan->launch_count);
 }
 
 static void evaluate(counting *x, double *values)
@@ -240,7 +249,8 @@ static void evaluate(counting *x, double *values)
 
 static void count_ranges(counting *x, double *values)
 {
-    cupti_enable enable = {.size_bytes = CUPTI_SIZE(cupti_enable, ranges), .context = x->device->context};
+    cupti_enable enable = {.size_bytes = CUPTI_SIZE(cupti_enable, ranges),
+                           .context = x->device->context};
     CALL(x, cuptiRangeProfilerEnable, &enable);
     x->ranges = enable.ranges;
     make_data(x);
@@ -258,7 +268,12 @@ at_status cuda_count(device *d, device_kernel *k, const launch_plan *plan,
     at_status status = start_library(d, error);
     if (status)
         return status;
-    counting x = {.device = d, .cupti = d->counters, .kernel = k, .plan = plan, .buffers = buffers, .what = what,
+    counting x = {.device = d,
+                  .cupti = d->counters,
+                  .kernel = k,
+                  .plan = plan,
+                  .buffers = buffers,
+                  .what = what,
                   .error = error};
     x.names = allocate(&x, what->count * sizeof *x.names);
     x.places = allocate(&x, what->count * sizeof *x.places);
@@ -268,7 +283,8 @@ at_status cuda_count(device *d, device_kernel *k, const launch_plan *plan,
         count_ranges(&x, values);
     cupti_ranges_call disable = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x.ranges};
     /* A context that is gone is left as it is. */
-    if (x.ranges && x.status != AT_DEVICE && x.cupti->cuptiRangeProfilerDisable(&disable) != CUPTI_OK && !x.status)
+    if (x.ranges && x.status != AT_DEVICE &&
+        x.cupti->cuptiRangeProfilerDisable(&disable) != CUPTI_OK && !x.status)
         x.status = error_set(error, AT_NO_DEVICE, "CUPTI does not release the GPU's counters");
     drop_host(&x);
     free(x.names);

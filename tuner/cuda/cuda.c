@@ -23,8 +23,14 @@ typedef struct attribute_field {
     bool is_size;  /* the field is a size_t, else an int */
 } attribute_field;
 
-#define INT_FIELD(name, field) {CU_DEVICE_ATTRIBUTE_##name, offsetof(arch_limits, field), false}
-#define SIZE_FIELD(name, field) {CU_DEVICE_ATTRIBUTE_##name, offsetof(arch_limits, field), true}
+#define INT_FIELD(name, field)                                                                     \
+    {                                                                                              \
+        CU_DEVICE_ATTRIBUTE_##name, offsetof(arch_limits, field), false                            \
+    }
+#define SIZE_FIELD(name, field)                                                                    \
+    {                                                                                              \
+        CU_DEVICE_ATTRIBUTE_##name, offsetof(arch_limits, field), true                             \
+    }
 
 static const attribute_field attributes[] = {
     INT_FIELD(COMPUTE_CAPABILITY_MAJOR, major),
@@ -134,8 +140,9 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
     return status;
 }
 
-/* Only where no order of the GPUs can give one the name of another: the management library numbers them by
- * their place on the bus, the driver as $CUDA_DEVICE_ORDER says, and of those that $CUDA_VISIBLE_DEVICES names. */
+/* Only where no order of the GPUs can give one the name of another: the management library numbers
+ * them by their place on the bus, the driver as $CUDA_DEVICE_ORDER says, and of those that
+ * $CUDA_VISIBLE_DEVICES names. */
 static at_status list_names(device_properties *out, size_t capacity, size_t *count, at_error *error)
 {
     char name[sizeof out->limits.name];
@@ -198,8 +205,8 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     int present = 0, ordinal = 0, shown = 0;
     at_status status = parse_ordinal(spec, &ordinal, error);
     if (!status) {
-        /* Lazy loading would put a kernel's first load into its first sample. A process that opens a
-         * device is there for that alone; a library's caller owns his environment. */
+        /* Lazy loading would put a kernel's first load into its first sample. A process that opens
+         * a device is there for that alone; a library's caller owns his environment. */
         setenv("CUDA_MODULE_LOADING", "EAGER", 1);
         shown = visible_show_alone(visible_present(), ordinal);
         status = cuda_driver_open(&d->cuda, error);
@@ -207,8 +214,8 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     if (!status)
         status = count_devices(&d->cuda, &present, error);
     if (!status && shown >= present)
-        status = error_set(error, AT_NO_DEVICE, "there is no %s: the CUDA driver sees %d GPU%s", spec,
-                           present, present == 1 ? "" : "s");
+        status = error_set(error, AT_NO_DEVICE, "there is no %s: the CUDA driver sees %d GPU%s",
+                           spec, present, present == 1 ? "" : "s");
     if (!status)
         status = read_properties(&d->cuda, shown, ordinal, &d->handle, &d->properties, error);
     if (status) {
@@ -244,11 +251,13 @@ static at_status find_support(device *d, support_kernel kernel, at_error *error)
     CUresult result = CUDA_ERROR_NOT_FOUND;
     for (size_t i = 0; i < DEVICE_SUPPORT_PARTS && result == CUDA_ERROR_NOT_FOUND; i++)
         if (d->support[i])
-            result = d->cuda.cuModuleGetFunction(&d->support_kernels[kernel], d->support[i], cuda_support_name(kernel));
+            result = d->cuda.cuModuleGetFunction(&d->support_kernels[kernel], d->support[i],
+                                                 cuda_support_name(kernel));
     return cuda_check(&d->cuda, result, AT_DEVICE, "the support kernels are incomplete", error);
 }
 
-static at_status set_support(device *d, const device_image support[DEVICE_SUPPORT_PARTS], at_error *error)
+static at_status set_support(device *d, const device_image support[DEVICE_SUPPORT_PARTS],
+                             at_error *error)
 {
     const cuda_driver *cuda = &d->cuda;
     if (support[0].size_bytes == 0)
@@ -258,8 +267,8 @@ static at_status set_support(device *d, const device_image support[DEVICE_SUPPOR
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < DEVICE_SUPPORT_PARTS; i++)
         if (support[i].size_bytes > 0)
-            status = cuda_check(cuda, cuda_module_load(cuda, &support[i], &d->support[i]), AT_DEVICE,
-                                "cannot load the support kernels", error);
+            status = cuda_check(cuda, cuda_module_load(cuda, &support[i], &d->support[i]),
+                                AT_DEVICE, "cannot load the support kernels", error);
     for (int i = 0; !status && i < SUPPORT_COUNT; i++)
         status = find_support(d, (support_kernel)i, error);
     return status;

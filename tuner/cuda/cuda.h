@@ -1,4 +1,5 @@
-/* The device "cuda:N": a GPU through the driver API. See device/device.h for what its functions promise. */
+/* The device "cuda:N": a GPU through the driver API. See device/device.h for what its functions
+ * promise. */
 #ifndef AUTOTUNE_CUDA_CUDA_H
 #define AUTOTUNE_CUDA_CUDA_H
 

@@ -20,9 +20,10 @@ static at_status find_symbols(cupti *c, at_error *error)
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(c->library, symbols[i].name);
         if (!address)
-            return error_set(error, AT_NO_DEVICE,
-                             "the CUPTI library is too old: it has no %s (CUDA 12.6 or newer is needed)",
-                             symbols[i].name);
+            return error_set(
+                error, AT_NO_DEVICE,
+                "the CUPTI library is too old: it has no %s (CUDA 12.6 or newer is needed)",
+                symbols[i].name);
         memcpy((char *)c + symbols[i].offset, &address, sizeof address);
     }
     return AT_OK;
@@ -33,9 +34,9 @@ static void *open_library(void)
     const char *chosen = getenv("AUTOTUNE_LIBCUPTI");
     if (chosen && *chosen)
         return dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
-    static const char *const folders[] = {"", AUTOTUNE_CUDA_LIBRARY_DIR "/",
-                                          AUTOTUNE_CUDA_LIBRARY_DIR "/../extras/CUPTI/lib64/",
-                                          "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"};
+    static const char *const folders[] = {
+        "", AUTOTUNE_CUDA_LIBRARY_DIR "/", AUTOTUNE_CUDA_LIBRARY_DIR "/../extras/CUPTI/lib64/",
+        "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"};
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
     void *found = NULL;
     for (size_t i = 0; !found && i < sizeof folders / sizeof *folders; i++)
@@ -52,11 +53,12 @@ at_status cupti_open(cupti *out, at_error *error)
     *out = (cupti){0};
     out->library = open_library();
     if (!out->library)
-        return error_set(error, AT_NO_DEVICE,
-                         "there is no CUPTI library to read counters with: %s; it comes with the CUDA Toolkit "
-                         "(Debian package cuda-cupti-13-0, PyPI package nvidia-cuda-cupti), or say where it is "
-                         "by AUTOTUNE_LIBCUPTI=/path/to/libcupti.so.13",
-                         dlerror());
+        return error_set(
+            error, AT_NO_DEVICE,
+            "there is no CUPTI library to read counters with: %s; it comes with the CUDA Toolkit "
+            "(Debian package cuda-cupti-13-0, PyPI package nvidia-cuda-cupti), or say where it is "
+            "by AUTOTUNE_LIBCUPTI=/path/to/libcupti.so.13",
+            dlerror());
     at_status status = find_symbols(out, error);
     if (!status)
         return AT_OK;
@@ -73,18 +75,22 @@ static const char *advice(int code)
         const char *text;
     } known[] = {
         {CUPTI_NO_PRIVILEGE,
-         "the driver lets only an administrator read performance counters (ERR_NVGPUCTRPERM). Run this as root "
+         "the driver lets only an administrator read performance counters (ERR_NVGPUCTRPERM). Run "
+         "this as root "
          "(in a container: with --cap-add SYS_ADMIN), or let everybody: put 'options nvidia "
-         "NVreg_RestrictProfilingToAdminUsers=0' into /etc/modprobe.d/nvidia-profiling.conf and reboot"},
-        {CUPTI_VIRTUAL_NO_PRIVILEGE,
-         "this virtual GPU may not be profiled (ERR_NVGPUCTRPERM): whoever runs the host has to allow it"},
-        {CUPTI_HARDWARE_BUSY, "another profiler holds the counters (Nsight Compute, DCGM): end it, or "
-                              "'dcgmi profile --pause'"},
+         "NVreg_RestrictProfilingToAdminUsers=0' into /etc/modprobe.d/nvidia-profiling.conf and "
+         "reboot"},
+        {CUPTI_VIRTUAL_NO_PRIVILEGE, "this virtual GPU may not be profiled (ERR_NVGPUCTRPERM): "
+                                     "whoever runs the host has to allow it"},
+        {CUPTI_HARDWARE_BUSY,
+         "another profiler holds the counters (Nsight Compute, DCGM): end it, or "
+         "'dcgmi profile --pause'"},
         {CUPTI_SEVERAL_SUBSCRIBERS, "this process is being profiled by another tool already"},
         {CUPTI_NOT_SUPPORTED, "this GPU or its driver does not give counters to CUPTI"},
         {CUPTI_VIRTUAL_DEVICE, "this virtual GPU has no counters"},
         {CUPTI_CONFIDENTIAL, "counters are off while the GPU computes confidentially"},
-        {CUPTI_CHIP_UNKNOWN, "this CUPTI is older than the GPU: take a newer one by AUTOTUNE_LIBCUPTI"},
+        {CUPTI_CHIP_UNKNOWN,
+         "this CUPTI is older than the GPU: take a newer one by AUTOTUNE_LIBCUPTI"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].code == code)

@@ -1,11 +1,11 @@
-/* CUPTI's range profiler, opened at run time: a table of its functions, their parameters, and errors in
- * words.
+/* CUPTI's range profiler, opened at run time: a table of its functions, their parameters, and
+ * errors in words.
  *
- * The library is $AUTOTUNE_LIBCUPTI, or libcupti.so of CUDA 13 or 12 as the system or the Toolkit has
- * it. Nothing links to it, and its headers are not needed (one of them is C++): what is declared here is
- * the binary interface that NVIDIA documents (CUPTI 12.6 and newer, "Range Profiling API" and "Profiler
- * Host API"). Each structure opens with its size up to the last member known here, by which a newer
- * library tells versions apart. */
+ * The library is $AUTOTUNE_LIBCUPTI, or libcupti.so of CUDA 13 or 12 as the system or the Toolkit
+ * has it. Nothing links to it, and its headers are not needed (one of them is C++): what is
+ * declared here is the binary interface that NVIDIA documents (CUPTI 12.6 and newer, "Range
+ * Profiling API" and "Profiler Host API"). Each structure opens with its size up to the last member
+ * known here, by which a newer library tells versions apart. */
 #ifndef AUTOTUNE_CUDA_CUPTI_H
 #define AUTOTUNE_CUDA_CUPTI_H
 
@@ -188,26 +188,26 @@ typedef struct cupti_data_info {
 } cupti_data_info;
 
 /* A function, which is the field of the table, and its parameter. */
-#define CUPTI_FUNCTIONS(X)                                                                  \
-    X(cuptiProfilerInitialize, cupti_initialize)                                            \
-    X(cuptiDeviceGetChipName, cupti_chip_name)                                              \
-    X(cuptiProfilerHostInitialize, cupti_host_new)                                          \
-    X(cuptiProfilerHostDeinitialize, cupti_host_free)                                       \
-    X(cuptiProfilerHostGetMetricProperties, cupti_metric_properties)                        \
-    X(cuptiProfilerHostConfigAddMetrics, cupti_add_metrics)                                 \
-    X(cuptiProfilerHostGetConfigImageSize, cupti_config_size)                               \
-    X(cuptiProfilerHostGetConfigImage, cupti_config_image)                                  \
-    X(cuptiProfilerHostEvaluateToGpuValues, cupti_evaluate)                                 \
-    X(cuptiRangeProfilerEnable, cupti_enable)                                               \
-    X(cuptiRangeProfilerDisable, cupti_ranges_call)                                         \
-    X(cuptiRangeProfilerGetCounterDataSize, cupti_data_size)                                \
-    X(cuptiRangeProfilerCounterDataImageInitialize, cupti_data_initialize)                  \
-    X(cuptiRangeProfilerSetConfig, cupti_set_config)                                        \
-    X(cuptiRangeProfilerStart, cupti_ranges_call)                                           \
-    X(cuptiRangeProfilerStop, cupti_stop)                                                   \
-    X(cuptiRangeProfilerPushRange, cupti_push)                                              \
-    X(cuptiRangeProfilerPopRange, cupti_ranges_call)                                        \
-    X(cuptiRangeProfilerDecodeData, cupti_decode)                                           \
+#define CUPTI_FUNCTIONS(X)                                                                         \
+    X(cuptiProfilerInitialize, cupti_initialize)                                                   \
+    X(cuptiDeviceGetChipName, cupti_chip_name)                                                     \
+    X(cuptiProfilerHostInitialize, cupti_host_new)                                                 \
+    X(cuptiProfilerHostDeinitialize, cupti_host_free)                                              \
+    X(cuptiProfilerHostGetMetricProperties, cupti_metric_properties)                               \
+    X(cuptiProfilerHostConfigAddMetrics, cupti_add_metrics)                                        \
+    X(cuptiProfilerHostGetConfigImageSize, cupti_config_size)                                      \
+    X(cuptiProfilerHostGetConfigImage, cupti_config_image)                                         \
+    X(cuptiProfilerHostEvaluateToGpuValues, cupti_evaluate)                                        \
+    X(cuptiRangeProfilerEnable, cupti_enable)                                                      \
+    X(cuptiRangeProfilerDisable, cupti_ranges_call)                                                \
+    X(cuptiRangeProfilerGetCounterDataSize, cupti_data_size)                                       \
+    X(cuptiRangeProfilerCounterDataImageInitialize, cupti_data_initialize)                         \
+    X(cuptiRangeProfilerSetConfig, cupti_set_config)                                               \
+    X(cuptiRangeProfilerStart, cupti_ranges_call)                                                  \
+    X(cuptiRangeProfilerStop, cupti_stop)                                                          \
+    X(cuptiRangeProfilerPushRange, cupti_push)                                                     \
+    X(cuptiRangeProfilerPopRange, cupti_ranges_call)                                               \
+    X(cuptiRangeProfilerDecodeData, cupti_decode)                                                  \
     X(cuptiRangeProfilerGetCounterDataInfo, cupti_data_info)
 
 #define CUPTI_FIELD(name, parameter) int (*name)(parameter *);
@@ -218,8 +218,8 @@ typedef struct cupti {
     CUPTI_FUNCTIONS(CUPTI_FIELD)
 } cupti;
 
-/* Opens the library, which stays open until the process ends, and finds its functions. AT_NO_DEVICE says
- * in one sentence what is missing. */
+/* Opens the library, which stays open until the process ends, and finds its functions. AT_NO_DEVICE
+ * says in one sentence what is missing. */
 at_status cupti_open(cupti *out, at_error *error);
 
 /* AT_OK for CUPTI_OK; otherwise AT_NO_DEVICE with what the code means for the user, and the remedy.

@@ -1,8 +1,8 @@
 /* The CUDA driver, opened at run time: a table of its functions, and its error messages.
  *
  * The library is $AUTOTUNE_LIBCUDA, or libcuda.so.1 as the system finds it; nothing links to it.
- * cuda.h's macros give the fields their versioned names (cuMemAlloc_v2), so that the function found is
- * the one declared. */
+ * cuda.h's macros give the fields their versioned names (cuMemAlloc_v2), so that the function found
+ * is the one declared. */
 #ifndef AUTOTUNE_CUDA_DRIVER_H
 #define AUTOTUNE_CUDA_DRIVER_H
 
@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 
+/* clang-format off */
 #define CUDA_DRIVER_FUNCTIONS(X)                                                                   \
     X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString)                          \
     X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem)   \
@@ -25,6 +26,7 @@
     X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventElapsedTime)                      \
     X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload)           \
     X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy)
+/* clang-format on */
 
 #define CUDA_DRIVER_FIELD(f) __typeof__(f) *f;
 
@@ -33,8 +35,8 @@ typedef struct cuda_driver {
     char version[32]; /* of the driver package, "580.159.04"; empty where the system does not say */
     int cuda_version; /* newest CUDA that the driver supports: 13000 for 13.0 */
     CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_FIELD)
-    /* The host's clock in nanoseconds. A test's fake driver, whose copies take no real time, replaces it
-     * by exporting autotune_host_clock_ns. */
+    /* The host's clock in nanoseconds. A test's fake driver, whose copies take no real time,
+     * replaces it by exporting autotune_host_clock_ns. */
     int64_t (*clock_ns)(void);
 } cuda_driver;
 

@@ -59,11 +59,13 @@ static at_status refuse(const host_block *b, const char *why, at_error *error)
 
 static at_status try_allocate(const cuda_driver *cuda, host_block *b, at_error *error)
 {
-    static const unsigned flags[HOST_MEMORIES] = {[HOST_WRITE_COMBINED] = CU_MEMHOSTALLOC_WRITECOMBINED,
+    static const unsigned flags[HOST_MEMORIES] = {[HOST_WRITE_COMBINED] =
+                                                      CU_MEMHOSTALLOC_WRITECOMBINED,
                                                   [HOST_MAPPED] = CU_MEMHOSTALLOC_DEVICEMAP};
     void *bytes = NULL;
     if (b->memory == HOST_PAGEABLE) {
-        b->bytes = aligned_alloc(PAGE_BYTES, (b->size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+        b->bytes =
+            aligned_alloc(PAGE_BYTES, (b->size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
         return b->bytes ? AT_OK : refuse(b, "malloc failed", error);
     }
     CUresult result = cuda->cuMemHostAlloc(&bytes, (size_t)b->size_bytes, flags[b->memory]);
@@ -84,7 +86,8 @@ static host_block *find(host_blocks *pool, const host_block *wanted)
     for (size_t i = 0; i < pool->count; i++) {
         host_block *b = &pool->items[i];
         bool staging = b->use == HOST_STAGE_UP || b->use == HOST_STAGE_DOWN;
-        bool fits = staging ? b->size_bytes >= wanted->size_bytes : b->size_bytes == wanted->size_bytes;
+        bool fits =
+            staging ? b->size_bytes >= wanted->size_bytes : b->size_bytes == wanted->size_bytes;
         if (b->use == wanted->use && b->memory == wanted->memory && fits)
             return b;
     }
@@ -92,7 +95,8 @@ static host_block *find(host_blocks *pool, const host_block *wanted)
 }
 
 /* What is kept for others may be what is missing. */
-static at_status allocate(host_blocks *pool, const cuda_driver *cuda, host_block *b, at_error *error)
+static at_status allocate(host_blocks *pool, const cuda_driver *cuda, host_block *b,
+                          at_error *error)
 {
     static const char why[] = "that is more than half of what the host has";
     uint64_t most = most_bytes();
@@ -109,8 +113,8 @@ static at_status allocate(host_blocks *pool, const cuda_driver *cuda, host_block
     return status;
 }
 
-at_status host_block_get(host_blocks *pool, const cuda_driver *cuda, host_use use, host_memory memory,
-                         uint64_t size_bytes, host_block *out, at_error *error)
+at_status host_block_get(host_blocks *pool, const cuda_driver *cuda, host_use use,
+                         host_memory memory, uint64_t size_bytes, host_block *out, at_error *error)
 {
     host_block made = {.use = use, .memory = memory, .size_bytes = size_bytes};
     host_block *found = find(pool, &made);

@@ -61,8 +61,8 @@ static at_status allow_cluster(const cuda_driver *cuda, CUfunction function,
 {
     if (plan_cluster_blocks(launch) <= PORTABLE_CLUSTER_BLOCKS)
         return AT_OK;
-    CUresult result = cuda->cuFuncSetAttribute(
-        function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    CUresult result =
+        cuda->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
     return cuda_check(cuda, result, cuda_refusal_status(result),
                       "clusters of more than 8 blocks are refused", error);
 }
@@ -133,7 +133,8 @@ static CUresult launch_with_attributes(const cuda_driver *cuda, CUfunction funct
     }
     if (launch->balanced) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
-        attributes[count++].value.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+        attributes[count++].value.clusterSchedulingPolicyPreference =
+            CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
     }
     const CUlaunchConfig config = {.gridDimX = launch->grid[0],
                                    .gridDimY = launch->grid[1],
@@ -148,8 +149,8 @@ static CUresult launch_with_attributes(const cuda_driver *cuda, CUfunction funct
     return cuda->cuLaunchKernelEx(&config, function, arguments, NULL);
 }
 
-static CUresult queue_one(const cuda_driver *cuda, CUfunction function,
-                          const kernel_launch *launch, void **arguments, CUstream stream)
+static CUresult queue_one(const cuda_driver *cuda, CUfunction function, const kernel_launch *launch,
+                          void **arguments, CUstream stream)
 {
     if (launch->cooperative || plan_cluster_blocks(launch) > 1)
         return launch_with_attributes(cuda, function, launch, arguments, stream);
@@ -168,12 +169,14 @@ static at_status get_texture(const cuda_launcher *l, const cuda_driver *cuda, co
                              const cuda_range *buffers, CUtexObject *out, at_error *error)
 {
     if (!l->textures)
-        return error_set(error, AT_COMPILE, "the kernel reads a texture, which is not supported here");
+        return error_set(error, AT_COMPILE,
+                         "the kernel reads a texture, which is not supported here");
     return cuda_textures_get(l->textures, cuda, view, buffers[view->buffer].address, out, error);
 }
 
-static at_status make_views(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
-                            const cuda_range *buffers, view_objects *out, at_error *error)
+static at_status make_views(const cuda_launcher *l, const cuda_driver *cuda,
+                            const launch_plan *plan, const cuda_range *buffers, view_objects *out,
+                            at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; i < plan->view_count && !status; i++) {
@@ -186,8 +189,9 @@ static at_status make_views(const cuda_launcher *l, const cuda_driver *cuda, con
     return status;
 }
 
-at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
-                                      const cuda_range *buffers, at_error *error)
+at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda,
+                                      const launch_plan *plan, const cuda_range *buffers,
+                                      at_error *error)
 {
     view_objects made;
     return make_views(l, cuda, plan, buffers, &made, error);
@@ -195,11 +199,13 @@ at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver 
 
 static void *view_object(const launch_plan *plan, view_objects *made, uint32_t view)
 {
-    return plan->views[view].kind == VIEW_TEXTURE ? (void *)&made->textures[view] : (void *)&made->maps[view];
+    return plan->views[view].kind == VIEW_TEXTURE ? (void *)&made->textures[view]
+                                                  : (void *)&made->maps[view];
 }
 
-at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
-                                  uint32_t place, const cuda_range *buffers, uint64_t *chunk, CUstream stream,
+at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
+                                  const launch_plan *plan, uint32_t place,
+                                  const cuda_range *buffers, uint64_t *chunk, CUstream stream,
                                   at_error *error)
 {
     CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
@@ -228,8 +234,9 @@ at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cud
 }
 
 at_status cuda_launcher_queue_some(const cuda_launcher *l, const cuda_driver *cuda,
-                                   const launch_plan *plan, const cuda_range *buffers, launch_walk *walk,
-                                   uint32_t most, CUstream stream, at_error *error)
+                                   const launch_plan *plan, const cuda_range *buffers,
+                                   launch_walk *walk, uint32_t most, CUstream stream,
+                                   at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < most && plan_walk(plan, walk); i++)

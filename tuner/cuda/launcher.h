@@ -1,8 +1,8 @@
 /* Launches of a plan: the kernels of a loaded module, their limits, constants and arguments.
  *
- * In: a module and a plan. Out: work queued on a stream. Used by the cuda device, which measures, and
- * by the library, which launches in its caller's context. Owns nothing: module, stream and memory
- * are the caller's. Launching allocates nothing and waits for nothing. */
+ * In: a module and a plan. Out: work queued on a stream. Used by the cuda device, which measures,
+ * and by the library, which launches in its caller's context. Owns nothing: module, stream and
+ * memory are the caller's. Launching allocates nothing and waits for nothing. */
 #ifndef AUTOTUNE_CUDA_LAUNCHER_H
 #define AUTOTUNE_CUDA_LAUNCHER_H
 
@@ -12,7 +12,7 @@
 
 typedef struct cuda_launcher {
     CUmodule module;
-    cuda_textures *textures; /* borrowed; NULL: plans with textures are refused */
+    cuda_textures *textures;                 /* borrowed; NULL: plans with textures are refused */
     CUfunction functions[PLAN_MAX_LAUNCHES]; /* of each launch */
     /* Of dynamic shared memory a block; raised before the first launch that needs more. */
     uint32_t dynamic_limit_bytes[PLAN_MAX_LAUNCHES];
@@ -23,8 +23,8 @@ typedef struct cuda_range { /* a buffer */
     uint64_t size_bytes;
 } cuda_range;
 
-/* Finds the plan's kernels in the module, in which `suffix` follows their names. AT_COMPILE when one
- * is missing. */
+/* Finds the plan's kernels in the module, in which `suffix` follows their names. AT_COMPILE when
+ * one is missing. */
 at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
                              const launch_plan *plan, const char *suffix, at_error *error);
 
@@ -33,9 +33,11 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
 at_status cuda_launcher_prepare(cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
                                 at_error *error);
 
-/* Creates the textures that launches on these buffers need, so that launching creates none. AT_COMPILE. */
-at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
-                                      const cuda_range *buffers, at_error *error);
+/* Creates the textures that launches on these buffers need, so that launching creates none.
+ * AT_COMPILE. */
+at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda,
+                                      const launch_plan *plan, const cuda_range *buffers,
+                                      at_error *error);
 
 /* Queues copies of buffers into the module's constants. `buffers` holds those that the plan names,
  * each at its own place. AT_COMPILE when the module has no such variable or it is too small. */
@@ -45,16 +47,19 @@ at_status cuda_launcher_fill(const cuda_launcher *l, const cuda_driver *cuda,
 
 enum { CUDA_CHUNK_ARGUMENTS = 2 };
 
-/* Queues the launch at `place`. `chunk` is the first byte and the size of a transfer's chunk, which its kernels
- * have as two more arguments; NULL: no transfer. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
-at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
-                                  uint32_t place, const cuda_range *buffers, uint64_t *chunk, CUstream stream,
+/* Queues the launch at `place`. `chunk` is the first byte and the size of a transfer's chunk, which
+ * its kernels have as two more arguments; NULL: no transfer. AT_COMPILE: refused, the device is
+ * fine; AT_DEVICE: it is not. */
+at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
+                                  const launch_plan *plan, uint32_t place,
+                                  const cuda_range *buffers, uint64_t *chunk, CUstream stream,
                                   at_error *error);
 
 /* Queues the next `most` launches of a walk over the plan. */
 at_status cuda_launcher_queue_some(const cuda_launcher *l, const cuda_driver *cuda,
-                                   const launch_plan *plan, const cuda_range *buffers, launch_walk *walk,
-                                   uint32_t most, CUstream stream, at_error *error);
+                                   const launch_plan *plan, const cuda_range *buffers,
+                                   launch_walk *walk, uint32_t most, CUstream stream,
+                                   at_error *error);
 
 /* Queues all launches of the plan, in their order. */
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,

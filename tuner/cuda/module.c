@@ -20,15 +20,15 @@ CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CU
     return result;
 }
 
-CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded, const device_image *image,
-                             cuda_module **out)
+CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded,
+                             const device_image *image, cuda_module **out)
 {
     XXH128_hash_t hash = XXH3_128bits(image->bytes, image->size_bytes);
     *out = NULL;
     for (cuda_module **link = loaded; *link; link = &(*link)->next) {
         cuda_module *m = *link;
-        if (!image->suffix[0] || !m->shared || m->hash[0] != hash.high64 || m->hash[1] != hash.low64 ||
-            m->size_bytes != image->size_bytes)
+        if (!image->suffix[0] || !m->shared || m->hash[0] != hash.high64 ||
+            m->hash[1] != hash.low64 || m->size_bytes != image->size_bytes)
             continue;
         *link = m->next;
         m->next = *loaded;

@@ -77,9 +77,10 @@ static at_status start(nvml *n, at_error *error)
     if (!n->init || !n->shutdown || !n->find)
         return error_set(error, AT_NO_DEVICE, "the management library lacks basic functions");
     int code = n->init();
-    return code == NVML_SUCCESS ? AT_OK
-                                : error_set(error, AT_NO_DEVICE, "the management library does not start: %s",
-                                            text_of(n, code));
+    return code == NVML_SUCCESS
+               ? AT_OK
+               : error_set(error, AT_NO_DEVICE, "the management library does not start: %s",
+                           text_of(n, code));
 }
 
 static at_status open_library(nvml **out, at_error *error)
@@ -146,7 +147,9 @@ at_status nvml_find_model(char *name, size_t name_bytes, size_t *count, at_error
         alike = find_whole(n, i, other, sizeof other) && strcmp(other, name) == 0;
     nvml_close(n);
     *count = found;
-    return alike ? AT_OK : error_set(error, AT_NO_DEVICE, "the management library knows no model that all GPUs are of");
+    return alike ? AT_OK
+                 : error_set(error, AT_NO_DEVICE,
+                             "the management library knows no model that all GPUs are of");
 }
 
 void nvml_close(nvml *n)

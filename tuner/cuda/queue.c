@@ -61,10 +61,10 @@ at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, v
     uint64_t blocks = items / CUDA_BLOCK_THREADS + (items % CUDA_BLOCK_THREADS != 0);
     unsigned grid = (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
     unsigned threads = items == 1 ? 1 : CUDA_BLOCK_THREADS;
-    return cuda_done(
-        d,
-        d->cuda.cuLaunchKernel(d->support_kernels[kernel], grid, 1, 1, threads, 1, 1, 0, d->stream, arguments, NULL),
-        support_names[kernel], error);
+    return cuda_done(d,
+                     d->cuda.cuLaunchKernel(d->support_kernels[kernel], grid, 1, 1, threads, 1, 1,
+                                            0, d->stream, arguments, NULL),
+                     support_names[kernel], error);
 }
 
 at_status cuda_scrub(device *d, int pattern, at_error *error)
@@ -77,20 +77,23 @@ at_status cuda_scrub(device *d, int pattern, at_error *error)
     CUfunction kernel = d->support_kernels[SUPPORT_SCRUB];
     at_status status = AT_OK;
     if (!d->scrubs)
-        status = cuda_done(
-            d, d->cuda.cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes), what,
-            error);
+        status = cuda_done(d,
+                           d->cuda.cuFuncSetAttribute(
+                               kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
+                           what, error);
     d->scrubs = !status;
     /* A block has an SM to itself; twice as many as there are SMs reach all. */
     if (!status)
-        status = cuda_done(d,
-                           d->cuda.cuLaunchKernel(kernel, 2 * (unsigned)d->properties.limits.sm_count, 1, 1,
-                                                  CUDA_BLOCK_THREADS, 1, 1, bytes, d->stream, arguments, NULL),
-                           what, error);
+        status = cuda_done(
+            d,
+            d->cuda.cuLaunchKernel(kernel, 2 * (unsigned)d->properties.limits.sm_count, 1, 1,
+                                   CUDA_BLOCK_THREADS, 1, 1, bytes, d->stream, arguments, NULL),
+            what, error);
     return status;
 }
 
-static void list_address(uint32_t place, device_buffer *const *buffers, cuda_range out[PLAN_MAX_BUFFERS])
+static void list_address(uint32_t place, device_buffer *const *buffers,
+                         cuda_range out[PLAN_MAX_BUFFERS])
 {
     out[place] = (cuda_range){buffers[place]->data, buffers[place]->size_bytes};
 }
@@ -135,7 +138,8 @@ at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan 
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     list_addresses(plan, buffers, ranges);
-    return cuda_launcher_queue_some(&k->launcher, &d->cuda, plan, ranges, walk, most, d->stream, error);
+    return cuda_launcher_queue_some(&k->launcher, &d->cuda, plan, ranges, walk, most, d->stream,
+                                    error);
 }
 
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
@@ -145,12 +149,13 @@ at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan
     return cuda_kernel_queue_some(d, k, plan, buffers, &walk, UINT32_MAX, error);
 }
 
-at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan, uint32_t place,
-                                device_buffer *const *buffers, at_error *error)
+at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan,
+                                uint32_t place, device_buffer *const *buffers, at_error *error)
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     list_addresses(plan, buffers, ranges);
-    return cuda_launcher_queue_one(&k->launcher, &d->cuda, plan, place, ranges, NULL, d->stream, error);
+    return cuda_launcher_queue_one(&k->launcher, &d->cuda, plan, place, ranges, NULL, d->stream,
+                                   error);
 }
 
 void cuda_kernel_free(device *d, device_kernel *k)
@@ -170,8 +175,8 @@ at_status cuda_kernel_new(device *d, const device_image *image, const launch_pla
     if (!k)
         return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[0].entry);
     CUresult result = cuda_module_acquire(&d->cuda, &d->modules, image, &k->module);
-    at_status status = cuda_check(&d->cuda, result, cuda_refusal_status(result),
-                                  "cannot load the kernel", error);
+    at_status status =
+        cuda_check(&d->cuda, result, cuda_refusal_status(result), "cannot load the kernel", error);
     if (!status)
         status = cuda_launcher_init(&k->launcher, &d->cuda, k->module->module, plan, image->suffix,
                                     error);

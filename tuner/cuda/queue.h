@@ -1,8 +1,8 @@
 /* What the files of the cuda device share: its state, kernels, the stream that work is queued on.
  *
  * Above it cuda/buffer.c owns memory and checks it, cuda/timer.c the clock, cuda/batch.c graphs of
- * launches; cuda/transfer.c moves data between host and device; cuda/cuda.c opens the device and has
- * its table of functions. No other room includes this. */
+ * launches; cuda/transfer.c moves data between host and device; cuda/cuda.c opens the device and
+ * has its table of functions. No other room includes this. */
 #ifndef AUTOTUNE_CUDA_QUEUE_H
 #define AUTOTUNE_CUDA_QUEUE_H
 
@@ -10,21 +10,37 @@
 #include "cuda/host_memory.h"
 #include "cuda/launcher.h"
 #include "cuda/module.h"
-#include "device/device.h"
 #include "cuda/nvml.h"
+#include "device/device.h"
 
 /* Kernels of templates/device_support.cu. */
 typedef enum support_kernel {
-    SUPPORT_FILL, SUPPORT_GUARDS_SET, SUPPORT_GUARDS_CHECK, SUPPORT_COMPARE_EXACT,
-    SUPPORT_MAGNITUDE, SUPPORT_COMPARE_CLOSE, SUPPORT_CHECKSUM, SUPPORT_FLUSH_WRITE,
-    SUPPORT_FLUSH_READ, SUPPORT_GATE, SUPPORT_EMPTY, SUPPORT_CLOCK, SUPPORT_SCRUB, SUPPORT_COUNT
+    SUPPORT_FILL,
+    SUPPORT_GUARDS_SET,
+    SUPPORT_GUARDS_CHECK,
+    SUPPORT_COMPARE_EXACT,
+    SUPPORT_MAGNITUDE,
+    SUPPORT_COMPARE_CLOSE,
+    SUPPORT_CHECKSUM,
+    SUPPORT_FLUSH_WRITE,
+    SUPPORT_FLUSH_READ,
+    SUPPORT_GATE,
+    SUPPORT_EMPTY,
+    SUPPORT_CLOCK,
+    SUPPORT_SCRUB,
+    SUPPORT_COUNT
 } support_kernel;
 
 /* Words of the block in which support kernels leave their results; all start at zero, so a minimum
  * is kept as the maximum of the complement. The support source has the same list. */
 typedef enum cuda_result {
-    RESULT_WRONG, RESULT_FIRST_INVERTED, RESULT_MAGNITUDE, RESULT_SUM,
-    RESULT_BEFORE_INVERTED, RESULT_AFTER_INVERTED, RESULT_COUNT
+    RESULT_WRONG,
+    RESULT_FIRST_INVERTED,
+    RESULT_MAGNITUDE,
+    RESULT_SUM,
+    RESULT_BEFORE_INVERTED,
+    RESULT_AFTER_INVERTED,
+    RESULT_COUNT
 } cuda_result;
 
 enum { CUDA_BLOCK_THREADS = 256 };
@@ -34,12 +50,12 @@ typedef struct cuda_clock {
     CUevent start, stop;
     volatile uint32_t *gate_host; /* pinned; the gate kernel polls it as `gate` */
     CUdeviceptr gate;
-    uint32_t ticket;              /* of the gate queued last */
+    uint32_t ticket; /* of the gate queued last */
     CUdeviceptr flush_write, flush_read;
-    uint64_t flush_bytes;         /* of each */
-    CUdeviceptr sm_counters;      /* cycles and nanoseconds of each SM */
-    uint64_t *sm_now;             /* pinned; sm_counters read back */
-    uint64_t *sm_before;          /* the reading before that */
+    uint64_t flush_bytes;    /* of each */
+    CUdeviceptr sm_counters; /* cycles and nanoseconds of each SM */
+    uint64_t *sm_now;        /* pinned; sm_counters read back */
+    uint64_t *sm_before;     /* the reading before that */
 } cuda_clock;
 
 struct device {
@@ -49,19 +65,19 @@ struct device {
     CUcontext context; /* NULL: not started */
     CUstream stream;
     CUmodule support[DEVICE_SUPPORT_PARTS]; /* NULL: there is no such part */
-    cuda_module *modules; /* of kernels */
+    cuda_module *modules;                   /* of kernels */
     cuda_textures textures;
     CUfunction support_kernels[SUPPORT_COUNT];
     CUdeviceptr results;
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
     cuda_clock clock;
-    bool scrubs; /* the kernel that fills shared memory may take all of it */
-    nvml *board; /* NULL: not opened yet, or not available */
+    bool scrubs;            /* the kernel that fills shared memory may take all of it */
+    nvml *board;            /* NULL: not opened yet, or not available */
     struct cupti *counters; /* likewise */
     host_blocks host_blocks;
     CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* NULL: not needed yet */
-    uint64_t transfers;   /* checked so far */
-    char complaint[160];  /* of the last launch; empty: none */
+    uint64_t transfers;                              /* checked so far */
+    char complaint[160];                             /* of the last launch; empty: none */
 };
 
 struct device_buffer {
@@ -69,7 +85,7 @@ struct device_buffer {
     CUdeviceptr base; /* the allocation: guard band, contents, guard band */
     CUdeviceptr data; /* the contents; a multiple of 256 */
     uint64_t size_bytes;
-    dtype guard_type;  /* of the values in the guard bands, which are the buffer's own */
+    dtype guard_type; /* of the values in the guard bands, which are the buffer's own */
     int guard_pattern;
     uint64_t guard_salt;
 };
@@ -103,11 +119,11 @@ at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan 
                                  at_error *error);
 
 /* Queues one of them. */
-at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan, uint32_t place,
-                                device_buffer *const *buffers, at_error *error);
+at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan,
+                                uint32_t place, device_buffer *const *buffers, at_error *error);
 
-/* Fills the module's constants, creates the textures that are read, and raises the limits of dynamic
- * shared memory and clusters to what `plan` needs. AT_COMPILE when that is not possible. */
+/* Fills the module's constants, creates the textures that are read, and raises the limits of
+ * dynamic shared memory and clusters to what `plan` needs. AT_COMPILE when that is not possible. */
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
                               device_buffer *const *buffers, at_error *error);
 
@@ -121,8 +137,8 @@ at_status cuda_done(device *d, CUresult result, const char *what, at_error *erro
 /* Waits for everything queued. AT_DEVICE when any of it faulted. */
 at_status cuda_wait(device *d, const char *what, at_error *error);
 
-/* Allocates device memory. AT_DEVICE, with the size and what is free in the message, when there is not
- * enough. */
+/* Allocates device memory. AT_DEVICE, with the size and what is free in the message, when there is
+ * not enough. */
 at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
                         at_error *error);
 

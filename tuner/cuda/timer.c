@@ -17,10 +17,11 @@ static const int64_t warm_up_most_ns = 1500 * 1000 * 1000;
 static const int64_t warm_up_patience_ns = 6 * INT64_C(1000000000);
 
 enum {
-    WARM_UP_COPIES = 32,    /* between two looks at the clock */
+    WARM_UP_COPIES = 32, /* between two looks at the clock */
     FLOOR_SAMPLES = 65,
     LEAST_FLUSH_BYTES = 4 * 1024 * 1024,
-    MOST_HELD_BACK = 512 /* launches behind the gate: a stream takes about a thousand, then the host waits */
+    MOST_HELD_BACK =
+        512 /* launches behind the gate: a stream takes about a thousand, then the host waits */
 };
 
 /* The nanosecond counter may advance in steps of a microsecond: a thousandth of this. */
@@ -30,7 +31,8 @@ static at_status new_gate(device *d, at_error *error)
 {
     static const char what[] = "cannot make the gate";
     void *host;
-    at_status status = cuda_done(d, d->cuda.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP), what, error);
+    at_status status =
+        cuda_done(d, d->cuda.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP), what, error);
     if (status)
         return status;
     memset(host, 0, 64);
@@ -47,8 +49,8 @@ static at_status new_counters(device *d, at_error *error)
 {
     size_t size = sm_counter_bytes(d);
     void *host;
-    at_status status =
-        cuda_done(d, d->cuda.cuMemHostAlloc(&host, 2 * size, 0), "cannot allocate pinned host memory", error);
+    at_status status = cuda_done(d, d->cuda.cuMemHostAlloc(&host, 2 * size, 0),
+                                 "cannot allocate pinned host memory", error);
     if (status)
         return status;
     memset(host, 0, 2 * size);
@@ -63,10 +65,11 @@ at_status cuda_clock_new(device *d, at_error *error)
     c->flush_bytes = 2 * (uint64_t)d->properties.limits.l2_bytes / 16 * 16;
     if (c->flush_bytes < LEAST_FLUSH_BYTES)
         c->flush_bytes = LEAST_FLUSH_BYTES;
-    at_status status =
-        cuda_done(d, d->cuda.cuEventCreate(&c->start, CU_EVENT_DEFAULT), "cannot make an event", error);
+    at_status status = cuda_done(d, d->cuda.cuEventCreate(&c->start, CU_EVENT_DEFAULT),
+                                 "cannot make an event", error);
     if (!status)
-        status = cuda_done(d, d->cuda.cuEventCreate(&c->stop, CU_EVENT_DEFAULT), "cannot make an event", error);
+        status = cuda_done(d, d->cuda.cuEventCreate(&c->stop, CU_EVENT_DEFAULT),
+                           "cannot make an event", error);
     if (!status)
         status = new_gate(d, error);
     if (!status)
@@ -132,7 +135,8 @@ at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *
         return queue_write(d, to->data, size_bytes, error);
     if (!to)
         return queue_read(d, from->data, size_bytes, error);
-    return cuda_done(d, d->cuda.cuMemcpyDtoDAsync(to->data, from->data, size_bytes, d->stream), "cannot copy", error);
+    return cuda_done(d, d->cuda.cuMemcpyDtoDAsync(to->data, from->data, size_bytes, d->stream),
+                     "cannot copy", error);
 }
 
 static at_status queue_gate(device *d, at_error *error)
@@ -166,8 +170,9 @@ at_status cuda_sample_begin(device *d, device_cache cache, at_error *error)
 static at_status elapsed(device *d, int64_t *time_ns, at_error *error)
 {
     float time_ms;
-    at_status status = cuda_done(d, d->cuda.cuEventElapsedTime(&time_ms, d->clock.start, d->clock.stop),
-                                 "cannot read the time", error);
+    at_status status =
+        cuda_done(d, d->cuda.cuEventElapsedTime(&time_ms, d->clock.start, d->clock.stop),
+                  "cannot read the time", error);
     if (!status)
         *time_ns = llround((double)time_ms * 1e6);
     return status;
@@ -210,9 +215,8 @@ at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *fr
                            uint64_t size_bytes, device_cache cache, int64_t *time_ns,
                            at_error *error)
 {
-    at_status status = cache == DEVICE_CACHE_WARM
-                           ? cuda_traffic_queue(d, to, from, size_bytes, error)
-                           : AT_OK;
+    at_status status =
+        cache == DEVICE_CACHE_WARM ? cuda_traffic_queue(d, to, from, size_bytes, error) : AT_OK;
     if (status)
         return status;
     status = cuda_sample_begin(d, cache, error);
@@ -228,8 +232,9 @@ static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
     const cuda_clock *c = &d->clock;
     at_status status = record(d, c->start, error);
     for (int i = 0; !status && i < WARM_UP_COPIES; i++)
-        status = cuda_done(d, d->cuda.cuMemcpyDtoDAsync(c->flush_write, c->flush_read, c->flush_bytes, d->stream),
-                           what, error);
+        status = cuda_done(
+            d, d->cuda.cuMemcpyDtoDAsync(c->flush_write, c->flush_read, c->flush_bytes, d->stream),
+            what, error);
     if (!status)
         status = record(d, c->stop, error);
     if (!status)
@@ -237,8 +242,8 @@ static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
     return status ? status : elapsed(d, time_ns, error);
 }
 
-/* A chip at the highest clock that it has is as fast as it gets. One whose board does not tell, or that is
- * held lower, is given its time. */
+/* A chip at the highest clock that it has is as fast as it gets. One whose board does not tell, or
+ * that is held lower, is given its time. */
 static bool at_top_clock(const device *d)
 {
     board_reading now;
@@ -258,7 +263,8 @@ at_status cuda_warm_up(device *d, at_error *error)
             return status;
         busy_ns += round_ns;
         bool settled = (double)round_ns > 0.99 * (double)before_ns;
-        if (busy_ns >= warm_up_most_ns || (settled && (busy_ns >= warm_up_least_ns || at_top_clock(d))) ||
+        if (busy_ns >= warm_up_most_ns ||
+            (settled && (busy_ns >= warm_up_least_ns || at_top_clock(d))) ||
             clock_now_ns() - start_ns >= warm_up_patience_ns)
             return AT_OK;
         before_ns = round_ns;
@@ -307,12 +313,13 @@ static at_status read_counters(device *d, at_error *error)
     status = cuda_support_queue(d, SUPPORT_CLOCK, (uint64_t)capacity * CUDA_BLOCK_THREADS,
                                 arguments, error);
     if (!status)
-        status = cuda_done(d, d->cuda.cuMemcpyDtoHAsync(d->clock.sm_now, out, size, d->stream), what, error);
+        status = cuda_done(d, d->cuda.cuMemcpyDtoHAsync(d->clock.sm_now, out, size, d->stream),
+                           what, error);
     return status ? status : cuda_wait(d, what, error);
 }
 
-/* The ratio for one SM, 0 when it is not known. A reading too close to the one before leaves that one
- * in place, so that short blocks get their clock from a window that is long enough. */
+/* The ratio for one SM, 0 when it is not known. A reading too close to the one before leaves that
+ * one in place, so that short blocks get their clock from a window that is long enough. */
 static double update_counter(uint64_t *before, const uint64_t *now)
 {
     uint64_t cycles = now[0] - before[0], passed_ns = now[1] - before[1];

@@ -2,8 +2,8 @@
  * SM clock. Functions are those of device_api (device/device.h).
  *
  * A sample is two events around one launch on a stream that is still busy when they are queued: the
- * gate kernel before them ends only when the host has queued everything, so that no launch latency is
- * measured. The sampling functions allocate nothing. */
+ * gate kernel before them ends only when the host has queued everything, so that no launch latency
+ * is measured. The sampling functions allocate nothing. */
 #ifndef AUTOTUNE_CUDA_TIMER_H
 #define AUTOTUNE_CUDA_TIMER_H
 
@@ -16,10 +16,10 @@ void cuda_clock_free(device *d);
 /* Queues the kernels that flush the L2. */
 at_status cuda_flush_queue(device *d, at_error *error);
 
-/* cuda_sample_begin() queues what precedes the timed work: the flush (cold), the gate, the first event.
- * The caller queues the work; then cuda_sample_end() opens the gate, waits, and reads the time. It is
- * called also when queueing failed: `queued` is that status, which it returns, so that no gate stays
- * shut. */
+/* cuda_sample_begin() queues what precedes the timed work: the flush (cold), the gate, the first
+ * event. The caller queues the work; then cuda_sample_end() opens the gate, waits, and reads the
+ * time. It is called also when queueing failed: `queued` is that status, which it returns, so that
+ * no gate stays shut. */
 at_status cuda_sample_begin(device *d, device_cache cache, at_error *error);
 at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_error *error);
 

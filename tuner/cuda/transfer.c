@@ -6,8 +6,8 @@
 #include "cuda/buffer.h"
 #include "cuda/timer.h"
 
-/* A sample that is shorter is the mean of several: a look at the clock and a scheduler's whim are then
- * below a thousandth of it. */
+/* A sample that is shorter is the mean of several: a look at the clock and a scheduler's whim are
+ * then below a thousandth of it. */
 static const int64_t short_ns = 200 * 1000;
 enum { MOST_REPEATS = 64 };
 
@@ -26,13 +26,14 @@ typedef struct moving {
     const transfer_plan *how;
     const device_buffer *from, *to;
     uint64_t size_bytes, piece_bytes, chunk_bytes;
-    bool up, down;         /* copies there are */
+    bool up, down;                                       /* copies there are */
     host_block host_from, host_to, stage_up, stage_down; /* bytes NULL: not needed */
-    CUdeviceptr landing;   /* where what comes up goes */
-    CUdeviceptr leaving;   /* where what goes down is */
-    cuda_range ranges[PLAN_MAX_BUFFERS]; /* of the kernels */
+    CUdeviceptr landing;                                 /* where what comes up goes */
+    CUdeviceptr leaving;                                 /* where what goes down is */
+    cuda_range ranges[PLAN_MAX_BUFFERS];                 /* of the kernels */
     uint32_t streams;
-    span waiting[TRANSFER_MAX_STREAMS];  /* in the staging buffer, still to be unpacked; size 0: nothing */
+    span waiting[TRANSFER_MAX_STREAMS]; /* in the staging buffer, still to be unpacked; size 0:
+                                           nothing */
     at_status status;
     at_error *error;
 } moving;
@@ -57,10 +58,12 @@ static span take_part(const moving *m, const host_block *b, span *left, unsigned
     return part;
 }
 
-static void get_block(moving *m, host_use use, host_memory memory, uint64_t size_bytes, host_block *out)
+static void get_block(moving *m, host_use use, host_memory memory, uint64_t size_bytes,
+                      host_block *out)
 {
     if (!m->status)
-        m->status = host_block_get(&m->d->host_blocks, &m->d->cuda, use, memory, size_bytes, out, m->error);
+        m->status =
+            host_block_get(&m->d->host_blocks, &m->d->cuda, use, memory, size_bytes, out, m->error);
 }
 
 static void get_blocks(moving *m)
@@ -86,8 +89,9 @@ static void get_streams(moving *m)
     CUstream *streams = m->d->transfer_streams;
     for (uint32_t i = 0; !m->status && i < m->streams; i++)
         if (!streams[i])
-            m->status = cuda_done(m->d, m->d->cuda.cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING),
-                                  "cannot make a stream", m->error);
+            m->status =
+                cuda_done(m->d, m->d->cuda.cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING),
+                          "cannot make a stream", m->error);
 }
 
 void cuda_transfers_free(device *d)
@@ -117,12 +121,18 @@ static void begin(moving *m, device *d, device_kernel *k, const launch_plan *pla
                   device_buffer *const *buffers, at_error *error)
 {
     const transfer_task *task = &plan->transfer.task;
-    *m = (moving){.d = d, .kernel = plan->launch_count ? k : NULL, .plan = plan, .how = &plan->transfer,
-                  .from = buffers[task->from], .to = buffers[task->to],
-                  .streams = plan->transfer.is_ceiling ? 2 : plan->transfer.streams, .error = error};
+    *m = (moving){.d = d,
+                  .kernel = plan->launch_count ? k : NULL,
+                  .plan = plan,
+                  .how = &plan->transfer,
+                  .from = buffers[task->from],
+                  .to = buffers[task->to],
+                  .streams = plan->transfer.is_ceiling ? 2 : plan->transfer.streams,
+                  .error = error};
     m->size_bytes = m->from->size_bytes;
-    if (m->to->size_bytes != m->size_bytes || m->size_bytes == 0 || m->size_bytes % task->pieces != 0 ||
-        task->pitch_bytes < m->size_bytes / task->pieces || (plan->launch_count && !k)) {
+    if (m->to->size_bytes != m->size_bytes || m->size_bytes == 0 ||
+        m->size_bytes % task->pieces != 0 || task->pitch_bytes < m->size_bytes / task->pieces ||
+        (plan->launch_count && !k)) {
         m->status = error_set(error, AT_FORMAT, "the transfer does not fit the buffers %s and %s",
                               m->from->name, m->to->name);
         return;
@@ -147,12 +157,14 @@ static void begin(moving *m, device *d, device_kernel *k, const launch_plan *pla
 
 /* Moving. */
 
-static void copy(moving *m, bool up, unsigned char *host, CUdeviceptr data, uint64_t size_bytes, CUstream stream)
+static void copy(moving *m, bool up, unsigned char *host, CUdeviceptr data, uint64_t size_bytes,
+                 CUstream stream)
 {
     const cuda_driver *cuda = &m->d->cuda;
     if (!m->status)
-        m->status = cuda_done(m->d, up ? cuda->cuMemcpyHtoDAsync(data, host, size_bytes, stream)
-                                       : cuda->cuMemcpyDtoHAsync(host, data, size_bytes, stream),
+        m->status = cuda_done(m->d,
+                              up ? cuda->cuMemcpyHtoDAsync(data, host, size_bytes, stream)
+                                 : cuda->cuMemcpyDtoHAsync(host, data, size_bytes, stream),
                               "a copy between host and device failed", m->error);
 }
 
@@ -234,8 +246,9 @@ static void move_chunk(moving *m, span what, uint32_t stream)
         send(m, true, what, stream);
     launch_walk walk = {0};
     while (m->kernel && !m->status && plan_walk(m->plan, &walk))
-        m->status = cuda_launcher_queue_one(&m->kernel->launcher, &m->d->cuda, m->plan, walk.place, m->ranges, chunk,
-                                            m->d->transfer_streams[stream], m->error);
+        m->status =
+            cuda_launcher_queue_one(&m->kernel->launcher, &m->d->cuda, m->plan, walk.place,
+                                    m->ranges, chunk, m->d->transfer_streams[stream], m->error);
     if (m->down)
         send(m, false, what, stream);
     if (m->how->staging)
@@ -255,7 +268,8 @@ static void move_freely(moving *m)
 static void move_by_chunks(moving *m)
 {
     uint32_t stream = 0;
-    for (span at = {0, m->chunk_bytes}; !m->status && at.first < m->size_bytes; at.first += at.size_bytes) {
+    for (span at = {0, m->chunk_bytes}; !m->status && at.first < m->size_bytes;
+         at.first += at.size_bytes) {
         if (at.size_bytes > m->size_bytes - at.first)
             at.size_bytes = m->size_bytes - at.first;
         move_chunk(m, at, stream);
@@ -263,7 +277,8 @@ static void move_by_chunks(moving *m)
     }
 }
 
-/* Everything, from the first byte until all streams are done; they are also when something failed. */
+/* Everything, from the first byte until all streams are done; they are also when something
+ * failed. */
 static void move(moving *m)
 {
     if (m->how->is_ceiling)
@@ -292,11 +307,12 @@ static void mirror(moving *m, const device_buffer *b, const host_block *block, b
     for (uint64_t i = 0; !m->status && i < pieces + 2; i++) {
         bool is_piece = i > 0 && i <= pieces;
         uint64_t size = is_piece ? m->piece_bytes : DEVICE_GUARD_BYTES;
-        unsigned char *bytes = i == 0 ? block->bytes
+        unsigned char *bytes = i == 0     ? block->bytes
                                : is_piece ? piece_of(m, block, i - 1)
                                           : block->bytes + block->size_bytes - DEVICE_GUARD_BYTES;
-        CUdeviceptr data = i == 0 ? b->base
-                           : is_piece ? b->data + (i - 1) * m->piece_bytes : b->data + b->size_bytes;
+        CUdeviceptr data = i == 0     ? b->base
+                           : is_piece ? b->data + (i - 1) * m->piece_bytes
+                                      : b->data + b->size_bytes;
         copy(m, !to_host, bytes, data, size, m->d->stream);
     }
     wait_mirrored(m);
@@ -307,17 +323,20 @@ static uint64_t gap_size(const moving *m)
     return m->how->task.pitch_bytes - m->piece_bytes;
 }
 
-/* The run must find its data on the host, where it has a block there: what the device had is spoilt. */
+/* The run must find its data on the host, where it has a block there: what the device had is
+ * spoilt. */
 static void give_to_host(moving *m, const device_buffer *b, const host_block *block)
 {
     if (m->status || !block->bytes)
         return;
     for (uint64_t i = 0; gap_size(m) > 0 && i < m->how->task.pieces; i++)
-        memset(piece_of(m, block, i) + m->piece_bytes, gap_bytes[m->d->transfers % 2], (size_t)gap_size(m));
+        memset(piece_of(m, block, i) + m->piece_bytes, gap_bytes[m->d->transfers % 2],
+               (size_t)gap_size(m));
     mirror(m, b, block, true);
     if (!m->status)
-        m->status = cuda_done(m->d, m->d->cuda.cuMemsetD8Async(b->data, 0x93, b->size_bytes, m->d->stream),
-                              "cannot spoil a buffer", m->error);
+        m->status =
+            cuda_done(m->d, m->d->cuda.cuMemsetD8Async(b->data, 0x93, b->size_bytes, m->d->stream),
+                      "cannot spoil a buffer", m->error);
     wait_mirrored(m);
 }
 
@@ -325,8 +344,8 @@ static void complain(const moving *m, const device_buffer *b, const char *where,
 {
     if (!m->d->complaint[0])
         snprintf(m->d->complaint, sizeof m->d->complaint,
-                 "it wrote outside: byte %llu %s of buffer %s has changed", (unsigned long long)distance,
-                 where, b->name);
+                 "it wrote outside: byte %llu %s of buffer %s has changed",
+                 (unsigned long long)distance, where, b->name);
 }
 
 static void check_gaps(const moving *m, const device_buffer *b, const host_block *block)
@@ -351,7 +370,9 @@ static void take_from_host(moving *m, const device_buffer *b, const host_block *
     if (m->status)
         return;
     if (!report.intact)
-        complain(m, b, report.before ? "before the start, on the device," : "past the end, on the device,",
+        complain(m, b,
+                 report.before ? "before the start, on the device,"
+                               : "past the end, on the device,",
                  report.distance_bytes);
     check_gaps(m, b, block);
     mirror(m, b, block, false);

@@ -15,12 +15,18 @@ struct cuda_texture {
 static CUtensorMapDataType tensor_type(dtype type)
 {
     static const CUtensorMapDataType types[DTYPE_COUNT] = {
-        [DTYPE_INT8] = CU_TENSOR_MAP_DATA_TYPE_UINT8,     [DTYPE_UINT8] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
-        [DTYPE_INT16] = CU_TENSOR_MAP_DATA_TYPE_UINT16,   [DTYPE_UINT16] = CU_TENSOR_MAP_DATA_TYPE_UINT16,
-        [DTYPE_INT32] = CU_TENSOR_MAP_DATA_TYPE_INT32,    [DTYPE_UINT32] = CU_TENSOR_MAP_DATA_TYPE_UINT32,
-        [DTYPE_INT64] = CU_TENSOR_MAP_DATA_TYPE_INT64,    [DTYPE_UINT64] = CU_TENSOR_MAP_DATA_TYPE_UINT64,
-        [DTYPE_HALF] = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,   [DTYPE_BFLOAT16] = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-        [DTYPE_FLOAT] = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,  [DTYPE_DOUBLE] = CU_TENSOR_MAP_DATA_TYPE_FLOAT64};
+        [DTYPE_INT8] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        [DTYPE_UINT8] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        [DTYPE_INT16] = CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        [DTYPE_UINT16] = CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        [DTYPE_INT32] = CU_TENSOR_MAP_DATA_TYPE_INT32,
+        [DTYPE_UINT32] = CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        [DTYPE_INT64] = CU_TENSOR_MAP_DATA_TYPE_INT64,
+        [DTYPE_UINT64] = CU_TENSOR_MAP_DATA_TYPE_UINT64,
+        [DTYPE_HALF] = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        [DTYPE_BFLOAT16] = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        [DTYPE_FLOAT] = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        [DTYPE_DOUBLE] = CU_TENSOR_MAP_DATA_TYPE_FLOAT64};
     return types[type];
 }
 
@@ -34,8 +40,8 @@ static CUarray_format texture_format(dtype type)
     return formats[type];
 }
 
-at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *v, CUdeviceptr address, CUtensorMap *out,
-                           at_error *error)
+at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *v, CUdeviceptr address,
+                           CUtensorMap *out, at_error *error)
 {
     cuuint64_t sizes[VIEW_MAX_RANK], strides[VIEW_MAX_RANK];
     cuuint32_t box[VIEW_MAX_RANK], steps[VIEW_MAX_RANK];
@@ -47,15 +53,19 @@ at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *v, CUdevice
     }
     CUresult result = cuda->cuTensorMapEncodeTiled(
         out, tensor_type(v->type), v->rank, (void *)(uintptr_t)address, sizes, strides, box, steps,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)v->swizzle, (CUtensorMapL2promotion)v->promotion,
-        v->nan_outside ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    return cuda_check(cuda, result, cuda_refusal_status(result), "the tensor map was refused", error);
+        CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)v->swizzle,
+        (CUtensorMapL2promotion)v->promotion,
+        v->nan_outside ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                       : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return cuda_check(cuda, result, cuda_refusal_status(result), "the tensor map was refused",
+                      error);
 }
 
-static CUresult make(const cuda_driver *cuda, const view_plan *v, CUdeviceptr address, CUtexObject *out)
+static CUresult make(const cuda_driver *cuda, const view_plan *v, CUdeviceptr address,
+                     CUtexObject *out)
 {
-    static const CUaddress_mode modes[] = {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_MIRROR,
-                                           CU_TR_ADDRESS_MODE_BORDER};
+    static const CUaddress_mode modes[] = {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_CLAMP,
+                                           CU_TR_ADDRESS_MODE_MIRROR, CU_TR_ADDRESS_MODE_BORDER};
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC texture;
     memset(&resource, 0, sizeof resource);
@@ -65,7 +75,8 @@ static CUresult make(const cuda_driver *cuda, const view_plan *v, CUdeviceptr ad
         resource.res.linear.devPtr = address;
         resource.res.linear.format = texture_format(v->type);
         resource.res.linear.numChannels = v->channels;
-        resource.res.linear.sizeInBytes = (size_t)(v->size[0] * v->channels * dtype_get(v->type)->size_bytes);
+        resource.res.linear.sizeInBytes =
+            (size_t)(v->size[0] * v->channels * dtype_get(v->type)->size_bytes);
     } else {
         resource.resType = CU_RESOURCE_TYPE_PITCH2D;
         resource.res.pitch2D.devPtr = address;
@@ -77,23 +88,26 @@ static CUresult make(const cuda_driver *cuda, const view_plan *v, CUdeviceptr ad
     }
     for (int i = 0; i < 3; i++)
         texture.addressMode[i] = modes[v->address];
-    texture.filterMode = v->filter == FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
+    texture.filterMode =
+        v->filter == FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
     texture.flags = (v->as_float || dtype_get(v->type)->is_float ? 0 : CU_TRSF_READ_AS_INTEGER) |
                     (v->normalised ? CU_TRSF_NORMALIZED_COORDINATES : 0);
     return cuda->cuTexObjectCreate(out, &resource, &texture, NULL);
 }
 
-at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const view_plan *view, CUdeviceptr address,
-                            CUtexObject *out, at_error *error)
+at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
+                            CUdeviceptr address, CUtexObject *out, at_error *error)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (t->entries[i].address == address && memcmp(&t->entries[i].view, view, sizeof *view) == 0) {
+        if (t->entries[i].address == address &&
+            memcmp(&t->entries[i].view, view, sizeof *view) == 0) {
             *out = t->entries[i].object;
             return AT_OK;
         }
     CUresult result = make(cuda, view, address, out);
     if (result != CUDA_SUCCESS)
-        return cuda_check(cuda, result, cuda_refusal_status(result), "the texture was refused", error);
+        return cuda_check(cuda, result, cuda_refusal_status(result), "the texture was refused",
+                          error);
     const struct cuda_texture made = {.view = *view, .address = address, .object = *out};
     if (array_add(&t->entries, &t->count, &made, sizeof made))
         return AT_OK;
@@ -101,7 +115,8 @@ at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const vie
     return error_set(error, AT_NO_MEMORY, "no memory for a texture");
 }
 
-void cuda_textures_drop(cuda_textures *t, const cuda_driver *cuda, CUdeviceptr first, uint64_t size_bytes)
+void cuda_textures_drop(cuda_textures *t, const cuda_driver *cuda, CUdeviceptr first,
+                        uint64_t size_bytes)
 {
     size_t kept = 0;
     for (size_t i = 0; i < t->count; i++) {

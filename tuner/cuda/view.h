@@ -11,17 +11,19 @@ typedef struct cuda_textures {
     struct cuda_texture *entries; /* owned */
 } cuda_textures;
 
-/* Encodes a tensor map of the memory at `address`; does not wait, and there is nothing to free. AT_COMPILE
- * when the driver refuses it. */
-at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *view, CUdeviceptr address, CUtensorMap *out,
-                           at_error *error);
+/* Encodes a tensor map of the memory at `address`; does not wait, and there is nothing to free.
+ * AT_COMPILE when the driver refuses it. */
+at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *view, CUdeviceptr address,
+                           CUtensorMap *out, at_error *error);
 
-/* The texture of that memory, created unless there is one. AT_COMPILE when the driver refuses it. */
-at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const view_plan *view, CUdeviceptr address,
-                            CUtexObject *out, at_error *error);
+/* The texture of that memory, created unless there is one. AT_COMPILE when the driver refuses
+ * it. */
+at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
+                            CUdeviceptr address, CUtexObject *out, at_error *error);
 
 /* Destroys the textures of the memory at `first`, before it is freed; or all (first 0, size_bytes
  * UINT64_MAX). None may be in use. */
-void cuda_textures_drop(cuda_textures *t, const cuda_driver *cuda, CUdeviceptr first, uint64_t size_bytes);
+void cuda_textures_drop(cuda_textures *t, const cuda_driver *cuda, CUdeviceptr first,
+                        uint64_t size_bytes);
 
 #endif

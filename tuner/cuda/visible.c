@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The driver shows what the list names up to the first entry that is none: a negative number, or nothing. */
+/* The driver shows what the list names up to the first entry that is none: a negative number, or
+ * nothing. */
 static bool is_entry(const char *entry, size_t length, size_t present)
 {
     if (length == 0 || !isalnum((unsigned char)*entry))
@@ -16,7 +17,8 @@ static bool is_entry(const char *entry, size_t length, size_t present)
 }
 
 /* Writes what the list has to be; false: as it is. */
-static bool name_alone(const char *visible, size_t present, int ordinal, char *out, size_t size_bytes)
+static bool name_alone(const char *visible, size_t present, int ordinal, char *out,
+                       size_t size_bytes)
 {
     if (ordinal < 0)
         return false;

@@ -10,20 +10,21 @@
 #include "base/error.h"
 
 typedef struct arch_limits {
-    char name[64];        /* "sm_90", or a device's own name */
-    int major, minor;     /* compute capability */
-    int sm_count;         /* of a typical chip, or of the device */
+    char name[64];    /* "sm_90", or a device's own name */
+    int major, minor; /* compute capability */
+    int sm_count;     /* of a typical chip, or of the device */
     int warp_size;
     int max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
-    int registers_per_sm, max_registers_per_thread, register_unit; /* registers a warp: multiple of it */
+    int registers_per_sm, max_registers_per_thread,
+        register_unit;                 /* registers a warp: multiple of it */
     size_t shared_per_sm_bytes;        /* all of it */
     size_t max_shared_per_block_bytes; /* with the opt-in */
     size_t shared_reserved_bytes;      /* by the system, a block */
     size_t shared_unit_bytes;          /* allocation granularity */
     size_t l2_bytes;
-    size_t global_bytes;               /* device memory; 0 when not a real device */
-    int clock_khz;                     /* SM clock at boost */
-    double bandwidth_bytes_per_s;      /* DRAM, datasheet */
+    size_t global_bytes;          /* device memory; 0 when not a real device */
+    int clock_khz;                /* SM clock at boost */
+    double bandwidth_bytes_per_s; /* DRAM, datasheet */
 } arch_limits;
 
 /* Finds an architecture by name ("sm_90", "sm_90a", "90"). AT_USAGE for an unknown one, listing
@@ -38,13 +39,17 @@ const arch_limits *arch_table(size_t *count);
 
 /* What limits the number of resident blocks. */
 typedef enum occupancy_limit {
-    OCCUPANCY_BLOCKS, OCCUPANCY_THREADS, OCCUPANCY_REGISTERS, OCCUPANCY_SHARED, OCCUPANCY_IMPOSSIBLE
+    OCCUPANCY_BLOCKS,
+    OCCUPANCY_THREADS,
+    OCCUPANCY_REGISTERS,
+    OCCUPANCY_SHARED,
+    OCCUPANCY_IMPOSSIBLE
 } occupancy_limit;
 
 typedef struct occupancy {
     int blocks_per_sm;
     int warps_per_sm;
-    double fraction;        /* of the SM's warps: 0 .. 1 */
+    double fraction; /* of the SM's warps: 0 .. 1 */
     occupancy_limit limit;
 } occupancy;
 

@@ -1,4 +1,5 @@
-/* The state of the board that carries a GPU, at one moment: plain data. A figure that is not known is 0. */
+/* The state of the board that carries a GPU, at one moment: plain data. A figure that is not known
+ * is 0. */
 #ifndef AUTOTUNE_DEVICE_BOARD_H
 #define AUTOTUNE_DEVICE_BOARD_H
 
@@ -13,8 +14,8 @@ typedef struct board_reading {
     double temperature_c; /* of the chip */
 } board_reading;
 
-/* Writes the reasons why the chip is slowed down ("power cap, thermal limit"), "" for none. Idleness and
- * clocks set by the user do not count. Returns `out`. */
+/* Writes the reasons why the chip is slowed down ("power cap, thermal limit"), "" for none.
+ * Idleness and clocks set by the user do not count. Returns `out`. */
 char *board_throttle_text(uint64_t throttle, char *out, size_t size_bytes);
 
 #endif

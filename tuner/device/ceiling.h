@@ -1,5 +1,5 @@
-/* What bounds a kernel: the rates of a device that patterns name as their ceiling, and the units of a
- * launch's work. Static tables; nothing here fails. */
+/* What bounds a kernel: the rates of a device that patterns name as their ceiling, and the units of
+ * a launch's work. Static tables; nothing here fails. */
 #ifndef AUTOTUNE_DEVICE_CEILING_H
 #define AUTOTUNE_DEVICE_CEILING_H
 
@@ -9,11 +9,22 @@
 typedef enum work_unit { WORK_BYTES, WORK_FLOPS, WORK_ITEMS, WORK_UNITS } work_unit;
 
 typedef enum ceiling_kind {
-    CEILING_DEFAULT, /* chosen from the work that the pattern states: plan_ceiling() in device/plan.h */
+    CEILING_DEFAULT, /* chosen from the work that the pattern states: plan_ceiling() in
+                        device/plan.h */
     CEILING_NONE,
-    CEILING_COPY, CEILING_READ, CEILING_WRITE, CEILING_L2, CEILING_SHARED, CEILING_FP32, CEILING_FP64,
-    CEILING_ATOMICS, CEILING_HOST_TO_DEVICE, CEILING_DEVICE_TO_HOST, CEILING_LAUNCHES,
-    CEILING_PINNED, CEILING_KINDS
+    CEILING_COPY,
+    CEILING_READ,
+    CEILING_WRITE,
+    CEILING_L2,
+    CEILING_SHARED,
+    CEILING_FP32,
+    CEILING_FP64,
+    CEILING_ATOMICS,
+    CEILING_HOST_TO_DEVICE,
+    CEILING_DEVICE_TO_HOST,
+    CEILING_LAUNCHES,
+    CEILING_PINNED,
+    CEILING_KINDS
 } ceiling_kind;
 
 typedef struct ceiling_info {
@@ -23,7 +34,8 @@ typedef struct ceiling_info {
     bool in_run; /* each run measures it, on as many bytes as the problem's */
 } ceiling_info;
 
-/* The row of a ceiling below CEILING_KINDS. That of CEILING_DEFAULT, which has no name, is empty. */
+/* The row of a ceiling below CEILING_KINDS. That of CEILING_DEFAULT, which has no name, is
+ * empty. */
 const ceiling_info *ceiling_get(ceiling_kind kind);
 
 /* Finds a ceiling, or "none", by its name. */

@@ -1,4 +1,5 @@
-/* What of a variant was run by a device that sees what its kernels do: part of the verdict on it. */
+/* What of a variant was run by a device that sees what its kernels do: part of the verdict on
+ * it. */
 #ifndef AUTOTUNE_DEVICE_COVERAGE_H
 #define AUTOTUNE_DEVICE_COVERAGE_H
 
@@ -8,18 +9,21 @@
 enum { COVERAGE_TEXT_BYTES = 320, COVERAGE_PROBLEMS_BYTES = 1024 };
 
 typedef struct device_coverage {
-    char problems[COVERAGE_PROBLEMS_BYTES]; /* that it was run on, in words; "" where nothing was covered */
+    char problems[COVERAGE_PROBLEMS_BYTES]; /* that it was run on, in words; "" where nothing was
+                                               covered */
     /* Of the tuned problem, where it is too large to be run whole: */
-    uint64_t blocks;   /* of all launches; 0: it was run whole, or not at all */
-    uint64_t run;      /* of these */
-    uint64_t cut;      /* clusters, or blocks that are alone, that were left after many instructions */
-    uint64_t blind;    /* the same that needed what blocks would have written that were not run */
-    uint64_t compared; /* elements, with what the reference makes of them */
-    char skipped[COVERAGE_TEXT_BYTES]; /* why nothing of it was run, or compared; "": there is no reason to give */
+    uint64_t blocks; /* of all launches; 0: it was run whole, or not at all */
+    uint64_t run;    /* of these */
+    uint64_t cut;   /* clusters, or blocks that are alone, that were left after many instructions */
+    uint64_t blind; /* the same that needed what blocks would have written that were not run */
+    uint64_t compared;                 /* elements, with what the reference makes of them */
+    char skipped[COVERAGE_TEXT_BYTES]; /* why nothing of it was run, or compared; "": there is no
+                                          reason to give */
     /* Of all problems together, places in the sources ("file:line"), separated by ", ": */
-    char never[COVERAGE_TEXT_BYTES]; /* lines with instructions of which none was ever executed */
-    char once[COVERAGE_TEXT_BYTES];  /* loops whose body no thread executed twice in turn */
-    char allowed[COVERAGE_TEXT_BYTES]; /* results that differ, as the script allows: "2 of 4096 elements of dst" */
+    char never[COVERAGE_TEXT_BYTES];   /* lines with instructions of which none was ever executed */
+    char once[COVERAGE_TEXT_BYTES];    /* loops whose body no thread executed twice in turn */
+    char allowed[COVERAGE_TEXT_BYTES]; /* results that differ, as the script allows: "2 of 4096
+                                          elements of dst" */
 } device_coverage;
 
 /* A copy on the heap, freed with free(); NULL for NULL, and without memory. */

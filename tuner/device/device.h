@@ -2,7 +2,8 @@
  *
  * One implementation a file (cuda/cuda.c, sim/sim.c), each a table of functions. A device is
  * opened, used and closed by one thread of one process. Buffers have 64 KiB guard bands on both
- * sides. After AT_DEVICE the device may be unusable: the process gives up and another takes over. */
+ * sides. After AT_DEVICE the device may be unusable: the process gives up and another takes
+ * over. */
 #ifndef AUTOTUNE_DEVICE_DEVICE_H
 #define AUTOTUNE_DEVICE_DEVICE_H
 
@@ -10,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/arch.h"
 #include "base/error.h"
+#include "device/arch.h"
 #include "device/board.h"
 #include "device/coverage.h"
 #include "device/outcome.h"
@@ -26,14 +27,14 @@ typedef struct device_batch device_batch;
 typedef struct device_excerpt device_excerpt;
 
 typedef struct device_properties {
-    char kind[16];     /* "cuda" or "sim" */
-    char spec[32];     /* "cuda:0", "sim:sm_90" */
-    char uuid[48];     /* empty where there is none */
-    char driver[32];   /* driver version, "580.159.04"; empty for a simulated device */
-    int cuda_version;  /* that the driver supports, 13000 for 13.0 */
+    char kind[16];      /* "cuda" or "sim" */
+    char spec[32];      /* "cuda:0", "sim:sm_90" */
+    char uuid[48];      /* empty where there is none */
+    char driver[32];    /* driver version, "580.159.04"; empty for a simulated device */
+    int cuda_version;   /* that the driver supports, 13000 for 13.0 */
     arch_limits limits; /* limits.name is the device's own name, "NVIDIA H200" */
-    char arch[16];     /* "sm_90" */
-    bool predicted;    /* its times are predictions */
+    char arch[16];      /* "sm_90" */
+    bool predicted;     /* its times are predictions */
 } device_properties;
 
 /* A kernel image: a cubin for cuda, PTX for sim, with the resources that the compiler reported. */
@@ -42,23 +43,25 @@ typedef struct device_image {
     size_t size_bytes;
     uint32_t registers; /* a thread, for occupancy; 0 unknown */
     uint32_t static_shared_bytes;
-    char suffix[8]; /* what follows the entry's name in it: a kernel compiled together with others */
+    char
+        suffix[8]; /* what follows the entry's name in it: a kernel compiled together with others */
 } device_image;
 
-/* What a device has of its own beside kernels comes in parts, which compile side by side; a whole is a part, too. */
+/* What a device has of its own beside kernels comes in parts, which compile side by side; a whole
+ * is a part, too. */
 enum { DEVICE_SUPPORT_PARTS = 2 };
 
 typedef enum device_cache { DEVICE_CACHE_COLD, DEVICE_CACHE_WARM } device_cache;
 
 typedef struct device_comparison {
-    uint64_t wrong;      /* elements that differ */
-    uint64_t first;      /* index of the first of them */
+    uint64_t wrong;           /* elements that differ */
+    uint64_t first;           /* index of the first of them */
     uint64_t expected, found; /* its bytes, the first in the lowest bits */
 } device_comparison;
 
 typedef struct device_guard_report {
     bool intact;
-    bool before;         /* damage lies in front of the buffer (else behind it) */
+    bool before;             /* damage lies in front of the buffer (else behind it) */
     uint64_t distance_bytes; /* from the buffer's edge to the nearest damaged byte, 1-based */
 } device_guard_report;
 
@@ -84,7 +87,7 @@ typedef struct device_excerpt_result {
 typedef struct device_counting {
     const char *const *metrics; /* Nsight Compute's names */
     size_t count;
-    device_cache cache;         /* cold: the L2 is flushed before each pass */
+    device_cache cache; /* cold: the L2 is flushed before each pass */
     /* Called before each pass: gives the buffers their contents back. */
     at_status (*renew)(void *context, at_error *error);
     void *context;
@@ -100,33 +103,36 @@ typedef struct device_api {
      * says why there are none. */
     at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
 
-    /* The same with kind, spec and limits.name alone, much faster. Fails where that is not certain; NULL: it
-     * takes as long as the list. */
-    at_status (*list_names)(device_properties *out, size_t capacity, size_t *count, at_error *error);
+    /* The same with kind, spec and limits.name alone, much faster. Fails where that is not certain;
+     * NULL: it takes as long as the list. */
+    at_status (*list_names)(device_properties *out, size_t capacity, size_t *count,
+                            at_error *error);
 
     at_status (*open)(const char *spec, device **out, at_error *error);
     /* Open only finds and describes the device; this makes it ready for everything below. NULL:
      * nothing is left to do. */
     at_status (*start)(device *d, at_error *error);
-    /* Gives the device-side helper code (fill, poison, compare ...) compiled for this device, in parts of which
-     * some may have size 0. NULL: it needs none. */
-    at_status (*set_support)(device *d, const device_image support[DEVICE_SUPPORT_PARTS], at_error *error);
+    /* Gives the device-side helper code (fill, poison, compare ...) compiled for this device, in
+     * parts of which some may have size 0. NULL: it needs none. */
+    at_status (*set_support)(device *d, const device_image support[DEVICE_SUPPORT_PARTS],
+                             at_error *error);
     void (*close)(device *d);
     const device_properties *(*properties)(const device *d);
 
     at_status (*buffer_new)(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                             at_error *error);
     void (*buffer_free)(device *d, device_buffer *b);
-    /* What the buffer holds, for messages. The plan is borrowed until the buffer is freed. NULL: no message names
-     * elements. */
+    /* What the buffer holds, for messages. The plan is borrowed until the buffer is freed. NULL: no
+     * message names elements. */
     void (*describe)(device_buffer *b, const buffer_plan *plan);
     /* Writes the contents that `plan` and `seed` say, and sets both guard bands. */
     at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                       at_error *error);
     /* Overwrites contents with pattern 0 to 3 and sets both guard bands. */
     at_status (*poison)(device *d, device_buffer *b, int pattern, at_error *error);
-    /* Sets both guard bands to values of the buffer's type that would show in an output: for pattern 0
-     * NaN or extreme ones, for 1 to 3 others. NULL, like the next: kernels cannot reach the bands. */
+    /* Sets both guard bands to values of the buffer's type that would show in an output: for
+     * pattern 0 NaN or extreme ones, for 1 to 3 others. NULL, like the next: kernels cannot reach
+     * the bands. */
     at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
                        at_error *error);
     /* Fills shared memory, so that the next kernel finds nothing useful there; pattern 0 to 3. */
@@ -137,51 +143,55 @@ typedef struct device_api {
                           at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
                         at_error *error);
-    /* The plan's count of elements, each as its tolerance says; how many may differ is the caller's to
-     * judge. */
+    /* The plan's count of elements, each as its tolerance says; how many may differ is the caller's
+     * to judge. */
     at_status (*compare)(device *d, const device_buffer *found, const device_buffer *expected,
                          const buffer_plan *plan, device_comparison *out, at_error *error);
 
-    /* Loads the kernels that `plan` launches, all of one image. AT_COMPILE when the image or a launch
-     * cannot work on this device. */
+    /* Loads the kernels that `plan` launches, all of one image. AT_COMPILE when the image or a
+     * launch cannot work on this device. */
     at_status (*kernel_new)(device *d, const device_image *image, const launch_plan *plan,
                             device_kernel **out, at_error *error);
     void (*kernel_free)(device *d, device_kernel *k);
 
-    /* Under which schedule the launches that follow run: 0 is in the order of blocks, warps and lanes, any other
-     * number is adverse, each in its own way. `alone`: what they do wrong is the same every time, which takes
-     * longer. NULL: the device takes the order that it takes. */
+    /* Under which schedule the launches that follow run: 0 is in the order of blocks, warps and
+     * lanes, any other number is adverse, each in its own way. `alone`: what they do wrong is the
+     * same every time, which takes longer. NULL: the device takes the order that it takes. */
     void (*arrange)(device *d, uint32_t schedule, bool alone);
-    /* Fills constants from buffers, runs the plan once, and waits. AT_COMPILE: the launch was refused
-     * (resources), the device is fine. AT_DEVICE: it faulted. */
+    /* Fills constants from buffers, runs the plan once, and waits. AT_COMPILE: the launch was
+     * refused (resources), the device is fine. AT_DEVICE: it faulted. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
 
-    /* What the last launch did wrong although it returned AT_OK: a message that lives until the next
-     * launch; *result gets the variant's outcome. NULL: nothing. The member is NULL for a device that
-     * does not notice. */
+    /* What the last launch did wrong although it returned AT_OK: a message that lives until the
+     * next launch; *result gets the variant's outcome. NULL: nothing. The member is NULL for a
+     * device that does not notice. */
     const char *(*complaint)(const device *d, outcome *result);
 
-    /* Launches that run at that time on the clock (base/clock.h) end then, with a complaint that says where they are.
-     * 0: none. NULL: they cannot be ended. */
+    /* Launches that run at that time on the clock (base/clock.h) end then, with a complaint that
+     * says where they are. 0: none. NULL: they cannot be ended. */
     void (*give_up_at)(device *d, int64_t deadline_ns);
 
-    /* What kernels printed in launches since it was last taken: of the first, or of the last that did something
-     * wrong. The caller frees it; NULL: nothing. The member is NULL for a device that does not keep it. */
+    /* What kernels printed in launches since it was last taken: of the first, or of the last that
+     * did something wrong. The caller frees it; NULL: nothing. The member is NULL for a device that
+     * does not keep it. */
     char *(*take_printed)(device *d);
 
-    /* A problem too large to be run whole: its data exist where they are touched. NULL members, like `covered`: the
-     * device runs all or nothing. */
-    at_status (*excerpt_new)(device *d, const device_excerpt_plan *plan, device_excerpt **out, at_error *error);
+    /* A problem too large to be run whole: its data exist where they are touched. NULL members,
+     * like `covered`: the device runs all or nothing. */
+    at_status (*excerpt_new)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
+                             at_error *error);
     void (*excerpt_free)(device *d, device_excerpt *x); /* NULL is fine */
-    /* Runs blocks of a variant: the first and last of each side of the grid, and some between. Adds to all of
-     * *coverage that is of the tuned problem. AT_COMPILE: the launch was refused. */
-    at_status (*excerpt_check)(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
-                               device_excerpt_result *out, device_coverage *coverage, at_error *error);
-    /* Which places of a variant's kernels, one a problem, were never executed in any launch so far: sets the last two
-     * members of *coverage. Of code that several problems have, it is enough that one executed it. */
-    at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count, device_coverage *coverage,
-                         at_error *error);
+    /* Runs blocks of a variant: the first and last of each side of the grid, and some between. Adds
+     * to all of *coverage that is of the tuned problem. AT_COMPILE: the launch was refused. */
+    at_status (*excerpt_check)(device *d, device_excerpt *x, device_kernel *k,
+                               const launch_plan *plan, device_excerpt_result *out,
+                               device_coverage *coverage, at_error *error);
+    /* Which places of a variant's kernels, one a problem, were never executed in any launch so far:
+     * sets the last two members of *coverage. Of code that several problems have, it is enough that
+     * one executed it. */
+    at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
+                         device_coverage *coverage, at_error *error);
 
     /* The plan once, timed as a whole. Cold: the L2 is flushed first and the launches queued behind
      * the flush. */
@@ -189,15 +199,15 @@ typedef struct device_api {
                         device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                         at_error *error);
 
-    /* One timed device-to-device copy of `size_bytes`, under the same rules: the ceiling. `to` NULL:
-     * `from` is only read; `from` NULL: `to` is only written (not on a simulated device). */
+    /* One timed device-to-device copy of `size_bytes`, under the same rules: the ceiling. `to`
+     * NULL: `from` is only read; `from` NULL: `to` is only written (not on a simulated device). */
     at_status (*sample_copy)(device *d, device_buffer *to, const device_buffer *from,
                              uint64_t size_bytes, device_cache cache, int64_t *time_ns,
                              at_error *error);
 
     /* Short kernels: `launches` launches, each on the next of `set_count` sets of buffers, recorded
-     * once and timed as one. `k` NULL: an empty kernel. NULL members here and in the next three: the
-     * device's clock needs no batches. */
+     * once and timed as one. `k` NULL: an empty kernel. NULL members here and in the next three:
+     * the device's clock needs no batches. */
     at_status (*batch_new)(device *d, device_kernel *k, const launch_plan *plan,
                            device_buffer *const *const *sets, size_t set_count, uint32_t launches,
                            device_batch **out, at_error *error);
@@ -210,28 +220,29 @@ typedef struct device_api {
     at_status (*batch_sample)(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
                               at_error *error);
 
-    /* Keeps the chip busy until its clocks have settled (300 ms or more, unless the board says that they are
-     * at their top); once a session. NULL: it has none that change. */
+    /* Keeps the chip busy until its clocks have settled (300 ms or more, unless the board says that
+     * they are at their top); once a session. NULL: it has none that change. */
     at_status (*warm_up)(device *d, at_error *error);
-    /* Queues `count` launches and waits for them all, while energy is measured. NULL, like the next: the
-     * device's energy is not known. */
+    /* Queues `count` launches and waits for them all, while energy is measured. NULL, like the
+     * next: the device's energy is not known. */
     at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t count, at_error *error);
     /* The board's figures now. AT_NO_DEVICE says why there are none; the device is fine. */
     at_status (*board)(device *d, board_reading *out, at_error *error);
     /* How many other processes compute on the device; valid once board() has succeeded. */
     uint32_t (*others)(device *d);
-    /* Reads hardware counters of each launch of the plan, of a group's in its first round, in as many passes
-     * as they need: values[launch * count + metric], NAN for a metric that the device does not have. AT_NO_DEVICE says why they cannot be
-     * read (no library, no permission); the device is fine. NULL: such devices have none. */
+    /* Reads hardware counters of each launch of the plan, of a group's in its first round, in as
+     * many passes as they need: values[launch * count + metric], NAN for a metric that the device
+     * does not have. AT_NO_DEVICE says why they cannot be read (no library, no permission); the
+     * device is fine. NULL: such devices have none. */
     at_status (*count)(device *d, device_kernel *k, const launch_plan *plan,
                        device_buffer *const *buffers, const device_counting *what, double *values,
                        at_error *error);
     /* What an empty kernel measures, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
-    /* The mean SM clock since the call before, from counters on the chip. 0 in the first call, and less
-     * than 1 ms after the one before (the next call then covers that time, too). NULL: the device has no
-     * such clock. */
+    /* The mean SM clock since the call before, from counters on the chip. 0 in the first call, and
+     * less than 1 ms after the one before (the next call then covers that time, too). NULL: the
+     * device has no such clock. */
     at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_api;
 

@@ -21,7 +21,8 @@ static const device_field table[] = {
     {"warp_size", DEVICE_FIELD_INT, offsetof(arch_limits, warp_size)},
 };
 
-_Static_assert(sizeof table / sizeof *table <= DEVICE_MOST_FIELDS, "DEVICE_MOST_FIELDS is too small");
+_Static_assert(sizeof table / sizeof *table <= DEVICE_MOST_FIELDS,
+               "DEVICE_MOST_FIELDS is too small");
 
 const device_field *device_fields(size_t *count)
 {

@@ -9,7 +9,7 @@ typedef enum device_field_kind {
     DEVICE_FIELD_INT,
     DEVICE_FIELD_SIZE, /* size_t */
     DEVICE_FIELD_DOUBLE,
-    DEVICE_FIELD_TEXT  /* an array of char */
+    DEVICE_FIELD_TEXT /* an array of char */
 } device_field_kind;
 
 typedef struct device_field {

@@ -23,8 +23,8 @@ typedef struct measurement {
     kernel_resources resources;
 } measurement;
 
-/* Replaces message and samples by copies that *m owns (measurement_deinit). False when memory ran out:
- * what could not be copied is absent then. */
+/* Replaces message and samples by copies that *m owns (measurement_deinit). False when memory ran
+ * out: what could not be copied is absent then. */
 bool measurement_own(measurement *m);
 
 /* Frees what measurement_own() made. */

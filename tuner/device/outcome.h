@@ -7,13 +7,15 @@
 
 typedef enum outcome {
     OUTCOME_OK,
-    OUTCOME_REJECTED,      /* a constraint rules it out; of a run: not tried, because it is likely to hang */
+    OUTCOME_REJECTED, /* a constraint rules it out; of a run: not tried, because it is likely to
+                         hang */
     OUTCOME_COMPILE_ERROR, /* the compiler refused the source */
     OUTCOME_LAUNCH_ERROR,  /* the device refused the launch (resources) */
     OUTCOME_WRONG_RESULT,  /* it ran and its output, guard bands or inputs are wrong */
     OUTCOME_CRASHED,       /* it took the compiler or the device's context down */
     OUTCOME_TIMEOUT,       /* it did not end within its time limit */
-    OUTCOME_NOT_SIMULATED, /* a simulated device does not know what it executes: nothing is known of it */
+    OUTCOME_NOT_SIMULATED, /* a simulated device does not know what it executes: nothing is known of
+                              it */
     OUTCOME_COUNT
 } outcome;
 

@@ -39,7 +39,8 @@ uint64_t plan_problem_bytes(const problem_plan *plan)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < plan->buffer_count; i++)
-        bytes += plan_buffer_bytes(&plan->buffers[i]); /* PLAN_MAX_ELEMENTS keeps that within 64 bits */
+        bytes +=
+            plan_buffer_bytes(&plan->buffers[i]); /* PLAN_MAX_ELEMENTS keeps that within 64 bits */
     return bytes;
 }
 
@@ -50,7 +51,9 @@ bool plan_is_compared(const buffer_plan *plan)
 
 uint64_t plan_work(const problem_plan *plan, work_unit unit)
 {
-    return unit == WORK_BYTES ? plan->traffic_bytes : unit == WORK_FLOPS ? plan->flops : plan->items;
+    return unit == WORK_BYTES   ? plan->traffic_bytes
+           : unit == WORK_FLOPS ? plan->flops
+                                : plan->items;
 }
 
 enum { ONE_SIDED = 16 }; /* one side moves that many times what the other does */
@@ -64,7 +67,9 @@ static ceiling_kind traffic_ceiling(const problem_plan *plan)
         in += role == BUFFER_INPUT || role == BUFFER_INOUT ? size : 0;
         out += role == BUFFER_OUTPUT || role == BUFFER_INOUT ? size : 0;
     }
-    return out < in / ONE_SIDED ? CEILING_READ : in < out / ONE_SIDED ? CEILING_WRITE : CEILING_COPY;
+    return out < in / ONE_SIDED   ? CEILING_READ
+           : in < out / ONE_SIDED ? CEILING_WRITE
+                                  : CEILING_COPY;
 }
 
 ceiling_kind plan_ceiling(const problem_plan *plan)
@@ -237,8 +242,8 @@ bool plan_transfers(const launch_plan *plan)
     return plan->transfer.task.direction != TRANSFER_NONE;
 }
 
-/* What is said of a problem beyond its traffic is bits above the first and what follows: journals have keys of
- * plans that knew no more. */
+/* What is said of a problem beyond its traffic is bits above the first and what follows: journals
+ * have keys of plans that knew no more. */
 enum { FACT_DETERMINISTIC = 1, FACT_WORK = 2, CEILING_SHIFT = 2, DIRECTION_SHIFT = 8 };
 
 void plan_put_problem(pack *m, const problem_plan *plan)
@@ -270,8 +275,10 @@ static bool get_problem(pack *m, problem_plan *out)
         if (!get_buffer(m, &out->buffers[i]))
             return false;
     bool is_tolerance = get_tolerances(m, out);
-    bool known = get_below(m, TRANSFER_DIRECTIONS << DIRECTION_SHIFT, &facts), has_work = facts & FACT_WORK;
-    uint32_t direction = facts >> DIRECTION_SHIFT, ceiling = facts % (1u << DIRECTION_SHIFT) >> CEILING_SHIFT;
+    bool known = get_below(m, TRANSFER_DIRECTIONS << DIRECTION_SHIFT, &facts),
+         has_work = facts & FACT_WORK;
+    uint32_t direction = facts >> DIRECTION_SHIFT,
+             ceiling = facts % (1u << DIRECTION_SHIFT) >> CEILING_SHIFT;
     known = known && ceiling < CEILING_KINDS;
     out->deterministic = facts & FACT_DETERMINISTIC;
     out->ceiling = known ? (ceiling_kind)ceiling : CEILING_DEFAULT;
@@ -282,7 +289,8 @@ static bool get_problem(pack *m, problem_plan *out)
         out->items = pack_get_u64(m);
     }
     if (known && direction)
-        known = transfer_get_task(m, (transfer_direction)direction, out->buffer_count, &out->transfer);
+        known =
+            transfer_get_task(m, (transfer_direction)direction, out->buffer_count, &out->transfer);
     return known && is_tolerance && (!has_work || out->flops > 0 || out->items > 0);
 }
 
@@ -338,7 +346,8 @@ uint32_t plan_most_threads(const launch_plan *plan)
 
 static bool ends_group(const launch_plan *plan, uint32_t place)
 {
-    return place + 1 == plan->launch_count || plan->launches[place + 1].group != plan->launches[place].group;
+    return place + 1 == plan->launch_count ||
+           plan->launches[place + 1].group != plan->launches[place].group;
 }
 
 bool plan_walk(const launch_plan *plan, launch_walk *walk)
@@ -382,26 +391,29 @@ at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *er
 {
     const transfer_task *task = &plan->transfer.task;
     if (plan_transfers(plan) && (task->from >= buffer_count || task->to >= buffer_count))
-        return error_set(error, AT_FORMAT, "the transfer names buffers %" PRIu32 " and %" PRIu32
-                         ", there are %" PRIu32, task->from, task->to, buffer_count);
+        return error_set(error, AT_FORMAT,
+                         "the transfer names buffers %" PRIu32 " and %" PRIu32
+                         ", there are %" PRIu32,
+                         task->from, task->to, buffer_count);
     for (uint32_t i = 0; i < plan->argument_count; i++)
         if (plan->arguments[i].is_buffer && plan->arguments[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT,
-                             "argument %" PRIu32 " of %s names buffer %u, there are %" PRIu32, i + 1,
-                             plan->launches[0].entry, plan->arguments[i].buffer, buffer_count);
+            return error_set(
+                error, AT_FORMAT, "argument %" PRIu32 " of %s names buffer %u, there are %" PRIu32,
+                i + 1, plan->launches[0].entry, plan->arguments[i].buffer, buffer_count);
     for (uint32_t i = 0; i < plan->view_count; i++)
         if (plan->views[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT, "view %" PRIu32 " of %s is of buffer %" PRIu32 ", there are %" PRIu32,
+            return error_set(error, AT_FORMAT,
+                             "view %" PRIu32 " of %s is of buffer %" PRIu32 ", there are %" PRIu32,
                              i + 1, plan->launches[0].entry, plan->views[i].buffer, buffer_count);
     for (uint32_t i = 0; i < plan->constant_count; i++)
         if (plan->constants[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT, "constant %s names buffer %" PRIu32
-                             ", there are %" PRIu32,
+            return error_set(error, AT_FORMAT,
+                             "constant %s names buffer %" PRIu32 ", there are %" PRIu32,
                              plan->constants[i].name, plan->constants[i].buffer, buffer_count);
     for (uint32_t i = 0; i < plan->compared_count; i++)
         if (plan->compared[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT, "what is compared names buffer %" PRIu32
-                             ", there are %" PRIu32,
+            return error_set(error, AT_FORMAT,
+                             "what is compared names buffer %" PRIu32 ", there are %" PRIu32,
                              plan->compared[i].buffer, buffer_count);
     return AT_OK;
 }
@@ -483,9 +495,10 @@ static bool get_launch(pack *m, launch_plan *plan, kernel_launch *launch)
 /* One kernel, as the first version had it: keys of its journals hold. */
 static bool is_plain(const launch_plan *plan)
 {
-    return plan->launch_count == 1 && !plan_transfers(plan) && plan->struct_bytes == 0 && plan->constant_count == 0 &&
-           plan->view_count == 0 && plan->compared_count == 0 && plan->launches[0].group == 0 &&
-           !plan->launches[0].cooperative && plan_cluster_blocks(&plan->launches[0]) <= 1;
+    return plan->launch_count == 1 && !plan_transfers(plan) && plan->struct_bytes == 0 &&
+           plan->constant_count == 0 && plan->view_count == 0 && plan->compared_count == 0 &&
+           plan->launches[0].group == 0 && !plan->launches[0].cooperative &&
+           plan_cluster_blocks(&plan->launches[0]) <= 1;
 }
 
 /* Beside the number of launches. */
@@ -496,8 +509,8 @@ enum { IS_COOPERATIVE = 1, IS_BALANCED = 2, IN_GROUP = 4, LAUNCH_FLAGS = 8 };
 
 static void put_attributes(pack *m, const kernel_launch *launch)
 {
-    pack_put_u32(m, (launch->cooperative ? IS_COOPERATIVE : 0) | (launch->balanced ? IS_BALANCED : 0) |
-                        (launch->group ? IN_GROUP : 0));
+    pack_put_u32(m, (launch->cooperative ? IS_COOPERATIVE : 0) |
+                        (launch->balanced ? IS_BALANCED : 0) | (launch->group ? IN_GROUP : 0));
     for (int k = 0; k < 3; k++)
         pack_put_u32(m, launch->cluster[k]);
     if (launch->group) {
@@ -616,7 +629,8 @@ static bool get_many(pack *m, launch_plan *out)
     for (uint32_t i = 0; i < out->view_count; i++)
         if (!view_get(m, PLAN_MAX_BUFFERS, &out->views[i]))
             return false;
-    if (m->failed || out->launch_count > PLAN_MAX_LAUNCHES || (out->launch_count == 0 && !transfers))
+    if (m->failed || out->launch_count > PLAN_MAX_LAUNCHES ||
+        (out->launch_count == 0 && !transfers))
         return false;
     for (uint32_t i = 0; i < out->launch_count; i++)
         if (!get_launch(m, out, &out->launches[i]) || !get_attributes(m, out, i))

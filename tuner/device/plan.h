@@ -24,9 +24,9 @@ enum {
     PLAN_MAX_BUFFERS = 16,
     PLAN_MAX_LAUNCHES = 32, /* that differ; a group of them runs in rounds */
     PLAN_MAX_ROUNDS = 1 << 20,
-    PLAN_MAX_ARGUMENTS = 128, /* of all launches together */
+    PLAN_MAX_ARGUMENTS = 128,    /* of all launches together */
     PLAN_MAX_STRUCT_BYTES = 256, /* of all arguments that are larger than 8 bytes */
-    PLAN_MAX_CLUSTER = 16, /* blocks along a side; the chip has a limit for all of them */
+    PLAN_MAX_CLUSTER = 16,       /* blocks along a side; the chip has a limit for all of them */
     PLAN_MAX_CONSTANTS = 4,
     PLAN_MAX_VIEWS = 8, /* of all launches together */
     PLAN_MAX_VALUES = 32,
@@ -47,12 +47,13 @@ typedef enum buffer_fill {
     FILL_MODULO,  /* element i holds a random integer in [0, fill_limit): index buffers */
     FILL_VALUES,  /* element i holds values[i % value_count], converted to the type */
     FILL_PERMUTATION, /* the integers in [0, count), each once, in random order */
-    FILL_SORTED,  /* random integers in [0, fill_limit), ascending; count * fill_limit < 2^63 */
-    FILL_LOCAL,   /* as FILL_MODULO, but of each `fill_block` neighbours all values lie in one window
-                     of fill_block integers: the windows follow one another and start again at 0 */
-    FILL_SKEWED,  /* random integers in [0, fill_limit), v about as often as 1 / (v + 1) says (Zipf) */
-    FILL_OFFSETS, /* ascending from 0 to fill_limit, which is the last: rows of random lengths, twice
-                     the mean at most; count > 1, count * fill_limit < 2^63 */
+    FILL_SORTED,      /* random integers in [0, fill_limit), ascending; count * fill_limit < 2^63 */
+    FILL_LOCAL,  /* as FILL_MODULO, but of each `fill_block` neighbours all values lie in one window
+                    of fill_block integers: the windows follow one another and start again at 0 */
+    FILL_SKEWED, /* random integers in [0, fill_limit), v about as often as 1 / (v + 1) says
+                    (Zipf) */
+    FILL_OFFSETS, /* ascending from 0 to fill_limit, which is the last: rows of random lengths,
+                     twice the mean at most; count > 1, count * fill_limit < 2^63 */
     FILL_COUNT
 } buffer_fill;
 
@@ -67,27 +68,30 @@ typedef struct buffer_plan {
     uint64_t fill_block; /* FILL_LOCAL */
     uint32_t value_count; /* FILL_VALUES: 1 or more */
     double values[PLAN_MAX_VALUES];
-    uint32_t rank;       /* of `shape`; 0: report a bare index */
-    uint64_t shape[4];   /* row-major, for reporting the coordinates of a wrong element */
+    uint32_t rank;     /* of `shape`; 0: report a bare index */
+    uint64_t shape[4]; /* row-major, for reporting the coordinates of a wrong element */
 } buffer_plan;
 
 typedef struct argument_plan {
-    uint64_t bits;       /* a scalar: its bytes, little-endian; a struct: its offset in `structs`; a
-                            view: its index */
-    uint16_t size_bytes; /* 8 for a buffer, 1 to 8 for a scalar or a small struct, more for another */
+    uint64_t bits; /* a scalar: its bytes, little-endian; a struct: its offset in `structs`; a
+                      view: its index */
+    uint16_t
+        size_bytes; /* 8 for a buffer, 1 to 8 for a scalar or a small struct, more for another */
     bool is_buffer, is_view;
-    uint8_t buffer;      /* is_buffer: index of the buffer */
+    uint8_t buffer; /* is_buffer: index of the buffer */
 } argument_plan;
 
 typedef struct kernel_launch {
-    char entry[PLAN_NAME_BYTES];  /* extern "C" name of the kernel */
+    char entry[PLAN_NAME_BYTES]; /* extern "C" name of the kernel */
     uint32_t grid[3], block[3];
-    uint32_t cluster[3];          /* blocks; all 1: none */
+    uint32_t cluster[3]; /* blocks; all 1: none */
     uint32_t dynamic_shared_bytes;
-    bool balanced;                /* several blocks of a cluster may share a multiprocessor; false without clusters */
-    bool cooperative;             /* all blocks are resident at once: they may wait for each other */
-    uint32_t group;  /* launches that run in rounds: 1 + the place of the first of them; 0: it runs once */
-    uint32_t rounds; /* how often its group runs: 2 or more; 0: it is in none */
+    bool balanced;    /* several blocks of a cluster may share a multiprocessor; false without
+                         clusters */
+    bool cooperative; /* all blocks are resident at once: they may wait for each other */
+    uint32_t group;   /* launches that run in rounds: 1 + the place of the first of them; 0: it runs
+                         once */
+    uint32_t rounds;  /* how often its group runs: 2 or more; 0: it is in none */
     uint32_t first_argument, argument_count;
 } kernel_launch;
 
@@ -103,44 +107,45 @@ typedef struct compared_plan {
     uint64_t count;
 } compared_plan;
 
-/* What a variant runs: kernels of one module, one after the other; of a group the first again after the
- * last, until its rounds are over. Launches of a group lie side by side and have the same rounds. Zeroed but
- * for what is set, so that equal plans are equal bytes.
+/* What a variant runs: kernels of one module, one after the other; of a group the first again after
+ * the last, until its rounds are over. Launches of a group lie side by side and have the same
+ * rounds. Zeroed but for what is set, so that equal plans are equal bytes.
  *
- * With a transfer the kernels, of which there may be none, are launched once a chunk. Each then has two
- * more arguments of 8 bytes: the chunk's first byte in the buffers, and its number of bytes. */
+ * With a transfer the kernels, of which there may be none, are launched once a chunk. Each then has
+ * two more arguments of 8 bytes: the chunk's first byte in the buffers, and its number of bytes. */
 typedef struct launch_plan {
     uint32_t launch_count; /* 1 or more; with a transfer also 0 */
     kernel_launch launches[PLAN_MAX_LAUNCHES];
     uint32_t argument_count; /* of all launches */
     argument_plan arguments[PLAN_MAX_ARGUMENTS];
     uint32_t struct_bytes;
-    unsigned char structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
+    unsigned char
+        structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
     uint32_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
     uint32_t compared_count;
     compared_plan compared[PLAN_MAX_BUFFERS]; /* a buffer at most once */
     uint32_t view_count;
     view_plan views[PLAN_MAX_VIEWS]; /* tensor maps and textures among the arguments */
-    transfer_plan transfer; /* all zero: none */
+    transfer_plan transfer;          /* all zero: none */
 } launch_plan;
 
 /* One problem: the buffers, how outputs compare, and what a perfect kernel must move. */
 typedef struct problem_plan {
     uint32_t buffer_count;
     buffer_plan buffers[PLAN_MAX_BUFFERS];
-    bool deterministic;    /* two launches must agree bit for bit */
+    bool deterministic;     /* two launches must agree bit for bit */
     uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; this and the next two 0: not given */
     uint64_t flops, items;  /* work of a launch */
     ceiling_kind ceiling;   /* as the script names it; plan_ceiling() resolves CEILING_DEFAULT */
-    uint64_t seed;         /* of the fills */
+    uint64_t seed;          /* of the fills */
     transfer_task transfer; /* what variants move between host and device; all zero: nothing */
 } problem_plan;
 
-/* The ceiling of the problem: the one that the script names, or by the work that it states. For traffic
- * that is a copy of as many bytes; a read or a write where inputs and outputs differ sixteenfold; a
- * pinned copy each way where variants transfer. For flops without traffic it is the FP32 rate, or FP64
- * where a result is double. For items alone there is none. */
+/* The ceiling of the problem: the one that the script names, or by the work that it states. For
+ * traffic that is a copy of as many bytes; a read or a write where inputs and outputs differ
+ * sixteenfold; a pinned copy each way where variants transfer. For flops without traffic it is the
+ * FP32 rate, or FP64 where a result is double. For items alone there is none. */
 ceiling_kind plan_ceiling(const problem_plan *plan);
 
 /* The work of a launch in a unit; 0: not given. */
@@ -194,14 +199,16 @@ at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *er
 
 enum { PLAN_ENTRIES_BYTES = PLAN_MAX_LAUNCHES * PLAN_NAME_BYTES };
 
-/* The names of the kernels, separated by blanks: those whose resources a compile request asks for. */
+/* The names of the kernels, separated by blanks: those whose resources a compile request asks
+ * for. */
 void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 
 /* The value of an argument that is neither a buffer nor a view: size_bytes of it. */
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
 
-/* Write a plan to a pack, and read it back. Everything that is read is checked (counts, enumerations,
- * names, sizes): a corrupt message is false, and the pack has failed, never a plan. */
+/* Write a plan to a pack, and read it back. Everything that is read is checked (counts,
+ * enumerations, names, sizes): a corrupt message is false, and the pack has failed, never a
+ * plan. */
 void plan_put_problem(pack *m, const problem_plan *plan);
 bool plan_get_problem(pack *m, problem_plan *out);
 void plan_put_launch(pack *m, const launch_plan *plan);

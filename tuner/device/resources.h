@@ -1,4 +1,5 @@
-/* The resources that a kernel needs, as the compiler reports them: plain data, kept with every outcome. */
+/* The resources that a kernel needs, as the compiler reports them: plain data, kept with every
+ * outcome. */
 #ifndef AUTOTUNE_DEVICE_RESOURCES_H
 #define AUTOTUNE_DEVICE_RESOURCES_H
 

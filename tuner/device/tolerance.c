@@ -80,18 +80,30 @@ static element load(dtype type, const void *bytes)
 static double value_of(dtype type, element v)
 {
     switch (type) {
-    case DTYPE_INT8: return v.s8;
-    case DTYPE_UINT8: return v.u8;
-    case DTYPE_INT16: return v.s16;
-    case DTYPE_UINT16: return v.u16;
-    case DTYPE_INT32: return v.s32;
-    case DTYPE_UINT32: return v.u32;
-    case DTYPE_INT64: return (double)v.s64;
-    case DTYPE_UINT64: return (double)v.u64;
-    case DTYPE_HALF: return half_to_float(v.u16);
-    case DTYPE_BFLOAT16: return bfloat_to_float(v.u16);
-    case DTYPE_FLOAT: return v.f;
-    default: return v.d;
+    case DTYPE_INT8:
+        return v.s8;
+    case DTYPE_UINT8:
+        return v.u8;
+    case DTYPE_INT16:
+        return v.s16;
+    case DTYPE_UINT16:
+        return v.u16;
+    case DTYPE_INT32:
+        return v.s32;
+    case DTYPE_UINT32:
+        return v.u32;
+    case DTYPE_INT64:
+        return (double)v.s64;
+    case DTYPE_UINT64:
+        return (double)v.u64;
+    case DTYPE_HALF:
+        return half_to_float(v.u16);
+    case DTYPE_BFLOAT16:
+        return bfloat_to_float(v.u16);
+    case DTYPE_FLOAT:
+        return v.f;
+    default:
+        return v.d;
     }
 }
 
@@ -108,11 +120,14 @@ static bool is_signed(dtype type)
 
 static int64_t signed_value(dtype type, element v)
 {
-    return type == DTYPE_INT8 ? v.s8 : type == DTYPE_INT16 ? v.s16 : type == DTYPE_INT32 ? v.s32 : v.s64;
+    return type == DTYPE_INT8    ? v.s8
+           : type == DTYPE_INT16 ? v.s16
+           : type == DTYPE_INT32 ? v.s32
+                                 : v.s64;
 }
 
-/* So many digits tell any two numbers of a type apart (IEEE 754-2019, 5.12.2): 1 + ceil(p * log10(2)) for
- * p bits of significand. */
+/* So many digits tell any two numbers of a type apart (IEEE 754-2019, 5.12.2): 1 + ceil(p *
+ * log10(2)) for p bits of significand. */
 static int digits_of(dtype type)
 {
     return type == DTYPE_HALF ? 5 : type == DTYPE_BFLOAT16 ? 4 : type == DTYPE_FLOAT ? 9 : 17;
@@ -131,7 +146,8 @@ void element_tell(dtype type, const void *bytes, char text[ELEMENT_TEXT_BYTES])
     else
         snprintf(text, ELEMENT_TEXT_BYTES, "%.*g", digits_of(type), value_of(type, v));
     if (size == 1)
-        snprintf(text + strlen(text), ELEMENT_TEXT_BYTES - strlen(text), " (0x%02x)", (unsigned)v.u8);
+        snprintf(text + strlen(text), ELEMENT_TEXT_BYTES - strlen(text), " (0x%02x)",
+                 (unsigned)v.u8);
 }
 
 double element_magnitude(dtype type, const void *elements, uint64_t count)
@@ -147,7 +163,8 @@ double element_magnitude(dtype type, const void *elements, uint64_t count)
     return largest;
 }
 
-/* Sign and magnitude to a place on one line: neighbours differ by 1, and both zeros are one place. */
+/* Sign and magnitude to a place on one line: neighbours differ by 1, and both zeros are one
+ * place. */
 static uint64_t place_of_float(uint64_t bits, int width)
 {
     const uint64_t middle = UINT64_C(1) << 63, sign = UINT64_C(1) << (width - 1);
@@ -158,18 +175,29 @@ static uint64_t place_of(dtype type, element v)
 {
     const uint64_t middle = UINT64_C(1) << 63;
     switch (type) {
-    case DTYPE_INT8: return middle + (uint64_t)v.s8;
-    case DTYPE_UINT8: return v.u8;
-    case DTYPE_INT16: return middle + (uint64_t)v.s16;
-    case DTYPE_UINT16: return v.u16;
-    case DTYPE_INT32: return middle + (uint64_t)v.s32;
-    case DTYPE_UINT32: return v.u32;
-    case DTYPE_INT64: return middle + (uint64_t)v.s64;
+    case DTYPE_INT8:
+        return middle + (uint64_t)v.s8;
+    case DTYPE_UINT8:
+        return v.u8;
+    case DTYPE_INT16:
+        return middle + (uint64_t)v.s16;
+    case DTYPE_UINT16:
+        return v.u16;
+    case DTYPE_INT32:
+        return middle + (uint64_t)v.s32;
+    case DTYPE_UINT32:
+        return v.u32;
+    case DTYPE_INT64:
+        return middle + (uint64_t)v.s64;
     case DTYPE_HALF:
-    case DTYPE_BFLOAT16: return place_of_float(v.u16, 16);
-    case DTYPE_FLOAT: return place_of_float(v.u32, 32);
-    case DTYPE_DOUBLE: return place_of_float(v.u64, 64);
-    default: return v.u64;
+    case DTYPE_BFLOAT16:
+        return place_of_float(v.u16, 16);
+    case DTYPE_FLOAT:
+        return place_of_float(v.u32, 32);
+    case DTYPE_DOUBLE:
+        return place_of_float(v.u64, 64);
+    default:
+        return v.u64;
     }
 }
 

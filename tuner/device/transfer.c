@@ -41,15 +41,16 @@ void transfer_put_task(pack *m, const transfer_task *task)
     pack_put_u64(m, task->pitch_bytes);
 }
 
-bool transfer_get_task(pack *m, transfer_direction direction, uint32_t buffer_count, transfer_task *out)
+bool transfer_get_task(pack *m, transfer_direction direction, uint32_t buffer_count,
+                       transfer_task *out)
 {
     out->direction = direction;
     out->from = pack_get_u32(m);
     out->to = pack_get_u32(m);
     out->pieces = pack_get_u64(m);
     out->pitch_bytes = pack_get_u64(m);
-    return !m->failed && out->from < buffer_count && out->to < buffer_count && out->from != out->to &&
-           out->pieces > 0 && out->pitch_bytes > 0 &&
+    return !m->failed && out->from < buffer_count && out->to < buffer_count &&
+           out->from != out->to && out->pieces > 0 && out->pitch_bytes > 0 &&
            out->pitch_bytes <= TRANSFER_MAX_BYTES / out->pieces;
 }
 

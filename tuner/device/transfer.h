@@ -1,8 +1,8 @@
 /* What a pattern moves between the host's memory and the device's, and how: plain data.
  *
  * A task is the same for all variants of a problem: the contents of one buffer become those of
- * another, and one of the two, or both, are in the host's memory. A transfer is how a variant does it.
- * Both are packed for messages and keys, and what is read is checked. */
+ * another, and one of the two, or both, are in the host's memory. A transfer is how a variant does
+ * it. Both are packed for messages and keys, and what is read is checked. */
 #ifndef AUTOTUNE_DEVICE_TRANSFER_H
 #define AUTOTUNE_DEVICE_TRANSFER_H
 
@@ -28,20 +28,24 @@ typedef enum host_memory {
     HOST_PAGEABLE,       /* from malloc, its pages touched */
     HOST_PINNED,         /* page-locked by the driver */
     HOST_WRITE_COMBINED, /* the same, not cached by the host: slow for the host to read */
-    HOST_MAPPED,         /* page-locked and in the device's address space: kernels read and write it */
+    HOST_MAPPED, /* page-locked and in the device's address space: kernels read and write it */
     HOST_MEMORIES
 } host_memory;
 
 /* Does the host copy each chunk through a staging buffer, and in which kind of memory is that? */
 typedef enum host_staging {
-    STAGING_NONE, STAGING_PINNED, STAGING_WRITE_COMBINED, STAGING_COUNT
+    STAGING_NONE,
+    STAGING_PINNED,
+    STAGING_WRITE_COMBINED,
+    STAGING_COUNT
 } host_staging;
 
 typedef struct transfer_task {
     transfer_direction direction;
-    uint32_t from, to;    /* buffers of the problem, of one size */
-    uint64_t pieces;      /* of equal size, into which the data is divided on the host; 1: contiguous */
-    uint64_t pitch_bytes; /* from the start of a piece to the next on the host; a piece's size or more */
+    uint32_t from, to; /* buffers of the problem, of one size */
+    uint64_t pieces; /* of equal size, into which the data is divided on the host; 1: contiguous */
+    uint64_t
+        pitch_bytes; /* from the start of a piece to the next on the host; a piece's size or more */
 } transfer_task;
 
 typedef struct transfer_plan {
@@ -68,8 +72,10 @@ const char *const *host_staging_names(size_t *count);
 void transfer_put_task(pack *m, const transfer_task *task);
 void transfer_put_plan(pack *m, const transfer_plan *plan);
 
-/* Read and check what transfer_put_*() wrote; buffers must be below `buffer_count`. False: not valid. */
-bool transfer_get_task(pack *m, transfer_direction direction, uint32_t buffer_count, transfer_task *out);
+/* Read and check what transfer_put_*() wrote; buffers must be below `buffer_count`. False: not
+ * valid. */
+bool transfer_get_task(pack *m, transfer_direction direction, uint32_t buffer_count,
+                       transfer_task *out);
 bool transfer_get_plan(pack *m, uint32_t buffer_count, transfer_plan *out);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of cuTensorMapEncodeTiled; of textures the least that a device of compute capability 5.0 or newer has (CUDA
- * C++ Programming Guide, "Technical Specifications per Compute Capability"). */
+/* Of cuTensorMapEncodeTiled; of textures the least that a device of compute capability 5.0 or newer
+ * has (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). */
 #define MOST_TENSOR_SIZE (UINT64_C(1) << 32)
 #define MOST_TENSOR_STRIDE (UINT64_C(1) << 40)
 enum {
@@ -23,7 +23,10 @@ static const uint32_t promotions[] = {0, 64, 128, 256};
 static const char *const filters[] = {"point", "linear"};
 static const char *const addresses[] = {"wrap", "clamp", "mirror", "border"};
 
-enum { SWIZZLES = sizeof swizzles / sizeof *swizzles, PROMOTIONS = sizeof promotions / sizeof *promotions };
+enum {
+    SWIZZLES = sizeof swizzles / sizeof *swizzles,
+    PROMOTIONS = sizeof promotions / sizeof *promotions
+};
 
 const uint32_t *view_swizzles(size_t *count)
 {
@@ -60,8 +63,8 @@ typedef struct complaint {
     char *message;
 } complaint;
 
-__attribute__((format(printf, 4, 5))) static view_fault complain(const complaint *c, view_fault fault,
-                                                                 uint32_t dimension, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static view_fault
+complain(const complaint *c, view_fault fault, uint32_t dimension, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -74,7 +77,8 @@ __attribute__((format(printf, 4, 5))) static view_fault complain(const complaint
 /* Where a view begins no element of it lies beyond the buffer's last. */
 static view_fault check_extent(const view_plan *v, uint64_t count, const complaint *c)
 {
-    uint64_t element = dtype_get(v->type)->size_bytes, channels = v->kind == VIEW_TEXTURE ? v->channels : 1;
+    uint64_t element = dtype_get(v->type)->size_bytes,
+             channels = v->kind == VIEW_TEXTURE ? v->channels : 1;
     uint64_t bytes = v->size[0] * channels * element;
     for (uint32_t i = 1; i < v->rank; i++) {
         uint64_t steps = v->size[i] - 1, stride = v->stride_bytes[i - 1];
@@ -83,8 +87,9 @@ static view_fault check_extent(const view_plan *v, uint64_t count, const complai
         bytes += steps * stride;
     }
     if (count > 0 && bytes > count * element)
-        return complain(c, VIEW_BAD_SIZE, v->rank - 1, "reaches %" PRIu64 " bytes far, and the buffer has %" PRIu64,
-                        bytes, count * element);
+        return complain(c, VIEW_BAD_SIZE, v->rank - 1,
+                        "reaches %" PRIu64 " bytes far, and the buffer has %" PRIu64, bytes,
+                        count * element);
     return VIEW_FINE;
 }
 
@@ -93,14 +98,19 @@ static view_fault check_box(const view_plan *v, const complaint *c)
     uint64_t row = (uint64_t)v->box[0] * dtype_get(v->type)->size_bytes;
     for (uint32_t i = 0; i < v->rank; i++)
         if (v->box[i] < 1 || v->box[i] > VIEW_MAX_BOX)
-            return complain(c, VIEW_BAD_BOX, i, "gives %" PRIu32 " elements; a box has 1 to %d along each side",
+            return complain(c, VIEW_BAD_BOX, i,
+                            "gives %" PRIu32 " elements; a box has 1 to %d along each side",
                             v->box[i], VIEW_MAX_BOX);
     if (row % TENSOR_UNIT_BYTES != 0)
-        return complain(c, VIEW_BAD_BOX, 0, "gives a box whose rows have %" PRIu64 " bytes; they must be a multiple of %d",
+        return complain(c, VIEW_BAD_BOX, 0,
+                        "gives a box whose rows have %" PRIu64
+                        " bytes; they must be a multiple of %d",
                         row, TENSOR_UNIT_BYTES);
     if (v->swizzle && row > swizzles[v->swizzle])
-        return complain(c, VIEW_BAD_SWIZZLE, 0, "goes over %" PRIu32 " bytes, and the rows of the box have %" PRIu64
-                        ": narrow the box", swizzles[v->swizzle], row);
+        return complain(c, VIEW_BAD_SWIZZLE, 0,
+                        "goes over %" PRIu32 " bytes, and the rows of the box have %" PRIu64
+                        ": narrow the box",
+                        swizzles[v->swizzle], row);
     return VIEW_FINE;
 }
 
@@ -108,16 +118,21 @@ static view_fault check_tensor(const view_plan *v, const complaint *c)
 {
     for (uint32_t i = 0; i < v->rank; i++)
         if (v->size[i] > MOST_TENSOR_SIZE)
-            return complain(c, VIEW_BAD_SIZE, i, "gives %" PRIu64 " elements; a tensor map has 2^32 at most along a side",
+            return complain(c, VIEW_BAD_SIZE, i,
+                            "gives %" PRIu64
+                            " elements; a tensor map has 2^32 at most along a side",
                             v->size[i]);
     for (uint32_t i = 0; i + 1 < v->rank; i++)
         if (v->stride_bytes[i] == 0 || v->stride_bytes[i] % TENSOR_UNIT_BYTES != 0 ||
             v->stride_bytes[i] >= MOST_TENSOR_STRIDE)
-            return complain(c, VIEW_BAD_STRIDE, i, "gives %" PRIu64 " bytes from one to the next; of a tensor map they "
-                            "must be a multiple of %d below 2^40: pad the rows, or rule it out in where",
-                            v->stride_bytes[i], TENSOR_UNIT_BYTES);
+            return complain(
+                c, VIEW_BAD_STRIDE, i,
+                "gives %" PRIu64 " bytes from one to the next; of a tensor map they "
+                "must be a multiple of %d below 2^40: pad the rows, or rule it out in where",
+                v->stride_bytes[i], TENSOR_UNIT_BYTES);
     if (v->nan_outside && !dtype_get(v->type)->is_float)
-        return complain(c, VIEW_BAD_OUTSIDE, 0, "gives NaN, which %s does not have", dtype_get(v->type)->name);
+        return complain(c, VIEW_BAD_OUTSIDE, 0, "gives NaN, which %s does not have",
+                        dtype_get(v->type)->name);
     return check_box(v, c);
 }
 
@@ -126,39 +141,52 @@ static view_fault check_texture(const view_plan *v, const complaint *c)
     const dtype_info *type = dtype_get(v->type);
     bool reads_float = v->type == DTYPE_FLOAT || v->type == DTYPE_HALF || v->as_float;
     if (type->size_bytes == 8 || v->type == DTYPE_BFLOAT16)
-        return complain(c, VIEW_BAD_TYPE, 0, "is of %s, which textures cannot have: use integers of up to 32 bits, "
-                        "half or float", type->name);
-    if (v->channels != 1 && v->channels != 2 && v->channels != 4)
-        return complain(c, VIEW_BAD_CHANNELS, 0, "gives %" PRIu32 "; a texel has 1, 2 or 4 elements", v->channels);
-    if (v->as_float && (type->is_float || type->size_bytes > 2))
-        return complain(c, VIEW_BAD_READS, 0, "gives 'float', to which integers of 8 and 16 bits are scaled, and these are %s",
+        return complain(c, VIEW_BAD_TYPE, 0,
+                        "is of %s, which textures cannot have: use integers of up to 32 bits, "
+                        "half or float",
                         type->name);
+    if (v->channels != 1 && v->channels != 2 && v->channels != 4)
+        return complain(c, VIEW_BAD_CHANNELS, 0,
+                        "gives %" PRIu32 "; a texel has 1, 2 or 4 elements", v->channels);
+    if (v->as_float && (type->is_float || type->size_bytes > 2))
+        return complain(
+            c, VIEW_BAD_READS, 0,
+            "gives 'float', to which integers of 8 and 16 bits are scaled, and these are %s",
+            type->name);
     if (v->filter == FILTER_LINEAR && (!reads_float || v->rank == 1))
-        return complain(c, VIEW_BAD_FILTER, 0, "gives 'linear', and %s are not interpolated: give 'point'",
+        return complain(c, VIEW_BAD_FILTER, 0,
+                        "gives 'linear', and %s are not interpolated: give 'point'",
                         v->rank == 1 ? "textures of one dimension" : "integers");
     if ((v->address == ADDRESS_WRAP || v->address == ADDRESS_MIRROR) && !v->normalised)
-        return complain(c, VIEW_BAD_ADDRESS, 0, "gives '%s', which needs coordinates = \"normalised\"", addresses[v->address]);
+        return complain(c, VIEW_BAD_ADDRESS, 0,
+                        "gives '%s', which needs coordinates = \"normalised\"",
+                        addresses[v->address]);
     if (v->rank == 1 && (v->normalised || v->size[0] > MOST_LINEAR_TEXELS))
-        return complain(c, VIEW_BAD_SIZE, 0, v->normalised ? "has one dimension, whose coordinates are whole numbers"
-                                                           : "has more than 2^27 texels in one dimension: give it two");
+        return complain(c, VIEW_BAD_SIZE, 0,
+                        v->normalised ? "has one dimension, whose coordinates are whole numbers"
+                                      : "has more than 2^27 texels in one dimension: give it two");
     if (v->rank == 2 && (v->size[0] > MOST_TEXTURE_WIDTH || v->size[1] > MOST_TEXTURE_HEIGHT))
         return complain(c, VIEW_BAD_SIZE, v->size[0] > MOST_TEXTURE_WIDTH ? 0 : 1,
                         "has more than %d x %d texels", MOST_TEXTURE_WIDTH, MOST_TEXTURE_HEIGHT);
-    if (v->rank == 2 && (v->stride_bytes[0] < v->size[0] * v->channels * type->size_bytes ||
-                         v->stride_bytes[0] % TEXTURE_PITCH_BYTES != 0 || v->stride_bytes[0] > MOST_PITCH_BYTES))
-        return complain(c, VIEW_BAD_STRIDE, 0, "gives %" PRIu64 " bytes from one row to the next; of a texture they must be "
-                        "a row's or more, and a multiple of %d: pad the rows, or rule it out in where",
-                        v->stride_bytes[0], TEXTURE_PITCH_BYTES);
+    if (v->rank == 2 &&
+        (v->stride_bytes[0] < v->size[0] * v->channels * type->size_bytes ||
+         v->stride_bytes[0] % TEXTURE_PITCH_BYTES != 0 || v->stride_bytes[0] > MOST_PITCH_BYTES))
+        return complain(
+            c, VIEW_BAD_STRIDE, 0,
+            "gives %" PRIu64 " bytes from one row to the next; of a texture they must be "
+            "a row's or more, and a multiple of %d: pad the rows, or rule it out in where",
+            v->stride_bytes[0], TEXTURE_PITCH_BYTES);
     return VIEW_FINE;
 }
 
-view_fault view_check(const view_plan *v, uint64_t count, uint32_t *dimension, char message[VIEW_MESSAGE_BYTES])
+view_fault view_check(const view_plan *v, uint64_t count, uint32_t *dimension,
+                      char message[VIEW_MESSAGE_BYTES])
 {
     const complaint c = {dimension, message};
     uint32_t most = v->kind == VIEW_TENSOR ? VIEW_MAX_RANK : 2;
     if (v->rank < 1 || v->rank > most)
-        return complain(&c, VIEW_BAD_SIZE, 0, "has %" PRIu32 " dimensions; %s has 1 to %" PRIu32, v->rank,
-                        v->kind == VIEW_TENSOR ? "a tensor map" : "a texture", most);
+        return complain(&c, VIEW_BAD_SIZE, 0, "has %" PRIu32 " dimensions; %s has 1 to %" PRIu32,
+                        v->rank, v->kind == VIEW_TENSOR ? "a tensor map" : "a texture", most);
     for (uint32_t i = 0; i < v->rank; i++)
         if (v->size[i] == 0 || v->size[i] > MOST_TENSOR_STRIDE)
             return complain(&c, VIEW_BAD_SIZE, i, "gives %" PRIu64 " elements", v->size[i]);
@@ -169,8 +197,9 @@ view_fault view_check(const view_plan *v, uint64_t count, uint32_t *dimension, c
 /* Its numbers, in the order in which they are packed. */
 void view_put(pack *m, const view_plan *v)
 {
-    const uint32_t words[] = {v->kind,      v->buffer,   v->type,   v->rank,    v->swizzle,    v->promotion,
-                              v->nan_outside, v->channels, v->filter, v->address, v->normalised, v->as_float};
+    const uint32_t words[] = {v->kind,    v->buffer,    v->type,        v->rank,
+                              v->swizzle, v->promotion, v->nan_outside, v->channels,
+                              v->filter,  v->address,   v->normalised,  v->as_float};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         pack_put_u32(m, words[i]);
     for (uint32_t i = 0; i < v->rank; i++) {
@@ -183,8 +212,9 @@ void view_put(pack *m, const view_plan *v)
 
 bool view_get(pack *m, uint32_t buffer_count, view_plan *out)
 {
-    const uint32_t limits[] = {VIEW_KINDS, buffer_count, DTYPE_COUNT, VIEW_MAX_RANK + 1, SWIZZLES, PROMOTIONS,
-                               2,          5,            FILTER_COUNT, ADDRESS_COUNT,    2,        2};
+    const uint32_t limits[] = {VIEW_KINDS,   buffer_count,  DTYPE_COUNT, VIEW_MAX_RANK + 1,
+                               SWIZZLES,     PROMOTIONS,    2,           5,
+                               FILTER_COUNT, ADDRESS_COUNT, 2,           2};
     enum { WORDS = sizeof limits / sizeof *limits };
     uint32_t words[WORDS], dimension;
     char message[VIEW_MESSAGE_BYTES];

@@ -1,6 +1,6 @@
-/* Views of a buffer, passed to a kernel instead of its address: tensor maps, with which thread blocks copy
- * boxes between global and shared memory (compute capability 9.0 and newer), and texture objects. Plain
- * data; cuda/view.h makes the driver's objects. */
+/* Views of a buffer, passed to a kernel instead of its address: tensor maps, with which thread
+ * blocks copy boxes between global and shared memory (compute capability 9.0 and newer), and
+ * texture objects. Plain data; cuda/view.h makes the driver's objects. */
 #ifndef AUTOTUNE_DEVICE_VIEW_H
 #define AUTOTUNE_DEVICE_VIEW_H
 
@@ -23,7 +23,13 @@ typedef enum view_kind { VIEW_NONE, VIEW_TENSOR, VIEW_TEXTURE, VIEW_KINDS } view
 
 /* In the order of CUtensorMapSwizzle, CUtensorMapL2promotion, CUfilter_mode and CUaddress_mode. */
 typedef enum view_filter { FILTER_POINT, FILTER_LINEAR, FILTER_COUNT } view_filter;
-typedef enum view_address { ADDRESS_WRAP, ADDRESS_CLAMP, ADDRESS_MIRROR, ADDRESS_BORDER, ADDRESS_COUNT } view_address;
+typedef enum view_address {
+    ADDRESS_WRAP,
+    ADDRESS_CLAMP,
+    ADDRESS_MIRROR,
+    ADDRESS_BORDER,
+    ADDRESS_COUNT
+} view_address;
 
 /* Zeroed but for what is set, so that equal views are equal bytes. */
 typedef struct view_plan {
@@ -35,15 +41,15 @@ typedef struct view_plan {
     uint64_t stride_bytes[VIEW_MAX_RANK - 1]; /* from one row, plane ... to the next */
     /* Of tensor maps. */
     uint32_t box[VIEW_MAX_RANK];
-    uint32_t swizzle;                         /* its place in view_swizzles() */
-    uint32_t promotion;                       /* its place in view_promotions(): bytes that L2 reads at once */
-    uint32_t nan_outside;                     /* what lies outside reads as NaN, not as zero */
+    uint32_t swizzle;     /* its place in view_swizzles() */
+    uint32_t promotion;   /* its place in view_promotions(): bytes that L2 reads at once */
+    uint32_t nan_outside; /* what lies outside reads as NaN, not as zero */
     /* Of textures. */
-    uint32_t channels;                        /* elements of a texel: 1, 2 or 4 */
+    uint32_t channels; /* elements of a texel: 1, 2 or 4 */
     view_filter filter;
     view_address address;
-    uint32_t normalised;                      /* coordinates are in [0, 1) */
-    uint32_t as_float;                        /* integers of 8 and 16 bits read as [0, 1] or [-1, 1] */
+    uint32_t normalised; /* coordinates are in [0, 1) */
+    uint32_t as_float;   /* integers of 8 and 16 bits read as [0, 1] or [-1, 1] */
 } view_plan;
 
 /* Bytes of the argument. */
@@ -51,14 +57,24 @@ uint32_t view_bytes(view_kind kind);
 
 /* Which member is not valid. */
 typedef enum view_fault {
-    VIEW_FINE, VIEW_BAD_TYPE, VIEW_BAD_SIZE, VIEW_BAD_STRIDE, VIEW_BAD_BOX, VIEW_BAD_SWIZZLE, VIEW_BAD_OUTSIDE,
-    VIEW_BAD_CHANNELS, VIEW_BAD_FILTER, VIEW_BAD_ADDRESS, VIEW_BAD_READS
+    VIEW_FINE,
+    VIEW_BAD_TYPE,
+    VIEW_BAD_SIZE,
+    VIEW_BAD_STRIDE,
+    VIEW_BAD_BOX,
+    VIEW_BAD_SWIZZLE,
+    VIEW_BAD_OUTSIDE,
+    VIEW_BAD_CHANNELS,
+    VIEW_BAD_FILTER,
+    VIEW_BAD_ADDRESS,
+    VIEW_BAD_READS
 } view_fault;
 
 /* Can the view be made of a buffer with `count` elements (0: not known)? By the rules of
- * cuTensorMapEncodeTiled and cuTexObjectCreate (CUDA Driver API). If not, *dimension gets the dimension at
- * fault, and `message` what is wrong and what is allowed. */
-view_fault view_check(const view_plan *view, uint64_t count, uint32_t *dimension, char message[VIEW_MESSAGE_BYTES]);
+ * cuTensorMapEncodeTiled and cuTexObjectCreate (CUDA Driver API). If not, *dimension gets the
+ * dimension at fault, and `message` what is wrong and what is allowed. */
+view_fault view_check(const view_plan *view, uint64_t count, uint32_t *dimension,
+                      char message[VIEW_MESSAGE_BYTES]);
 
 /* Bytes of a swizzle, and bytes that L2 reads at once, as scripts give them: 0, 32, 64 ... */
 const uint32_t *view_swizzles(size_t *count);

@@ -64,7 +64,8 @@ const char *c_skip_piece(const char *at)
     }
     /* 1'000'000 is a number, no character. */
     if (isdigit((unsigned char)*at)) {
-        while (isalnum((unsigned char)*at) || *at == '.' || (*at == '\'' && isalnum((unsigned char)at[1])))
+        while (isalnum((unsigned char)*at) || *at == '.' ||
+               (*at == '\'' && isalnum((unsigned char)at[1])))
             at++;
         return at;
     }

@@ -1,5 +1,5 @@
-/* The pieces of a text in C or CUDA: each function is given where one starts, in a text that ends in a NUL, and returns
- * where it ends, at most the end of the text. */
+/* The pieces of a text in C or CUDA: each function is given where one starts, in a text that ends
+ * in a NUL, and returns where it ends, at most the end of the text. */
 #ifndef AUTOTUNE_EXPORT_C_PIECE_H
 #define AUTOTUNE_EXPORT_C_PIECE_H
 

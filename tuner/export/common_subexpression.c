@@ -94,9 +94,9 @@ static bool is_conditional(span s)
 /* prelude.h has more functions; these give an int64_t. */
 static bool gives_whole(span name)
 {
-    static const char *const names[] = {"add",       "subtract", "multiply", "divide", "remainder",
-                                        "shift",     "ceil_div", "round_up", "log2",   "min",
-                                        "max",       "cluster_load"};
+    static const char *const names[] = {"add",       "subtract", "multiply", "divide",
+                                        "remainder", "shift",    "ceil_div", "round_up",
+                                        "log2",      "min",      "max",      "cluster_load"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (same(name, (span){names[i], strlen(names[i])}))
             return true;
@@ -140,7 +140,8 @@ static void find_calls(calls *all, span in, bool counts)
         const char *next = *c == '(' ? bracket_end(c, end) : c_skip_piece(c);
         if (*c == '(') {
             find_calls(all, span_to(c + 1, next - 1), counts);
-        } else if (next < end && *next == '(' && (size_t)(next - c) > skipped && memcmp(c, prefix, skipped) == 0) {
+        } else if (next < end && *next == '(' && (size_t)(next - c) > skipped &&
+                   memcmp(c, prefix, skipped) == 0) {
             const char *behind = bracket_end(next, end);
             add_call(all, span_to(c, behind), span_to(c + skipped, next), counts);
             next = behind;

@@ -1,8 +1,8 @@
-/* CUDA: the kernels that records and portfolios need, each once, with a function that picks and launches:
- * a .cu and a .h, for nvcc and clang, which need nothing of autotune.
+/* CUDA: the kernels that records and portfolios need, each once, with a function that picks and
+ * launches: a .cu and a .h, for nvcc and clang, which need nothing of autotune.
  *
- * The header is that of export/header.c, in which a configuration without a kernel for the problem at
- * hand is passed over, and a function that evaluates launches. */
+ * The header is that of export/header.c, in which a configuration without a kernel for the problem
+ * at hand is passed over, and a function that evaluates launches. */
 #include <ctype.h>
 #include <string.h>
 
@@ -119,10 +119,11 @@ static void print_addresses(const export_model *m, FILE *to)
     for (size_t i = 0; i < m->kernels.source_count; i++)
         for (size_t e = 0; e < m->launch.entry_count; e++)
             if (m->kernels.sources[i].has_entry[e])
-                fprintf(to,
-                        "    if (kernel == %zu && entry == %zu)\n"
-                        "        return reinterpret_cast<const void *>(&autotune_%s_kernel_%zu::%s);\n",
-                        i, e, m->pattern, i, m->launch.entries[e]);
+                fprintf(
+                    to,
+                    "    if (kernel == %zu && entry == %zu)\n"
+                    "        return reinterpret_cast<const void *>(&autotune_%s_kernel_%zu::%s);\n",
+                    i, e, m->pattern, i, m->launch.entries[e]);
 }
 
 static void print_copies(const export_model *m, FILE *to)
@@ -137,7 +138,8 @@ static void print_copies(const export_model *m, FILE *to)
                     "                     : cudaMemcpyToSymbolAsync(autotune_%s_kernel_%zu::%s, "
                     "buffers->%s,\n"
                     "                                               plan->buffer_bytes[%u], 0,\n"
-                    "                                               cudaMemcpyDeviceToDevice, stream);\n",
+                    "                                               cudaMemcpyDeviceToDevice, "
+                    "stream);\n",
                     i, (unsigned)from->buffer, m->pattern, i, from->name, m->pattern, i, from->name,
                     m->launch.buffers[from->buffer], (unsigned)from->buffer);
         }
@@ -158,7 +160,8 @@ static void print_begin(const export_model *m, FILE *to)
         fprintf(to, "%sbuffers->%s", i ? ", " : "", m->launch.buffers[i]);
     fputs(m->launch.buffer_count ? "};\n" : "nullptr};\n    (void)buffers;\n", to);
     if (m->launch.constant_count)
-        fprintf(to, "    cudaError_t status = autotune_%s_fill(plan, buffers, stream);\n", m->pattern);
+        fprintf(to, "    cudaError_t status = autotune_%s_fill(plan, buffers, stream);\n",
+                m->pattern);
     else
         fputs("    cudaError_t status = cudaSuccess;\n", to);
 }
@@ -173,11 +176,14 @@ static void print_functions(const export_model *m, FILE *to)
     export_print_text(m, functions, slots, to);
 }
 
-static void print_kernels(const export_model *const *models, size_t count, const char *stem, FILE *to)
+static void print_kernels(const export_model *const *models, size_t count, const char *stem,
+                          FILE *to)
 {
     fprintf(to,
-            "// Kernels that autotune %s found to be the fastest, and functions that pick and launch them;\n"
-            "// the header beside it declares them. For nvcc and clang, C++17; needs the CUDA runtime alone.\n"
+            "// Kernels that autotune %s found to be the fastest, and functions that pick and "
+            "launch them;\n"
+            "// the header beside it declares them. For nvcc and clang, C++17; needs the CUDA "
+            "runtime alone.\n"
             "// Written by 'autotune export --format cuda': change the records, not this.\n"
             "#include <cuda_runtime.h>\n"
             "#include <cassert>\n"
@@ -199,10 +205,12 @@ static at_status check_model(const export_model *m, at_error *error)
 {
     if (!m->launch.statements)
         return error_set(error, AT_USAGE,
-                         "the kernels of '%s' are made from its script, which was not found", m->pattern);
+                         "the kernels of '%s' are made from its script, which was not found",
+                         m->pattern);
     if (m->kernels.use_count == 0)
         return error_set(error, AT_USAGE,
-                         "no recorded configuration of '%s', nor its default, is possible for any of the problems",
+                         "no recorded configuration of '%s', nor its default, is possible for any "
+                         "of the problems",
                          m->pattern);
     return AT_OK;
 }

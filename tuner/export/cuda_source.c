@@ -162,7 +162,8 @@ at_status export_cuda_source(const char *source, const source_header *headers, s
     r.text = open_memstream(&out->text, &size_bytes[0]);
     r.includes = open_memstream(&r.include_list, &size_bytes[1]);
     r.undefines = open_memstream(&out->undefines, &size_bytes[2]);
-    at_status status = r.text && r.includes && r.undefines ? rewrite(&r, source, error) : export_no_memory(error);
+    at_status status =
+        r.text && r.includes && r.undefines ? rewrite(&r, source, error) : export_no_memory(error);
     FILE *const streams[] = {r.text, r.includes, r.undefines};
     for (size_t i = 0; i < 3; i++) {
         bool failed = streams[i] && ferror(streams[i]);

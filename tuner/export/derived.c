@@ -37,8 +37,8 @@ void export_print_derived(const export_model *m, FILE *to)
             "typedef struct autotune_%s_derived {\n",
             m->pattern);
     for (size_t i = 0; i < m->derived_count; i++)
-        fprintf(to, "    bool has_%s;\n    %svalue_%s;\n", m->derived[i].name, type_of(&m->derived[i]),
-                m->derived[i].name);
+        fprintf(to, "    bool has_%s;\n    %svalue_%s;\n", m->derived[i].name,
+                type_of(&m->derived[i]), m->derived[i].name);
     fprintf(to, "} autotune_%s_derived;\n", m->pattern);
     for (size_t i = 0; i < m->derived_count; i++)
         print_function(m, &m->derived[i], to);
@@ -53,6 +53,7 @@ void export_print_underived(const export_model *m, FILE *to)
 {
     fprintf(to, "    autotune_%s_derived values = {", m->pattern);
     for (size_t i = 0; i < m->derived_count; i++)
-        fprintf(to, "%sfalse, %s", i ? ", " : "", m->derived[i].type == EXPORT_BOOLEAN ? "false" : "0");
+        fprintf(to, "%sfalse, %s", i ? ", " : "",
+                m->derived[i].type == EXPORT_BOOLEAN ? "false" : "0");
     fputs("}, *derived = &values;\n", to);
 }

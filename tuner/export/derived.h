@@ -6,8 +6,9 @@
 
 #include "export/model.h"
 
-/* Prints the struct and the functions; nothing where the model has no derived values. A function takes the device, the
- * problem, the configuration, the struct and where failures are noted; it evaluates its value once. */
+/* Prints the struct and the functions; nothing where the model has no derived values. A function
+ * takes the device, the problem, the configuration, the struct and where failures are noted; it
+ * evaluates its value once. */
 void export_print_derived(const export_model *m, FILE *to);
 
 /* Does a text in C call one of them? */

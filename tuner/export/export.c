@@ -4,7 +4,8 @@
 
 #include "base/text.h"
 
-static const exporter *const table[] = {&export_header, &export_cuda, &export_json, &export_wisdom, &export_t4};
+static const exporter *const table[] = {&export_header, &export_cuda, &export_json, &export_wisdom,
+                                        &export_t4};
 
 at_status exporter_find(const char *name, const exporter **out, at_error *error)
 {

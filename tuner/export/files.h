@@ -23,8 +23,8 @@ typedef struct export_files {
     export_file **files;
 } export_files;
 
-/* Opens another file for writing. If the name is taken, "-2" (or more) goes before its extension. *to is
- * valid until export_files_close(). AT_NO_MEMORY. */
+/* Opens another file for writing. If the name is taken, "-2" (or more) goes before its extension.
+ * *to is valid until export_files_close(). AT_NO_MEMORY. */
 at_status export_files_open(export_files *f, const char *name, FILE **to, at_error *error);
 
 /* Closes the file opened last. AT_NO_MEMORY when not all of it was written. */

@@ -1,8 +1,9 @@
 /* The C header: data and an inline look-up for C11, C++17 and CUDA, with nothing but the standard
  * library.
  *
- * templates/export/header.h has its text; what differs from pattern to pattern is printed here. Its look-up is
- * record/pick.c in the header's own types; a test compiles a header and holds the two together. */
+ * templates/export/header.h has its text; what differs from pattern to pattern is printed here. Its
+ * look-up is record/pick.c in the header's own types; a test compiles a header and holds the two
+ * together. */
 #include <string.h>
 
 #include "base/version.h"
@@ -44,13 +45,16 @@ static bool is_read_by(const char *c, const char *field)
     return at && !strchr("abcdefghijklmnopqrstuvwxyz_", at[length]);
 }
 
-/* Which fields of the device the constraints and what they are derived from read, beside those that the look-up does. */
+/* Which fields of the device the constraints and what they are derived from read, beside those that
+ * the look-up does. */
 static void print_fields_read(const export_model *m, FILE *to)
 {
     size_t count;
     const device_field *fields = device_fields(&count);
     if (m->constraint_count == 0) {
-        fputs(" name, major and\n * minor are read (the pattern's script was not at hand: no constraint is checked)", to);
+        fputs(" name, major and\n * minor are read (the pattern's script was not at hand: no "
+              "constraint is checked)",
+              to);
         return;
     }
     fputs("\n * these are read: name major minor", to);
@@ -61,7 +65,8 @@ static void print_fields_read(const export_model *m, FILE *to)
             is_read = is_read_by(m->constraints[i].c, name);
         for (size_t i = 0; i < m->derived_count && !is_read; i++)
             is_read = is_read_by(m->derived[i].c, name);
-        if (is_read && strcmp(name, "name") != 0 && strcmp(name, "major") != 0 && strcmp(name, "minor") != 0)
+        if (is_read && strcmp(name, "name") != 0 && strcmp(name, "major") != 0 &&
+            strcmp(name, "minor") != 0)
             fprintf(to, "\n * %s", name);
     }
 }
@@ -100,7 +105,8 @@ static void print_enums(const export_model *m, FILE *to)
             print_enum(m, &m->columns[i], to);
 }
 
-static void print_members(const export_model *m, const export_column *columns, size_t count, FILE *to)
+static void print_members(const export_model *m, const export_column *columns, size_t count,
+                          FILE *to)
 {
     static const char *const names[] = {[EXPORT_INTEGER] = "int",
                                         [EXPORT_LONG] = "int64_t",
@@ -136,10 +142,11 @@ static void print_entry(const export_model *m, const export_row *r, FILE *to)
     export_print_literal(r ? r->from->gpu : "", to);
     fprintf(to, ", %d, %d, %d, %d,\n            ", r ? r->from->major : 0, r ? r->from->minor : 0,
             r && !r->entry ? (int)r->portfolio : -1, r ? (int)r->place : 0);
-    export_print_values(m, m->variables, m->variable_count, r && r->entry ? &r->entry->problem : &none, 12,
-                 to);
+    export_print_values(m, m->variables, m->variable_count,
+                        r && r->entry ? &r->entry->problem : &none, 12, to);
     fputs(",\n            ", to);
-    export_print_values(m, m->parameters, m->parameter_count, r ? r->configuration : &m->defaults, 12, to);
+    export_print_values(m, m->parameters, m->parameter_count, r ? r->configuration : &m->defaults,
+                        12, to);
     fputs(",\n            ", to);
     export_print_long(r && r->entry ? r->entry->time_ns : 0, to);
     fputs("};\n        return entry;\n    }\n", to);
@@ -231,7 +238,8 @@ static void print_question(const export_model *m, const record_node *n, FILE *to
         fprintf(to, "problem->%s %% ", c->identifier);
         export_print_long(n->multiple_of, to);
         fputs(" == 0", to);
-    } else if (n->multiple_of || (number && (c->type > EXPORT_NUMBER || times->type > EXPORT_NUMBER))) {
+    } else if (n->multiple_of ||
+               (number && (c->type > EXPORT_NUMBER || times->type > EXPORT_NUMBER))) {
         fputs("false", to);
     } else if (number) {
         fprintf(to, "(double)problem->%s", c->identifier);
@@ -284,7 +292,7 @@ static void print_seen(const export_model *m, FILE *to)
     fputs(m->seen_count ? "    double distance = 0, nearest = -1;\n" : "", to);
     for (size_t i = 0; i < m->seen_count; i++) {
         const export_seen *s = &m->seen[i];
-        const char *or = "    if (";
+        const char * or = "    if (";
         for (size_t r = 0; r < m->row_count; r++)
             if (export_tells_of(m, s, &m->rows[r])) {
                 fprintf(to, "%sentry == %zu", or, r);
@@ -347,7 +355,7 @@ static void print_use(const export_model *m, const export_use *u, FILE *to)
         fprintf(to, "problem->%s == ", m->variables[index].identifier);
         export_print_value(m, &m->variables[index], u->problem->pairs[index].value, to);
     }
-    fprintf(to, "%s)\n        return %zu;\n", *and ? "" : "true", u->source);
+    fprintf(to, "%s)\n        return %zu;\n", *and? "" : "true", u->source);
 }
 
 static void print_uses(const export_model *m, FILE *to)
@@ -368,7 +376,8 @@ static void print_kernel(const export_model *m, FILE *to)
 static void print_default_has_kernel(const export_model *m, FILE *to)
 {
     if (m->launch.statements)
-        fprintf(to, " &&\n        autotune_%s_kernel(device, problem, &fallback.config) >= 0", m->pattern);
+        fprintf(to, " &&\n        autotune_%s_kernel(device, problem, &fallback.config) >= 0",
+                m->pattern);
 }
 
 /* Is there a constraint that cannot be said in C? */
@@ -386,7 +395,9 @@ static void print_pass_over(const export_model *m, FILE *to)
     if (has_untold(m))
         fputs("        if (rule != AUTOTUNE_RULE_EXACT)\n            continue;\n", to);
     if (m->launch.statements)
-        fprintf(to, "        if (autotune_%s_kernel(device, problem, &e.config) < 0)\n            continue;\n",
+        fprintf(to,
+                "        if (autotune_%s_kernel(device, problem, &e.config) < 0)\n            "
+                "continue;\n",
                 m->pattern);
 }
 

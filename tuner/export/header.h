@@ -6,7 +6,8 @@
 
 #include "export/model.h"
 
-/* Prints it with its include guard. In a model with kernels, configurations without one are left out. */
+/* Prints it with its include guard. In a model with kernels, configurations without one are left
+ * out. */
 void export_print_header(const export_model *m, FILE *to);
 
 #endif

@@ -24,12 +24,17 @@ static const char keywords[] =
 
 /* Macros that come in families, some of which grow with each release (fnmatch). */
 static const char *const families[] = {
-    "M_1_PI*", "M_2_PI*", "M_2_SQRTPI*", "M_E", "M_E[fl]*", "M_LN*", "M_LOG*", "M_PI*", "M_SQRT*", "HUGE_VAL*", "SNAN*",
-    "DBL_*", "FLT_*", "LDBL_*", "FE_*", "LC_*", "PRI[diouxX]*", "SCN[dioux]*", "SIG_*", "SIGEV_*", "SI_*", "si_*",
-    "SEGV_*", "ILL_*", "FPE_*", "SYS_*", "MPI_*", "MPIO_*", "OMPI_*", "OPAL_*", "PTHREAD_*", "STATX_*", "CLONE_*", "MADV_*",
-    "AF_*", "PF_*", "IP_*", "IPV6_*", "IPPROTO_*", "INADDR_*", "SOL_*", "SCM_*", "MCAST_*", "RTLD_*", "ADJ_*", "FALLOC_*",
-    "POSIX_*", "SIOC*", "TIOC*", "TCSET*", "TCGET*", "cu[A-Z]*", "cuda[A-Z]*", "cublas[A-Z]*", "CUDART_*", "CUBLAS_*",
-    "CUFFT_*", "CURAND_*", "CUSPARSE_*", "THRUST_*", "CCCL_*", "LIBCUDACXX_*", "NV_*", "NVML_*", "NVTX_*", "NVTX3_*"};
+    "M_1_PI*",   "M_2_PI*",      "M_2_SQRTPI*", "M_E",       "M_E[fl]*",     "M_LN*",
+    "M_LOG*",    "M_PI*",        "M_SQRT*",     "HUGE_VAL*", "SNAN*",        "DBL_*",
+    "FLT_*",     "LDBL_*",       "FE_*",        "LC_*",      "PRI[diouxX]*", "SCN[dioux]*",
+    "SIG_*",     "SIGEV_*",      "SI_*",        "si_*",      "SEGV_*",       "ILL_*",
+    "FPE_*",     "SYS_*",        "MPI_*",       "MPIO_*",    "OMPI_*",       "OPAL_*",
+    "PTHREAD_*", "STATX_*",      "CLONE_*",     "MADV_*",    "AF_*",         "PF_*",
+    "IP_*",      "IPV6_*",       "IPPROTO_*",   "INADDR_*",  "SOL_*",        "SCM_*",
+    "MCAST_*",   "RTLD_*",       "ADJ_*",       "FALLOC_*",  "POSIX_*",      "SIOC*",
+    "TIOC*",     "TCSET*",       "TCGET*",      "cu[A-Z]*",  "cuda[A-Z]*",   "cublas[A-Z]*",
+    "CUDART_*",  "CUBLAS_*",     "CUFFT_*",     "CURAND_*",  "CUSPARSE_*",   "THRUST_*",
+    "CCCL_*",    "LIBCUDACXX_*", "NV_*",        "NVML_*",    "NVTX_*",       "NVTX3_*"};
 
 /* As the macros of <stdint.h> and <limits.h> are called: INT32_MAX, UINT8_C, CHAR_BIT. */
 static bool is_like_a_limit(const char *identifier)
@@ -120,7 +125,8 @@ static void constant_of(const export_column *c, const char *word, char out[CONST
         *t = (char)toupper((unsigned char)*t);
 }
 
-static bool column_has_constant(const export_column *c, const char *constant, const export_word *but)
+static bool column_has_constant(const export_column *c, const char *constant,
+                                const export_word *but)
 {
     char other[CONSTANT_BYTES];
     for (size_t i = 0; i < c->word_count; i++) {

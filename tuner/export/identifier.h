@@ -1,5 +1,5 @@
-/* Identifiers of an export model, made from the names and texts of records and scripts: safe in C and C++,
- * and unique in the model. */
+/* Identifiers of an export model, made from the names and texts of records and scripts: safe in C
+ * and C++, and unique in the model. */
 #ifndef AUTOTUNE_EXPORT_IDENTIFIER_H
 #define AUTOTUNE_EXPORT_IDENTIFIER_H
 

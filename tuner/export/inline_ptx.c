@@ -11,7 +11,8 @@
 typedef struct kernel {
     const ptx_module *m;
     const ptx_function *f;
-    bool *is_dynamic; /* of the module's variables: is it the dynamic shared memory that the kernel uses? */
+    bool *is_dynamic; /* of the module's variables: is it the dynamic shared memory that the kernel
+                         uses? */
 } kernel;
 
 static const ptx_operand *operand(const kernel *k, const ptx_statement *s, int i)
@@ -58,7 +59,8 @@ static const number *number_of(uint64_t size_bytes)
     return NULL;
 }
 
-/* Which of the kernel's parameters a statement reads whole, into a register of its size; NULL: none. */
+/* Which of the kernel's parameters a statement reads whole, into a register of its size; NULL:
+ * none. */
 static const ptx_variable *parameter_read(const kernel *k, const ptx_statement *s)
 {
     ptx_type type;
@@ -66,8 +68,8 @@ static const ptx_variable *parameter_read(const kernel *k, const ptx_statement *
         return NULL;
     const ptx_operand *to = operand(k, s, 0), *from = operand(k, s, 1);
     const ptx_variable *v = variable_of(k, from);
-    if (to->kind != PTX_OPERAND_REGISTER || from->kind != PTX_OPERAND_ADDRESS || from->offset != 0 || !v ||
-        v < parameter(k, 0) || v >= parameter(k, k->f->parameter_count))
+    if (to->kind != PTX_OPERAND_REGISTER || from->kind != PTX_OPERAND_ADDRESS ||
+        from->offset != 0 || !v || v < parameter(k, 0) || v >= parameter(k, k->f->parameter_count))
         return NULL;
     uint32_t size_bytes = ptx_type_bytes((ptx_type)k->m->register_types[to->index]);
     return size_bytes == ptx_type_bytes(type) && size_bytes == v->size_bytes ? v : NULL;
@@ -78,7 +80,8 @@ static bool is_in_body(const kernel *k, const ptx_variable *v)
     return v->name.at >= k->f->body.at && v->name.at < k->f->body.at + k->f->body.length;
 }
 
-/* Is an operand at hand in the kernel's body, or the start of the dynamic shared memory, which is noted? */
+/* Is an operand at hand in the kernel's body, or the start of the dynamic shared memory, which is
+ * noted? */
 static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operand *o)
 {
     const ptx_variable *v = variable_of(k, o);
@@ -100,7 +103,8 @@ static bool are_at_hand(const kernel *k, const ptx_statement *s, int first, int 
 {
     for (int i = first; i < first + count; i++) {
         const ptx_operand *o = &k->m->operands[i];
-        bool nested = o->kind == PTX_OPERAND_VECTOR || o->kind == PTX_OPERAND_GROUP || o->kind == PTX_OPERAND_PAIR ||
+        bool nested = o->kind == PTX_OPERAND_VECTOR || o->kind == PTX_OPERAND_GROUP ||
+                      o->kind == PTX_OPERAND_PAIR ||
                       (o->kind == PTX_OPERAND_ADDRESS && o->count > 1);
         if (!is_at_hand(k, s, o) || (nested && !are_at_hand(k, s, o->first, o->count)))
             return false;
@@ -110,8 +114,8 @@ static bool are_at_hand(const kernel *k, const ptx_statement *s, int first, int 
 
 static bool is_launched_plainly(const ptx_launch_limits *l)
 {
-    return l->required_block[0] == 0 && l->cluster[0] == 0 && l->most_cluster_blocks == 0 && !l->explicit_cluster &&
-           !l->blocks_are_clusters && l->most_registers == 0;
+    return l->required_block[0] == 0 && l->cluster[0] == 0 && l->most_cluster_blocks == 0 &&
+           !l->explicit_cluster && !l->blocks_are_clusters && l->most_registers == 0;
 }
 
 static bool can_be_written(const kernel *k)
@@ -130,7 +134,8 @@ static bool can_be_written(const kernel *k)
 
 /* ---- writing ---- */
 
-/* Each line is a literal of its own: of a raw one with as many lines clang 22 takes twenty times as long. */
+/* Each line is a literal of its own: of a raw one with as many lines clang 22 takes twenty times as
+ * long. */
 static const char next_line[] = "\\n\"\n    \"";
 
 static void print_text(ptx_text text, FILE *to)
@@ -156,8 +161,9 @@ static void print_token(const ptx_token *t, const char *last, FILE *to)
     print_text(whole, to);
 }
 
-/* Writes what stands for a statement that reads a parameter, or for the opcode of one that takes the address of dynamic
- * shared memory into 64 bits, and goes over that; the lexer is behind the opcode's first word. False: nothing does. */
+/* Writes what stands for a statement that reads a parameter, or for the opcode of one that takes
+ * the address of dynamic shared memory into 64 bits, and goes over that; the lexer is behind the
+ * opcode's first word. False: nothing does. */
 static bool print_instead(const kernel *k, const ptx_statement *s, ptx_lexer *l, FILE *to)
 {
     const ptx_variable *read = parameter_read(k, s);
@@ -217,8 +223,9 @@ static void print_register(const ptx_variable *v, uint64_t size_bytes, FILE *to)
     fputc(';', to);
 }
 
-/* The operands under the names that the PTX has for them: in a block around its own, whose registers may have the names
- * of the operands. Shared memory has addresses of 32 bits, those of its space. */
+/* The operands under the names that the PTX has for them: in a block around its own, whose
+ * registers may have the names of the operands. Shared memory has addresses of 32 bits, those of
+ * its space. */
 static void print_operands(const kernel *k, bool dynamic, FILE *to)
 {
     const int count = k->f->parameter_count;
@@ -230,8 +237,8 @@ static void print_operands(const kernel *k, bool dynamic, FILE *to)
         fprintf(to, ", %%%d;", i);
     }
     if (dynamic)
-        fprintf(to, "%s.reg .b64 dynamic_generic;%scvta.to.shared.u64 dynamic_generic, %%%d;", next_line, next_line,
-                count);
+        fprintf(to, "%s.reg .b64 dynamic_generic;%scvta.to.shared.u64 dynamic_generic, %%%d;",
+                next_line, next_line, count);
     for (size_t i = 0; i < k->m->variable_count; i++)
         if (k->is_dynamic[i]) {
             print_register(&k->m->variables[i], 4, to);
@@ -258,7 +265,8 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
     const uint32_t alignment = dynamic_alignment(k);
     fputs("__global__ void ", to);
     if (limits->max_threads && limits->least_blocks)
-        fprintf(to, "__launch_bounds__(%llu, %u) ", (unsigned long long)limits->max_threads, limits->least_blocks);
+        fprintf(to, "__launch_bounds__(%llu, %u) ", (unsigned long long)limits->max_threads,
+                limits->least_blocks);
     else if (limits->max_threads)
         fprintf(to, "__launch_bounds__(%llu) ", (unsigned long long)limits->max_threads);
     fprintf(to, "%s(", entry);
@@ -266,14 +274,16 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
         fprintf(to, "%s%s p%d", i ? ", " : "", number_of(parameter(k, i)->size_bytes)->type, i);
     fputs(")\n{\n", to);
     if (alignment)
-        fprintf(to, "    extern __shared__ __align__(%u) unsigned char %s_dynamic[];\n", alignment, entry);
+        fprintf(to, "    extern __shared__ __align__(%u) unsigned char %s_dynamic[];\n", alignment,
+                entry);
     fputs("    asm volatile(\"{", to);
     print_operands(k, alignment > 0, to);
     fprintf(to, "%s{", next_line);
     print_body(k, to);
     fprintf(to, "%s}%s}\"\n    ::", next_line, next_line);
     for (int i = 0; i < count; i++)
-        fprintf(to, "%s\"%c\"(p%d)", i ? ", " : "", number_of(parameter(k, i)->size_bytes)->constraint, i);
+        fprintf(to, "%s\"%c\"(p%d)", i ? ", " : "",
+                number_of(parameter(k, i)->size_bytes)->constraint, i);
     if (alignment)
         fprintf(to, "%s\"l\"(%s_dynamic)", count ? ", " : "", entry);
     fputs(" : \"memory\");\n}\n", to);
@@ -282,8 +292,8 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
 /* ---- a module ---- */
 
 /* *written: it can be. */
-static at_status write_kernel(const ptx_module *m, const ptx_function *f, const char *entry, FILE *to, bool *written,
-                              at_error *error)
+static at_status write_kernel(const ptx_module *m, const ptx_function *f, const char *entry,
+                              FILE *to, bool *written, at_error *error)
 {
     kernel k = {.m = m, .f = f, .is_dynamic = calloc(m->variable_count + 1, sizeof(bool))};
     if (!k.is_dynamic)
@@ -295,8 +305,8 @@ static at_status write_kernel(const ptx_module *m, const ptx_function *f, const 
     return AT_OK;
 }
 
-at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *const *entries, size_t entry_count,
-                            char **out, at_error *error)
+at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *const *entries,
+                            size_t entry_count, char **out, at_error *error)
 {
     ptx_module *m = NULL;
     size_t out_bytes, found = 0;

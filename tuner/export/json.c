@@ -1,7 +1,8 @@
-/* JSON: all that is recorded of the patterns, as one document; docs/export.schema.json describes it.
+/* JSON: all that is recorded of the patterns, as one document; docs/export.schema.json describes
+ * it.
  *
- * Records are in it whole, as their files have them, so that what a later version of autotune adds is
- * kept too. */
+ * Records are in it whole, as their files have them, so that what a later version of autotune adds
+ * is kept too. */
 #include "base/json_text.h"
 #include "base/version.h"
 #include "export/export.h"
@@ -15,7 +16,8 @@ static json_t *column_json(const export_column *c)
                                         [EXPORT_WORD] = "text"};
     json_t *out = json_object();
     json_put(&out, "name", json_string(c->name));
-    json_put(&out, "type", json_string(c->mixed && c->type == EXPORT_WORD ? "any" : types[c->type]));
+    json_put(&out, "type",
+             json_string(c->mixed && c->type == EXPORT_WORD ? "any" : types[c->type]));
     if (c->type != EXPORT_WORD)
         return out;
     json_t *values = json_array();
@@ -44,8 +46,8 @@ static json_t *model_json(const export_model *m)
         json_append(&records, json_incref(m->records->records[i].root));
     return json_pack("{ss so so so so so}", "pattern", m->pattern, "variables",
                      columns_json(m->variables, m->variable_count), "parameters",
-                     columns_json(m->parameters, m->parameter_count), "default", defaults, "constraints",
-                     constraints, "records", records);
+                     columns_json(m->parameters, m->parameter_count), "default", defaults,
+                     "constraints", constraints, "records", records);
 }
 
 static at_status write_json(const export_model *const *models, size_t count, const char *stem,

@@ -36,7 +36,9 @@ at_status export_kernels_add_source(export_kernels *k, export_source source, siz
 
 static size_t field_bytes(const device_field *f)
 {
-    return f->kind == DEVICE_FIELD_INT ? sizeof(int) : f->kind == DEVICE_FIELD_SIZE ? sizeof(size_t) : sizeof(double);
+    return f->kind == DEVICE_FIELD_INT    ? sizeof(int)
+           : f->kind == DEVICE_FIELD_SIZE ? sizeof(size_t)
+                                          : sizeof(double);
 }
 
 static bool same_condition(const export_use *a, const export_use *b, size_t i)

@@ -16,11 +16,13 @@ at_status export_no_memory(at_error *error); /* AT_NO_MEMORY, in the words of al
 
 /* CUDA C++ prepared so that several sources fit in one file (export/cuda_source.h). */
 typedef struct export_source {
-    char *text;       /* owned; goes into a namespace */
-    char *includes;   /* owned; "#include <cuda_fp16.h>\n" ... */
-    char *undefines;  /* owned; "#undef TILE\n" ... */
-    char *ptx;        /* owned; the kernels by what was measured (export/inline_ptx.h); NULL: by the text alone */
-    int capability;   /* as 90: the least of the devices that use it, for which the PTX is; 0: there is none */
+    char *text;      /* owned; goes into a namespace */
+    char *includes;  /* owned; "#include <cuda_fp16.h>\n" ... */
+    char *undefines; /* owned; "#undef TILE\n" ... */
+    char *ptx; /* owned; the kernels by what was measured (export/inline_ptx.h); NULL: by the text
+                  alone */
+    int capability; /* as 90: the least of the devices that use it, for which the PTX is; 0: there
+                       is none */
     bool has_entry[PLAN_MAX_LAUNCHES]; /* of the launch's entries: does it define this kernel? */
 } export_source;
 
@@ -38,7 +40,7 @@ typedef struct export_use {
     const record_values *problem;       /* borrowed; conditions compare with its variables */
     arch_limits device;                 /* and with these fields */
     size_t condition_count;
-    export_condition *conditions;       /* owned */
+    export_condition *conditions; /* owned */
 } export_use;
 
 typedef struct export_kernels {
@@ -60,8 +62,8 @@ typedef struct export_launch {
     constant_plan constants[PLAN_MAX_CONSTANTS];
 } export_launch;
 
-/* Adds a source, or frees it when an equal one is there; *place gets its index. Owns the source in any
- * case. AT_NO_MEMORY. */
+/* Adds a source, or frees it when an equal one is there; *place gets its index. Owns the source in
+ * any case. AT_NO_MEMORY. */
 at_status export_kernels_add_source(export_kernels *k, export_source source, size_t *place,
                                     at_error *error);
 

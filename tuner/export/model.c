@@ -112,8 +112,8 @@ static void hold_parameter(held_values *held, const export_model *m, const expor
 }
 
 /* `given`: what the script gives the column. */
-static at_status finish_column(export_model *m, export_column *c, bool parameter, const value *given,
-                               size_t given_count, at_error *error)
+static at_status finish_column(export_model *m, export_column *c, bool parameter,
+                               const value *given, size_t given_count, at_error *error)
 {
     held_values held = {0};
     at_status status = AT_OK;
@@ -136,7 +136,8 @@ static at_status finish_column(export_model *m, export_column *c, bool parameter
     bool is_dtype = !parameter && held.count && held.values[0].kind == VALUE_STRING &&
                     dtype_find(held.values[0].string, &of);
     for (int t = 0; is_dtype && c->type == EXPORT_WORD && !status && t < DTYPE_COUNT; t++)
-        status = add_word(m, c, (value){.kind = VALUE_STRING, .string = dtype_get((dtype)t)->name}, error);
+        status = add_word(m, c, (value){.kind = VALUE_STRING, .string = dtype_get((dtype)t)->name},
+                          error);
     /* A caller's problem may be larger than any that was recorded. */
     if (!parameter && c->type == EXPORT_INTEGER)
         c->type = EXPORT_LONG;
@@ -153,7 +154,8 @@ static at_status finish_columns(export_model *m, const pattern *p, at_error *err
         bool parameter = i >= m->variable_count;
         const space_parameter *of = p && parameter ? &p->parameters[i - m->variable_count] : NULL;
         const value *given = of ? of->values : p ? &p->problems[PROBLEM_TUNED][i].value : NULL;
-        status = finish_column(m, &m->columns[i], parameter, given, of ? of->value_count : p != NULL, error);
+        status = finish_column(m, &m->columns[i], parameter, given,
+                               of ? of->value_count : p != NULL, error);
     }
     return status;
 }
@@ -194,7 +196,8 @@ static at_status columns_of_script(export_model *m, const pattern *p, at_error *
         m->parameters[i].name = p->parameters[i].name;
     for (size_t i = 0; !status && i < m->column_count; i++)
         if (!record_is_name(m->columns[i].name))
-            status = error_set(error, AT_SCRIPT, "'%.80s' cannot be a name in a header", m->columns[i].name);
+            status = error_set(error, AT_SCRIPT, "'%.80s' cannot be a name in a header",
+                               m->columns[i].name);
     return status;
 }
 
@@ -256,8 +259,9 @@ static bool is_of_model(const export_model *m, const record_portfolio *p)
     for (size_t i = 0; i < p->fixed.count && has; i++)
         has = export_find_variable(m, p->fixed.pairs[i].name) != NULL;
     for (size_t n = 0; n < p->node_count && has; n++)
-        has = !p->nodes[n].variable || (export_find_variable(m, p->nodes[n].variable) &&
-                                        (!p->nodes[n].times || export_find_variable(m, p->nodes[n].times)));
+        has = !p->nodes[n].variable ||
+              (export_find_variable(m, p->nodes[n].variable) &&
+               (!p->nodes[n].times || export_find_variable(m, p->nodes[n].times)));
     for (size_t i = 0; i < p->configuration_count && has; i++)
         has = export_has_parameters(m, &p->configurations[i]);
     return has;
@@ -295,8 +299,8 @@ static void sort_by_preference(export_model *m)
         export_row row = m->rows[i];
         int preference = row.entry ? pick_preference(row.entry) : 0;
         size_t at = i;
-        for (; at > 0 && m->rows[at - 1].entry &&
-               pick_preference(m->rows[at - 1].entry) > preference;
+        for (;
+             at > 0 && m->rows[at - 1].entry && pick_preference(m->rows[at - 1].entry) > preference;
              at--)
             m->rows[at] = m->rows[at - 1];
         m->rows[at] = row;
@@ -327,7 +331,8 @@ static void choose_seen(export_model *m, const record *from)
         const export_seen s = {from, &from->seen[i]};
         bool matters = false, is_row = false;
         for (size_t j = 0; j < from->seen_count && !matters; j++)
-            matters = from->seen[j].standing != RECORD_FASTER && from->seen[j].warm_cache == s.seen->warm_cache &&
+            matters = from->seen[j].standing != RECORD_FASTER &&
+                      from->seen[j].warm_cache == s.seen->warm_cache &&
                       record_same_values(from->seen[j].configuration, s.seen->configuration);
         for (size_t r = 0; matters && r < m->row_count && !is_row; r++)
             is_row = export_tells_of(m, &s, &m->rows[r]);
@@ -340,8 +345,8 @@ static at_status choose_rows(export_model *m, const record_set *records, at_erro
 {
     size_t total = 0, portfolios = 0, seen = 0;
     for (size_t r = 0; r < records->count; r++) {
-        total += records->records[r].entry_count +
-                 records->records[r].portfolio_count * RECORD_MAX_KEPT;
+        total +=
+            records->records[r].entry_count + records->records[r].portfolio_count * RECORD_MAX_KEPT;
         portfolios += records->records[r].portfolio_count;
         seen += records->records[r].seen_count;
     }
@@ -367,7 +372,8 @@ at_status export_model_add_constraint(export_model *m, const char *text, char *c
     return export_no_memory(error);
 }
 
-at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c, at_error *error)
+at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
+                                   at_error *error)
 {
     const export_derived added = {name, type, c};
     if (array_add(&m->derived, &m->derived_count, &added, sizeof added))
@@ -376,12 +382,15 @@ at_status export_model_add_derived(export_model *m, const char *name, export_typ
     return export_no_memory(error);
 }
 
-const export_derived *export_spell_derived(const export_model *m, const char *name, char *text, size_t size_bytes)
+const export_derived *export_spell_derived(const export_model *m, const char *name, char *text,
+                                           size_t size_bytes)
 {
     for (size_t i = 0; i < m->derived_count; i++) {
         if (strcmp(m->derived[i].name, name) != 0)
             continue;
-        snprintf(text, size_bytes, "autotune_%s_derived_%s(device, problem, config, derived, failed)", m->pattern, name);
+        snprintf(text, size_bytes,
+                 "autotune_%s_derived_%s(device, problem, config, derived, failed)", m->pattern,
+                 name);
         return &m->derived[i];
     }
     return NULL;

@@ -1,10 +1,10 @@
-/* What an exporter writes, as plain columns and rows: names that are safe in source code, types that
- * hold every recorded value, words for texts.
+/* What an exporter writes, as plain columns and rows: names that are safe in source code, types
+ * that hold every recorded value, words for texts.
  *
- * In: the records of one pattern and, if it was found, its script. Out: the model, which borrows from
- * both. Names and texts in records are not trusted: every identifier in the model has only letters,
- * digits and underscores, is no keyword or macro of the language, and is unique; so is the combination
- * of a column and a word, in upper case. */
+ * In: the records of one pattern and, if it was found, its script. Out: the model, which borrows
+ * from both. Names and texts in records are not trusted: every identifier in the model has only
+ * letters, digits and underscores, is no keyword or macro of the language, and is unique; so is the
+ * combination of a column and a word, in upper case. */
 #ifndef AUTOTUNE_EXPORT_MODEL_H
 #define AUTOTUNE_EXPORT_MODEL_H
 
@@ -13,15 +13,15 @@
 
 #include "base/error.h"
 #include "export/kernels.h"
-#include "space/pattern.h"
 #include "record/record.h"
+#include "space/pattern.h"
 
 typedef enum export_type {
     EXPORT_INTEGER, /* fits 32 bits */
     EXPORT_LONG,
     EXPORT_NUMBER,
     EXPORT_BOOLEAN,
-    EXPORT_WORD     /* one of `words` */
+    EXPORT_WORD /* one of `words` */
 } export_type;
 
 typedef struct export_word {
@@ -31,12 +31,12 @@ typedef struct export_word {
 
 /* A variable of the problem or a parameter of the configuration. */
 typedef struct export_column {
-    const char *name;                         /* in script and records */
+    const char *name; /* in script and records */
     char identifier[EXPORT_IDENTIFIER_BYTES];
     export_type type;
-    bool mixed;                               /* some words are not texts in the script */
+    bool mixed; /* some words are not texts in the script */
     size_t word_count;
-    export_word *words;                       /* owned */
+    export_word *words; /* owned */
 } export_column;
 
 /* A recorded configuration: of an entry, or of a portfolio. */
@@ -68,24 +68,24 @@ typedef struct export_seen {
 
 typedef struct export_model {
     const char *pattern;
-    const record_set *records;             /* borrowed */
+    const record_set *records; /* borrowed */
     size_t column_count, variable_count, parameter_count;
     export_column *columns;                /* owned */
     export_column *variables, *parameters; /* the first of the columns, and the others */
     size_t row_count;
-    export_row *rows;                      /* owned; in the records' order, cold and for time first */
+    export_row *rows; /* owned; in the records' order, cold and for time first */
     size_t portfolio_count;
-    const record_portfolio **portfolios;   /* owned array */
-    size_t seen_count;                     /* of configurations that were no faster than the default somewhere */
-    export_seen *seen;                     /* owned */
-    size_t constraint_count;               /* of export_model_add_constraint() */
-    export_constraint *constraints;        /* owned */
-    size_t derived_count;                  /* of export_model_add_derived() */
-    export_derived *derived;               /* owned; each behind those that it reads */
-    record_values defaults;                /* pairs owned */
-    export_launch launch;                  /* owned; zeroed unless kernels are exported */
-    export_kernels kernels;                /* owned; likewise */
-    size_t skipped;                        /* entries of other variables or parameters */
+    const record_portfolio **portfolios; /* owned array */
+    size_t seen_count;       /* of configurations that were no faster than the default somewhere */
+    export_seen *seen;       /* owned */
+    size_t constraint_count; /* of export_model_add_constraint() */
+    export_constraint *constraints; /* owned */
+    size_t derived_count;           /* of export_model_add_derived() */
+    export_derived *derived;        /* owned; each behind those that it reads */
+    record_values defaults;         /* pairs owned */
+    export_launch launch;           /* owned; zeroed unless kernels are exported */
+    export_kernels kernels;         /* owned; likewise */
+    size_t skipped;                 /* entries of other variables or parameters */
 } export_model;
 
 /* With `p` NULL, variables, parameters and the default are those of the latest entry. AT_NOT_FOUND
@@ -98,21 +98,24 @@ void export_model_deinit(export_model *m);
  * none). AT_NO_MEMORY. */
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error);
 
-/* Adds a derived value that constraints and launches may name, behind those that it reads: its name (borrowed), its type
- * and its C, which the model owns also after an error. AT_NO_MEMORY. */
-at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c, at_error *error);
+/* Adds a derived value that constraints and launches may name, behind those that it reads: its name
+ * (borrowed), its type and its C, which the model owns also after an error. AT_NO_MEMORY. */
+at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
+                                   at_error *error);
 
-/* Adds a problem's values to the types and words of the variables; `problem` has all of them. AT_USAGE
- * for a value of another kind than its variable, AT_NO_MEMORY. */
+/* Adds a problem's values to the types and words of the variables; `problem` has all of them.
+ * AT_USAGE for a value of another kind than its variable, AT_NO_MEMORY. */
 at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error);
 
-/* Writes the variable or parameter of this name as an expression in autotune_<pattern>_fits(), which
- * needs no brackets. Returns its column; NULL: there is none, or it has values of several kinds. */
+/* Writes the variable or parameter of this name as an expression in autotune_<pattern>_fits(),
+ * which needs no brackets. Returns its column; NULL: there is none, or it has values of several
+ * kinds. */
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes);
 
 /* Writes a call of the derived value of this name, likewise. NULL: there is none. */
-const export_derived *export_spell_derived(const export_model *m, const char *name, char *text, size_t size_bytes);
+const export_derived *export_spell_derived(const export_model *m, const char *name, char *text,
+                                           size_t size_bytes);
 
 /* Does this problem have exactly the model's variables, this configuration its parameters? */
 bool export_has_variables(const export_model *m, const record_values *problem);

@@ -65,10 +65,10 @@ static bool add_column(name_list *list, const export_model *m, const export_colu
 
 static bool add_model(name_list *list, const export_model *m)
 {
-    static const char *const own[] = {"address", "at",      "buffers", "choice", "config",  "count",
-                                      "default", "distance", "entry", "evaluate", "fill", "find",
-                                      "fits",    "kernel",  "launch", "place",   "plan",
-                                      "problem", "run",     "same",   "slower"};
+    static const char *const own[] = {
+        "address",  "at",    "buffers",  "choice",  "config", "count", "default",
+        "distance", "entry", "evaluate", "fill",    "find",   "fits",  "kernel",
+        "launch",   "place", "plan",     "problem", "run",    "same",  "slower"};
     bool done = true;
     for (size_t i = 0; i < sizeof own / sizeof *own && done; i++)
         done = add_name(list, m, own[i]);
@@ -94,11 +94,11 @@ at_status export_check_names(const export_model *const *models, size_t count, at
     else
         qsort(list.names, list.count, sizeof *list.names, by_text);
     for (size_t i = 1; i < list.count && !status; i++)
-        if (list.names[i].of != list.names[i - 1].of && by_text(&list.names[i - 1], &list.names[i]) == 0)
-            status = error_set(error, AT_USAGE,
-                               "'%s' and '%s' would both define %s: they cannot share a program",
-                               list.names[i - 1].of->pattern, list.names[i].of->pattern,
-                               list.names[i].text);
+        if (list.names[i].of != list.names[i - 1].of &&
+            by_text(&list.names[i - 1], &list.names[i]) == 0)
+            status = error_set(
+                error, AT_USAGE, "'%s' and '%s' would both define %s: they cannot share a program",
+                list.names[i - 1].of->pattern, list.names[i].of->pattern, list.names[i].text);
     for (size_t i = 0; i < list.count; i++)
         free(list.names[i].text);
     free(list.names);

@@ -59,8 +59,8 @@ static void print_device_values(const export_model *m, FILE *to)
     (void)m;
     for (size_t i = 0; i < count; i++) {
         const char *name = fields[i].name;
-        bool given = strcmp(name, "name") == 0 || strcmp(name, "major") == 0 ||
-                     strcmp(name, "minor") == 0;
+        bool given =
+            strcmp(name, "name") == 0 || strcmp(name, "major") == 0 || strcmp(name, "minor") == 0;
         fprintf(to, "%s%s", i ? ", " : "", given ? name : "0");
     }
 }

@@ -28,7 +28,8 @@ void export_print_literal(const char *text, FILE *to)
     fputc('"', to);
 }
 
-static void print_slot(const export_model *m, const char *name, size_t length, const export_slot *slots, FILE *to)
+static void print_slot(const export_model *m, const char *name, size_t length,
+                       const export_slot *slots, FILE *to)
 {
     while (strlen(slots->name) != length || strncmp(slots->name, name, length) != 0)
         slots++;

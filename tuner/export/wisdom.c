@@ -2,8 +2,8 @@
  * python/kernel_launcher/wisdom.py, format 1.0) reads when it compiles a kernel.
  *
  * A file is of one tuning key: a line of JSON that names the parameters, then one for each
- * configuration, with up to three sizes of the problem and a time in milliseconds. What else a problem
- * says (its element type) is part of the key: transpose_float. */
+ * configuration, with up to three sizes of the problem and a time in milliseconds. What else a
+ * problem says (its element type) is part of the key: transpose_float. */
 #include <ctype.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ static at_status print_head(const export_model *m, const char *key, FILE *to, at
     json_t *names = json_array();
     for (size_t i = 0; i < m->parameter_count; i++)
         json_append(&names, json_string(m->parameters[i].name));
-    return json_text_print(json_pack("{ss ss so ss}", "version", "1.0", "objective", "time", "tunable_parameters",
-                                     names, "key", key),
+    return json_text_print(json_pack("{ss ss so ss}", "version", "1.0", "objective", "time",
+                                     "tunable_parameters", names, "key", key),
                            0, to, error);
 }
 
@@ -54,12 +54,13 @@ static at_status print_result(const export_model *m, const export_row *row,
         json_append(&values, json_from_value(*record_get(configuration, m->parameters[i].name)));
     for (size_t i = 0; i < m->variable_count; i++)
         if (is_size(&m->variables[i]))
-            json_append(&sizes, json_from_value(*record_get(&row->entry->problem,
-                                                            m->variables[i].name)));
-    json_t *line = json_pack("{so so sf s{ss ss si ss}}", "config", values, "problem_size", sizes, "time",
-                             (double)time_ns / 1e6, "environment", "date", row->entry->date, "device_name",
-                             row->from->gpu, "compute_capability", 10 * row->from->major + row->from->minor,
-                             "autotune_version", version_text());
+            json_append(&sizes,
+                        json_from_value(*record_get(&row->entry->problem, m->variables[i].name)));
+    json_t *line =
+        json_pack("{so so sf s{ss ss si ss}}", "config", values, "problem_size", sizes, "time",
+                  (double)time_ns / 1e6, "environment", "date", row->entry->date, "device_name",
+                  row->from->gpu, "compute_capability", 10 * row->from->major + row->from->minor,
+                  "autotune_version", version_text());
     return json_text_print(line, 0, to, error);
 }
 
@@ -69,8 +70,8 @@ static at_status print_row(const export_model *m, const export_row *row, FILE *t
     at_status status = print_result(m, row, row->configuration, e->time_ns, to, error);
     for (size_t i = 0; i < e->contender_count && !status; i++)
         if (export_has_parameters(m, &e->contenders[i].configuration))
-            status = print_result(m, row, &e->contenders[i].configuration,
-                                  e->contenders[i].time_ns, to, error);
+            status = print_result(m, row, &e->contenders[i].configuration, e->contenders[i].time_ns,
+                                  to, error);
     return status;
 }
 
@@ -81,9 +82,10 @@ static at_status check_sizes(const export_model *m, at_error *error)
         sizes += is_size(&m->variables[i]);
     if (sizes <= MOST_SIZES)
         return AT_OK;
-    return error_set(error, AT_USAGE,
-                     "a problem of %s has %zu sizes, and wisdom has room for %d: use another format",
-                     m->pattern, sizes, MOST_SIZES);
+    return error_set(
+        error, AT_USAGE,
+        "a problem of %s has %zu sizes, and wisdom has room for %d: use another format", m->pattern,
+        sizes, MOST_SIZES);
 }
 
 /* Has the key's file been written with a row before this one? */

@@ -47,20 +47,22 @@ static at_status read_document(recorded *out, const char *path, at_error *error)
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         if (formats[i]->detect(out->root))
             return formats[i]->read(out, path, error);
-    return error_set_at(error, AT_FORMAT, path, 0,
-                        "neither a record, a run's --json, a Kernel Tuner cache, T4 results, wisdom nor a journal");
+    return error_set_at(
+        error, AT_FORMAT, path, 0,
+        "neither a record, a run's --json, a Kernel Tuner cache, T4 results, wisdom nor a journal");
 }
 
-/* About what jansson takes on a 64-bit machine: an object begins with a table of 8 buckets, an array
- * with 8 places, and any other value is a number or a short string, with its key perhaps. */
+/* About what jansson takes on a 64-bit machine: an object begins with a table of 8 buckets, an
+ * array with 8 places, and any other value is a number or a short string, with its key perhaps. */
 static size_t parsed_bytes(const char *text, size_t size_bytes)
 {
     enum { OBJECT_BYTES = 320, ARRAY_BYTES = 128, VALUE_BYTES = 64 };
     size_t total = size_bytes;
     for (size_t i = 0; i < size_bytes; i++)
-        total += text[i] == '{' ? OBJECT_BYTES : text[i] == '[' ? ARRAY_BYTES
-                                             : text[i] == ','   ? VALUE_BYTES
-                                                                : 0;
+        total += text[i] == '{'   ? OBJECT_BYTES
+                 : text[i] == '[' ? ARRAY_BYTES
+                 : text[i] == ',' ? VALUE_BYTES
+                                  : 0;
     return total;
 }
 
@@ -78,9 +80,10 @@ static size_t nonfinite_length(const char *at, size_t left)
     return 0;
 }
 
-/* Observers of other tools write NaN and Infinity, which JSON lacks, for values that they could not measure: they become
- * null, which is a missing value. *out is the caller's. */
-static at_status drop_nonfinite(const char *text, size_t size_bytes, char **out, size_t *out_bytes, at_error *error)
+/* Observers of other tools write NaN and Infinity, which JSON lacks, for values that they could not
+ * measure: they become null, which is a missing value. *out is the caller's. */
+static at_status drop_nonfinite(const char *text, size_t size_bytes, char **out, size_t *out_bytes,
+                                at_error *error)
 {
     static const char missing[] = "null";
     bool quoted = false;
@@ -117,7 +120,8 @@ static at_status parse_finite(const char *text, size_t size_bytes, const char *p
     return status ? status : read_document(out, path, error);
 }
 
-static at_status parse_json(const char *text, size_t size_bytes, const char *path, recorded *out, at_error *error)
+static at_status parse_json(const char *text, size_t size_bytes, const char *path, recorded *out,
+                            at_error *error)
 {
     bool has_any = false;
     for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++)
@@ -183,9 +187,8 @@ static at_status read_file(const char *path, char **out, size_t *size_bytes, at_
         if (used < capacity)
             break;
         if (capacity >= size_limit_bytes) {
-            status =
-                error_set_at(error, AT_FORMAT, path, 0, "holds more than %zu MiB, unpacked",
-                             size_limit_bytes >> 20);
+            status = error_set_at(error, AT_FORMAT, path, 0, "holds more than %zu MiB, unpacked",
+                                  size_limit_bytes >> 20);
             break;
         }
         capacity *= 2;

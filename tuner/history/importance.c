@@ -34,8 +34,8 @@ static bool number_values(const recorded *r, sample *s, size_t p)
         known[i] = r->results[s->result[i]].values[p];
     s->levels[p] = recorded_sort_values(known, s->count);
     for (size_t i = 0; i < s->count; i++)
-        s->places[i * s->width + p] = (uint32_t)recorded_place_of(
-            &r->results[s->result[i]].values[p], known, s->levels[p]);
+        s->places[i * s->width + p] =
+            (uint32_t)recorded_place_of(&r->results[s->result[i]].values[p], known, s->levels[p]);
     free(known);
     return true;
 }
@@ -59,7 +59,8 @@ static at_status take_sample(const recorded *r, sample *s, at_error *error)
     if (!ok)
         return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
     if (s->count < 2)
-        return error_set(error, AT_NOT_FOUND, "fewer than two configurations with a cost: nothing to compare");
+        return error_set(error, AT_NOT_FOUND,
+                         "fewer than two configurations with a cost: nothing to compare");
     s->mean /= (double)s->count;
     for (size_t i = 0; i < s->count; i++)
         s->variance += (s->y[i] - s->mean) * (s->y[i] - s->mean) / (double)s->count;
@@ -135,7 +136,8 @@ static int by_share(const void *a, const void *b)
 static bool measure(const sample *s, importance *out)
 {
     bool *in = calloc(s->width + 1, sizeof *in);
-    double *alone = calloc(s->width + 1, sizeof *alone), *best_of = calloc(s->count + 1, sizeof *best_of);
+    double *alone = calloc(s->width + 1, sizeof *alone),
+           *best_of = calloc(s->count + 1, sizeof *best_of);
     bool ok = in && alone && best_of;
     for (size_t p = 0; ok && p < s->width; p++) {
         if (s->levels[p] < 2)

@@ -1,11 +1,11 @@
-/* Our own journals (journal/journal.h): JSON lines, of which the last of each variant counts. A cost is the
- * median of the samples. */
+/* Our own journals (journal/journal.h): JSON lines, of which the last of each variant counts. A
+ * cost is the median of the samples. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "journal/line.h"
 #include "base/stats.h"
 #include "history/recorded.h"
+#include "journal/line.h"
 
 /* Cuts "a=1,b=x" apart; calls `each` for every pair, in order. False when it is no such list. */
 typedef bool (*pair_visit)(void *context, size_t place, const char *name, const char *text);
@@ -81,7 +81,8 @@ static bool read_samples(recorded_result *result, const journal_entry *e)
     result->outcome = e->found.outcome;
     result->has_resources = e->found.has_resources;
     result->registers = e->found.resources.registers;
-    result->spill_bytes = e->found.resources.spill_store_bytes + e->found.resources.spill_load_bytes;
+    result->spill_bytes =
+        e->found.resources.spill_store_bytes + e->found.resources.spill_load_bytes;
     result->shared_bytes = e->found.resources.static_shared_bytes;
     result->compile_ms = (double)e->found.compile_ns / 1e6;
     result->check_ms = (double)e->found.check_ns / 1e6;

@@ -100,8 +100,8 @@ static const char *failure_name(outcome o)
     return "RuntimeFailedConfig";
 }
 
-/* Python's str() of each value, with commas between: what Kernel Tuner looks configurations up by.
- */
+/* Python's str() of each value, with commas between: what Kernel Tuner looks configurations up
+ * by. */
 static bool format_key(const recorded *r, const recorded_result *result, char *key,
                        size_t size_bytes)
 {
@@ -124,7 +124,8 @@ static bool format_key(const recorded *r, const recorded_result *result, char *k
 static json_t *write_entry(const recorded *r, const recorded_result *result)
 {
     bool ok = result->outcome == OUTCOME_OK;
-    json_t *times = json_array(), *entry = json_from_values(r->names, result->values, r->parameter_count);
+    json_t *times = json_array(),
+           *entry = json_from_values(r->names, result->values, r->parameter_count);
     for (size_t i = 0; i < result->sample_count; i++)
         json_append(&times, json_real(result->samples_ms[i]));
     json_put(&entry, r->objective,
@@ -163,7 +164,8 @@ static json_t *write_cache(const recorded *r)
     for (size_t i = 0; i < r->result_count; i++) {
         char key[16384];
         json_put(&cache, key,
-                 format_key(r, &r->results[i], key, sizeof key) ? write_entry(r, &r->results[i]) : NULL);
+                 format_key(r, &r->results[i], key, sizeof key) ? write_entry(r, &r->results[i])
+                                                                : NULL);
     }
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o}", "device_name", r->device, "kernel_name",
                      r->kernel, "problem_size", "", "tune_params_keys", keys, "tune_params", values,

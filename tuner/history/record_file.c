@@ -1,5 +1,5 @@
-/* A record of results/ (tuner/record): of the problem of which it holds most, the winner, those that came next
- * and the default. It is no measured space, which recorded.is_record says. */
+/* A record of results/ (tuner/record): of the problem of which it holds most, the winner, those
+ * that came next and the default. It is no measured space, which recorded.is_record says. */
 
 #include "base/json_text.h"
 #include "device/ceiling.h"
@@ -7,7 +7,8 @@
 
 static bool detect(const json_t *root)
 {
-    return json_is_array(json_object_get(root, "entries")) && json_is_string(json_object_get(root, "gpu"));
+    return json_is_array(json_object_get(root, "entries")) &&
+           json_is_string(json_object_get(root, "gpu"));
 }
 
 /* The entry with the most contenders, the first of such; NULL: the record has none. */
@@ -26,10 +27,12 @@ static json_t *richest_entry(const json_t *root)
     return found;
 }
 
-/* One of the entry's configurations with its time; what has none, or other parameters, is left out. */
+/* One of the entry's configurations with its time; what has none, or other parameters, is left
+ * out. */
 static at_status add_result(recorded *out, work_unit unit, const json_t *from, at_error *error)
 {
-    const json_t *config = json_object_get(from, "configuration"), *time = json_object_get(from, "time");
+    const json_t *config = json_object_get(from, "configuration"),
+                 *time = json_object_get(from, "time");
     double median_ns = recorded_positive(time, "median_ns");
     for (size_t p = 0; p < out->parameter_count; p++) {
         value known;
@@ -82,7 +85,8 @@ static at_status read_record(recorded *out, const char *path, at_error *error)
     out->device = json_string_value(json_object_get(out->root, "gpu"));
     out->ranked = out->is_record = true;
     out->rate_unit = rates[unit];
-    out->ceiling_rate = recorded_positive(entry, ceiling_get(out->ceiling)->unit == WORK_BYTES ? "ceiling_gbps" : "ceiling_rate");
+    out->ceiling_rate = recorded_positive(
+        entry, ceiling_get(out->ceiling)->unit == WORK_BYTES ? "ceiling_gbps" : "ceiling_rate");
     out->baseline_ms = recorded_positive(json_object_get(baseline, "time"), "median_ns") / 1e6;
     out->baseline_rate = out->baseline_ms > 0 ? out->work[unit] / (out->baseline_ms * 1e6) : 0;
     return status;

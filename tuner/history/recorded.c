@@ -52,8 +52,8 @@ recorded_result *recorded_add(recorded *r)
     return NULL;
 }
 
-at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path, const char *missing,
-                              at_error *error)
+at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path,
+                              const char *missing, at_error *error)
 {
     const char *names[RECORDED_MAX_PARAMETERS];
     size_t count = 0;
@@ -69,15 +69,16 @@ at_status recorded_read_names(recorded *r, const json_t *configuration, const ch
     return recorded_set_names(r, names, count, error);
 }
 
-at_status recorded_read_values(recorded *r, const json_t *configuration, const char *path, const char *which,
-                               recorded_result **out, at_error *error)
+at_status recorded_read_values(recorded *r, const json_t *configuration, const char *path,
+                               const char *which, recorded_result **out, at_error *error)
 {
     *out = recorded_add(r);
     if (!*out)
         return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
     for (size_t p = 0; p < r->parameter_count; p++)
         if (!json_to_value(json_object_get(configuration, r->names[p]), &(*out)->values[p]))
-            return error_set_at(error, AT_FORMAT, path, 0, "%s has no value for '%s'", which, r->names[p]);
+            return error_set_at(error, AT_FORMAT, path, 0, "%s has no value for '%s'", which,
+                                r->names[p]);
     return AT_OK;
 }
 
@@ -149,7 +150,8 @@ value *recorded_values_of(const recorded *r, size_t p, size_t *count)
 
 static int compare_costs(const void *left, const void *right)
 {
-    const recorded_result *a = *(const recorded_result *const *)left, *b = *(const recorded_result *const *)right;
+    const recorded_result *a = *(const recorded_result *const *)left,
+                          *b = *(const recorded_result *const *)right;
     if (a->cost != b->cost)
         return a->cost < b->cost ? -1 : 1;
     return a < b ? -1 : a > b;

@@ -24,12 +24,12 @@ typedef struct recorded_result {
     double compile_ms, check_ms, run_ms; /* time spent on it; 0: not recorded */
     double *samples_ms;                  /* of single launches; may be NULL */
     size_t sample_count;
-    const char *timestamp; /* ISO 8601; may be NULL */
+    const char *timestamp;  /* ISO 8601; may be NULL */
     double low_ms, high_ms; /* 95 % interval of the cost; 0: not recorded */
     double rate;            /* 10^9 a second, in recorded.rate_unit; 0: not recorded */
     bool has_resources;     /* the members below are known */
     uint32_t registers, spill_bytes, shared_bytes;
-    double occupancy;       /* 0: not recorded */
+    double occupancy; /* 0: not recorded */
 } recorded_result;
 
 typedef struct recorded {
@@ -37,21 +37,22 @@ typedef struct recorded {
     size_t parameter_count;
     recorded_result *results;
     size_t result_count;
-    const char *device;    /* "" unknown */
-    const char *kernel;    /* "" unknown */
-    const char *objective; /* "time" */
-    char problem[512];     /* "rows=8192, cols=8192"; "" unknown */
-    const char *rate_unit; /* "GB/s" */
-    double ceiling_rate;   /* in the ceiling's unit; 0 unknown */
-    ceiling_kind ceiling;  /* whose rate that is */
-    double work[WORK_UNITS]; /* of a launch: bytes that a perfect kernel must move, flops, items; 0 unknown */
-    double baseline_ms;    /* of the pattern's default; 0 unknown */
+    const char *device;      /* "" unknown */
+    const char *kernel;      /* "" unknown */
+    const char *objective;   /* "time" */
+    char problem[512];       /* "rows=8192, cols=8192"; "" unknown */
+    const char *rate_unit;   /* "GB/s" */
+    double ceiling_rate;     /* in the ceiling's unit; 0 unknown */
+    ceiling_kind ceiling;    /* whose rate that is */
+    double work[WORK_UNITS]; /* of a launch: bytes that a perfect kernel must move, flops, items; 0
+                                unknown */
+    double baseline_ms;      /* of the pattern's default; 0 unknown */
     double baseline_rate;
-    uint64_t space_count;  /* valid configurations of the space; 0 unknown */
-    bool predicted;        /* the times are predictions */
-    bool is_record;        /* the best few and the default, not a measured space */
+    uint64_t space_count;      /* valid configurations of the space; 0 unknown */
+    bool predicted;            /* the times are predictions */
+    bool is_record;            /* the best few and the default, not a measured space */
     bool ranked, newest_first; /* order of the results; neither: as they were measured */
-    json_t *root;          /* owns the texts */
+    json_t *root;              /* owns the texts */
 } recorded;
 
 /* A file format. */
@@ -70,12 +71,15 @@ extern const recorded_format recorded_t4;
 extern const recorded_format recorded_run;
 extern const recorded_format recorded_record;
 
-/* Formats of lines, which are told by the first: our own journals, and Kernel Launcher's wisdom, of which the results
- * of all devices and problems are read. AT_FORMAT naming the line, AT_NO_MEMORY. */
+/* Formats of lines, which are told by the first: our own journals, and Kernel Launcher's wisdom, of
+ * which the results of all devices and problems are read. AT_FORMAT naming the line,
+ * AT_NO_MEMORY. */
 bool recorded_journal_detect(const char *text, size_t size_bytes);
-at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *out, at_error *error);
+at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *out,
+                                at_error *error);
 bool recorded_wisdom_detect(const char *text, size_t size_bytes);
-at_status recorded_wisdom_read(const char *text, size_t size_bytes, const char *path, recorded *out, at_error *error);
+at_status recorded_wisdom_read(const char *text, size_t size_bytes, const char *path, recorded *out,
+                               at_error *error);
 
 void recorded_deinit(recorded *r); /* a zeroed one is fine */
 
@@ -91,14 +95,14 @@ recorded_result *recorded_add(recorded *r);
 
 /* For formats in JSON, each with the file's `path` for errors (AT_FORMAT, AT_NO_MEMORY): */
 
-/* Sets the parameters' names to those of the members of `configuration`; `missing` is the message when it
- * has none. */
-at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path, const char *missing,
-                              at_error *error);
+/* Sets the parameters' names to those of the members of `configuration`; `missing` is the message
+ * when it has none. */
+at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path,
+                              const char *missing, at_error *error);
 
 /* Adds a result with the values of `configuration`; `which` names it in errors. */
-at_status recorded_read_values(recorded *r, const json_t *configuration, const char *path, const char *which,
-                               recorded_result **out, at_error *error);
+at_status recorded_read_values(recorded *r, const json_t *configuration, const char *path,
+                               const char *which, recorded_result **out, at_error *error);
 
 /* Sets the result's samples to a list of milliseconds. AT_NO_MEMORY. */
 at_status recorded_read_samples(recorded_result *result, const json_t *list, at_error *error);
@@ -115,11 +119,12 @@ size_t recorded_sort_values(value *all, size_t count);
 /* The place of a value among sorted ones; `count`: it is none of them. */
 size_t recorded_place_of(const value *v, const value *sorted, size_t count);
 
-/* The different values that parameter `p` takes, sorted; the caller frees. NULL when memory ran out. */
+/* The different values that parameter `p` takes, sorted; the caller frees. NULL when memory ran
+ * out. */
 value *recorded_values_of(const recorded *r, size_t p, size_t *count);
 
-/* The results that work, best first, the first of equals before the others; the caller frees. NULL when memory ran
- * out. */
+/* The results that work, best first, the first of equals before the others; the caller frees. NULL
+ * when memory ran out. */
 const recorded_result **recorded_rank(const recorded *r, size_t *count);
 
 /* Keeps the first result of each configuration. AT_NO_MEMORY. */

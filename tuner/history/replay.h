@@ -1,8 +1,8 @@
 /* Replaying recorded measurements: a strategy searches a space whose outcomes are known.
  *
- * In: a recorded space, borrowed, and what to run. Out: how good the best configuration was after how
- * many evaluations and how much recorded time, as means over seeds, beside random search and as scores
- * (history/score.h). Nothing is compiled or run. */
+ * In: a recorded space, borrowed, and what to run. Out: how good the best configuration was after
+ * how many evaluations and how much recorded time, as means over seeds, beside random search and as
+ * scores (history/score.h). Nothing is compiled or run. */
 #ifndef AUTOTUNE_HISTORY_REPLAY_H
 #define AUTOTUNE_HISTORY_REPLAY_H
 

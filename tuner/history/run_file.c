@@ -6,7 +6,8 @@
 
 static bool detect(const json_t *root)
 {
-    return json_is_array(json_object_get(root, "results")) && json_is_object(json_object_get(root, "counts")) &&
+    return json_is_array(json_object_get(root, "results")) &&
+           json_is_object(json_object_get(root, "counts")) &&
            json_is_string(json_object_get(root, "pattern"));
 }
 
@@ -15,7 +16,8 @@ static bool is_unit(const char *text)
 {
     size_t length = strlen(text);
     return length > 0 && length < WORK_RATE_BYTES &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/") == length;
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/") ==
+               length;
 }
 
 /* The member of a variant that says how fast it is. */
@@ -34,7 +36,8 @@ static at_status read_result(recorded *out, const json_t *from, const char *path
 {
     recorded_result *r;
     const json_t *interval = json_object_get(from, "ci_ns");
-    at_status status = recorded_read_values(out, json_object_get(from, "config"), path, "a result", &r, error);
+    at_status status =
+        recorded_read_values(out, json_object_get(from, "config"), path, "a result", &r, error);
     if (status)
         return status;
     double time_ns = recorded_positive(from, "time_ns");
@@ -62,8 +65,10 @@ static at_status read_run(recorded *out, const char *path, at_error *error)
     json_t *result;
     size_t i;
     at_status status = recorded_read_names(
-        out, json_object_get(json_array_get(json_object_get(out->root, "results"), 0), "config"), path,
-        "the run has no results with a 'config'; it is what 'autotune SCRIPT --json --top 1000000' prints",
+        out, json_object_get(json_array_get(json_object_get(out->root, "results"), 0), "config"),
+        path,
+        "the run has no results with a 'config'; it is what 'autotune SCRIPT --json --top 1000000' "
+        "prints",
         error);
     out->kernel = json_string_value(json_object_get(out->root, "pattern"));
     out->device = recorded_text(device, "name", "");
@@ -71,8 +76,10 @@ static at_status read_run(recorded *out, const char *path, at_error *error)
     out->predicted = strcmp(recorded_text(device, "kind", ""), "sim") == 0;
     out->rate_unit = recorded_text(out->root, "rate_unit", "GB/s");
     if (!is_unit(out->rate_unit))
-        return error_set_at(error, AT_FORMAT, path, 0, "rate_unit must be letters, digits, _ and /");
-    out->ceiling_rate = recorded_positive(out->root, json_object_get(out->root, "ceiling_rate") ? "ceiling_rate" : "ceiling_gbps");
+        return error_set_at(error, AT_FORMAT, path, 0,
+                            "rate_unit must be letters, digits, _ and /");
+    out->ceiling_rate = recorded_positive(
+        out->root, json_object_get(out->root, "ceiling_rate") ? "ceiling_rate" : "ceiling_gbps");
     if (!ceiling_find(recorded_text(out->root, "ceiling", ""), &out->ceiling))
         out->ceiling = CEILING_COPY;
     baseline = json_object_get(out->root, "baseline");

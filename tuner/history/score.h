@@ -1,9 +1,9 @@
 /* How good a search was, against random search on the same space.
  *
- * In: the costs of all configurations of a space that was measured whole. Out: the exact expectation of
- * what random search without replacement has found after m evaluations, and the score of a search
- * against it. A failed configuration is an evaluation that finds nothing; before anything is found, the
- * cost is that of the worst configuration that works.
+ * In: the costs of all configurations of a space that was measured whole. Out: the exact
+ * expectation of what random search without replacement has found after m evaluations, and the
+ * score of a search against it. A failed configuration is an evaluation that finds nothing; before
+ * anything is found, the cost is that of the worst configuration that works.
  *
  * Score and budget: Willemsen, Schoonhoven, Filipovic, Tørring, van Nieuwpoort, van Werkhoven, "A
  * methodology for comparing optimization algorithms for auto-tuning", FGCS 159 (2024). */

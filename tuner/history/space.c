@@ -7,8 +7,8 @@
 #include "base/keymap.h"
 
 /* The prefixes of the recorded configurations: constraint n holds for a prefix of n + 1 values that
- * some recorded configuration begins with, so that the space is built without walking the product.
- */
+ * some recorded configuration begins with, so that the space is built without walking the
+ * product. */
 typedef struct prefixes {
     size_t parameter_count;
     keymap *known; /* for each length, hashes of value indices */

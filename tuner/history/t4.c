@@ -47,8 +47,8 @@ static const json_t *objective_of(const json_t *result)
 
 static at_status read_times(const json_t *times, recorded_result *result, at_error *error)
 {
-    result->compile_ms =
-        recorded_positive(times, json_object_get(times, "compilation") ? "compilation" : "compilation_time");
+    result->compile_ms = recorded_positive(
+        times, json_object_get(times, "compilation") ? "compilation" : "compilation_time");
     result->check_ms = recorded_positive(times, "validation");
     at_status status = recorded_read_samples(result, json_object_get(times, "runtimes"), error);
     for (size_t i = 0; i < result->sample_count; i++)
@@ -62,8 +62,8 @@ static at_status read_result(recorded *out, size_t number, const json_t *from, c
     recorded_result *result;
     char which[40];
     snprintf(which, sizeof which, "result %zu", number);
-    at_status status =
-        recorded_read_values(out, json_object_get(from, "configuration"), path, which, &result, error);
+    at_status status = recorded_read_values(out, json_object_get(from, "configuration"), path,
+                                            which, &result, error);
     if (status)
         return status;
     const char *invalidity = json_string_value(json_object_get(from, "invalidity"));
@@ -107,8 +107,9 @@ static json_t *write_times(const recorded_result *result)
     json_t *runtimes = json_array();
     for (size_t i = 0; i < result->sample_count; i++)
         json_append(&runtimes, json_real(result->samples_ms[i]));
-    return json_pack("{s:f, s:i, s:i, s:f, s:o}", "compilation_time", result->compile_ms, "framework", 0,
-                     "search_algorithm", 0, "validation", result->check_ms, "runtimes", runtimes);
+    return json_pack("{s:f, s:i, s:i, s:f, s:o}", "compilation_time", result->compile_ms,
+                     "framework", 0, "search_algorithm", 0, "validation", result->check_ms,
+                     "runtimes", runtimes);
 }
 
 static json_t *write_result(const recorded *r, const recorded_result *result)
@@ -118,9 +119,10 @@ static json_t *write_result(const recorded *r, const recorded_result *result)
     return json_pack("{s:s, s:o, s:o, s:s, s:i, s:[{s:s, s:o, s:s}], s:[s]}", "timestamp",
                      result->timestamp ? result->timestamp : "", "configuration",
                      json_from_values(r->names, result->values, r->parameter_count), "times",
-                     write_times(result), "invalidity", invalidity_name(result->outcome), "correctness",
-                     ok ? 1 : 0, "measurements", "name", r->objective, "value", cost, "unit",
-                     strcmp(r->objective, "time") == 0 ? "ms" : "", "objectives", r->objective);
+                     write_times(result), "invalidity", invalidity_name(result->outcome),
+                     "correctness", ok ? 1 : 0, "measurements", "name", r->objective, "value", cost,
+                     "unit", strcmp(r->objective, "time") == 0 ? "ms" : "", "objectives",
+                     r->objective);
 }
 
 static json_t *write_results(const recorded *r)
@@ -128,8 +130,9 @@ static json_t *write_results(const recorded *r)
     json_t *results = json_array();
     for (size_t i = 0; i < r->result_count; i++)
         json_append(&results, write_result(r, &r->results[i]));
-    return json_pack("{s:s, s:{s:s, s:s, s:s}, s:o}", "schema_version", "1.0.0", "metadata", "timeunit",
-                     "milliseconds", "device", r->device, "kernel", r->kernel, "results", results);
+    return json_pack("{s:s, s:{s:s, s:s, s:s}, s:o}", "schema_version", "1.0.0", "metadata",
+                     "timeunit", "milliseconds", "device", r->device, "kernel", r->kernel,
+                     "results", results);
 }
 
 const recorded_format recorded_t4 = {

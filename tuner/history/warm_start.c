@@ -67,8 +67,9 @@ static bool match_result(const recorded_result *result, const space *s, const ma
         if (m->place[p] == SIZE_MAX)
             continue;
         const indexed wanted = {.v = result->values[m->place[p]]};
-        const indexed *found = bsearch(&wanted, m->values[p], space_get_parameter(s, p)->value_count, sizeof *found,
-                                       compare_indexed);
+        const indexed *found =
+            bsearch(&wanted, m->values[p], space_get_parameter(s, p)->value_count, sizeof *found,
+                    compare_indexed);
         if (!found)
             return false;
         indices[p] = found->index;

@@ -1,9 +1,10 @@
 /* Starting a search from what was measured before.
  *
- * In: recorded measurements and the space to search. Out: the recorded configurations that are in the
- * space, fastest first, to be tried first. Times of another device, problem or version are not
- * comparable, but what was fast there is worth trying here. Configurations are matched by the names and
- * values of the space's parameters; a parameter that was not recorded takes its value from `otherwise`. */
+ * In: recorded measurements and the space to search. Out: the recorded configurations that are in
+ * the space, fastest first, to be tried first. Times of another device, problem or version are not
+ * comparable, but what was fast there is worth trying here. Configurations are matched by the names
+ * and values of the space's parameters; a parameter that was not recorded takes its value from
+ * `otherwise`. */
 #ifndef AUTOTUNE_HISTORY_WARM_START_H
 #define AUTOTUNE_HISTORY_WARM_START_H
 

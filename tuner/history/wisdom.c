@@ -1,6 +1,6 @@
 /* Kernel Launcher's wisdom, as export/wisdom.c writes it: JSON lines, the first of which names the
- * parameters. Devices and problem sizes are told apart by nobody here: what was fast on any of them is
- * worth trying. */
+ * parameters. Devices and problem sizes are told apart by nobody here: what was fast on any of them
+ * is worth trying. */
 
 #include <math.h>
 #include <string.h>
@@ -34,8 +34,8 @@ static at_status read_head(recorded *out, const json_t *head, const char *path, 
     const char *objective = json_string_value(json_object_get(head, "objective"));
     size_t count = json_array_size(parameters);
     if (!version || strcmp(version, "1.0") != 0)
-        return error_set_at(error, AT_FORMAT, path, 1, "wisdom of version '%.40s'; 1.0 is supported",
-                            version ? version : "");
+        return error_set_at(error, AT_FORMAT, path, 1,
+                            "wisdom of version '%.40s'; 1.0 is supported", version ? version : "");
     if (!objective || count == 0 || count > RECORDED_MAX_PARAMETERS)
         return error_set_at(error, AT_FORMAT, path, 1,
                             "wisdom begins with an objective and 1 to %d tunable_parameters",

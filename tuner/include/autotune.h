@@ -17,14 +17,14 @@
  *     uint64_t buffers[] = {src, dst};
  *     at_launch(kernel, stream, buffers, &error);
  *
- * Functions that can fail return AT_OK or a status, and write what went wrong into the at_error that
- * their last argument points to (NULL is fine). An argument that is NULL and may not be is AT_USAGE;
- * functions that do not return a status give 0, "" or AT_RULE_DEFAULT for it, and for an index beyond
- * the count. A handle is freed by the function named with its type; NULL is fine there. A handle is used
- * by one thread at a time; handles are independent of each other. Nothing is printed, all state is in
- * handles, and the process's environment, signals and working folder are not changed. Neither are the locale,
- * the rounding mode and the floating-point traps of the calling thread, and nothing depends on them: numbers in
- * texts have a point in every program. */
+ * Functions that can fail return AT_OK or a status, and write what went wrong into the at_error
+ * that their last argument points to (NULL is fine). An argument that is NULL and may not be is
+ * AT_USAGE; functions that do not return a status give 0, "" or AT_RULE_DEFAULT for it, and for an
+ * index beyond the count. A handle is freed by the function named with its type; NULL is fine
+ * there. A handle is used by one thread at a time; handles are independent of each other. Nothing
+ * is printed, all state is in handles, and the process's environment, signals and working folder
+ * are not changed. Neither are the locale, the rounding mode and the floating-point traps of the
+ * calling thread, and nothing depends on them: numbers in texts have a point in every program. */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
 
@@ -93,8 +93,9 @@ typedef struct at_gpu {
 } at_gpu;
 
 typedef struct at_results at_results; /* a folder of records: at_open(), at_close() */
-typedef struct at_choice at_choice;   /* a configuration picked from them: at_pick(), at_choice_free() */
-typedef struct at_kernel at_kernel;   /* a kernel ready to launch: at_prepare(), at_kernel_free() */
+typedef struct at_choice
+    at_choice; /* a configuration picked from them: at_pick(), at_choice_free() */
+typedef struct at_kernel at_kernel; /* a kernel ready to launch: at_prepare(), at_kernel_free() */
 
 /* The library's version, "0.1.0". */
 AT_API const char *at_version(void);
@@ -106,18 +107,19 @@ AT_API const char *at_rule_name(at_rule rule);
 
 /* ---- results ---- */
 
-/* Reads all records under `folder`. NULL: under those of $AUTOTUNE_RESULTS, ./results and the folder
- * installed with autotune that exist; of equal entries the first counts. AT_NOT_FOUND without such a
- * folder. A damaged entry is left out, as is a file that is damaged, of a newer version or unreadable:
- * at_results_problem() names it. */
+/* Reads all records under `folder`. NULL: under those of $AUTOTUNE_RESULTS, ./results and the
+ * folder installed with autotune that exist; of equal entries the first counts. AT_NOT_FOUND
+ * without such a folder. A damaged entry is left out, as is a file that is damaged, of a newer
+ * version or unreadable: at_results_problem() names it. */
 AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 
-/* "FILE:LINE: what could not be read, and the remedy", for each file or entry that was left out; NULL
- * past the last. It lives as long as the results. */
+/* "FILE:LINE: what could not be read, and the remedy", for each file or entry that was left out;
+ * NULL past the last. It lives as long as the results. */
 AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
-/* The GPU of the calling thread's current CUDA context. AT_NO_DEVICE without a driver or context. */
+/* The GPU of the calling thread's current CUDA context. AT_NO_DEVICE without a driver or
+ * context. */
 AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 
 /* ---- picking ---- */
@@ -135,11 +137,12 @@ AT_API void at_choice_free(at_choice *choice);
 
 AT_API at_rule at_choice_rule(const at_choice *choice);
 
-/* 1 when the pattern's constraints allow the configuration; 0 when that is not known, because its script
- * was not found or does not have the problem's variables. */
+/* 1 when the pattern's constraints allow the configuration; 0 when that is not known, because its
+ * script was not found or does not have the problem's variables. */
 AT_API int at_choice_checked(const at_choice *choice);
 
-/* The GPU on which it was measured, and the median time of a launch there; "" and 0 for the default. */
+/* The GPU on which it was measured, and the median time of a launch there; "" and 0 for the
+ * default. */
 AT_API const char *at_choice_gpu(const at_choice *choice);
 AT_API int64_t at_choice_time_ns(const at_choice *choice);
 
@@ -157,20 +160,21 @@ AT_API at_status at_choice_get(const at_choice *choice, const char *name, at_var
 /* ---- kernels ---- */
 
 typedef struct at_kernel_options {
-    const char *script;    /* path of the pattern script; NULL: the installed one of the name */
-    const char *share;     /* folder of lua/ and templates/; NULL: as installed */
-    const char *cache;     /* folder of the compile cache; NULL: $XDG_CACHE_HOME/autotune */
-    int no_cache;          /* compile anew, write nothing */
+    const char *script; /* path of the pattern script; NULL: the installed one of the name */
+    const char *share;  /* folder of lua/ and templates/; NULL: as installed */
+    const char *cache;  /* folder of the compile cache; NULL: $XDG_CACHE_HOME/autotune */
+    int no_cache;       /* compile anew, write nothing */
 } at_kernel_options;
 
 /* Emits the chosen variant for the problem that was picked for, compiles it for the current
  * context's GPU (NVRTC is opened only when the cache has nothing) and loads it into that context.
  *
- * A configuration that was recorded for another problem may be impossible for this one. Then the next
- * best that is possible is taken, finally the default: at_kernel_rule() and at_kernel_text() say which.
- * AT_NOT_FOUND when none is possible. AT_USAGE for a kernel that reads a texture, which at_launch() does
- * not create (it does create tensor maps; their buffers must be aligned to 16 bytes). AT_SCRIPT,
- * AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. The kernel borrows from `choice`. */
+ * A configuration that was recorded for another problem may be impossible for this one. Then the
+ * next best that is possible is taken, finally the default: at_kernel_rule() and at_kernel_text()
+ * say which. AT_NOT_FOUND when none is possible. AT_USAGE for a kernel that reads a texture, which
+ * at_launch() does not create (it does create tensor maps; their buffers must be aligned to 16
+ * bytes). AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. The kernel borrows from
+ * `choice`. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
                             at_kernel **out, at_error *error);
 
@@ -181,15 +185,17 @@ AT_API at_rule at_kernel_rule(const at_kernel *kernel);
 AT_API const char *at_kernel_text(const at_kernel *kernel);
 AT_API const char *at_kernel_source(const at_kernel *kernel); /* CUDA C++ */
 
-/* Buffer `index` < at_kernel_buffer_count() of a launch: its name in the script, and its size in bytes. */
+/* Buffer `index` < at_kernel_buffer_count() of a launch: its name in the script, and its size in
+ * bytes. */
 AT_API size_t at_kernel_buffer_count(const at_kernel *kernel);
 AT_API const char *at_kernel_buffer_name(const at_kernel *kernel, size_t index);
 AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
 
-/* Launches it in `stream` (a CUstream; NULL: the default stream) on device addresses (CUdeviceptr), one
- * a buffer in their order; returns as soon as it is queued. A pattern of several launches queues them in
- * order. If the pattern fills __constant__ data from a buffer, that is copied first, and launches of one
- * at_kernel must then not overlap. Allocates nothing, takes no lock. AT_DEVICE with the driver's message. */
+/* Launches it in `stream` (a CUstream; NULL: the default stream) on device addresses (CUdeviceptr),
+ * one a buffer in their order; returns as soon as it is queued. A pattern of several launches
+ * queues them in order. If the pattern fills __constant__ data from a buffer, that is copied first,
+ * and launches of one at_kernel must then not overlap. Allocates nothing, takes no lock. AT_DEVICE
+ * with the driver's message. */
 AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
                            at_error *error);
 

@@ -13,8 +13,8 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/lock.h"
 #include "base/keymap.h"
+#include "base/lock.h"
 #include "base/paths.h"
 
 enum { PATH_BYTES = 4096 };
@@ -33,7 +33,7 @@ typedef struct journal_gpu {
 struct journal {
     char path[PATH_BYTES];
     int fd;
-    lock *lock; /* NULL: there can be none */
+    lock *lock;   /* NULL: there can be none */
     uint64_t run; /* this one's number */
     journal_key facts;
     journal_gpu *gpus; /* that may measure: the first is the facts' device */
@@ -52,7 +52,8 @@ struct journal {
 
 /* ---- the map ---- */
 
-/* The place of the key's line among the entries; false: it has none, and *at is what a new one goes under. */
+/* The place of the key's line among the entries; false: it has none, and *at is what a new one goes
+ * under. */
 static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uint64_t *place)
 {
     memcpy(at, key->bytes, sizeof *at);
@@ -99,7 +100,8 @@ bool journal_has_unfinished(const journal *j)
 at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, journal_key *out,
                               at_error *error)
 {
-    return journal_key_of_question(j->gpus[gpu].facts, &(journal_question){.asked = plan}, out, error);
+    return journal_key_of_question(j->gpus[gpu].facts, &(journal_question){.asked = plan}, out,
+                                   error);
 }
 
 bool journal_find(const journal *j, journal_key key, journal_entry *out)
@@ -148,7 +150,8 @@ static bool read_line(journal *j, lines *l, const char *text, size_t size_bytes)
     return false;
 }
 
-static at_status lines_read(journal *j, lines *l, const char *text, size_t size_bytes, at_error *error)
+static at_status lines_read(journal *j, lines *l, const char *text, size_t size_bytes,
+                            at_error *error)
 {
     for (size_t at = 0; at < size_bytes;) {
         const char *end = memchr(text + at, '\n', size_bytes - at);
@@ -291,8 +294,8 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    /* Where another process stopped in the middle of a line, or there can be no lock, O_APPEND alone has to do. The run
-     * matters more. */
+    /* Where another process stopped in the middle of a line, or there can be no lock, O_APPEND
+     * alone has to do. The run matters more. */
     bool locked = j->lock && lock_take(j->lock, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);
     if (locked)
@@ -411,10 +414,11 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
     at_status status = file_make_private_folder(folder, error);
     struct stat s;
     if (!status && stat(j->path, &s) == 0 && !file_is_private(&s))
-        status = error_set(error, AT_IO,
-                           "the journal %s belongs to another user, or others may write it: it is not "
-                           "read; remove it",
-                           j->path);
+        status =
+            error_set(error, AT_IO,
+                      "the journal %s belongs to another user, or others may write it: it is not "
+                      "read; remove it",
+                      j->path);
     if (!status)
         status = load_file(j, error);
     if (status)

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-
 static journal_key hash(const void *bytes, size_t size_bytes)
 {
     journal_key out;

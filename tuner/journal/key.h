@@ -1,10 +1,10 @@
-/* Everything that an outcome depends on, as a hash: a variant that was measured under the same key is not
- * measured again.
+/* Everything that an outcome depends on, as a hash: a variant that was measured under the same key
+ * is not measured again.
  *
  * All variants of a run share the facts: the device and its driver, NVRTC, the problems and their
- * reference, the way of measuring. What is one variant's own is its identity (run/variant/identity.h).
- * A key is the XXH3-128 of these fields, packed as in a message (base/pack.h). The only failure is
- * AT_NO_MEMORY. */
+ * reference, the way of measuring. What is one variant's own is its identity
+ * (run/variant/identity.h). A key is the XXH3-128 of these fields, packed as in a message
+ * (base/pack.h). The only failure is AT_NO_MEMORY. */
 #ifndef AUTOTUNE_JOURNAL_KEY_H
 #define AUTOTUNE_JOURNAL_KEY_H
 
@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/device.h"
 #include "base/error.h"
 #include "base/pack.h"
+#include "device/device.h"
 #include "device/plan.h"
 
 /* Incremented when samples of an older autotune are no longer comparable. */
@@ -25,22 +25,23 @@ typedef struct journal_key {
 } journal_key;
 
 typedef struct journal_facts {
-    const char *pattern;              /* name; an identifier */
+    const char *pattern; /* name; an identifier */
     const device_properties *device;
     /* GPUs of the same model that share the run, by UUID; "": not known yet. NULL: none. */
     const char *const *others;
     size_t other_count;
     const char *nvrtc_version;
-    const problem_plan *problems;     /* measured and checked: tuned, ragged ... */
+    const problem_plan *problems; /* measured and checked: tuned, ragged ... */
     size_t problem_count;
-    const char *reference_hash;       /* of the reference kernels and how they are launched; "" without */
+    const char *reference_hash; /* of the reference kernels and how they are launched; "" without */
     bool warm_cache;
 } journal_facts;
 
-/* A request of the race to the device: what, of which variants, in this order. Its answer is an entry. */
+/* A request of the race to the device: what, of which variants, in this order. Its answer is an
+ * entry. */
 typedef struct journal_question {
-    const char *asked;             /* "block", "check" ... */
-    uint64_t number;               /* of the block; of a check its seed */
+    const char *asked; /* "block", "check" ... */
+    uint64_t number;   /* of the block; of a check its seed */
     const journal_key *variants;
     const uint64_t *configurations; /* their numbers in the space: two may have one kernel */
     size_t count;

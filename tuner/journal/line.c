@@ -151,8 +151,8 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
                                 const journal_entry *e, char **out, at_error *error)
 {
     json_t *root =
-        json_pack("{so so so ss so so sI sI}", "run", pack_u64(run), "facts", pack_key(facts), "key",
-                  pack_key(key), "outcome", outcome_name(e->found.outcome), "configuration",
+        json_pack("{so so so ss so so sI sI}", "run", pack_u64(run), "facts", pack_key(facts),
+                  "key", pack_key(key), "outcome", outcome_name(e->found.outcome), "configuration",
                   pack_text(e->configuration), "samples_ns", pack_samples(e), "compile_ns",
                   (json_int_t)e->found.compile_ns, "check_ns", (json_int_t)e->found.check_ns);
     if (root && e->found.has_resources)
@@ -313,12 +313,17 @@ static bool parse_entry(const json_t *root, journal_line *out)
 bool journal_line_glance(const char *text, size_t size_bytes, uint64_t *run, journal_key *facts)
 {
     static const char before_run[] = "{\"run\":\"", before_facts[] = "\",\"facts\":\"";
-    enum { RUN = sizeof before_run - 1, RUN_END = RUN + 16, FACTS = RUN_END + sizeof before_facts - 1,
-           FACTS_END = FACTS + 2 * sizeof facts->bytes };
+    enum {
+        RUN = sizeof before_run - 1,
+        RUN_END = RUN + 16,
+        FACTS = RUN_END + sizeof before_facts - 1,
+        FACTS_END = FACTS + 2 * sizeof facts->bytes
+    };
     unsigned char number[8];
     if (size_bytes <= FACTS_END || memcmp(text, before_run, RUN) != 0 ||
-        memcmp(text + RUN_END, before_facts, FACTS - RUN_END) != 0 || !check_passes(text, size_bytes) ||
-        !read_hex(text + RUN, number, sizeof number) || !read_hex(text + FACTS, facts->bytes, sizeof facts->bytes))
+        memcmp(text + RUN_END, before_facts, FACTS - RUN_END) != 0 ||
+        !check_passes(text, size_bytes) || !read_hex(text + RUN, number, sizeof number) ||
+        !read_hex(text + FACTS, facts->bytes, sizeof facts->bytes))
         return false;
     *run = number_of(number);
     return true;

@@ -7,13 +7,13 @@
  *      the outcome of the variant K, measured by run R under the facts F
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],"compile_ns":0,
  *    "check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
- *      the answer to a question of the race (run/race/log.h), or what a check found of a variant that had its
- *      outcome (run/variant/log.h), whose key is K
+ *      the answer to a question of the race (run/race/log.h), or what a check found of a variant
+ * that had its outcome (run/variant/log.h), whose key is K
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
  *
- * A line that was cut by a crash, or changed, fails its check and is ignored. A line that passes is not
- * trusted either: types and sizes are checked. */
+ * A line that was cut by a crash, or changed, fails its check and is ignored. A line that passes is
+ * not trusted either: types and sizes are checked. */
 #ifndef AUTOTUNE_JOURNAL_LINE_H
 #define AUTOTUNE_JOURNAL_LINE_H
 
@@ -35,14 +35,15 @@ enum {
 typedef struct journal_entry {
     measurement found;
     const char *configuration; /* for people; "" unknown */
-    const char *stage; /* that the run had reached: "screen", "race", "finals", "record"; "" unknown */
-    const char *asked; /* "": a variant; else the question: "search", "block" ... */
+    const char
+        *stage; /* that the run had reached: "screen", "race", "finals", "record"; "" unknown */
+    const char *asked;              /* "": a variant; else the question: "search", "block" ... */
     const uint64_t *configurations; /* that the answer names, by their numbers in the space */
     size_t configuration_count;
     const double *figures; /* of the answer; finite */
     size_t figure_count;
-    size_t gpu; /* that measured it: 0 the facts' device, then its others; not in the line, but in the
-                   hash of its facts */
+    size_t gpu; /* that measured it: 0 the facts' device, then its others; not in the line, but in
+                   the hash of its facts */
     const char *uuid; /* of that GPU, for people; "" unknown */
     journal_key code; /* key of the variant's machine code: variants with the same are twins */
     bool has_code;    /* it is known */
@@ -54,12 +55,12 @@ typedef struct journal_line {
     bool is_finish;
     journal_key facts, key; /* of an entry */
     journal_entry entry;
-    uint64_t *finished;    /* of a finish: runs; owned */
+    uint64_t *finished; /* of a finish: runs; owned */
     size_t finished_count;
-    int64_t *samples_ns;   /* owned */
+    int64_t *samples_ns;      /* owned */
     uint64_t *configurations; /* owned */
     double *figures;          /* owned */
-    void *root;            /* owned */
+    void *root;               /* owned */
 } journal_line;
 
 /* Writes the entry's line, ending in a newline; the caller frees *out. AT_NO_MEMORY. */
@@ -70,8 +71,8 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
 at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
                                  at_error *error);
 
-/* The run and the facts of an entry's line that is whole, without parsing what is behind them; false: it is none, or is
- * spelt in another way. */
+/* The run and the facts of an entry's line that is whole, without parsing what is behind them;
+ * false: it is none, or is spelt in another way. */
 bool journal_line_glance(const char *text, size_t size_bytes, uint64_t *run, journal_key *facts);
 
 /* Parses a line (without its newline); false when it is damaged. On true the caller calls

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
-#include "cuda/launcher.h"
 #include "base/error.h"
 #include "base/thread_state.h"
+#include "cuda/launcher.h"
 #include "library/library.h"
 #include "library/source.h"
 
@@ -20,14 +20,18 @@ static at_status load_module(at_kernel *k, at_error *error)
                                   AT_DEVICE, "the driver refused the kernel", error);
     for (uint32_t i = 0; i < plan->view_count && !status; i++)
         if (plan->views[i].kind == VIEW_TEXTURE)
-            status = error_set(error, AT_USAGE, "%s reads a texture of its buffers, which at_launch() does not create: "
-                               "launch at_kernel_source() yourself", plan->launches[0].entry);
+            status =
+                error_set(error, AT_USAGE,
+                          "%s reads a texture of its buffers, which at_launch() does not create: "
+                          "launch at_kernel_source() yourself",
+                          plan->launches[0].entry);
     if (!status)
         status = cuda_launcher_init(&k->launcher, &k->cuda, k->module, plan, "", error);
     return status ? status : cuda_launcher_prepare(&k->launcher, &k->cuda, plan, error);
 }
 
-static at_status prepare(at_kernel *k, const at_choice *choice, const at_kernel_options *options, at_error *error)
+static at_status prepare(at_kernel *k, const at_choice *choice, const at_kernel_options *options,
+                         at_error *error)
 {
     device_properties here;
     at_status status = cuda_driver_open(&k->cuda, error);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda.h"
-#include "cuda/driver.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/thread_state.h"
 #include "base/version.h"
+#include "cuda/cuda.h"
+#include "cuda/driver.h"
 #include "library/pattern.h"
 #include "record/folders.h"
 
@@ -76,7 +76,8 @@ void at_close(at_results *results)
 
 const char *at_results_problem(const at_results *results, size_t index)
 {
-    return results && index < results->all.faults.count ? results->all.faults.items[index].text : NULL;
+    return results && index < results->all.faults.count ? results->all.faults.items[index].text
+                                                        : NULL;
 }
 
 /* ---- the GPU at hand ---- */
@@ -162,13 +163,14 @@ static at_status to_value(at_choice *c, const at_variable *v, value *out, at_err
         return AT_OK;
     case AT_KIND_TEXT:
         if (!v->text)
-            return error_set(error, AT_USAGE, "the problem's variable '%.80s' is a text that is NULL",
-                             v->name);
+            return error_set(error, AT_USAGE,
+                             "the problem's variable '%.80s' is a text that is NULL", v->name);
         *out = (value){.kind = VALUE_STRING, .string = keep_text(c, v->text)};
         return out->string ? AT_OK : no_memory(error);
     }
-    return error_set(error, AT_USAGE, "the problem's variable '%.80s' has a kind that does not exist (%d)",
-                     v->name, (int)v->kind);
+    return error_set(error, AT_USAGE,
+                     "the problem's variable '%.80s' has a kind that does not exist (%d)", v->name,
+                     (int)v->kind);
 }
 
 static at_variable from_pair(const record_pair *p)
@@ -283,8 +285,9 @@ static at_status choose(at_choice *c, const arch_limits *limits, at_error *error
     return AT_OK;
 }
 
-static at_status choose_for(at_choice *c, const at_results *results, const char *pattern_name, const at_gpu *gpu,
-                            const at_variable *problem, size_t problem_count, at_error *error)
+static at_status choose_for(at_choice *c, const at_results *results, const char *pattern_name,
+                            const at_gpu *gpu, const at_variable *problem, size_t problem_count,
+                            at_error *error)
 {
     at_status status = AT_OK;
     device_properties here = {0};
@@ -315,8 +318,11 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
         return library_refuse_null("at_pick", "out", error);
     *out = NULL;
     if (!results || !pattern_name || (!problem && problem_count > 0))
-        return library_refuse_null(
-            "at_pick", !results ? "results" : !pattern_name ? "pattern" : "problem", error);
+        return library_refuse_null("at_pick",
+                                   !results        ? "results"
+                                   : !pattern_name ? "pattern"
+                                                   : "problem",
+                                   error);
     error_clear(error);
     if (problem_count > RECORD_MAX_VALUES)
         return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);

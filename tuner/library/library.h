@@ -1,5 +1,5 @@
-/* What the two halves of libautotune share: library/library.c picks a configuration, library/kernel.c
- * compiles and launches it. */
+/* What the two halves of libautotune share: library/library.c picks a configuration,
+ * library/kernel.c compiles and launches it. */
 #ifndef AUTOTUNE_LIBRARY_LIBRARY_H
 #define AUTOTUNE_LIBRARY_LIBRARY_H
 
@@ -24,7 +24,8 @@ struct at_choice {
     size_t text_count;
     pick_rule rule;
     bool checked; /* against the pattern's constraints */
-    record_pair defaults[RECORD_MAX_VALUES]; /* the pairs of `fallback`, to which `values` may point */
+    record_pair
+        defaults[RECORD_MAX_VALUES]; /* the pairs of `fallback`, to which `values` may point */
     record_values fallback;
     const record_entry *entry; /* NULL: of a portfolio, or the default */
     const record *from;

@@ -71,7 +71,7 @@ bool library_find_share(paths *out)
 enum { VALUE_BYTES = 300 };
 
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
-                             const arch_limits *limits, script **out, at_error *error)
+                              const arch_limits *limits, script **out, at_error *error)
 {
     paths where;
     char path[PATHS_BYTES], texts[RECORD_MAX_VALUES][VALUE_BYTES];

@@ -1,4 +1,5 @@
-/* The pattern's script, loaded for a choice: which configurations are valid for its problem and device. */
+/* The pattern's script, loaded for a choice: which configurations are valid for its problem and
+ * device. */
 #ifndef AUTOTUNE_LIBRARY_PATTERN_H
 #define AUTOTUNE_LIBRARY_PATTERN_H
 
@@ -7,18 +8,19 @@
 #include "library/library.h"
 #include "script/script.h"
 
-/* The folders of the scripts, templates and records that were installed with the library; false when they
- * are not found. */
+/* The folders of the scripts, templates and records that were installed with the library; false
+ * when they are not found. */
 bool library_find_share(paths *out);
 
-/* Loads the script of the choice's pattern, for its problem and the device's limits; `o` may be NULL.
- * AT_NOT_FOUND, AT_USAGE, AT_SCRIPT. The caller frees *out. */
+/* Loads the script of the choice's pattern, for its problem and the device's limits; `o` may be
+ * NULL. AT_NOT_FOUND, AT_USAGE, AT_SCRIPT. The caller frees *out. */
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                               const arch_limits *limits, script **out, at_error *error);
 
 typedef struct library_check {
     script *script;
-    const space_constraint *broken; /* by the last that did not fit; NULL: it is not of the script's space */
+    const space_constraint
+        *broken; /* by the last that did not fit; NULL: it is not of the script's space */
 } library_check;
 
 /* pick_target.fits for a library_check: is the configuration in the script's space and valid? */

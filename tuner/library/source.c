@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "compile/cache.h"
 #include "compile/cubin.h"
-#include "compile/option.h"
-#include "base/error.h"
 #include "compile/nvrtc.h"
+#include "compile/option.h"
 #include "library/pattern.h"
 #include "script/script.h"
 
@@ -117,9 +117,11 @@ at_status library_source_init(library_source *out, const at_choice *c,
     if (!status)
         status = script_launch_plan(s, PROBLEM_TUNED, indices, &out->launch, error);
     if (!status && plan_transfers(&out->launch))
-        status = error_set(error, AT_USAGE,
-                           "%s moves data between host and device, which the program must do itself, with "
-                           "the values of the choice", script_pattern(s)->name);
+        status = error_set(
+            error, AT_USAGE,
+            "%s moves data between host and device, which the program must do itself, with "
+            "the values of the choice",
+            script_pattern(s)->name);
     if (!status)
         status = script_problem_plan(s, PROBLEM_TUNED, indices, 1, &out->problem, error);
     if (!status) {

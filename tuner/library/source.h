@@ -6,9 +6,9 @@
 #define AUTOTUNE_LIBRARY_SOURCE_H
 
 #include "device/arch.h"
-#include "script/emit.h"
-#include "library/library.h"
 #include "device/plan.h"
+#include "library/library.h"
+#include "script/emit.h"
 
 typedef struct library_source {
     pick_rule rule;

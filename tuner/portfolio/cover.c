@@ -7,9 +7,10 @@
 /* Sets that are looked at one by one. */
 static const double exact_sets = 20000;
 
-/* How much the choice by what is expected counts. Readers of a tree that hundreds of problems were timed for do better
- * than by that alone. With a half, sets of six finalists for sums of columns lose 0.98 % by a perfect choice, and more
- * than 4 % on 1.8 of 100 problems; with a quarter 0.93 and 0.9 (tests/bench/portfolio_sets). */
+/* How much the choice by what is expected counts. Readers of a tree that hundreds of problems were
+ * timed for do better than by that alone. With a half, sets of six finalists for sums of columns
+ * lose 0.98 % by a perfect choice, and more than 4 % on 1.8 of 100 problems; with a quarter 0.93
+ * and 0.9 (tests/bench/portfolio_sets). */
 static const double foreseen = 0.25;
 
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
@@ -28,7 +29,8 @@ static double loss_with(const portfolio_matrix *m, size_t problem, size_t config
                : INFINITY;
 }
 
-double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t *chosen, size_t count)
+double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t *chosen,
+                         size_t count)
 {
     double least = INFINITY;
     for (size_t i = 0; i < count; i++)
@@ -39,7 +41,8 @@ double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t
 }
 
 /* What is lost by who takes what is expected to lose least. */
-static double loss_by_expectation(const portfolio_matrix *m, size_t problem, const size_t *chosen, size_t count)
+static double loss_by_expectation(const portfolio_matrix *m, size_t problem, const size_t *chosen,
+                                  size_t count)
 {
     size_t n = m->configuration_count;
     const double *ratios = &m->ratios[problem * n], *expected = &m->expected[problem * (n + 1)];
@@ -57,7 +60,8 @@ static double mean_loss(const portfolio_matrix *m, const size_t *chosen, size_t 
     double sum = 0;
     for (size_t p = 0; p < m->problem_count; p++) {
         double loss = portfolio_loss_of(m, p, chosen, count);
-        sum += m->expected ? loss + foreseen * (loss_by_expectation(m, p, chosen, count) - loss) : loss;
+        sum += m->expected ? loss + foreseen * (loss_by_expectation(m, p, chosen, count) - loss)
+                           : loss;
     }
     return m->problem_count ? sum / (double)m->problem_count : 0;
 }
@@ -94,7 +98,8 @@ static double choose_exactly(const portfolio_matrix *m, size_t count, size_t *sc
 }
 
 /* Puts the configuration that helps most into place `at` of `chosen`; the loss then. */
-static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count, size_t at, double loss)
+static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count, size_t at,
+                         double loss)
 {
     size_t best = chosen[at];
     for (size_t c = 0; c < m->configuration_count; c++) {

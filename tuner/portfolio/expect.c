@@ -28,8 +28,8 @@ void portfolio_expect(const portfolio_matrix *m, const portfolio_axis *axes, siz
             for (size_t q = 0; q < timed; q++) {
                 if (q == p || !(ratio_at(m, q, c) > 0))
                     continue;
-                double weight = weight_of(portfolio_distance(axes, axis_count, &problems[p * axis_count],
-                                                             &problems[q * axis_count]));
+                double weight = weight_of(portfolio_distance(
+                    axes, axis_count, &problems[p * axis_count], &problems[q * axis_count]));
                 sum += weight * (ratio_at(m, q, c) - 1);
                 weights += weight;
             }

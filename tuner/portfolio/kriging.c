@@ -9,25 +9,31 @@ enum {
     LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2,
     FIT_ROWS = 320, /* tell one measure from another; of 160 more was lost, cross-validated */
     FIT_ROUNDS = 2,
-    NOISE_ROWS = 1024, /* that tell how much of what was timed is noise: of half as many it seems more */
-    NOISE_PARTS = 5,   /* of them, each expected from the others */
+    NOISE_ROWS =
+        1024, /* that tell how much of what was timed is noise: of half as many it seems more */
+    NOISE_PARTS = 5,    /* of them, each expected from the others */
     LEAST_FIT_ROWS = 40 /* of fewer chance would choose */
 };
 
 /* What makes problems alike. */
 typedef struct measure {
-    /* One over the doublings within which times change little: of each axis, then of the product of each two. */
+    /* One over the doublings within which times change little: of each axis, then of the product of
+     * each two. */
     double scales[LENGTHS];
-    /* What is left of the likeness where a divisor divides one of two numbers alone: of each axis, for each divisor. */
+    /* What is left of the likeness where a divisor divides one of two numbers alone: of each axis,
+     * for each divisor. */
     double divided[PORTFOLIO_MAX_AXES][PORTFOLIO_MAX_DIVISORS];
     double noise; /* its variance, over that of what was timed */
 } measure;
 
-/* Of few problems, chosen on the portfolios of five patterns by cross-validation; and what is tried instead. What is left
- * where all divisors differ was chosen for any that do, before each had a number of its own. */
+/* Of few problems, chosen on the portfolios of five patterns by cross-validation; and what is tried
+ * instead. What is left where all divisors differ was chosen for any that do, before each had a
+ * number of its own. */
 static const double usual_scale = 0.25, usual_divided = 0.7, usual_noise = 0.02;
-static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1}, parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
-                    noises[] = {0.01, 0.02, 0.05, 0.1, 0.2}, more_noises[] = {0.2, 0.4, 0.8, 1.6, 3.2};
+static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1},
+                    parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
+                    noises[] = {0.01, 0.02, 0.05, 0.1, 0.2},
+                    more_noises[] = {0.2, 0.4, 0.8, 1.6, 3.2};
 
 /* More noise than is likely has to lose so much less, of what is lost: less may be chance. */
 static const double clear_saving = 0.1;
@@ -63,8 +69,8 @@ static measure usual_measure(const portfolio_axis *axes, size_t axis_count)
     return by;
 }
 
-static double likeness_by(const measure *by, const portfolio_axis *axes, size_t axis_count, const value *a,
-                          const value *b)
+static double likeness_by(const measure *by, const portfolio_axis *axes, size_t axis_count,
+                          const value *a, const value *b)
 {
     double doublings[PORTFOLIO_MAX_AXES] = {0}, squares = 0, alike = 1;
     for (size_t i = 0; i < axis_count; i++) {
@@ -75,7 +81,8 @@ static double likeness_by(const measure *by, const portfolio_axis *axes, size_t 
         }
         doublings[i] = log2((fabs((double)a[i].integer) + 1) / (fabs((double)b[i].integer) + 1));
         for (size_t d = 0; d < axes[i].divisor_count; d++)
-            if ((a[i].integer % axes[i].divisors[d] == 0) != (b[i].integer % axes[i].divisors[d] == 0))
+            if ((a[i].integer % axes[i].divisors[d] == 0) !=
+                (b[i].integer % axes[i].divisors[d] == 0))
                 alike *= by->divided[i][d];
     }
     for (size_t i = 0, length = axis_count; i < axis_count; i++) {
@@ -87,7 +94,8 @@ static double likeness_by(const measure *by, const portfolio_axis *axes, size_t 
     return alike * (1 + d) * exp(-d);
 }
 
-double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a, const value *b)
+double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a,
+                        const value *b)
 {
     measure by = usual_measure(axes, axis_count);
     return likeness_by(&by, axes, axis_count, a, b);
@@ -127,7 +135,8 @@ static void solve_upper(const double *factor, size_t n, double *x)
 
 static double ratio_at(const portfolio_matrix *m, size_t row, size_t column)
 {
-    return column == m->configuration_count ? m->defaults[row] : m->ratios[row * m->configuration_count + column];
+    return column == m->configuration_count ? m->defaults[row]
+                                            : m->ratios[row * m->configuration_count + column];
 }
 
 static double best_of(const portfolio_matrix *m, size_t row)
@@ -149,13 +158,15 @@ static void factorise_rows(const kriging *k, const size_t *rows, size_t count, d
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j <= i; j++)
-            factor[i * count + j] = k->likeness[rows[i] * k->rows + rows[j]] + (i == j ? k->by.noise : 0);
+            factor[i * count + j] =
+                k->likeness[rows[i] * k->rows + rows[j]] + (i == j ? k->by.noise : 0);
     factorise(factor, count);
 }
 
-/* The logarithms of a column's ratios, less their mean, at those of `among` where it was possible; how many. */
-static size_t gather(const portfolio_matrix *m, size_t column, const size_t *among, size_t among_count, size_t *rows,
-                     double *y, double *mean)
+/* The logarithms of a column's ratios, less their mean, at those of `among` where it was possible;
+ * how many. */
+static size_t gather(const portfolio_matrix *m, size_t column, const size_t *among,
+                     size_t among_count, size_t *rows, double *y, double *mean)
 {
     size_t count = 0;
     double sum = 0;
@@ -216,10 +227,10 @@ static void learn_all(kriging *k, const portfolio_matrix *m, const work *w)
 
 /* ---- the measure ---- */
 
-/* The logarithm of the likelihood of what was timed on some rows, each column with the variance that suits it
- * (Rasmussen & Williams, equation 5.8). */
-static double likelihood_of(kriging *k, const portfolio_matrix *m, const size_t *among, size_t among_count,
-                            const work *w)
+/* The logarithm of the likelihood of what was timed on some rows, each column with the variance
+ * that suits it (Rasmussen & Williams, equation 5.8). */
+static double likelihood_of(kriging *k, const portfolio_matrix *m, const size_t *among,
+                            size_t among_count, const work *w)
 {
     double sum = 0, mean, logs = 0, *y = k->scratch;
     size_t before = 0;
@@ -245,8 +256,9 @@ static double likelihood_of(kriging *k, const portfolio_matrix *m, const size_t 
 }
 
 /* Leaves the candidate at `place` in the measure that makes what was timed most likely. */
-static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, size_t among_count, const work *w,
-                    double *place, const double *candidates, size_t candidate_count, double *best)
+static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, size_t among_count,
+                    const work *w, double *place, const double *candidates, size_t candidate_count,
+                    double *best)
 {
     double kept = *place;
     for (size_t i = 0; i < candidate_count; i++) {
@@ -263,13 +275,15 @@ static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, 
 /* By one number after the other, of rows that are spread over all. */
 static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *among)
 {
-    size_t step = 1 + (k->rows - 1) / FIT_ROWS, count = 0, lengths = k->axis_count * (k->axis_count + 1) / 2;
+    size_t step = 1 + (k->rows - 1) / FIT_ROWS, count = 0,
+           lengths = k->axis_count * (k->axis_count + 1) / 2;
     for (size_t row = 0; row < k->rows; row += step)
         among[count++] = row;
     double best = likelihood_of(k, m, among, count, w);
     for (int round = 0; round < FIT_ROUNDS; round++) {
         for (size_t i = lengths; i-- > 0;)
-            fit_one(k, m, among, count, w, &k->by.scales[i], scales, sizeof scales / sizeof *scales, &best);
+            fit_one(k, m, among, count, w, &k->by.scales[i], scales, sizeof scales / sizeof *scales,
+                    &best);
         for (size_t i = 0; i < k->axis_count; i++)
             for (size_t d = 0; d < k->axes[i].divisor_count; d++)
                 fit_one(k, m, among, count, w, &k->by.divided[i][d], parts_left,
@@ -281,8 +295,9 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
 /* ---- one that has learnt ---- */
 
 /* By a measure; without one by the usual, which `fits` suits to the matrix. */
-static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
-                        const measure *by, bool fits, kriging **out, at_error *error);
+static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                        const value *problems, const measure *by, bool fits, kriging **out,
+                        at_error *error);
 
 /* Some rows of a matrix. */
 typedef struct some_rows {
@@ -291,7 +306,8 @@ typedef struct some_rows {
     value *problems;
 } some_rows;
 
-static void add_row(some_rows *s, const portfolio_matrix *from, const value *problem, size_t axis_count, size_t row)
+static void add_row(some_rows *s, const portfolio_matrix *from, const value *problem,
+                    size_t axis_count, size_t row)
 {
     size_t width = from->configuration_count, at = s->m.problem_count++;
     memcpy(&s->ratios[at * width], &from->ratios[row * width], width * sizeof *s->ratios);
@@ -312,9 +328,11 @@ static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, c
     return ratio > 0 ? fmin(ratio / best_of(m, row), most_ratio) - 1 : 0;
 }
 
-/* The same on some rows, summed, each part of them expected from the others. `s` has room for them. */
-static at_status cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by, const size_t *among,
-                                size_t count, some_rows *s, double *loss, at_error *error)
+/* The same on some rows, summed, each part of them expected from the others. `s` has room for
+ * them. */
+static at_status cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by,
+                                const size_t *among, size_t count, some_rows *s, double *loss,
+                                at_error *error)
 {
     *loss = 0;
     for (size_t part = 0; part < NOISE_PARTS; part++) {
@@ -323,7 +341,8 @@ static at_status cross_validate(const kriging *k, const portfolio_matrix *m, con
         for (size_t i = 0; i < count; i++)
             if (i % NOISE_PARTS != part)
                 add_row(s, m, row_of(k, among[i]), k->axis_count, among[i]);
-        at_status status = new_by(&s->m, k->axes, k->axis_count, s->problems, by, false, &of_others, error);
+        at_status status =
+            new_by(&s->m, k->axes, k->axis_count, s->problems, by, false, &of_others, error);
         if (status)
             return status;
         for (size_t i = part; i < count; i += NOISE_PARTS)
@@ -333,8 +352,8 @@ static at_status cross_validate(const kriging *k, const portfolio_matrix *m, con
     return AT_OK;
 }
 
-/* What makes the times of all likely need not choose well among the best: where which of them is ahead changes from one
- * problem to the next, less is lost by who takes most of that for noise. */
+/* What makes the times of all likely need not choose well among the best: where which of them is
+ * ahead changes from one problem to the next, less is lost by who takes most of that for noise. */
 static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among, at_error *error)
 {
     size_t step = 1 + (k->rows - 1) / NOISE_ROWS, count = 0;
@@ -346,9 +365,10 @@ static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among,
     s.m = (portfolio_matrix){0, m->configuration_count, s.ratios, s.defaults, NULL};
     measure by = k->by;
     double least = 0, loss;
-    at_status status = s.ratios && s.defaults && s.problems
-                           ? cross_validate(k, m, &by, among, count, &s, &least, error)
-                           : error_set(error, AT_NO_MEMORY, "no memory to compare %zu problems", count);
+    at_status status =
+        s.ratios && s.defaults && s.problems
+            ? cross_validate(k, m, &by, among, count, &s, &least, error)
+            : error_set(error, AT_NO_MEMORY, "no memory to compare %zu problems", count);
     least *= 1 - clear_saving;
     for (size_t i = 0; i < sizeof more_noises / sizeof *more_noises && !status; i++) {
         by.noise = more_noises[i];
@@ -366,8 +386,9 @@ static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among,
     return status;
 }
 
-static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
-                        const measure *by, bool fits, kriging **out, at_error *error)
+static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                        const value *problems, const measure *by, bool fits, kriging **out,
+                        at_error *error)
 {
     size_t n = m->problem_count, columns = m->configuration_count + 1;
     kriging *k = calloc(1, sizeof *k);
@@ -410,8 +431,8 @@ cleanup:
     return status;
 }
 
-at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
-                      bool fits, kriging **out, at_error *error)
+at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                      const value *problems, bool fits, kriging **out, at_error *error)
 {
     return new_by(m, axes, axis_count, problems, NULL, fits, out, error);
 }
@@ -440,7 +461,8 @@ void kriging_expect(const kriging *k, const value *problem, double *ratios)
         ratios[c] = k->known[c] ? exp(logs[c]) : 0;
 }
 
-/* How little is known of a problem: 0, it was timed, to 1, it is far from all that were: the variance that is left. */
+/* How little is known of a problem: 0, it was timed, to 1, it is far from all that were: the
+ * variance that is left. */
 static double doubt_of(const kriging *k, const value *problem)
 {
     double known = 0, *x = k->scratch;
@@ -452,8 +474,8 @@ static double doubt_of(const kriging *k, const value *problem)
     return fmax(0, fmin(1, 1 - known));
 }
 
-/* What one that is `behind` by expectation is ahead by, on average, if their difference is off by `off` (a standard
- * deviation): the expected improvement of Jones, Schonlau & Welch, 1998. */
+/* What one that is `behind` by expectation is ahead by, on average, if their difference is off by
+ * `off` (a standard deviation): the expected improvement of Jones, Schonlau & Welch, 1998. */
 static double mean_gain(double behind, double off)
 {
     double z = behind / off;

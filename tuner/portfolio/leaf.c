@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* A user who is given what is slower than the default is worse off than without any portfolio; and where that is
- * expected to be a little slower, or as fast, it may well be more. */
+/* A user who is given what is slower than the default is worse off than without any portfolio; and
+ * where that is expected to be a little slower, or as fast, it may well be more. */
 static const double harm_weight = 10;
 
 static double cost_of(double ratio, double fallback)

@@ -15,8 +15,8 @@ typedef struct portfolio_matrix {
     const double *expected; /* by portfolio_expect(); NULL: nothing is */
 } portfolio_matrix;
 
-/* Is a reader of the record given the configuration on the problem: possible there, and faster than the
- * default? Else the next one, at last the default. */
+/* Is a reader of the record given the configuration on the problem: possible there, and faster than
+ * the default? Else the next one, at last the default. */
 static inline bool portfolio_serves(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     double ratio = m->ratios[problem * m->configuration_count + configuration];

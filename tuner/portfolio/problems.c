@@ -7,10 +7,10 @@
 #include "base/rng.h"
 
 enum {
-    MOST_TRIES = 200,    /* of the sequence, for each problem that is wanted */
-    PATIENCE = 16,       /* with refusals in a row */
-    MOST_STEPS = 4096,   /* to the nearest number of a class */
-    EVERY = 8            /* so many problems, one is round and one square */
+    MOST_TRIES = 200,  /* of the sequence, for each problem that is wanted */
+    PATIENCE = 16,     /* with refusals in a row */
+    MOST_STEPS = 4096, /* to the nearest number of a class */
+    EVERY = 8          /* so many problems, one is round and one square */
 };
 
 /* ---- classes ---- */
@@ -23,7 +23,8 @@ static int64_t prime_of(int64_t power)
     return p;
 }
 
-/* The divisors that are powers of one prime: a class tells of each prime how many of them divide. */
+/* The divisors that are powers of one prime: a class tells of each prime how many of them
+ * divide. */
 static size_t powers_of(const portfolio_axis *axis, int64_t prime)
 {
     size_t count = 0;
@@ -93,11 +94,15 @@ static bool is_prime(int64_t v)
 
 typedef enum shape { NEAREST, ROUND, PRIME } shape;
 
-static bool is_in_range(const portfolio_axis *axis, int64_t v) { return v >= axis->least && v <= axis->most; }
+static bool is_in_range(const portfolio_axis *axis, int64_t v)
+{
+    return v >= axis->least && v <= axis->most;
+}
 
 static bool suits(const portfolio_axis *axis, int64_t v, size_t class, shape wanted)
 {
-    return is_in_range(axis, v) && portfolio_class(axis, v) == class && (wanted != PRIME || is_prime(v));
+    return is_in_range(axis, v) && portfolio_class(axis, v) == class &&
+           (wanted != PRIME || is_prime(v));
 }
 
 /* The nearest whole number of the range. */
@@ -130,9 +135,10 @@ static double number_at(const portfolio_axis *axis, double u)
     return (double)axis->least * pow((double)axis->most / (double)axis->least, u);
 }
 
-/* The value at share `u` of the axis; `chosen` problems were chosen in between the corners, and as many tries were refused
- * since. Where no number of a shape is left, another is taken. */
-static value value_at(const portfolio_axis *axis, double u, size_t class, size_t chosen, size_t refused)
+/* The value at share `u` of the axis; `chosen` problems were chosen in between the corners, and as
+ * many tries were refused since. Where no number of a shape is left, another is taken. */
+static value value_at(const portfolio_axis *axis, double u, size_t class, size_t chosen,
+                      size_t refused)
 {
     if (axis->value_count)
         return axis->values[(size_t)(u * (double)axis->value_count)];
@@ -154,7 +160,9 @@ typedef enum habit { NONE, ALL_ROUND, ALL_EQUAL } habit;
 /* Of the problems in between the corners, `chosen` came before. */
 static habit habit_of(size_t chosen)
 {
-    return chosen % EVERY == EVERY / 2 - 1 ? ALL_ROUND : chosen % EVERY == EVERY - 1 ? ALL_EQUAL : NONE;
+    return chosen % EVERY == EVERY / 2 - 1 ? ALL_ROUND
+           : chosen % EVERY == EVERY - 1   ? ALL_EQUAL
+                                           : NONE;
 }
 
 /* The nearest power of two or three times one, by its logarithm. */
@@ -206,7 +214,8 @@ static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, v
         if (axes[a].value_count)
             out[a] = axes[a].values[large ? 0 : axes[a].value_count - 1];
         else
-            out[a] = (value){.kind = VALUE_INTEGER, .integer = large ? axes[a].most : axes[a].least};
+            out[a] =
+                (value){.kind = VALUE_INTEGER, .integer = large ? axes[a].most : axes[a].least};
     }
     return true;
 }
@@ -236,8 +245,8 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
     return c;
 }
 
-/* The class of an axis; behind the course that of the number at share `u`, as it happens: of four numbers two are odd.
- * What is refused again and again is tried with the next. */
+/* The class of an axis; behind the course that of the number at share `u`, as it happens: of four
+ * numbers two are odd. What is refused again and again is tried with the next. */
 static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {
@@ -253,7 +262,7 @@ static uint64_t hash(const value *problem, size_t axis_count)
 {
     uint64_t h = 0;
     for (size_t a = 0; a < axis_count; a++) {
-        double number = value_is_number(problem[a])                ? value_number(problem[a])
+        double number = value_is_number(problem[a])        ? value_number(problem[a])
                         : problem[a].kind == VALUE_BOOLEAN ? problem[a].boolean
                                                            : 0;
         uint64_t part = 0;
@@ -269,7 +278,8 @@ static uint64_t hash(const value *problem, size_t axis_count)
 }
 
 /* Which of the problems chosen so far it is; false: none, and *key is what a new one goes under. */
-static bool find(const keymap *places, const value *known, const value *problem, size_t axis_count, uint64_t *key)
+static bool find(const keymap *places, const value *known, const value *problem, size_t axis_count,
+                 uint64_t *key)
 {
     uint64_t place;
     for (*key = hash(problem, axis_count); keymap_get(places, *key, &place); ++*key) {
@@ -288,7 +298,8 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
 {
     *count = 0;
     if (axis_count == 0 || axis_count > PORTFOLIO_MAX_AXES)
-        return error_set(error, AT_USAGE, "problems lie along 1 to %d variables", PORTFOLIO_MAX_AXES);
+        return error_set(error, AT_USAGE, "problems lie along 1 to %d variables",
+                         PORTFOLIO_MAX_AXES);
     rng random = rng_seeded(seed);
     double at[PORTFOLIO_MAX_AXES], step[PORTFOLIO_MAX_AXES], ratio = golden(axis_count);
     for (size_t a = 0; a < axis_count; a++) {
@@ -305,8 +316,9 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
         in_corners = in_corners && corner_at(axes, axis_count, corner++, problem);
         size_t chosen = *count - corners - habitual;
         for (size_t a = 0; a < axis_count && !in_corners; a++)
-            problem[a] = value_at(&axes[a], at[a], class_at(axes, a, classes, at[a], chosen, refused), chosen,
-                                  refused);
+            problem[a] =
+                value_at(&axes[a], at[a], class_at(axes, a, classes, at[a], chosen, refused),
+                         chosen, refused);
         for (size_t a = 0; a < axis_count && !in_corners; a++)
             at[a] = at[a] + step[a] - floor(at[a] + step[a]);
         /* What is refused so is tried without. */
@@ -338,7 +350,8 @@ double portfolio_distance(const portfolio_axis *axes, size_t axis_count, const v
         }
         double x = fabs((double)a[i].integer) + 1, y = fabs((double)b[i].integer) + 1;
         distance += fabs(log2(x / y));
-        distance += portfolio_class(&axes[i], a[i].integer) != portfolio_class(&axes[i], b[i].integer);
+        distance +=
+            portfolio_class(&axes[i], a[i].integer) != portfolio_class(&axes[i], b[i].integer);
     }
     return distance;
 }

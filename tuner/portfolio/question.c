@@ -44,7 +44,8 @@ typedef struct asking {
     double *numbers; /* room for one a row */
 } asking;
 
-/* Bounds between two neighbours among the numbers that the rows have: a whole number where there is one. */
+/* Bounds between two neighbours among the numbers that the rows have: a whole number where there is
+ * one. */
 static void ask_bounds(const asking *a, question q)
 {
     for (size_t i = 0; i < a->count; i++) {
@@ -56,11 +57,13 @@ static void ask_bounds(const asking *a, question q)
     stats_sort(a->numbers, a->count);
     size_t step = 1 + a->count / a->most_bounds;
     for (size_t i = step; i < a->count; i += step) {
-        double below = a->numbers[i - 1], above = a->numbers[i], bound = sqrt(below * above), whole = ceil(bound);
+        double below = a->numbers[i - 1], above = a->numbers[i], bound = sqrt(below * above),
+               whole = ceil(bound);
         if (!(below > 0) || below == above)
             continue;
-        q.bound = whole <= above && whole < 0x1p53 ? (value){.kind = VALUE_INTEGER, .integer = (int64_t)whole}
-                                                   : (value){.kind = VALUE_NUMBER, .number = bound};
+        q.bound = whole <= above && whole < 0x1p53
+                      ? (value){.kind = VALUE_INTEGER, .integer = (int64_t)whole}
+                      : (value){.kind = VALUE_NUMBER, .number = bound};
         a->each(a->context, &q);
     }
 }
@@ -85,11 +88,14 @@ static void ask_axis(const asking *a, size_t place)
     }
 }
 
-at_status question_each(const portfolio_axis *axes, size_t axis_count, const value *problems, const size_t *rows,
-                        size_t count, size_t most_bounds, void (*each)(void *context, const question *q), void *context,
+at_status question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
+                        const size_t *rows, size_t count, size_t most_bounds,
+                        void (*each)(void *context, const question *q), void *context,
                         at_error *error)
 {
-    asking a = {axes, axis_count, problems, rows, count, most_bounds, each, context, calloc(count + 1, sizeof(double))};
+    asking a = {axes, axis_count, problems,
+                rows, count,      most_bounds,
+                each, context,    calloc(count + 1, sizeof(double))};
     if (!a.numbers)
         return error_set(error, AT_NO_MEMORY, "no memory for a tree");
     for (size_t i = 0; i < axis_count; i++)
@@ -102,7 +108,8 @@ at_status question_each(const portfolio_axis *axes, size_t axis_count, const val
     return AT_OK;
 }
 
-bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count, question *out)
+bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,
+                       question *out)
 {
     for (size_t a = 0; a < axis_count; a++) {
         value first = problems[rows[0] * axis_count + a];

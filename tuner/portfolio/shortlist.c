@@ -12,8 +12,8 @@ static const double drawn = 4;
 /* What loses more is as bad: nobody is given it. */
 static const double most_loss = 1;
 
-/* What counts of a problem: what it loses with the best that is listed, a quarter of that with the next one, which
- * stands in for it where it is not as good as it seems, and so on. */
+/* What counts of a problem: what it loses with the best that is listed, a quarter of that with the
+ * next one, which stands in for it where it is not as good as it seems, and so on. */
 enum { DEPTH = 3 };
 static const double next_counts = 0.25;
 
@@ -22,13 +22,16 @@ static double *row_of(double *losses, const portfolio_matrix *m, size_t problem)
     return &losses[problem * m->configuration_count];
 }
 
-/* The losses that are known; NAN: it is not known, INFINITY: it is impossible. Returns their mean. */
+/* The losses that are known; NAN: it is not known, INFINITY: it is impossible. Returns their
+ * mean. */
 static double known_losses(const portfolio_matrix *m, double *losses)
 {
     double sum = 0;
     size_t known = 0;
     for (size_t i = 0; i < m->problem_count * m->configuration_count; i++) {
-        losses[i] = m->ratios[i] > 0 ? fmin(m->ratios[i] - 1, most_loss) : m->ratios[i] < 0 ? NAN : INFINITY;
+        losses[i] = m->ratios[i] > 0   ? fmin(m->ratios[i] - 1, most_loss)
+                    : m->ratios[i] < 0 ? NAN
+                                       : INFINITY;
         if (m->ratios[i] > 0) {
             sum += losses[i];
             known++;
@@ -38,7 +41,8 @@ static double known_losses(const portfolio_matrix *m, double *losses)
 }
 
 /* Replaces what is not known of a configuration; false: it is possible nowhere. */
-static bool complete(const portfolio_matrix *m, double *losses, size_t configuration, double mean_of_all)
+static bool complete(const portfolio_matrix *m, double *losses, size_t configuration,
+                     double mean_of_all)
 {
     double sum = mean_of_all * drawn, weight = drawn;
     size_t possible = 0;
@@ -56,7 +60,8 @@ static bool complete(const portfolio_matrix *m, double *losses, size_t configura
     return possible > 0;
 }
 
-/* Puts a loss in its place among those of a problem with the best that are listed; what these then count. */
+/* Puts a loss in its place among those of a problem with the best that are listed; what these then
+ * count. */
 static double put(double *least, double loss)
 {
     double sum = 0, counts = 1;
@@ -69,9 +74,10 @@ static double put(double *least, double loss)
     return sum;
 }
 
-/* What the problems lose, in all, with one more; `least` has what each loses with the best of those that are listed,
- * the next one ... */
-static double loss_with(const portfolio_matrix *m, double *losses, const double *least, size_t configuration)
+/* What the problems lose, in all, with one more; `least` has what each loses with the best of those
+ * that are listed, the next one ... */
+static double loss_with(const portfolio_matrix *m, double *losses, const double *least,
+                        size_t configuration)
 {
     double sum = 0, with[DEPTH];
     for (size_t p = 0; p < m->problem_count; p++) {
@@ -81,14 +87,17 @@ static double loss_with(const portfolio_matrix *m, double *losses, const double 
     return sum;
 }
 
-at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count, at_error *error)
+at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count,
+                              at_error *error)
 {
     size_t problems = m->problem_count, width = m->configuration_count;
-    double *losses = calloc(problems * width + 1, sizeof *losses), *least = calloc(problems * DEPTH + 1, sizeof *least);
+    double *losses = calloc(problems * width + 1, sizeof *losses),
+           *least = calloc(problems * DEPTH + 1, sizeof *least);
     bool *possible = calloc(width + 1, sizeof *possible);
-    at_status status = losses && least && possible
-                           ? AT_OK
-                           : error_set(error, AT_NO_MEMORY, "no memory to list some of %zu configurations", width);
+    at_status status =
+        losses && least && possible
+            ? AT_OK
+            : error_set(error, AT_NO_MEMORY, "no memory to list some of %zu configurations", width);
     *count = 0;
     if (status)
         goto cleanup;

@@ -1,13 +1,14 @@
-/* Which of many configurations deserve to be timed on every problem: each was timed on some of them, by searches that
- * tried other things beside it.
+/* Which of many configurations deserve to be timed on every problem: each was timed on some of
+ * them, by searches that tried other things beside it.
  *
- * What is best on a problem by a hair is best there alone; what is nearly best wherever it was tried serves more. So a
- * configuration counts, where it was not timed, as its mean elsewhere, drawn towards the mean of all as far as it was
- * timed seldom, and those that together lose least are listed, the one that saves most first (greedy facility location,
- * as in cover.h; a problem's second and third best count, too). Of 82 sums of columns that were timed whole, the best six
- * of 12 that are listed so lose 1.0 % on other problems than those that were searched, and more than 4 % on 1.5 of 100 of
- * them; of the fastest of each search 1.1 % and on 3.1 of 100. Of 20 it is 1.0 % and 1.7, and 1.0 % and 2.1
- * (tests/bench/portfolio_sets). */
+ * What is best on a problem by a hair is best there alone; what is nearly best wherever it was
+ * tried serves more. So a configuration counts, where it was not timed, as its mean elsewhere,
+ * drawn towards the mean of all as far as it was timed seldom, and those that together lose least
+ * are listed, the one that saves most first (greedy facility location, as in cover.h; a problem's
+ * second and third best count, too). Of 82 sums of columns that were timed whole, the best six of
+ * 12 that are listed so lose 1.0 % on other problems than those that were searched, and more than 4
+ * % on 1.5 of 100 of them; of the fastest of each search 1.1 % and on 3.1 of 100. Of 20 it is 1.0 %
+ * and 1.7, and 1.0 % and 2.1 (tests/bench/portfolio_sets). */
 #ifndef AUTOTUNE_PORTFOLIO_SHORTLIST_H
 #define AUTOTUNE_PORTFOLIO_SHORTLIST_H
 
@@ -17,8 +18,9 @@
 /* What is known of a configuration on a problem instead of a ratio. */
 enum { SHORTLIST_UNKNOWN = -1, SHORTLIST_IMPOSSIBLE = 0 };
 
-/* Lists `most` configurations, or as many as are possible on some problem; `list` has room for them. Of the matrix
- * `expected` is not read. AT_NO_MEMORY. */
-at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count, at_error *error);
+/* Lists `most` configurations, or as many as are possible on some problem; `list` has room for
+ * them. Of the matrix `expected` is not read. AT_NO_MEMORY. */
+at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count,
+                              at_error *error);
 
 #endif

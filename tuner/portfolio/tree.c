@@ -12,19 +12,21 @@ enum {
     LEAST_ROWS = 2,    /* of a leaf, where there are more than a few */
     FEW_ROWS = 10,     /* of which each may have a leaf of its own */
     LEAST_PARTED = 16, /* rows of a leaf whose question saves nothing by itself */
-    MOST_BOUNDS = 50,  /* that are tried for a number: of more rows only some neighbours are looked between */
+    MOST_BOUNDS =
+        50, /* that are tried for a number: of more rows only some neighbours are looked between */
     MOST_GROWN = 4 * RECORD_MAX_NODES /* before what pays least is taken back */
 };
 
-/* What a question has to save in the end, in the mean of all problems. Cross-validated on portfolios of four patterns
- * (a transpose, sums, a convolution, products) least was lost with this, in their mean; 0.0001 has a quarter of the
- * nodes. */
+/* What a question has to save in the end, in the mean of all problems. Cross-validated on
+ * portfolios of four patterns (a transpose, sums, a convolution, products) least was lost with
+ * this, in their mean; 0.0001 has a quarter of the nodes. */
 static const double least_mean_gain = 0.00001;
 
 /* Of what a leaf loses: a question that saves so much is a good one by itself. */
 static const double good_share = 0.25;
 
-/* What costs more is as bad, when columns are parted: one that is hopeless tells nothing of the others. */
+/* What costs more is as bad, when columns are parted: one that is hopeless tells nothing of the
+ * others. */
 static const double most_cost = 0.5;
 
 /* A node of the growing tree. Its rows lie side by side, and those of its children within them. */
@@ -45,8 +47,8 @@ typedef struct grower {
     size_t axis_count;
     const value *problems;
     size_t problem_count;
-    double least_gain;  /* in times of a problem */
-    bool words_first;   /* problems with different words have nothing in common */
+    double least_gain; /* in times of a problem */
+    bool words_first;  /* problems with different words have nothing in common */
     size_t *rows, *scratch;
     branch branches[MOST_GROWN];
     size_t branch_count;
@@ -56,7 +58,8 @@ typedef struct grower {
 
 static branch branch_of(const grower *g, size_t first, size_t count)
 {
-    branch b = {.first = first, .count = count, .cost = leaf_cost(&g->costs, &g->rows[first], count)};
+    branch b = {
+        .first = first, .count = count, .cost = leaf_cost(&g->costs, &g->rows[first], count)};
     b.avoidable = b.cost;
     for (size_t i = first; i < first + count; i++)
         b.avoidable -= leaf_least_cost(&g->costs, g->rows[i]);
@@ -70,7 +73,7 @@ typedef struct best_questions {
     const grower *g;
     size_t *rows, count, least; /* rows of a leaf */
     question by_cost, by_parting;
-    double cost, parting;       /* of all leaves then; a sum of squares, 0: there is no question yet */
+    double cost, parting; /* of all leaves then; a sum of squares, 0: there is no question yet */
     bool has_cost;
 } best_questions;
 
@@ -88,7 +91,8 @@ static size_t divide(const grower *g, const question *by, size_t *rows, size_t c
     return then;
 }
 
-static void add_up(const leaf_costs *costs, const size_t *rows, size_t count, double *sums, double *seen)
+static void add_up(const leaf_costs *costs, const size_t *rows, size_t count, double *sums,
+                   double *seen)
 {
     memset(sums, 0, LEAF_COLUMNS * sizeof *sums);
     memset(seen, 0, LEAF_COLUMNS * sizeof *seen);
@@ -102,7 +106,8 @@ static void add_up(const leaf_costs *costs, const size_t *rows, size_t count, do
     }
 }
 
-/* The squares of deviations from the mean that a division takes away, summed over columns: n1 n2 / n (m1 - m2)^2. */
+/* The squares of deviations from the mean that a division takes away, summed over columns: n1 n2 /
+ * n (m1 - m2)^2. */
 static double parting_of(const leaf_costs *costs, const size_t *rows, size_t then, size_t count)
 {
     double sums[2][LEAF_COLUMNS], seen[2][LEAF_COLUMNS], parted = 0;
@@ -140,18 +145,20 @@ static void try_question(void *context, const question *q)
 }
 
 /* The question that a branch is parted by; false: none helps. */
-static at_status find_question(const grower *g, const branch *of, question *by, bool *found, at_error *error)
+static at_status find_question(const grower *g, const branch *of, question *by, bool *found,
+                               at_error *error)
 {
     best_questions best = {.g = g,
                            .rows = &g->rows[of->first],
                            .count = of->count,
                            .least = g->problem_count < FEW_ROWS ? 1 : LEAST_ROWS,
                            .cost = of->cost};
-    *found = g->words_first && question_of_words(g->problems, g->axis_count, best.rows, best.count, by);
+    *found =
+        g->words_first && question_of_words(g->problems, g->axis_count, best.rows, best.count, by);
     if (*found)
         return AT_OK;
-    at_status status = question_each(g->axes, g->axis_count, g->problems, best.rows, best.count, MOST_BOUNDS,
-                                     try_question, &best, error);
+    at_status status = question_each(g->axes, g->axis_count, g->problems, best.rows, best.count,
+                                     MOST_BOUNDS, try_question, &best, error);
     bool is_good = best.has_cost && of->cost - best.cost >= good_share * of->avoidable;
     *found = !status && (is_good || best.parting > 0);
     *by = is_good ? best.by_cost : best.by_parting;
@@ -170,7 +177,8 @@ static size_t next_leaf(const grower *g)
         const branch *b = &g->branches[i];
         if (b->is_parted || b->is_done)
             continue;
-        if (g->words_first && question_of_words(g->problems, g->axis_count, &g->rows[b->first], b->count, &by))
+        if (g->words_first &&
+            question_of_words(g->problems, g->axis_count, &g->rows[b->first], b->count, &by))
             return i;
         if (b->avoidable > most) {
             most = b->avoidable;
@@ -197,7 +205,8 @@ static at_status part(grower *g, size_t leaf, at_error *error)
     return AT_OK;
 }
 
-/* Takes back what saves too little, and adds up what is left: children come behind their parents. */
+/* Takes back what saves too little, and adds up what is left: children come behind their
+ * parents. */
 static void take_back(grower *g)
 {
     for (size_t i = g->branch_count; i-- > 0;) {
@@ -236,8 +245,8 @@ static size_t weakest(const grower *g, size_t from)
     return least;
 }
 
-/* Takes back what does not pay, and then what pays least until the rest has room (Breiman's weakest links). Returns what
- * the tree costs. */
+/* Takes back what does not pay, and then what pays least until the rest has room (Breiman's weakest
+ * links). Returns what the tree costs. */
 static double prune(grower *g)
 {
     for (take_back(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; take_back(g))
@@ -253,7 +262,8 @@ static at_status grow(grower *g, bool words_first, double *cost, at_error *error
         g->rows[row] = row;
     g->branches[0] = branch_of(g, 0, g->problem_count);
     g->branch_count = 1;
-    for (size_t leaf; !status && g->branch_count + 2 <= MOST_GROWN && (leaf = next_leaf(g)) != SIZE_MAX;)
+    for (size_t leaf;
+         !status && g->branch_count + 2 <= MOST_GROWN && (leaf = next_leaf(g)) != SIZE_MAX;)
         status = part(g, leaf, error);
     *cost = prune(g);
     return status;
@@ -284,7 +294,8 @@ static bool has_words(const portfolio_axis *axes, size_t axis_count)
 }
 
 at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                         const value *problems, record_node *nodes, size_t *node_count, at_error *error)
+                         const value *problems, record_node *nodes, size_t *node_count,
+                         at_error *error)
 {
     size_t rows = m->problem_count;
     double cost = 0, by_words = INFINITY;

@@ -54,8 +54,7 @@ static uint64_t known_accesses(int version)
 
 static int landlock_version(void)
 {
-    long version =
-        syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, CREATE_RULESET_VERSION);
+    long version = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, CREATE_RULESET_VERSION);
     return version > 0 ? (int)version : 0;
 }
 
@@ -72,8 +71,8 @@ static bool allow_folder(int rules, const confine_folder *folder, uint64_t known
         return true;
     uint64_t allowed = FILES_READ_FILE | FILES_READ_DIR;
     if (folder->access == CONFINE_WRITE)
-        allowed |= FILES_WRITE_FILE | FILES_REMOVE_FILE | FILES_MAKE_DIR | FILES_MAKE_REG |
-                   FILES_TRUNCATE;
+        allowed |=
+            FILES_WRITE_FILE | FILES_REMOVE_FILE | FILES_MAKE_DIR | FILES_MAKE_REG | FILES_TRUNCATE;
     path_beneath rule = {.allowed = allowed & known, .folder = fd};
     bool added = syscall(SYS_landlock_add_rule, rules, RULE_PATH_BENEATH, &rule, 0u) == 0;
     close(fd);
@@ -116,18 +115,36 @@ bool confine_files(const confine_folder *folders, size_t count)
 enum { IO_URING_SETUP = 425, IO_URING_ENTER = 426, IO_URING_REGISTER = 427 };
 
 static const int execution_calls[] = {
-    SYS_execve,         SYS_execveat,          SYS_ptrace,        SYS_process_vm_readv,
-    SYS_process_vm_writev, SYS_unshare,        SYS_setns,         SYS_mount,
-    SYS_umount2,        SYS_chroot,            SYS_pivot_root,    SYS_bpf,
-    SYS_init_module,    SYS_finit_module,      SYS_delete_module, SYS_kexec_load,
-    SYS_add_key,        SYS_request_key,       SYS_keyctl,        SYS_perf_event_open,
-    SYS_userfaultfd,    SYS_open_by_handle_at, SYS_reboot,        IO_URING_SETUP,
-    IO_URING_ENTER,     IO_URING_REGISTER,
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_chroot,
+    SYS_pivot_root,
+    SYS_bpf,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_open_by_handle_at,
+    SYS_reboot,
+    IO_URING_SETUP,
+    IO_URING_ENTER,
+    IO_URING_REGISTER,
 };
 
 static const int socket_calls[] = {
-    SYS_socket, SYS_socketpair, SYS_connect, SYS_bind,
-    SYS_listen, SYS_accept,     SYS_accept4,
+    SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4,
 };
 
 enum { FILTER_TSYNC = 1, FILTER_SPEC_ALLOW = 4 };

@@ -1,10 +1,11 @@
-/* Confinement of a worker by the kernel: which files it may open, whether it may run programs and use the
- * network.
+/* Confinement of a worker by the kernel: which files it may open, whether it may run programs and
+ * use the network.
  *
- * Landlock restricts files (and, from its version 4 on, TCP; from 6 on, signals and abstract sockets);
- * seccomp restricts execution and sockets. Both need no privilege, cannot be undone, and are inherited by
- * children. If the kernel lacks one of them, the other still holds: the functions return what is in force,
- * and `autotune --version` shows it. With AUTOTUNE_CONFINE=off neither is used. */
+ * Landlock restricts files (and, from its version 4 on, TCP; from 6 on, signals and abstract
+ * sockets); seccomp restricts execution and sockets. Both need no privilege, cannot be undone, and
+ * are inherited by children. If the kernel lacks one of them, the other still holds: the functions
+ * return what is in force, and `autotune --version` shows it. With AUTOTUNE_CONFINE=off neither is
+ * used. */
 #ifndef AUTOTUNE_PROCESS_CONFINE_H
 #define AUTOTUNE_PROCESS_CONFINE_H
 
@@ -19,12 +20,13 @@ typedef struct confine_folder {
     confine_access access;
 } confine_folder;
 
-/* From now on this process can open only files below these folders. False if the kernel has no Landlock or
- * refuses, or if it is switched off. Files that are open stay open. */
+/* From now on this process can open only files below these folders. False if the kernel has no
+ * Landlock or refuses, or if it is switched off. Files that are open stay open. */
 bool confine_files(const confine_folder *folders, size_t count);
 
 typedef enum confine_calls {
-    CONFINE_EXECUTION, /* no other program, no tracing of processes, no kernel modules and the like */
+    CONFINE_EXECUTION, /* no other program, no tracing of processes, no kernel modules and the
+                          like */
     CONFINE_SOCKETS    /* that, and no new sockets */
 } confine_calls;
 

@@ -204,7 +204,8 @@ at_status message_reader_take(message_reader *r, int fd, message *out, at_error 
     if (!status && new_header)
         status = decode_header(r->header, &r->message, error);
     if (!status)
-        status = read_some(fd, r->message.body.bytes, &r->body_got_bytes, r->message.body.size_bytes, error);
+        status = read_some(fd, r->message.body.bytes, &r->body_got_bytes,
+                           r->message.body.size_bytes, error);
     if (!status)
         status = check_body(r->header, &r->message, error);
     if (status)

@@ -23,7 +23,8 @@ void message_deinit(message *m);
 
 enum { MESSAGE_HEADER_BYTES = 24 };
 
-/* The frame header that goes before the body on the wire, for callers that must not block in message_send(). */
+/* The frame header that goes before the body on the wire, for callers that must not block in
+ * message_send(). */
 void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES]);
 
 /* Blocking write of a whole frame. AT_WORKER when the peer is gone. */

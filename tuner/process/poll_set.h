@@ -1,7 +1,7 @@
 /* The set that one wait waits for: the sockets of all workers, and the longest time.
  *
- * Every module with workers adds their sockets and the time by which it must look again; the event loop
- * waits once for all of them. */
+ * Every module with workers adds their sockets and the time by which it must look again; the event
+ * loop waits once for all of them. */
 #ifndef AUTOTUNE_PROCESS_POLL_SET_H
 #define AUTOTUNE_PROCESS_POLL_SET_H
 

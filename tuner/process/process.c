@@ -101,11 +101,12 @@ static at_status send_settings(int fd, const pack *settings, at_error *error)
 /* The machine gives no socket or no process. */
 static at_status refuse(at_error *error, int code, const char *what, const char *name)
 {
-    const char *remedy = code == EMFILE || code == ENFILE ? "; raise the limit of open files (ulimit -n)"
-                         : code == EAGAIN
-                             ? "; raise the limit of processes (ulimit -u, or pids.max of the cgroup)"
-                             : "";
-    return error_set(error, AT_IO, "cannot %s the %s worker: %s%s", what, name, strerror(code), remedy);
+    const char *remedy =
+        code == EMFILE || code == ENFILE ? "; raise the limit of open files (ulimit -n)"
+        : code == EAGAIN ? "; raise the limit of processes (ulimit -u, or pids.max of the cgroup)"
+                         : "";
+    return error_set(error, AT_IO, "cannot %s the %s worker: %s%s", what, name, strerror(code),
+                     remedy);
 }
 
 at_status worker_start(const worker_host *host, const worker_program *program, const pack *settings,
@@ -179,7 +180,7 @@ static void describe_end(int status, char *why, size_t why_size_bytes)
 
 static worker_end kind_of_end(int status)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE,  SIGILL,
+    static const int own[] = {SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,  SIGILL,
                               SIGSYS,  SIGTRAP, SIGXCPU, SIGXFSZ, SIGPIPE};
     if (!WIFSIGNALED(status))
         return WORKER_EXITED;

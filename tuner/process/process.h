@@ -1,8 +1,9 @@
 /* Worker processes: this program executed anew, with a socket to the process that started it.
  *
- * A worker shares with that process only the environment, the standard descriptors and the socket, so it
- * may be started while threads run. It dies with its parent and ignores what interrupts it (interrupt.h; the parent
- * decides), but for SIGTERM. main() calls worker_enter() first, with the programs of its workers. */
+ * A worker shares with that process only the environment, the standard descriptors and the socket,
+ * so it may be started while threads run. It dies with its parent and ignores what interrupts it
+ * (interrupt.h; the parent decides), but for SIGTERM. main() calls worker_enter() first, with the
+ * programs of its workers. */
 #ifndef AUTOTUNE_PROCESS_PROCESS_H
 #define AUTOTUNE_PROCESS_PROCESS_H
 
@@ -34,11 +35,13 @@ typedef struct worker_host {
     void *context;
 } worker_host;
 
-/* Starts a worker on a host; NULL: here. `settings` is borrowed. AT_IO where there can be no process, AT_NO_MEMORY. */
+/* Starts a worker on a host; NULL: here. `settings` is borrowed. AT_IO where there can be no
+ * process, AT_NO_MEMORY. */
 at_status worker_start(const worker_host *host, const worker_program *program, const pack *settings,
                        worker *out, at_error *error);
 
-/* Starts the worker called `name` of the program at `path`; whoever has its socket sends the settings. */
+/* Starts the worker called `name` of the program at `path`; whoever has its socket sends the
+ * settings. */
 at_status worker_spawn(const char *path, const char *name, worker *out, at_error *error);
 
 /* In a process that worker_start() made for one of these programs: runs it, and never returns.
@@ -57,8 +60,8 @@ typedef enum worker_end {
  * ended: "exited with status 3", "killed by signal 11 (Segmentation fault)", "still running". */
 worker_end worker_stop(worker *w, char *why, size_t why_size_bytes);
 
-/* Kills the worker without waiting for its end, which takes a driver a tenth of a second: of several, those
- * of all overlap. worker_stop follows. */
+/* Kills the worker without waiting for its end, which takes a driver a tenth of a second: of
+ * several, those of all overlap. worker_stop follows. */
 void worker_kill(const worker *w);
 
 /* As worker_stop, for a worker whose socket has closed: gives it up to `grace_ms` to be gone, so

@@ -17,16 +17,16 @@ typedef struct request {
     message message;
     uint64_t id;
     uint64_t number; /* of the question, which its answer repeats; a replay has its original's */
-    bool claimed; /* its answer is waited for by its number */
-    bool silent; /* a replay: its answer is no event */
-    int deaths;  /* workers that died on it without saying why */
-    int kills;   /* workers that were killed from outside while they were at it */
+    bool claimed;    /* its answer is waited for by its number */
+    bool silent;     /* a replay: its answer is no event */
+    int deaths;      /* workers that died on it without saying why */
+    int kills;       /* workers that were killed from outside while they were at it */
 } request;
 
 typedef struct request_queue {
     request *first, *last;
-    size_t count;  /* those that are not silent */
-    request *unsent; /* the first that is not wholly sent; NULL: all are */
+    size_t count;      /* those that are not silent */
+    request *unsent;   /* the first that is not wholly sent; NULL: all are */
     size_t sent_bytes; /* of its frame */
     unsigned char header[MESSAGE_HEADER_BYTES]; /* of its frame, once sent_bytes > 0 */
 } request_queue;

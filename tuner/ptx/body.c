@@ -217,8 +217,8 @@ static bool at_modifier(const ptx_parser *p, const char *modifier)
     return p->token.kind == PTX_TOKEN_MODIFIER && ptx_text_is(p->token.text, modifier);
 }
 
-/* "LABEL:" was read; the word is `name`. Perhaps a table of targets follows, or the form of a call, which the
- * call's own operands have as well. */
+/* "LABEL:" was read; the word is `name`. Perhaps a table of targets follows, or the form of a call,
+ * which the call's own operands have as well. */
 static void define_label(ptx_parser *p, ptx_text name)
 {
     ptx_advance(p);
@@ -252,7 +252,8 @@ static void define_label(ptx_parser *p, ptx_text name)
 
 static void parse_instruction(ptx_parser *p)
 {
-    ptx_statement s = {.guard = PTX_NONE, .location = p->location, .opcode = p->token.text, .line = p->token.line};
+    ptx_statement s = {
+        .guard = PTX_NONE, .location = p->location, .opcode = p->token.text, .line = p->token.line};
     ptx_operand items[MAX_OPERANDS];
     const ptx_mark begin = ptx_here(p);
     if (ptx_at(p, '@'))
@@ -277,7 +278,8 @@ static void parse_instruction(ptx_parser *p)
     ptx_keep(p, &p->module->statements, &p->module->statement_count, &s, sizeof s);
 }
 
-/* What a directive that cannot be read declares is unknown, as are the instructions that need it. */
+/* What a directive that cannot be read declares is unknown, as are the instructions that need
+ * it. */
 static void parse_directive(ptx_parser *p)
 {
     ptx_text t = p->token.text;

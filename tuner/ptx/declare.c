@@ -29,7 +29,8 @@ typedef struct declaration {
 static bool take_space(ptx_text t, ptx_space *space)
 {
     for (int i = PTX_SPACE_GLOBAL; i <= PTX_SPACE_PARAM; i++) {
-        if (t.length > 1 && ptx_text_is((ptx_text){t.at + 1, t.length - 1}, ptx_space_name((ptx_space)i))) {
+        if (t.length > 1 &&
+            ptx_text_is((ptx_text){t.at + 1, t.length - 1}, ptx_space_name((ptx_space)i))) {
             *space = (ptx_space)i;
             return true;
         }
@@ -99,9 +100,11 @@ static void convert_initial(const ptx_token *t, bool negative, ptx_type type, ui
 static void parse_name(ptx_parser *p, ptx_relocation *r)
 {
     int kind = PTX_NAME_LABEL;
-    if (p->token.kind != PTX_TOKEN_WORD || !ptx_scope_find(&p->names, p->token.text, &kind, &r->target) ||
+    if (p->token.kind != PTX_TOKEN_WORD ||
+        !ptx_scope_find(&p->names, p->token.text, &kind, &r->target) ||
         (kind != PTX_NAME_FUNCTION && kind != PTX_NAME_VARIABLE))
-        ptx_fail(p, "an initial value must be a number or a name that is known, not %s", ptx_token_text(p));
+        ptx_fail(p, "an initial value must be a number or a name that is known, not %s",
+                 ptx_token_text(p));
     r->is_function = kind == PTX_NAME_FUNCTION;
     ptx_advance(p);
     if (ptx_accept(p, '+'))
@@ -217,7 +220,8 @@ void ptx_parse_variable(ptx_parser *p)
     ptx_expect(p, ';');
     /* A variable whose initial value cannot be read is not there. */
     ptx_module *m = p->module;
-    while (m->relocation_count > 0 && (size_t)m->relocations[m->relocation_count - 1].variable >= m->variable_count)
+    while (m->relocation_count > 0 &&
+           (size_t)m->relocations[m->relocation_count - 1].variable >= m->variable_count)
         m->relocation_count--;
 }
 

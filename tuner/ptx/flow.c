@@ -4,15 +4,15 @@
 
 /* Basic blocks of the graph, plus one for the end; edges as two arrays a direction. */
 typedef struct flow_graph {
-    size_t count;        /* instructions */
-    int32_t blocks;      /* the end is block `blocks` */
-    int32_t *block_of;   /* instruction -> block */
-    int32_t *first;      /* block -> first instruction */
+    size_t count;      /* instructions */
+    int32_t blocks;    /* the end is block `blocks` */
+    int32_t *block_of; /* instruction -> block */
+    int32_t *first;    /* block -> first instruction */
     int32_t *last;
-    int32_t *order;      /* reverse post-order of the reversed graph, from the end */
-    int32_t *number;     /* block -> position in order; -1: cannot reach the end */
-    int32_t *dominator;  /* immediate post-dominator; -1 unknown */
-    int32_t *incoming;   /* predecessor lists: blocks */
+    int32_t *order;          /* reverse post-order of the reversed graph, from the end */
+    int32_t *number;         /* block -> position in order; -1: cannot reach the end */
+    int32_t *dominator;      /* immediate post-dominator; -1 unknown */
+    int32_t *incoming;       /* predecessor lists: blocks */
     int32_t *incoming_first; /* blocks + 2 */
     int32_t *stack;
 } flow_graph;

@@ -43,7 +43,8 @@ void ptx_parse_loc(ptx_parser *p)
     for (int i = 0; i < 3; i++)
         at[i] = ptx_take_integer(p);
     if (ptx_at(p, ',')) {
-        while (!(p->token.kind == PTX_TOKEN_WORD && ptx_text_is(p->token.text, "inlined_at")) && !p->status) {
+        while (!(p->token.kind == PTX_TOKEN_WORD && ptx_text_is(p->token.text, "inlined_at")) &&
+               !p->status) {
             if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_MODIFIER)
                 ptx_fail(p, "a .loc directive with a function name lacks inlined_at");
             ptx_advance(p);

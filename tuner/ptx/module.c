@@ -8,16 +8,15 @@ static const struct {
     const char *modifier;
     uint32_t bytes;
 } types[PTX_TYPE_COUNT] = {
-    [PTX_B8] = {".b8", 1},       [PTX_U8] = {".u8", 1},       [PTX_S8] = {".s8", 1},
-    [PTX_B16] = {".b16", 2},     [PTX_U16] = {".u16", 2},     [PTX_S16] = {".s16", 2},
-    [PTX_F16] = {".f16", 2},     [PTX_BF16] = {".bf16", 2},   [PTX_B32] = {".b32", 4},
-    [PTX_U32] = {".u32", 4},     [PTX_S32] = {".s32", 4},     [PTX_F32] = {".f32", 4},
-    [PTX_F16X2] = {".f16x2", 4}, [PTX_BF16X2] = {".bf16x2", 4}, [PTX_TF32] = {".tf32", 4},
-    [PTX_B64] = {".b64", 8},     [PTX_U64] = {".u64", 8},     [PTX_S64] = {".s64", 8},
-    [PTX_F64] = {".f64", 8},     [PTX_F32X2] = {".f32x2", 8}, [PTX_B128] = {".b128", 16},
-    [PTX_E4M3X2] = {".e4m3x2", 2}, [PTX_E5M2X2] = {".e5m2x2", 2},
-    [PTX_U16X2] = {".u16x2", 4}, [PTX_S16X2] = {".s16x2", 4},
-    [PTX_PRED] = {".pred", 0},
+    [PTX_B8] = {".b8", 1},         [PTX_U8] = {".u8", 1},         [PTX_S8] = {".s8", 1},
+    [PTX_B16] = {".b16", 2},       [PTX_U16] = {".u16", 2},       [PTX_S16] = {".s16", 2},
+    [PTX_F16] = {".f16", 2},       [PTX_BF16] = {".bf16", 2},     [PTX_B32] = {".b32", 4},
+    [PTX_U32] = {".u32", 4},       [PTX_S32] = {".s32", 4},       [PTX_F32] = {".f32", 4},
+    [PTX_F16X2] = {".f16x2", 4},   [PTX_BF16X2] = {".bf16x2", 4}, [PTX_TF32] = {".tf32", 4},
+    [PTX_B64] = {".b64", 8},       [PTX_U64] = {".u64", 8},       [PTX_S64] = {".s64", 8},
+    [PTX_F64] = {".f64", 8},       [PTX_F32X2] = {".f32x2", 8},   [PTX_B128] = {".b128", 16},
+    [PTX_E4M3X2] = {".e4m3x2", 2}, [PTX_E5M2X2] = {".e5m2x2", 2}, [PTX_U16X2] = {".u16x2", 4},
+    [PTX_S16X2] = {".s16x2", 4},   [PTX_PRED] = {".pred", 0},
 };
 
 uint32_t ptx_type_bytes(ptx_type type)
@@ -96,8 +95,8 @@ static ptx_text file_of(const ptx_module *m, const ptx_location *l)
     return l->file >= 0 && (size_t)l->file < m->file_count ? m->files[l->file] : unknown;
 }
 
-/* The location, or the innermost one around it, that is outside headers; the outermost where all are in them;
- * PTX_NONE where it is unknown. */
+/* The location, or the innermost one around it, that is outside headers; the outermost where all
+ * are in them; PTX_NONE where it is unknown. */
 static int outside_headers(const ptx_module *m, int location)
 {
     while (location != PTX_NONE && ptx_is_header(file_of(m, &m->locations[location])) &&
@@ -113,7 +112,8 @@ void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *lin
     *line = location == PTX_NONE ? 0 : m->locations[location].line;
 }
 
-static void add_place(const ptx_module *m, const ptx_location *l, const char *before, char *text, size_t size_bytes)
+static void add_place(const ptx_module *m, const ptx_location *l, const char *before, char *text,
+                      size_t size_bytes)
 {
     enum { MOST_NAME = 120 };
     const ptx_text file = file_of(m, l);

@@ -1,4 +1,5 @@
-/* A PTX module as plain arrays: functions, variables, registers, statements and where they come from.
+/* A PTX module as plain arrays: functions, variables, registers, statements and where they come
+ * from.
  *
  * ptx/parse.h makes one; it owns a copy of the text and does not change once made. Texts are views
  * of that copy. */
@@ -14,11 +15,33 @@
 enum { PTX_NONE = -1 };
 
 typedef enum ptx_type {
-    PTX_B8, PTX_U8, PTX_S8, PTX_B16, PTX_U16, PTX_S16, PTX_F16, PTX_BF16,
-    PTX_E4M3X2, PTX_E5M2X2,
-    PTX_B32, PTX_U32, PTX_S32, PTX_F32, PTX_F16X2, PTX_BF16X2, PTX_TF32,
-    PTX_U16X2, PTX_S16X2,
-    PTX_B64, PTX_U64, PTX_S64, PTX_F64, PTX_F32X2, PTX_B128, PTX_PRED, PTX_TYPE_COUNT
+    PTX_B8,
+    PTX_U8,
+    PTX_S8,
+    PTX_B16,
+    PTX_U16,
+    PTX_S16,
+    PTX_F16,
+    PTX_BF16,
+    PTX_E4M3X2,
+    PTX_E5M2X2,
+    PTX_B32,
+    PTX_U32,
+    PTX_S32,
+    PTX_F32,
+    PTX_F16X2,
+    PTX_BF16X2,
+    PTX_TF32,
+    PTX_U16X2,
+    PTX_S16X2,
+    PTX_B64,
+    PTX_U64,
+    PTX_S64,
+    PTX_F64,
+    PTX_F32X2,
+    PTX_B128,
+    PTX_PRED,
+    PTX_TYPE_COUNT
 } ptx_type;
 
 /* Bytes of a value; 0 for a predicate. */
@@ -31,7 +54,11 @@ bool ptx_type_find(ptx_text modifier, ptx_type *type);
 bool ptx_opcode_type(ptx_text opcode, ptx_type *type);
 
 typedef enum ptx_space {
-    PTX_SPACE_GENERIC, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED, PTX_SPACE_LOCAL, PTX_SPACE_CONST,
+    PTX_SPACE_GENERIC,
+    PTX_SPACE_GLOBAL,
+    PTX_SPACE_SHARED,
+    PTX_SPACE_LOCAL,
+    PTX_SPACE_CONST,
     PTX_SPACE_PARAM
 } ptx_space;
 
@@ -47,10 +74,10 @@ typedef struct ptx_variable {
 
 /* A place in an initial value that holds an address: bits `shift` and up of it, `bytes` bytes. */
 typedef struct ptx_relocation {
-    int variable;      /* whose initial value it is in */
-    uint64_t at;       /* bytes from its start */
+    int variable; /* whose initial value it is in */
+    uint64_t at;  /* bytes from its start */
     uint32_t bytes, shift;
-    bool is_function;  /* whose address: function or variable `target`, plus `addend` */
+    bool is_function; /* whose address: function or variable `target`, plus `addend` */
     int target;
     int64_t addend;
 } ptx_relocation;
@@ -83,20 +110,22 @@ typedef struct ptx_operand {
 } ptx_operand;
 
 typedef struct ptx_statement {
-    ptx_text opcode;  /* with modifiers: "ld.global.nc.f32" */
-    int guard;        /* predicate register; PTX_NONE */
+    ptx_text opcode; /* with modifiers: "ld.global.nc.f32" */
+    int guard;       /* predicate register; PTX_NONE */
     bool guard_negated;
     int first, count; /* operands, in ptx_module.operands */
     int line;         /* of the PTX */
     int location;     /* in ptx_module.locations; PTX_NONE */
-    bool unreadable;  /* its guard or operands are of a form that the parser does not know: it has none */
+    bool unreadable;  /* its guard or operands are of a form that the parser does not know: it has
+                         none */
 } ptx_statement;
 
 typedef struct ptx_label {
     ptx_text name;
-    int statement;    /* that follows it; PTX_NONE: a table, or not defined */
-    int first, count; /* .branchtargets: label operands, .calltargets: functions; count 0: no table */
-    int line;         /* of the definition or first use */
+    int statement; /* that follows it; PTX_NONE: a table, or not defined */
+    int first,
+        count; /* .branchtargets: label operands, .calltargets: functions; count 0: no table */
+    int line;  /* of the definition or first use */
 } ptx_label;
 
 typedef struct ptx_location { /* a .loc directive */
@@ -106,20 +135,20 @@ typedef struct ptx_location { /* a .loc directive */
 
 /* What a kernel's directives say of its launches: 0 where they say nothing. */
 typedef struct ptx_launch_limits {
-    uint64_t max_threads;       /* .maxntid: of a block, the product of its extents */
-    uint32_t required_block[3]; /* .reqntid: exactly this block */
-    uint32_t cluster[3];        /* .reqnctapercluster: blocks of a cluster */
+    uint64_t max_threads;         /* .maxntid: of a block, the product of its extents */
+    uint32_t required_block[3];   /* .reqntid: exactly this block */
+    uint32_t cluster[3];          /* .reqnctapercluster: blocks of a cluster */
     uint32_t most_cluster_blocks; /* .maxclusterrank: of a cluster, the product of its extents */
-    bool explicit_cluster;      /* .explicitcluster: to be launched with clusters */
-    bool blocks_are_clusters;   /* .blocksareclusters: a grid counts clusters, not blocks */
-    uint32_t least_blocks;      /* .minnctapersm: blocks that an SM is to have registers for */
-    uint32_t most_registers;    /* .maxnreg: of a thread */
+    bool explicit_cluster;        /* .explicitcluster: to be launched with clusters */
+    bool blocks_are_clusters;     /* .blocksareclusters: a grid counts clusters, not blocks */
+    uint32_t least_blocks;        /* .minnctapersm: blocks that an SM is to have registers for */
+    uint32_t most_registers;      /* .maxnreg: of a thread */
 } ptx_launch_limits;
 
 typedef struct ptx_function {
     ptx_text name;
     bool is_entry, has_body;
-    ptx_text body; /* between its braces */
+    ptx_text body;                        /* between its braces */
     int first_parameter, parameter_count; /* variables of PTX_SPACE_PARAM */
     int first_result, result_count;       /* the same; .func only */
     int first_variable, variable_count;   /* all of its own, parameters and results among them */
@@ -131,8 +160,8 @@ typedef struct ptx_function {
 
 typedef struct ptx_module {
     char *text;
-    char name[256]; /* for messages */
-    char target[16]; /* "sm_90" */
+    char name[256];          /* for messages */
+    char target[16];         /* "sm_90" */
     uint8_t *register_types; /* ptx_type of each register */
     ptx_variable *variables;
     ptx_function *functions;
@@ -141,7 +170,7 @@ typedef struct ptx_module {
     ptx_label *labels;
     ptx_location *locations;
     ptx_relocation *relocations;
-    ptx_text *files;  /* by number; empty where a number is not used */
+    ptx_text *files; /* by number; empty where a number is not used */
     size_t register_count, variable_count, function_count, statement_count, operand_count,
         label_count, location_count, file_count, relocation_count;
 } ptx_module;
@@ -151,12 +180,12 @@ void ptx_module_free(ptx_module *m); /* NULL is fine */
 /* The entry of that name, or PTX_NONE; a NULL name finds the first entry. */
 int ptx_module_entry(const ptx_module *m, const char *name);
 
-/* Did the file come with the toolkit? There a person does not look for an error. The files of a pattern have
- * relative names (compile/file_names.h). */
+/* Did the file come with the toolkit? There a person does not look for an error. The files of a
+ * pattern have relative names (compile/file_names.h). */
 bool ptx_is_header(ptx_text file);
 
-/* The source line of a location: of the innermost one, through inlined calls, that is outside the toolkit's
- * headers. The file is empty and the line 0 when it is not known. */
+/* The source line of a location: of the innermost one, through inlined calls, that is outside the
+ * toolkit's headers. The file is empty and the line 0 when it is not known. */
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line);
 
 /* The same in words, as every message names places: "tile.cuh:6, inlined at dot.cu.tmpl:14". */

@@ -110,10 +110,10 @@ static uint32_t take_count(ptx_parser *p, const char *of)
     return (uint32_t)count;
 }
 
-/* Directives between a function's parameters and its body. No launch is refused for these, by the PTX ISA's
- * "Performance-Tuning Directives": .minnctapersm (and .maxnctapersm, the same under its old name), .maxnreg
- * and .noreturn tell the assembler how to spend registers, and where the former asks for more threads than an
- * SM has it is ignored. */
+/* Directives between a function's parameters and its body. No launch is refused for these, by the
+ * PTX ISA's "Performance-Tuning Directives": .minnctapersm (and .maxnctapersm, the same under its
+ * old name), .maxnreg and .noreturn tell the assembler how to spend registers, and where the former
+ * asks for more threads than an SM has it is ignored. */
 static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
 {
     uint32_t extents[3];
@@ -128,7 +128,8 @@ static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
             parse_extents(p, extents);
             /* More than any block has, whatever the product. */
             bool huge = extents[0] > 65535 || extents[1] > 65535 || extents[2] > 65535;
-            limits->max_threads = huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
+            limits->max_threads =
+                huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
         } else if (ptx_text_is(t, ".reqntid")) {
             parse_extents(p, limits->required_block);
         } else if (ptx_text_is(t, ".reqnctapercluster")) {

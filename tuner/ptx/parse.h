@@ -1,9 +1,10 @@
 /* PTX text to a ptx_module (ptx/module.h).
  *
- * Knows the grammar, not the instructions: an opcode stays text, which sim/decode/decode.h interprets.
- * Every statement keeps its PTX line and the source line of its .loc. Text that is not PTX is AT_FORMAT
- * with the line. Statements and declarations of a form that this parser does not know cost nothing until they
- * are executed or used: the former are kept as unreadable, what the latter declare has no meaning. */
+ * Knows the grammar, not the instructions: an opcode stays text, which sim/decode/decode.h
+ * interprets. Every statement keeps its PTX line and the source line of its .loc. Text that is not
+ * PTX is AT_FORMAT with the line. Statements and declarations of a form that this parser does not
+ * know cost nothing until they are executed or used: the former are kept as unreadable, what the
+ * latter declare has no meaning. */
 #ifndef AUTOTUNE_PTX_PARSE_H
 #define AUTOTUNE_PTX_PARSE_H
 

@@ -1,9 +1,9 @@
 /* What the files of the PTX parser share; no other room includes this.
  *
- * A recursive-descent parser with one token of look-ahead. After the first failure, which is kept, every
- * further token is the end of the text, so that nobody need check after each step. From the top down: parse.c
- * reads what stands at the level of the module, body.c instructions, declare.c declarations, location.c .file
- * and .loc directives, cursor.c single tokens. */
+ * A recursive-descent parser with one token of look-ahead. After the first failure, which is kept,
+ * every further token is the end of the text, so that nobody need check after each step. From the
+ * top down: parse.c reads what stands at the level of the module, body.c instructions, declare.c
+ * declarations, location.c .file and .loc directives, cursor.c single tokens. */
 #ifndef AUTOTUNE_PTX_PARSER_H
 #define AUTOTUNE_PTX_PARSER_H
 
@@ -41,16 +41,17 @@ typedef struct ptx_mark {
 } ptx_mark;
 ptx_mark ptx_here(const ptx_parser *p);
 
-/* What begins at the mark could not be read: forgets that failure and goes over it, to behind the ';' or the
- * closing brace that ends it. The failure stays where nothing ends it, and where it was no AT_FORMAT. */
+/* What begins at the mark could not be read: forgets that failure and goes over it, to behind the
+ * ';' or the closing brace that ends it. The failure stays where nothing ends it, and where it was
+ * no AT_FORMAT. */
 void ptx_skip_unread(ptx_parser *p, const ptx_mark *from);
 
 /* AT_FORMAT at the current token's line. */
 void ptx_fail(ptx_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ptx_no_memory(ptx_parser *p);
 
-/* Append to one of the module's arrays, as array_add(), and to a scope, as ptx_scope_put(); nothing after a
- * failure, which a lack of memory is. */
+/* Append to one of the module's arrays, as array_add(), and to a scope, as ptx_scope_put(); nothing
+ * after a failure, which a lack of memory is. */
 void ptx_keep(ptx_parser *p, void *items, size_t *count, const void *item, size_t size);
 void ptx_name_put(ptx_parser *p, ptx_scope *scope, ptx_text text, int kind, int index, int count);
 
@@ -64,7 +65,8 @@ void ptx_parse_parameter(ptx_parser *p);
 /* ".reg TYPE names;" */
 void ptx_parse_registers(ptx_parser *p);
 
-/* "{ ... }": declarations, labels, instructions and nested blocks. Returns the text between the braces. */
+/* "{ ... }": declarations, labels, instructions and nested blocks. Returns the text between the
+ * braces. */
 ptx_text ptx_parse_block(ptx_parser *p, int depth);
 
 #endif

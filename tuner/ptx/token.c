@@ -93,7 +93,8 @@ static void take_decimal_fraction(ptx_lexer *l, ptx_token *t, const char *start)
     size_t n = 0;
     for (l->at = start; l->at < l->end && n < sizeof digits - 1; l->at++) {
         char c = *l->at;
-        bool sign = (c == '-' || c == '+') && n > 0 && (digits[n - 1] == 'e' || digits[n - 1] == 'E');
+        bool sign =
+            (c == '-' || c == '+') && n > 0 && (digits[n - 1] == 'e' || digits[n - 1] == 'E');
         if (!is_digit(c) && c != '.' && c != 'e' && c != 'E' && !sign)
             break;
         digits[n++] = c;
@@ -184,7 +185,8 @@ ptx_token ptx_lexer_next(ptx_lexer *l)
         take_string(l, &t);
         return t;
     } else {
-        t.kind = c != '\0' && strchr(",;:{}[]()<>@!|+-=", c) ? PTX_TOKEN_PUNCTUATION : PTX_TOKEN_BAD;
+        t.kind =
+            c != '\0' && strchr(",;:{}[]()<>@!|+-=", c) ? PTX_TOKEN_PUNCTUATION : PTX_TOKEN_BAD;
         l->at++;
     }
     t.text.length = (uint32_t)(l->at - t.text.at);

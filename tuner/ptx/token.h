@@ -16,9 +16,9 @@ typedef enum ptx_token_kind {
     PTX_TOKEN_WORD,     /* identifier: opcode, label, register, variable */
     PTX_TOKEN_MODIFIER, /* .word, the dot included */
     PTX_TOKEN_INTEGER,
-    PTX_TOKEN_FLOAT,    /* 0fXXXXXXXX: bits of a float in `bits` */
-    PTX_TOKEN_DOUBLE,   /* 0dXXXXXXXXXXXXXXXX or a decimal fraction: bits of a double */
-    PTX_TOKEN_STRING,   /* without its quotes */
+    PTX_TOKEN_FLOAT,       /* 0fXXXXXXXX: bits of a float in `bits` */
+    PTX_TOKEN_DOUBLE,      /* 0dXXXXXXXXXXXXXXXX or a decimal fraction: bits of a double */
+    PTX_TOKEN_STRING,      /* without its quotes */
     PTX_TOKEN_PUNCTUATION, /* one character */
     PTX_TOKEN_BAD
 } ptx_token_kind;
@@ -31,9 +31,9 @@ typedef struct ptx_text {
 
 typedef struct ptx_token {
     ptx_token_kind kind;
-    int line;       /* 1-based */
+    int line; /* 1-based */
     ptx_text text;
-    uint64_t bits;  /* numbers */
+    uint64_t bits; /* numbers */
 } ptx_token;
 
 typedef struct ptx_lexer {

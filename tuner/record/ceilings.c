@@ -25,11 +25,12 @@ static void read_version(record_reading *r, const json_t *root)
                                  "not a device's ceilings (no \"schema\": \"" CEILINGS_SCHEMA
                                  "\"); move it away or choose another results folder");
     else if (json_integer_value(version) != CEILINGS_VERSION)
-        r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
-                                 "ceilings of version %" JSON_INTEGER_FORMAT
-                                 "; autotune %s reads version %d: use the autotune that wrote it, or choose another "
-                                 "results folder",
-                                 json_integer_value(version), version_text(), CEILINGS_VERSION);
+        r->status = error_set_at(
+            r->error, AT_FORMAT, r->path, 0,
+            "ceilings of version %" JSON_INTEGER_FORMAT
+            "; autotune %s reads version %d: use the autotune that wrote it, or choose another "
+            "results folder",
+            json_integer_value(version), version_text(), CEILINGS_VERSION);
 }
 
 /* Ceilings that another version knows are passed over. */
@@ -51,8 +52,8 @@ static void read_root(record_reading *r, const json_t *root, ceiling_rates *out)
     }
 }
 
-static at_status parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out, json_t **root,
-                       at_error *error)
+static at_status parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out,
+                       json_t **root, at_error *error)
 {
     *out = (ceiling_rates){0};
     at_status status = json_text_parse(text, size_bytes, path, root, error);
@@ -68,7 +69,8 @@ static at_status parse(const char *text, size_t size_bytes, const char *path, ce
     return r.status;
 }
 
-at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out, at_error *error)
+at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out,
+                         at_error *error)
 {
     json_t *root = NULL;
     at_status status = parse(text, size_bytes, path, out, &root, error);
@@ -76,7 +78,8 @@ at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, 
     return status;
 }
 
-static at_status file_path(const char *results_dir, const char *gpu, char path[PATH_BYTES], at_error *error)
+static at_status file_path(const char *results_dir, const char *gpu, char path[PATH_BYTES],
+                           at_error *error)
 {
     char slug[PATHS_SLUG_BYTES];
     paths_slug(gpu, slug);
@@ -87,7 +90,8 @@ static at_status file_path(const char *results_dir, const char *gpu, char path[P
 }
 
 /* *root is NULL where there is no file; else the caller's. `gpu` NULL: of any. */
-static at_status read_file(const char *path, const char *gpu, ceiling_rates *out, json_t **root, at_error *error)
+static at_status read_file(const char *path, const char *gpu, ceiling_rates *out, json_t **root,
+                           at_error *error)
 {
     char *text;
     size_t size_bytes;
@@ -100,10 +104,11 @@ static at_status read_file(const char *path, const char *gpu, ceiling_rates *out
     free(text);
     const char *of = json_string_value(json_object_get(*root, "gpu"));
     if (!status && gpu && strcmp(of, gpu) != 0) {
-        status = error_set_at(error, AT_FORMAT, path, 0,
-                              "these ceilings are of another GPU, '%s'; move the file away or choose another "
-                              "results folder",
-                              of);
+        status = error_set_at(
+            error, AT_FORMAT, path, 0,
+            "these ceilings are of another GPU, '%s'; move the file away or choose another "
+            "results folder",
+            of);
         json_decref(*root);
         *root = NULL;
         *out = (ceiling_rates){0};
@@ -111,7 +116,8 @@ static at_status read_file(const char *path, const char *gpu, ceiling_rates *out
     return status;
 }
 
-at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates *out, at_error *error)
+at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates *out,
+                        at_error *error)
 {
     char path[PATH_BYTES];
     json_t *root = NULL;
@@ -126,18 +132,20 @@ at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates 
 static json_t *pack_head(const run_summary *s)
 {
     char capability[16];
-    snprintf(capability, sizeof capability, "%d.%d", s->device.limits.major, s->device.limits.minor);
-    return json_pack("{ss si ss ss s{}}", "schema", CEILINGS_SCHEMA, "version", CEILINGS_VERSION, "gpu",
-                     s->device.limits.name, "compute_capability", capability, "ceilings");
+    snprintf(capability, sizeof capability, "%d.%d", s->device.limits.major,
+             s->device.limits.minor);
+    return json_pack("{ss si ss ss s{}}", "schema", CEILINGS_SCHEMA, "version", CEILINGS_VERSION,
+                     "gpu", s->device.limits.name, "compute_capability", capability, "ceilings");
 }
 
 static json_t *pack_ceiling(const run_summary *s, const run_result *best, ceiling_kind kind)
 {
     char unit[WORK_RATE_BYTES];
     const work_unit of = ceiling_get(kind)->unit;
-    return json_pack("{so ss so so so so ss ss}", "rate", json_rounded(best->rates[of], RATE_DIGITS), "unit",
-                     work_rate_name(of, s->item, unit), "time", record_pack_time(&best->time), "problem",
-                     record_pack_problem(s), "configuration",
+    return json_pack("{so ss so so so so ss ss}", "rate",
+                     json_rounded(best->rates[of], RATE_DIGITS), "unit",
+                     work_rate_name(of, s->item, unit), "time", record_pack_time(&best->time),
+                     "problem", record_pack_problem(s), "configuration",
                      json_from_values(s->parameters, best->values, s->parameter_count), "device",
                      record_pack_device(s), "date", s->date, "tool", version_text());
 }
@@ -148,7 +156,8 @@ static at_status reads_ceilings(const char *text, size_t length, const char *pat
     return ceilings_parse(text, length, path, &check, error);
 }
 
-static at_status merge(const char *path, const run_summary *s, const run_result *best, ceiling_kind kind, at_error *error)
+static at_status merge(const char *path, const run_summary *s, const run_result *best,
+                       ceiling_kind kind, at_error *error)
 {
     ceiling_rates before;
     json_t *root, *ceiling;
@@ -168,16 +177,18 @@ static at_status merge(const char *path, const run_summary *s, const run_result 
     return status;
 }
 
-at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind, char *path,
-                         size_t path_bytes, at_error *error)
+at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind,
+                         char *path, size_t path_bytes, at_error *error)
 {
     char file[PATH_BYTES];
     const run_result *best = run_summary_best(s);
     lock *held = NULL;
     if (s->device.predicted || s->compiled_only)
-        return error_set(error, AT_USAGE, "predicted times are no ceilings: nothing is kept for %s", s->device.spec);
+        return error_set(error, AT_USAGE, "predicted times are no ceilings: nothing is kept for %s",
+                         s->device.spec);
     if (!best || best->time.count == 0 || best->rates[ceiling_get(kind)->unit] <= 0)
-        return error_set(error, AT_USAGE, "nothing was measured of the ceiling %s", ceiling_get(kind)->name);
+        return error_set(error, AT_USAGE, "nothing was measured of the ceiling %s",
+                         ceiling_get(kind)->name);
     at_status status = file_path(results_dir, s->device.limits.name, file, error);
     if (!status)
         status = record_lock_folder(results_dir, s->device.limits.name, &held, error);
@@ -217,7 +228,8 @@ static combine_change change_of(const json_t *one, const json_t *there)
     return strcmp(date_of(one), date_of(there)) > 0 ? COMBINE_REPLACED : COMBINE_KEPT;
 }
 
-static at_status combine(const combining *c, json_t *from, const char *gpu, const char *path, at_error *error)
+static at_status combine(const combining *c, json_t *from, const char *gpu, const char *path,
+                         at_error *error)
 {
     ceiling_rates before;
     json_t *root, *one;
@@ -239,7 +251,8 @@ static at_status combine(const combining *c, json_t *from, const char *gpu, cons
         const combine_change change = change_of(one, json_object_get(into, name));
         const bool taken = change == COMBINE_ADDED || change == COMBINE_REPLACED;
         c->tell(c->context, gpu, name, change,
-                change == COMBINE_REPLACED || change == COMBINE_KEPT ? "the newer one is taken" : "");
+                change == COMBINE_REPLACED || change == COMBINE_KEPT ? "the newer one is taken"
+                                                                     : "");
         changed = changed || taken;
         done = !taken || json_object_set(into, name, one) == 0;
     }
@@ -277,8 +290,8 @@ static at_status combine_folder(void *context, const char *folder, at_error *err
     return status;
 }
 
-at_status ceilings_combine(const char *from, const char *results_dir, bool dry, ceilings_tell *tell, void *context,
-                           record_faults *faults, size_t *count, at_error *error)
+at_status ceilings_combine(const char *from, const char *results_dir, bool dry, ceilings_tell *tell,
+                           void *context, record_faults *faults, size_t *count, at_error *error)
 {
     combining c = {results_dir, dry, tell, context, faults, count};
     *count = 0;

@@ -30,8 +30,10 @@ static bool stays(const record_entry *there, const record_entry *other, const ch
 {
     /* ISO dates in UTC order as texts do. */
     bool other_is_newer = strcmp(other->date, there->date) > 0;
-    const record_entry *newer = other_is_newer ? other : there, *older = other_is_newer ? there : other;
-    bool older_wins = same_source(older, newer) && !older->energy && older->time_high_ns < newer->time_low_ns &&
+    const record_entry *newer = other_is_newer ? other : there,
+                       *older = other_is_newer ? there : other;
+    bool older_wins = same_source(older, newer) && !older->energy &&
+                      older->time_high_ns < newer->time_low_ns &&
                       !timed(newer, &older->configuration);
     *why = older_wins ? "the older one is faster, and the newer run did not time its configuration"
                       : "the newer one is taken";
@@ -48,8 +50,8 @@ static at_status no_memory(at_error *error)
     return error_set(error, AT_NO_MEMORY, "no memory to merge records");
 }
 
-static at_status combine_entry(const record *from, const record_entry *e, record *into, combine_tell *tell,
-                               void *context, bool *changed, at_error *error)
+static at_status combine_entry(const record *from, const record_entry *e, record *into,
+                               combine_tell *tell, void *context, bool *changed, at_error *error)
 {
     json_t *entries = json_object_get(into->root, "entries"), *json = entry_json(from, e);
     const record_entry *there = record_find_question(into, from, e);
@@ -78,7 +80,8 @@ static at_status combine_entry(const record *from, const record_entry *e, record
 }
 
 static at_status combine_portfolio(const record *from, const record_portfolio *p, record *into,
-                                   combine_tell *tell, void *context, bool *changed, at_error *error)
+                                   combine_tell *tell, void *context, bool *changed,
+                                   at_error *error)
 {
     const json_t *list = json_object_get(into->root, "portfolios");
     json_t *json = json_array_get(json_object_get(from->root, "portfolios"), p->place);
@@ -110,8 +113,8 @@ static at_status start(const record *from, record *into, at_error *error)
     return AT_OK;
 }
 
-static at_status combine(const record *from, const char *path, bool dry, combine_tell *tell, void *context,
-                         at_error *error)
+static at_status combine(const record *from, const char *path, bool dry, combine_tell *tell,
+                         void *context, at_error *error)
 {
     record into = {0};
     bool changed = false;
@@ -120,13 +123,16 @@ static at_status combine(const record *from, const char *path, bool dry, combine
         error_clear(error);
         status = start(from, &into, error);
     }
-    if (!status && into.gpu && (strcmp(into.gpu, from->gpu) != 0 || strcmp(into.pattern, from->pattern) != 0))
-        status = error_set_at(error, AT_FORMAT, path, 0, "this record is of '%s' on '%s', not of '%s' on '%s'",
-                              into.pattern, into.gpu, from->pattern, from->gpu);
+    if (!status && into.gpu &&
+        (strcmp(into.gpu, from->gpu) != 0 || strcmp(into.pattern, from->pattern) != 0))
+        status = error_set_at(error, AT_FORMAT, path, 0,
+                              "this record is of '%s' on '%s', not of '%s' on '%s'", into.pattern,
+                              into.gpu, from->pattern, from->gpu);
     for (size_t i = 0; i < from->entry_count && !status; i++)
         status = combine_entry(from, &from->entries[i], &into, tell, context, &changed, error);
     for (size_t i = 0; i < from->portfolio_count && !status; i++)
-        status = combine_portfolio(from, &from->portfolios[i], &into, tell, context, &changed, error);
+        status =
+            combine_portfolio(from, &from->portfolios[i], &into, tell, context, &changed, error);
     if (!status && changed && !dry)
         status = record_write(path, into.root, error);
     record_deinit(&into);

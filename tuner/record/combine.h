@@ -1,8 +1,8 @@
-/* Changes of records from the command line: records of another machine are merged into a folder, or entries
- * are removed.
+/* Changes of records from the command line: records of another machine are merged into a folder, or
+ * entries are removed.
  *
- * A file is read, changed and replaced whole under the lock of its folder, as record_merge() does: an
- * interrupt leaves the old file or the new one. Everything that is done is reported. */
+ * A file is read, changed and replaced whole under the lock of its folder, as record_merge() does:
+ * an interrupt leaves the old file or the new one. Everything that is done is reported. */
 #ifndef AUTOTUNE_RECORD_COMBINE_H
 #define AUTOTUNE_RECORD_COMBINE_H
 
@@ -17,13 +17,13 @@ typedef enum combine_change {
 } combine_change;
 
 /* Is told what is done, and why; `e` NULL: to a portfolio of `fixed`. */
-typedef void combine_tell(void *context, const record *r, const record_entry *e, const record_values *fixed,
-                          combine_change change, const char *why);
+typedef void combine_tell(void *context, const record *r, const record_entry *e,
+                          const record_values *fixed, combine_change change, const char *why);
 
-/* Merges `from` into the record of its GPU and pattern under `results_dir`. Of two entries for the same
- * question the newer one is taken, but the older one if both are of the same script and template, it is
- * surely faster, and the newer run is not known to have timed its configuration. `dry`: only reports.
- * Errors of record_read() and record_merge(). */
+/* Merges `from` into the record of its GPU and pattern under `results_dir`. Of two entries for the
+ * same question the newer one is taken, but the older one if both are of the same script and
+ * template, it is surely faster, and the newer run is not known to have timed its configuration.
+ * `dry`: only reports. Errors of record_read() and record_merge(). */
 at_status record_combine(const record *from, const char *results_dir, bool dry, combine_tell *tell,
                          void *context, at_error *error);
 

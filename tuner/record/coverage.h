@@ -1,8 +1,8 @@
 /* What a proof covered, as records and --json have it, and in words.
  *
- * {"problems": "the small problem n=4096, ...", "tuned": {"blocks": .., "run": .., "cut": .., "blind": .., "compared": ..} or
- * null where it was run whole or not at all, "skipped": .., "never_ran": .., "ran_once": ..}; the texts are null where
- * there is nothing to say. */
+ * {"problems": "the small problem n=4096, ...", "tuned": {"blocks": .., "run": .., "cut": ..,
+ * "blind": .., "compared": ..} or null where it was run whole or not at all, "skipped": ..,
+ * "never_ran": .., "ran_once": ..}; the texts are null where there is nothing to say. */
 #ifndef AUTOTUNE_RECORD_COVERAGE_H
 #define AUTOTUNE_RECORD_COVERAGE_H
 

@@ -26,7 +26,10 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
     if (n->times)
         json_put(&object, "times", json_string(n->times));
     bool number = value_is_number(n->bound);
-    json_put(&object, n->multiple_of ? "multiple_of" : number ? "below" : "is",
+    json_put(&object,
+             n->multiple_of ? "multiple_of"
+             : number       ? "below"
+                            : "is",
              n->multiple_of ? json_integer(n->multiple_of) : json_from_value(n->bound));
     json_put(&object, "then", json_integer((json_int_t)n->then));
     json_put(&object, "else", json_integer((json_int_t)n->otherwise));
@@ -55,8 +58,8 @@ static json_t *pack_portfolio(const portfolio_draft *d)
         json_append(&tree, pack_node(p, &p->nodes[i]));
     for (size_t i = 0; i < d->problem_count; i++)
         json_append(&problems, pack_problem(p, &d->problems[i]));
-    json_t *root = json_pack("{so so so so}", "fixed", record_pack_values(&p->fixed), "configurations",
-                             configurations, "tree", tree, "problems", problems);
+    json_t *root = json_pack("{so so so so}", "fixed", record_pack_values(&p->fixed),
+                             "configurations", configurations, "tree", tree, "problems", problems);
     if (root && p->held_out)
         json_put(&root, "regret",
                  json_pack("{sI so so}", "held_out", (json_int_t)p->held_out, "mean",
@@ -72,10 +75,12 @@ static json_t *pack_portfolio(const portfolio_draft *d)
 static at_status put(const portfolio_draft *d, const record *into, at_error *error)
 {
     json_t *packed = pack_portfolio(d);
-    bool done = packed && record_put_portfolio(into, record_same_portfolio(into, d->portfolio), packed);
+    bool done =
+        packed && record_put_portfolio(into, record_same_portfolio(into, d->portfolio), packed);
     json_decref(packed);
     return done ? AT_OK
-                : error_set(error, AT_NO_MEMORY, "no memory to write the record, or a name that is not UTF-8");
+                : error_set(error, AT_NO_MEMORY,
+                            "no memory to write the record, or a name that is not UTF-8");
 }
 
 at_status draft_format(const portfolio_draft *d, char **text, at_error *error)

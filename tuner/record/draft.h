@@ -1,8 +1,8 @@
 /* A portfolio that is to be recorded.
  *
- * In: plain data, all of it borrowed. Out: the text of a record that holds only this portfolio, or the
- * GPU's file with the portfolio merged in, in place of an earlier one for the same fixed variables. The
- * caller sees to it that predicted times are never recorded. */
+ * In: plain data, all of it borrowed. Out: the text of a record that holds only this portfolio, or
+ * the GPU's file with the portfolio merged in, in place of an earlier one for the same fixed
+ * variables. The caller sees to it that predicted times are never recorded. */
 #ifndef AUTOTUNE_RECORD_DRAFT_H
 #define AUTOTUNE_RECORD_DRAFT_H
 

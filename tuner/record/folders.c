@@ -12,9 +12,8 @@ static bool is_listed(const record_folders *f, const char *path)
 {
     struct stat a, b;
     for (size_t i = 0; i < f->count; i++)
-        if (strcmp(f->paths[i], path) == 0 ||
-            (stat(f->paths[i], &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
-             a.st_ino == b.st_ino))
+        if (strcmp(f->paths[i], path) == 0 || (stat(f->paths[i], &a) == 0 && stat(path, &b) == 0 &&
+                                               a.st_dev == b.st_dev && a.st_ino == b.st_ino))
             return true;
     return false;
 }
@@ -42,7 +41,11 @@ void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
 {
     text[0] = '\0';
     for (size_t i = 0; i < f->count; i++)
-        text_add(text, size_bytes, "%s%s", i == 0 ? "" : i + 1 < f->count ? ", " : " and ", f->paths[i]);
+        text_add(text, size_bytes, "%s%s",
+                 i == 0             ? ""
+                 : i + 1 < f->count ? ", "
+                                    : " and ",
+                 f->paths[i]);
 }
 
 /* Has one of the first `count` records this entry's GPU, pattern, problem and way of measuring? */
@@ -106,10 +109,11 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
     if (!status && !found) {
         char names[3 * PATHS_BYTES];
         record_folders_text(folders, names, sizeof names);
-        status = error_set(error, AT_NOT_FOUND,
-                           folders->count == 1 ? "there is no results folder %.1000s"
-                                               : "there is no results folder: neither %.1000s is there",
-                           names);
+        status =
+            error_set(error, AT_NOT_FOUND,
+                      folders->count == 1 ? "there is no results folder %.1000s"
+                                          : "there is no results folder: neither %.1000s is there",
+                      names);
     }
     if (status)
         record_set_deinit(out);

@@ -1,8 +1,8 @@
 /* The folders that records are read from.
  *
- * In: the folder that was asked for, or none. Out: the records of that folder, or of all known folders:
- * $AUTOTUNE_RESULTS, ./results and the one installed with autotune, in this order. The command line and the
- * library both use this function. */
+ * In: the folder that was asked for, or none. Out: the records of that folder, or of all known
+ * folders: $AUTOTUNE_RESULTS, ./results and the one installed with autotune, in this order. The
+ * command line and the library both use this function. */
 #ifndef AUTOTUNE_RECORD_FOLDERS_H
 #define AUTOTUNE_RECORD_FOLDERS_H
 
@@ -17,13 +17,13 @@ typedef struct record_folders {
     char paths[RECORD_FOLDERS][PATHS_BYTES]; /* as they are searched; some may not exist */
 } record_folders;
 
-/* Names the folders: `given` alone; NULL: the known ones, of which the installed one belongs to `own` (NULL:
- * it is not known where). */
+/* Names the folders: `given` alone; NULL: the known ones, of which the installed one belongs to
+ * `own` (NULL: it is not known where). */
 void record_folders_find(const char *given, const paths *own, record_folders *out);
 
-/* As record_load_all(), of all the folders. Of records of one GPU and pattern the one in the first folder
- * comes first; one whose entries are all repeated from folders before it is left out. AT_NOT_FOUND, naming
- * the folders, when there is none of them. */
+/* As record_load_all(), of all the folders. Of records of one GPU and pattern the one in the first
+ * folder comes first; one whose entries are all repeated from folders before it is left out.
+ * AT_NOT_FOUND, naming the folders, when there is none of them. */
 at_status record_search(const record_folders *folders, const char *pattern_name, record_set *out,
                         at_error *error);
 

@@ -41,7 +41,8 @@ static const char *skip_value(const char *at)
     return at;
 }
 
-/* Is the string at `at` this part of a pointer? Names with escapes are only found as they are spelt. */
+/* Is the string at `at` this part of a pointer? Names with escapes are only found as they are
+ * spelt. */
 static bool is_name(const char *at, const char *part, size_t length)
 {
     for (at++; length > 0; at++) {

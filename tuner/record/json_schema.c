@@ -14,8 +14,8 @@
 
 enum { POINTER_BYTES = 512, MESSAGE_BYTES = 512, MOST_DEPTH = 64 };
 
-/* A pattern of the schema, compiled when it is first met: regcomp() takes longer than all else that is done
- * to a string. */
+/* A pattern of the schema, compiled when it is first met: regcomp() takes longer than all else that
+ * is done to a string. */
 typedef struct compiled_pattern {
     const char *text; /* the schema's own */
     regex_t expression;
@@ -40,7 +40,8 @@ typedef struct validation {
 
 static void check(validation *v, const json_t *schema, const json_t *value, const char *pointer);
 
-__attribute__((format(printf, 3, 4))) static void violate(validation *v, const char *pointer, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void violate(validation *v, const char *pointer,
+                                                          const char *format, ...)
 {
     char message[MESSAGE_BYTES];
     va_list args;
@@ -72,7 +73,10 @@ static bool has_type(const json_t *value, const char *name)
     static const struct {
         const char *name;
         json_type type;
-    } types[] = {{"object", JSON_OBJECT}, {"array", JSON_ARRAY}, {"string", JSON_STRING}, {"null", JSON_NULL}};
+    } types[] = {{"object", JSON_OBJECT},
+                 {"array", JSON_ARRAY},
+                 {"string", JSON_STRING},
+                 {"null", JSON_NULL}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i].name, name) == 0)
             return json_typeof(value) == types[i].type;
@@ -112,9 +116,11 @@ static void check_enum(validation *v, const json_t *list, const json_t *value, c
     violate(v, pointer, "must be %s%s", json_array_size(list) > 1 ? "one of " : "", names);
 }
 
-static void check_number(validation *v, const json_t *schema, const json_t *value, const char *pointer)
+static void check_number(validation *v, const json_t *schema, const json_t *value,
+                         const char *pointer)
 {
-    const json_t *least = json_object_get(schema, "minimum"), *most = json_object_get(schema, "maximum");
+    const json_t *least = json_object_get(schema, "minimum"),
+                 *most = json_object_get(schema, "maximum");
     const json_t *above = json_object_get(schema, "exclusiveMinimum");
     double number = json_number_value(value);
     if (!json_is_number(value))
@@ -183,17 +189,19 @@ static void check_string(validation *v, const json_t *schema, const char *text, 
 
 /* ---- arrays and objects ---- */
 
-static void check_count(validation *v, const json_t *schema, const char *least_name, const char *most_name,
-                        size_t count, const char *pointer)
+static void check_count(validation *v, const json_t *schema, const char *least_name,
+                        const char *most_name, size_t count, const char *pointer)
 {
-    const json_t *least = json_object_get(schema, least_name), *most = json_object_get(schema, most_name);
+    const json_t *least = json_object_get(schema, least_name),
+                 *most = json_object_get(schema, most_name);
     if (least && count < (size_t)json_integer_value(least))
         violate(v, pointer, "must have at least %d elements", (int)json_integer_value(least));
     else if (most && count > (size_t)json_integer_value(most))
         violate(v, pointer, "must have at most %d elements", (int)json_integer_value(most));
 }
 
-static void check_array(validation *v, const json_t *schema, const json_t *value, const char *pointer)
+static void check_array(validation *v, const json_t *schema, const json_t *value,
+                        const char *pointer)
 {
     const json_t *items = json_object_get(schema, "items");
     check_count(v, schema, "minItems", "maxItems", json_array_size(value), pointer);
@@ -204,7 +212,8 @@ static void check_array(validation *v, const json_t *schema, const json_t *value
     }
 }
 
-static void check_required(validation *v, const json_t *required, const json_t *value, const char *pointer)
+static void check_required(validation *v, const json_t *required, const json_t *value,
+                           const char *pointer)
 {
     for (size_t i = 0; i < json_array_size(required); i++) {
         const char *name = json_string_value(json_array_get(required, i));
@@ -227,7 +236,8 @@ static void add_name(char *pointer, size_t size_bytes, const char *name)
     pointer[used] = '\0';
 }
 
-static void check_object(validation *v, const json_t *schema, const json_t *value, const char *pointer)
+static void check_object(validation *v, const json_t *schema, const json_t *value,
+                         const char *pointer)
 {
     const json_t *known = json_object_get(schema, "properties");
     const json_t *others = json_object_get(schema, "additionalProperties");
@@ -251,7 +261,8 @@ static void check_object(validation *v, const json_t *schema, const json_t *valu
 
 /* ---- combinations ---- */
 
-static size_t count_matches(validation *v, const json_t *list, const json_t *value, const char *pointer)
+static size_t count_matches(validation *v, const json_t *list, const json_t *value,
+                            const char *pointer)
 {
     validation quiet = *v;
     size_t matches = 0;
@@ -265,7 +276,8 @@ static size_t count_matches(validation *v, const json_t *list, const json_t *val
     return matches;
 }
 
-static void check_combinations(validation *v, const json_t *schema, const json_t *value, const char *pointer)
+static void check_combinations(validation *v, const json_t *schema, const json_t *value,
+                               const char *pointer)
 {
     const json_t *one = json_object_get(schema, "oneOf"), *any = json_object_get(schema, "anyOf");
     const char *title = json_string_value(json_object_get(schema, "description"));
@@ -284,8 +296,10 @@ static const json_t *follow(const validation *v, const json_t *reference)
 
 static void check(validation *v, const json_t *schema, const json_t *value, const char *pointer)
 {
-    const json_t *reference = json_object_get(schema, "$ref"), *type = json_object_get(schema, "type");
-    const json_t *list = json_object_get(schema, "enum"), *constant = json_object_get(schema, "const");
+    const json_t *reference = json_object_get(schema, "$ref"),
+                 *type = json_object_get(schema, "type");
+    const json_t *list = json_object_get(schema, "enum"),
+                 *constant = json_object_get(schema, "const");
     size_t before = v->violations;
     if (json_is_false(schema))
         violate(v, pointer, "must not be there");
@@ -318,11 +332,15 @@ static void check(validation *v, const json_t *schema, const json_t *value, cons
     v->depth--;
 }
 
-at_status json_schema_validate(const json_t *schema, const json_t *value, json_schema_report *report,
-                               void *context, at_error *error)
+at_status json_schema_validate(const json_t *schema, const json_t *value,
+                               json_schema_report *report, void *context, at_error *error)
 {
     pattern_list patterns = {0};
-    validation v = {.root = schema, .report = report, .context = context, .patterns = &patterns, .error = error};
+    validation v = {.root = schema,
+                    .report = report,
+                    .context = context,
+                    .patterns = &patterns,
+                    .error = error};
     check(&v, schema, value, "");
     free_patterns(&patterns);
     return v.status;

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/version.h"
+#include "record/coverage.h"
 #include "record/record.h"
 #include "record/schema.h"
 #include "record/store.h"
-#include "base/version.h"
-#include "record/coverage.h"
 #include "record/summary.h"
 
 /* As many as the finals take beside the best. */
@@ -16,15 +16,14 @@ enum { CONTENDERS = 4 };
 /* Figures are rounded to what a measurement can know. */
 enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
 
-/* Members of an entry that this version writes; any other belongs to another version and is kept. */
+/* Members of an entry that this version writes; any other belongs to another version and is
+ * kept. */
 static const char *const entry_members[] = {
-    "problem",          "configuration", "time",          "gbps",     "ceiling_gbps",
-    "ceiling_fraction", "speedup",       "traffic_bytes", "tied",     "energy",
-    "ceiling",          "ceiling_rate",  "flops",         "gflops",   "items",
-    "gitems",           "item",
-    "verdict",          "resources",     "search",        "baseline", "hashes",
-    "device",           "measured",      "date",          "tool",
-    "proof",            "contenders",
+    "problem",   "configuration", "time",     "gbps",       "ceiling_gbps", "ceiling_fraction",
+    "speedup",   "traffic_bytes", "tied",     "energy",     "ceiling",      "ceiling_rate",
+    "flops",     "gflops",        "items",    "gitems",     "item",         "verdict",
+    "resources", "search",        "baseline", "hashes",     "device",       "measured",
+    "date",      "tool",          "proof",    "contenders",
 };
 
 json_t *record_pack_values(const record_values *values)
@@ -121,7 +120,8 @@ static json_t *pack_contenders(const run_summary *s)
     size_t kept = 0;
     for (size_t i = 1; i < s->result_count && kept < CONTENDERS; i++) {
         const run_result *r = &s->results[i];
-        if (r->found.outcome != OUTCOME_OK || r->time.count == 0 || r->is_twin || (s->has_baseline && i == s->baseline))
+        if (r->found.outcome != OUTCOME_OK || r->time.count == 0 || r->is_twin ||
+            (s->has_baseline && i == s->baseline))
             continue;
         json_append(&list, json_pack("{so so}", "configuration", pack_configuration(s, r), "time",
                                      record_pack_time(&r->time)));
@@ -135,14 +135,13 @@ static json_t *pack_search(const run_summary *s)
     json_t *counts = json_object();
     for (int o = 0; o < OUTCOME_COUNT; o++)
         json_put(&counts, outcome_name((outcome)o), json_integer((json_int_t)s->counts[o]));
-    return json_pack("{ss? ss? sI sI so ss sI sI so sI so}", "strategy", s->strategy, "effort",
-                     s->effort, "seed",
-                     (json_int_t)s->seed, "budget_evaluations", (json_int_t)s->budget_evaluations,
-                     "budget_s", json_rounded(s->budget_s, SECONDS_DIGITS), "end",
-                     run_end_name(s->end), "cartesian",
-                     (json_int_t)(s->space_cartesian > INT64_MAX ? INT64_MAX : s->space_cartesian),
-                     "valid", (json_int_t)s->space_valid, "counts", counts, "twins", (json_int_t)s->twins, "wall_s",
-                     json_rounded(s->wall_s, SECONDS_DIGITS));
+    return json_pack(
+        "{ss? ss? sI sI so ss sI sI so sI so}", "strategy", s->strategy, "effort", s->effort,
+        "seed", (json_int_t)s->seed, "budget_evaluations", (json_int_t)s->budget_evaluations,
+        "budget_s", json_rounded(s->budget_s, SECONDS_DIGITS), "end", run_end_name(s->end),
+        "cartesian", (json_int_t)(s->space_cartesian > INT64_MAX ? INT64_MAX : s->space_cartesian),
+        "valid", (json_int_t)s->space_valid, "counts", counts, "twins", (json_int_t)s->twins,
+        "wall_s", json_rounded(s->wall_s, SECONDS_DIGITS));
 }
 
 json_t *record_pack_device(const run_summary *s)
@@ -172,8 +171,8 @@ static json_t *pack_entry(const run_summary *s)
     json_t *entry = json_pack(
         "{so so so so so so sI so ss sI so so so s{ss ss ss} so s{ss ss} ss ss}", "problem",
         record_pack_problem(s), "configuration", pack_configuration(s, best), "time",
-        record_pack_time(&best->time), "gbps", json_rounded(best->rates[WORK_BYTES], RATE_DIGITS), "ceiling_gbps",
-        json_rounded(ceiling_gbps(s), RATE_DIGITS), "ceiling_fraction",
+        record_pack_time(&best->time), "gbps", json_rounded(best->rates[WORK_BYTES], RATE_DIGITS),
+        "ceiling_gbps", json_rounded(ceiling_gbps(s), RATE_DIGITS), "ceiling_fraction",
         json_rounded(best->ceiling_fraction, FRACTION_DIGITS), "traffic_bytes",
         (json_int_t)s->work[WORK_BYTES], "speedup", json_rounded(s->speedup, FRACTION_DIGITS),
         "verdict", run_verdict_name(s->verdict), "tied", (json_int_t)s->tied_count, "resources",
@@ -183,8 +182,9 @@ static json_t *pack_entry(const run_summary *s)
         "objective", objective_name(s), "date", s->date, "tool", version_text());
     if (entry)
         json_put(&entry, "proof",
-                 best->proven ? json_pack("{sb so}", "proven", 1, "covered", coverage_pack(best->coverage))
-                              : json_pack("{sb so}", "proven", 0, "why", json_said(best->unproven)));
+                 best->proven
+                     ? json_pack("{sb so}", "proven", 1, "covered", coverage_pack(best->coverage))
+                     : json_pack("{sb so}", "proven", 0, "why", json_said(best->unproven)));
     if (entry) {
         put_rates(&entry, best);
         put_work(&entry, s);
@@ -284,9 +284,9 @@ static at_status put_entry(const run_summary *s, const record *old, json_t *root
     }
     *change = exists ? RECORD_REPLACED : RECORD_ADDED;
     json_t *entry = pack_entry(s);
-    bool done =
-        entry && (!exists || record_keep_unknown(entry, earlier)) &&
-        (exists ? json_array_set(entries, old->entries[at].place, entry) : json_array_append(entries, entry)) == 0;
+    bool done = entry && (!exists || record_keep_unknown(entry, earlier)) &&
+                (exists ? json_array_set(entries, old->entries[at].place, entry)
+                        : json_array_append(entries, entry)) == 0;
     json_decref(entry);
     if (!done)
         return error_set(error, AT_NO_MEMORY,

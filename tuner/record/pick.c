@@ -68,7 +68,8 @@ static bool goes_to_then(const record_node *n, const record_values *problem)
         return v->kind == VALUE_INTEGER && v->integer % n->multiple_of == 0;
     if (!value_is_number(n->bound))
         return value_equal(*v, n->bound);
-    return value_is_number(*v) && value_number(*v) * (by ? value_number(*by) : 1) < value_number(n->bound);
+    return value_is_number(*v) &&
+           value_number(*v) * (by ? value_number(*by) : 1) < value_number(n->bound);
 }
 
 /* The leaf for the problem; NULL: the portfolio is not for it. */
@@ -86,8 +87,8 @@ static const record_node *leaf_of(const record_portfolio *p, const record_values
 }
 
 /* Those of a portfolio, in the order of its leaf. */
-static pick_candidate candidate_at(const record *from, const record_portfolio *p, const record_node *leaf, int place,
-                                   pick_rule rule)
+static pick_candidate candidate_at(const record *from, const record_portfolio *p,
+                                   const record_node *leaf, int place, pick_rule rule)
 {
     const bool own = rule == PICK_NEAREST;
     return (pick_candidate){.rule = own ? PICK_PORTFOLIO : rule,
@@ -168,8 +169,8 @@ bool pick_next(const record_set *set, const pick_target *target, const pick_cand
     return s.found;
 }
 
-/* The nearest problem on which the candidate's GPU has timed it beside the default; NULL: none. What was
- * measured with the data in the L2 tells of nothing else. */
+/* The nearest problem on which the candidate's GPU has timed it beside the default; NULL: none.
+ * What was measured with the data in the L2 tells of nothing else. */
 static const record_seen *nearest_seen(const pick_candidate *c, const record_values *problem)
 {
     const record_seen *nearest = NULL;
@@ -224,7 +225,8 @@ pick_rule pick(const record_set *set, const pick_target *target, pick_candidate 
         pick_verdict verdict = pick_judge(target, &next, &seen);
         *out = next;
         after = out;
-        /* Better slow than nothing, where the default is impossible; where none is known, the next may do. */
+        /* Better slow than nothing, where the default is impossible; where none is known, the next
+         * may do. */
         bool will_do = verdict == PICK_LEVEL || (verdict == PICK_SLOWER && fallback);
         if (verdict == PICK_GOOD || (will_do && !has_default))
             return out->rule;

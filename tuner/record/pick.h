@@ -2,15 +2,16 @@
  *
  * In: records of one pattern. Out: the configuration that fits best and the rule that found it, in
  * this order: same GPU and problem; the same GPU's portfolio, as its tree says; same GPU, nearest
- * problem; same compute capability, then same major one (a portfolio before the nearest problem); the
- * pattern's default; a GPU that has nothing in common; none. Never one that the caller says is
- * impossible. The first that is possible decides: what was measured on another problem is only given if
- * it was faster than the default, beyond noise, on the nearest problem on which its GPU has timed both, or
- * comes before the default in its portfolio's tree, where that has the default; else the default is, where that is
- * possible. Only other configurations of portfolios are tried before,
- * since they were timed on the same problems. What was never timed beside the default is taken: there the
- * default was wrong, or not tried. Deterministic: of equals the first in the records' order. The
- * exported header holds the same rules (templates/export/header.h), and a test holds them together. */
+ * problem; same compute capability, then same major one (a portfolio before the nearest problem);
+ * the pattern's default; a GPU that has nothing in common; none. Never one that the caller says is
+ * impossible. The first that is possible decides: what was measured on another problem is only
+ * given if it was faster than the default, beyond noise, on the nearest problem on which its GPU
+ * has timed both, or comes before the default in its portfolio's tree, where that has the default;
+ * else the default is, where that is possible. Only other configurations of portfolios are tried
+ * before, since they were timed on the same problems. What was never timed beside the default is
+ * taken: there the default was wrong, or not tried. Deterministic: of equals the first in the
+ * records' order. The exported header holds the same rules (templates/export/header.h), and a test
+ * holds them together. */
 #ifndef AUTOTUNE_RECORD_PICK_H
 #define AUTOTUNE_RECORD_PICK_H
 
@@ -57,42 +58,45 @@ typedef struct pick_target {
     void *context;
     const record_values *fallback; /* the pattern's default; NULL: as recorded last */
     /* Is told of what is not given, and where that was (NULL: impossible here). NULL: no one is. */
-    void (*refused)(void *context, const pick_candidate *c, pick_verdict verdict, const record_seen *seen);
+    void (*refused)(void *context, const pick_candidate *c, pick_verdict verdict,
+                    const record_seen *seen);
 } pick_target;
 
 struct pick_candidate {
     pick_rule rule;
     double distance; /* of the problems; of a portfolio the place in the tree's order */
     int preference;
-    size_t place;    /* among equals */
-    const record *from;        /* NULL: the default */
-    const record_entry *entry; /* NULL: of a portfolio, or the default */
+    size_t place;                       /* among equals */
+    const record *from;                 /* NULL: the default */
+    const record_entry *entry;          /* NULL: of a portfolio, or the default */
     const record_values *configuration; /* NULL: PICK_NONE */
-    bool is_told;              /* by its portfolio's tree: */
-    record_standing standing;  /* how it compares with the default on such problems */
+    bool is_told;                       /* by its portfolio's tree: */
+    record_standing standing;           /* how it compares with the default on such problems */
 };
 
 /* "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu",
  * "none"; static storage. */
 const char *pick_rule_name(pick_rule rule);
 
-/* The distance of two values: for numbers the difference of their pick_scale(), else 0 or PICK_UNLIKE. */
+/* The distance of two values: for numbers the difference of their pick_scale(), else 0 or
+ * PICK_UNLIKE. */
 double pick_value_distance(value a, value b);
 
-/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio, and
- * nothing but arithmetic is needed. */
+/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio,
+ * and nothing but arithmetic is needed. */
 double pick_scale(double x);
 
-/* Ranks entries: lower is what a caller without further wishes wants, measured cold and for time. */
+/* Ranks entries: lower is what a caller without further wishes wants, measured cold and for
+ * time. */
 int pick_preference(const record_entry *e);
 
-/* The candidate that comes next after `after` (NULL: the first), best first; false: there is no more.
- * The last is the default, where there is one, or one of an unlike GPU. */
+/* The candidate that comes next after `after` (NULL: the first), best first; false: there is no
+ * more. The last is the default, where there is one, or one of an unlike GPU. */
 bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
                pick_candidate *out);
 
-/* Of the candidate alone. *seen, if it is given: on which problem it was no faster than the default; untouched where a
- * portfolio's tree says so. */
+/* Of the candidate alone. *seen, if it is given: on which problem it was no faster than the
+ * default; untouched where a portfolio's tree says so. */
 pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
                         const record_seen **seen);
 

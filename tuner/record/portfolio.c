@@ -5,8 +5,8 @@
 #include "record/record.h"
 #include "record/schema.h"
 
-static void read_order(record_reading *r, const json_t *j, const json_t *default_at, const record_portfolio *p,
-                       record_node *out)
+static void read_order(record_reading *r, const json_t *j, const json_t *default_at,
+                       const record_portfolio *p, record_node *out)
 {
     bool used[RECORD_MAX_KEPT] = {false};
     if (!json_is_array(j) || json_array_size(j) != p->configuration_count)
@@ -23,14 +23,17 @@ static void read_order(record_reading *r, const json_t *j, const json_t *default
         out->order[i] = (uint8_t)place;
     }
     json_int_t place = json_integer_value(default_at);
-    if (default_at && (!json_is_integer(default_at) || place < 0 || (size_t)place > p->configuration_count))
+    if (default_at &&
+        (!json_is_integer(default_at) || place < 0 || (size_t)place > p->configuration_count))
         record_bad(r, "default_at", "how many of the order come before the default");
     out->has_default = default_at;
     out->default_at = (uint8_t)place;
 }
 
-/* A tree in the file is a list of nodes, in which children come behind their parents: so it ends. */
-static void read_node(record_reading *r, const json_t *j, const record_portfolio *p, size_t at, record_node *out)
+/* A tree in the file is a list of nodes, in which children come behind their parents: so it
+ * ends. */
+static void read_node(record_reading *r, const json_t *j, const record_portfolio *p, size_t at,
+                      record_node *out)
 {
     const json_t *variable = json_object_get(j, "variable");
     if (!variable) {
@@ -38,7 +41,8 @@ static void read_node(record_reading *r, const json_t *j, const record_portfolio
         return;
     }
     const json_t *below = json_object_get(j, "below"), *is = json_object_get(j, "is");
-    const json_t *times = json_object_get(j, "times"), *multiple = json_object_get(j, "multiple_of");
+    const json_t *times = json_object_get(j, "times"),
+                 *multiple = json_object_get(j, "multiple_of");
     const json_t *then = json_object_get(j, "then"), *otherwise = json_object_get(j, "else");
     out->variable = json_string_value(variable);
     if (!out->variable || !record_is_name(out->variable))
@@ -158,8 +162,10 @@ static record_standing compare_medians(double median, double baseline)
                                                     : RECORD_LEVEL;
 }
 
-/* Faster by less than what is noise is no promise for another problem, even if the intervals are apart. */
-static record_standing compare_times(const record_entry *e, int64_t low_ns, int64_t median_ns, int64_t high_ns)
+/* Faster by less than what is noise is no promise for another problem, even if the intervals are
+ * apart. */
+static record_standing compare_times(const record_entry *e, int64_t low_ns, int64_t median_ns,
+                                     int64_t high_ns)
 {
     if (low_ns > e->baseline_high_ns)
         return RECORD_SLOWER;
@@ -169,7 +175,8 @@ static record_standing compare_times(const record_entry *e, int64_t low_ns, int6
                : RECORD_LEVEL;
 }
 
-/* Without a time of the default (it was wrong, or not tried) nothing is known of it, but for a speedup. */
+/* Without a time of the default (it was wrong, or not tried) nothing is known of it, but for a
+ * speedup. */
 static void note_entry(record *out, const record_entry *e)
 {
     const bool warm = e->warm_cache;
@@ -180,7 +187,8 @@ static void note_entry(record *out, const record_entry *e)
                         : compare_medians(1, e->speedup));
     for (size_t i = 0; i < e->contender_count && e->baseline_ns; i++) {
         const record_contender *c = &e->contenders[i];
-        note(out, &e->problem, &c->configuration, warm, compare_times(e, c->time_low_ns, c->time_ns, c->time_high_ns));
+        note(out, &e->problem, &c->configuration, warm,
+             compare_times(e, c->time_low_ns, c->time_ns, c->time_high_ns));
     }
 }
 
@@ -216,9 +224,9 @@ void record_note_seen(record_reading *r, const json_t *root, record *out)
         record_bad(r, "problems", "10000 at most");
     if (r->status)
         return;
-    out->seen = calloc(out->entry_count * (RECORD_MAX_CONTENDERS + 1) +
-                           problems * RECORD_MAX_KEPT + 1,
-                       sizeof *out->seen);
+    out->seen =
+        calloc(out->entry_count * (RECORD_MAX_CONTENDERS + 1) + problems * RECORD_MAX_KEPT + 1,
+               sizeof *out->seen);
     out->seen_problems = calloc(problems + 1, sizeof *out->seen_problems);
     if (!out->seen || !out->seen_problems) {
         record_no_memory(r);

@@ -47,8 +47,9 @@ void record_bad(record_reading *r, const char *what, const char *expected)
         return;
     if (r->entry)
         snprintf(entry, sizeof entry, "entry %zu: ", r->entry);
-    r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
-                             "%s%s must be %s; correct the file or move it away", entry, what, expected);
+    r->status =
+        error_set_at(r->error, AT_FORMAT, r->path, 0,
+                     "%s%s must be %s; correct the file or move it away", entry, what, expected);
 }
 
 void record_no_memory(record_reading *r)
@@ -102,7 +103,8 @@ void record_leave_out(record_reading *r, const char *list, size_t place)
         error_clear(r->error);
 }
 
-void record_read_values(record_reading *r, const json_t *object, const char *what, record_values *out)
+void record_read_values(record_reading *r, const json_t *object, const char *what,
+                        record_values *out)
 {
     size_t count = json_object_size(object);
     if (!json_is_object(object))
@@ -173,7 +175,8 @@ bool record_same_question(const record_entry *a, const record_entry *b)
            record_same_values(&a->problem, &b->problem);
 }
 
-const record_entry *record_find_question(const record *in, const record *of, const record_entry *like)
+const record_entry *record_find_question(const record *in, const record *of,
+                                         const record_entry *like)
 {
     for (size_t i = 0; i < in->entry_count; i++)
         if (record_same_question(&in->entries[i], like) && strcmp(in->gpu, of->gpu) == 0 &&

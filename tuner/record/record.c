@@ -63,8 +63,8 @@ static const char *read_text(record_reading *r, const json_t *object, const char
 }
 
 /* One of two words; the first without the member. */
-static void read_choice(record_reading *r, const json_t *object, const char *name, const char *first,
-                        const char *second, bool *is_second)
+static void read_choice(record_reading *r, const json_t *object, const char *name,
+                        const char *first, const char *second, bool *is_second)
 {
     const char *text = read_text(r, object, name);
     *is_second = strcmp(text, second) == 0;
@@ -81,7 +81,8 @@ static void read_ns(record_reading *r, const json_t *object, const char *name, i
 }
 
 /* Median and interval. */
-static void read_time(record_reading *r, const json_t *of, int64_t *median, int64_t *low, int64_t *high)
+static void read_time(record_reading *r, const json_t *of, int64_t *median, int64_t *low,
+                      int64_t *high)
 {
     const json_t *time = json_object_get(of, "time");
     read_ns(r, time, "median_ns", median);
@@ -94,7 +95,8 @@ static void read_baseline(record_reading *r, const json_t *baseline, record_entr
     /* null: the run ended before the default was tried. */
     if (!baseline || json_is_null(baseline))
         return;
-    record_read_values(r, json_object_get(baseline, "configuration"), "baseline.configuration", &out->baseline);
+    record_read_values(r, json_object_get(baseline, "configuration"), "baseline.configuration",
+                       &out->baseline);
     if (json_object_get(baseline, "time"))
         read_time(r, baseline, &out->baseline_ns, &out->baseline_low_ns, &out->baseline_high_ns);
 }
@@ -108,18 +110,21 @@ static void read_contenders(record_reading *r, const json_t *list, record_entry 
     for (size_t i = 0; i < json_array_size(list) && !r->status; i++) {
         const json_t *j = json_array_get(list, i);
         record_contender *c = &out->contenders[out->contender_count++];
-        record_read_values(r, json_object_get(j, "configuration"), "contenders.configuration", &c->configuration);
+        record_read_values(r, json_object_get(j, "configuration"), "contenders.configuration",
+                           &c->configuration);
         read_time(r, j, &c->time_ns, &c->time_low_ns, &c->time_high_ns);
     }
 }
 
 static void read_entry(record_reading *r, const json_t *entry, record_entry *out)
 {
-    const json_t *measured = json_object_get(entry, "measured"), *hashes = json_object_get(entry, "hashes");
+    const json_t *measured = json_object_get(entry, "measured"),
+                 *hashes = json_object_get(entry, "hashes");
     if (!json_is_object(entry))
         record_bad(r, "it", "an object");
     record_read_values(r, json_object_get(entry, "problem"), "problem", &out->problem);
-    record_read_values(r, json_object_get(entry, "configuration"), "configuration", &out->configuration);
+    record_read_values(r, json_object_get(entry, "configuration"), "configuration",
+                       &out->configuration);
     read_baseline(r, json_object_get(entry, "baseline"), out);
     read_time(r, entry, &out->time_ns, &out->time_low_ns, &out->time_high_ns);
     read_contenders(r, json_object_get(entry, "contenders"), out);
@@ -163,11 +168,12 @@ static void read_version(record_reading *r, const json_t *root)
     else if (json_integer_value(version) < 1)
         record_bad(r, "version", "a whole number from 1 on");
     else if (json_integer_value(version) > RECORD_VERSION)
-        r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
-                                 "a record of version %" JSON_INTEGER_FORMAT
-                                 ", which a newer autotune wrote; autotune %s reads versions up to %d: "
-                                 "update autotune, or choose another results folder",
-                                 json_integer_value(version), version_text(), RECORD_VERSION);
+        r->status =
+            error_set_at(r->error, AT_FORMAT, r->path, 0,
+                         "a record of version %" JSON_INTEGER_FORMAT
+                         ", which a newer autotune wrote; autotune %s reads versions up to %d: "
+                         "update autotune, or choose another results folder",
+                         json_integer_value(version), version_text(), RECORD_VERSION);
 }
 
 static void read_head(record_reading *r, const json_t *root, record *out)
@@ -302,7 +308,8 @@ static at_status set_add(record_set *set, const char *path, at_error *error)
 static bool is_record_file(const char *name, const char *pattern_name)
 {
     size_t length = strlen(name);
-    if (strcmp(name, CEILINGS_FILE) == 0 || length <= 5 || name[0] == '.' || strcmp(name + length - 5, ".json") != 0)
+    if (strcmp(name, CEILINGS_FILE) == 0 || length <= 5 || name[0] == '.' ||
+        strcmp(name + length - 5, ".json") != 0)
         return false;
     return !pattern_name ||
            (strlen(pattern_name) == length - 5 && strncmp(name, pattern_name, length - 5) == 0);
@@ -338,7 +345,8 @@ static int compare_records(const void *a, const void *b)
     return by_gpu ? by_gpu : strcmp(x->pattern, y->pattern);
 }
 
-at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *context, at_error *error)
+at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *context,
+                          at_error *error)
 {
     at_status status = AT_OK;
     DIR *d = opendir(results_dir);

@@ -1,12 +1,13 @@
-/* Records: what is kept of runs, one JSON file for each GPU and pattern, results/<gpu>/<pattern>.json.
+/* Records: what is kept of runs, one JSON file for each GPU and pattern,
+ * results/<gpu>/<pattern>.json.
  *
- * In: the summary of a run on a real device. Out: the file, with the run's entry merged into it; and for
- * the exporters and the library the entries as plain data. results/README.md documents the schema. Files
- * may come from other people: everything is bounded and checked when it is read (sizes, types, names that
- * are identifiers, no control characters). A writer treats a file that it cannot understand as an error and
- * leaves it alone; a reader leaves out only the entries that it cannot understand. Merging reads, changes
- * and replaces the file atomically, under a lock of its folder; members that this version does not know are
- * kept. */
+ * In: the summary of a run on a real device. Out: the file, with the run's entry merged into it;
+ * and for the exporters and the library the entries as plain data. results/README.md documents the
+ * schema. Files may come from other people: everything is bounded and checked when it is read
+ * (sizes, types, names that are identifiers, no control characters). A writer treats a file that it
+ * cannot understand as an error and leaves it alone; a reader leaves out only the entries that it
+ * cannot understand. Merging reads, changes and replaces the file atomically, under a lock of its
+ * folder; members that this version does not know are kept. */
 #ifndef AUTOTUNE_RECORD_RECORD_H
 #define AUTOTUNE_RECORD_RECORD_H
 
@@ -26,8 +27,8 @@ enum {
     RECORD_TEXT_BYTES = 256, /* of a string value or a GPU's name, with the NUL */
     RECORD_MAX_VALUES = 64,  /* variables of a problem, parameters of a configuration */
     RECORD_MAX_ENTRIES = 10000,
-    RECORD_MAX_KEPT = 16,    /* configurations of a portfolio */
-    RECORD_MAX_NODES = 255,  /* of its tree */
+    RECORD_MAX_KEPT = 16,   /* configurations of a portfolio */
+    RECORD_MAX_NODES = 255, /* of its tree */
     RECORD_MAX_CONTENDERS = 16
 };
 
@@ -50,24 +51,26 @@ typedef struct record_contender {
 typedef struct record_entry {
     record_values problem;
     record_values configuration;
-    record_values baseline;                     /* the pattern's default; count 0: not recorded */
-    int64_t baseline_ns, baseline_low_ns, baseline_high_ns; /* its median and interval; 0: not recorded */
-    size_t place;                               /* among the file's entries, from 0 */
-    size_t contender_count;                     /* what came next to the best, best first */
+    record_values baseline; /* the pattern's default; count 0: not recorded */
+    int64_t baseline_ns, baseline_low_ns,
+        baseline_high_ns;   /* its median and interval; 0: not recorded */
+    size_t place;           /* among the file's entries, from 0 */
+    size_t contender_count; /* what came next to the best, best first */
     record_contender contenders[RECORD_MAX_CONTENDERS];
     int64_t time_ns, time_low_ns, time_high_ns; /* median of a launch, its 95 % interval */
     double gbps, gflops, gitems;                /* 0: not recorded */
     double ceiling_fraction, speedup;           /* likewise */
-    const char *item, *ceiling;                 /* what items are, what the share is of; "" when not recorded */
-    bool warm_cache;                            /* measured with the data in the L2 */
-    bool energy;                                /* chosen for energy, not for time */
-    const char *date, *tool;                    /* "" when not recorded */
+    const char *item, *ceiling; /* what items are, what the share is of; "" when not recorded */
+    bool warm_cache;            /* measured with the data in the L2 */
+    bool energy;                /* chosen for energy, not for time */
+    const char *date, *tool;    /* "" when not recorded */
     const char *effort, *script_hash, *template_hash, *source_hash; /* likewise */
 } record_entry;
 
-/* A node of a portfolio's tree. A leaf has the portfolio's configurations in the order in which they are to
- * be tried. Any other node tests one variable, or its product with another: is it below `bound`; or, if
- * `bound` is no number, equal to it; or, if `multiple_of` is not 0, a whole multiple of that? */
+/* A node of a portfolio's tree. A leaf has the portfolio's configurations in the order in which
+ * they are to be tried. Any other node tests one variable, or its product with another: is it below
+ * `bound`; or, if `bound` is no number, equal to it; or, if `multiple_of` is not 0, a whole
+ * multiple of that? */
 typedef struct record_node {
     const char *variable; /* NULL: a leaf */
     const char *times;    /* the other; NULL: the variable alone is asked for */
@@ -75,21 +78,23 @@ typedef struct record_node {
     value bound;
     size_t then, otherwise;
     uint8_t order[RECORD_MAX_KEPT];
-    bool has_default;     /* the pattern's default has a place in the order: */
-    uint8_t default_at;   /* so many come before it */
+    bool has_default;   /* the pattern's default has a place in the order: */
+    uint8_t default_at; /* so many come before it */
 } record_node;
 
 /* Few configurations that serve a range of problems. */
 typedef struct record_portfolio {
-    record_values fixed; /* variables that have these values, else the portfolio is not for the problem */
+    record_values
+        fixed; /* variables that have these values, else the portfolio is not for the problem */
     size_t configuration_count;
     record_values *configurations;
     size_t node_count;
-    record_node *nodes;  /* the root first */
-    size_t held_out;     /* problems that it was tried on; 0: none */
-    double mean_regret, worst_regret; /* there: by how much slower than the problem's own best, relative */
+    record_node *nodes; /* the root first */
+    size_t held_out;    /* problems that it was tried on; 0: none */
+    double mean_regret,
+        worst_regret; /* there: by how much slower than the problem's own best, relative */
     const char *date;
-    size_t place;        /* among the file's portfolios, from 0 */
+    size_t place; /* among the file's portfolios, from 0 */
 } record_portfolio;
 
 /* A difference of two medians that is less than this share of them is noise. */
@@ -119,7 +124,7 @@ typedef struct record {
     size_t portfolio_count;
     record_portfolio *portfolios;
     size_t seen_count;
-    record_seen *seen; /* borrows from entries and portfolios */
+    record_seen *seen;            /* borrows from entries and portfolios */
     record_values *seen_problems; /* of portfolios */
     size_t seen_problem_count;
     void *root; /* the parsed file, which owns the texts */
@@ -127,11 +132,11 @@ typedef struct record {
 
 /* What could not be read, and was left out. */
 typedef struct record_fault {
-    char *path;         /* of the file */
-    char pointer[192];  /* JSON pointer to what is at fault, "/entries/2"; "": the whole file */
-    int line;           /* of the file; 0 not known */
-    char *message;      /* with the remedy */
-    char *text;         /* "FILE:LINE: MESSAGE" */
+    char *path;        /* of the file */
+    char pointer[192]; /* JSON pointer to what is at fault, "/entries/2"; "": the whole file */
+    int line;          /* of the file; 0 not known */
+    char *message;     /* with the remedy */
+    char *text;        /* "FILE:LINE: MESSAGE" */
 } record_fault;
 
 typedef struct record_faults {
@@ -159,8 +164,8 @@ typedef enum record_change {
 at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
                       size_t out_bytes, at_error *error);
 
-/* Fails if record_merge() would fail for a reason that is known beforehand: makes the folders, reads the
- * existing file, tries to write. A run calls it before its first measurement. */
+/* Fails if record_merge() would fail for a reason that is known beforehand: makes the folders,
+ * reads the existing file, tries to write. A run calls it before its first measurement. */
 at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
                                 at_error *error);
 
@@ -171,9 +176,9 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
 at_status record_merge(const char *results_dir, struct run_summary *s, record_change *change,
                        at_error *error);
 
-/* Parses and checks one file's text; `path` is for messages. Parts that cannot be understood are left out, and noted
- * in `faults` (the caller's); NULL: they are AT_FORMAT, as it is if nothing of the file can be understood. The caller
- * frees with record_deinit on AT_OK. */
+/* Parses and checks one file's text; `path` is for messages. Parts that cannot be understood are
+ * left out, and noted in `faults` (the caller's); NULL: they are AT_FORMAT, as it is if nothing of
+ * the file can be understood. The caller frees with record_deinit on AT_OK. */
 at_status record_parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
                        record *out, at_error *error);
 
@@ -186,10 +191,10 @@ at_status record_faults_add(record_faults *faults, const char *path, const char 
                             const at_error *why, at_error *error);
 void record_faults_deinit(record_faults *faults);
 
-/* Reads the records of all GPUs under `results_dir` (or of one GPU, if that is its folder), for one pattern
- * (NULL: all). Entries and portfolios that cannot be understood are left out and noted in out->faults; so
- * are whole files with bad syntax, head or version. AT_NOT_FOUND if the folder does not exist; finding no
- * record is no error (count 0). */
+/* Reads the records of all GPUs under `results_dir` (or of one GPU, if that is its folder), for one
+ * pattern (NULL: all). Entries and portfolios that cannot be understood are left out and noted in
+ * out->faults; so are whole files with bad syntax, head or version. AT_NOT_FOUND if the folder does
+ * not exist; finding no record is no error (count 0). */
 at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
                           at_error *error);
 void record_set_deinit(record_set *set);
@@ -200,13 +205,14 @@ bool record_same_values(const record_values *a, const record_values *b);
 /* Do two entries of one GPU and pattern answer the same question: problem, cache, objective? */
 bool record_same_question(const record_entry *a, const record_entry *b);
 /* The entry that does of the record `in`, for one of the record `of`; NULL: none. */
-const record_entry *record_find_question(const record *in, const record *of, const record_entry *like);
+const record_entry *record_find_question(const record *in, const record *of,
+                                         const record_entry *like);
 
 /* The value of a variable; NULL when there is none of that name. */
 const value *record_get(const record_values *values, const char *name);
 
-/* The places of a recorded configuration's values among those of the pattern's parameters; false where a parameter
- * has none, or one that the script does not list (any more). */
+/* The places of a recorded configuration's values among those of the pattern's parameters; false
+ * where a parameter has none, or one that the script does not list (any more). */
 bool record_indices(const struct pattern *p, const record_values *configuration, uint16_t *indices);
 
 /* Writes "tile=64,vec=4,..." in the file's order, as far as it fits. */

@@ -14,11 +14,12 @@ void *record_store_empty(const arch_limits *gpu, const char *pattern_name)
     char capability[16];
     snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
     return json_pack("{ss si ss ss ss s[]}", "schema", RECORD_SCHEMA, "version", RECORD_VERSION,
-                     "pattern", pattern_name, "gpu", gpu->name, "compute_capability",
-                     capability, "entries");
+                     "pattern", pattern_name, "gpu", gpu->name, "compute_capability", capability,
+                     "entries");
 }
 
-at_status record_replace(const char *path, const json_t *root, record_reader *reads, at_error *error)
+at_status record_replace(const char *path, const json_t *root, record_reader *reads,
+                         at_error *error)
 {
     char *text = NULL;
     at_status status = json_text_format(root, 2, &text, error);
@@ -61,8 +62,8 @@ static at_status read_or_start(const char *path, const arch_limits *gpu, const c
 }
 
 /* Makes the folder of a GPU's records, and those above it. */
-static at_status make_folder(const char *results_dir, const char *gpu, char folder[RECORD_PATH_BYTES],
-                             at_error *error)
+static at_status make_folder(const char *results_dir, const char *gpu,
+                             char folder[RECORD_PATH_BYTES], at_error *error)
 {
     char slug[PATHS_SLUG_BYTES];
     paths_slug(gpu, slug);
@@ -100,7 +101,8 @@ at_status record_store_open(record_store *s, const char *results_dir, const arch
                             const char *pattern_name, at_error *error)
 {
     *s = (record_store){0};
-    at_status status = record_path(results_dir, gpu->name, pattern_name, s->path, sizeof s->path, error);
+    at_status status =
+        record_path(results_dir, gpu->name, pattern_name, s->path, sizeof s->path, error);
     if (!status)
         status = record_lock_folder(results_dir, gpu->name, &s->lock, error);
     if (status)

@@ -1,5 +1,5 @@
-/* A record's file while it is changed: read, or begun, under the lock of its folder, and replaced whole.
- * For the modules that write records. */
+/* A record's file while it is changed: read, or begun, under the lock of its folder, and replaced
+ * whole. For the modules that write records. */
 #ifndef AUTOTUNE_RECORD_STORE_H
 #define AUTOTUNE_RECORD_STORE_H
 
@@ -16,11 +16,12 @@ typedef struct record_store {
     lock *lock;
 } record_store;
 
-/* A record of that GPU and pattern without entries: a new root (json_t); NULL when out of memory. */
+/* A record of that GPU and pattern without entries: a new root (json_t); NULL when out of
+ * memory. */
 void *record_store_empty(const arch_limits *gpu, const char *pattern_name);
 
-/* Makes the folder, waits for its lock, reads. AT_FORMAT for a file of another version, of another GPU
- * or damaged; AT_IO, AT_USAGE, AT_NO_MEMORY. After AT_OK the caller closes it. */
+/* Makes the folder, waits for its lock, reads. AT_FORMAT for a file of another version, of another
+ * GPU or damaged; AT_IO, AT_USAGE, AT_NO_MEMORY. After AT_OK the caller closes it. */
 at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,
                             const char *pattern_name, at_error *error);
 at_status record_store_write(record_store *s, at_error *error);

@@ -9,22 +9,14 @@
 #include "base/array.h"
 
 static const char *const stage_names[STAGE_COUNT] = {
-    [STAGE_ENUMERATE] = "enumerate",
-    [STAGE_OPEN] = "open",
-    [STAGE_EMIT] = "emit",
-    [STAGE_COMPILE] = "compile",
-    [STAGE_CHECK] = "check",
-    [STAGE_MEASURE] = "measure",
-    [STAGE_RACE] = "race",
-    [STAGE_FINALS] = "finals",
-    [STAGE_RECORD] = "record",
+    [STAGE_ENUMERATE] = "enumerate", [STAGE_OPEN] = "open",     [STAGE_EMIT] = "emit",
+    [STAGE_COMPILE] = "compile",     [STAGE_CHECK] = "check",   [STAGE_MEASURE] = "measure",
+    [STAGE_RACE] = "race",           [STAGE_FINALS] = "finals", [STAGE_RECORD] = "record",
 };
 
 static const char *const verdict_names[] = {
-    [VERDICT_NONE] = "none",
-    [VERDICT_CLEAR] = "clear",
-    [VERDICT_TIED] = "tied",
-    [VERDICT_INCONCLUSIVE] = "inconclusive",
+    [VERDICT_NONE] = "none",   [VERDICT_CLEAR] = "clear",
+    [VERDICT_TIED] = "tied",   [VERDICT_INCONCLUSIVE] = "inconclusive",
     [VERDICT_NOISY] = "noisy",
 };
 

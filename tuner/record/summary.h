@@ -1,8 +1,9 @@
-/* The findings of a run as plain data: the tuning loop fills it in, the report and the record read it.
+/* The findings of a run as plain data: the tuning loop fills it in, the report and the record read
+ * it.
  *
- * Texts that come from the script (names, string values) are borrowed and must outlive the summary; the
- * summary owns everything that the functions below make, and run_summary_deinit() frees it. A field that is
- * not known is zero (or empty) and is left out of tables and JSON. */
+ * Texts that come from the script (names, string values) are borrowed and must outlive the summary;
+ * the summary owns everything that the functions below make, and run_summary_deinit() frees it. A
+ * field that is not known is zero (or empty) and is left out of tables and JSON. */
 #ifndef AUTOTUNE_RECORD_SUMMARY_H
 #define AUTOTUNE_RECORD_SUMMARY_H
 
@@ -10,15 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+#include "base/stats.h"
+#include "base/value.h"
 #include "device/arch.h"
 #include "device/ceiling.h"
 #include "device/coverage.h"
 #include "device/device.h"
-#include "base/error.h"
 #include "device/measurement.h"
 #include "space/pattern.h"
-#include "base/stats.h"
-#include "base/value.h"
 
 typedef enum run_verdict {
     VERDICT_NONE,         /* nothing was compared (no time, or one variant) */
@@ -29,15 +30,15 @@ typedef enum run_verdict {
 } run_verdict;
 
 typedef enum run_end {
-    RUN_END_EXHAUSTED,  /* every valid configuration had its turn */
-    RUN_END_STRATEGY,   /* the strategy had nothing more to ask */
+    RUN_END_EXHAUSTED,   /* every valid configuration had its turn */
+    RUN_END_STRATEGY,    /* the strategy had nothing more to ask */
     RUN_END_EVALUATIONS, /* as many variants as allowed */
     RUN_END_SECONDS,     /* the time was up */
     RUN_END_TARGET,      /* the wanted share of the ceiling was reached */
     RUN_END_GAIN,        /* the search had stopped paying */
     RUN_END_HANGS,       /* variants do not end, whatever they are */
     RUN_END_RECORDED,    /* a record answered: nothing was measured */
-    RUN_END_INTERRUPTED /* by the user, or by SIGTERM */
+    RUN_END_INTERRUPTED  /* by the user, or by SIGTERM */
 } run_end;
 
 /* Where a run's time went. Stages overlap (compiling runs ahead of measuring), so that they add up
@@ -57,23 +58,23 @@ typedef enum run_stage {
 
 /* One variant. */
 typedef struct run_result {
-    uint64_t index;        /* of the configuration in the space */
-    char *configuration;   /* "tile=64,vec=4,..."; owned */
-    value *values;         /* one a parameter; the array is owned, strings are borrowed */
-    measurement found;     /* owned */
-    stats_summary time;    /* of one launch; count 0: not measured */
-    double ratio;          /* time over the fastest's, from samples of the same blocks; 0: not raced */
+    uint64_t index;      /* of the configuration in the space */
+    char *configuration; /* "tile=64,vec=4,..."; owned */
+    value *values;       /* one a parameter; the array is owned, strings are borrowed */
+    measurement found;   /* owned */
+    stats_summary time;  /* of one launch; count 0: not measured */
+    double ratio; /* time over the fastest's, from samples of the same blocks; 0: not raced */
     double rates[WORK_UNITS]; /* work over median time, 10^9 a second; 0 not given */
-    double ceiling_fraction; /* the rate over the ceiling's; 0 not known */
+    double ceiling_fraction;  /* the rate over the ceiling's; 0 not known */
     uint32_t block_threads;
     uint32_t dynamic_shared_bytes;
-    occupancy occupancy;   /* of this variant's launch on the run's device */
-    bool tied;             /* with the best; never set for the best itself */
-    bool is_twin;          /* not tried: it has the machine code and the launch of `lead`, and its figures */
-    uint64_t lead;         /* configuration whose figures these are: its own unless it is a twin */
-    double energy_j, power_w; /* of one launch; 0 unknown */
-    bool proven;           /* it did nothing wrong on a simulated device */
-    char *unproven;        /* why not, where that was to be shown; owned; may be NULL */
+    occupancy occupancy; /* of this variant's launch on the run's device */
+    bool tied;           /* with the best; never set for the best itself */
+    bool is_twin; /* not tried: it has the machine code and the launch of `lead`, and its figures */
+    uint64_t lead; /* configuration whose figures these are: its own unless it is a twin */
+    double energy_j, power_w;  /* of one launch; 0 unknown */
+    bool proven;               /* it did nothing wrong on a simulated device */
+    char *unproven;            /* why not, where that was to be shown; owned; may be NULL */
     device_coverage *coverage; /* what the proof covered; owned; NULL: there is none */
     char source_hash[33];
 } run_result;
@@ -83,8 +84,8 @@ typedef struct run_summary {
     bool resumable;      /* what was measured is in a journal: the same run goes on from there */
     bool compiled_only;  /* --arch without a device: resources, no times */
     device_properties device; /* when compiled only: kind "", arch and limits of the architecture */
-    bool warm_cache;     /* samples without the flush of the L2 */
-    const char *objective; /* "time" or "energy"; NULL: time */
+    bool warm_cache;          /* samples without the flush of the L2 */
+    const char *objective;    /* "time" or "energy"; NULL: time */
 
     size_t problem_count;
     const pattern_variable *problem;
@@ -92,11 +93,12 @@ typedef struct run_summary {
     const char **parameters; /* names; the array is owned */
 
     uint64_t space_cartesian, space_valid;
-    bool space_sampled;  /* space_valid counts a sample; how many there are is not known */
+    bool space_sampled; /* space_valid counts a sample; how many there are is not known */
     uint64_t counts[OUTCOME_COUNT];
-    uint64_t unraced;    /* of those that worked, checked on the tuned problem alone: they were too slow to race, or
-                            the run was interrupted */
-    uint64_t twins;      /* of those counted, variants with the machine code of another, which was tried */
+    uint64_t unraced; /* of those that worked, checked on the tuned problem alone: they were too
+                         slow to race, or the run was interrupted */
+    uint64_t
+        twins; /* of those counted, variants with the machine code of another, which was tried */
 
     /* Ranked: those that are ok by what the race decided, fastest first (compiled only: in no
      * order), then the rest, twins behind the one that was tried. results[0] is the best where
@@ -105,15 +107,16 @@ typedef struct run_summary {
     run_result *results;
     bool best_found;
     bool has_baseline;
-    size_t baseline;     /* its place in `results` */
-    double speedup;      /* baseline's time over the best's; 0: not known */
+    size_t baseline; /* its place in `results` */
+    double speedup;  /* baseline's time over the best's; 0: not known */
     run_verdict verdict;
-    size_t tied_count;   /* VERDICT_TIED: variants other than the best */
+    size_t tied_count; /* VERDICT_TIED: variants other than the best */
 
-    uint64_t work[WORK_UNITS]; /* of a launch: bytes that a perfect kernel must move, flops, items; 0 not given */
-    const char *item;       /* what items are, "" for none */
-    ceiling_kind ceiling;   /* what the shares are of */
-    double ceiling_rate;    /* its 10^9 bytes, flops or items a second; 0 not known */
+    uint64_t work[WORK_UNITS]; /* of a launch: bytes that a perfect kernel must move, flops, items;
+                                  0 not given */
+    const char *item;          /* what items are, "" for none */
+    ceiling_kind ceiling;      /* what the shares are of */
+    double ceiling_rate;       /* its 10^9 bytes, flops or items a second; 0 not known */
     double wall_s;
     double stage_s[STAGE_COUNT];
 
@@ -126,16 +129,15 @@ typedef struct run_summary {
 
     char script_hash[33], template_hash[33];
     char nvrtc_version[16];
-    char date[32];           /* ISO 8601, UTC: 2026-01-31T12:00:00Z */
-    char record_path[4096];  /* empty: no record was written */
+    char date[32];          /* ISO 8601, UTC: 2026-01-31T12:00:00Z */
+    char record_path[4096]; /* empty: no record was written */
 
     size_t warning_count;
-    char **warnings;         /* one line each; owned */
+    char **warnings; /* one line each; owned */
 } run_summary;
 
 /* An empty summary for a pattern's `problem`: names, variables and the date are set. */
-at_status run_summary_init(run_summary *s, const pattern *p, problem_kind problem,
-                           at_error *error);
+at_status run_summary_init(run_summary *s, const pattern *p, problem_kind problem, at_error *error);
 void run_summary_deinit(run_summary *s);
 
 /* Appends a result with room for every parameter's value and a copy of `configuration`, and counts
@@ -148,8 +150,8 @@ at_status run_summary_add(run_summary *s, const char *configuration, outcome o, 
 void run_summary_warn(run_summary *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The unit in which the speed of a variant is best stated: the ceiling's, or the first that the pattern
- * gives. */
+/* The unit in which the speed of a variant is best stated: the ceiling's, or the first that the
+ * pattern gives. */
 work_unit run_summary_unit(const run_summary *s);
 
 /* The variant that was tried in place of a twin; NULL when r is none. */

@@ -17,19 +17,20 @@ enum { MOST_FAULTS = 100 };
 /* As many bytes as readers take. */
 static const size_t file_limit_bytes = 16u << 20;
 
-/* Figures are rounded when they are kept; a speed-up is of samples taken side by side, so that the ratio of
- * medians is only near it. */
+/* Figures are rounded when they are kept; a speed-up is of samples taken side by side, so that the
+ * ratio of medians is only near it. */
 static const double rounding = 2e-3, pairing = 5e-2;
 
 typedef struct validation {
     const char *path, *text;
     record_faults *faults;
-    size_t before; /* faults of other files */
+    size_t before;    /* faults of other files */
     at_status status; /* why no fault can be noted any more */
     at_error *error;
 } validation;
 
-__attribute__((format(printf, 3, 4))) static void fault(validation *v, const char *pointer, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fault(validation *v, const char *pointer,
+                                                        const char *format, ...)
 {
     at_error why = {.line = json_pointer_line(v->text, pointer)};
     char said[512];
@@ -88,19 +89,21 @@ static void check_order(validation *v, const json_t *time, const char *pointer)
 }
 
 /* Is a figure what others make it? Unknown where one of them is. */
-static void check_figure(validation *v, const json_t *of, const char *name, double expected, double tolerance,
-                         const char *pointer, const char *from)
+static void check_figure(validation *v, const json_t *of, const char *name, double expected,
+                         double tolerance, const char *pointer, const char *from)
 {
     double kept = number(of, name);
-    if (kept <= 0 || expected <= 0 || !isfinite(expected) || fabs(kept - expected) <= tolerance * expected)
+    if (kept <= 0 || expected <= 0 || !isfinite(expected) ||
+        fabs(kept - expected) <= tolerance * expected)
         return;
     char place[128];
     snprintf(place, sizeof place, "%s/%s", pointer, name);
-    fault(v, place, "is %g, and %s make it %.5g; one of them was changed: measure it again", kept, from, expected);
+    fault(v, place, "is %g, and %s make it %.5g; one of them was changed: measure it again", kept,
+          from, expected);
 }
 
-/* How far the ratio of pairs may lie from that of the medians, of a time to that of the winner: as far as the
- * intervals of both let it. */
+/* How far the ratio of pairs may lie from that of the medians, of a time to that of the winner: as
+ * far as the intervals of both let it. */
 static double pairing_tolerance(const json_t *baseline, const json_t *winner)
 {
     double of_medians = number(baseline, "median_ns") / number(winner, "median_ns");
@@ -117,16 +120,19 @@ static void check_figures(validation *v, const json_t *entry, const char *pointe
     double median = number(winner, "median_ns");
     double bytes = number(entry, "traffic_bytes");
     double ceiling = number(entry, "ceiling_gbps");
-    check_figure(v, entry, "gbps", bytes / median, rounding, pointer, "traffic_bytes over the median");
+    check_figure(v, entry, "gbps", bytes / median, rounding, pointer,
+                 "traffic_bytes over the median");
     if (ceiling > 0)
         check_figure(v, entry, "ceiling_fraction", bytes / median / ceiling, rounding, pointer,
                      "its bandwidth over ceiling_gbps");
-    check_figure(v, entry, "speedup", number(baseline, "median_ns") / median, pairing_tolerance(baseline, winner),
-                 pointer, "the medians of baseline and winner");
+    check_figure(v, entry, "speedup", number(baseline, "median_ns") / median,
+                 pairing_tolerance(baseline, winner), pointer,
+                 "the medians of baseline and winner");
 }
 
 /* Same names as the winner's configuration? */
-static void check_names(validation *v, const json_t *entry, const json_t *other, const char *pointer)
+static void check_names(validation *v, const json_t *entry, const json_t *other,
+                        const char *pointer)
 {
     const json_t *winner = json_object_get(entry, "configuration");
     const char *name;
@@ -136,23 +142,29 @@ static void check_names(validation *v, const json_t *entry, const json_t *other,
     json_object_foreach((json_t *)(uintptr_t)other, name, member)
     {
         if (!json_object_get(winner, name)) {
-            fault(v, pointer, "has '%.63s', which the winner's configuration has not; both are of one space", name);
+            fault(v, pointer,
+                  "has '%.63s', which the winner's configuration has not; both are of one space",
+                  name);
             return;
         }
     }
     if (json_object_size(other) != json_object_size(winner))
-        fault(v, pointer, "lacks parameters that the winner's configuration has; both are of one space");
+        fault(v, pointer,
+              "lacks parameters that the winner's configuration has; both are of one space");
 }
 
 /* Who is called the clear winner is not slower than another. */
-static void check_verdict(validation *v, const json_t *entry, const json_t *contender, const char *pointer)
+static void check_verdict(validation *v, const json_t *entry, const json_t *contender,
+                          const char *pointer)
 {
     const char *verdict = json_string_value(json_object_get(entry, "verdict"));
     double low = json_number_value(json_object_get(json_object_get(entry, "time"), "low_ns"));
     double high = json_number_value(json_object_get(json_object_get(contender, "time"), "high_ns"));
     if (verdict && strcmp(verdict, "clear") == 0 && low > high && high > 0)
-        fault(v, pointer, "is faster than the winner, whose verdict is \"clear\": configurations were exchanged? "
-                          "'autotune verify' races them");
+        fault(
+            v, pointer,
+            "is faster than the winner, whose verdict is \"clear\": configurations were exchanged? "
+            "'autotune verify' races them");
 }
 
 /* A part of the entry that has a time, and other configurations than the winner's. */
@@ -191,7 +203,8 @@ static void check_repeats(validation *v, const record *r)
                 char pointer[64];
                 snprintf(pointer, sizeof pointer, "/entries/%zu", r->entries[i].place);
                 fault(v, pointer,
-                      "repeats the problem of /entries/%zu, which comes first and is taken; take the older one out",
+                      "repeats the problem of /entries/%zu, which comes first and is taken; take "
+                      "the older one out",
                       r->entries[k].place);
                 break;
             }
@@ -218,10 +231,12 @@ static void check_place(validation *v, const record *r)
     paths_slug(r->gpu, slug);
     snprintf(wanted, sizeof wanted, "%s.json", r->pattern);
     if (strcmp(file, wanted) != 0)
-        fault(v, "/pattern", "is '%s', whose record is %s: nobody looks for it here; rename the file", r->pattern,
+        fault(v, "/pattern",
+              "is '%s', whose record is %s: nobody looks for it here; rename the file", r->pattern,
               wanted);
     else if (*folder && strcmp(folder, slug) != 0 && strcmp(folder, ".") != 0)
-        fault(v, "/gpu", "is '%.80s', whose folder is %s, not %.80s; move the file", r->gpu, slug, folder);
+        fault(v, "/gpu", "is '%.80s', whose folder is %s, not %.80s; move the file", r->gpu, slug,
+              folder);
 }
 
 /* ---- the file ---- */
@@ -249,8 +264,8 @@ static void check_reading(validation *v, size_t size_bytes, size_t *entries)
     record_faults_deinit(&found);
 }
 
-static at_status check_root(validation *v, const json_t *root, const json_t *schema, size_t size_bytes,
-                            size_t *entries)
+static at_status check_root(validation *v, const json_t *root, const json_t *schema,
+                            size_t size_bytes, size_t *entries)
 {
     const json_t *version = json_object_get(root, "version");
     const json_t *list = json_object_get(root, "entries");
@@ -268,8 +283,8 @@ static at_status check_root(validation *v, const json_t *root, const json_t *sch
     return v->status;
 }
 
-at_status record_validate(const char *path, const json_t *schema, record_faults *faults, size_t *entries,
-                          at_error *error)
+at_status record_validate(const char *path, const json_t *schema, record_faults *faults,
+                          size_t *entries, at_error *error)
 {
     char *text;
     size_t size_bytes;
@@ -284,7 +299,8 @@ at_status record_validate(const char *path, const json_t *schema, record_faults 
             *error = why;
         return status;
     }
-    validation v = {.path = path, .text = text, .faults = faults, .before = faults->count, .error = error};
+    validation v = {
+        .path = path, .text = text, .faults = faults, .before = faults->count, .error = error};
     status = json_text_parse(text, size_bytes, path, &root, &why);
     if (status == AT_FORMAT) {
         status = record_faults_add(faults, path, "", &why, error);

@@ -19,7 +19,7 @@ typedef struct curve_point {
     json_t *problem, *config;     /* NULL: no winner */
     char *message;                /* owned; why there is none */
     int64_t time_ns, low_ns, high_ns;
-    double rates[WORK_UNITS], rate; /* 10^9 a second; the one that is shown */
+    double rates[WORK_UNITS], rate;   /* 10^9 a second; the one that is shown */
     double ceiling_fraction, speedup; /* 0 unknown */
     run_verdict verdict;
     size_t tied;
@@ -28,9 +28,9 @@ typedef struct curve_point {
 
 struct curve {
     size_t axis_count;
-    char *names[CURVE_MAX_AXES]; /* owned */
-    char *pattern, *device;      /* owned; NULL until a point had a summary */
-    char unit[WORK_RATE_BYTES];  /* of the rates that are shown */
+    char *names[CURVE_MAX_AXES];   /* owned */
+    char *pattern, *device;        /* owned; NULL until a point had a summary */
+    char unit[WORK_RATE_BYTES];    /* of the rates that are shown */
     char ceiling[WORK_RATE_BYTES]; /* what the shares are of; "ceiling": of several */
     work_unit shown;
     bool predicted, warm_cache;
@@ -179,7 +179,8 @@ static int column_width(const curve *c, size_t axis)
 {
     size_t width = strlen(c->names[axis]);
     for (size_t i = 0; i < c->count; i++)
-        width = strlen(c->points[i].values[axis]) > width ? strlen(c->points[i].values[axis]) : width;
+        width =
+            strlen(c->points[i].values[axis]) > width ? strlen(c->points[i].values[axis]) : width;
     return (int)width;
 }
 
@@ -227,8 +228,8 @@ at_status curve_print(const curve *c, FILE *to, at_error *error)
         fprintf(to, "  %*s", column_width(c, i), c->names[i]);
     char head[2 * WORK_RATE_BYTES];
     snprintf(head, sizeof head, "of %s", c->ceiling);
-    fprintf(to, "  %9s  %8s  %8s  %8s  %7s  %s\n", "time us", c->unit, *c->ceiling ? head : "", "baseline",
-            "x base", "best");
+    fprintf(to, "  %9s  %8s  %8s  %8s  %7s  %s\n", "time us", c->unit, *c->ceiling ? head : "",
+            "baseline", "x base", "best");
     for (size_t i = 0; i < c->count; i++)
         print_point(c, &c->points[i], to);
     if (found) {
@@ -252,12 +253,13 @@ static json_t *pack_point(const curve *c, const curve_point *p)
         json_put(&at, c->names[i], json_string(p->values[i]));
     if (!p->config)
         return json_pack("{so so}", "at", at, "message", json_said(p->message));
-    return json_pack("{so sO sO sI s[I I] so so so so so so ss sI so}", "at", at, "problem", p->problem,
-                     "config", p->config, "time_ns", (json_int_t)p->time_ns, "ci_ns",
-                     (json_int_t)p->low_ns, (json_int_t)p->high_ns, "gbps", known(p->rates[WORK_BYTES]),
-                     "gflops", known(p->rates[WORK_FLOPS]), "gitems", known(p->rates[WORK_ITEMS]),
-                     "ceiling_fraction", known(p->ceiling_fraction), "speedup", known(p->speedup),
-                     "baseline_gbps", known(p->speedup > 0 ? p->rates[WORK_BYTES] / p->speedup : 0), "verdict",
+    return json_pack("{so sO sO sI s[I I] so so so so so so ss sI so}", "at", at, "problem",
+                     p->problem, "config", p->config, "time_ns", (json_int_t)p->time_ns, "ci_ns",
+                     (json_int_t)p->low_ns, (json_int_t)p->high_ns, "gbps",
+                     known(p->rates[WORK_BYTES]), "gflops", known(p->rates[WORK_FLOPS]), "gitems",
+                     known(p->rates[WORK_ITEMS]), "ceiling_fraction", known(p->ceiling_fraction),
+                     "speedup", known(p->speedup), "baseline_gbps",
+                     known(p->speedup > 0 ? p->rates[WORK_BYTES] / p->speedup : 0), "verdict",
                      run_verdict_name(p->verdict), "tied", (json_int_t)p->tied, "record",
                      *p->record ? json_path(p->record) : json_null());
 }
@@ -269,10 +271,10 @@ at_status curve_print_json(const curve *c, FILE *to, at_error *error)
         json_append(&over, json_string(c->names[i]));
     for (size_t i = 0; i < c->count; i++)
         json_append(&points, pack_point(c, &c->points[i]));
-    json_t *root = json_pack("{ss? ss? ss ss sb ss so so}", "pattern", c->pattern, "device", c->device, "ceiling", c->ceiling,
-                             "rate_unit", c->unit,
-                             "predicted", (int)c->predicted, "cache",
-                             c->warm_cache ? "warm" : "cold", "over", over, "points", points);
+    json_t *root =
+        json_pack("{ss? ss? ss ss sb ss so so}", "pattern", c->pattern, "device", c->device,
+                  "ceiling", c->ceiling, "rate_unit", c->unit, "predicted", (int)c->predicted,
+                  "cache", c->warm_cache ? "warm" : "cold", "over", over, "points", points);
     at_status status = json_text_print(root, 2, to, error);
     return status ? status : finish(to, error);
 }
@@ -347,8 +349,11 @@ static void put_lines(const curve *c, size_t line, size_t number, const char *x,
 {
     static const char *const series[] = {"best", "baseline"};
     for (int column = 0; column < 2; column++) {
-        fprintf(to, "%s$line%zu using %s with linespoints title ", number + (size_t)column > 0 ? ", " : "plot ",
-                number, column == 0 ? x : *x == '0' ? "0:3:xtic(1)" : "1:3");
+        fprintf(to, "%s$line%zu using %s with linespoints title ",
+                number + (size_t)column > 0 ? ", " : "plot ", number,
+                column == 0 ? x
+                : *x == '0' ? "0:3:xtic(1)"
+                            : "1:3");
         char title[256];
         snprintf(title, sizeof title, "%s", series[column]);
         for (size_t i = 1; i < c->axis_count; i++)
@@ -362,7 +367,8 @@ at_status curve_plot(const curve *c, const char *path, FILE *to, at_error *error
     const char *suffix = strrchr(path, '.');
     bool png = suffix && strcmp(suffix, ".png") == 0, logarithmic = false;
     if (!png && !(suffix && strcmp(suffix, ".svg") == 0))
-        return error_set(error, AT_USAGE, "a picture's name ends in .png or .svg, unlike '%s'", path);
+        return error_set(error, AT_USAGE, "a picture's name ends in .png or .svg, unlike '%s'",
+                         path);
     if (!curve_found(c))
         return error_set(error, AT_USAGE, "there is nothing to draw: no point has a winner");
     bool numeric = is_numeric(c, &logarithmic);

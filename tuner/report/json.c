@@ -1,23 +1,22 @@
 /* The object that --json prints:
  *
  *   pattern, problem {name: value}, device {kind, name, arch}, space {cartesian, valid},
- *   counts {outcome: n}, unraced (how many of "ok" were too slow to race, and checked on the tuned problem
- *   alone), twins (how many of them have the machine code of another), best, baseline, speedup, ceiling_gbps,
- *   wall_s, stages {enumerate_s, ...},
- *   traffic_bytes, flops, items (of a launch), item (what items are), ceiling (what shares are of),
- *   ceiling_rate (its 10^9 a second, in rate_unit), rate (the member of a variant that says how fast it is:
- *   gbps, gflops or gitems), rate_unit ("GB/s", "GFLOP/s" ...),
- *   record (path), version,
- *   and: verdict, tied (number), end, strategy, seed, cache, warnings [text], results [variant],
- *   failures [{outcome, message, count, config}]: each message once, with how many variants ended with
- *   it and one of them.
+ *   counts {outcome: n}, unraced (how many of "ok" were too slow to race, and checked on the tuned
+ * problem alone), twins (how many of them have the machine code of another), best, baseline,
+ * speedup, ceiling_gbps, wall_s, stages {enumerate_s, ...}, traffic_bytes, flops, items (of a
+ * launch), item (what items are), ceiling (what shares are of), ceiling_rate (its 10^9 a second, in
+ * rate_unit), rate (the member of a variant that says how fast it is: gbps, gflops or gitems),
+ * rate_unit ("GB/s", "GFLOP/s" ...), record (path), version, and: verdict, tied (number), end,
+ * strategy, seed, cache, warnings [text], results [variant], failures [{outcome, message, count,
+ * config}]: each message once, with how many variants ended with it and one of them.
  *
  * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
- * high] (95 %), min_ns, samples, gbps, gflops, gitems (10^9 a second), ceiling_fraction, registers, spill_bytes (stores and loads),
- * shared_bytes (static and dynamic), occupancy (0 .. 1), tied, twin_of (the config of the same machine code
- * and launch that was tried in its place; null: it was tried itself), message (why it is not ok), proven (on a
- * simulated device), unproven (why not, of what a GPU measured). What is not known is null. A device
- * of kind "none" is an architecture that was only compiled for. */
+ * high] (95 %), min_ns, samples, gbps, gflops, gitems (10^9 a second), ceiling_fraction, registers,
+ * spill_bytes (stores and loads), shared_bytes (static and dynamic), occupancy (0 .. 1), tied,
+ * twin_of (the config of the same machine code and launch that was tried in its place; null: it was
+ * tried itself), message (why it is not ok), proven (on a simulated device), unproven (why not, of
+ * what a GPU measured). What is not known is null. A device of kind "none" is an architecture that
+ * was only compiled for. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -25,8 +24,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/version.h"
 #include "base/json_text.h"
+#include "base/version.h"
 #include "record/coverage.h"
 #include "record/schema.h"
 #include "report/report.h"
@@ -67,19 +66,20 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     return json_pack(
         "{so ss so so so so so so so so so so so so sb so so sb so so}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
-        outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
-        interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
-        count_or_null(timed, t->count), "gbps", pack_rate(r, WORK_BYTES), "gflops", pack_rate(r, WORK_FLOPS),
-        "gitems", pack_rate(r, WORK_ITEMS), "ceiling_fraction",
+        outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns),
+        "ci_ns", interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
+        count_or_null(timed, t->count), "gbps", pack_rate(r, WORK_BYTES), "gflops",
+        pack_rate(r, WORK_FLOPS), "gitems", pack_rate(r, WORK_ITEMS), "ceiling_fraction",
         known(timed && r->ceiling_fraction > 0, r->ceiling_fraction), "registers",
         count_or_null(r->found.has_resources, k->registers), "spill_bytes",
         count_or_null(r->found.has_resources, (uint64_t)k->spill_store_bytes + k->spill_load_bytes),
         "shared_bytes",
-        count_or_null(r->found.has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
-        "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied, "twin_of",
-        pack_twin_of(s, r), "message",
-        json_said(r->found.outcome == OUTCOME_OK ? NULL : r->found.message), "proven", (int)r->proven, "unproven",
-        json_said(r->unproven), "covered", coverage_pack(r->coverage));
+        count_or_null(r->found.has_resources,
+                      (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
+        "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied,
+        "twin_of", pack_twin_of(s, r), "message",
+        json_said(r->found.outcome == OUTCOME_OK ? NULL : r->found.message), "proven",
+        (int)r->proven, "unproven", json_said(r->unproven), "covered", coverage_pack(r->coverage));
 }
 
 static json_t *pack_counts(const run_summary *s)
@@ -136,10 +136,10 @@ static json_t *pack_failures(const run_summary *s)
             continue;
         }
         json_put(&places, key, json_integer((json_int_t)json_array_size(array)));
-        json_append(&array, json_pack("{ss so si so}", "outcome", outcome_name(r->found.outcome), "message",
-                                      json_said(r->found.message), "count", 1, "config",
-                                      json_from_values(s->parameters, r->values,
-                                                       s->parameter_count)));
+        json_append(&array,
+                    json_pack("{ss so si so}", "outcome", outcome_name(r->found.outcome), "message",
+                              json_said(r->found.message), "count", 1, "config",
+                              json_from_values(s->parameters, r->values, s->parameter_count)));
     }
     if (!places) {
         json_decref(array);
@@ -162,12 +162,13 @@ static json_t *pack_run(const run_summary *s, size_t top)
         count_or_null(true, s->unraced), "twins", count_or_null(true, s->twins), "best",
         pack_variant(s, run_summary_best(s)), "baseline", pack_variant(s, run_summary_baseline(s)),
         "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
-        known(in_bytes && s->ceiling_rate > 0, s->ceiling_rate), "wall_s", known(true, s->wall_s), "stages",
-        pack_stages(s), "record", s->record_path[0] ? json_path(s->record_path) : json_null(),
-        "version", version_text(), "verdict", run_verdict_name(s->verdict), "tied",
-        (json_int_t)s->tied_count, "end", run_end_name(s->end), "strategy", s->strategy, "seed",
-        count_or_null(true, s->seed), "cache", s->warm_cache ? "warm" : "cold", "warnings",
-        pack_warnings(s), "results", pack_results(s, top), "failures", pack_failures(s));
+        known(in_bytes && s->ceiling_rate > 0, s->ceiling_rate), "wall_s", known(true, s->wall_s),
+        "stages", pack_stages(s), "record",
+        s->record_path[0] ? json_path(s->record_path) : json_null(), "version", version_text(),
+        "verdict", run_verdict_name(s->verdict), "tied", (json_int_t)s->tied_count, "end",
+        run_end_name(s->end), "strategy", s->strategy, "seed", count_or_null(true, s->seed),
+        "cache", s->warm_cache ? "warm" : "cold", "warnings", pack_warnings(s), "results",
+        pack_results(s, top), "failures", pack_failures(s));
 }
 
 static void put_work(json_t **root, const run_summary *s)

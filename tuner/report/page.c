@@ -60,29 +60,34 @@ static void format_resources(const run_result *r, char l[LINE_BYTES])
     const kernel_resources *k = &r->found.resources;
     if (!r->found.has_resources)
         return;
-    text_add(l, LINE_BYTES, "%s%" PRIu32 " registers, %" PRIu64 " bytes spilled, %s shared, occupancy %.0f %%",
+    text_add(l, LINE_BYTES,
+             "%s%" PRIu32 " registers, %" PRIu64 " bytes spilled, %s shared, occupancy %.0f %%",
              *l ? "; " : "", k->registers, (uint64_t)k->spill_store_bytes + k->spill_load_bytes,
              units_size((uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes, text),
              100 * r->occupancy.fraction);
 }
 
-/* "the same machine code: pad=1 swizzle=xor; pad=2; and 3 more": in what a row's twins differ from it. */
+/* "the same machine code: pad=1 swizzle=xor; pad=2; and 3 more": in what a row's twins differ from
+ * it. */
 static void format_twins(const page *p, const run_result *r, char l[LINE_BYTES])
 {
     enum { MOST_SHOWN = 3 };
     const run_summary *s = p->summary;
     const run_result *end = s->results + s->result_count;
     size_t count = 0;
-    for (const run_result *twin = r + 1; twin < end && twin->is_twin && twin->lead == r->index; twin++) {
+    for (const run_result *twin = r + 1; twin < end && twin->is_twin && twin->lead == r->index;
+         twin++) {
         if (count++ >= MOST_SHOWN)
             continue;
-        text_add(l, LINE_BYTES, "%s", count == 1 ? *l ? "; the same machine code:" : "the same machine code:" : ";");
+        text_add(l, LINE_BYTES, "%s",
+                 count == 1 ? *l ? "; the same machine code:" : "the same machine code:" : ";");
         for (size_t v = 0; v < s->parameter_count; v++) {
             char text[VALUE_BYTES], clean[VALUE_BYTES];
             if (value_equal(twin->values[v], r->values[v]))
                 continue;
             value_format(twin->values[v], text, sizeof text);
-            text_add(l, LINE_BYTES, " %s=%s", s->parameters[v], table_clean(text, clean, sizeof clean));
+            text_add(l, LINE_BYTES, " %s=%s", s->parameters[v],
+                     table_clean(text, clean, sizeof clean));
         }
     }
     if (count > MOST_SHOWN)
@@ -284,7 +289,8 @@ at_status report_page_measured(const run_summary *s, const report_options *optio
     page p;
     size_t top = options->top;
     const run_result *baseline = run_summary_baseline(s);
-    bool baseline_shown = !baseline || baseline->time.count == 0 || baseline->found.outcome != OUTCOME_OK;
+    bool baseline_shown =
+        !baseline || baseline->time.count == 0 || baseline->found.outcome != OUTCOME_OK;
     at_status status = page_init(&p, s, options, error);
     for (size_t i = 0; !status && i < s->result_count && p.row_count < (top ? top : 1); i++) {
         if (s->results[i].found.outcome != OUTCOME_OK || s->results[i].time.count == 0 ||
@@ -309,8 +315,10 @@ at_status report_page_measured(const run_summary *s, const report_options *optio
 static int compare_compiled(const void *a, const void *b)
 {
     const run_result *x = *(const run_result *const *)a, *y = *(const run_result *const *)b;
-    uint64_t x_spill = (uint64_t)x->found.resources.spill_store_bytes + x->found.resources.spill_load_bytes;
-    uint64_t y_spill = (uint64_t)y->found.resources.spill_store_bytes + y->found.resources.spill_load_bytes;
+    uint64_t x_spill =
+        (uint64_t)x->found.resources.spill_store_bytes + x->found.resources.spill_load_bytes;
+    uint64_t y_spill =
+        (uint64_t)y->found.resources.spill_store_bytes + y->found.resources.spill_load_bytes;
     if (x->occupancy.warps_per_sm != y->occupancy.warps_per_sm)
         return x->occupancy.warps_per_sm > y->occupancy.warps_per_sm ? -1 : 1;
     if (x_spill != y_spill)

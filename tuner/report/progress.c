@@ -106,7 +106,8 @@ static double find_rate(progress *p, const progress_state *s)
     return (double)(s->done - p->older.done) * (double)second_ns / (double)passed_ns;
 }
 
-__attribute__((format(printf, 4, 5))) static void add(field *fields, size_t *count, int rank, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void add(field *fields, size_t *count, int rank,
+                                                      const char *format, ...)
 {
     field *f = &fields[(*count)++];
     f->rank = rank;

@@ -1,9 +1,10 @@
 /* Progress of a run on stderr: share done, speed, time left, the best so far.
  *
- * On a terminal one line, redrawn at most ten times a second, cut to the terminal's width and erased at
- * the end; elsewhere a plain line every few seconds; nothing when quiet. The caller passes the time. A
- * stderr that is closed, full or gone (a terminal that was hung up) silences the progress and never fails
- * or stops the run; the caller must ignore SIGPIPE. Every function takes NULL for a silent progress. */
+ * On a terminal one line, redrawn at most ten times a second, cut to the terminal's width and
+ * erased at the end; elsewhere a plain line every few seconds; nothing when quiet. The caller
+ * passes the time. A stderr that is closed, full or gone (a terminal that was hung up) silences the
+ * progress and never fails or stops the run; the caller must ignore SIGPIPE. Every function takes
+ * NULL for a silent progress. */
 #ifndef AUTOTUNE_REPORT_PROGRESS_H
 #define AUTOTUNE_REPORT_PROGRESS_H
 

@@ -46,25 +46,30 @@ static void add_work(char l[LINE_BYTES], const run_summary *s)
     if (s->work[WORK_BYTES])
         text_add(l, LINE_BYTES, "; %s to move", units_size(s->work[WORK_BYTES], text));
     if (s->work[WORK_FLOPS])
-        text_add(l, LINE_BYTES, "; %s GFLOP to do", units_rate((double)s->work[WORK_FLOPS] / 1e9, text));
+        text_add(l, LINE_BYTES, "; %s GFLOP to do",
+                 units_rate((double)s->work[WORK_FLOPS] / 1e9, text));
     if (s->work[WORK_ITEMS])
         text_add(l, LINE_BYTES, "; %s %s", units_count(s->work[WORK_ITEMS], text), s->item);
 }
 
 static void add_ceiling(char l[LINE_BYTES], const run_summary *s)
 {
-    static const char *const verbs[CEILING_KINDS] = {
-        [CEILING_COPY] = "a copy of them", [CEILING_READ] = "reading them", [CEILING_WRITE] = "writing them"};
+    static const char *const verbs[CEILING_KINDS] = {[CEILING_COPY] = "a copy of them",
+                                                     [CEILING_READ] = "reading them",
+                                                     [CEILING_WRITE] = "writing them"};
     const ceiling_info *ceiling = ceiling_get(s->ceiling);
     char text[UNITS_BYTES], unit[WORK_RATE_BYTES];
     work_rate_name(ceiling->unit, s->item, unit);
     if (s->ceiling_rate > 0 && verbs[s->ceiling])
         text_add(l, LINE_BYTES, "; %s %s at %s %s", verbs[s->ceiling],
-                 s->device.predicted ? "is predicted to run" : "runs", units_rate(s->ceiling_rate, text), unit);
+                 s->device.predicted ? "is predicted to run" : "runs",
+                 units_rate(s->ceiling_rate, text), unit);
     else if (s->ceiling_rate > 0)
-        text_add(l, LINE_BYTES, "; %s is %s %s", ceiling->words, units_rate(s->ceiling_rate, text), unit);
+        text_add(l, LINE_BYTES, "; %s is %s %s", ceiling->words, units_rate(s->ceiling_rate, text),
+                 unit);
     else if (!s->device.predicted && !ceiling->in_run && s->ceiling > CEILING_NONE)
-        text_add(l, LINE_BYTES, "; %s is not known here: 'autotune ceilings' measures it", ceiling->words);
+        text_add(l, LINE_BYTES, "; %s is not known here: 'autotune ceilings' measures it",
+                 ceiling->words);
 }
 
 static void print_head(const run_summary *s, const sheet *on)
@@ -76,13 +81,15 @@ static void print_head(const run_summary *s, const sheet *on)
         text_add(l, LINE_BYTES, "compiled for %s", d->arch);
     else
         text_add(l, LINE_BYTES, "%s %s (%s%s%s)", d->predicted ? "predicted for" : "on",
-                 table_clean(d->limits.name, name, sizeof name), d->arch, d->driver[0] ? ", driver " : "", d->driver);
+                 table_clean(d->limits.name, name, sizeof name), d->arch,
+                 d->driver[0] ? ", driver " : "", d->driver);
     fprintf(on->to, "%s%s%s %s\n", start(on->colour, INK_BOLD), s->pattern, stop(on->colour), l);
     l[0] = '\0';
     for (size_t i = 0; i < s->problem_count; i++) {
         char v[VALUE_BYTES], clean[VALUE_BYTES];
         value_format(s->problem[i].value, v, sizeof v);
-        text_add(l, LINE_BYTES, "%s%s=%s", i ? " " : "", s->problem[i].name, table_clean(v, clean, sizeof clean));
+        text_add(l, LINE_BYTES, "%s%s=%s", i ? " " : "", s->problem[i].name,
+                 table_clean(v, clean, sizeof clean));
     }
     if (!s->compiled_only) {
         text_add(l, LINE_BYTES, "; %s cache", s->warm_cache ? "warm" : "cold");
@@ -101,13 +108,15 @@ static void print_verdict(const run_summary *s, const sheet *on)
     char l[LINE_BYTES] = "";
     if (!best) {
         fprintf(on->to, "%s%s%s\n", start(on->colour, INK_WARNING),
-                s->counts[OUTCOME_OK] ? "no variant is known to be right yet" : "no variant worked", stop(on->colour));
+                s->counts[OUTCOME_OK] ? "no variant is known to be right yet" : "no variant worked",
+                stop(on->colour));
         return;
     }
     bool tied = s->verdict == VERDICT_TIED, predicted = s->device.predicted;
     if (tied)
-        text_add(l, LINE_BYTES, "tied with %zu other%s%s", s->tied_count, s->tied_count == 1 ? "" : "s",
-                 predicted ? ", which the model cannot tell apart; a larger problem (--set) may" : "");
+        text_add(
+            l, LINE_BYTES, "tied with %zu other%s%s", s->tied_count, s->tied_count == 1 ? "" : "s",
+            predicted ? ", which the model cannot tell apart; a larger problem (--set) may" : "");
     else if (s->verdict == VERDICT_CLEAR)
         text_add(l, LINE_BYTES, "clear: faster than every other");
     else if (s->verdict == VERDICT_INCONCLUSIVE)
@@ -117,10 +126,11 @@ static void print_verdict(const run_summary *s, const sheet *on)
     if (s->verdict != VERDICT_NONE)
         print_labelled(on, "verdict", l);
     if (s->speedup > 0) {
-        snprintf(l, sizeof l, "%s%.2f times%s as fast as the baseline", start(on->colour, INK_GOOD), s->speedup,
-                 stop(on->colour));
+        snprintf(l, sizeof l, "%s%.2f times%s as fast as the baseline", start(on->colour, INK_GOOD),
+                 s->speedup, stop(on->colour));
         if (best->ceiling_fraction > 0)
-            text_add(l, LINE_BYTES, ", %.3f of %s", best->ceiling_fraction, ceiling_get(s->ceiling)->words);
+            text_add(l, LINE_BYTES, ", %.3f of %s", best->ceiling_fraction,
+                     ceiling_get(s->ceiling)->words);
         print_labelled(on, s->device.predicted ? "predicted" : "speed-up", l);
     }
     if (best->power_w > 0) {
@@ -155,25 +165,29 @@ static void print_counts(const run_summary *s, const sheet *on)
     text_add(l, LINE_BYTES, " of %s %s", units_count(s->space_valid, text),
              s->space_sampled ? "that were sampled" : "valid");
     text_add(l, LINE_BYTES, " (%s in the full product):",
-             s->space_cartesian == UINT64_MAX ? "2^64 or more" : units_count(s->space_cartesian, text));
+             s->space_cartesian == UINT64_MAX ? "2^64 or more"
+                                              : units_count(s->space_cartesian, text));
     const char *separator = " ";
     for (int o = 0; o < OUTCOME_COUNT; o++) {
         if (s->counts[o] == 0)
             continue;
-        text_add(l, LINE_BYTES, "%s%s %s", separator, units_count(s->counts[o], text), outcome_name((outcome)o));
+        text_add(l, LINE_BYTES, "%s%s %s", separator, units_count(s->counts[o], text),
+                 outcome_name((outcome)o));
         separator = ", ";
     }
     print_labelled(on, "variants", l);
     if (s->unraced > 0) {
-        snprintf(l, sizeof l, "%s of them %schecked on the tuned problem alone", units_count(s->unraced, text),
+        snprintf(l, sizeof l, "%s of them %schecked on the tuned problem alone",
+                 units_count(s->unraced, text),
                  s->end == RUN_END_INTERRUPTED ? "" : "too slow to race, and ");
         print_labelled(on, "", l);
     }
     if (s->twins == 0)
         return;
     snprintf(l, sizeof l,
-             s->twins == 1 ? "%s variant has the machine code of another and was not tried apart from it"
-                           : "%s variants have the machine code of another and were not tried apart from it",
+             s->twins == 1
+                 ? "%s variant has the machine code of another and was not tried apart from it"
+                 : "%s variants have the machine code of another and were not tried apart from it",
              units_count(s->twins, text));
     print_labelled(on, "twins", l);
 }
@@ -237,7 +251,8 @@ static void print_end(const run_summary *s, const sheet *on)
         [RUN_END_SECONDS] = "the time was up",
         [RUN_END_TARGET] = "the wanted share of the ceiling was reached",
         [RUN_END_GAIN] = "the search had stopped paying",
-        [RUN_END_HANGS] = "no variant had ended when its time was up, and the loop without an end is likely one that all share",
+        [RUN_END_HANGS] = "no variant had ended when its time was up, and the loop without an end "
+                          "is likely one that all share",
         [RUN_END_RECORDED] = "at once: the record took as much effort; without --effort it is "
                              "measured again",
         [RUN_END_INTERRUPTED] = "interrupted; no journal is kept of this run: the same command "
@@ -276,12 +291,12 @@ static void print_foot(const run_summary *s, const sheet *on)
 at_status report_print(const run_summary *s, const report_options *options, FILE *to,
                        at_error *error)
 {
-    const sheet on = {.to = to, .colour = options->colour,
+    const sheet on = {.to = to,
+                      .colour = options->colour,
                       .columns = options->columns ? options->columns : TABLE_PAGE_COLUMNS};
     print_head(s, &on);
-    at_status status = s->compiled_only
-                           ? report_page_compiled(s, options, to, error)
-                           : report_page_measured(s, options, to, error);
+    at_status status = s->compiled_only ? report_page_compiled(s, options, to, error)
+                                        : report_page_measured(s, options, to, error);
     if (status)
         return status;
     if (!s->compiled_only) {

@@ -1,8 +1,8 @@
 /* What the user sees at the end of a run: tables for people, one JSON object for programs.
  *
- * In: the summary of a run. Out: text on a stream. All times of a table are in one unit. Parameters that
- * differ among the rows shown are columns; the others are printed once. Colours are the caller's choice.
- * AT_IO when the stream does not take the text. */
+ * In: the summary of a run. Out: text on a stream. All times of a table are in one unit. Parameters
+ * that differ among the rows shown are columns; the others are printed once. Colours are the
+ * caller's choice. AT_IO when the stream does not take the text. */
 #ifndef AUTOTUNE_REPORT_REPORT_H
 #define AUTOTUNE_REPORT_REPORT_H
 
@@ -20,8 +20,8 @@ typedef struct report_options {
 } report_options;
 
 /* The final report: the top variants, the baseline, the speed-up with its confidence, the number of
- * variants by outcome, the time by stage, the record, warnings. For a run that only compiled: resources
- * and occupancy of its variants, highest occupancy first. */
+ * variants by outcome, the time by stage, the record, warnings. For a run that only compiled:
+ * resources and occupancy of its variants, highest occupancy first. */
 at_status report_print(const run_summary *s, const report_options *options, FILE *to,
                        at_error *error);
 

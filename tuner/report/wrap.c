@@ -15,9 +15,10 @@ typedef struct wrapped {
     size_t columns;
     char *line; /* owned; not ended yet */
     size_t used;
-    char *rest; /* owned; the end of a line that was broken; NULL: none */
-    size_t hang; /* where it goes on */
-    bool is_open; /* where it goes on is for the next line to say, if that is further in than `start` */
+    char *rest;   /* owned; the end of a line that was broken; NULL: none */
+    size_t hang;  /* where it goes on */
+    bool is_open; /* where it goes on is for the next line to say, if that is further in than
+                     `start` */
     size_t start;
 } wrapped;
 
@@ -186,7 +187,8 @@ FILE *wrap_stream(FILE *to, size_t columns)
     if (!w)
         return NULL;
     *w = (wrapped){.to = to, .columns = columns};
-    FILE *f = fopencookie(w, "w", (cookie_io_functions_t){.write = write_wrapped, .close = close_wrapped});
+    FILE *f = fopencookie(w, "w",
+                          (cookie_io_functions_t){.write = write_wrapped, .close = close_wrapped});
     if (!f)
         free(w);
     else

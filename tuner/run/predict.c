@@ -16,12 +16,13 @@
 enum {
     STEP_MS = 50,
     MAX_THREADS = 64,
-    FLIGHT_PER_WORKER = 3 /* variants between emission and prediction, for each that works on them */
+    FLIGHT_PER_WORKER =
+        3 /* variants between emission and prediction, for each that works on them */
 };
 
-/* Of a budget in seconds, what may go by before measuring begins. What it buys is counted, so that the same search
- * follows each time: half as many as a core was seen to predict (of a transpose 12 a second). Only a machine that is slower
- * is ended by the clock. */
+/* Of a budget in seconds, what may go by before measuring begins. What it buys is counted, so that
+ * the same search follows each time: half as many as a core was seen to predict (of a transpose 12
+ * a second). Only a machine that is slower is ended by the clock. */
 static const double BUDGET_SHARE = 0.5, RATE_OF_CORE = 6;
 
 /* A compiled variant on its way to a thread. */
@@ -55,10 +56,11 @@ typedef struct feeder {
     session *session;
     const predict_options *options;
     crew *crew;
-    uint64_t *order;     /* configurations */
-    uint64_t total, begun, settled; /* `total`: of those in `order`, the first ones that are predicted */
-    job *compiling;      /* `flight` places; the id of a compile request is its place */
-    size_t *places;      /* that are free, a stack */
+    uint64_t *order; /* configurations */
+    uint64_t total, begun,
+        settled;    /* `total`: of those in `order`, the first ones that are predicted */
+    job *compiling; /* `flight` places; the id of a compile request is its place */
+    size_t *places; /* that are free, a stack */
     size_t place_count, flight;
 } feeder;
 
@@ -101,9 +103,10 @@ static at_status new_estimate(crew *c, size_t place, size_t layout, at_error *er
 {
     const session *s = c->session;
     const size_t problem = layout * s->problems.slot_count;
-    const sim_filler filler = {result_image(&c->fillers[layout], true), s->problems.problems[problem].filler_launch};
-    return sim_estimate_new(s->workers->properties.arch, &s->problems.plans[problem], &filler, &c->estimates[place],
-                            error);
+    const sim_filler filler = {result_image(&c->fillers[layout], true),
+                               s->problems.problems[problem].filler_launch};
+    return sim_estimate_new(s->workers->properties.arch, &s->problems.plans[problem], &filler,
+                            &c->estimates[place], error);
 }
 
 /* An estimate works for one layout: that of the thread at `place` is made anew for another. */
@@ -189,10 +192,12 @@ static at_status compile_fillers(crew *c, at_error *error)
 {
     const problem_set *set = &c->session->problems;
     c->fillers = calloc(set->layout_count + 1, sizeof *c->fillers);
-    at_status status = c->fillers ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    at_status status =
+        c->fillers ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
     for (size_t i = 0; !status && i < set->layout_count; i++)
-        status = problem_set_compile_filler(set, i, c->session->workers->pool, c->session->workers->properties.arch,
-                                            &c->fillers[i], error);
+        status =
+            problem_set_compile_filler(set, i, c->session->workers->pool,
+                                       c->session->workers->properties.arch, &c->fillers[i], error);
     return status;
 }
 
@@ -209,7 +214,8 @@ static at_status crew_new(const session *s, size_t threads, size_t capacity, dou
     c->capacity = capacity;
     c->times_ns = times_ns;
     c->ring = calloc(capacity, sizeof *c->ring);
-    at_status status = c->ring ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    at_status status =
+        c->ring ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
     if (!status)
         status = compile_fillers(c, error);
     for (size_t i = 0; !status && i < threads; i++) {
@@ -284,8 +290,9 @@ static at_status begin(feeder *f, at_error *error)
     if (!status)
         status = emit_variant(s->script, s->problem, indices, true, &source, error);
     if (!status)
-        status = submit_source(s->workers->pool, place, &source, script_pattern(s->script)->template_path,
-                               &j->launch, s->workers->properties.arch, true, error);
+        status = submit_source(s->workers->pool, place, &source,
+                               script_pattern(s->script)->template_path, &j->launch,
+                               s->workers->properties.arch, true, error);
     emitted_deinit(&source);
     if (!status) {
         f->place_count--;
@@ -355,12 +362,12 @@ static at_status feed(feeder *f, prediction *out, at_error *error)
             status = look(f, !compiling, out, error);
         if (!status && s->workers->device)
             status = device_worker_watch(s->workers->device, error);
-        progress_update(f->options->progress, &(progress_state){.stage = "predicting",
-                                                                .done = out->reached,
-                                                                .total = out->count,
-                                                                .failed = out->reached -
-                                                                          out->predicted,
-                                                                .now_ns = clock_now_ns()});
+        progress_update(f->options->progress,
+                        &(progress_state){.stage = "predicting",
+                                          .done = out->reached,
+                                          .total = out->count,
+                                          .failed = out->reached - out->predicted,
+                                          .now_ns = clock_now_ns()});
     }
     return status;
 }

@@ -78,7 +78,8 @@ static void add_start(starts *to, const record_values *configuration)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     uint64_t found;
-    if (to->count == to->most || !record_indices(script_pattern(to->session->script), configuration, indices) ||
+    if (to->count == to->most ||
+        !record_indices(script_pattern(to->session->script), configuration, indices) ||
         !space_find(to->session->space, indices, &found))
         return;
     for (size_t i = 0; i < to->count; i++)
@@ -109,20 +110,23 @@ static at_status read_known(const session *s, const char *results_dir, record_se
     paths own;
     record_folders folders;
     bool found = paths_find(&own, NULL) == AT_OK;
-    record_folders_find(strcmp(results_dir, "results") == 0 ? NULL : results_dir, found ? &own : NULL, &folders);
+    record_folders_find(strcmp(results_dir, "results") == 0 ? NULL : results_dir,
+                        found ? &own : NULL, &folders);
     return record_search(&folders, script_pattern(s->script)->name, out, NULL);
 }
 
-at_status recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most, size_t *count,
-                        at_error *error)
+at_status recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most,
+                        size_t *count, at_error *error)
 {
     const pattern *p = script_pattern(s->script);
     record_set known = {0};
-    record_values problem = {.count = p->problem_count, .pairs = calloc(p->problem_count + 1, sizeof *problem.pairs)};
+    record_values problem = {.count = p->problem_count,
+                             .pairs = calloc(p->problem_count + 1, sizeof *problem.pairs)};
     starts to = {.session = s, .found = out, .most = most};
     at_status status = problem.pairs ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
     for (size_t i = 0; !status && i < p->problem_count; i++)
-        problem.pairs[i] = (record_pair){p->problems[s->problem][i].name, p->problems[s->problem][i].value};
+        problem.pairs[i] =
+            (record_pair){p->problems[s->problem][i].name, p->problems[s->problem][i].value};
     /* A record that cannot be read is no start. */
     if (!status && read_known(s, results_dir, &known) == AT_OK)
         add_starts(&to, &known,

@@ -48,16 +48,18 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     r->coverage = r->proven ? coverage_copy(c->coverage) : NULL;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
         r->unproven = strdup(c->unproven ? c->unproven
-                             : c->proof_asked && b->in->end != RUN_END_INTERRUPTED && !settings_are_quick(b->in->settings)
+                             : c->proof_asked && b->in->end != RUN_END_INTERRUPTED &&
+                                     !settings_are_quick(b->in->settings)
                                  ? "the simulated device took too long"
                                  : "the run ended before");
     r->block_threads = plan_most_threads(&c->launches[0]);
     r->dynamic_shared_bytes = plan_most_shared_bytes(&c->launches[0]);
     memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);
     if (c->found.has_resources)
-        r->occupancy = occupancy_compute(
-            &s->workers->properties.limits, (int)r->block_threads, (int)c->found.resources.registers,
-            (size_t)c->found.resources.static_shared_bytes + r->dynamic_shared_bytes);
+        r->occupancy = occupancy_compute(&s->workers->properties.limits, (int)r->block_threads,
+                                         (int)c->found.resources.registers,
+                                         (size_t)c->found.resources.static_shared_bytes +
+                                             r->dynamic_shared_bytes);
     if (standing && standing->time.count) {
         energy_estimate energy = race_driver_energy(b->in->driver, standing->entrant);
         r->energy_j = energy.launch_j;
@@ -76,8 +78,8 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
 }
 
 /* A candidate, and behind it those that it stands for. */
-static at_status add_class(builder *b, const candidate *lead, const race_standing *standing, bool tied,
-                           at_error *error)
+static at_status add_class(builder *b, const candidate *lead, const race_standing *standing,
+                           bool tied, at_error *error)
 {
     at_status status = AT_OK;
     for (const candidate *c = lead; !status && c; c = c->next_twin) {
@@ -135,7 +137,8 @@ static at_status add_ranked(builder *b, at_error *error)
                 continue;
             ahead += behind && pass == 0 && b->out->result_count == 0;
             if (behind == pass)
-                status = add_class(b, one, standing, standing->tied && b->out->result_count > 0, error);
+                status =
+                    add_class(b, one, standing, standing->tied && b->out->result_count > 0, error);
         }
         if (pass == 0)
             b->out->best_found = b->out->result_count > 0;
@@ -143,16 +146,18 @@ static at_status add_ranked(builder *b, at_error *error)
     if (status)
         return status;
     if (ahead > 0)
-        run_summary_warn(b->out,
-                         b->out->best_found ? "%zu variants that may be faster are not recorded: they have not been "
-                                              "checked on the ragged problems yet"
-                                            : "nothing is recorded: of %zu variants that worked none has been "
-                                              "checked on the ragged problems yet",
-                         ahead);
-    b->out->objective = r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 &&
-                                b->in->settings->energy
-                            ? "energy"
-                            : "time";
+        run_summary_warn(
+            b->out,
+            b->out->best_found
+                ? "%zu variants that may be faster are not recorded: they have not been "
+                  "checked on the ragged problems yet"
+                : "nothing is recorded: of %zu variants that worked none has been "
+                  "checked on the ragged problems yet",
+            ahead);
+    b->out->objective =
+        r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 && b->in->settings->energy
+            ? "energy"
+            : "time";
     b->out->verdict = r->count > 1 ? verdict_of(r) : VERDICT_NONE;
     b->out->tied_count = r->tied;
     if (r->noisy && r->has_winner && r->count > 1)
@@ -181,7 +186,8 @@ static int by_median(const void *a, const void *b)
 static void tie_predictions(builder *b, size_t ok)
 {
     run_result *all = b->out->results;
-    double given = b->in->settings->tie_margin, floor_ns = (double)pipeline_get_state(b->in->pipeline)->ready.floor_ns;
+    double given = b->in->settings->tie_margin,
+           floor_ns = (double)pipeline_get_state(b->in->pipeline)->ready.floor_ns;
     double margin = given >= 0 ? given : race_defaults().tie_margin;
     double resolution_ns = margin * (double)all[0].time.median_ns;
     if (given < 0 && resolution_ns < floor_ns / 20)
@@ -216,7 +222,8 @@ static at_status add_rest(builder *b, at_error *error)
     for (int ok = 1; ok >= 0; ok--)
         for (size_t i = 0; !status && i < all->count; i++) {
             const candidate *c = all->items[i];
-            if (c->finished && !b->added[c->id] && !c->twin_of && (c->found.outcome == OUTCOME_OK) == ok)
+            if (c->finished && !b->added[c->id] && !c->twin_of &&
+                (c->found.outcome == OUTCOME_OK) == ok)
                 status = add_class(b, c, NULL, false, error);
         }
     return status;
@@ -250,8 +257,8 @@ static void fill_stages(builder *b)
     stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
 }
 
-/* A run that tried everything is exhaustive, whatever was asked for; one that was cut short, or that
- * had a part of the space, is none. */
+/* A run that tried everything is exhaustive, whatever was asked for; one that was cut short, or
+ * that had a part of the space, is none. */
 static const char *effort_of(const summarise_input *in)
 {
     if (in->settings->only_count > 0)
@@ -259,9 +266,9 @@ static const char *effort_of(const summarise_input *in)
     if (in->end == RUN_END_EXHAUSTED)
         return effort_name(EFFORT_EXHAUSTIVE);
     /* Without a limit of its own it is the effort's time that was up. */
-    bool cut_short = in->end == RUN_END_INTERRUPTED || (in->end == RUN_END_SECONDS && in->limits.seconds > 0);
-    return in->settings->has_effort && !cut_short ? effort_name(in->settings->effort)
-                                                           : NULL;
+    bool cut_short =
+        in->end == RUN_END_INTERRUPTED || (in->end == RUN_END_SECONDS && in->limits.seconds > 0);
+    return in->settings->has_effort && !cut_short ? effort_name(in->settings->effort) : NULL;
 }
 
 static void fill_facts(builder *b)
@@ -283,7 +290,8 @@ static void fill_facts(builder *b)
     out->effort = effort_of(b->in);
     script_hash(s->script, out->script_hash);
     emit_template_hash(s->script, out->template_hash);
-    snprintf(out->nvrtc_version, sizeof out->nvrtc_version, "%s", compile_nvrtc_version(s->workers->pool));
+    snprintf(out->nvrtc_version, sizeof out->nvrtc_version, "%s",
+             compile_nvrtc_version(s->workers->pool));
 }
 
 /* What there is to do, and how fast the ceiling does it. */
@@ -296,18 +304,20 @@ static void fill_work(builder *b)
     for (int u = 0; u < WORK_UNITS; u++)
         b->out->work[u] = session_work(s, (work_unit)u);
     b->out->ceiling = s->ceiling;
-    b->out->ceiling_rate = ceiling_get(s->ceiling)->in_run ? rate(s, unit, measured_ns) : s->ceiling_rate;
+    b->out->ceiling_rate =
+        ceiling_get(s->ceiling)->in_run ? rate(s, unit, measured_ns) : s->ceiling_rate;
 }
 
 static void warn_throttled(builder *b, const race_driver_state *c)
 {
     char reasons[128];
     board_throttle_text(c->throttle, reasons, sizeof reasons);
-    run_summary_warn(b->out,
-                     "the chip was throttled%s%s: it left its clock %llu times and stayed away (now "
-                     "%.0f MHz)",
-                     reasons[0] ? " by its " : "", reasons, (unsigned long long)c->throttled,
-                     c->sm_clock_khz / 1e3);
+    run_summary_warn(
+        b->out,
+        "the chip was throttled%s%s: it left its clock %llu times and stayed away (now "
+        "%.0f MHz)",
+        reasons[0] ? " by its " : "", reasons, (unsigned long long)c->throttled,
+        c->sm_clock_khz / 1e3);
 }
 
 static void warn_others(builder *b, uint32_t others)
@@ -338,11 +348,12 @@ static void warn_unchecked(builder *b)
         broken = c->broken[1];
     }
     if (unchecked > 0)
-        run_summary_warn(b->out,
-                         "%llu of %llu variants break a constraint on every ragged problem and were "
-                         "checked on none: line %d, \"%s\"",
-                         (unsigned long long)unchecked, (unsigned long long)finished,
-                         p->constraints[broken].line, p->constraints[broken].text);
+        run_summary_warn(
+            b->out,
+            "%llu of %llu variants break a constraint on every ragged problem and were "
+            "checked on none: line %d, \"%s\"",
+            (unsigned long long)unchecked, (unsigned long long)finished,
+            p->constraints[broken].line, p->constraints[broken].text);
 }
 
 static void warn(builder *b)
@@ -359,13 +370,17 @@ static void warn(builder *b)
                          "were sampled, and how many there are was not counted",
                          (unsigned long long)space_count(s->space));
     if (s->space_timed_out)
-        run_summary_warn(b->out, "the machine was too slow for the space: the same command may search another sample "
-                                 "of it the next time");
+        run_summary_warn(
+            b->out,
+            "the machine was too slow for the space: the same command may search another sample "
+            "of it the next time");
     if (p->left_out)
-        run_summary_warn(b->out, "%llu variants were not tried: %d%s%s had not ended when their time was up, and no such "
-                                 "variant has: a loop without an end is likely theirs",
-                         (unsigned long long)p->left_out, HANGS_OF_A_CAUSE, *p->hang.text ? " with " : "",
-                         p->hang.text);
+        run_summary_warn(b->out,
+                         "%llu variants were not tried: %d%s%s had not ended when their time was "
+                         "up, and no such "
+                         "variant has: a loop without an end is likely theirs",
+                         (unsigned long long)p->left_out, HANGS_OF_A_CAUSE,
+                         *p->hang.text ? " with " : "", p->hang.text);
     if (p->restarts)
         run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
                          p->restarts);
@@ -376,7 +391,8 @@ static void warn(builder *b)
         run_summary_warn(b->out, "%zu of %zu GPUs were lost, the others went on: %s", p->lost,
                          s->workers->other_count + 1, p->lost_why);
     if (p->journal_trouble.status)
-        run_summary_warn(b->out, "the disk refused a line of the journal: %s", p->journal_trouble.message);
+        run_summary_warn(b->out, "the disk refused a line of the journal: %s",
+                         p->journal_trouble.message);
     size_t skipped = b->in->journal ? journal_skipped(b->in->journal) : 0;
     if (skipped)
         run_summary_warn(b->out,
@@ -396,13 +412,16 @@ static void warn(builder *b)
         warn_others(b, c->others);
     if (c && c->energy_trouble[0])
         run_summary_warn(b->out, "%senergy cannot be measured: %s",
-                         b->in->settings->energy ? "ranked by time, since " : "", c->energy_trouble);
+                         b->in->settings->energy ? "ranked by time, since " : "",
+                         c->energy_trouble);
     if (b->in->settings->stop_at > 0 && b->out->ceiling_rate <= 0)
-        run_summary_warn(b->out, s->ceiling == CEILING_NONE
-                                     ? "--stop-at did nothing: the pattern has no ceiling"
-                                     : "--stop-at did nothing: %s is not known of this device; on a GPU 'autotune "
-                                       "ceilings' measures it",
-                         ceiling_get(s->ceiling)->words);
+        run_summary_warn(
+            b->out,
+            s->ceiling == CEILING_NONE
+                ? "--stop-at did nothing: the pattern has no ceiling"
+                : "--stop-at did nothing: %s is not known of this device; on a GPU 'autotune "
+                  "ceilings' measures it",
+            ceiling_get(s->ceiling)->words);
     if (session_measures(s) && ceiling_get(s->ceiling)->in_run &&
         session_work(s, WORK_BYTES) < 2 * s->workers->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");

@@ -10,8 +10,7 @@
 static at_status keep(tune *t, at_error *error)
 {
     const settings *o = t->settings;
-    if (!o->record || !session_measures(&t->session) ||
-        !t->summary.best_found)
+    if (!o->record || !session_measures(&t->session) || !t->summary.best_found)
         return AT_OK;
     record_change change;
     at_status status = record_merge(o->results_dir, &t->summary, &change, error);
@@ -38,18 +37,19 @@ static at_status finish(tune *t, at_error *error)
     /* Their ends take longer than what is left to do. */
     if (tune_owns_workers(t) && !verifies)
         workers_end(t->session.workers);
-    at_status status = summarise(&(summarise_input){.settings = t->settings,
-                                                    .session = &t->session,
-                                                    .pipeline = t->pipeline,
-                                                    .driver = t->driver,
-                                                    .journal = t->journal,
-                                                    .strategy = strategy_get_kind(t->strategy)->name,
-                                                    .has_baseline = t->has_baseline,
-                                                    .baseline = t->baseline,
-                                                    .limits = t->limits,
-                                                    .end = t->end,
-                                                    .start_ns = t->start_ns},
-                                 &t->summary, error);
+    at_status status =
+        summarise(&(summarise_input){.settings = t->settings,
+                                     .session = &t->session,
+                                     .pipeline = t->pipeline,
+                                     .driver = t->driver,
+                                     .journal = t->journal,
+                                     .strategy = strategy_get_kind(t->strategy)->name,
+                                     .has_baseline = t->has_baseline,
+                                     .baseline = t->baseline,
+                                     .limits = t->limits,
+                                     .end = t->end,
+                                     .start_ns = t->start_ns},
+                  &t->summary, error);
     if (!status && verifies)
         status = verify_elsewhere(&t->session, t->driver, t->settings, &t->summary, error);
     if (status)

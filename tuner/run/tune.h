@@ -1,8 +1,8 @@
 /* A tuning run: search, race, summary, record.
  *
  * In: settings. Out: a summary (record/summary.h), and a record in the results folder if a GPU was
- * measured. A run that ends early (a budget, an interrupt, a lost device) leaves a summary of what it found
- * until then. */
+ * measured. A run that ends early (a budget, an interrupt, a lost device) leaves a summary of what
+ * it found until then. */
 #ifndef AUTOTUNE_RUN_TUNE_H
 #define AUTOTUNE_RUN_TUNE_H
 
@@ -19,8 +19,8 @@ void tune_free(tune *t); /* NULL is fine */
 
 const run_summary *tune_summary(const tune *t);
 
-/* Takes the journal of a run that is part of something longer (settings.is_part), which finishes the
- * journal when it is complete itself; until then the run can be resumed. The caller owns it
+/* Takes the journal of a run that is part of something longer (settings.is_part), which finishes
+ * the journal when it is complete itself; until then the run can be resumed. The caller owns it
  * (journal_close); NULL if there is none. */
 struct journal *tune_take_journal(tune *t);
 

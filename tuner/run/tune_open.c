@@ -12,7 +12,7 @@
 #include "search/race/race.h"
 #include "search/table.h"
 
-enum { WARM_STARTS = 32 }; /* configurations of earlier measurements that are tried first */
+enum { WARM_STARTS = 32 };     /* configurations of earlier measurements that are tried first */
 enum { RECORDED_STARTS = 24 }; /* of the hundred or so that a quick run tries */
 
 /* What a quick run tries before it is time for the race, and at most where there is none. */
@@ -30,8 +30,9 @@ static void find_baseline(tune *t)
     const pattern *p = script_pattern(t->session.script);
     t->has_baseline = p->baseline && space_find(t->session.space, p->baseline, &t->baseline);
     if (p->baseline && !t->has_baseline && t->settings->only_count > 0)
-        run_summary_warn(&t->summary, "--only leaves out the script's default configuration: there is "
-                                      "no baseline to compare with");
+        run_summary_warn(&t->summary,
+                         "--only leaves out the script's default configuration: there is "
+                         "no baseline to compare with");
     else if (p->baseline && !t->has_baseline)
         run_summary_warn(&t->summary, "the script's default configuration is not valid for this "
                                       "problem: there is no baseline to compare with");
@@ -72,13 +73,15 @@ static at_status open_journal(tune *t, at_error *error)
                                  .other_count = w->other_count,
                                  .nvrtc_version = compile_nvrtc_version(w->pool),
                                  .problems = t->session.problems.plans,
-                                 .problem_count = t->session.slots * t->session.problems.layout_count,
+                                 .problem_count =
+                                     t->session.slots * t->session.problems.layout_count,
                                  .reference_hash = t->session.reference_hash,
                                  .warm_cache = t->settings->warm_cache};
     at_status status = journal_folder(folder, sizeof folder, &trouble);
     if (!status)
         status = journal_open(folder, &facts, &t->journal, &trouble);
-    /* What an interrupted run measured on GPUs that have not said who they are is not measured again. */
+    /* What an interrupted run measured on GPUs that have not said who they are is not measured
+     * again. */
     if (!status && !known && journal_has_unfinished(t->journal)) {
         journal_close(t->journal);
         t->journal = NULL;
@@ -104,9 +107,8 @@ at_status tune_open_race_log(tune *t, at_error *error)
                      "budget=%llu,%.17g stop_at=%.17g warm_start=%s samples=%zu finals=%zu "
                      "tie=%.17g energy=%d,%d",
                      script_text, template_text, (int)t->session.problem,
-                     (unsigned long long)space_count(t->session.space),
-                     (unsigned long long)o->seed, o->strategy ? o->strategy : "",
-                     o->has_effort ? (int)o->effort : -1,
+                     (unsigned long long)space_count(t->session.space), (unsigned long long)o->seed,
+                     o->strategy ? o->strategy : "", o->has_effort ? (int)o->effort : -1,
                      (unsigned long long)t->limits.evaluations, t->limits.seconds, o->stop_at,
                      o->warm_start ? o->warm_start : "", tune_samples(t), o->finals_blocks,
                      o->tie_margin, o->energy, o->read_energy);
@@ -134,7 +136,8 @@ static void set_limits(tune *t)
     if (o->budget_evaluations)
         t->limits.evaluations = o->budget_evaluations;
     t->limits.seconds = o->budget_s;
-    if (t->session.workers->properties.predicted && !o->budget_evaluations && !o->budget_s && !o->has_effort)
+    if (t->session.workers->properties.predicted && !o->budget_evaluations && !o->budget_s &&
+        !o->has_effort)
         t->limits.seconds = SIMULATED_BUDGET_S;
 }
 
@@ -161,8 +164,9 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
     starts[(*count)++] = configuration;
 }
 
-/* The default first, then what the settings name, what was fast before, and what the script names; of a quick run
- * also what is recorded of others, which it has no time to find. *out is the caller's. */
+/* The default first, then what the settings name, what was fast before, and what the script names;
+ * of a quick run also what is recorded of others, which it has no time to find. *out is the
+ * caller's. */
 static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_error *error)
 {
     const settings *o = t->settings;
@@ -170,7 +174,8 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     uint64_t configuration;
     *count = 0;
-    *out = calloc(1 + o->start_count + p->start_count + WARM_STARTS + RECORDED_STARTS, sizeof **out);
+    *out =
+        calloc(1 + o->start_count + p->start_count + WARM_STARTS + RECORDED_STARTS, sizeof **out);
     if (!*out)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     if (t->has_baseline)
@@ -189,8 +194,8 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
     size_t recorded_count = 0;
     at_status status = AT_OK;
     if (settings_are_quick(o) && t->session.workers->device)
-        status = recall_starts(&t->session, o->results_dir, recorded_starts, RECORDED_STARTS, &recorded_count,
-                               error);
+        status = recall_starts(&t->session, o->results_dir, recorded_starts, RECORDED_STARTS,
+                               &recorded_count, error);
     for (size_t i = 0; i < recorded_count; i++)
         add_start(*out, count, recorded_starts[i]);
     return status;
@@ -223,8 +228,9 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
-/* One of those that are named beforehand is likely to win a quick run, which would wait for its ragged problems at the
- * end: where there are compile workers for all of them that is done at once. */
+/* One of those that are named beforehand is likely to win a quick run, which would wait for its
+ * ragged problems at the end: where there are compile workers for all of them that is done at
+ * once. */
 static void defer_ragged(tune *t, size_t named)
 {
     bool whole = tune_is_quick(t) && named <= t->first &&
@@ -263,11 +269,15 @@ at_status tune_open(tune *t, at_error *error)
                                                 : start_count;
     const strategy_kind *kind;
     if (!status)
-        status = strategy_find(
-            o->strategy ? o->strategy : t->session.workers->device ? NULL : "exhaustive", &kind, error);
+        status = strategy_find(o->strategy                  ? o->strategy
+                               : t->session.workers->device ? NULL
+                                                            : "exhaustive",
+                               &kind, error);
     if (!status && kind->wants_prior && script_pattern(t->session.script)->transfers)
-        status = error_set(error, AT_USAGE, "--strategy %s predicts times on a simulated device, which has no "
-                           "transfers: choose another", kind->name);
+        status = error_set(error, AT_USAGE,
+                           "--strategy %s predicts times on a simulated device, which has no "
+                           "transfers: choose another",
+                           kind->name);
     if (!status && !t->answer && t->session.workers->device && kind->wants_prior)
         status = predict(t, error);
     if (!status)
@@ -296,8 +306,9 @@ at_status tune_open(tune *t, at_error *error)
         t->in_order = !session_measures(&t->session);
     /* A simulated device has every variant proven by its own checks. */
     if (!status && !t->answer && session_measures(&t->session) && !o->leave_unproven) {
-        status = prover_new(t->session.script, t->session.workers->pool, t->session.workers->properties.arch,
-                            false, o->trace, &t->prover, error);
+        status =
+            prover_new(t->session.script, t->session.workers->pool,
+                       t->session.workers->properties.arch, false, o->trace, &t->prover, error);
         pipeline_prove_with(t->pipeline, t->prover);
     }
     return status;

@@ -17,8 +17,7 @@ static void keep_search(tune *t)
     for (size_t i = 0; tried && i < all->count; i++)
         if (all->items[i]->finished)
             tried[count++] = all->items[i]->configuration;
-    if (tried && !t->retraced && t->end != RUN_END_INTERRUPTED &&
-        !t->session.space_timed_out)
+    if (tried && !t->retraced && t->end != RUN_END_INTERRUPTED && !t->session.space_timed_out)
         race_log_keep_search(&t->log, tried, count, (int)t->end);
     free(tried);
 }
@@ -61,9 +60,11 @@ static bool moved_home(tune *t)
 
 static at_status race_at_home(tune *t, const candidate *baseline, at_error *error)
 {
-    at_status status = t->log.gpu != pipeline_home(t->pipeline) ? tune_open_race_log(t, error) : AT_OK;
+    at_status status =
+        t->log.gpu != pipeline_home(t->pipeline) ? tune_open_race_log(t, error) : AT_OK;
     if (!status)
-        status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->driver, error);
+        status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings,
+                                 &t->driver, error);
     if (status == AT_NOT_FOUND)
         return error_forgive(status, AT_NOT_FOUND, error);
     bool finished = status != AT_OK;
@@ -77,7 +78,8 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
         int64_t start_ns = clock_now_ns();
         status = tune_unless_interrupted(t, race_driver_step(t->driver, &finished, error), error);
         trace_span(t->settings->trace, t->race_lane,
-                   race_stage_name(race_driver_get_state(t->driver)->stage), start_ns, clock_now_ns(), 1);
+                   race_stage_name(race_driver_get_state(t->driver)->stage), start_ns,
+                   clock_now_ns(), 1);
         if (status)
             break;
         /* Nothing that comes after it needs them either. */
@@ -119,8 +121,7 @@ static at_status prove_fastest(tune *t, at_error *error)
         for (size_t i = 0; i < all->count; i++) {
             int64_t median_ns = candidate_median_ns(all->items[i]);
             if (all->items[i]->found.outcome != OUTCOME_OK || !all->items[i]->finished ||
-                all->items[i]->twin_of || !median_ns ||
-                (fastest && median_ns >= fastest_ns))
+                all->items[i]->twin_of || !median_ns || (fastest && median_ns >= fastest_ns))
                 continue;
             fastest = all->items[i];
             fastest_ns = median_ns;
@@ -142,8 +143,8 @@ static at_status prove_fastest(tune *t, at_error *error)
 void tune_rank_unraced(tune *t)
 {
     pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
-    if (!race_driver_new(&t->session, t->pipeline, &t->log, tune_tried_baseline(t), t->settings, &t->driver,
-                     NULL))
+    if (!race_driver_new(&t->session, t->pipeline, &t->log, tune_tried_baseline(t), t->settings,
+                         &t->driver, NULL))
         race_driver_stop(t->driver);
 }
 

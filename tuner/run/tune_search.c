@@ -9,10 +9,16 @@
 #include "run/race/rules.h"
 #include "run/variant/twins.h"
 
-enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16, LAST_CHECK_MS = 500 };
+enum {
+    STEP_MS = 50,
+    ASK_AT_ONCE = 64,
+    PROOFS_AHEAD = 128,
+    TWINS_AN_EVALUATION = 16,
+    LAST_CHECK_MS = 500
+};
 
-/* In order so many are asked for before the first is told, whatever the number of cores: a simulated device takes longer
- * than it takes to compile for it. */
+/* In order so many are asked for before the first is told, whatever the number of cores: a
+ * simulated device takes longer than it takes to compile for it. */
 enum { AHEAD_IN_ORDER = 8 };
 
 /* Emitting so many takes less time than a GPU has requests for. */
@@ -21,13 +27,14 @@ enum { EMIT_AT_ONCE = 8 };
 /* Who leads by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
-/* A quick run answers within three seconds: by then its race should end, and those of products and transfers took up to
- * 1.2 s longer than planned on three hosts of H200s. What a race takes is unknown until those are tried that it tries in
- * any case, for which it waits, though not for ever. */
+/* A quick run answers within three seconds: by then its race should end, and those of products and
+ * transfers took up to 1.2 s longer than planned on three hosts of H200s. What a race takes is
+ * unknown until those are tried that it tries in any case, for which it waits, though not for
+ * ever. */
 static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
-/* Of a race, beside its samples and what is compiled for it: loading and checking entrants, the winner's proof, and the
- * end of all processes. */
+/* Of a race, beside its samples and what is compiled for it: loading and checking entrants, the
+ * winner's proof, and the end of all processes. */
 static const double RACE_REST_S = 0.3;
 
 /* As many as a race samples when it has probed. */
@@ -49,18 +56,19 @@ static void show_search(tune *t)
     int64_t ceiling_ns = session_ceiling_ns(&t->session, s->ceiling_ns);
     char unit[WORK_RATE_BYTES];
     double limit_s = t->stopping.limits.seconds;
-    progress_update(t->progress,
-                    &(progress_state){
-                        .stage = t->session.workers->device && !s->device_ready ? "opening" : "search",
-                        .done = s->finished - (has_budget(t) ? t->twins : 0),
-                        .total = tune_evaluations(t),
-                        .failed = t->failed,
-                        .best_ns = t->best_ns,
-                        .best_rate = t->best_ns ? work / (double)t->best_ns : 0,
-                        .unit = work_rate_name(ceiling->unit, script_pattern(t->session.script)->item, unit),
-                        .ceiling_fraction = t->best_ns ? (double)ceiling_ns / (double)t->best_ns : 0,
-                        .now_ns = clock_now_ns(),
-                        .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
+    progress_update(
+        t->progress,
+        &(progress_state){
+            .stage = t->session.workers->device && !s->device_ready ? "opening" : "search",
+            .done = s->finished - (has_budget(t) ? t->twins : 0),
+            .total = tune_evaluations(t),
+            .failed = t->failed,
+            .best_ns = t->best_ns,
+            .best_rate = t->best_ns ? work / (double)t->best_ns : 0,
+            .unit = work_rate_name(ceiling->unit, script_pattern(t->session.script)->item, unit),
+            .ceiling_fraction = t->best_ns ? (double)ceiling_ns / (double)t->best_ns : 0,
+            .now_ns = clock_now_ns(),
+            .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
 }
 
 /* What the race would drop unmeasured needs its machine code no more. */
@@ -77,7 +85,8 @@ static void thin_out(const tune *t, candidate *c)
 
 static bool leads(const tune *t, const candidate *c)
 {
-    int64_t time_ns = c->found.outcome == OUTCOME_OK && !c->twin_of ? pipeline_prior_ns(t->pipeline, c) : 0;
+    int64_t time_ns =
+        c->found.outcome == OUTCOME_OK && !c->twin_of ? pipeline_prior_ns(t->pipeline, c) : 0;
     return time_ns && (!t->leader || time_ns < pipeline_prior_ns(t->pipeline, t->leader));
 }
 
@@ -93,8 +102,8 @@ static void find_leader(tune *t)
     t->best_ns = t->leader ? measurement_fastest_ns(&t->leader->found) : 0;
 }
 
-/* Who leads is checked on its ragged problems while the search goes on, and then proven where cores are idle:
- * a run that is interrupted records nothing else (run/summarise.h). */
+/* Who leads is checked on its ragged problems while the search goes on, and then proven where cores
+ * are idle: a run that is interrupted records nothing else (run/summarise.h). */
 static at_status check_leader(tune *t, at_error *error)
 {
     compile_pool *pool = t->session.workers->pool;
@@ -139,7 +148,8 @@ void tune_learn(tune *t, candidate *c)
     if (leads(t, c))
         t->leader = c;
     t->failed += !ok;
-    /* The first of a class that is told is the evaluation: which of them stands for the others is a matter of time. */
+    /* The first of a class that is told is the evaluation: which of them stands for the others is a
+     * matter of time. */
     candidate *lead = twins_lead(c);
     bool is_evaluation = !lead->counted;
     lead->counted = true;
@@ -148,8 +158,7 @@ void tune_learn(tune *t, candidate *c)
     if (is_evaluation)
         stopping_note(&t->stopping, cost > 0 ? cost : INFINITY);
     int64_t start_ns = clock_now_ns();
-    strategy_tell(t->strategy, c->configuration,
-                  cost > 0 ? cost : STRATEGY_FAILED);
+    strategy_tell(t->strategy, c->configuration, cost > 0 ? cost : STRATEGY_FAILED);
     trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
     thin_out(t, c);
 }
@@ -175,11 +184,12 @@ static at_status take_proofs(tune *t, at_error *error)
     return status;
 }
 
-/* What of the budget is not asked for yet. A twin costs nothing, as a rule; but where nearly all are twins they are
- * emitted, which is not for nothing. */
+/* What of the budget is not asked for yet. A twin costs nothing, as a rule; but where nearly all
+ * are twins they are emitted, which is not for nothing. */
 static uint64_t evaluations_left(const tune *t)
 {
-    uint64_t most = tune_evaluations(t), spent = t->asked - (t->settings->counts_twins ? 0 : t->twins);
+    uint64_t most = tune_evaluations(t),
+             spent = t->asked - (t->settings->counts_twins ? 0 : t->twins);
     bool enough = spent >= most || t->asked / TWINS_AN_EVALUATION >= most;
     return enough ? 0 : most - spent;
 }
@@ -189,17 +199,20 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
-/* A default can be as slow as thirty others: where time is short it comes last of those that are tried in any case. */
+/* A default can be as slow as thirty others: where time is short it comes last of those that are
+ * tried in any case. */
 static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
     size_t last = count < t->first ? count : t->first;
-    if (!tune_is_quick(t) || t->asked > 0 || last == 0 || !t->has_baseline || wanted[0] != t->baseline)
+    if (!tune_is_quick(t) || t->asked > 0 || last == 0 || !t->has_baseline ||
+        wanted[0] != t->baseline)
         return;
     memmove(wanted, wanted + 1, (last - 1) * sizeof *wanted);
     wanted[last - 1] = t->baseline;
 }
 
-/* Those of which one is likely to win are proven at once; those behind them are compiled for the tuned problem alone. */
+/* Those of which one is likely to win are proven at once; those behind them are compiled for the
+ * tuned problem alone. */
 static at_status end_of_whole(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -218,7 +231,8 @@ static bool has_next(const tune *t)
     return t->in_order && t->told < all->count && all->items[t->told]->finished;
 }
 
-/* Takes into account what has finished; in order one at a time, after which there is room for one more. */
+/* Takes into account what has finished; in order one at a time, after which there is room for one
+ * more. */
 static void learn_finished(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -281,7 +295,8 @@ static at_status ask(tune *t, bool *more, at_error *error)
 /* The share of the ceiling that is wanted becomes a time once the ceiling is measured. */
 static void set_target(tune *t)
 {
-    int64_t ceiling_ns = session_ceiling_ns(&t->session, pipeline_get_state(t->pipeline)->ceiling_ns);
+    int64_t ceiling_ns =
+        session_ceiling_ns(&t->session, pipeline_get_state(t->pipeline)->ceiling_ns);
     if (t->settings->stop_at > 0 && ceiling_ns > 0)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
@@ -295,15 +310,17 @@ static size_t likely_entrants(const tune *t)
         return RACE_LIKELY;
     size_t near = 0;
     for (size_t i = 0; i < all->count; i++) {
-        int64_t time_ns = race_may_enter(all->items[i]) ? measurement_fastest_ns(&all->items[i]->found) : 0;
+        int64_t time_ns =
+            race_may_enter(all->items[i]) ? measurement_fastest_ns(&all->items[i]->found) : 0;
         near += time_ns > 0 && (double)time_ns <= rules.prior_ratio * (double)t->best_ns;
     }
     return near < rules.prior_entrants ? near : rules.prior_entrants;
 }
 
-/* What a race of those that were tried would take: those that enter it by their first samples in as many heats as
- * the second look has, compiled for their ragged problems, and the finals. A sample takes longer than its
- * time, which may be one launch of several: as much as those of the search did on average. */
+/* What a race of those that were tried would take: those that enter it by their first samples in as
+ * many heats as the second look has, compiled for their ragged problems, and the finals. A sample
+ * takes longer than its time, which may be one launch of several: as much as those of the search
+ * did on average. */
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };
@@ -331,7 +348,8 @@ static double likely_race_s(const tune *t)
     size_t heats = entrants > rules.finalists ? entrants * rules.looks[1] : 0;
     size_t finals = rules.finals_blocks * rules.finalists;
     return RACE_REST_S + (rounds * compile_ns + (double)(heats + finals) * (best_ns + rest_ns) +
-                          DEFAULT_BLOCKS * (default_ns + rest_ns)) / 1e9;
+                          DEFAULT_BLOCKS * (default_ns + rest_ns)) /
+                             1e9;
 }
 
 static bool has_tried_first(const tune *t)
@@ -343,15 +361,18 @@ static bool has_tried_first(const tune *t)
     return tried == t->first;
 }
 
-/* Would what a quick run begins to compile now, as the first take or the leader took, be done only when it should race?
- * How long that race takes is not known before the first are tried: the winner is compiled for its proof, at least. */
+/* Would what a quick run begins to compile now, as the first take or the leader took, be done only
+ * when it should race? How long that race takes is not known before the first are tried: the winner
+ * is compiled for its proof, at least. */
 static bool is_late(const tune *t)
 {
-    if (!tune_is_quick(t) || !tune_races(t) || t->asked < t->first || (!t->best_ns && !pipeline_in_flight(t->pipeline)))
+    if (!tune_is_quick(t) || !tune_races(t) || t->asked < t->first ||
+        (!t->best_ns && !pipeline_in_flight(t->pipeline)))
         return false;
     double elapsed_s = tune_elapsed_s(t);
     bool known = t->leader && has_tried_first(t);
-    double compile_s = known ? (double)t->leader->found.compile_ns / 1e9 : elapsed_s - t->search_from_s;
+    double compile_s =
+        known ? (double)t->leader->found.compile_ns / 1e9 : elapsed_s - t->search_from_s;
     return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
 }
 
@@ -371,7 +392,8 @@ static bool is_quick_enough(const tune *t)
     double elapsed_s = tune_elapsed_s(t);
     if (!has_tried_first(t))
         return elapsed_s >= QUICK_WAIT_S;
-    return elapsed_s + try_s(t) + likely_race_s(t) >= QUICK_S || (!pipeline_in_flight(t->pipeline) && is_late(t));
+    return elapsed_s + try_s(t) + likely_race_s(t) >= QUICK_S ||
+           (!pipeline_in_flight(t->pipeline) && is_late(t));
 }
 
 static bool must_stop(tune *t)
@@ -396,7 +418,8 @@ static run_end end_of_search(const tune *t)
 {
     if (t->asked == space_count(t->session.space) && !space_is_sample(t->session.space))
         return RUN_END_EXHAUSTED;
-    return t->limits.evaluations && evaluations_left(t) == 0 ? RUN_END_EVALUATIONS : RUN_END_STRATEGY;
+    return t->limits.evaluations && evaluations_left(t) == 0 ? RUN_END_EVALUATIONS
+                                                             : RUN_END_STRATEGY;
 }
 
 static at_status search(tune *t, at_error *error)
@@ -435,7 +458,8 @@ static at_status search(tune *t, at_error *error)
         show_search(t);
     }
     learn_rest(t);
-    /* A limit that was reached with the last variant of the space cut nothing short, if that one has ended, too. */
+    /* A limit that was reached with the last variant of the space cut nothing short, if that one
+     * has ended, too. */
     const bool whole = t->asked == space_count(t->session.space) &&
                        pipeline_get_state(t->pipeline)->finished == t->asked;
     if (!ended || whole)
@@ -473,7 +497,8 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     int end;
     *done = false;
     /* Two samples of a space number its configurations differently. */
-    if (!tune_races(t) || t->session.space_timed_out || !race_log_find_search(&t->log, &known, &count, &end))
+    if (!tune_races(t) || t->session.space_timed_out ||
+        !race_log_find_search(&t->log, &known, &count, &end))
         return AT_OK;
     for (size_t i = 0; i < count; i++)
         if (known[i] >= space_count(t->session.space))

@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "process/interrupt.h"
 
-/* Of each variant when it is tried: two to screen by, one may be unlucky. A quick run would rather try more. */
+/* Of each variant when it is tried: two to screen by, one may be unlucky. A quick run would rather
+ * try more. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
 double tune_elapsed_s(const tune *t)
@@ -21,7 +22,8 @@ static void say_interrupted(tune *t)
                                "to end at once)\n";
     struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
     progress_clear(t->progress);
-    if (poll(&err, 1, 0) == 1 && (err.revents & POLLOUT) && write(err.fd, said, sizeof said - 1) < 0)
+    if (poll(&err, 1, 0) == 1 && (err.revents & POLLOUT) &&
+        write(err.fd, said, sizeof said - 1) < 0)
         return;
 }
 
@@ -59,7 +61,9 @@ size_t tune_samples(const tune *t)
 {
     if (t->session.workers->properties.predicted)
         return 1;
-    return t->settings->fixed_samples ? t->settings->fixed_samples : tune_is_quick(t) ? QUICK_SAMPLES : FIRST_SAMPLES;
+    return t->settings->fixed_samples ? t->settings->fixed_samples
+           : tune_is_quick(t)         ? QUICK_SAMPLES
+                                      : FIRST_SAMPLES;
 }
 
 bool tune_races(const tune *t)

@@ -1,5 +1,5 @@
-/* The state of a run, which its stages share: tune.c runs them in order; tune_open.c, tune_search.c and
- * tune_race.c are the stages. No one else includes this. */
+/* The state of a run, which its stages share: tune.c runs them in order; tune_open.c, tune_search.c
+ * and tune_race.c are the stages. No one else includes this. */
 #ifndef AUTOTUNE_RUN_TUNE_STATE_H
 #define AUTOTUNE_RUN_TUNE_STATE_H
 
@@ -35,22 +35,24 @@ struct tune {
     pipeline *pipeline;
     race_log log;
     double search_from_s; /* as tune_elapsed_s() */
-    bool retraced; /* the journal knew what the search had tried */
-    prover *prover; /* where a GPU measures; else NULL */
+    bool retraced;        /* the journal knew what the search had tried */
+    prover *prover;       /* where a GPU measures; else NULL */
     race_driver *driver;
     progress *progress;
     run_summary summary;
     size_t proof_next; /* candidate, with --prove all */
     bool has_baseline;
-    uint64_t baseline; /* configuration */
-    int64_t best_ns;   /* of the search so far; 0: none */
+    uint64_t baseline;  /* configuration */
+    int64_t best_ns;    /* of the search so far; 0: none */
     candidate *leader;  /* the fastest so far; NULL: none */
-    candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL: none */
+    candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL:
+                           none */
     size_t first; /* a quick run tries so many in any case: what is named beforehand, or a few */
-    size_t whole; /* of these, so many are compiled for their ragged problems at once; the others are deferred */
-    /* A strategy that learns asks for the same each time only if it is told the same in the same order. Where outcomes
-     * are measured no two runs are alike; where they are predicted, or there are none, it is told in the order in which
-     * it asked, and asks after each that it is told. */
+    size_t whole; /* of these, so many are compiled for their ragged problems at once; the others
+                     are deferred */
+    /* A strategy that learns asks for the same each time only if it is told the same in the same
+     * order. Where outcomes are measured no two runs are alike; where they are predicted, or there
+     * are none, it is told in the order in which it asked, and asks after each that it is told. */
     bool in_order;
     size_t told; /* then: candidates, the first ones */
     uint64_t asked, failed;
@@ -58,8 +60,8 @@ struct tune {
     run_end end;
 };
 
-/* The stages. Each leaves what it found in the state, however it ends. An interrupt is no failure (see
- * t->end). AT_DEVICE and similar if the device is lost for good. */
+/* The stages. Each leaves what it found in the state, however it ends. An interrupt is no failure
+ * (see t->end). AT_DEVICE and similar if the device is lost for good. */
 at_status tune_open(tune *t, at_error *error);
 at_status tune_search(tune *t, at_error *error);
 at_status tune_race(tune *t, at_error *error);
@@ -71,10 +73,11 @@ at_status tune_open_race_log(tune *t, at_error *error);
 void tune_rank_unraced(tune *t);
 
 double tune_elapsed_s(const tune *t);
-bool tune_races(const tune *t); /* does this run end in a race? */
-bool tune_is_quick(const tune *t); /* is it to answer within seconds, with no budget of its own? */
+bool tune_races(const tune *t);     /* does this run end in a race? */
+bool tune_is_quick(const tune *t);  /* is it to answer within seconds, with no budget of its own? */
 size_t tune_samples(const tune *t); /* first samples of a variant */
-uint64_t tune_evaluations(const tune *t); /* most variants that the search may try; twins do not count */
+uint64_t
+tune_evaluations(const tune *t); /* most variants that the search may try; twins do not count */
 bool tune_owns_workers(const tune *t); /* they end with it */
 bool tune_proofs_pending(const tune *t);
 const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */

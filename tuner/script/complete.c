@@ -50,12 +50,14 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
             parameters[i].value_count = 1;
         }
     }
-    space_limits limits = {.memory_bytes = MOST_BYTES, .stop = is_late, .stop_context = h,
+    space_limits limits = {.memory_bytes = MOST_BYTES,
+                           .stop = is_late,
+                           .stop_context = h,
                            .most_configurations = UINT64_C(1) << 22};
     patience_begin(&h->test.patience, MOST_S);
-    at_status status = space_new_within(parameters, count, s->pattern.constraints,
-                                        s->pattern.constraint_count, test_held, h, &limits, out,
-                                        error);
+    at_status status =
+        space_new_within(parameters, count, s->pattern.constraints, s->pattern.constraint_count,
+                         test_held, h, &limits, out, error);
     if (status != AT_INTERRUPTED && (status != AT_SCRIPT || h->test.failed))
         return status;
     error_clear(error);
@@ -64,7 +66,8 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
                         test_held, h, &limits, MOST_SAMPLED, NULL, out, error);
 }
 
-/* How far one configuration is from another: how many parameters differ, then by how many values. */
+/* How far one configuration is from another: how many parameters differ, then by how many
+ * values. */
 typedef struct distance {
     size_t parameters, steps;
 } distance;

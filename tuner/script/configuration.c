@@ -178,9 +178,10 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
     char values[1024];
     list_values(p, values, sizeof values);
     const char *nearest = nearest_text(p, typed);
-    return error_set(error, AT_USAGE, "'%.*s%s' is not a value of %s; it has %s%s%s%s", MOST_SHOWN, typed,
-                     strlen(typed) > MOST_SHOWN ? "..." : "", p->name, values,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return error_set(error, AT_USAGE, "'%.*s%s' is not a value of %s; it has %s%s%s%s", MOST_SHOWN,
+                     typed, strlen(typed) > MOST_SHOWN ? "..." : "", p->name, values,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
 }
 
 /* One NAME=VALUE of `length` bytes. */

@@ -181,10 +181,8 @@ static bool call_whole(translator *t, const char *name, const arguments *a, piec
         c_type result;
         const char *rest; /* of its arguments in C */
     } functions[] = {
-        {"ceil_div", 2, C_WHOLE, ", failed"},
-        {"round_up", 2, C_WHOLE, ", failed"},
-        {"log2", 1, C_WHOLE, ", failed"},
-        {"cluster_load", 4, C_WHOLE, ", failed"},
+        {"ceil_div", 2, C_WHOLE, ", failed"}, {"round_up", 2, C_WHOLE, ", failed"},
+        {"log2", 1, C_WHOLE, ", failed"},     {"cluster_load", 4, C_WHOLE, ", failed"},
         {"is_pow2", 1, C_TRUTH, ""},
     };
     for (size_t i = 0; i < a->count; i++)
@@ -339,24 +337,15 @@ static const struct binary_operator {
     enum { OP_OR, OP_AND, OP_ORDER, OP_SAME, OP_BITS, OP_SHIFT, OP_PLAIN, OP_RATIO, OP_WHOLE } kind;
     const char *function;
 } operators[] = {
-    {"or", "||", 1, OP_OR, NULL},
-    {"and", "&&", 2, OP_AND, NULL},
-    {"<", "<", 3, OP_ORDER, NULL},
-    {"<=", "<=", 3, OP_ORDER, NULL},
-    {">", ">", 3, OP_ORDER, NULL},
-    {">=", ">=", 3, OP_ORDER, NULL},
-    {"==", "==", 3, OP_SAME, NULL},
-    {"~=", "!=", 3, OP_SAME, NULL},
-    {"|", "|", 4, OP_BITS, NULL},
-    {"~", "^", 5, OP_BITS, NULL},
-    {"&", "&", 6, OP_BITS, NULL},
-    {"<<", "", 7, OP_SHIFT, NULL},
-    {">>", "-", 7, OP_SHIFT, NULL},
-    {"+", "+", 9, OP_PLAIN, "add"},
-    {"-", "-", 9, OP_PLAIN, "subtract"},
-    {"*", "*", 10, OP_PLAIN, "multiply"},
-    {"/", "/", 10, OP_RATIO, NULL},
-    {"//", "/", 10, OP_WHOLE, "divide"},
+    {"or", "||", 1, OP_OR, NULL},          {"and", "&&", 2, OP_AND, NULL},
+    {"<", "<", 3, OP_ORDER, NULL},         {"<=", "<=", 3, OP_ORDER, NULL},
+    {">", ">", 3, OP_ORDER, NULL},         {">=", ">=", 3, OP_ORDER, NULL},
+    {"==", "==", 3, OP_SAME, NULL},        {"~=", "!=", 3, OP_SAME, NULL},
+    {"|", "|", 4, OP_BITS, NULL},          {"~", "^", 5, OP_BITS, NULL},
+    {"&", "&", 6, OP_BITS, NULL},          {"<<", "", 7, OP_SHIFT, NULL},
+    {">>", "-", 7, OP_SHIFT, NULL},        {"+", "+", 9, OP_PLAIN, "add"},
+    {"-", "-", 9, OP_PLAIN, "subtract"},   {"*", "*", 10, OP_PLAIN, "multiply"},
+    {"/", "/", 10, OP_RATIO, NULL},        {"//", "/", 10, OP_WHOLE, "divide"},
     {"%", "%", 10, OP_WHOLE, "remainder"},
 };
 enum { UNARY_PRECEDENCE = 11 };
@@ -380,7 +369,8 @@ static bool apply_or(translator *t, const piece *a, const piece *b, piece *out)
 /* Whether a value is there that is no truth. Lua evaluates it, so that it may fail. */
 static const char *presence(translator *t, const piece *a)
 {
-    static const char *const functions[] = {[C_WHOLE] = "", [C_NUMBER] = "_number", [C_TEXT] = "_text"};
+    static const char *const functions[] = {
+        [C_WHOLE] = "", [C_NUMBER] = "_number", [C_TEXT] = "_text"};
     if (!strstr(a->text, "failed)"))
         return a->when ? a->when : "true";
     const char *given = keep(t, "autotune_given%s(%s)", functions[a->type], a->text);
@@ -527,7 +517,8 @@ static bool translate_binary(translator *t, int precedence, piece *out)
         piece left = *out, right;
         /* `a and 1 or b and 2 or 3` from its end, so that no condition is written twice. */
         bool from_end = op->kind == OP_OR;
-        if (!translate_binary(t, op->precedence + !from_end, &right) || !apply(t, op, &left, &right, out))
+        if (!translate_binary(t, op->precedence + !from_end, &right) ||
+            !apply(t, op, &left, &right, out))
             return false;
     }
     t->nested--;
@@ -564,8 +555,8 @@ at_status script_constraint_c(const script *s, size_t constraint, c_spelling spe
                               char **out, at_error *error)
 {
     c_type type = C_TRUTH;
-    at_status status = script_expression_c(s, &s->constraint_tests[constraint], spell, context,
-                                           &type, out, error);
+    at_status status =
+        script_expression_c(s, &s->constraint_tests[constraint], spell, context, &type, out, error);
     if (type != C_TRUTH) {
         free(*out);
         *out = NULL;
@@ -573,8 +564,8 @@ at_status script_constraint_c(const script *s, size_t constraint, c_spelling spe
     return status;
 }
 
-at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context, const char **name,
-                           c_type *type, char **out, at_error *error)
+at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context,
+                           const char **name, c_type *type, char **out, at_error *error)
 {
     *name = NULL;
     *out = NULL;

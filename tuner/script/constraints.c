@@ -102,13 +102,14 @@ static at_status tell_empty(script *s, script_test *test, const space_limits *li
 }
 
 /* The whole space, or a sample of it when it is beyond the limits. */
-static at_status make_space(script *s, making *m, space_limits *limits, space **out, at_error *error)
+static at_status make_space(script *s, making *m, space_limits *limits, space **out,
+                            at_error *error)
 {
     script_test *test = &m->test;
     patience_begin(&test->patience, m->limits->enumerate_s);
-    at_status status = space_new_within(
-        s->parameters, s->pattern.parameter_count, s->pattern.constraints,
-        s->pattern.constraint_count, script_test_constraint, test, limits, out, error);
+    at_status status = space_new_within(s->parameters, s->pattern.parameter_count,
+                                        s->pattern.constraints, s->pattern.constraint_count,
+                                        script_test_constraint, test, limits, out, error);
     bool beyond = status == AT_INTERRUPTED || (status == AT_SCRIPT && !test->failed);
     if (!beyond)
         return status;
@@ -122,8 +123,7 @@ static at_status make_space(script *s, making *m, space_limits *limits, space **
     patience_begin(&test->patience, m->limits->sample_s);
     status = space_sample(s->parameters, s->pattern.parameter_count, s->pattern.constraints,
                           s->pattern.constraint_count, script_test_constraint, test, limits,
-                          m->limits->sample, has_baseline ? s->pattern.baseline : NULL, out,
-                          error);
+                          m->limits->sample, has_baseline ? s->pattern.baseline : NULL, out, error);
     /* The space knows no file; a test that failed has named it. */
     if (error && status == AT_SCRIPT && !test->failed)
         snprintf(error->file, sizeof error->file, "%s", s->path);

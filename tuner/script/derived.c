@@ -4,8 +4,9 @@
 
 #include "script/state.h"
 
-/* A derived value takes the place of its name, so that constraints can be tested without Lua (expression_vector.h); but
- * each could double what it reads, and those that are longer are functions, as are those that call one. */
+/* A derived value takes the place of its name, so that constraints can be tested without Lua
+ * (expression_vector.h); but each could double what it reads, and those that are longer are
+ * functions, as are those that call one. */
 enum { MOST_IN_PLACE_BYTES = 512 };
 
 /* Of what a function is called; names that begin so are no script's (lua/check.lua). */
@@ -28,7 +29,8 @@ const script_derived *script_called(const script *s, const char *call)
 }
 
 /* Appends `form` for each name that a value reads, which takes the place of each '@' in it. */
-static void add_names(lua_State *L, luaL_Buffer *b, const expression *read, const char *form, const char *between)
+static void add_names(lua_State *L, luaL_Buffer *b, const expression *read, const char *form,
+                      const char *between)
 {
     for (size_t i = 0; i < read->input_count; i++) {
         luaL_addstring(b, i ? between : "");
@@ -49,8 +51,9 @@ void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *deri
     luaL_addstring(code, ")");
 }
 
-/* Pushes the text of a function that keeps the last value of the one it gets, __0, and what that was evaluated for: what
- * an expression reads in several places, or through others, is evaluated once. No name begins with a digit. */
+/* Pushes the text of a function that keeps the last value of the one it gets, __0, and what that
+ * was evaluated for: what an expression reads in several places, or through others, is evaluated
+ * once. No name begins with a digit. */
 static void push_keeper(lua_State *L, const expression *read)
 {
     luaL_Buffer b;

@@ -112,12 +112,13 @@ typedef struct emission {
     problem_kind problem;
     const uint16_t *indices;
     emit_reads *reads; /* NULL: nobody asks */
-    bool layout_only; /* the template is the same for all variants of a layout */
+    bool layout_only;  /* the template is the same for all variants of a layout */
     output output;
     emitted *out;
 } emission;
 
-/* The field of the device that is asked for, which is noted: __index of the `device` of such a run. */
+/* The field of the device that is asked for, which is noted: __index of the `device` of such a
+ * run. */
 static int noted_device_field(lua_State *L)
 {
     const emission *e = script_of(L)->emission;
@@ -294,9 +295,9 @@ static at_status note_includes(output *o, const included *i, at_error *error)
     char hash[33];
     hash_text(XXH3_128bits_digest(state), hash);
     XXH3_freeState(state);
-    o->size_bytes += (size_t)sprintf(o->bytes + o->size_bytes, "%s// includes %s\n",
-                                     o->size_bytes && o->bytes[o->size_bytes - 1] != '\n' ? "\n" : "",
-                                     hash);
+    o->size_bytes +=
+        (size_t)sprintf(o->bytes + o->size_bytes, "%s// includes %s\n",
+                        o->size_bytes && o->bytes[o->size_bytes - 1] != '\n' ? "\n" : "", hash);
     return AT_OK;
 }
 
@@ -334,7 +335,8 @@ static at_status run(emission *e, bool line_marks, emitted *out, at_error *error
         return status;
     }
     const char *const folders[] = {s->folder, s->template_dir};
-    status = include_collect(e->output.bytes, e->kernel->template_name, folders, 2, &out->includes, error);
+    status = include_collect(e->output.bytes, e->kernel->template_name, folders, 2, &out->includes,
+                             error);
     if (!status)
         status = note_includes(&e->output, &out->includes, error);
     out->source = e->output.bytes;
@@ -384,8 +386,8 @@ at_status emit_reference(script *s, problem_kind problem, const uint16_t *indice
 at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                       emitted *out, at_error *error)
 {
-    return emit_fixed(s, &s->filler, "no kernel of the pattern fills inputs", problem, indices, line_marks,
-                      out, error);
+    return emit_fixed(s, &s->filler, "no kernel of the pattern fills inputs", problem, indices,
+                      line_marks, out, error);
 }
 
 void emitted_deinit(emitted *e)

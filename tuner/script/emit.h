@@ -17,13 +17,14 @@
 #include "script/script.h"
 
 typedef struct emitted {
-    char *source;            /* NUL-terminated; owned, freed by emitted_deinit */
-    size_t size_bytes;       /* without the NUL */
-    char hash[33];           /* XXH3-128 of all that is compiled, hex: the source, what it includes (by the
-                                comment at its end), and the options, each after a NUL */
-    const char *options[16]; /* extra NVRTC options the pattern asks for; borrowed from the script */
+    char *source;      /* NUL-terminated; owned, freed by emitted_deinit */
+    size_t size_bytes; /* without the NUL */
+    char hash[33]; /* XXH3-128 of all that is compiled, hex: the source, what it includes (by the
+                      comment at its end), and the options, each after a NUL */
+    const char
+        *options[16]; /* extra NVRTC options the pattern asks for; borrowed from the script */
     size_t option_count;
-    included includes;       /* files of the script's folder, and of the tool's, for the compiler */
+    included includes; /* files of the script's folder, and of the tool's, for the compiler */
 } emitted;
 
 /* Emits the variant `indices` of the script's template for `problem`. Errors: AT_SCRIPT naming the

@@ -40,7 +40,7 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
 typedef struct names {
     expression_input inputs[2 * SCRIPT_MAX_NAMES];
     size_t count;
-    const char *copied; /* the text up to here is in the code */
+    const char *copied;     /* the text up to here is in the code */
     uint32_t device_fields; /* that functions read */
     luaL_Buffer *code;
 } names;
@@ -115,7 +115,8 @@ static void check_reach(lua_State *L, const expression *e, expression_reach reac
         (reach == REACH_LAYOUT && s->choices[input.index].in_layout))
         return;
     const char *name = expression_input_name(s, input);
-    const char *remedy = reach == REACH_LAYOUT ? "; if the data depends on it, name it in 'layout'" : "";
+    const char *remedy =
+        reach == REACH_LAYOUT ? "; if the data depends on it, name it in 'layout'" : "";
     if (derived)
         expression_raise(L, e,
                          "'%s' reads the parameter '%s', but this must be the same for all "
@@ -227,7 +228,8 @@ static void raise_syntax(lua_State *L, const expression *e)
 
 _Static_assert(DEVICE_MOST_FIELDS <= 32, "expression.device_fields has a bit for each");
 
-/* The fields of the device that its code names: told once, since it is asked at every evaluation. */
+/* The fields of the device that its code names: told once, since it is asked at every
+ * evaluation. */
 static uint32_t named_device_fields(const expression *e)
 {
     size_t count;

@@ -29,7 +29,8 @@ typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } express
 
 typedef struct expression {
     const char *text; /* as the script spells it; NULL: absent */
-    const char *code; /* as Lua gets it: derived values, or calls of them, in place of their names */
+    const char
+        *code; /* as Lua gets it: derived values, or calls of them, in place of their names */
     const char *what; /* for messages: "where[2]", "launch.grid" */
     int line;         /* of the script; 0 unknown */
     int function;     /* registry reference */
@@ -37,8 +38,8 @@ typedef struct expression {
     expression_input *inputs;
     bool reads_parameters;
     uint32_t device_fields; /* bit i: it names field i of device_fields() */
-    vector_step *steps; /* of a constraint: the same without Lua */
-    size_t step_count;  /* 0: only Lua can evaluate it */
+    vector_step *steps;     /* of a constraint: the same without Lua */
+    size_t step_count;      /* 0: only Lua can evaluate it */
 } expression;
 
 /* Compiles `e`, whose text, what and line are set. Raises (sandbox_raise) for a syntax error or an
@@ -70,7 +71,8 @@ at_status expression_test(struct script *s, const expression *e, problem_kind pr
 
 /* As expression_test, for each of the values that `question` has; `work` is what it takes. */
 at_status expression_test_each(struct script *s, const expression *e, problem_kind problem,
-                               const space_question *question, patience *work, bool *holds, at_error *error);
+                               const space_question *question, patience *work, bool *holds,
+                               at_error *error);
 
 /* Raises "WHAT: message" at the expression's line. */
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)

@@ -32,9 +32,8 @@ static bool resolve_string(lua_State *L, token string, vector_operand *operand)
         return false;
     memcpy(text, string.text + 1, length);
     text[length] = '\0';
-    *operand = (vector_operand){.type = VECTOR_TEXT,
-                                .is_constant = true,
-                                .constant = text_number(script_intern(L, text))};
+    *operand = (vector_operand){
+        .type = VECTOR_TEXT, .is_constant = true, .constant = text_number(script_intern(L, text))};
     return true;
 }
 
@@ -165,7 +164,8 @@ static bool test_vector(const script *s, const expression *e, problem_kind probl
 }
 
 at_status expression_test_each(script *s, const expression *e, problem_kind problem,
-                               const space_question *q, patience *work, bool *holds, at_error *error)
+                               const space_question *q, patience *work, bool *holds,
+                               at_error *error)
 {
     at_status status = AT_OK;
     size_t characters = e->step_count ? 0 : strlen(e->code);

@@ -88,7 +88,7 @@ expression field_expression(lua_State *L, const char *field, expression_reach re
 }
 
 size_t field_expressions(lua_State *L, const char *field, expression_reach reach, expression *out,
-                                   size_t capacity)
+                         size_t capacity)
 {
     size_t length = fields_enter(L, field), count = length < capacity ? length : capacity;
     for (size_t i = 0; fields_next(L, i, count); i++)

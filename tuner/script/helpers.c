@@ -167,9 +167,15 @@ static void add_math(lua_State *L)
 void script_add_helpers(lua_State *L)
 {
     static const luaL_Reg helpers[] = {
-        {"bits_type", bits_type}, {"ceil_div", ceil_div}, {"cluster_load", load_of_clusters},
-        {"ctype", ctype},         {"is_float", is_float}, {"is_pow2", is_pow2},
-        {"log2", log2_floor},     {"round_up", round_up}, {"sizeof", size_of},
+        {"bits_type", bits_type},
+        {"ceil_div", ceil_div},
+        {"cluster_load", load_of_clusters},
+        {"ctype", ctype},
+        {"is_float", is_float},
+        {"is_pow2", is_pow2},
+        {"log2", log2_floor},
+        {"round_up", round_up},
+        {"sizeof", size_of},
         {NULL, NULL},
     };
     luaL_setfuncs(L, helpers, 0);

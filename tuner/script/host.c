@@ -5,9 +5,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "script/lexer.h"
-#include "base/plain_text.h"
 #include "base/nearest.h"
+#include "base/plain_text.h"
+#include "script/lexer.h"
 #include "script/state.h"
 
 enum { MAX_STEPS = 8 };
@@ -221,8 +221,8 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
     sandbox_raise(L, AT_SCRIPT, path, line, "%s", message);
 }
 
-/* host.read_template(name): the text and the path of a template; nil and what else is to be said of that when
- * there is none. */
+/* host.read_template(name): the text and the path of a template; nil and what else is to be said of
+ * that when there is none. */
 static int host_read_template(lua_State *L)
 {
     script *s = script_of(L);
@@ -260,8 +260,8 @@ static void push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"declare", host_declare},     {"dtypes", host_dtypes},
-        {"missing", host_missing},     {"fail", host_fail},           {"fail_in", host_fail_in},
-        {"is_line", host_is_line},
+        {"missing", host_missing},     {"fail", host_fail},
+        {"fail_in", host_fail_in},     {"is_line", host_is_line},
         {"is_helper", host_is_helper}, {"keys", host_keys},
         {"line", host_line},           {"load", host_load},
         {"nearest", host_nearest},     {"own", host_own},

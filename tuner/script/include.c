@@ -137,8 +137,7 @@ static void read_word(reader *r, char word[NAME_BYTES])
 {
     size_t n = 0;
     bool number = isdigit((unsigned char)peek(r));
-    while (is_word_char(peek(r)) ||
-           (number && peek(r) == '\'' && is_word_char(peek_second(r)))) {
+    while (is_word_char(peek(r)) || (number && peek(r) == '\'' && is_word_char(peek_second(r)))) {
         char c = take(r);
         if (n < NAME_BYTES - 1)
             word[n++] = c;
@@ -283,11 +282,12 @@ static at_status add_header(collection *c, const reader *r, int line, const char
 {
     const source_header *known = find_header(c->out, name);
     if (strlen(text->bytes) != text->size_bytes)
-        return error_set_at(r->error, AT_SCRIPT, r->name, line, "%s, which this includes, holds a NUL", path);
-    if (known && strcmp(known->text, text->bytes) != 0)
         return error_set_at(r->error, AT_SCRIPT, r->name, line,
-                            "'%s' names two files, the second of which is %s: give one another name",
-                            name, path);
+                            "%s, which this includes, holds a NUL", path);
+    if (known && strcmp(known->text, text->bytes) != 0)
+        return error_set_at(
+            r->error, AT_SCRIPT, r->name, line,
+            "'%s' names two files, the second of which is %s: give one another name", name, path);
     if (known)
         return AT_OK;
     if (!c->out->headers)
@@ -316,7 +316,8 @@ static at_status read_include(collection *c, reader *r)
         return status;
     if (!find_path(c, r, name, path))
         return is_own && script_leads_out(c->folders, c->folder_count, name, &link)
-                   ? error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s'%s", name, link)
+                   ? error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s'%s", name,
+                                  link)
                    : AT_OK;
     script_range text;
     status = script_read_file(path, &text, r->error);
@@ -394,7 +395,8 @@ static at_status scan(collection *c, const char *text, const char *own_name, con
         for (const char *p = text; p < trigraph; p++)
             r.line += *p == '\n';
         return error_set_at(error, AT_SCRIPT, name, r.line,
-                            "the trigraph %.3s, which can hide a directive, is not allowed", trigraph);
+                            "the trigraph %.3s, which can hide a directive, is not allowed",
+                            trigraph);
     }
     at_status status = AT_OK;
     while (!status && peek(&r) != '\0') {
@@ -411,8 +413,8 @@ static at_status scan(collection *c, const char *text, const char *own_name, con
  * trigraph that could hide one. */
 static bool may_include(const char *source)
 {
-    static const char *const signs[] = {"include", "import",  "embed", "\\\n",
-                                        "\\\r\n",   "?\?=",    "?\?/"};
+    static const char *const signs[] = {"include", "import", "embed", "\\\n",
+                                        "\\\r\n",  "?\?=",   "?\?/"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (strstr(source, signs[i]))
             return true;

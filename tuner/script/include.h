@@ -22,9 +22,9 @@ typedef struct included {
  * include in turn, from `folders`, which are searched in order.
  *
  * AT_SCRIPT, naming file and line (#line directives count): a name that is absolute or has "..";
- * one that a macro makes; a __has_include of such; a "link" out of the folders; a trigraph, which could
- * hide a directive; one name for two files; a file that is not a regular one, is too large or holds a
- * NUL; more than SOURCE_HEADERS_MAX files. */
+ * one that a macro makes; a __has_include of such; a "link" out of the folders; a trigraph, which
+ * could hide a directive; one name for two files; a file that is not a regular one, is too large or
+ * holds a NUL; more than SOURCE_HEADERS_MAX files. */
 at_status include_collect(const char *source, const char *name, const char *const *folders,
                           size_t folder_count, included *out, at_error *error);
 

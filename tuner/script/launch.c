@@ -74,7 +74,8 @@ const script_scalar script_scalars[ARGUMENT_TYPES] = {
 static scalar evaluate_integer(lua_State *L, const evaluation *e, const script_argument *from)
 {
     const script_scalar *type = &script_scalars[from->type];
-    int64_t n = expression_integer(L, &from->value, e->problem, e->indices, type->least, type->most);
+    int64_t n =
+        expression_integer(L, &from->value, e->problem, e->indices, type->least, type->most);
     return scalar_of(&n, type->size_bytes);
 }
 
@@ -161,11 +162,13 @@ static void evaluate_struct(lua_State *L, const evaluation *e, const script_argu
     plan->struct_bytes = start + size;
 }
 
-static void evaluate_view(lua_State *L, const evaluation *e, const script_argument *from, argument_plan *to)
+static void evaluate_view(lua_State *L, const evaluation *e, const script_argument *from,
+                          argument_plan *to)
 {
     launch_plan *plan = e->launch;
     if (plan->view_count == PLAN_MAX_VIEWS)
-        expression_raise(L, &from->view->size[0], "is one tensor map or texture too many: a variant can have %d",
+        expression_raise(L, &from->view->size[0],
+                         "is one tensor map or texture too many: a variant can have %d",
                          PLAN_MAX_VIEWS);
     to->is_view = true;
     to->bits = plan->view_count;
@@ -223,13 +226,14 @@ static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_l
 {
     if (from->when.text && !expression_truth(L, &from->when, e->problem, e->indices))
         return 0;
-    return from->times.text ? (uint32_t)expression_integer(L, &from->times, e->problem, e->indices, 0, PLAN_MAX_ROUNDS)
+    return from->times.text ? (uint32_t)expression_integer(L, &from->times, e->problem, e->indices,
+                                                           0, PLAN_MAX_ROUNDS)
                             : 1;
 }
 
 /* `first` is the place of its group's first launch. */
-static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from, uint32_t times,
-                                uint32_t first)
+static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from,
+                                uint32_t times, uint32_t first)
 {
     launch_plan *plan = e->launch;
     kernel_launch *to = &plan->launches[plan->launch_count++];
@@ -249,7 +253,8 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
             (uint32_t)expression_integer(L, &from->shared, e->problem, e->indices, 0, INT32_MAX);
     /* Said of a launch without clusters it would make two plans of what is launched alike. */
     if (from->balanced.text)
-        to->balanced = expression_truth(L, &from->balanced, e->problem, e->indices) && plan_cluster_blocks(to) > 1;
+        to->balanced = expression_truth(L, &from->balanced, e->problem, e->indices) &&
+                       plan_cluster_blocks(to) > 1;
     if (from->cooperative.text)
         to->cooperative = expression_truth(L, &from->cooperative, e->problem, e->indices);
     to->first_argument = plan->argument_count;

@@ -20,7 +20,8 @@ typedef struct writer {
 static void refuse(writer *w, const expression *e, const char *why)
 {
     if (!w->status)
-        w->status = error_set_at(w->error, AT_SCRIPT, w->s->path, e->line, "%s: %s: %.200s", e->what, why, e->text);
+        w->status = error_set_at(w->error, AT_SCRIPT, w->s->path, e->line, "%s: %s: %.200s",
+                                 e->what, why, e->text);
 }
 
 /* The expression in C; NULL after a failure, else the caller's. */
@@ -48,7 +49,8 @@ static void print_whole(writer *w, const expression *e, int64_t least, int64_t m
     c_type type;
     char *c = translate_number(w, e, &type);
     if (c)
-        fprintf(w->to, "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
+        fprintf(w->to,
+                "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
                 type == C_NUMBER ? "autotune_whole(" : "", c, type == C_NUMBER ? ", failed)" : "",
                 least == INT64_MIN ? least + 1 : least, least == INT64_MIN ? " - 1" : "", most);
     free(c);
@@ -124,7 +126,8 @@ static void print_argument(writer *w, const script_argument *a)
     if (a->type == ARGUMENT_BUFFER) {
         fprintf(w->to, "        autotune_add_buffer(plan, %u);\n", (unsigned)a->buffer);
     } else if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE) {
-        refuse(w, &a->view->size[0], "exported kernels cannot take tensor maps or textures: export a "
+        refuse(w, &a->view->size[0],
+               "exported kernels cannot take tensor maps or textures: export a "
                "header, and launch them yourself, or by at_launch");
     } else if (a->type == ARGUMENT_STRUCT) {
         fprintf(w->to, "        {\n            autotune_value members[%zu];\n", a->member_count);
@@ -144,7 +147,8 @@ static void print_argument(writer *w, const script_argument *a)
 
 /* ---- launches ---- */
 
-static void print_shape(writer *w, const char *name, const expression from[3], const int64_t most[3])
+static void print_shape(writer *w, const char *name, const expression from[3],
+                        const int64_t most[3])
 {
     for (int i = 0; i < 3; i++) {
         if (!from[i].text)

@@ -20,8 +20,8 @@ typedef struct launch_c {
     constant_plan constants[PLAN_MAX_CONSTANTS];
 } launch_c;
 
-/* *out borrows names from the script; its statements are the caller's on AT_OK. AT_SCRIPT naming the
- * expression that cannot be translated to C, AT_NO_MEMORY. */
+/* *out borrows names from the script; its statements are the caller's on AT_OK. AT_SCRIPT naming
+ * the expression that cannot be translated to C, AT_NO_MEMORY. */
 at_status script_launch_c(const script *s, c_spelling spell, void *context, launch_c *out,
                           at_error *error);
 

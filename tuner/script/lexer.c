@@ -122,7 +122,8 @@ static void skip_symbol(lexer *l)
     static const char *const symbols[] = {
         "...", "..", "==", "~=", "<=", ">=", "//", "<<", ">>", "::"};
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        /* Most symbols are of one character, and a long script is read once for each of its lines that is asked for. */
+        /* Most symbols are of one character, and a long script is read once for each of its lines
+         * that is asked for. */
         if (*symbols[i] != *l->at)
             continue;
         size_t length = strlen(symbols[i]);

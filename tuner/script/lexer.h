@@ -9,13 +9,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_STRING, TOKEN_NUMBER, TOKEN_SYMBOL } token_kind;
+typedef enum token_kind {
+    TOKEN_END,
+    TOKEN_NAME,
+    TOKEN_STRING,
+    TOKEN_NUMBER,
+    TOKEN_SYMBOL
+} token_kind;
 
 typedef struct token {
     token_kind kind;
     const char *text; /* into the lexer's text: the name, the string with its quotes, the symbol */
     size_t length;
-    int line;         /* 1-based, of the first character */
+    int line; /* 1-based, of the first character */
 } token;
 
 typedef struct lexer {
@@ -28,7 +34,8 @@ token lexer_next(lexer *l);
 
 bool token_is(token t, const char *text); /* a name, keyword or symbol spelt like this */
 
-/* One step from a table to what is in it: a key, or (name NULL) the n-th positional item, from 1. */
+/* One step from a table to what is in it: a key, or (name NULL) the n-th positional item, from
+ * 1. */
 typedef struct source_step {
     const char *name;
     size_t index;

@@ -5,8 +5,11 @@
 /* What they take on a core of a server of 2022 at 2.6 GHz, times one and a half. */
 enum {
     LOOK_NS = 10,
-    EVALUATION_NS = 50, STEP_NS = 5, VALUE_OF_STEP_NS = 1,
-    CALL_NS = 1000, CHARACTER_NS = 20
+    EVALUATION_NS = 50,
+    STEP_NS = 5,
+    VALUE_OF_STEP_NS = 1,
+    CALL_NS = 1000,
+    CHARACTER_NS = 20
 };
 
 /* How many times as long a machine may take. */

@@ -1,9 +1,10 @@
 /* How much work the making of a space may be.
  *
- * Work is counted, not timed: a search draws from the configurations that a space has, so that the same script must
- * have the same ones each time, whatever else the machine does. The unit is a nanosecond of a usual machine, roughly;
- * what is counted is told beside each function. A machine that takes many times as long is ended by the clock all the
- * same, and that is told: another run may come to another end. */
+ * Work is counted, not timed: a search draws from the configurations that a space has, so that the
+ * same script must have the same ones each time, whatever else the machine does. The unit is a
+ * nanosecond of a usual machine, roughly; what is counted is told beside each function. A machine
+ * that takes many times as long is ended by the clock all the same, and that is told: another run
+ * may come to another end. */
 #ifndef AUTOTUNE_SCRIPT_PATIENCE_H
 #define AUTOTUNE_SCRIPT_PATIENCE_H
 

@@ -32,17 +32,16 @@ static dtype evaluate_type(lua_State *L, const evaluation *e, const expression *
     return found;
 }
 
-/* What scripts call the fills: "zero" and "constant" are values, "below" says what "modulo" means. */
+/* What scripts call the fills: "zero" and "constant" are values, "below" says what "modulo"
+ * means. */
 static const struct {
     const char *name;
     buffer_fill fill;
 } fills[] = {
-    {"uniform", FILL_UNIFORM},   {"bits", FILL_BITS},
-    {"zero", FILL_VALUES},       {"constant", FILL_VALUES},
-    {"values", FILL_VALUES},     {"index", FILL_INDEX},
-    {"below", FILL_MODULO},      {"modulo", FILL_MODULO},
-    {"permutation", FILL_PERMUTATION}, {"sorted", FILL_SORTED},
-    {"local", FILL_LOCAL},       {"skewed", FILL_SKEWED},
+    {"uniform", FILL_UNIFORM}, {"bits", FILL_BITS},     {"zero", FILL_VALUES},
+    {"constant", FILL_VALUES}, {"values", FILL_VALUES}, {"index", FILL_INDEX},
+    {"below", FILL_MODULO},    {"modulo", FILL_MODULO}, {"permutation", FILL_PERMUTATION},
+    {"sorted", FILL_SORTED},   {"local", FILL_LOCAL},   {"skewed", FILL_SKEWED},
     {"offsets", FILL_OFFSETS},
 };
 enum { FILL_NAMES = sizeof fills / sizeof *fills };
@@ -96,7 +95,8 @@ static void evaluate_limit(lua_State *L, const evaluation *e, const script_buffe
     if (spread && to->fill_limit > (uint64_t)INT64_MAX / to->count)
         expression_raise(L, &from->limit, "times the count is more than 2^63");
     if (to->fill == FILL_OFFSETS && to->count < 2)
-        raise_buffer(L, e, from, fill, "needs two elements or more: the first is 0, the last the limit");
+        raise_buffer(L, e, from, fill,
+                     "needs two elements or more: the first is 0, the last the limit");
     if (to->fill == FILL_LOCAL && !from->block.text)
         raise_buffer(L, e, from, fill, "needs a block: that many neighbours share a window");
     if (to->fill == FILL_LOCAL)
@@ -129,8 +129,10 @@ static double evaluate_mismatches(lua_State *L, const evaluation *e, const expre
 {
     double amount = expression_number(L, from, e->problem, NULL);
     if (!(amount >= 0 && amount <= 0x1p53) || (amount >= 1 && floor(amount) != amount))
-        expression_raise(L, from, "gives %g where a share of the elements below 1 or a whole number of them "
-                         "is needed", amount);
+        expression_raise(L, from,
+                         "gives %g where a share of the elements below 1 or a whole number of them "
+                         "is needed",
+                         amount);
     return amount;
 }
 
@@ -140,12 +142,15 @@ static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const scr
     if (limit < 0)
         expression_raise(L, &from->limit, "is negative");
     if (from->kind == TOLERANCE_RELATIVE && limit >= 1)
-        expression_raise(L, &from->limit, "gives %g: with a relative error of 1 or more zeros pass; "
-                         "ULPs are at.ulps(...), and a plain number is of the largest magnitude", limit);
+        expression_raise(L, &from->limit,
+                         "gives %g: with a relative error of 1 or more zeros pass; "
+                         "ULPs are at.ulps(...), and a plain number is of the largest magnitude",
+                         limit);
     if (from->kind == TOLERANCE_ULPS && (floor(limit) != limit || limit > 0x1p53))
         expression_raise(L, &from->limit, "gives %g where a whole number of ULPs is needed", limit);
-    tolerance out = from->kind == TOLERANCE_SCALED ? tolerance_of(limit)
-                                                   : (tolerance){.kind = from->kind, .limit = limit};
+    tolerance out = from->kind == TOLERANCE_SCALED
+                        ? tolerance_of(limit)
+                        : (tolerance){.kind = from->kind, .limit = limit};
     if (from->mismatches.text)
         out.mismatches = evaluate_mismatches(L, e, &from->mismatches);
     return out;
@@ -157,19 +162,23 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
     snprintf(to->name, sizeof to->name, "%s", from->name);
     to->role = from->role;
     to->type = evaluate_type(L, e, &from->type);
-    to->count = (uint64_t)expression_integer(L, &from->count, e->problem, e->indices, 1, most_elements);
+    to->count =
+        (uint64_t)expression_integer(L, &from->count, e->problem, e->indices, 1, most_elements);
     evaluate_fill(L, e, from, to);
     if (plan_is_compared(to)) {
-        const script_tolerance *t = from->tolerance.limit.text ? &from->tolerance : &e->s->tolerance;
+        const script_tolerance *t =
+            from->tolerance.limit.text ? &from->tolerance : &e->s->tolerance;
         to->tolerance = evaluate_tolerance(L, e, t);
         if (t->mismatches.text && tolerance_mismatches(to->tolerance, to->count) >= to->count)
-            expression_raise(L, &t->mismatches, "allows %.17g elements to differ and %s has %llu: anything "
-                             "would do", to->tolerance.mismatches, from->name, (unsigned long long)to->count);
+            expression_raise(L, &t->mismatches,
+                             "allows %.17g elements to differ and %s has %llu: anything "
+                             "would do",
+                             to->tolerance.mismatches, from->name, (unsigned long long)to->count);
     }
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {
-        to->shape[i] =
-            (uint64_t)expression_integer(L, &from->shape[i], e->problem, e->indices, 1, most_elements);
+        to->shape[i] = (uint64_t)expression_integer(L, &from->shape[i], e->problem, e->indices, 1,
+                                                    most_elements);
         product = product > (uint64_t)most_elements ? product : product * to->shape[i];
         to->rank++;
     }
@@ -254,13 +263,15 @@ typedef struct replacement {
 static size_t find_variable(lua_State *L, const script *s, const pattern_variable *given)
 {
     size_t i = 0;
-    while (i < s->pattern.problem_count && strcmp(s->problems[PROBLEM_TUNED][i].name, given->name) != 0)
+    while (i < s->pattern.problem_count &&
+           strcmp(s->problems[PROBLEM_TUNED][i].name, given->name) != 0)
         i++;
     if (i == s->pattern.problem_count)
         sandbox_raise(L, AT_USAGE, s->path, 0, "the problem has no variable '%.80s'", given->name);
     value_kind kind = s->problems[PROBLEM_TUNED][i].value.kind;
     if (given->value.kind != kind && (given->value.kind != VALUE_INTEGER || kind != VALUE_NUMBER))
-        sandbox_raise(L, AT_USAGE, s->path, 0, "the problem's %.80s cannot have a value of this kind", given->name);
+        sandbox_raise(L, AT_USAGE, s->path, 0,
+                      "the problem's %.80s cannot have a value of this kind", given->name);
     return i;
 }
 
@@ -283,7 +294,8 @@ static int replace_problem(lua_State *L)
     return 0;
 }
 
-at_status script_set_problem(script *s, const pattern_variable *values, size_t count, at_error *error)
+at_status script_set_problem(script *s, const pattern_variable *values, size_t count,
+                             at_error *error)
 {
     replacement r = {s, values, count};
     return sandbox_call(&s->box, replace_problem, &r, false, error);

@@ -38,9 +38,10 @@ static void read_problem(lua_State *L, script *s)
 
 static script_tolerance read_tolerance(lua_State *L)
 {
-    static const char *const names[] = {[TOLERANCE_EXACT] = "exact",       [TOLERANCE_SCALED] = "scaled",
-                                        [TOLERANCE_RELATIVE] = "relative", [TOLERANCE_ABSOLUTE] = "absolute",
-                                        [TOLERANCE_ULPS] = "ulps",         [TOLERANCE_KINDS] = NULL};
+    static const char *const names[] = {
+        [TOLERANCE_EXACT] = "exact",       [TOLERANCE_SCALED] = "scaled",
+        [TOLERANCE_RELATIVE] = "relative", [TOLERANCE_ABSOLUTE] = "absolute",
+        [TOLERANCE_ULPS] = "ulps",         [TOLERANCE_KINDS] = NULL};
     script_tolerance t = {0};
     if (lua_getfield(L, -1, "tolerance") == LUA_TTABLE) {
         t.kind = (tolerance_kind)field_word(L, "how", names);
@@ -70,8 +71,8 @@ static void read_buffers(lua_State *L, script *s)
         b->compare = field_expression(L, "compare", REACH_ALL);
         b->rank = (uint32_t)field_expressions(L, "shape", REACH_LAYOUT, b->shape, 4);
         b->values = script_allocate(L, PLAN_MAX_VALUES * sizeof *b->values);
-        b->value_count = (uint32_t)field_expressions(L, "values", REACH_LAYOUT, b->values,
-                                                        PLAN_MAX_VALUES);
+        b->value_count =
+            (uint32_t)field_expressions(L, "values", REACH_LAYOUT, b->values, PLAN_MAX_VALUES);
     }
     s->buffer_count = count;
 }
@@ -99,12 +100,15 @@ static script_view *read_view(lua_State *L, expression_reach reach)
 static void read_argument(lua_State *L, script_argument *a, expression_reach reach)
 {
     static const char *const names[] = {
-        [ARGUMENT_BUFFER] = "buffer", [ARGUMENT_STRUCT] = "struct", [ARGUMENT_PLAIN] = "plain",
-        [ARGUMENT_INT8] = "int8",     [ARGUMENT_UINT8] = "uint8",   [ARGUMENT_INT16] = "int16",
-        [ARGUMENT_UINT16] = "uint16", [ARGUMENT_INT32] = "int32",   [ARGUMENT_UINT32] = "uint32",
-        [ARGUMENT_INT64] = "int64",   [ARGUMENT_UINT64] = "uint64", [ARGUMENT_HALF] = "half",
-        [ARGUMENT_BFLOAT16] = "bfloat16", [ARGUMENT_FLOAT] = "float", [ARGUMENT_DOUBLE] = "double",
-        [ARGUMENT_BOOL] = "bool",     [ARGUMENT_TENSOR] = "tensor",  [ARGUMENT_TEXTURE] = "texture",
+        [ARGUMENT_BUFFER] = "buffer",     [ARGUMENT_STRUCT] = "struct",
+        [ARGUMENT_PLAIN] = "plain",       [ARGUMENT_INT8] = "int8",
+        [ARGUMENT_UINT8] = "uint8",       [ARGUMENT_INT16] = "int16",
+        [ARGUMENT_UINT16] = "uint16",     [ARGUMENT_INT32] = "int32",
+        [ARGUMENT_UINT32] = "uint32",     [ARGUMENT_INT64] = "int64",
+        [ARGUMENT_UINT64] = "uint64",     [ARGUMENT_HALF] = "half",
+        [ARGUMENT_BFLOAT16] = "bfloat16", [ARGUMENT_FLOAT] = "float",
+        [ARGUMENT_DOUBLE] = "double",     [ARGUMENT_BOOL] = "bool",
+        [ARGUMENT_TENSOR] = "tensor",     [ARGUMENT_TEXTURE] = "texture",
         [ARGUMENT_TYPES] = NULL};
     a->type = (argument_type)field_word(L, "type", names);
     if (a->type == ARGUMENT_BUFFER || a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)

@@ -1,4 +1,5 @@
-/* The space of a pattern, from its table: parameters, derived values, constraints, the baseline and the starts. */
+/* The space of a pattern, from its table: parameters, derived values, constraints, the baseline and
+ * the starts. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,7 +164,8 @@ static void read_constraints(lua_State *L, script *s)
     s->constraint_tests = script_allocate(L, (most + only_count) * sizeof *s->constraint_tests);
     space_constraint *constraints = script_allocate(L, (most + only_count) * sizeof *constraints);
     for (size_t f = 0; f < 2; f++) {
-        size_t listed = fields_enter(L, fields[f]), count = listed < most - total ? listed : most - total;
+        size_t listed = fields_enter(L, fields[f]),
+               count = listed < most - total ? listed : most - total;
         for (size_t i = 0; fields_next(L, i, count); i++, total++) {
             constraints[total] = read_constraint(L, &s->constraint_tests[total]);
             constraints[total].conditional = f == 0;
@@ -176,8 +178,8 @@ static void read_constraints(lua_State *L, script *s)
     s->pattern.constraints = constraints;
 }
 
-/* The values that a configuration does not name, of conditional parameters: a condition is evaluated
- * once the parameters that it reads have theirs. */
+/* The values that a configuration does not name, of conditional parameters: a condition is
+ * evaluated once the parameters that it reads have theirs. */
 enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
 
 typedef struct choosing {
@@ -214,7 +216,8 @@ static void choose(lua_State *L, choosing *all, size_t parameter)
     all->states[parameter] = CHOICE_MADE;
 }
 
-/* The list on top of the stack: places of values, one a parameter, 0 where the script names none. */
+/* The list on top of the stack: places of values, one a parameter, 0 where the script names
+ * none. */
 static const uint16_t *read_configuration(lua_State *L, script *s)
 {
     size_t count = s->pattern.parameter_count;

@@ -214,4 +214,3 @@ void script_hash(const script *s, char hex[33])
 {
     hash_text(XXH3_128bits_digest(s->hash), hex);
 }
-

@@ -2,8 +2,9 @@
  *
  * Only the modules behind this header and script/emit.h touch Lua; script/state.h lists them. The
  * script runs in a sandbox with a memory and an instruction limit, without io, os, debug, load,
- * binary chunks, and modules outside its own folder and the tool's Lua folder. Every error names the
- * script, the line and, for a misspelt name, the nearest valid one. A script is used by one thread. */
+ * binary chunks, and modules outside its own folder and the tool's Lua folder. Every error names
+ * the script, the line and, for a misspelt name, the nearest valid one. A script is used by one
+ * thread. */
 #ifndef AUTOTUNE_SCRIPT_SCRIPT_H
 #define AUTOTUNE_SCRIPT_SCRIPT_H
 
@@ -11,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/arch.h"
 #include "base/error.h"
+#include "device/arch.h"
 #include "device/measurement.h"
-#include "space/pattern.h"
 #include "device/plan.h"
+#include "space/pattern.h"
 #include "space/space.h"
 
 typedef struct script script;
@@ -26,15 +27,15 @@ typedef struct script_setting { /* one --set NAME=VALUE */
 } script_setting;
 
 typedef struct script_options {
-    const char *lua_dir;       /* holds autotune.lua, template.lua and the installed patterns */
-    const char *template_dir;  /* installed templates; the script's own folder is searched first */
+    const char *lua_dir;      /* holds autotune.lua, template.lua and the installed patterns */
+    const char *template_dir; /* installed templates; the script's own folder is searched first */
     const script_setting *settings;
     size_t setting_count;
     const script_setting *only; /* NAME=V1,V2,...: the space has no other values of the parameter */
     size_t only_count;
-    arch_limits device;        /* what `device.*` means in expressions */
-    size_t memory_limit_bytes;   /* 0: 256 MiB */
-    uint64_t instruction_limit;  /* 0: a default worth a few seconds */
+    arch_limits device;         /* what `device.*` means in expressions */
+    size_t memory_limit_bytes;  /* 0: 256 MiB */
+    uint64_t instruction_limit; /* 0: a default worth a few seconds */
     /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
      * AT_INTERRUPTED. May be NULL. */
     bool (*stop)(void *context);
@@ -50,13 +51,14 @@ void script_free(script *s); /* NULL is fine */
 const pattern *script_pattern(const script *s);
 
 typedef struct script_space_limits {
-    /* Seconds of a usual machine: the work is counted, so that the same script has the same space each time. */
+    /* Seconds of a usual machine: the work is counted, so that the same script has the same space
+     * each time. */
     double enumerate_s;  /* a space that takes longer to enumerate, */
     size_t memory_bytes; /* or more memory, is sampled */
     double sample_s;     /* for the sample */
-    bool *timed_out;     /* gets whether a machine was so slow that the clock ended it: then the space may be another
-                            one the next time. May be NULL */
-    uint64_t sample;     /* most configurations in it */
+    bool *timed_out; /* gets whether a machine was so slow that the clock ended it: then the space
+                        may be another one the next time. May be NULL */
+    uint64_t sample; /* most configurations in it */
     void (*show)(void *context, const space_progress *progress); /* may be NULL */
     void *show_context;
 } script_space_limits;
@@ -78,8 +80,8 @@ at_status script_space(script *s, problem_kind problem, space **out, at_error *e
 at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
                        size_t *broken, at_error *error);
 
-/* Does the baseline satisfy them? AT_SCRIPT names the one that it breaks: whoever uses the pattern asks. It may break
- * those of a ragged problem, and --only may rule it out. */
+/* Does the baseline satisfy them? AT_SCRIPT names the one that it breaks: whoever uses the pattern
+ * asks. It may break those of a ragged problem, and --only may rule it out. */
 at_status script_check_baseline(script *s, problem_kind problem, at_error *error);
 
 /* How data lies in memory may depend on a few parameters (`layout` in the script); variants that
@@ -98,10 +100,12 @@ void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
                               uint64_t seed, problem_plan *out, at_error *error);
 
-/* Gives variables of the tuned problem other values, which costs a hundredth of loading the script for them;
- * the other problems stay as they are. What values a variable may have (at.one_of, at.within) is not asked.
- * AT_USAGE: there is no such variable, or its values are of another kind; those before it have been set. */
-at_status script_set_problem(script *s, const pattern_variable *values, size_t count, at_error *error);
+/* Gives variables of the tuned problem other values, which costs a hundredth of loading the script
+ * for them; the other problems stay as they are. What values a variable may have (at.one_of,
+ * at.within) is not asked. AT_USAGE: there is no such variable, or its values are of another kind;
+ * those before it have been set. */
+at_status script_set_problem(script *s, const pattern_variable *values, size_t count,
+                             at_error *error);
 
 /* Evaluates what one configuration launches. */
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
@@ -134,17 +138,17 @@ at_status script_parse_configuration(const script *s, const char *text, uint16_t
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 
-/* Replaces a configuration that is not valid under `problem` by the nearest valid one. Parameters in
- * `is_given` keep their values; those in `is_swept` (NULL: none) may change freely; of the others as
- * few as possible change, by as few values as possible. *changed is false, with `indices` untouched,
- * when the configuration is valid or no valid one was found (a space that takes more than 10 s to
- * enumerate is only sampled). */
+/* Replaces a configuration that is not valid under `problem` by the nearest valid one. Parameters
+ * in `is_given` keep their values; those in `is_swept` (NULL: none) may change freely; of the
+ * others as few as possible change, by as few values as possible. *changed is false, with `indices`
+ * untouched, when the configuration is valid or no valid one was found (a space that takes more
+ * than 10 s to enumerate is only sampled). */
 at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,
                                         const bool *is_swept, uint16_t *indices, bool *changed,
                                         at_error *error);
 
-/* Writes "tile=64,vec=4,..." in the parameters' order. Returns its length, as snprintf does, which is
- * less than CONFIGURATION_BYTES. */
+/* Writes "tile=64,vec=4,..." in the parameters' order. Returns its length, as snprintf does, which
+ * is less than CONFIGURATION_BYTES. */
 int script_format_configuration(const script *s, const uint16_t *indices, char *text,
                                 size_t size_bytes);
 

@@ -36,10 +36,18 @@ const char *script_copy(lua_State *L, const char *text)
 void script_push_value(lua_State *L, value v)
 {
     switch (v.kind) {
-    case VALUE_INTEGER: lua_pushinteger(L, v.integer); break;
-    case VALUE_NUMBER: lua_pushnumber(L, v.number); break;
-    case VALUE_BOOLEAN: lua_pushboolean(L, v.boolean); break;
-    case VALUE_STRING: lua_pushstring(L, v.string); break;
+    case VALUE_INTEGER:
+        lua_pushinteger(L, v.integer);
+        break;
+    case VALUE_NUMBER:
+        lua_pushnumber(L, v.number);
+        break;
+    case VALUE_BOOLEAN:
+        lua_pushboolean(L, v.boolean);
+        break;
+    case VALUE_STRING:
+        lua_pushstring(L, v.string);
+        break;
     }
 }
 
@@ -65,12 +73,10 @@ const char *script_intern(lua_State *L, const char *text)
 at_status script_read_file(const char *path, script_range *out, at_error *error)
 {
     *out = (script_range){0};
-    at_status status =
-        file_read(path, SCRIPT_MAX_FILE_BYTES, &out->bytes, &out->size_bytes, error);
+    at_status status = file_read(path, SCRIPT_MAX_FILE_BYTES, &out->bytes, &out->size_bytes, error);
     if (status == AT_FORMAT)
-        status =
-            error_set(error, AT_IO, "%s is larger than %d MiB: that is no script or template",
-                      path, SCRIPT_MAX_FILE_BYTES >> 20);
+        status = error_set(error, AT_IO, "%s is larger than %d MiB: that is no script or template",
+                           path, SCRIPT_MAX_FILE_BYTES >> 20);
     if (status == AT_NOT_FOUND)
         status = error_set_errno(error, ENOENT, "cannot open %s", path);
     return status;
@@ -114,15 +120,18 @@ bool script_find_file(const char *const *folders, size_t folder_count, const cha
     return false;
 }
 
-bool script_leads_out(const char *const *folders, size_t folder_count, const char *name, const char **what)
+bool script_leads_out(const char *const *folders, size_t folder_count, const char *name,
+                      const char **what)
 {
     char path[PATH_MAX];
     *what = "";
     for (size_t i = 0; is_plain_path(name) && i < folder_count; i++) {
         int n = snprintf(path, sizeof path, "%s/%s", folders[i], name);
-        if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) != 0 || is_below(folders[i], path))
+        if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) != 0 ||
+            is_below(folders[i], path))
             continue;
-        *what = ": the file of that name is a link that leaves the folder, of which scripts read nothing "
+        *what = ": the file of that name is a link that leaves the folder, of which scripts read "
+                "nothing "
                 "else; copy it there, or put the script beside what it links to";
         return true;
     }

@@ -1,17 +1,18 @@
 /* What the files that make up script/script.h and script/emit.h share; no other room includes this.
  *
- * From the top down: script.c loads and owns; read.c turns the table that autotune.lua made into plain
- * data; problem.c, launch.c, transfer.c, view.c, constraints.c and configuration.c evaluate; emit.c runs
- * templates; host.c loads files and has what the tool's own Lua calls; expression.c compiles and evaluates
- * expressions, expression_test.c those of constraints; helpers.c has what expressions and templates call;
- * state.c keeps the memory and finds the files. script/sandbox has the Lua state itself. */
+ * From the top down: script.c loads and owns; read.c turns the table that autotune.lua made into
+ * plain data; problem.c, launch.c, transfer.c, view.c, constraints.c and configuration.c evaluate;
+ * emit.c runs templates; host.c loads files and has what the tool's own Lua calls; expression.c
+ * compiles and evaluates expressions, expression_test.c those of constraints; helpers.c has what
+ * expressions and templates call; state.c keeps the memory and finds the files. script/sandbox has
+ * the Lua state itself. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
 #include <lua.h>
 
-#include "script/expression.h"
 #include "device/plan.h"
+#include "script/expression.h"
 #include "script/sandbox/sandbox.h"
 #include "script/script.h"
 
@@ -44,10 +45,25 @@ typedef struct script_buffer {
 } script_buffer;
 
 typedef enum argument_type {
-    ARGUMENT_BUFFER, ARGUMENT_STRUCT, ARGUMENT_PLAIN, ARGUMENT_INT8, ARGUMENT_UINT8, ARGUMENT_INT16,
-    ARGUMENT_UINT16, ARGUMENT_INT32, ARGUMENT_UINT32, ARGUMENT_INT64, ARGUMENT_UINT64,
-    ARGUMENT_HALF, ARGUMENT_BFLOAT16, ARGUMENT_FLOAT, ARGUMENT_DOUBLE, ARGUMENT_BOOL, ARGUMENT_TENSOR,
-    ARGUMENT_TEXTURE, ARGUMENT_TYPES
+    ARGUMENT_BUFFER,
+    ARGUMENT_STRUCT,
+    ARGUMENT_PLAIN,
+    ARGUMENT_INT8,
+    ARGUMENT_UINT8,
+    ARGUMENT_INT16,
+    ARGUMENT_UINT16,
+    ARGUMENT_INT32,
+    ARGUMENT_UINT32,
+    ARGUMENT_INT64,
+    ARGUMENT_UINT64,
+    ARGUMENT_HALF,
+    ARGUMENT_BFLOAT16,
+    ARGUMENT_FLOAT,
+    ARGUMENT_DOUBLE,
+    ARGUMENT_BOOL,
+    ARGUMENT_TENSOR,
+    ARGUMENT_TEXTURE,
+    ARGUMENT_TYPES
 } argument_type;
 
 /* A tensor map or a texture of a buffer. */
@@ -80,7 +96,7 @@ typedef struct script_launch {
 typedef struct script_transfer {
     bool given;
     int line;
-    uint32_t from, to; /* buffers */
+    uint32_t from, to;                   /* buffers */
     expression direction, pieces, pitch; /* read no parameters */
     expression memory, staging, chunk, streams;
 } script_transfer;
@@ -98,8 +114,8 @@ typedef struct script_kernel {
     expression options[SCRIPT_MAX_OPTIONS];
 } script_kernel;
 
-/* A name for an expression; `state` tells whether it has been compiled. A short one takes the place of its name in what
- * reads it, a long one is a function that is called there. */
+/* A name for an expression; `state` tells whether it has been compiled. A short one takes the place
+ * of its name in what reads it, a long one is a function that is called there. */
 typedef struct script_derived {
     const char *name;
     expression value;
@@ -130,10 +146,10 @@ struct script {
     sandbox box;
     script_options options; /* what `settings` points to is used while loading only */
     char *path, *folder, *lua_dir, *template_dir;
-    script_range source;    /* of the script itself, for lines */
-    void *hash;             /* XXH3 state of the Lua files read */
+    script_range source;       /* of the script itself, for lines */
+    void *hash;                /* XXH3 state of the Lua files read */
     uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
-    arena_block *arena;     /* everything that the pattern points to */
+    arena_block *arena;        /* everything that the pattern points to */
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
     space_parameter *parameters;
@@ -142,13 +158,13 @@ struct script {
     size_t derived_count, called_count; /* called: those that are functions */
     script_derived *derived;
     const struct emission *emission; /* in progress, for the derived values that a template reads */
-    int *value_tables;      /* registry references: each parameter's values as a Lua array */
+    int *value_tables; /* registry references: each parameter's values as a Lua array */
     int problem_tables[PROBLEM_KINDS]; /* likewise, one for each problem */
     expression *constraint_tests;
     size_t buffer_count;
     script_buffer *buffers;
     expression traffic, flops, items, ceiling; /* text NULL when absent */
-    script_tolerance tolerance; /* of buffers that have none of their own */
+    script_tolerance tolerance;                /* of buffers that have none of their own */
     bool deterministic_given, deterministic;
     size_t layout_count;
     size_t layout[SCRIPT_MAX_LAYOUT]; /* parameters that the data may depend on */
@@ -156,11 +172,11 @@ struct script {
     script_transfer transfer;
     int expression_environment; /* registry references */
     int template_environment;
-    int template_module;        /* what template.lua returns */
-    int template_metatable;     /* of the environment of one run */
-    int kept_strings;           /* set of strings that C points to */
-    int interned;               /* text -> its one copy */
-    int declared;               /* what at.pattern made, and what it returned for it */
+    int template_module;    /* what template.lua returns */
+    int template_metatable; /* of the environment of one run */
+    int kept_strings;       /* set of strings that C points to */
+    int interned;           /* text -> its one copy */
+    int declared;           /* what at.pattern made, and what it returned for it */
     int token;
 };
 
@@ -183,9 +199,10 @@ at_status script_read_file(const char *path, script_range *out, at_error *error)
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
                       size_t path_bytes);
 
-/* Is there such a file in one of the folders, but by a link that leads out of it? *what tells why it is not
- * read, and what to do: static storage, "" where there is none. */
-bool script_leads_out(const char *const *folders, size_t folder_count, const char *name, const char **what);
+/* Is there such a file in one of the folders, but by a link that leads out of it? *what tells why
+ * it is not read, and what to do: static storage, "" where there is none. */
+bool script_leads_out(const char *const *folders, size_t folder_count, const char *name,
+                      const char **what);
 
 /* The tool's functions that expressions and templates share (ceil_div, sizeof ...), added to the
  * table on top of the stack; and `device`. */
@@ -203,25 +220,25 @@ void script_derive(lua_State *L, script_derived *derived);
 /* The derived value whose function is called so in code; NULL: none. */
 const script_derived *script_called(const script *s, const char *call);
 
-/* In script/expression.c. Pushes the function and its arguments, for lua_call(L, result, 1); allocates
- * nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
+/* In script/expression.c. Pushes the function and its arguments, for lua_call(L, result, 1);
+ * allocates nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
 int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices);
 /* The message on top of the stack; "expression:1: attempt to ..." without its place. */
 const char *expression_failure(lua_State *L);
 
 const char *expression_input_name(const script *s, expression_input input);
 
-/* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or NULL. */
+/* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or
+ * NULL. */
 bool script_is_device_field(const char *name, const char **nearest);
 
-/* The name most like `name` among parameters, problem variables, derived values and an environment (a
- * registry reference); NULL when none is similar. It lives as long as the environment does. */
+/* The name most like `name` among parameters, problem variables, derived values and an environment
+ * (a registry reference); NULL when none is similar. It lives as long as the environment does. */
 const char *script_nearest_name(lua_State *L, int environment, const char *name);
 
 /* Loads a file as a function with the environment on top of the stack, which is popped. The file's
  * bytes stay with the caller through *source, whatever happens. Raises. */
-void script_load_file(lua_State *L, const char *path, const char *chunk_name,
-                      script_range *source);
+void script_load_file(lua_State *L, const char *path, const char *chunk_name, script_range *source);
 
 /* Reads and runs one of the tool's own Lua files (autotune.lua, template.lua), which get a table of
  * functions as their argument, and leaves its result on the stack. */
@@ -240,16 +257,17 @@ void transfer_evaluate_plan(lua_State *L, problem_kind problem, const uint16_t *
                             bool has_kernel, transfer_plan *out);
 
 /* The index among `names` of the string that `e` evaluates to; raises when it is none of them. */
-size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
-                     const char *const *names, size_t count);
+size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
+                     const uint16_t *indices, const char *const *names, size_t count);
 
 /* A buffer's type, and how many elements it has. Raises. */
-uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *indices, const script_buffer *b,
-                           dtype *type);
+uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *indices,
+                           const script_buffer *b, dtype *type);
 
-/* In script/view.c: a tensor map or a texture of a buffer. Raises at the field that makes no sense. */
-void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices, const script_argument *from,
-                   view_plan *out);
+/* In script/view.c: a tensor map or a texture of a buffer. Raises at the field that makes no
+ * sense. */
+void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,
+                   const script_argument *from, view_plan *out);
 
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);
@@ -274,12 +292,14 @@ size_t script_item_length(const char *list);
 /* Strips blanks, then quotes, from both ends of a word, in place. */
 char *script_bare(char *word);
 
-/* The test of constraints: script_test_constraint is a space_test whose context is a script_test. */
+/* The test of constraints: script_test_constraint is a space_test whose context is a
+ * script_test. */
 typedef struct script_test {
     script *s;
     problem_kind problem;
     bool failed; /* a test raised an error, which is not the same as a constraint that fails */
-    patience patience; /* which each test takes from; whether it is over is for who makes the space to ask */
+    patience patience; /* which each test takes from; whether it is over is for who makes the space
+                          to ask */
 } script_test;
 
 at_status script_test_constraint(void *context, const space_question *question, bool *holds,

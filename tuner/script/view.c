@@ -2,8 +2,8 @@
 
 #include "script/state.h"
 
-static uint32_t evaluate_place(lua_State *L, problem_kind problem, const uint16_t *indices, const expression *e,
-                               const uint32_t *choices, size_t count)
+static uint32_t evaluate_place(lua_State *L, problem_kind problem, const uint16_t *indices,
+                               const expression *e, const uint32_t *choices, size_t count)
 {
     if (!e->text)
         return 0;
@@ -11,12 +11,13 @@ static uint32_t evaluate_place(lua_State *L, problem_kind problem, const uint16_
     for (uint32_t i = 0; i < count; i++)
         if (choices[i] == wanted)
             return i;
-    expression_raise(L, e, "gives %lld; bytes are %u, %u, %u or %u", (long long)wanted, (unsigned)choices[0],
-                     (unsigned)choices[1], (unsigned)choices[2], (unsigned)choices[3]);
+    expression_raise(L, e, "gives %lld; bytes are %u, %u, %u or %u", (long long)wanted,
+                     (unsigned)choices[0], (unsigned)choices[1], (unsigned)choices[2],
+                     (unsigned)choices[3]);
 }
 
-static uint32_t evaluate_word(lua_State *L, problem_kind problem, const uint16_t *indices, const expression *e,
-                              const char *const *names, size_t count)
+static uint32_t evaluate_word(lua_State *L, problem_kind problem, const uint16_t *indices,
+                              const expression *e, const char *const *names, size_t count)
 {
     return e->text ? (uint32_t)evaluate_name(L, e, problem, indices, names, count) : 0;
 }
@@ -24,9 +25,10 @@ static uint32_t evaluate_word(lua_State *L, problem_kind problem, const uint16_t
 /* The expression that `fault` is about. */
 static const expression *blame(const script_view *v, view_fault fault, uint32_t dimension)
 {
-    const expression *const fields[] = {[VIEW_BAD_SWIZZLE] = &v->swizzle,   [VIEW_BAD_OUTSIDE] = &v->outside,
-                                        [VIEW_BAD_CHANNELS] = &v->channels, [VIEW_BAD_FILTER] = &v->filter,
-                                        [VIEW_BAD_ADDRESS] = &v->address,   [VIEW_BAD_READS] = &v->reads};
+    const expression *const fields[] = {
+        [VIEW_BAD_SWIZZLE] = &v->swizzle,   [VIEW_BAD_OUTSIDE] = &v->outside,
+        [VIEW_BAD_CHANNELS] = &v->channels, [VIEW_BAD_FILTER] = &v->filter,
+        [VIEW_BAD_ADDRESS] = &v->address,   [VIEW_BAD_READS] = &v->reads};
     if (fault == VIEW_BAD_STRIDE && dimension < v->stride_count)
         return &v->strides[dimension];
     if (fault == VIEW_BAD_BOX && dimension < v->box_count)
@@ -37,8 +39,8 @@ static const expression *blame(const script_view *v, view_fault fault, uint32_t 
 }
 
 /* What is between the rows, planes ... in elements; without strides they follow one another. */
-static void evaluate_strides(lua_State *L, problem_kind problem, const uint16_t *indices, const script_view *from,
-                             view_plan *out)
+static void evaluate_strides(lua_State *L, problem_kind problem, const uint16_t *indices,
+                             const script_view *from, view_plan *out)
 {
     const uint64_t element = dtype_get(out->type)->size_bytes;
     uint64_t packed = element * out->channels;
@@ -52,10 +54,11 @@ static void evaluate_strides(lua_State *L, problem_kind problem, const uint16_t 
     }
 }
 
-void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices, const script_argument *from,
-                   view_plan *out)
+void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,
+                   const script_argument *from, view_plan *out)
 {
-    static const char *const outside[] = {"zero", "nan"}, *const coordinates[] = {"elements", "normalised"},
+    static const char *const outside[] = {"zero", "nan"},
+                             *const coordinates[] = {"elements", "normalised"},
                              *const reads[] = {"element", "float"};
     const script *s = script_of(L);
     const script_view *v = from->view;
@@ -66,16 +69,23 @@ void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices, 
     out->buffer = from->buffer;
     out->rank = v->rank;
     if (out->kind == VIEW_TENSOR && s->options.device.major < 9)
-        expression_raise(L, &v->size[0], "is of a tensor map, which needs compute capability 9.0, and this is %d.%d: "
-                         "write where = { \"device.major >= 9\" }, or launch it when device.major >= 9",
-                         s->options.device.major, s->options.device.minor);
-    uint64_t elements = evaluate_elements(L, problem, indices, &s->buffers[from->buffer], &out->type);
+        expression_raise(
+            L, &v->size[0],
+            "is of a tensor map, which needs compute capability 9.0, and this is %d.%d: "
+            "write where = { \"device.major >= 9\" }, or launch it when device.major >= 9",
+            s->options.device.major, s->options.device.minor);
+    uint64_t elements =
+        evaluate_elements(L, problem, indices, &s->buffers[from->buffer], &out->type);
     for (uint32_t i = 0; i < v->rank; i++) {
-        out->size[i] = (uint64_t)expression_integer(L, &v->size[i], problem, indices, 1, (int64_t)PLAN_MAX_ELEMENTS);
+        out->size[i] = (uint64_t)expression_integer(L, &v->size[i], problem, indices, 1,
+                                                    (int64_t)PLAN_MAX_ELEMENTS);
         if (i < v->box_count)
-            out->box[i] = (uint32_t)expression_integer(L, &v->box[i], problem, indices, 1, VIEW_MAX_BOX);
+            out->box[i] =
+                (uint32_t)expression_integer(L, &v->box[i], problem, indices, 1, VIEW_MAX_BOX);
     }
-    out->channels = v->channels.text ? (uint32_t)expression_integer(L, &v->channels, problem, indices, 1, 4) : 1;
+    out->channels = v->channels.text
+                        ? (uint32_t)expression_integer(L, &v->channels, problem, indices, 1, 4)
+                        : 1;
     evaluate_strides(L, problem, indices, v, out);
     const uint32_t *choices = view_swizzles(&count);
     out->swizzle = evaluate_place(L, problem, indices, &v->swizzle, choices, count);
@@ -85,8 +95,9 @@ void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices, 
     const char *const *names = view_filter_names(&count);
     out->filter = (view_filter)evaluate_word(L, problem, indices, &v->filter, names, count);
     names = view_address_names(&count);
-    out->address = v->address.text ? (view_address)evaluate_word(L, problem, indices, &v->address, names, count)
-                                   : ADDRESS_CLAMP;
+    out->address = v->address.text
+                       ? (view_address)evaluate_word(L, problem, indices, &v->address, names, count)
+                       : ADDRESS_CLAMP;
     out->normalised = evaluate_word(L, problem, indices, &v->coordinates, coordinates, 2);
     out->as_float = evaluate_word(L, problem, indices, &v->reads, reads, 2);
     if (out->kind == VIEW_TENSOR)

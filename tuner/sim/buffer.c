@@ -8,8 +8,9 @@
 
 static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
 
-/* Where buffers lie: any address will do that no window of sim/program/program.h covers. Between two of
- * them is more than an index of 32 bits reaches, so that no stray access ends in another buffer. */
+/* Where buffers lie: any address will do that no window of sim/program/program.h covers. Between
+ * two of them is more than an index of 32 bits reaches, so that no stray access ends in another
+ * buffer. */
 static const uint64_t first_base = 0x700000000000ull, distance = UINT64_C(1) << 36;
 
 /* The lowest place with room for the buffer; *before is the link that it goes to. False: none. */
@@ -65,7 +66,8 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
     device_buffer *b = calloc(1, sizeof *b);
     if (!b)
         return error_set(error, AT_NO_MEMORY, "no memory for the buffer %s", name);
-    *b = (device_buffer){.size_bytes = size_bytes, .bytes = sim_map(size_bytes), .valid = sim_map(size_bytes)};
+    *b = (device_buffer){
+        .size_bytes = size_bytes, .bytes = sim_map(size_bytes), .valid = sim_map(size_bytes)};
     strncpy(b->name, name, sizeof b->name - 1);
     if (!b->bytes || !b->valid) {
         sim_buffer_free(d, b);
@@ -75,7 +77,8 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
     device_buffer **before;
     if (!find_place(d, size_bytes, &before, &b->base)) {
         sim_buffer_free(d, b);
-        return error_set(error, AT_DEVICE, "there is no room for buffer %s: too many are open", name);
+        return error_set(error, AT_DEVICE, "there is no room for buffer %s: too many are open",
+                         name);
     }
     b->next = *before;
     *before = b;
@@ -111,7 +114,8 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
     (void)d;
     size_t bytes = dtype_get(plan->type)->size_bytes;
     if (plan->count > b->size_bytes / bytes)
-        return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer", plan->name);
+        return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
+                         plan->name);
     sim_fill(b->bytes, plan, seed);
     b->read_only = plan->role == BUFFER_INPUT;
     sim_buffer_forget_valid(b);
@@ -199,7 +203,8 @@ at_status sim_buffer_compare(device *d, const device_buffer *found, const device
     size_t bytes = dtype_get(plan->type)->size_bytes;
     *out = (device_comparison){0};
     if (plan->count > found->size_bytes / bytes || plan->count > expected->size_bytes / bytes)
-        return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer", plan->name);
+        return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
+                         plan->name);
     if (plan->tolerance.kind == TOLERANCE_EXACT)
         compare_exact(found, expected, plan->count, bytes, out);
     else

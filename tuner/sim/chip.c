@@ -13,29 +13,23 @@
  *     Architecture" (arXiv:2402.13499), table of memory latencies of A100, RTX 4090 and H100.
  *   sm_86: no source known; taken from sm_89, whose SM is closest.
  *   sm_100, sm_103, sm_120: no source known; taken from sm_90 and sm_89.
- * L2 to SM: 64 bytes a clock an SM ("NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 5120 bytes
- *   a clock for the whole L2 of an A100, 2048 for a V100). H100: no figure is published; as A100. T4,
- *   GA102, AD102: no source known; 32 bytes a clock for each of the L2's slices, taken as 24, 48 and
- *   96 of them.
- * DRAM efficiency: sm_90 measured: a device-to-device copy of 512 MiB and more runs at 4276 GB/s of
- *   4800 on an H200. The others: no source known; 0.9.
- * Issue: 4 warp schedulers an SM, one instruction a clock each (CUDA C++ Programming Guide,
- *   "Compute Capabilities", 7.5 to 12.0).
- * Launch: no source known; 2.2 us, less than the 2.9 us that an empty kernel measures between two
- *   events on an H200 (tests/gpu/test_gpu_clock.c), which holds the events too. Block start: no
- *   source known; a guess. */
+ * L2 to SM: 64 bytes a clock an SM ("NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 5120
+ * bytes a clock for the whole L2 of an A100, 2048 for a V100). H100: no figure is published; as
+ * A100. T4, GA102, AD102: no source known; 32 bytes a clock for each of the L2's slices, taken as
+ * 24, 48 and 96 of them. DRAM efficiency: sm_90 measured: a device-to-device copy of 512 MiB and
+ * more runs at 4276 GB/s of 4800 on an H200. The others: no source known; 0.9. Issue: 4 warp
+ * schedulers an SM, one instruction a clock each (CUDA C++ Programming Guide, "Compute
+ * Capabilities", 7.5 to 12.0). Launch: no source known; 2.2 us, less than the 2.9 us that an empty
+ * kernel measures between two events on an H200 (tests/gpu/test_gpu_clock.c), which holds the
+ * events too. Block start: no source known; a guess. */
 static const struct row {
     const char *arch;
     double dram_efficiency, l2_sm, l2, l2_latency, dram_latency;
 } table[] = {
-    {"sm_75", 0.90, 64, 768, 188, 438},
-    {"sm_80", 0.90, 64, 5120, 261.5, 466.3},
-    {"sm_86", 0.90, 64, 1536, 273.0, 541.5},
-    {"sm_89", 0.90, 64, 3072, 273.0, 541.5},
-    {"sm_90", 0.89, 64, 5120, 263.0, 478.8},
-    {"sm_90a", 0.89, 64, 5120, 263.0, 478.8},
-    {"sm_100", 0.90, 64, 5120, 263.0, 478.8},
-    {"sm_103", 0.90, 64, 5120, 263.0, 478.8},
+    {"sm_75", 0.90, 64, 768, 188, 438},       {"sm_80", 0.90, 64, 5120, 261.5, 466.3},
+    {"sm_86", 0.90, 64, 1536, 273.0, 541.5},  {"sm_89", 0.90, 64, 3072, 273.0, 541.5},
+    {"sm_90", 0.89, 64, 5120, 263.0, 478.8},  {"sm_90a", 0.89, 64, 5120, 263.0, 478.8},
+    {"sm_100", 0.90, 64, 5120, 263.0, 478.8}, {"sm_103", 0.90, 64, 5120, 263.0, 478.8},
     {"sm_120", 0.90, 64, 3072, 273.0, 541.5},
 };
 

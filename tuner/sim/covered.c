@@ -111,15 +111,16 @@ static bool ran_once(const line *l)
     return l->bits & LINE_LOOPS && !(l->bits & LINE_WENT_BACK);
 }
 
-at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count, device_coverage *coverage,
-                      at_error *error)
+at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count,
+                      device_coverage *coverage, at_error *error)
 {
     (void)d;
     lines all = {0};
     bool fine = true;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; fine && k < kernels[i]->kernel.program_count; k++)
-            fine = add_program(&all, kernels[i]->kernel.module, kernels[i]->kernel.programs[k], kernels[i]->ran[k]);
+            fine = add_program(&all, kernels[i]->kernel.module, kernels[i]->kernel.programs[k],
+                               kernels[i]->ran[k]);
     if (fine) {
         join(&all);
         tell(&all, never_ran, coverage->never);

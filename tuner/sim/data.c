@@ -9,8 +9,8 @@
 #include "sim/fill.h"
 #include "sim/owners.h"
 
-/* Threads of a kernel that prepares inputs: so few are run at once; more than the second number never, where their
- * places are not found. */
+/* Threads of a kernel that prepares inputs: so few are run at once; more than the second number
+ * never, where their places are not found. */
 enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
 
 /* Of each buffer. */
@@ -19,8 +19,8 @@ typedef struct source {
     uint32_t index;
     buffer_plan plan;
     uint64_t seed;
-    device_buffer *work;   /* what variants are given */
-    device_buffer *raw;    /* what the filler is given; NULL: there is none */
+    device_buffer *work; /* what variants are given */
+    device_buffer *raw;  /* what the filler is given; NULL: there is none */
     uint64_t *touched;
     size_t touched_count;
 } source;
@@ -31,11 +31,11 @@ struct sim_data {
     source sources[PLAN_MAX_BUFFERS], twins[PLAN_MAX_BUFFERS];
     device_buffer *work[PLAN_MAX_BUFFERS + 1], *raw[PLAN_MAX_BUFFERS + 1];
     launch_plan filler_launch;
-    device_kernel *filler;     /* NULL: none */
-    sim_owners *owners;        /* of the filler */
-    bool is_all_filled;        /* all of the filler's blocks have run */
+    device_kernel *filler; /* NULL: none */
+    sim_owners *owners;    /* of the filler */
+    bool is_all_filled;    /* all of the filler's blocks have run */
     char trouble[512];
-    pthread_mutex_t lock;      /* of what is touched, and of the filler */
+    pthread_mutex_t lock; /* of what is touched, and of the filler */
 };
 
 /* Contents. */
@@ -105,22 +105,26 @@ static void make_work(void *context, uint64_t chunk)
         return;
     pthread_mutex_lock(&d->lock);
     if (!is_written && d->filler) {
-        sim_region_make(&(sim_region){.made = s->raw->made, .make = make_raw, .context = s}, from, 1);
+        sim_region_make(&(sim_region){.made = s->raw->made, .make = make_raw, .context = s}, from,
+                        1);
         prepare_chunk(s, from, to);
         memcpy(s->work->bytes + from, s->raw->bytes + from, to - from);
     }
-    if (s->plan.role != BUFFER_INPUT && !array_add(&s->touched, &s->touched_count, &chunk, sizeof chunk))
+    if (s->plan.role != BUFFER_INPUT &&
+        !array_add(&s->touched, &s->touched_count, &chunk, sizeof chunk))
         s->touched_count = 0;
     pthread_mutex_unlock(&d->lock);
 }
 
 /* Buffers. */
 
-static at_status new_buffer(const source *s, const char *prefix, sim_make make, device_buffer **out, at_error *error)
+static at_status new_buffer(const source *s, const char *prefix, sim_make make, device_buffer **out,
+                            at_error *error)
 {
     char name[PLAN_NAME_BYTES + 16];
     snprintf(name, sizeof name, "%s%s", prefix, s->plan.name);
-    at_status status = sim_buffer_new(s->data->device, name, plan_buffer_bytes(&s->plan), out, error);
+    at_status status =
+        sim_buffer_new(s->data->device, name, plan_buffer_bytes(&s->plan), out, error);
     if (status)
         return status;
     device_buffer *b = *out;
@@ -150,7 +154,10 @@ static at_status new_work(source *s, const char *prefix, at_error *error)
 static at_status add_buffer(sim_data *d, uint32_t i, at_error *error)
 {
     source *s = &d->sources[i];
-    *s = (source){.data = d, .index = i, .plan = d->plan.buffers[i], .seed = plan_buffer_seed(d->plan.seed, i)};
+    *s = (source){.data = d,
+                  .index = i,
+                  .plan = d->plan.buffers[i],
+                  .seed = plan_buffer_seed(d->plan.seed, i)};
     at_status status = new_work(s, "", error);
     d->work[i] = s->work;
     if (status || !d->filler)
@@ -170,7 +177,8 @@ static at_status start_filler(sim_data *d, at_error *error)
     if (!status)
         status = sim_owners_new(d->device, d->filler, plan, d->raw, UINT64_MAX, &d->owners, error);
     if (!status && plan_launches_run(plan) == 1 &&
-        plan_grid_blocks(&plan->launches[0]) * plan_block_threads(&plan->launches[0]) <= FEW_THREADS) {
+        plan_grid_blocks(&plan->launches[0]) * plan_block_threads(&plan->launches[0]) <=
+            FEW_THREADS) {
         d->is_all_filled = true;
         status = sim_owners_write_all(d->owners, error);
         if (!status && sim_owners_fault(d->owners)->kind != SIM_FAULT_NONE)
@@ -179,7 +187,8 @@ static at_status start_filler(sim_data *d, at_error *error)
     return status;
 }
 
-at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler, sim_data **out, at_error *error)
+at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler,
+                       sim_data **out, at_error *error)
 {
     sim_data *s = calloc(1, sizeof *s);
     *out = s;
@@ -223,7 +232,10 @@ device_buffer *const *sim_data_buffers(const sim_data *s)
 at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_error *error)
 {
     source *twin = &s->twins[i];
-    *twin = (source){.data = s, .index = i, .plan = s->sources[i].plan, .seed = s->sources[i].seed,
+    *twin = (source){.data = s,
+                     .index = i,
+                     .plan = s->sources[i].plan,
+                     .seed = s->sources[i].seed,
                      .raw = s->sources[i].raw};
     at_status status = new_work(twin, "expected ", error);
     *out = twin->work;

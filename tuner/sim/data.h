@@ -1,8 +1,9 @@
-/* The data of a problem that may be larger than this machine's memory: contents exist where they are touched.
+/* The data of a problem that may be larger than this machine's memory: contents exist where they
+ * are touched.
  *
- * What is touched holds what bench/problem.c fills a whole problem with: fills from the same seeds, then the kernel that
- * prepares inputs, of which those blocks run that write there. One place makes the data of proofs by excerpts, of
- * `explain` and of predicted times. */
+ * What is touched holds what bench/problem.c fills a whole problem with: fills from the same seeds,
+ * then the kernel that prepares inputs, of which those blocks run that write there. One place makes
+ * the data of proofs by excerpts, of `explain` and of predicted times. */
 #ifndef AUTOTUNE_SIM_DATA_H
 #define AUTOTUNE_SIM_DATA_H
 
@@ -16,19 +17,22 @@ typedef struct sim_filler {
     launch_plan launch;
 } sim_filler;
 
-/* Makes the buffers of a problem, from plan->seed; `filler` may be NULL. *out is freed by sim_data_free() whatever the
- * result, before the device. AT_DEVICE: there is no room in the address space. AT_COMPILE: the filler cannot run here. */
-at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler, sim_data **out, at_error *error);
+/* Makes the buffers of a problem, from plan->seed; `filler` may be NULL. *out is freed by
+ * sim_data_free() whatever the result, before the device. AT_DEVICE: there is no room in the
+ * address space. AT_COMPILE: the filler cannot run here. */
+at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler,
+                       sim_data **out, at_error *error);
 void sim_data_free(sim_data *s); /* NULL is fine */
 
 /* What a variant is given: the buffers in the plan's order, then NULL. */
 device_buffer *const *sim_data_buffers(const sim_data *s);
 
-/* A further buffer like buffer `i`, which no variant is given: for a reference. Freed with the others. */
+/* A further buffer like buffer `i`, which no variant is given: for a reference. Freed with the
+ * others. */
 at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_error *error);
 
-/* Gives the buffers that a kernel may have written the contents that they had at first, twins too. Those of inputs
- * stay. */
+/* Gives the buffers that a kernel may have written the contents that they had at first, twins too.
+ * Those of inputs stay. */
 void sim_data_reset(sim_data *s);
 
 /* The chunks of buffer `i` that were touched since then, in no order. Only where no kernel runs. */

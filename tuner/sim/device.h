@@ -1,24 +1,25 @@
 /* What the files of the simulated device share; no other room includes this.
  *
- * sim/sim.c opens and predicts; sim/launch.c loads and launches; sim/buffer.c keeps contents: fill, poison, comparison,
- * checksum, all on the host; sim/data.c has those of problems that are too large to be filled. */
+ * sim/sim.c opens and predicts; sim/launch.c loads and launches; sim/buffer.c keeps contents: fill,
+ * poison, comparison, checksum, all on the host; sim/data.c has those of problems that are too
+ * large to be filled. */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
 #include "device/device.h"
 #include "sim/chip.h"
 #include "sim/kernel.h"
-#include "sim/model.h"
 #include "sim/machine/run.h"
+#include "sim/model.h"
 
 struct device_buffer {
     char name[64];
-    uint64_t base;       /* simulated address */
+    uint64_t base; /* simulated address */
     uint64_t size_bytes;
     uint8_t *bytes;
-    uint8_t *valid;      /* for each byte, whether it was written; NULL: all were */
-    bool read_only;      /* an input */
-    bool filled;         /* as sim_region's, like the next three */
+    uint8_t *valid; /* for each byte, whether it was written; NULL: all were */
+    bool read_only; /* an input */
+    bool filled;    /* as sim_region's, like the next three */
     uint8_t *made;
     sim_make make;
     void *context;
@@ -32,7 +33,8 @@ static inline uint64_t sim_buffer_chunks(const device_buffer *b)
     return (b->size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
 }
 
-/* Zeros, of which only the pages that something touches take memory; NULL: there is no room. Any size. */
+/* Zeros, of which only the pages that something touches take memory; NULL: there is no room. Any
+ * size. */
 uint8_t *sim_map(uint64_t size_bytes);
 /* Makes them zeros again. */
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes);
@@ -41,12 +43,12 @@ struct device {
     device_properties properties;
     sim_chip chip;
     device_buffer *buffers; /* by base */
-    sim_fault fault;     /* of the last launch */
-    int64_t deadline_ns; /* of launches; 0: none */
-    char *printed;       /* owned; by the first launch since it was taken, or the last that faulted */
-    uint32_t schedule;   /* of those that follow */
-    bool alone;          /* on one host thread */
-    uint64_t executed;   /* instructions of all warps, of launches since a kernel was loaded */
+    sim_fault fault;        /* of the last launch */
+    int64_t deadline_ns;    /* of launches; 0: none */
+    char *printed;     /* owned; by the first launch since it was taken, or the last that faulted */
+    uint32_t schedule; /* of those that follow */
+    bool alone;        /* on one host thread */
+    uint64_t executed; /* instructions of all warps, of launches since a kernel was loaded */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* of profiles; may be NULL */
     void *progress_context;
 };
@@ -54,8 +56,9 @@ struct device {
 struct device_kernel {
     sim_kernel kernel;
     uint32_t registers;
-    uint32_t image_shared_bytes; /* static, as the compiler says */
-    uint8_t *ran[PLAN_MAX_LAUNCHES]; /* owned; sim_launch.ran of each program, of all launches that were checked */
+    uint32_t image_shared_bytes;     /* static, as the compiler says */
+    uint8_t *ran[PLAN_MAX_LAUNCHES]; /* owned; sim_launch.ran of each program, of all launches that
+                                        were checked */
     /* The last prediction: it does not change while the launch does not. */
     launch_plan predicted;
     device_cache predicted_cache;
@@ -64,49 +67,51 @@ struct device_kernel {
 
 /* Which blocks of a launch run, and how. */
 typedef struct sim_part {
-    const uint64_t *clusters;   /* as sim_launch's */
+    const uint64_t *clusters; /* as sim_launch's */
     uint64_t count;
     uint64_t instruction_limit; /* of a warp */
     bool check;
     sim_excerpt *excerpt;
-    uint64_t *executed;         /* as sim_launch's */
+    uint64_t *executed; /* as sim_launch's */
     sim_observer observer;
     void *observer_context;
-    uint32_t schedule;          /* as sim_launch's, of an excerpt */
-    int threads;                /* of the host; 0: as many as cores */
-    int64_t deadline_ns;        /* as sim_launch's */
-    char **printed;             /* an owned text to which is added what threads print, as long as there is room;
-                                   NULL: it is dropped */
+    uint32_t schedule;   /* as sim_launch's, of an excerpt */
+    int threads;         /* of the host; 0: as many as cores */
+    int64_t deadline_ns; /* as sim_launch's */
+    char **printed; /* an owned text to which is added what threads print, as long as there is room;
+                       NULL: it is dropped */
 } sim_part;
 
 /* Blocks of a cluster along each axis: 1 where blocks are alone. */
 const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i);
 
-/* Runs a part of the launch at place `i` of the plan; constants are set before. AT_OK with *fault set when the kernel
- * faulted. AT_COMPILE: it cannot run on this device. */
-at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
-                         device_buffer *const *buffers, const sim_part *part, sim_fault *fault, at_error *error);
+/* Runs a part of the launch at place `i` of the plan; constants are set before. AT_OK with *fault
+ * set when the kernel faulted. AT_COMPILE: it cannot run on this device. */
+at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
+                         uint32_t i, device_buffer *const *buffers, const sim_part *part,
+                         sim_fault *fault, at_error *error);
 
 /* Fills the constants of a plan from buffers. AT_COMPILE for one that the kernel lacks. */
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
                                    device_buffer *const *buffers, at_error *error);
 
-/* What a fault makes of a variant. Results that depend on luck are wrong results; what a GPU stops for is a crash. */
+/* What a fault makes of a variant. Results that depend on luck are wrong results; what a GPU stops
+ * for is a crash. */
 outcome sim_fault_outcome(sim_fault_kind kind);
 
-/* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan, and predicts. `counters`
- * may be NULL. AT_OK with d->fault set when the kernel faulted. */
-at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
-                             uint32_t i, device_buffer *const *buffers, uint64_t sample, bool warm,
+/* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan, and predicts.
+ * `counters` may be NULL. AT_OK with d->fault set when the kernel faulted. */
+at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
+                             device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,
                              sim_prediction *prediction, at_error *error);
 
 /* Functions of device_api (device/device.h). */
-at_status sim_kernel_load(device *d, const device_image *image, const launch_plan *plan, device_kernel **out,
-                          at_error *error);
+at_status sim_kernel_load(device *d, const device_image *image, const launch_plan *plan,
+                          device_kernel **out, at_error *error);
 void sim_kernel_unload(device *d, device_kernel *k);
-at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan, device_buffer *const *buffers,
-                            at_error *error);
+at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan,
+                            device_buffer *const *buffers, at_error *error);
 const char *sim_device_complaint(const device *d, outcome *result);
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
@@ -118,8 +123,7 @@ void sim_buffer_make_all(const device_buffer *b);
 at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                           at_error *error);
 at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error);
-at_status sim_buffer_copy(device *d, device_buffer *to, const device_buffer *from,
-                          at_error *error);
+at_status sim_buffer_copy(device *d, device_buffer *to, const device_buffer *from, at_error *error);
 at_status sim_buffer_checksum(device *d, const device_buffer *b, uint64_t size_bytes, uint64_t *sum,
                               at_error *error);
 at_status sim_buffer_guards(device *d, const device_buffer *b, device_guard_report *out,

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/sim.h"
 #include "sim/device.h"
+#include "sim/sim.h"
 
 struct sim_estimate {
     device *device;
@@ -21,8 +21,8 @@ void sim_estimate_free(sim_estimate *e)
     free(e);
 }
 
-at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim_filler *filler, sim_estimate **out,
-                           at_error *error)
+at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim_filler *filler,
+                           sim_estimate **out, at_error *error)
 {
     *out = NULL;
     sim_estimate *e = calloc(1, sizeof *e);
@@ -42,7 +42,8 @@ at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim
 }
 
 void sim_estimate_watch(sim_estimate *e,
-                        void (*progress)(void *context, uint64_t done, uint64_t total), void *context)
+                        void (*progress)(void *context, uint64_t done, uint64_t total),
+                        void *context)
 {
     e->device->progress = progress;
     e->device->progress_context = context;
@@ -74,8 +75,8 @@ at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const 
     if (!out->counters)
         status = error_set(error, AT_NO_MEMORY, "no memory for counters");
     else
-        status = sim_device_profile(e->device, k, plan, i, sim_data_buffers(e->data), sample, false, out->counters,
-                                    &out->profile, &out->prediction, error);
+        status = sim_device_profile(e->device, k, plan, i, sim_data_buffers(e->data), sample, false,
+                                    out->counters, &out->profile, &out->prediction, error);
     out->fault = e->device->fault;
     out->kernel = k->kernel;
     k->kernel = (sim_kernel){0};

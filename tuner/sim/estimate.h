@@ -1,7 +1,8 @@
 /* Predictions for kernels of one problem, without running them whole.
  *
  * In: an architecture and a problem; then PTX and a launch at a time. Out: predicted time, profile
- * and counters of a sample of blocks. Inputs hold what the script says (sim/data.h), where the sample touches them. */
+ * and counters of a sample of blocks. Inputs hold what the script says (sim/data.h), where the
+ * sample touches them. */
 #ifndef AUTOTUNE_SIM_ESTIMATE_H
 #define AUTOTUNE_SIM_ESTIMATE_H
 
@@ -12,28 +13,29 @@
 
 typedef struct sim_estimate sim_estimate;
 
-/* Prepares buffers for the problem on a chip of the table ("sm_90"); `filler`, which is copied, prepares inputs, NULL:
- * nothing does. AT_USAGE for an unknown chip, AT_DEVICE, AT_COMPILE, AT_NO_MEMORY. The caller frees *out with
- * sim_estimate_free. */
-at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim_filler *filler, sim_estimate **out,
-                           at_error *error);
+/* Prepares buffers for the problem on a chip of the table ("sm_90"); `filler`, which is copied,
+ * prepares inputs, NULL: nothing does. AT_USAGE for an unknown chip, AT_DEVICE, AT_COMPILE,
+ * AT_NO_MEMORY. The caller frees *out with sim_estimate_free. */
+at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim_filler *filler,
+                           sim_estimate **out, at_error *error);
 void sim_estimate_free(sim_estimate *e); /* NULL is fine */
 
 /* From now on `progress` is called with the number of sampled blocks that were run. */
 void sim_estimate_watch(sim_estimate *e,
-                        void (*progress)(void *context, uint64_t done, uint64_t total), void *context);
+                        void (*progress)(void *context, uint64_t done, uint64_t total),
+                        void *context);
 
 /* Why some inputs are not what the script says; NULL: all are, as far as they were touched. */
 const char *sim_estimate_trouble(const sim_estimate *e);
 
 /* What an estimate of one launch found. */
 typedef struct sim_estimated {
-    uint32_t launch;        /* its place in the plan, and its program's in the kernel */
+    uint32_t launch; /* its place in the plan, and its program's in the kernel */
     sim_profile profile;
     sim_prediction prediction;
-    sim_kernel kernel;      /* owned: lines and locations of the counters */
-    sim_counter *counters;  /* owned; one for each instruction of the program, of the sample */
-    sim_fault fault;        /* if not SIM_FAULT_NONE, only `launch` and `kernel` above are valid */
+    sim_kernel kernel;     /* owned: lines and locations of the counters */
+    sim_counter *counters; /* owned; one for each instruction of the program, of the sample */
+    sim_fault fault;       /* if not SIM_FAULT_NONE, only `launch` and `kernel` above are valid */
 } sim_estimated;
 
 void sim_estimated_deinit(sim_estimated *s);
@@ -43,8 +45,8 @@ void sim_estimated_deinit(sim_estimated *s);
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
-/* As above, but only the time of all launches together, by which a search orders variants; what variants before wrote
- * is gone. */
+/* As above, but only the time of all launches together, by which a search orders variants; what
+ * variants before wrote is gone. */
 at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
                             double *time_ns, at_error *error);
 

@@ -11,15 +11,16 @@
 #include "sim/owners.h"
 
 enum {
-    MOST_LAUNCHES = 16,    /* of a plan, the first */
-    MOST_CLUSTERS = 32,    /* of a launch */
-    LEAST_CLUSTERS = 4,    /* however long they take */
-    LEAST_WARP = 1 << 12,  /* instructions of a warp, however many warps there are */
-    MOST_CHUNKS = 64       /* compared, of a buffer */
+    MOST_LAUNCHES = 16,   /* of a plan, the first */
+    MOST_CLUSTERS = 32,   /* of a launch */
+    LEAST_CLUSTERS = 4,   /* however long they take */
+    LEAST_WARP = 1 << 12, /* instructions of a warp, however many warps there are */
+    MOST_CHUNKS = 64      /* compared, of a buffer */
 };
 
-/* Instructions of all warps, of which this share of those of whole problems is spent on the excerpt, within bounds: on the
- * last block, on the others, and on the reference. It is counted, so that a verdict is the same on every machine. */
+/* Instructions of all warps, of which this share of those of whole problems is spent on the
+ * excerpt, within bounds: on the last block, on the others, and on the reference. It is counted, so
+ * that a verdict is the same on every machine. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21;
 
@@ -41,7 +42,8 @@ void sim_excerpt_free(device *d, device_excerpt *x)
     free(x);
 }
 
-static at_status start_reference(device_excerpt *x, const device_excerpt_plan *plan, at_error *error)
+static at_status start_reference(device_excerpt *x, const device_excerpt_plan *plan,
+                                 at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < x->plan.buffer_count; i++) {
@@ -51,10 +53,12 @@ static at_status start_reference(device_excerpt *x, const device_excerpt_plan *p
     }
     x->reference = plan->reference;
     x->reference_launch = *plan->reference_launch;
-    return status ? status : sim_device_set_constants(x->reference, &x->reference_launch, x->view, error);
+    return status ? status
+                  : sim_device_set_constants(x->reference, &x->reference_launch, x->view, error);
 }
 
-at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out, at_error *error)
+at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
+                          at_error *error)
 {
     device_excerpt *x = calloc(1, sizeof *x);
     *out = x;
@@ -85,7 +89,8 @@ static void choose(choice *c, const uint64_t at[3])
         c->chosen[c->count++] = number;
 }
 
-/* All whose place along each axis is the first, the middle or the last; `middles` of them are in a middle. */
+/* All whose place along each axis is the first, the middle or the last; `middles` of them are in a
+ * middle. */
 static void choose_edges(choice *c, int middles)
 {
     for (int place = 0; place < 27; place++) {
@@ -147,15 +152,22 @@ typedef struct checking {
 } checking;
 
 /* `limit` instructions of a warp, or what is needed to get anywhere. */
-static at_status run_some(checking *c, uint32_t i, const uint64_t *clusters, size_t count, uint64_t limit,
-                          uint32_t schedule, sim_excerpt *seen, uint64_t *executed, at_error *error)
+static at_status run_some(checking *c, uint32_t i, const uint64_t *clusters, size_t count,
+                          uint64_t limit, uint32_t schedule, sim_excerpt *seen, uint64_t *executed,
+                          at_error *error)
 {
     /* On one host thread, so that of several faults the same is told every time. */
-    const sim_part part = {.clusters = clusters, .count = count, .check = true, .excerpt = seen, .executed = executed,
-                           .schedule = schedule, .threads = 1, .instruction_limit = limit < LEAST_WARP ? LEAST_WARP : limit};
+    const sim_part part = {.clusters = clusters,
+                           .count = count,
+                           .check = true,
+                           .excerpt = seen,
+                           .executed = executed,
+                           .schedule = schedule,
+                           .threads = 1,
+                           .instruction_limit = limit < LEAST_WARP ? LEAST_WARP : limit};
     return count == 0 ? AT_OK
-                      : sim_device_run(c->excerpt->device, c->kernel, c->plan, i, sim_data_buffers(c->excerpt->data),
-                                       &part, &c->fault, error);
+                      : sim_device_run(c->excerpt->device, c->kernel, c->plan, i,
+                                       sim_data_buffers(c->excerpt->data), &part, &c->fault, error);
 }
 
 static at_status run_launch(checking *c, uint32_t i, at_error *error)
@@ -164,7 +176,8 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     const uint32_t *cluster = sim_device_cluster(c->kernel, c->plan, i);
     const uint64_t each = (uint64_t)cluster[0] * cluster[1] * cluster[2];
     const uint64_t warps = (plan_block_threads(launch) + SIM_LANES) / SIM_LANES * each;
-    const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES), last = plan_grid_blocks(launch) / each - 1;
+    const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES),
+                   last = plan_grid_blocks(launch) / each - 1;
     sim_excerpt seen = {.later = !c->complete,
                         .mark = ++c->launched == c->launches ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN};
     const bool is_last = c->launched == c->launches;
@@ -180,9 +193,12 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     seen.apart = is_last;
     seen.mark = (uint8_t)(seen.mark + is_last);
     uint64_t most = share / (executed ? executed : 1);
-    most = most < LEAST_CLUSTERS ? LEAST_CLUSTERS : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1 : most;
+    most = most < LEAST_CLUSTERS      ? LEAST_CLUSTERS
+           : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
+                                      : most;
     choose_clusters(&all, (size_t)most, c->excerpt->plan.seed + c->launched);
-    status = run_some(c, i, all.chosen, all.count, share / most / warps, 1, &seen, &executed, error);
+    status =
+        run_some(c, i, all.chosen, all.count, share / most / warps, 1, &seen, &executed, error);
     c->unfinished |= seen.unfinished << 1;
     c->complete = c->complete && all.count + 1 == all.total && seen.cut + seen.blind == 0;
     c->coverage->blocks += plan_grid_blocks(launch);
@@ -192,8 +208,8 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     return status;
 }
 
-/* Does what a block computes depend on when others run? Such a value need not be the reference's while these have not
- * run. */
+/* Does what a block computes depend on when others run? Such a value need not be the reference's
+ * while these have not run. */
 static bool is_independent(const device_kernel *k, const launch_plan *plan)
 {
     for (uint32_t i = 0; i < plan->launch_count; i++) {
@@ -201,7 +217,8 @@ static bool is_independent(const device_kernel *k, const launch_plan *plan)
         for (size_t n = 0; n < p->code_count; n++) {
             const sim_instruction *c = &p->code[n];
             const bool outside = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
-            if (outside && ((c->kind == SIM_ATOMIC && c->d2 != 0) || (c->kind == SIM_LOAD && c->scope)))
+            if (outside &&
+                ((c->kind == SIM_ATOMIC && c->d2 != 0) || (c->kind == SIM_LOAD && c->scope)))
                 return false;
         }
     }
@@ -213,10 +230,10 @@ static bool is_independent(const device_kernel *k, const launch_plan *plan)
 typedef struct comparing {
     device_excerpt *excerpt;
     uint32_t buffer;
-    uint64_t end;     /* elements of the buffer that are results */
-    sim_owners *owners; /* of the reference */
+    uint64_t end;        /* elements of the buffer that are results */
+    sim_owners *owners;  /* of the reference */
     uint64_t unfinished; /* as checking's */
-    double magnitude; /* of what is expected, as far as it is known */
+    double magnitude;    /* of what is expected, as far as it is known */
     device_excerpt_result *out;
 } comparing;
 
@@ -224,7 +241,8 @@ typedef struct comparing {
 static bool is_final(const device_buffer *b, uint64_t offset, uint64_t bytes, uint64_t unfinished)
 {
     for (uint64_t i = 0; i < bytes; i++)
-        if (b->valid[offset + i] < SIM_BYTE_LAST || unfinished >> (b->valid[offset + i] - SIM_BYTE_LAST) & 1)
+        if (b->valid[offset + i] < SIM_BYTE_LAST ||
+            unfinished >> (b->valid[offset + i] - SIM_BYTE_LAST) & 1)
             return false;
     return true;
 }
@@ -244,14 +262,16 @@ static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 {
     device_excerpt *x = c->excerpt;
     const buffer_plan *plan = &x->plan.buffers[c->buffer];
-    const device_buffer *found = sim_data_buffers(x->data)[c->buffer], *expected = x->view[c->buffer];
+    const device_buffer *found = sim_data_buffers(x->data)[c->buffer],
+                        *expected = x->view[c->buffer];
     const uint64_t size = dtype_get(plan->type)->size_bytes;
     at_status status = AT_OK;
     bool owned = true;
     uint64_t first, end;
     elements_of(c, chunk, &first, &end);
     for (uint64_t i = first; !status && owned && i < end; i++)
-        if (is_final(found, i * size, size, c->unfinished) && !is_final(expected, i * size, size, 0))
+        if (is_final(found, i * size, size, c->unfinished) &&
+            !is_final(expected, i * size, size, 0))
             status = sim_owners_write(c->owners, c->buffer, i * size, &owned, error);
     for (uint64_t i = first; !status && i < end; i++) {
         if (!is_final(expected, i * size, size, 0))
@@ -264,18 +284,21 @@ static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 
 static void compare_chunk(comparing *c, uint64_t chunk)
 {
-    /* The largest that is expected is not known where only some are, and what is sought is no matter of rounding. */
+    /* The largest that is expected is not known where only some are, and what is sought is no
+     * matter of rounding. */
     static const double slack = 16;
     device_excerpt *x = c->excerpt;
     const buffer_plan *plan = &x->plan.buffers[c->buffer];
-    const device_buffer *found = sim_data_buffers(x->data)[c->buffer], *expected = x->view[c->buffer];
+    const device_buffer *found = sim_data_buffers(x->data)[c->buffer],
+                        *expected = x->view[c->buffer];
     const uint64_t size = dtype_get(plan->type)->size_bytes;
     device_comparison *d = &c->out->found;
     uint64_t first, end;
     elements_of(c, chunk, &first, &end);
     for (uint64_t i = first; i < end; i++) {
         const uint8_t *a = found->bytes + i * size, *b = expected->bytes + i * size;
-        if (!is_final(found, i * size, size, c->unfinished) || !is_final(expected, i * size, size, 0))
+        if (!is_final(found, i * size, size, c->unfinished) ||
+            !is_final(expected, i * size, size, 0))
             continue;
         c->out->compared++;
         if (tolerance_accepts(plan->tolerance, slack * c->magnitude, plan->type, a, b))
@@ -335,7 +358,8 @@ static void skip(device_coverage *coverage, const char *what, const char *why)
         snprintf(coverage->skipped, sizeof coverage->skipped, "%s: %s", what, why);
 }
 
-static at_status compare_buffers(checking *c, sim_owners *owners, device_excerpt_result *out, at_error *error)
+static at_status compare_buffers(checking *c, sim_owners *owners, device_excerpt_result *out,
+                                 at_error *error)
 {
     device_excerpt *x = c->excerpt;
     at_status status = AT_OK;
@@ -343,7 +367,11 @@ static at_status compare_buffers(checking *c, sim_owners *owners, device_excerpt
         const buffer_plan *plan = &x->plan.buffers[i];
         if (!plan_is_compared(plan))
             continue;
-        comparing one = {.excerpt = x, .buffer = i, .owners = owners, .out = out, .unfinished = c->unfinished,
+        comparing one = {.excerpt = x,
+                         .buffer = i,
+                         .owners = owners,
+                         .out = out,
+                         .unfinished = c->unfinished,
                          .end = plan_compared(&x->plan, c->plan, i)};
         status = compare_buffer(&one, error);
         c->coverage->compared += out->compared;
@@ -361,15 +389,18 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
     device_excerpt *x = c->excerpt;
     sim_owners *owners;
     const bool is_single = plan_launches_run(&x->reference_launch) == 1;
-    const bool apart = is_independent(c->kernel, c->plan) && is_independent(x->reference, &x->reference_launch);
+    const bool apart =
+        is_independent(c->kernel, c->plan) && is_independent(x->reference, &x->reference_launch);
     const char *why = !is_single                  ? "the reference has several launches"
                       : c->launched < c->launches ? "later launches were not run"
-                      : !apart                    ? "they depend on what blocks tell each other" : NULL;
+                      : !apart                    ? "they depend on what blocks tell each other"
+                                                  : NULL;
     if (why) {
         skip(c->coverage, "results were not compared", why);
         return AT_OK;
     }
-    at_status status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, c->spend, &owners, error);
+    at_status status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
+                                      c->spend, &owners, error);
     if (!status)
         status = compare_buffers(c, owners, out, error);
     const sim_fault *fault = owners ? sim_owners_fault(owners) : NULL;
@@ -390,25 +421,32 @@ static void tell_wrap(checking *c, uint32_t buffer, const sim_wrap *wrap)
     const uint64_t size = dtype_get(plan->type)->size_bytes;
     c->fault = (sim_fault){.kind = SIM_FAULT_BOUNDS};
     snprintf(c->fault.message, sizeof c->fault.message,
-             "an index of 32 bits wraps: block %" PRIu64 " of %s writes %s from element %" PRIu64 " on, as block %" PRIu64
-             " does, and no block writes element %" PRIu64 ", to which the blocks before it lead",
-             wrap->cluster, c->plan->launches[0].entry, plan->name, wrap->from / size, wrap->other, wrap->due / size);
+             "an index of 32 bits wraps: block %" PRIu64 " of %s writes %s from element %" PRIu64
+             " on, as block %" PRIu64 " does, and no block writes element %" PRIu64
+             ", to which the blocks before it lead",
+             wrap->cluster, c->plan->launches[0].entry, plan->name, wrap->from / size, wrap->other,
+             wrap->due / size);
 }
 
-/* Where all blocks write what is right in the places that they come to, and some come to each other's. */
+/* Where all blocks write what is right in the places that they come to, and some come to each
+ * other's. */
 static at_status find_wraps(checking *c, at_error *error)
 {
     device_excerpt *x = c->excerpt;
     sim_owners *owners = NULL;
     at_status status = AT_OK;
     const uint32_t *cluster = sim_device_cluster(c->kernel, c->plan, 0);
-    const uint64_t last = plan_grid_blocks(&c->plan->launches[0]) / cluster[0] / cluster[1] / cluster[2] - 1;
-    for (uint32_t i = 0; !status && i < x->plan.buffer_count && c->fault.kind == SIM_FAULT_NONE; i++) {
+    const uint64_t last =
+        plan_grid_blocks(&c->plan->launches[0]) / cluster[0] / cluster[1] / cluster[2] - 1;
+    for (uint32_t i = 0; !status && i < x->plan.buffer_count && c->fault.kind == SIM_FAULT_NONE;
+         i++) {
         sim_wrap wrap;
-        if (!plan_is_compared(&x->plan.buffers[i]) || plan_buffer_bytes(&x->plan.buffers[i]) >> 32 == 0)
+        if (!plan_is_compared(&x->plan.buffers[i]) ||
+            plan_buffer_bytes(&x->plan.buffers[i]) >> 32 == 0)
             continue;
         if (!owners)
-            status = sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data), c->spend, &owners, error);
+            status = sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data),
+                                    c->spend, &owners, error);
         if (!status)
             status = sim_owners_find_wrap(owners, i, last, &wrap, error);
         if (!status && wrap.due != wrap.from)
@@ -422,14 +460,21 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
                             device_excerpt_result *out, device_coverage *coverage, at_error *error)
 {
     const uint64_t share = d->executed / WHOLE_SHARE;
-    checking c = {.excerpt = x, .kernel = k, .plan = plan, .coverage = coverage, .complete = true,
+    checking c = {.excerpt = x,
+                  .kernel = k,
+                  .plan = plan,
+                  .coverage = coverage,
+                  .complete = true,
                   .launches = plan_launches_run(plan),
-                  .spend = share < least_spent ? least_spent : share > most_spent ? most_spent : share};
+                  .spend = share < least_spent  ? least_spent
+                           : share > most_spent ? most_spent
+                                                : share};
     *out = (device_excerpt_result){.result = OUTCOME_OK};
     sim_data_reset(x->data);
     at_status status = sim_device_set_constants(k, plan, sim_data_buffers(x->data), error);
     launch_walk walk = {0};
-    while (!status && c.fault.kind == SIM_FAULT_NONE && c.launched < MOST_LAUNCHES && c.unfinished == 0 && plan_walk(plan, &walk))
+    while (!status && c.fault.kind == SIM_FAULT_NONE && c.launched < MOST_LAUNCHES &&
+           c.unfinished == 0 && plan_walk(plan, &walk))
         status = run_launch(&c, walk.place, error);
     /* Of other data than the script's nothing follows. */
     if (!status && sim_data_trouble(x->data)) {

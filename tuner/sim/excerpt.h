@@ -1,10 +1,11 @@
 /* Blocks of a variant on a problem that is too large to be run whole.
  *
- * The last block runs first, to see what a block takes; then the corners of the grid, the middles of its edges, and
- * neighbours at places drawn from the problem's seed, as many as a number of instructions allows. What a block does wrong
- * by itself, and what two of these do to each other, is a fault as in any launch. What a block does for want of the others
- * is none (sim_excerpt). What the last launch wrote plainly is compared with what blocks of the reference write there,
- * where these are found (sim/owners.h) and nothing that a block computes depends on when the others run.
+ * The last block runs first, to see what a block takes; then the corners of the grid, the middles
+ * of its edges, and neighbours at places drawn from the problem's seed, as many as a number of
+ * instructions allows. What a block does wrong by itself, and what two of these do to each other,
+ * is a fault as in any launch. What a block does for want of the others is none (sim_excerpt). What
+ * the last launch wrote plainly is compared with what blocks of the reference write there, where
+ * these are found (sim/owners.h) and nothing that a block computes depends on when the others run.
  *
  * Functions of device_api (device/device.h). */
 #ifndef AUTOTUNE_SIM_EXCERPT_H
@@ -12,7 +13,8 @@
 
 #include "sim/device.h"
 
-at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out, at_error *error);
+at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
+                          at_error *error);
 void sim_excerpt_free(device *d, device_excerpt *x);
 at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                             device_excerpt_result *out, device_coverage *coverage, at_error *error);

@@ -47,7 +47,9 @@ static int compare_lines(const void *a, const void *b)
 
 static explain_kind kind_of(const sim_instruction *i)
 {
-    return i->kind == SIM_STORE ? EXPLAIN_STORE : i->kind == SIM_ATOMIC ? EXPLAIN_ATOMIC : EXPLAIN_LOAD;
+    return i->kind == SIM_STORE    ? EXPLAIN_STORE
+           : i->kind == SIM_ATOMIC ? EXPLAIN_ATOMIC
+                                   : EXPLAIN_LOAD;
 }
 
 static void add_instruction(explanation *e, const ptx_module *m, const explain_source *source,
@@ -79,7 +81,8 @@ static void say(explanation *e, const char *format, ...)
 }
 
 /* "Line 34 (transpose_tile.tmpl:31)" */
-static const char *name_line(const explain_source *s, const explain_line *l, char *text, size_t text_bytes)
+static const char *name_line(const explain_source *s, const explain_line *l, char *text,
+                             size_t text_bytes)
 {
     const int line = l->line;
     if (!explain_line_is_own(l))
@@ -103,22 +106,29 @@ static void judge_access(explanation *e, const char *line, explain_kind kind, co
     static const char *const verbs[] = {
         [EXPLAIN_LOAD] = "reads", [EXPLAIN_STORE] = "writes", [EXPLAIN_ATOMIC] = "updates"};
     if (c->requests > 0 && per(c->sectors, c->fewest) > good_ratio)
-        say(e, "%s wastes sectors: it %s global memory with %.1f sectors a request where %.1f would do, "
-               "%.1f times the ideal; %.1f of the 32 bytes of a sector are used.",
+        say(e,
+            "%s wastes sectors: it %s global memory with %.1f sectors a request where %.1f would "
+            "do, "
+            "%.1f times the ideal; %.1f of the 32 bytes of a sector are used.",
             line, verbs[kind], per(c->sectors, c->requests), per(c->fewest, c->requests),
             per(c->sectors, c->fewest), SIM_SECTOR_BYTES * explain_sector_efficiency(c));
     if (c->requests > 0 && per(c->turns, c->requests) > good_ratio - 1)
-        say(e, "%s queues up: of a warp's atomics on global memory %.1f lanes hit one address and take "
-               "turns, where 1 would do.",
+        say(e,
+            "%s queues up: of a warp's atomics on global memory %.1f lanes hit one address and "
+            "take "
+            "turns, where 1 would do.",
             line, 1 + per(c->turns, c->requests));
     if (c->shared_requests > 0 && per(c->wavefronts, c->ideal) > good_ratio)
-        say(e, "%s conflicts: it %s shared memory with %.1f wavefronts a request where %.1f would do "
-               "(%" PRIu64 " conflicts).",
-            line, verbs[kind], per(c->wavefronts, c->shared_requests), per(c->ideal, c->shared_requests),
-            c->conflicts);
+        say(e,
+            "%s conflicts: it %s shared memory with %.1f wavefronts a request where %.1f would do "
+            "(%" PRIu64 " conflicts).",
+            line, verbs[kind], per(c->wavefronts, c->shared_requests),
+            per(c->ideal, c->shared_requests), c->conflicts);
     if (c->constant_requests > 0 && per(c->constant_passes, c->constant_requests) > good_ratio)
-        say(e, "%s reads constant memory at different addresses: %.1f passes a request, since its cache "
-               "serves one at a time.",
+        say(e,
+            "%s reads constant memory at different addresses: %.1f passes a request, since its "
+            "cache "
+            "serves one at a time.",
             line, per(c->constant_passes, c->constant_requests));
 }
 
@@ -132,7 +142,8 @@ static void judge_lines(explanation *e, const explain_source *source)
         for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
             judge_access(e, name, (explain_kind)k, &l->kinds[k]);
         if (l->local.requests > 0)
-            say(e, "%s uses local memory: registers are indexed at run time or do not suffice.", name);
+            say(e, "%s uses local memory: registers are indexed at run time or do not suffice.",
+                name);
     }
     if (e->sentence_count == before)
         say(e, "Every line moves whole sectors and no access to shared memory conflicts.");
@@ -158,13 +169,14 @@ static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *c
     say(e, "What takes longest, by prediction: %s.", p->limit);
 }
 
-at_status explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
-                          explanation *out, at_error *error)
+at_status explain_variant(const sim_estimated *s, const sim_chip *chip,
+                          const explain_source *source, explanation *out, at_error *error)
 {
     const sim_program *p = s->kernel.programs[s->launch];
     *out = (explanation){.scale = 1};
     if (s->fault.kind != SIM_FAULT_NONE) {
-        say(out, "%s: %s.", s->fault.kind == SIM_FAULT_UNKNOWN ? "It was not run to its end" : "It is wrong",
+        say(out, "%s: %s.",
+            s->fault.kind == SIM_FAULT_UNKNOWN ? "It was not run to its end" : "It is wrong",
             s->fault.message);
         return AT_OK;
     }

@@ -17,11 +17,16 @@ static uint64_t random_bits(uint64_t seed, uint64_t i)
 static uint64_t convert_integer(uint64_t v, dtype type)
 {
     switch (type) {
-    case DTYPE_HALF: return half_from_float((float)v);
-    case DTYPE_BFLOAT16: return bfloat_from_float((float)v);
-    case DTYPE_FLOAT: return bits_of_float((float)v);
-    case DTYPE_DOUBLE: return bits_of_double((double)v);
-    default: return v;
+    case DTYPE_HALF:
+        return half_from_float((float)v);
+    case DTYPE_BFLOAT16:
+        return bfloat_from_float((float)v);
+    case DTYPE_FLOAT:
+        return bits_of_float((float)v);
+    case DTYPE_DOUBLE:
+        return bits_of_double((double)v);
+    default:
+        return v;
     }
 }
 
@@ -29,11 +34,16 @@ static uint64_t uniform(uint64_t r, dtype type)
 {
     float sign = (int64_t)r < 0 ? -1.0f : 1.0f;
     switch (type) {
-    case DTYPE_HALF: return half_from_float(sign * (float)(r & 0x7ff) * 0x1p-11f);
-    case DTYPE_BFLOAT16: return bfloat_from_float(sign * (float)(r & 0xff) * 0x1p-8f);
-    case DTYPE_FLOAT: return bits_of_float(sign * (float)(r & 0xffffff) * 0x1p-24f);
-    case DTYPE_DOUBLE: return bits_of_double((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
-    default: return r;
+    case DTYPE_HALF:
+        return half_from_float(sign * (float)(r & 0x7ff) * 0x1p-11f);
+    case DTYPE_BFLOAT16:
+        return bfloat_from_float(sign * (float)(r & 0xff) * 0x1p-8f);
+    case DTYPE_FLOAT:
+        return bits_of_float(sign * (float)(r & 0xffffff) * 0x1p-24f);
+    case DTYPE_DOUBLE:
+        return bits_of_double((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
+    default:
+        return r;
     }
 }
 
@@ -88,11 +98,16 @@ static uint64_t local_of(const buffer_plan *p, uint64_t i, uint64_t r)
 static uint64_t double_bits(double v, dtype type)
 {
     switch (type) {
-    case DTYPE_HALF: return half_from_float((float)v);
-    case DTYPE_BFLOAT16: return bfloat_from_float((float)v);
-    case DTYPE_FLOAT: return bits_of_float((float)v);
-    case DTYPE_DOUBLE: return bits_of_double(v);
-    default: return (uint64_t)(int64_t)v;
+    case DTYPE_HALF:
+        return half_from_float((float)v);
+    case DTYPE_BFLOAT16:
+        return bfloat_from_float((float)v);
+    case DTYPE_FLOAT:
+        return bits_of_float((float)v);
+    case DTYPE_DOUBLE:
+        return bits_of_double(v);
+    default:
+        return (uint64_t)(int64_t)v;
     }
 }
 
@@ -100,22 +115,32 @@ static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
 {
     uint64_t r = random_bits(seed, i);
     switch (p->fill) {
-    case FILL_UNIFORM: return uniform(r, p->type);
-    case FILL_BITS: return r;
-    case FILL_INDEX: return convert_integer(i, p->type);
-    case FILL_VALUES: return double_bits(p->values[i % p->value_count], p->type);
-    case FILL_PERMUTATION: return convert_integer(permuted(i, p->count, seed), p->type);
+    case FILL_UNIFORM:
+        return uniform(r, p->type);
+    case FILL_BITS:
+        return r;
+    case FILL_INDEX:
+        return convert_integer(i, p->type);
+    case FILL_VALUES:
+        return double_bits(p->values[i % p->value_count], p->type);
+    case FILL_PERMUTATION:
+        return convert_integer(permuted(i, p->count, seed), p->type);
     case FILL_SORTED:
         return convert_integer((i * p->fill_limit + high_product(r, p->fill_limit)) / p->count,
                                p->type);
-    case FILL_LOCAL: return convert_integer(local_of(p, i, r), p->type);
-    case FILL_SKEWED: return convert_integer(skewed(r, p->fill_limit), p->type);
-    case FILL_OFFSETS: return convert_integer(offset_of(p, i, r), p->type);
-    default: return convert_integer(high_product(r, p->fill_limit), p->type);
+    case FILL_LOCAL:
+        return convert_integer(local_of(p, i, r), p->type);
+    case FILL_SKEWED:
+        return convert_integer(skewed(r, p->fill_limit), p->type);
+    case FILL_OFFSETS:
+        return convert_integer(offset_of(p, i, r), p->type);
+    default:
+        return convert_integer(high_product(r, p->fill_limit), p->type);
     }
 }
 
-void sim_fill_part(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end)
+void sim_fill_part(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first,
+                   uint64_t end)
 {
     size_t size = dtype_get(plan->type)->size_bytes;
     for (uint64_t i = first; i < end; i++) {

@@ -34,8 +34,10 @@ static void relocate(const sim_kernel *k)
         if (!in_module_memory(k, v, (size_t)r->variable))
             continue;
         const uint64_t address = (r->is_function ? sim_function_address(r->target)
-                                                 : k->programs[0]->addresses[r->target]) + (uint64_t)r->addend;
-        uint8_t *to = k->variables + (k->programs[0]->addresses[r->variable] - SIM_MODULE_BASE) + r->at;
+                                                 : k->programs[0]->addresses[r->target]) +
+                                 (uint64_t)r->addend;
+        uint8_t *to =
+            k->variables + (k->programs[0]->addresses[r->variable] - SIM_MODULE_BASE) + r->at;
         for (uint32_t n = 0; n < r->bytes; n++)
             to[n] = (uint8_t)(address >> r->shift >> (8 * n));
     }
@@ -84,8 +86,9 @@ at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const u
         if (!in_module_memory(k, v, i) || !ptx_text_is(v->name, name))
             continue;
         if (v->size_bytes < size_bytes)
-            return error_set(error, AT_COMPILE, "the variable %s has %llu bytes, the buffer that "
-                                                "fills it %llu",
+            return error_set(error, AT_COMPILE,
+                             "the variable %s has %llu bytes, the buffer that "
+                             "fills it %llu",
                              name, (unsigned long long)v->size_bytes,
                              (unsigned long long)size_bytes);
         memcpy(k->variables + (k->programs[0]->addresses[i] - SIM_MODULE_BASE), bytes, size_bytes);
@@ -104,7 +107,8 @@ at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_e
         const ptx_variable *v = &k->module->variables[i];
         if (!in_module_memory(k, v, i) || v->size_bytes == 0)
             continue;
-        sim_region r = {.base = k->programs[0]->addresses[i], .size_bytes = v->size_bytes,
+        sim_region r = {.base = k->programs[0]->addresses[i],
+                        .size_bytes = v->size_bytes,
                         .read_only = v->space == PTX_SPACE_CONST};
         r.bytes = k->variables + (r.base - SIM_MODULE_BASE);
         snprintf(r.name, sizeof r.name, "%.*s", (int)(v->name.length > 60 ? 60 : v->name.length),

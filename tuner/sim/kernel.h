@@ -14,11 +14,11 @@ typedef struct sim_kernel {
     ptx_module *module;
     size_t program_count;
     sim_program *programs[PLAN_MAX_LAUNCHES]; /* of each entry; they share the variables */
-    uint8_t *variables; /* programs[0]->global_bytes, from SIM_MODULE_BASE */
+    uint8_t *variables;                       /* programs[0]->global_bytes, from SIM_MODULE_BASE */
 } sim_kernel;
 
-/* Makes a kernel of PTX text; `name` is used in messages. An entry may occur more than once; NULL is
- * the module's first. On success free it with sim_kernel_deinit. AT_FORMAT, AT_NOT_FOUND,
+/* Makes a kernel of PTX text; `name` is used in messages. An entry may occur more than once; NULL
+ * is the module's first. On success free it with sim_kernel_deinit. AT_FORMAT, AT_NOT_FOUND,
  * AT_NO_MEMORY. */
 at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
                           const char *const *entries, size_t entry_count, at_error *error);

@@ -30,7 +30,7 @@ static uint32_t static_shared_bytes(const device_kernel *k, uint32_t i)
 }
 
 at_status sim_kernel_load(device *d, const device_image *image, const launch_plan *plan,
-                            device_kernel **out, at_error *error)
+                          device_kernel **out, at_error *error)
 {
     *out = NULL;
     const char *entries[PLAN_MAX_LAUNCHES];
@@ -46,7 +46,8 @@ at_status sim_kernel_load(device *d, const device_image *image, const launch_pla
     for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
         k->ran[i] = calloc(k->kernel.programs[i]->code_count + 1, sizeof *k->ran[i]);
         if (!k->ran[i])
-            status = error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[i].entry);
+            status =
+                error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[i].entry);
     }
     d->executed = 0;
     k->registers = image->registers;
@@ -66,8 +67,9 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
     return &k->kernel.module->functions[k->kernel.programs[i]->function].limits;
 }
 
-/* Blocks of a cluster: those that the launch asks for, else those that the kernel was compiled for. As the
- * driver's, a launch in clusters of one block asks for none. The first is 0 where there are none. */
+/* Blocks of a cluster: those that the launch asks for, else those that the kernel was compiled for.
+ * As the driver's, a launch in clusters of one block asks for none. The first is 0 where there are
+ * none. */
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
     return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
@@ -80,18 +82,19 @@ const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *pl
     return used[0] > 0 ? used : alone;
 }
 
-static at_status check_cluster(const device *d, const kernel_launch *launch, const ptx_launch_limits *l,
-                               at_error *error)
+static at_status check_cluster(const device *d, const kernel_launch *launch,
+                               const ptx_launch_limits *l, at_error *error)
 {
     enum { PORTABLE_BLOCKS = 8 };
     uint64_t asked = plan_cluster_blocks(launch);
     bool asks = asked > 1;
     const uint32_t *used = cluster_of(launch, l);
     if (asked > 0 && l->most_cluster_blocks > 0 && asked > l->most_cluster_blocks)
-        return error_set(error, AT_COMPILE,
-                         "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
-                         "allow %u",
-                         launch->entry, (unsigned long long)asked, l->most_cluster_blocks);
+        return error_set(
+            error, AT_COMPILE,
+            "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
+            "allow %u",
+            launch->entry, (unsigned long long)asked, l->most_cluster_blocks);
     if (asks && l->cluster[0] > 0 && memcmp(l->cluster, launch->cluster, sizeof l->cluster) != 0)
         return error_set(error, AT_COMPILE,
                          "%s is launched in clusters of %u x %u x %u blocks; it requires "
@@ -99,7 +102,8 @@ static at_status check_cluster(const device *d, const kernel_launch *launch, con
                          launch->entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
                          l->cluster[0], l->cluster[1], l->cluster[2]);
     if (l->explicit_cluster && used[0] == 0)
-        return error_set(error, AT_COMPILE, "%s must be launched with clusters, and this launch has none",
+        return error_set(error, AT_COMPILE,
+                         "%s must be launched with clusters, and this launch has none",
                          launch->entry);
     if (used[0] == 0)
         return AT_OK;
@@ -109,16 +113,18 @@ static at_status check_cluster(const device *d, const kernel_launch *launch, con
     const uint64_t most = asks ? MOST_CLUSTER_BLOCKS : PORTABLE_BLOCKS;
     if (used[0] > most || used[1] > most || used[2] > most ||
         (uint64_t)used[0] * used[1] * used[2] > most)
-        return error_set(error, AT_COMPILE,
-                         "%s is launched in clusters of %u x %u x %u blocks; %llu blocks are possible",
-                         launch->entry, used[0], used[1], used[2], (unsigned long long)most);
+        return error_set(
+            error, AT_COMPILE,
+            "%s is launched in clusters of %u x %u x %u blocks; %llu blocks are possible",
+            launch->entry, used[0], used[1], used[2], (unsigned long long)most);
     for (int axis = 0; axis < 3; axis++)
         if (launch->grid[axis] % used[axis] != 0)
-            return error_set(error, AT_COMPILE,
-                             "%s is launched in clusters of %u x %u x %u blocks, which do not divide its "
-                             "grid of %u x %u x %u",
-                             launch->entry, used[0], used[1], used[2], launch->grid[0],
-                             launch->grid[1], launch->grid[2]);
+            return error_set(
+                error, AT_COMPILE,
+                "%s is launched in clusters of %u x %u x %u blocks, which do not divide its "
+                "grid of %u x %u x %u",
+                launch->entry, used[0], used[1], used[2], launch->grid[0], launch->grid[1],
+                launch->grid[2]);
     return AT_OK;
 }
 
@@ -136,19 +142,22 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
                          launch->entry, (unsigned long long)threads,
                          (unsigned long long)l->max_threads);
     if (block[0] > 0 && memcmp(block, launch->block, sizeof l->required_block) != 0)
-        return error_set(error, AT_COMPILE,
-                         "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
-                         "%u x %u x %u",
-                         launch->entry, launch->block[0], launch->block[1], launch->block[2], block[0],
-                         block[1], block[2]);
+        return error_set(
+            error, AT_COMPILE,
+            "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
+            "%u x %u x %u",
+            launch->entry, launch->block[0], launch->block[1], launch->block[2], block[0], block[1],
+            block[2]);
     return check_cluster(d, launch, l, error);
 }
 
 /* Blocks that are on the chip at a time; 0: none fits. */
-static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i, const kernel_launch *launch)
+static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
+                            const kernel_launch *launch)
 {
-    occupancy fits = occupancy_compute(&d->properties.limits, (int)plan_block_threads(launch), (int)k->registers,
-                                       static_shared_bytes(k, i) + (size_t)launch->dynamic_shared_bytes);
+    occupancy fits =
+        occupancy_compute(&d->properties.limits, (int)plan_block_threads(launch), (int)k->registers,
+                          static_shared_bytes(k, i) + (size_t)launch->dynamic_shared_bytes);
     return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
 }
 
@@ -169,16 +178,18 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
                          launch->entry, (unsigned long long)shared,
                          limits->max_shared_per_block_bytes);
     if (blocks_held(d, k, i, launch) == 0)
-        return error_set(error, AT_COMPILE, "%s does not fit on an SM: %u registers a thread, %llu "
-                                            "threads, %llu bytes of shared memory",
+        return error_set(error, AT_COMPILE,
+                         "%s does not fit on an SM: %u registers a thread, %llu "
+                         "threads, %llu bytes of shared memory",
                          launch->entry, k->registers, (unsigned long long)threads,
                          (unsigned long long)shared);
     uint64_t held = blocks_held(d, k, i, launch);
     uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (launch->cooperative && blocks > held)
-        return error_set(error, AT_COMPILE,
-                         "the cooperative launch of %s has %llu blocks; the device holds %llu of them at a time",
-                         launch->entry, (unsigned long long)blocks, (unsigned long long)held);
+        return error_set(
+            error, AT_COMPILE,
+            "the cooperative launch of %s has %llu blocks; the device holds %llu of them at a time",
+            launch->entry, (unsigned long long)blocks, (unsigned long long)held);
     return check_limits(d, k, i, launch, error);
 }
 
@@ -193,13 +204,15 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                          p->parameter_count, launch->argument_count);
     for (uint32_t i = 0; i < launch->argument_count; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
-        /* What reads a view is an instruction that is not simulated: a variant that has none runs. */
+        /* What reads a view is an instruction that is not simulated: a variant that has none
+         * runs. */
         const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
                            : a->is_view ? no_view
                                         : plan_argument_value(plan, a);
         if (a->size_bytes != p->parameter_sizes[i])
-            return error_set(error, AT_COMPILE, "argument %u of %s has %u bytes, the kernel wants %u",
-                             i + 1, launch->entry, a->size_bytes, p->parameter_sizes[i]);
+            return error_set(error, AT_COMPILE,
+                             "argument %u of %s has %u bytes, the kernel wants %u", i + 1,
+                             launch->entry, a->size_bytes, p->parameter_sizes[i]);
         memcpy(out + p->parameter_offsets[i], from, a->size_bytes);
     }
     return AT_OK;
@@ -218,9 +231,16 @@ static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
         const device_buffer *b = buffers[a->buffer];
         if (b->size_bytes == 0 || sim_memory_find(out, b->base))
             continue;
-        sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes,
-                        .valid = b->valid, .read_only = b->read_only, .filled = b->filled,
-                        .made = b->made, .make = b->make, .context = b->context, .plan = b->plan};
+        sim_region r = {.base = b->base,
+                        .size_bytes = b->size_bytes,
+                        .bytes = b->bytes,
+                        .valid = b->valid,
+                        .read_only = b->read_only,
+                        .filled = b->filled,
+                        .made = b->made,
+                        .make = b->make,
+                        .context = b->context,
+                        .plan = b->plan};
         memcpy(r.name, b->name, sizeof r.name);
         status = sim_memory_add(out, &r, error);
     }
@@ -243,8 +263,7 @@ static void prepared_free(prepared *p)
 
 /* Prepares the launch at place `i` of the plan. */
 static at_status prepare(const device *d, const device_kernel *k, const launch_plan *plan,
-                         uint32_t i, device_buffer *const *buffers, prepared **out,
-                         at_error *error)
+                         uint32_t i, device_buffer *const *buffers, prepared **out, at_error *error)
 {
     *out = NULL;
     const kernel_launch *launch = &plan->launches[i];
@@ -259,8 +278,10 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         status = gather_memory(k, plan, launch, buffers, &p->memory, error);
     if (!status && launch->cooperative)
         status = sim_memory_add(&p->memory,
-                                &(sim_region){.name = "the grid's workspace", .base = SIM_WORKSPACE_BASE,
-                                              .size_bytes = sizeof p->workspace, .bytes = p->workspace},
+                                &(sim_region){.name = "the grid's workspace",
+                                              .base = SIM_WORKSPACE_BASE,
+                                              .size_bytes = sizeof p->workspace,
+                                              .bytes = p->workspace},
                                 error);
     if (status) {
         prepared_free(p);
@@ -293,13 +314,17 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
     return status;
 }
 
-/* Adds what a launch printed to the text of those before it; after a fault, only what was printed until then. */
-static void keep_printed(const sim_launch *launch, const sim_prints *prints, const sim_fault *fault, char **printed)
+/* Adds what a launch printed to the text of those before it; after a fault, only what was printed
+ * until then. */
+static void keep_printed(const sim_launch *launch, const sim_prints *prints, const sim_fault *fault,
+                         char **printed)
 {
     const bool faulted = fault->kind != SIM_FAULT_NONE;
-    char *more = sim_prints_text(prints, faulted ? sim_print_order(launch, fault->block) : UINT64_MAX);
+    char *more =
+        sim_prints_text(prints, faulted ? sim_print_order(launch, fault->block) : UINT64_MAX);
     const size_t had = *printed ? strlen(*printed) : 0;
-    char *all = more && had > 0 && had < SIM_PRINT_BYTES ? realloc(*printed, had + strlen(more) + 1) : NULL;
+    char *all =
+        more && had > 0 && had < SIM_PRINT_BYTES ? realloc(*printed, had + strlen(more) + 1) : NULL;
     if (all) {
         strcpy(all + had, more);
         *printed = all;
@@ -310,8 +335,9 @@ static void keep_printed(const sim_launch *launch, const sim_prints *prints, con
         free(more);
 }
 
-at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
-                         device_buffer *const *buffers, const sim_part *part, sim_fault *fault, at_error *error)
+at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
+                         uint32_t i, device_buffer *const *buffers, const sim_part *part,
+                         sim_fault *fault, at_error *error)
 {
     prepared *p;
     at_status status = prepare(d, k, plan, i, buffers, &p, error);
@@ -341,7 +367,7 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
 }
 
 at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan,
-                        device_buffer *const *buffers, at_error *error)
+                            device_buffer *const *buffers, at_error *error)
 {
     char *printed = NULL;
     d->fault = (sim_fault){0};
@@ -349,7 +375,9 @@ at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan
     launch_walk walk = {0};
     while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))
         status = sim_device_run(d, k, plan, walk.place, buffers,
-                                &(sim_part){.check = true, .deadline_ns = d->deadline_ns, .printed = &printed,
+                                &(sim_part){.check = true,
+                                            .deadline_ns = d->deadline_ns,
+                                            .printed = &printed,
                                             .executed = &d->executed},
                                 &d->fault, error);
     if (!d->printed || d->fault.kind != SIM_FAULT_NONE) {
@@ -390,8 +418,8 @@ const char *sim_device_complaint(const device *d, outcome *result)
     return *result == OUTCOME_OK ? NULL : d->fault.message;
 }
 
-at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
-                             uint32_t i, device_buffer *const *buffers, uint64_t sample, bool warm,
+at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
+                             device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,
                              sim_prediction *prediction, at_error *error)
 {
@@ -408,8 +436,8 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
                            (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes,
                        .warm = warm};
     int threads = (int)plan_block_threads(launch);
-    occupancy fits = occupancy_compute(&d->chip.limits, threads, (int)needs.registers,
-                                       needs.shared_bytes);
+    occupancy fits =
+        occupancy_compute(&d->chip.limits, threads, (int)needs.registers, needs.shared_bytes);
     uint64_t wave = (uint64_t)fits.blocks_per_sm * (uint64_t)d->chip.limits.sm_count;
     p->launch.progress = d->progress;
     p->launch.progress_context = d->progress_context;

@@ -28,8 +28,8 @@ static double within(double v, double least, double most)
     return fmin(fmax(v, least), most);
 }
 
-/* Sectors in a run, as a logarithm, within what was measured: the fit says nothing beyond. What never
- * reads (or writes) disturbs no one. */
+/* Sectors in a run, as a logarithm, within what was measured: the fit says nothing beyond. What
+ * never reads (or writes) disturbs no one. */
 static double run_of(double sectors, double runs, double least, double most)
 {
     return sectors > 0 && runs > 0 ? within(log2(sectors / runs), least, most) : most;
@@ -55,9 +55,10 @@ static void find_shape(const sim_profile *p, const sim_prediction *out, shape *s
 
 /* Logarithm of how much longer DRAM takes than for a copy of the same bytes. Short runs open more
  * DRAM pages for the same bytes and turn the bus between reading and writing; warps that wait at
- * barriers and for shared memory leave it idle. A least-squares fit to 895 transposes of 8192 x 8192
- * floats measured on an H200, weighted towards the fast ones; terms chosen by forward selection with
- * four-fold cross-validation (tests/bench/model_rank.c measures how well it orders). */
+ * barriers and for shared memory leave it idle. A least-squares fit to 895 transposes of 8192 x
+ * 8192 floats measured on an H200, weighted towards the fast ones; terms chosen by forward
+ * selection with four-fold cross-validation (tests/bench/model_rank.c measures how well it
+ * orders). */
 static double dram_penalty(const sim_profile *p, const shape *s)
 {
     double short_read = exp2(-s->read_run), short_write = exp2(-s->write_run);
@@ -107,12 +108,14 @@ static void find_parts(const sim_profile *p, const sim_needs *needs, const sim_c
     out->dram_ns = fmax(out->dram_bytes / rate * 1e9, 1);
     double l2_bytes = SIM_SECTOR_BYTES * (p->read.distinct + p->write.sectors);
     out->l2_ns = fmax(per_sm * l2_bytes / chip->l2_bytes_per_clock_sm,
-                        blocks * l2_bytes / chip->l2_bytes_per_clock) * to_ns;
+                      blocks * l2_bytes / chip->l2_bytes_per_clock) *
+                 to_ns;
     /* A wavefront of the first level carries four sectors. */
     out->l1_ns = per_sm * (p->read.sectors + p->write.sectors) / 4 * to_ns;
-    double wavefronts = (double)(p->totals.shared_load.wavefronts +
-                                 p->totals.shared_store.wavefronts +
-                                 p->totals.shared_atomic.wavefronts) / n;
+    double wavefronts =
+        (double)(p->totals.shared_load.wavefronts + p->totals.shared_store.wavefronts +
+                 p->totals.shared_atomic.wavefronts) /
+        n;
     out->shared_ns = per_sm * wavefronts * to_ns;
     out->constant_ns = per_sm * (double)p->totals.constant.constant_passes / n * to_ns;
     /* One a clock on a common address (NVIDIA's whitepaper of Kepler GK110). */
@@ -132,10 +135,14 @@ static void name_limit(sim_prediction *out)
     const struct {
         const char *name;
         double time_ns;
-    } parts[] = {{"DRAM", out->dram_ns}, {"L2", out->l2_ns}, {"L1", out->l1_ns},
-                 {"shared memory", out->shared_ns}, {"constant memory", out->constant_ns},
+    } parts[] = {{"DRAM", out->dram_ns},
+                 {"L2", out->l2_ns},
+                 {"L1", out->l1_ns},
+                 {"shared memory", out->shared_ns},
+                 {"constant memory", out->constant_ns},
                  {"atomics on one address", out->atomic_ns},
-                 {"issuing instructions", out->issue_ns}, {"latency", out->latency_ns}};
+                 {"issuing instructions", out->issue_ns},
+                 {"latency", out->latency_ns}};
     double longest = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (parts[i].time_ns > longest) {
@@ -159,7 +166,8 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
     find_shape(p, out, &s);
     name_limit(out);
     double dram_ns = out->dram_ns * exp(dram_penalty(p, &s));
-    double on_chip_ns = fmax(fmax(out->l1_ns, out->shared_ns), fmax(out->constant_ns, out->issue_ns));
+    double on_chip_ns =
+        fmax(fmax(out->l1_ns, out->shared_ns), fmax(out->constant_ns, out->issue_ns));
     out->time_ns = chip->launch_ns + fmax(fmax(fmax(dram_ns, out->l2_ns), out->atomic_ns),
-                                            fmax(on_chip_ns, out->latency_ns));
+                                          fmax(on_chip_ns, out->latency_ns));
 }

@@ -15,8 +15,9 @@ typedef struct interval { /* bytes of a buffer */
     uint64_t from, to;
 } interval;
 
-/* Where a block writes grows evenly with each digit of its place on an axis: with the place itself, or with remainder and
- * quotient, where the kernel divides it. The digit is place / unit % radix. */
+/* Where a block writes grows evenly with each digit of its place on an axis: with the place itself,
+ * or with remainder and quotient, where the kernel divides it. The digit is place / unit %
+ * radix. */
 typedef struct digit {
     int axis;
     uint64_t unit, radix;
@@ -44,10 +45,10 @@ struct sim_owners {
     device_buffer *const *buffers;
     uint32_t buffer_count;
     uint64_t most, executed; /* instructions */
-    uint64_t extent[3];   /* clusters along each axis */
+    uint64_t extent[3];      /* clusters along each axis */
     bool is_learnt;
     footprint prints[PLAN_MAX_BUFFERS];
-    ran_cluster *ran;     /* by their numbers */
+    ran_cluster *ran; /* by their numbers */
     size_t ran_count;
     sim_excerpt excerpt;
     sim_fault fault;
@@ -61,13 +62,19 @@ typedef struct stores {
 } stores;
 
 at_status sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *buffers, uint64_t most, sim_owners **out, at_error *error)
+                         device_buffer *const *buffers, uint64_t most, sim_owners **out,
+                         at_error *error)
 {
     sim_owners *o = calloc(1, sizeof *o);
     *out = o;
     if (!o)
         return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
-    *o = (sim_owners){.device = d, .kernel = k, .plan = plan, .buffers = buffers, .most = most, .excerpt = {.mark = SIM_BYTE_LAST}};
+    *o = (sim_owners){.device = d,
+                      .kernel = k,
+                      .plan = plan,
+                      .buffers = buffers,
+                      .most = most,
+                      .excerpt = {.mark = SIM_BYTE_LAST}};
     while (o->buffer_count < PLAN_MAX_BUFFERS && buffers[o->buffer_count])
         o->buffer_count++;
     for (int axis = 0; axis < 3; axis++)
@@ -99,7 +106,8 @@ static void note_store(void *context, const sim_instruction *c, bool is_store, c
     stores *seen = context;
     for (int k = 0; c && is_store && k < s->count; k++) {
         uint64_t at = s->sector[k] * 32;
-        uint32_t low = (uint32_t)__builtin_ctz(s->used[k]), high = 32 - (uint32_t)__builtin_clz(s->used[k]);
+        uint32_t low = (uint32_t)__builtin_ctz(s->used[k]),
+                 high = 32 - (uint32_t)__builtin_clz(s->used[k]);
         for (uint32_t i = 0; i < seen->owners->buffer_count; i++) {
             const device_buffer *b = seen->owners->buffers[i];
             const interval one = {at + low - b->base, at + high - b->base};
@@ -154,8 +162,8 @@ static void forget(stores *seen)
 static uint64_t warp_limit(const sim_owners *o)
 {
     const uint32_t *cluster = sim_device_cluster(o->kernel, o->plan, 0);
-    uint64_t warps = (plan_block_threads(&o->plan->launches[0]) + SIM_LANES - 1) / SIM_LANES * cluster[0] *
-                     cluster[1] * cluster[2];
+    uint64_t warps = (plan_block_threads(&o->plan->launches[0]) + SIM_LANES - 1) / SIM_LANES *
+                     cluster[0] * cluster[1] * cluster[2];
     uint64_t left = o->executed < o->most ? (o->most - o->executed) / (warps ? warps : 1) : 0;
     return left < SIM_INSTRUCTION_LIMIT ? left + 1 : SIM_INSTRUCTION_LIMIT;
 }
@@ -165,11 +173,13 @@ static void disown(const sim_owners *o, const stores *seen)
 {
     for (uint32_t i = 0; i < o->buffer_count; i++)
         for (size_t k = 0; k < seen->counts[i]; k++)
-            memset(o->buffers[i]->valid + seen->of[i][k].from, 0, seen->of[i][k].to - seen->of[i][k].from);
+            memset(o->buffers[i]->valid + seen->of[i][k].from, 0,
+                   seen->of[i][k].to - seen->of[i][k].from);
 }
 
 /* Runs the cluster, unless it has run; *out is valid until the next one. */
-static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cluster **out, at_error *error)
+static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cluster **out,
+                     at_error *error)
 {
     size_t place = place_of(o, cluster);
     if (place == o->ran_count || o->ran[place].number != cluster) {
@@ -181,10 +191,16 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
         memmove(&grown[place + 1], &grown[place], (o->ran_count - place) * sizeof *grown);
         o->ran_count++;
         sim_fault fault = {0};
-        const sim_part part = {.clusters = &cluster, .count = 1, .instruction_limit = warp_limit(o),
-                               .excerpt = &o->excerpt, .executed = &o->executed, .observer = note_store,
-                               .observer_context = seen, .threads = 1};
-        at_status status = sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
+        const sim_part part = {.clusters = &cluster,
+                               .count = 1,
+                               .instruction_limit = warp_limit(o),
+                               .excerpt = &o->excerpt,
+                               .executed = &o->executed,
+                               .observer = note_store,
+                               .observer_context = seen,
+                               .threads = 1};
+        at_status status =
+            sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
         if (o->fault.kind == SIM_FAULT_NONE)
             o->fault = fault;
         if (o->excerpt.unfinished)
@@ -203,10 +219,10 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
     return AT_OK;
 }
 
-/* How much further than the first block that at `place` of an axis begins to write in buffer `i`; false: it does not
- * write there. */
-static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step, bool *writes,
-                         at_error *error)
+/* How much further than the first block that at `place` of an axis begins to write in buffer `i`;
+ * false: it does not write there. */
+static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
+                         bool *writes, at_error *error)
 {
     const ran_cluster *found;
     uint64_t at[3] = {0};
@@ -240,12 +256,14 @@ static at_status learn(sim_owners *o, at_error *error)
     return status;
 }
 
-/* The smallest multiple of the digit's unit at which blocks no longer begin evenly further; d->radix of them: none. */
+/* The smallest multiple of the digit's unit at which blocks no longer begin evenly further;
+ * d->radix of them: none. */
 static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error)
 {
     uint64_t even = 1, odd = d->radix;
     at_status status = AT_OK;
-    for (uint64_t next = d->radix - 1; !status && even + 1 < odd && o->executed < o->most; next = even + (odd - even) / 2) {
+    for (uint64_t next = d->radix - 1; !status && even + 1 < odd && o->executed < o->most;
+         next = even + (odd - even) / 2) {
         int64_t step;
         bool writes;
         status = step_to(o, i, d->axis, next * d->unit, &step, &writes, error);
@@ -289,7 +307,8 @@ static uint64_t magnitude(int64_t v)
 }
 
 /* The block whose bytes `row` of the shape have `offset` among them; false: there is none. */
-static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset, uint64_t at[3])
+static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset,
+                  uint64_t at[3])
 {
     const digit *order[MOST_DIGITS];
     int64_t left = (int64_t)(offset - row->from);
@@ -311,8 +330,8 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
         at[d->axis] += (uint64_t)count * d->unit;
         left -= count * step;
     }
-    return left >= 0 && (uint64_t)left < row->to - row->from && at[0] < o->extent[0] && at[1] < o->extent[1] &&
-           at[2] < o->extent[2];
+    return left >= 0 && (uint64_t)left < row->to - row->from && at[0] < o->extent[0] &&
+           at[1] < o->extent[1] && at[2] < o->extent[2];
 }
 
 static bool is_written(const device_buffer *b, uint64_t offset)
@@ -326,7 +345,9 @@ static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error
     const ran_cluster *found;
     at_status status = AT_OK;
     int tries = 0;
-    for (size_t row = 0; !status && row < f->count && tries < TRIES && o->executed < o->most && !is_written(o->buffers[i], offset); row++) {
+    for (size_t row = 0; !status && row < f->count && tries < TRIES && o->executed < o->most &&
+                         !is_written(o->buffers[i], offset);
+         row++) {
         uint64_t at[3];
         if (!solve(o, f, &f->rows[row], offset, at))
             continue;
@@ -353,7 +374,8 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
     return status;
 }
 
-/* Where it would begin to write if all went on as evenly as along the first ones; false: before the buffer, or beyond. */
+/* Where it would begin to write if all went on as evenly as along the first ones; false: before the
+ * buffer, or beyond. */
 static bool find_due(const sim_owners *o, uint32_t i, uint64_t cluster, uint64_t *due)
 {
     const footprint *f = &o->prints[i];
@@ -367,7 +389,8 @@ static bool find_due(const sim_owners *o, uint32_t i, uint64_t cluster, uint64_t
     return at >= 0 && *due < o->buffers[i]->size_bytes;
 }
 
-at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_wrap *out, at_error *error)
+at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_wrap *out,
+                               at_error *error)
 {
     const ran_cluster *found;
     uint64_t at[3], due;
@@ -399,7 +422,8 @@ at_status sim_owners_write_all(sim_owners *o, at_error *error)
 {
     sim_fault fault;
     const sim_part part = {.excerpt = &o->excerpt, .threads = 1};
-    at_status status = sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
+    at_status status =
+        sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
     if (!status && o->fault.kind == SIM_FAULT_NONE)
         o->fault = fault;
     return status;

@@ -1,9 +1,10 @@
 /* Which blocks of a kernel write a given place, of a kernel too large to be run whole.
  *
- * In: a plan of one launch, whose blocks depend on none of each other. Blocks are taken to write the same shape at
- * places that grow evenly along each axis of the grid, as where each thread has its element, or each block its row. The
- * first blocks of the axes are run to see how far apart. Out: the block that should write there is run, and what it wrote
- * tells whether it did. Everything that runs writes to the buffers that it is given, once. */
+ * In: a plan of one launch, whose blocks depend on none of each other. Blocks are taken to write
+ * the same shape at places that grow evenly along each axis of the grid, as where each thread has
+ * its element, or each block its row. The first blocks of the axes are run to see how far apart.
+ * Out: the block that should write there is run, and what it wrote tells whether it did. Everything
+ * that runs writes to the buffers that it is given, once. */
 #ifndef AUTOTUNE_SIM_OWNERS_H
 #define AUTOTUNE_SIM_OWNERS_H
 
@@ -11,28 +12,33 @@
 
 typedef struct sim_owners sim_owners;
 
-/* Kernel, plan and buffers are borrowed; buffers that it writes need `valid`. No block begins once all have executed
- * `most` instructions, or takes more than is left. AT_NO_MEMORY. */
+/* Kernel, plan and buffers are borrowed; buffers that it writes need `valid`. No block begins once
+ * all have executed `most` instructions, or takes more than is left. AT_NO_MEMORY. */
 at_status sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *buffers, uint64_t most, sim_owners **out, at_error *error);
+                         device_buffer *const *buffers, uint64_t most, sim_owners **out,
+                         at_error *error);
 void sim_owners_free(sim_owners *o); /* NULL is fine */
 
-/* Has the byte at `offset` of buffer `i` written, if a block can be found that does; *found says so. AT_OK also where
- * a block faults: sim_owners_fault() says how. */
-at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found, at_error *error);
+/* Has the byte at `offset` of buffer `i` written, if a block can be found that does; *found says
+ * so. AT_OK also where a block faults: sim_owners_fault() says how. */
+at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found,
+                           at_error *error);
 
-/* Is there a buffer `i` that the blocks write, as far as was seen? False before sim_owners_write(). */
+/* Is there a buffer `i` that the blocks write, as far as was seen? False before
+ * sim_owners_write(). */
 bool sim_owners_knows(const sim_owners *o, uint32_t i);
 
 /* Where a block writes whose index of 32 bits has wrapped. */
 typedef struct sim_wrap {
     uint64_t cluster, other; /* that cluster, and another one that writes in the same place */
-    uint64_t from, due;      /* bytes of the buffer: that place, and where its neighbours lead; equal: nothing wraps */
+    uint64_t from, due; /* bytes of the buffer: that place, and where its neighbours lead; equal:
+                           nothing wraps */
 } sim_wrap;
 
-/* Does the cluster write in buffer `i` a multiple of 2^32 bytes before the place to which the first ones lead, where
- * another writes already, while none is found that writes in that place? */
-at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_wrap *out, at_error *error);
+/* Does the cluster write in buffer `i` a multiple of 2^32 bytes before the place to which the first
+ * ones lead, where another writes already, while none is found that writes in that place? */
+at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_wrap *out,
+                               at_error *error);
 
 /* Runs all blocks, without a limit. */
 at_status sim_owners_write_all(sim_owners *o, at_error *error);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Clusters (blocks, where these are alone) sampled side by side, so that what they share is seen. Below, what is said
- * of a block is said of a cluster where there are any. */
+/* Clusters (blocks, where these are alone) sampled side by side, so that what they share is seen.
+ * Below, what is said of a block is said of a cluster where there are any. */
 enum { RUN_BLOCKS = 4 };
 
 /* A set of sectors with the bytes touched of each; open addressing. */
@@ -15,16 +15,16 @@ typedef struct sector_set {
 } sector_set;
 
 typedef struct watcher {
-    sector_set block[2];   /* loads, stores of the current block */
-    sector_set run[2];     /* of the current run of blocks */
+    sector_set block[2]; /* loads, stores of the current block */
+    sector_set run[2];   /* of the current run of blocks */
     sim_traffic sum[2];
     sector_set block_atomics, atomics; /* `used` counts lanes, of the current block and of all */
     uint32_t block_hottest, hottest;   /* most of any block, and of all */
-    uint64_t position;     /* blocks begun */
+    uint64_t position;                 /* blocks begun */
     const sim_launch *launch;
-    uint64_t *sorted;      /* scratch */
+    uint64_t *sorted; /* scratch */
     size_t sorted_capacity;
-    bool failed;           /* out of memory */
+    bool failed; /* out of memory */
 } watcher;
 
 static void set_deinit(sector_set *s)
@@ -128,7 +128,8 @@ static void close_block(watcher *w, int kind)
 }
 
 /* Adds `lanes` atomics on a sector, and keeps the most of any. */
-static void count_atomics(watcher *w, sector_set *s, uint64_t sector, uint32_t lanes, uint32_t *most)
+static void count_atomics(watcher *w, sector_set *s, uint64_t sector, uint32_t lanes,
+                          uint32_t *most)
 {
     bool is_new;
     if (!set_add(s, sector, 0, &is_new)) {
@@ -209,15 +210,16 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     for (size_t i = 0; i < launch->program->code_count; i++) {
         const sim_instruction *c = &launch->program->code[i];
         if (c->kind == SIM_LOAD && launch->counters[i].requests > 0 && c->op < SIM_HINT_COUNT)
-            out->hinted[c->op] += (double)launch->counters[i].requests /
-                                  (double)out->totals.global_load.requests;
+            out->hinted[c->op] +=
+                (double)launch->counters[i].requests / (double)out->totals.global_load.requests;
     }
     out->read = w->sum[0];
     out->write = w->sum[1];
     divide(&out->read, n);
     divide(&out->write, n);
     out->issued = (double)out->totals.issued_total / n;
-    out->loads = (double)(out->totals.global_load.requests + out->totals.async_copy.requests) / n / warps;
+    out->loads =
+        (double)(out->totals.global_load.requests + out->totals.async_copy.requests) / n / warps;
     out->barriers = (double)out->totals.issued[SIM_CLASS_BARRIER] / n / warps;
     /* What one block alone updates gets no hotter with more blocks. */
     bool shared = w->hottest > w->block_hottest;
@@ -284,7 +286,8 @@ static at_status profile_wave(const sim_launch *launch, uint64_t wave, sim_wave 
 }
 
 at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t wave,
-                             sim_counter *counters, sim_profile *out, sim_fault *fault, at_error *error)
+                             sim_counter *counters, sim_profile *out, sim_fault *fault,
+                             at_error *error)
 {
     *out = (sim_profile){0};
     uint64_t each = sim_launch_cluster_blocks(launch);

@@ -94,12 +94,11 @@ static at_status predict(device *d, const device_kernel *k, const launch_plan *p
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         sim_profile profile;
         sim_prediction prediction;
-        at_status status = sim_device_profile(d, k, plan, i, buffers, 0,
-                                              cache == DEVICE_CACHE_WARM, NULL, &profile,
-                                              &prediction, error);
+        at_status status = sim_device_profile(d, k, plan, i, buffers, 0, cache == DEVICE_CACHE_WARM,
+                                              NULL, &profile, &prediction, error);
         if (!status && d->fault.kind != SIM_FAULT_NONE)
-            status = error_set(error, d->fault.kind == SIM_FAULT_UNKNOWN ? AT_NO_DEVICE : AT_DEVICE, "%s",
-                               d->fault.message);
+            status = error_set(error, d->fault.kind == SIM_FAULT_UNKNOWN ? AT_NO_DEVICE : AT_DEVICE,
+                               "%s", d->fault.message);
         if (status)
             return status;
         *time_ns += plan_rounds(plan, i) * prediction.time_ns;

@@ -70,7 +70,6 @@ typedef struct builder {
 /* Values tested between two looks at the limits: a millisecond or so. */
 enum { LOOK_PERIOD = 4096 };
 
-
 static bool key_init(tuple_key *k, const space *s, const bool *reads, size_t levels)
 {
     k->levels = calloc(levels + 1, sizeof *k->levels);
@@ -190,8 +189,8 @@ static at_status remember(builder *b, size_t level, uint64_t key, uint32_t node)
     if (!memo->remember || b->visit_count >= memo_allowance + 4 * b->s->node_count ||
         b->visit_count * constraints > memo_numbers)
         return AT_OK;
-    uint32_t *nodes =
-        node_widen(b->visit_node, &b->visit_node_capacity, b->visit_count + 1, sizeof *b->visit_node);
+    uint32_t *nodes = node_widen(b->visit_node, &b->visit_node_capacity, b->visit_count + 1,
+                                 sizeof *b->visit_node);
     if (!nodes)
         return node_no_memory(b->error);
     b->visit_node = nodes;
@@ -212,8 +211,7 @@ static at_status remember(builder *b, size_t level, uint64_t key, uint32_t node)
 /* What the tree and what is remembered of it take. */
 static size_t builder_bytes(const builder *b)
 {
-    size_t bytes = node_writer_bytes(&b->nodes) +
-                   b->visit_node_capacity * sizeof *b->visit_node +
+    size_t bytes = node_writer_bytes(&b->nodes) + b->visit_node_capacity * sizeof *b->visit_node +
                    b->visit_removed_capacity * sizeof *b->visit_removed;
     for (size_t l = 0; l < b->s->level_count; l++)
         bytes += keymap_bytes(&b->levels[l].seen);
@@ -229,7 +227,8 @@ static at_status look(builder *b, size_t level, size_t values)
     b->until_look -= (int64_t)values + 1;
     if (b->until_look >= 0)
         return AT_OK;
-    space_progress progress = {.share = b->begun[level], .looked = (uint64_t)(LOOK_PERIOD - b->until_look)};
+    space_progress progress = {.share = b->begun[level],
+                               .looked = (uint64_t)(LOOK_PERIOD - b->until_look)};
     b->until_look = LOOK_PERIOD;
     if (limits->memory_bytes && builder_bytes(b) > limits->memory_bytes)
         return error_set(b->error, AT_SCRIPT,
@@ -237,7 +236,8 @@ static at_status look(builder *b, size_t level, size_t values)
                          "constrain the space more",
                          limits->memory_bytes >> 20);
     if (limits->stop && limits->stop(limits->stop_context, &progress))
-        return error_set(b->error, AT_INTERRUPTED, "the space was not enumerated within its limits");
+        return error_set(b->error, AT_INTERRUPTED,
+                         "the space was not enumerated within its limits");
     return AT_OK;
 }
 
@@ -320,8 +320,8 @@ static void mark_reads(const space *s, const space_constraint *constraint, bool 
     }
 }
 
-/* Prepares the tests of constraints that read parameters with a choice; *count receives how many.
- */
+/* Prepares the tests of constraints that read parameters with a choice; *count receives how
+ * many. */
 static bool prepare_tests(builder *b, const space_constraint *constraints, bool *reads,
                           size_t *count)
 {

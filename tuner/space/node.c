@@ -110,9 +110,8 @@ at_status node_write(node_writer *w, space_edge *edges, size_t count, uint32_t *
 at_status node_writer_init(node_writer *w, space *s, uint64_t most_configurations, at_error *error)
 {
     uint32_t terminal;
-    *w = (node_writer){.s = s,
-                       .most_configurations =
-                           most_configurations ? most_configurations : UINT64_MAX};
+    *w = (node_writer){
+        .s = s, .most_configurations = most_configurations ? most_configurations : UINT64_MAX};
     return append_node(w, NULL, 0, 1, &terminal, error);
 }
 

@@ -19,7 +19,8 @@ at_status node_writer_init(node_writer *w, space *s, uint64_t most_configuration
 void node_writer_deinit(node_writer *w);
 
 /* The node with these edges (child and value are set, ascending by value): an equal one that
- * exists, or a new one; NODE_NONE for no edges. AT_SCRIPT: too many configurations; AT_NO_MEMORY. */
+ * exists, or a new one; NODE_NONE for no edges. AT_SCRIPT: too many configurations;
+ * AT_NO_MEMORY. */
 at_status node_write(node_writer *w, space_edge *edges, size_t count, uint32_t *node,
                      at_error *error);
 

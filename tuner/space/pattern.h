@@ -1,7 +1,7 @@
 /* A pattern: what a script describes, as plain data.
  *
- * Everything here is owned by the script that loaded it (script/script.h) and lives as long as it does.
- * Expressions stay in Lua; they are evaluated through script/script.h. */
+ * Everything here is owned by the script that loaded it (script/script.h) and lives as long as it
+ * does. Expressions stay in Lua; they are evaluated through script/script.h. */
 #ifndef AUTOTUNE_SPACE_PATTERN_H
 #define AUTOTUNE_SPACE_PATTERN_H
 
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "space/space.h"
 #include "base/value.h"
+#include "space/space.h"
 
 enum { PATTERN_MAX_PARAMETERS = 64, PATTERN_MAX_VARIABLES = 64 };
 
@@ -21,8 +21,8 @@ typedef struct pattern_variable {
 
 enum { PATTERN_MAX_RAGGED = 3 };
 
-/* Which problem: the one to tune; the smaller one that a simulated device tunes; that one without the
- * user's --set; and ragged ones that only check edges (no dimension divisible by any tile):
+/* Which problem: the one to tune; the smaller one that a simulated device tunes; that one without
+ * the user's --set; and ragged ones that only check edges (no dimension divisible by any tile):
  * PROBLEM_RAGGED, PROBLEM_RAGGED + 1 ... */
 typedef enum problem_kind {
     PROBLEM_TUNED,
@@ -33,7 +33,7 @@ typedef enum problem_kind {
 } problem_kind;
 
 typedef struct pattern {
-    const char *path;    /* of the script, as found */
+    const char *path; /* of the script, as found */
     const char *name;
     const char *summary;
     /* problem_count variables; problems[kind][i] is variable i in that problem. A script that rules
@@ -47,15 +47,16 @@ typedef struct pattern {
     const space_parameter *parameters;
     size_t constraint_count;
     const space_constraint *constraints;
-    const uint16_t *baseline;      /* value indices, one a parameter: the script's default */
+    const uint16_t *baseline; /* value indices, one a parameter: the script's default */
     size_t start_count;
-    const uint16_t *const *starts; /* likewise: what the script expects to be good; not every problem allows each */
-    const char *template_path;     /* as found */
-    const char *filler_path;       /* as found; NULL when no kernel of the script fills inputs */
-    const char *reference_path;    /* as found; NULL when the pattern has no reference (spill) */
-    const char *item;              /* what it counts, "keys"; "" when it gives no items */
-    bool transfers;                /* variants move data between host and device: nothing simulates that */
-    bool measurable;               /* false: only emit, inspect and space make sense */
+    const uint16_t *const
+        *starts; /* likewise: what the script expects to be good; not every problem allows each */
+    const char *template_path;  /* as found */
+    const char *filler_path;    /* as found; NULL when no kernel of the script fills inputs */
+    const char *reference_path; /* as found; NULL when the pattern has no reference (spill) */
+    const char *item;           /* what it counts, "keys"; "" when it gives no items */
+    bool transfers;  /* variants move data between host and device: nothing simulates that */
+    bool measurable; /* false: only emit, inspect and space make sense */
 } pattern;
 
 #endif

@@ -29,17 +29,17 @@ typedef struct sampler {
     at_error *error;
     uint64_t most;
     rng rng;
-    size_t *level_of;   /* the last level that each constraint reads; SIZE_MAX: none */
-    bool *reads;        /* [constraint][level] */
-    uint16_t *indices;  /* for each parameter */
+    size_t *level_of;    /* the last level that each constraint reads; SIZE_MAX: none */
+    bool *reads;         /* [constraint][level] */
+    uint16_t *indices;   /* for each parameter */
     uint64_t **shuffled; /* for each level, the values to try */
     uint16_t *choices;
     bool *holds;
     uint64_t tries_left;
     int64_t until_look;
     bool stopped;
-    keymap seen;        /* hash of a configuration */
-    uint16_t *found;    /* configurations, values in the order of the levels */
+    keymap seen;     /* hash of a configuration */
+    uint16_t *found; /* configurations, values in the order of the levels */
     size_t count, capacity;
 } sampler;
 
@@ -84,8 +84,8 @@ static at_status filter(sampler *m, size_t constraint, size_t level, size_t *cou
 static at_status keep(sampler *m, bool *is_new)
 {
     const space *s = m->s;
-    uint16_t *moved = node_widen(m->found, &m->capacity, (m->count + 1) * (s->level_count + 1),
-                                 sizeof *m->found);
+    uint16_t *moved =
+        node_widen(m->found, &m->capacity, (m->count + 1) * (s->level_count + 1), sizeof *m->found);
     if (!moved)
         return node_no_memory(m->error);
     m->found = moved;
@@ -166,9 +166,9 @@ static at_status test_constants(sampler *m, bool *hold)
     return status;
 }
 
-/* 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ...: as good a sequence of limits for random descents as there is when
- * nothing is known of them (Luby, Sinclair & Zuckerman, "Optimal speedup of Las Vegas algorithms",
- * 1993). `i` counts from 1. */
+/* 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ...: as good a sequence of limits for random descents as there is
+ * when nothing is known of them (Luby, Sinclair & Zuckerman, "Optimal speedup of Las Vegas
+ * algorithms", 1993). `i` counts from 1. */
 static uint64_t luby(uint64_t i)
 {
     for (;;) {

@@ -282,7 +282,8 @@ static void collect(walk *w, size_t level, uint32_t node, uint64_t before, bool 
         return;
     }
     for (size_t e = s->nodes[node].first_edge; e < end_edge(s, node); e++)
-        collect(w, level + 1, s->edges[e].child, before + s->edges[e].before, s->edges[e].value != here);
+        collect(w, level + 1, s->edges[e].child, before + s->edges[e].before,
+                s->edges[e].value != here);
 }
 
 size_t space_neighbours(const space *s, uint64_t index, uint64_t *out, size_t capacity)

@@ -39,8 +39,8 @@ typedef struct space_constraint {
 /* What a space asks of a constraint: for which of these values of one parameter it holds. */
 typedef struct space_question {
     size_t constraint;
-    uint16_t *indices;       /* of the other parameters; meaningful for those the constraint reads */
-    size_t varied;           /* the parameter; indices[varied] may be overwritten */
+    uint16_t *indices; /* of the other parameters; meaningful for those the constraint reads */
+    size_t varied;     /* the parameter; indices[varied] may be overwritten */
     const uint16_t *choices; /* its values to test */
     size_t count;            /* 1 for a constraint that does not read `varied` */
 } space_question;
@@ -52,15 +52,16 @@ typedef at_status (*space_test)(void *context, const space_question *question, b
 
 /* How much of a space is built. */
 typedef struct space_progress {
-    bool sampling;  /* else: enumerating */
-    double share;   /* 0 to 1, roughly: of the Cartesian product, or of the wanted sample */
+    bool sampling;   /* else: enumerating */
+    double share;    /* 0 to 1, roughly: of the Cartesian product, or of the wanted sample */
     uint64_t looked; /* values that were looked at since this was told before */
 } space_progress;
 
 typedef struct space_limits {
     uint64_t most_configurations; /* 0: 2^64 - 1 */
     size_t memory_bytes;          /* while it is built; 0: no limit */
-    /* Called about every millisecond, but at the same points of the work each time; true stops. May be NULL. */
+    /* Called about every millisecond, but at the same points of the work each time; true stops. May
+     * be NULL. */
     bool (*stop)(void *context, const space_progress *progress);
     void *stop_context;
 } space_limits;
@@ -117,8 +118,9 @@ bool space_find(const space *s, const uint16_t *indices, uint64_t *index);
  * valid configuration gives itself. The space must not be empty. */
 uint64_t space_project(const space *s, const uint16_t *wanted);
 
-/* The Hamming neighbours of the configuration at `index`: those in which exactly one parameter has another
- * value. Ascending, `capacity` at most; returns how many. space_hamming_limit() is always enough capacity. */
+/* The Hamming neighbours of the configuration at `index`: those in which exactly one parameter has
+ * another value. Ascending, `capacity` at most; returns how many. space_hamming_limit() is always
+ * enough capacity. */
 size_t space_neighbours(const space *s, uint64_t index, uint64_t *out, size_t capacity);
 
 /* Most Hamming neighbours that a configuration of the space can have. */

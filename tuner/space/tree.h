@@ -34,9 +34,9 @@ struct space {
     space_node *nodes; /* children before their parents */
     size_t node_count;
     space_edge *edges;
-    uint32_t root;   /* NODE_NONE: the space is empty */
-    bool sampled;    /* the tree holds some of the valid configurations; removed is not known */
-    bool **used; /* by parameter and value: does it occur? */
+    uint32_t root; /* NODE_NONE: the space is empty */
+    bool sampled;  /* the tree holds some of the valid configurations; removed is not known */
+    bool **used;   /* by parameter and value: does it occur? */
 };
 
 /* Fills nodes, edges, root and removed. `order` and the parameters must be set. */

@@ -11,8 +11,8 @@ struct Shape {
 };
 
 /* Arrays of `bytes` each, a multiple of 128 KiB, at multiples of 16 bytes: one or two are read and,
- * unless it is null, `to` is written. Plain, with cache hints, by threads and by the copy engine.
- */
+ * unless it is null, `to` is written. Plain, with cache hints, by threads and by the copy
+ * engine. */
 std::vector<Shape> streams(Bench &bench, std::vector<const void *> from, void *to, size_t bytes);
 
 /* A square matrix of `side` x `side` floats, a multiple of 128, by square tiles. Each is written,

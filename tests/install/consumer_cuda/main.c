@@ -36,6 +36,7 @@ int main(void)
         printf("%s\n", cudaGetErrorString(status));
         return 1;
     }
-    printf("%s %s\n", autotune_rule_name(plan.rule), memcmp(from, to, sizeof to) ? "wrong" : "right");
+    printf("%s %s\n", autotune_rule_name(plan.rule),
+           memcmp(from, to, sizeof to) ? "wrong" : "right");
     return 0;
 }

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "check.h"
 #include "base/file.h"
+#include "check.h"
 #include "temporary.h"
 
 typedef struct fixture {

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "base/json_text.h"
 #include "base/rng.h"
+#include "check.h"
 
 static void errors_name_line_and_column(void **state)
 {

@@ -1,6 +1,6 @@
-#include "check.h"
 #include "base/keymap.h"
 #include "base/rng.h"
+#include "check.h"
 
 static void what_was_put_is_found_and_nothing_else(void **state)
 {

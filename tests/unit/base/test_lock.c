@@ -1,4 +1,5 @@
-/* With flock(2), and with none: flock() is this program's own, which can say what a file system without locks says. */
+/* With flock(2), and with none: flock() is this program's own, which can say what a file system
+ * without locks says. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -121,7 +122,8 @@ static void a_file_is_locked_as_a_folder_is(void **state)
     lock_close(second);
 }
 
-/* Of many processes that add to a number in a file none is lost, though some are killed while they hold the lock. */
+/* Of many processes that add to a number in a file none is lost, though some are killed while they
+ * hold the lock. */
 static void nothing_is_lost_among_processes_some_of_which_are_killed(void **state)
 {
     enum { PROCESSES = 6, ROUNDS = 60 };
@@ -162,7 +164,8 @@ static void nothing_is_lost_among_processes_some_of_which_are_killed(void **stat
 static void write_holder(const fixture *f, const char *text, int64_t age_s)
 {
     assert_int_equal(file_replace(f->held, text, strlen(text), NULL), AT_OK);
-    const struct timespec then[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+    const struct timespec then[2] = {{.tv_sec = time(NULL) - age_s},
+                                     {.tv_sec = time(NULL) - age_s}};
     assert_int_equal(utimensat(AT_FDCWD, f->held, then, 0), 0);
 }
 
@@ -210,7 +213,9 @@ int main(void)
 {
 #define BOTH(name)                                                                                 \
     cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                      \
-        {#name " without locks", name, set_up_without_locks, tear_down, NULL}
+    {                                                                                              \
+#name " without locks", name, set_up_without_locks, tear_down, NULL                        \
+    }
     const struct CMUnitTest tests[] = {
         BOTH(keeps_others_out_until_it_is_given_back),
         BOTH(dies_with_its_process),
@@ -218,8 +223,10 @@ int main(void)
         BOTH(a_file_is_locked_as_a_folder_is),
         BOTH(nothing_is_lost_among_processes_some_of_which_are_killed),
         BOTH(what_is_in_the_way_is_refused_by_name),
-        cmocka_unit_test_setup_teardown(another_hosts_lock_holds_until_it_is_old, set_up_without_locks, tear_down),
-        cmocka_unit_test_setup_teardown(one_that_says_nothing_holds_until_it_is_old, set_up_without_locks, tear_down),
+        cmocka_unit_test_setup_teardown(another_hosts_lock_holds_until_it_is_old,
+                                        set_up_without_locks, tear_down),
+        cmocka_unit_test_setup_teardown(one_that_says_nothing_holds_until_it_is_old,
+                                        set_up_without_locks, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-#include "check.h"
 #include "base/nearest.h"
+#include "check.h"
 
 static const char *const names[] = {"rows", "cols", "tile", "block", "algorithm"};
 
@@ -24,7 +24,8 @@ static void another_word_is_not(void **state)
     (void)state;
     assert_null(near("warp"));
     assert_null(near(""));
-    assert_null(near("a_name_that_is_far_longer_than_any_that_a_person_would_ever_mistype_by_a_letter"));
+    assert_null(
+        near("a_name_that_is_far_longer_than_any_that_a_person_would_ever_mistype_by_a_letter"));
 }
 
 int main(void)

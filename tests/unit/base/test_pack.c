@@ -68,7 +68,12 @@ static void members_come_back_as_they_were(void **state)
     (void)state;
     pack m = {0};
     sample back = {0};
-    const sample s = {.yes = true, .below = -3, .half = 0.5, .small = UINT32_MAX, .text = "abc", .view = "long one"};
+    const sample s = {.yes = true,
+                      .below = -3,
+                      .half = 0.5,
+                      .small = UINT32_MAX,
+                      .text = "abc",
+                      .view = "long one"};
     pack_put_fields(&m, &s, sample_fields, SAMPLE_FIELDS);
     pack_get_fields(&m, &back, sample_fields, SAMPLE_FIELDS);
     assert_true(pack_complete(&m));

@@ -16,11 +16,18 @@ static void expect_escaped(const char *text, const char *wanted)
 static void orders_to_a_terminal_are_shown(void **state)
 {
     (void)state;
-    expect_escaped("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\tend", "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\tend");
-    expect_escaped("\033[31mred\033]0;title\a\r\b\x7f", "\\u001b[31mred\\u001b]0;title\\u0007\\u000d\\u0008\\u007f");
-    expect_escaped("\xc2\x9b" "31m", "\\u009b31m");
-    expect_escaped("a\xe2\x80\xae" "b\xe2\x81\xa6", "a\\u202eb\\u2066");
-    expect_escaped("\x9b \xff \xc3( \xc0\xaf \xed\xa0\x80 \xc3", "\\ufffd \\ufffd \\ufffd( \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd");
+    expect_escaped("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\tend",
+                   "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\tend");
+    expect_escaped("\033[31mred\033]0;title\a\r\b\x7f",
+                   "\\u001b[31mred\\u001b]0;title\\u0007\\u000d\\u0008\\u007f");
+    expect_escaped("\xc2\x9b"
+                   "31m",
+                   "\\u009b31m");
+    expect_escaped("a\xe2\x80\xae"
+                   "b\xe2\x81\xa6",
+                   "a\\u202eb\\u2066");
+    expect_escaped("\x9b \xff \xc3( \xc0\xaf \xed\xa0\x80 \xc3",
+                   "\\ufffd \\ufffd \\ufffd( \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd");
 }
 
 static void what_does_not_fit_is_left_out_whole(void **state)
@@ -67,14 +74,17 @@ static void expect_streamed(const char *text, size_t step, bool ink, const char 
 static void a_stream_shows_the_same_however_it_is_cut(void **state)
 {
     (void)state;
-    static const char text[] = "\033[1mbold\033[0m \xe2\x82\xac \033[31mred \xf0\x9f\x98\x80\xe2\x82 \033\033[2mdim\xc2";
+    static const char text[] =
+        "\033[1mbold\033[0m \xe2\x82\xac \033[31mred \xf0\x9f\x98\x80\xe2\x82 \033\033[2mdim\xc2";
     for (size_t step = 1; step < sizeof text; step++) {
-        expect_streamed(text, step, false,
-                        "\\u001b[1mbold\\u001b[0m \xe2\x82\xac \\u001b[31mred \xf0\x9f\x98\x80\\ufffd\\ufffd "
-                        "\\u001b\\u001b[2mdim\\ufffd");
-        expect_streamed(text, step, true,
-                        "\033[1mbold\033[0m \xe2\x82\xac \\u001b[31mred \xf0\x9f\x98\x80\\ufffd\\ufffd "
-                        "\\u001b\033[2mdim\\ufffd");
+        expect_streamed(
+            text, step, false,
+            "\\u001b[1mbold\\u001b[0m \xe2\x82\xac \\u001b[31mred \xf0\x9f\x98\x80\\ufffd\\ufffd "
+            "\\u001b\\u001b[2mdim\\ufffd");
+        expect_streamed(
+            text, step, true,
+            "\033[1mbold\033[0m \xe2\x82\xac \\u001b[31mred \xf0\x9f\x98\x80\\ufffd\\ufffd "
+            "\\u001b\033[2mdim\\ufffd");
     }
 }
 

@@ -1,9 +1,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "check.h"
 #include "normal.h"
-#include "base/rng.h"
 
 static void the_sequence_is_that_of_splitmix64(void **state)
 {

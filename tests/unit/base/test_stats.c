@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
-#include "normal.h"
 #include "base/rng.h"
 #include "base/stats.h"
+#include "check.h"
+#include "normal.h"
 
 static void no_samples_give_zeros(void **state)
 {

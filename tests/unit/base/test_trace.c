@@ -20,9 +20,9 @@ static json_t *find(json_t *all, const char *name, size_t skip)
 {
     size_t i;
     json_t *event;
-    json_array_foreach(all, i, event)
-        if (strcmp(json_string_value(json_object_get(event, "name")), name) == 0 && skip-- == 0)
-            return event;
+    json_array_foreach(
+        all, i, event) if (strcmp(json_string_value(json_object_get(event, "name")), name) == 0 &&
+                           skip-- == 0) return event;
     return NULL;
 }
 
@@ -66,7 +66,8 @@ static void lanes_are_named_and_apart(void **state)
     json_t *all = written(t, path);
     assert_true(number(find(all, "try", 0), "tid") != number(find(all, "try", 1), "tid"));
     json_t *name = find(all, "thread_name", 1);
-    assert_string_equal(json_string_value(json_object_get(json_object_get(name, "args"), "name")), "cuda:1");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(name, "args"), "name")),
+                        "cuda:1");
     json_decref(all);
     unlink(path);
 }

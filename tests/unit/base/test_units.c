@@ -1,5 +1,5 @@
-#include "check.h"
 #include "base/units.h"
+#include "check.h"
 
 static void times_have_four_digits_and_the_unit_a_person_would_choose(void **state)
 {

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "check.h"
 #include "base/value.h"
+#include "check.h"
 
 static value parse_then_format(const char *text, char *out, size_t size)
 {

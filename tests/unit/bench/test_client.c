@@ -24,7 +24,9 @@ static void a_worker_that_waits_opens_nothing_before_it_begins(void **state)
     device_worker_free(f.worker);
     const device_worker_options options = {.spec = "cuda:0", .waits = true};
     assert_ok(device_worker_start(&options, &f.worker, &f.error), f.error);
-    assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f.problems, 2, &f.error), f.error);
+    assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                  f.problems, 2, &f.error),
+              f.error);
     assert_int_equal(device_worker_take(f.worker, 50, &f.event, &f.error), AT_NOT_FOUND);
     assert_true(device_worker_waits(f.worker));
     assert_false(device_worker_opens(f.worker));
@@ -89,7 +91,9 @@ static void a_worker_is_set_up_again_for_other_problems(void **state)
     begin(&f);
     hold(&f, 1, "good_10");
     for (size_t i = 0; i < 3; i++) {
-        assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f.problems, 2, &f.error), f.error);
+        assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                      f.problems, 2, &f.error),
+                  f.error);
         expect(&f, DEVICE_READY);
         hold(&f, 1, "good_10"); /* that of the set-up before is gone */
         const device_event *e = try_entry(&f, 2, "illegal", 1); /* the new set-up is replayed */
@@ -106,7 +110,9 @@ static void too_little_memory_fails_the_set_up_with_the_remedy(void **state)
     setenv("FAKE_CUDA_MEMORY", "8800000", 1); /* the flush buffers fit, the problem does not */
     fixture f;
     start(&f);
-    assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f.problems, 2, &f.error), f.error);
+    assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                  f.problems, 2, &f.error),
+              f.error);
     expect(&f, DEVICE_OPENED);
     const device_event *e = expect(&f, DEVICE_FAILED);
     assert_non_null(strstr(e->message, "choose a smaller problem"));
@@ -127,7 +133,9 @@ static void a_reference_that_leaves_elements_alone_is_refused(void **state)
     fixture f;
     start(&f);
     f.problems[1].reference_launch = plan_launch("skips_edge", RAGGED_COUNT);
-    assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f.problems, 2, &f.error), f.error);
+    assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                  f.problems, 2, &f.error),
+              f.error);
     expect(&f, DEVICE_OPENED);
     const device_event *e = expect(&f, DEVICE_FAILED);
     assert_non_null(strstr(e->message, "reference kernel give different dst"));
@@ -140,7 +148,9 @@ static void a_reference_that_hangs_or_faults_ends_the_worker_for_good(void **sta
     fixture f;
     start(&f);
     f.problems[0].reference_launch = plan_launch("illegal", TUNED_COUNT);
-    assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f.problems, 2, &f.error), f.error);
+    assert_ok(device_worker_setup(f.worker, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                  f.problems, 2, &f.error),
+              f.error);
     expect(&f, DEVICE_OPENED);
     const device_event *e = expect(&f, DEVICE_FAILED);
     assert_non_null(strstr(e->message, "CUDA_ERROR_ILLEGAL_ADDRESS"));

@@ -12,7 +12,8 @@ static void a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held(void
     expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");
     v.present[1] = v.unchecked = true;
     assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);
-    expect_outcome(expect(&f, DEVICE_HELD), OUTCOME_WRONG_RESULT, "on the ragged problem: 11 of 1003 elements of dst");
+    expect_outcome(expect(&f, DEVICE_HELD), OUTCOME_WRONG_RESULT,
+                   "on the ragged problem: 11 of 1003 elements of dst");
     /* It is not held: nothing can be asked of it, and its number is free. */
     v = plan_variant("good_120");
     v.unchecked = true;

@@ -210,7 +210,8 @@ static void the_first_elements_alone_may_be_results(void **state)
     v.launches[0].compared[0] = (compared_plan){.buffer = 1, .count = 5};
     v.launches[1].compared[0] = (compared_plan){.buffer = 1, .count = 3};
     assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
-    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_WRONG_RESULT, " of the first 5 elements of dst are wrong");
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_WRONG_RESULT,
+                   " of the first 5 elements of dst are wrong");
     end(&f);
 }
 

@@ -1,13 +1,13 @@
 #include <math.h>
 
-#include "check.h"
-#include "bench/energy.h"
 #include "base/rng.h"
+#include "bench/energy.h"
+#include "check.h"
 
 enum { LAUNCHES = 2500 };
 
-/* Readings of a board that draws `power_w`, 100 us a launch, whose counter steps every `step_ns`.
- */
+/* Readings of a board that draws `power_w`, 100 us a launch, whose counter steps every
+ * `step_ns`. */
 static void take(energy_reading *readings, size_t count, double power_w, int64_t step_ns,
                  int64_t phase_ns)
 {

@@ -6,8 +6,7 @@
 /* The set-up, and then what the script says: no process, no clock. */
 #define SET_UP STEP_BEHAVE, STEP_BEHAVE, STEP_BEHAVE
 
-#define RUN(...)                                                                                   \
-    run((const uint8_t[]){__VA_ARGS__}, sizeof(const uint8_t[]){__VA_ARGS__})
+#define RUN(...) run((const uint8_t[]){__VA_ARGS__}, sizeof(const uint8_t[]){__VA_ARGS__})
 
 static scripted_result run(const uint8_t *script, size_t count)
 {
@@ -46,15 +45,14 @@ static void what_is_asked_before_the_device_is_ready_is_answered_in_its_turn(voi
 static void an_answer_that_comes_twice_is_no_answer_to_the_next_question(void **state)
 {
     (void)state;
-    expect_a_worker_lost(
-        RUN(SET_UP, STEP_TRY, STEP_TRY, STEP_BEHAVE, STEP_DOUBLED, STEP_BEHAVE));
+    expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_TRY, STEP_BEHAVE, STEP_DOUBLED, STEP_BEHAVE));
 }
 
 static void an_answer_of_before_is_no_answer_to_the_next_question(void **state)
 {
     (void)state;
-    expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_BEHAVE, STEP_TRY, STEP_BEHAVE, STEP_TRY,
-                             STEP_LATE));
+    expect_a_worker_lost(
+        RUN(SET_UP, STEP_TRY, STEP_BEHAVE, STEP_TRY, STEP_BEHAVE, STEP_TRY, STEP_LATE));
 }
 
 static void an_answer_of_another_kind_number_variant_or_length_ends_the_worker(void **state)

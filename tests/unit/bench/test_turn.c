@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "temporary.h"
 #include "base/clock.h"
 #include "bench/turn.h"
+#include "check.h"
+#include "temporary.h"
 
 static const int64_t second_ns = INT64_C(1000000000);
 
@@ -258,7 +258,8 @@ static void the_folder_is_the_users_own(void **state)
     setenv("XDG_RUNTIME_DIR", own, 1);
     gpu_turn_free(open_turns("GPU-4"));
     assert_has(own, "autotune/autotune-GPU-4.turn");
-    /* The folder of a session that is another user's is not: /proc/1 stands for it, which belongs to root. */
+    /* The folder of a session that is another user's is not: /proc/1 stands for it, which belongs
+     * to root. */
     setenv("XDG_RUNTIME_DIR", geteuid() ? "/proc/1" : "/nowhere", 1);
     setenv("TMPDIR", own, 1);
     snprintf(name, sizeof name, "/run/user/%lu", (unsigned long)geteuid());
@@ -286,7 +287,8 @@ int main(void)
         cmocka_unit_test_setup(a_process_that_ends_gives_its_turn_back, clear_board),
         cmocka_unit_test_setup(nobody_waits_longer_than_told_and_but_once, clear_board),
         cmocka_unit_test_setup(where_there_can_be_no_files_there_are_no_turns, clear_board),
-        cmocka_unit_test_setup(what_is_in_the_place_of_a_file_is_refused_by_name_and_not_waited_for, clear_board),
+        cmocka_unit_test_setup(what_is_in_the_place_of_a_file_is_refused_by_name_and_not_waited_for,
+                               clear_board),
         cmocka_unit_test_setup(the_folder_is_the_users_own, clear_board),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

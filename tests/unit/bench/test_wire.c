@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/wire.h"
 #include "base/rng.h"
+#include "bench/wire.h"
 
 static launch_plan some_launch(void)
 {

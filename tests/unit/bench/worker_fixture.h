@@ -19,10 +19,12 @@ static const device_image image = {.bytes = image_bytes, .size_bytes = sizeof im
 
 static inline launch_plan plan_launch(const char *entry, uint64_t count)
 {
-    launch_plan p = {
-        .launch_count = 1,
-        .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .argument_count = 3}},
-        .argument_count = 3};
+    launch_plan p = {.launch_count = 1,
+                     .launches = {{.grid = {1, 1, 1},
+                                   .block = {32, 1, 1},
+                                   .cluster = {1, 1, 1},
+                                   .argument_count = 3}},
+                     .argument_count = 3};
     snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
     p.arguments[0] = (argument_plan){.is_buffer = true, .buffer = 0, .size_bytes = 8};
     p.arguments[1] = (argument_plan){.is_buffer = true, .buffer = 1, .size_bytes = 8};
@@ -33,12 +35,10 @@ static inline launch_plan plan_launch(const char *entry, uint64_t count)
 static inline device_problem plan_problem(const char *reference, uint64_t count, buffer_role role)
 {
     device_problem p = {.reference = image, .reference_launch = plan_launch(reference, count)};
-    p.plan = (problem_plan){.buffer_count = 2,
-                            .deterministic = true,
-                            .traffic_bytes = 8 * count,
-                            .seed = 42};
-    p.plan.buffers[0] = (buffer_plan){
-        .name = "src", .role = BUFFER_INPUT, .type = DTYPE_FLOAT, .count = count};
+    p.plan = (problem_plan){
+        .buffer_count = 2, .deterministic = true, .traffic_bytes = 8 * count, .seed = 42};
+    p.plan.buffers[0] =
+        (buffer_plan){.name = "src", .role = BUFFER_INPUT, .type = DTYPE_FLOAT, .count = count};
     p.plan.buffers[1] = (buffer_plan){.name = "dst",
                                       .role = role,
                                       .type = DTYPE_FLOAT,
@@ -93,7 +93,8 @@ static inline const device_event *expect(fixture *f, device_event_kind kind)
 
 static inline void set_up(fixture *f)
 {
-    assert_ok(device_worker_setup(f->worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f->problems, 2, &f->error),
+    assert_ok(device_worker_setup(f->worker, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                  f->problems, 2, &f->error),
               f->error);
     expect(f, DEVICE_OPENED);
     expect(f, DEVICE_READY);
@@ -111,7 +112,8 @@ static inline void end(fixture *f)
     device_worker_free(f->worker);
 }
 
-static inline const device_event *try_entry(fixture *f, uint64_t id, const char *entry, size_t samples)
+static inline const device_event *try_entry(fixture *f, uint64_t id, const char *entry,
+                                            size_t samples)
 {
     const device_variant v = plan_variant(entry);
     assert_ok(device_worker_try(f->worker, id, &v, samples, &f->error), f->error);

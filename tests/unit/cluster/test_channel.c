@@ -12,7 +12,9 @@ static int add(channel_table *t, uint32_t rank, uint32_t number)
     int ends[2];
     at_error error = {0};
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    assert_ok(channel_add(t, rank, number, (worker){.pid = WORKER_ELSEWHERE, .fd = ends[0]}, &error), error);
+    assert_ok(
+        channel_add(t, rank, number, (worker){.pid = WORKER_ELSEWHERE, .fd = ends[0]}, &error),
+        error);
     return ends[1];
 }
 

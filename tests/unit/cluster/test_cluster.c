@@ -45,8 +45,10 @@ static int take_open(cluster_open *out)
         struct cmsghdr align;
     } control;
     struct iovec data = {.iov_base = out, .iov_len = sizeof *out};
-    struct msghdr m = {
-        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct msghdr m = {.msg_iov = &data,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof control.bytes};
     int passed;
     assert_int_equal(recvmsg(relay, &m, 0), sizeof *out);
     assert_non_null(CMSG_FIRSTHDR(&m));
@@ -164,8 +166,8 @@ static void several_ranks_are_known_by_what_starts_them(void **state)
 int main(void)
 {
     /* The test itself may be started by one of these. */
-    static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK",
-                                            "SLURM_STEP_NUM_TASKS"};
+    static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK",
+                                            "PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
         unsetenv(launchers[i]);
     const struct CMUnitTest tests[] = {

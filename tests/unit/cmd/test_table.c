@@ -26,7 +26,8 @@ static void every_option_that_a_command_lists_is_one(void **state)
         while (options_describe(all[i], described, &o))
             described++;
         if (described != count_words(all[i]->options ? all[i]->options : "") + 1)
-            fail_msg("%s lists an option that there is not, or one twice: %s", all[i]->name, all[i]->options);
+            fail_msg("%s lists an option that there is not, or one twice: %s", all[i]->name,
+                     all[i]->options);
     }
 }
 

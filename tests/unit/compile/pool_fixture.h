@@ -36,8 +36,8 @@ static inline compile_result compile_one(compile_pool *pool, const compile_reque
     return result;
 }
 
-/* Keeps the preprocessor busy for hours and takes no memory: each macro is the one before it twice, and the
- * first of them is nothing. */
+/* Keeps the preprocessor busy for hours and takes no memory: each macro is the one before it twice,
+ * and the first of them is nothing. */
 static inline char *endless_source(void)
 {
     enum { DOUBLINGS = 50 };

@@ -8,10 +8,14 @@
 
 static const unsigned char instructions[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const unsigned char others[] = {1, 2, 3, 4, 5, 6, 7, 9};
-/* Threads of a block; where the parameters are, which begins with a symbol's number; most registers. */
-static const unsigned char limits[] = {4, 5, 4, 0, 0, 1, 0, 0,  4, 10, 8, 0, 11, 0, 0, 0, 16, 2, 16, 0, 3, 27, 255, 0};
-static const unsigned char elsewhere[] = {4, 5, 4, 0, 0, 1, 0, 0, 4, 10, 8, 0, 15, 0, 0, 0, 16, 2, 16, 0, 3, 27, 128, 0};
-static const unsigned char fewer_threads[] = {4, 5, 4, 0, 128, 0, 0, 0, 4, 10, 8, 0, 11, 0, 0, 0, 16, 2, 16, 0, 3, 27, 255, 0};
+/* Threads of a block; where the parameters are, which begins with a symbol's number; most
+ * registers. */
+static const unsigned char limits[] = {4,  5, 4, 0, 0,  1, 0,  0, 4, 10, 8,   0,
+                                       11, 0, 0, 0, 16, 2, 16, 0, 3, 27, 255, 0};
+static const unsigned char elsewhere[] = {4,  5, 4, 0, 0,  1, 0,  0, 4, 10, 8,   0,
+                                          15, 0, 0, 0, 16, 2, 16, 0, 3, 27, 128, 0};
+static const unsigned char fewer_threads[] = {4,  5, 4, 0, 128, 0, 0,  0, 4, 10, 8,   0,
+                                              11, 0, 0, 0, 16,  2, 16, 0, 3, 27, 255, 0};
 enum { INFO = 0x70000000 };
 
 static const cubin_section_image plain[] = {{".text.%s", SHT_PROGBITS, instructions, 8},
@@ -19,8 +23,8 @@ static const cubin_section_image plain[] = {{".text.%s", SHT_PROGBITS, instructi
                                             {".nv.shared.%s", SHT_NOBITS, NULL, 4096},
                                             {".debug_frame", SHT_PROGBITS, others, 8}};
 
-static bool code_of(const char *kernel, const cubin_section_image *sections, size_t count, const char *suffix,
-                    compile_code *out)
+static bool code_of(const char *kernel, const cubin_section_image *sections, size_t count,
+                    const char *suffix, compile_code *out)
 {
     unsigned char image[CUBIN_IMAGE_BYTES];
     cubin_image_of(image, kernel, sections, count);
@@ -51,11 +55,12 @@ static void name_place_and_what_debuggers_read_are_no_part_of_it(void **state)
 static void whatever_a_launch_depends_on_makes_another_code(void **state)
 {
     (void)state;
-    static const cubin_section_image changed[] = {{".text.%s", SHT_PROGBITS, others, 8},
-                                                  {".nv.info.%s", INFO, fewer_threads, sizeof fewer_threads},
-                                                  {".nv.shared.%s", SHT_NOBITS, NULL, 8192},
-                                                  {".nv.constant3", SHT_PROGBITS, others, 8},
-                                                  {".nv.global", SHT_NOBITS, NULL, 16}};
+    static const cubin_section_image changed[] = {
+        {".text.%s", SHT_PROGBITS, others, 8},
+        {".nv.info.%s", INFO, fewer_threads, sizeof fewer_threads},
+        {".nv.shared.%s", SHT_NOBITS, NULL, 8192},
+        {".nv.constant3", SHT_PROGBITS, others, 8},
+        {".nv.global", SHT_NOBITS, NULL, 16}};
     compile_code a, b;
     assert_true(code_of("k", plain, 3, "", &a));
     for (size_t i = 0; i < 5; i++) {
@@ -69,7 +74,8 @@ static void whatever_a_launch_depends_on_makes_another_code(void **state)
 static void code_that_refers_to_something_else_is_not_known(void **state)
 {
     (void)state;
-    const cubin_section_image referring[] = {plain[0], {".rela.text.%s", SHT_RELA, instructions, 8}};
+    const cubin_section_image referring[] = {plain[0],
+                                             {".rela.text.%s", SHT_RELA, instructions, 8}};
     static const unsigned char cut[] = {4, 5, 4, 0, 0};
     const cubin_section_image damaged[] = {plain[0], {".nv.info.%s", INFO, cut, sizeof cut}};
     compile_code code;
@@ -96,9 +102,11 @@ static void a_damaged_image_is_safe(void **state)
 static void ptx_is_compared_without_comments_and_places(void **state)
 {
     (void)state;
-    static const char a[] = "// made by\n.visible .entry k()\n{\n\t.loc\t1 16 0\n\tret;\n}\n\t.file\t1 \"a\"\n";
+    static const char a[] =
+        "// made by\n.visible .entry k()\n{\n\t.loc\t1 16 0\n\tret;\n}\n\t.file\t1 \"a\"\n";
     static const char b[] = ".visible .entry k()\n{\n\t.loc\t1 18 3\n\t// why\n    ret;\n\n}\n";
-    static const char c[] = ".visible .entry k()\n{\n\ttrap;\n}\n", d[] = "{\n.visible .entry k()\nret;\n}\n";
+    static const char c[] = ".visible .entry k()\n{\n\ttrap;\n}\n",
+                      d[] = "{\n.visible .entry k()\nret;\n}\n";
     compile_code codes[] = {compile_code_of_ptx(a), compile_code_of_ptx(b), compile_code_of_ptx(c),
                             compile_code_of_ptx(d)};
     assert_true(same(&codes[0], &codes[1]));
@@ -127,8 +135,12 @@ static void what_is_compiled_together_has_the_code_that_it_has_alone(void **stat
     assert_ok(compile_pool_new(&(compile_options){.jobs = 1}, &pool, &error), error);
     /* The first are compiled while the others gather. */
     for (uint64_t i = 0; i < REQUESTS; i++)
-        assert_ok(compile_submit(pool, &(compile_request){.id = i, .source = sources[i % SOURCES],
-                                                          .name = "k.tmpl", .entry = "k", .arch = "sm_90"},
+        assert_ok(compile_submit(pool,
+                                 &(compile_request){.id = i,
+                                                    .source = sources[i % SOURCES],
+                                                    .name = "k.tmpl",
+                                                    .entry = "k",
+                                                    .arch = "sm_90"},
                                  &error),
                   error);
     for (uint64_t i = 0; i < REQUESTS; i++) {

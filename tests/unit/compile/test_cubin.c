@@ -96,7 +96,9 @@ static void only_an_image_whose_parts_lie_within_it_is_whole(void **state)
     assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_shstrndx), &many, 2));
     /* A table of segments of which there is not enough, or of another kind. */
     assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_phnum), &one, 2));
-    const struct { uint16_t size, count; } segments = {sizeof(Elf64_Phdr), many};
+    const struct {
+        uint16_t size, count;
+    } segments = {sizeof(Elf64_Phdr), many};
     assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_phentsize), &segments, 4));
     for (size_t i = 1; i < SECTIONS; i++) {
         size_t section = 64 + i * sizeof(Elf64_Shdr);

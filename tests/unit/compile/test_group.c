@@ -52,7 +52,8 @@ static void what_a_template_emits_fits(void **state)
         "#include <cuda_fp16.h>\n#line 7 \"k.tmpl\"\nextern \"C\" __global__ void k(__half *p) {}",
         "struct __align__(16) row { float4 v[2]; };\nconstexpr int N = 1 << 3;\n"
         "using vector = float4;\ntypedef unsigned word;\nenum class mode : int { a, b };\n"
-        "template <typename T, int M = 2>\n__device__ __forceinline__ T twice(T x) { return x * M; }\n"
+        "template <typename T, int M = 2>\n__device__ __forceinline__ T twice(T x) { return x * M; "
+        "}\n"
         "extern \"C\" __global__ void k(float *p) { *p = twice(*p); }",
         "#define N 3\nextern \"C\" __global__ void k(int *p) { *p = N; }\n#undef N",
         "extern \"C\" __global__ void k(int *p) { extern __shared__ uint4 shared[]; }",
@@ -117,12 +118,13 @@ static void whom_a_failure_is_about_is_read_from_the_log(void **state)
     char pair[] = "pair\nmin\n", none[] = "maximum\nadmin\n";
     for (size_t i = 0; i < 16; i++)
         members[i] = (group_member){.declared = i % 8 == 5 ? pair : none};
-    assert_int_equal(group_broken(members, 16,
-                                  "2|k.tmpl(4): error: identifier \"q\" is undefined\n\n"
-                                  "ptxas error   : Entry function 'k_at13_' uses too much shared data\n"
-                                  "0|k.tmpl(1): warning: no\n",
-                                  broken),
-                     2);
+    assert_int_equal(
+        group_broken(members, 16,
+                     "2|k.tmpl(4): error: identifier \"q\" is undefined\n\n"
+                     "ptxas error   : Entry function 'k_at13_' uses too much shared data\n"
+                     "0|k.tmpl(1): warning: no\n",
+                     broken),
+        2);
     for (size_t i = 0; i < 16; i++)
         assert_int_equal(broken[i], i == 2 || i == 13);
     assert_int_equal(group_broken(members, 16,
@@ -149,8 +151,10 @@ static char *random_source(rng *r, bool broken)
     };
     static const char *const bodies[] = {
         "p[i] = i;",
-        "extern __shared__ float shared[]; shared[i] = p[i]; __syncthreads(); p[i] = shared[i ^ 1];",
-        "extern __shared__ uint4 shared[]; shared[i].x = i; __syncthreads(); p[i] = shared[i ^ 3].x;",
+        "extern __shared__ float shared[]; shared[i] = p[i]; __syncthreads(); p[i] = shared[i ^ "
+        "1];",
+        "extern __shared__ uint4 shared[]; shared[i].x = i; __syncthreads(); p[i] = shared[i ^ "
+        "3].x;",
         "int unused = 4; p[i] = i * 2;",
         "__shared__ float tile[33]; tile[i % 33] = p[i]; __syncthreads(); p[i] = tile[i * 7 % 33];",
         "float v[64];\n#pragma unroll\nfor (int j = 0; j < 64; j++) v[j] = p[i + j * 32];\n"
@@ -169,11 +173,12 @@ static char *random_source(rng *r, bool broken)
     const char *head = heads[rng_below(r, sizeof heads / sizeof heads[0])];
     const char *body = broken ? wrongs[rng_below(r, sizeof wrongs / sizeof wrongs[0])]
                               : bodies[rng_below(r, sizeof bodies / sizeof bodies[0])];
-    snprintf(text, 2048,
-             "%s#line %u \"k.cu.tmpl\"\nextern \"C\" __global__ void __launch_bounds__(%u) k(float *p)\n"
-             "{\n    int i = threadIdx.x + %u;\n    %s\n}\n",
-             head, (unsigned)rng_below(r, 50) + 1, 32u << rng_below(r, 4), (unsigned)rng_below(r, 9),
-             body);
+    snprintf(
+        text, 2048,
+        "%s#line %u \"k.cu.tmpl\"\nextern \"C\" __global__ void __launch_bounds__(%u) k(float *p)\n"
+        "{\n    int i = threadIdx.x + %u;\n    %s\n}\n",
+        head, (unsigned)rng_below(r, 50) + 1, 32u << rng_below(r, 4), (unsigned)rng_below(r, 9),
+        body);
     return text;
 }
 
@@ -219,17 +224,17 @@ static void compare(compile_pool *pool, rng *r, size_t broken)
         assert_ok(compile_submit(pool, &q, &error), error);
         take(pool, alone, 1);
         assert_string_equal(alone[i].suffix, "");
-        if (together[i].outcome != alone[i].outcome ||
-            strcmp(together[i].log, alone[i].log) != 0 ||
+        if (together[i].outcome != alone[i].outcome || strcmp(together[i].log, alone[i].log) != 0 ||
             memcmp(&together[i].resources, &alone[i].resources, sizeof alone[i].resources) != 0)
-            fail_msg("compiled with others it is another:\n%s\n%s\n-- alone:\n%s\n%u and %u registers, "
-                     "%u and %u bytes shared, %u and %u constant, %u and %u stack, %u and %u barriers",
-                     sources[i], together[i].log, alone[i].log, together[i].resources.registers,
-                     alone[i].resources.registers, together[i].resources.static_shared_bytes,
-                     alone[i].resources.static_shared_bytes, together[i].resources.constant_bytes,
-                     alone[i].resources.constant_bytes, together[i].resources.stack_bytes,
-                     alone[i].resources.stack_bytes, together[i].resources.barriers,
-                     alone[i].resources.barriers);
+            fail_msg(
+                "compiled with others it is another:\n%s\n%s\n-- alone:\n%s\n%u and %u registers, "
+                "%u and %u bytes shared, %u and %u constant, %u and %u stack, %u and %u barriers",
+                sources[i], together[i].log, alone[i].log, together[i].resources.registers,
+                alone[i].resources.registers, together[i].resources.static_shared_bytes,
+                alone[i].resources.static_shared_bytes, together[i].resources.constant_bytes,
+                alone[i].resources.constant_bytes, together[i].resources.stack_bytes,
+                alone[i].resources.stack_bytes, together[i].resources.barriers,
+                alone[i].resources.barriers);
         compile_result_deinit(&together[i]);
         compile_result_deinit(&alone[i]);
         free(sources[i]);

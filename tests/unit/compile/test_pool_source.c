@@ -143,20 +143,20 @@ static void cooperative_groups_cuda_std_and_cub_compile(void **state)
 {
     (void)state;
     compile_pool *pool = open_pool(1, 0);
-    compile_request r =
-        request_of(1, "#include <cooperative_groups.h>\n"
-                      "#include <cuda/std/array>\n"
-                      "#include <cub/block/block_reduce.cuh>\n"
-                      "extern \"C\" __global__ void k(float *out)\n"
-                      "{\n"
-                      "    using Reduce = cub::BlockReduce<float, 64>;\n"
-                      "    __shared__ typename Reduce::TempStorage shared;\n"
-                      "    cuda::std::array<float, 2> values{1, 2};\n"
-                      "    float sum = Reduce(shared).Sum(values[threadIdx.x & 1]);\n"
-                      "    auto block = cooperative_groups::this_thread_block();\n"
-                      "    sum += cooperative_groups::tiled_partition<32>(block).shfl_down(sum, 1);\n"
-                      "    out[threadIdx.x] = sum;\n"
-                      "}\n");
+    compile_request r = request_of(
+        1, "#include <cooperative_groups.h>\n"
+           "#include <cuda/std/array>\n"
+           "#include <cub/block/block_reduce.cuh>\n"
+           "extern \"C\" __global__ void k(float *out)\n"
+           "{\n"
+           "    using Reduce = cub::BlockReduce<float, 64>;\n"
+           "    __shared__ typename Reduce::TempStorage shared;\n"
+           "    cuda::std::array<float, 2> values{1, 2};\n"
+           "    float sum = Reduce(shared).Sum(values[threadIdx.x & 1]);\n"
+           "    auto block = cooperative_groups::this_thread_block();\n"
+           "    sum += cooperative_groups::tiled_partition<32>(block).shfl_down(sum, 1);\n"
+           "    out[threadIdx.x] = sum;\n"
+           "}\n");
     compile_result result = compile_one(pool, &r);
     assert_string_equal(result.log, "");
     assert_int_equal(result.outcome, COMPILE_OK);
@@ -201,8 +201,8 @@ static void a_header_that_comes_with_the_source_is_found(void **state)
     snprintf(path, sizeof path, "%s/test.cu", dir);
     source_header headers[] = {{"with.h", "#include \"more.h\"\n"}, {"more.h", "#define MORE 3\n"}};
     compile_pool *pool = open_pool(1, 0);
-    compile_request r = request_of(
-        1, "#include \"with.h\"\nextern \"C\" __global__ void k(int *p) { *p = MORE; }");
+    compile_request r =
+        request_of(1, "#include \"with.h\"\nextern \"C\" __global__ void k(int *p) { *p = MORE; }");
     r.name = path;
     r.headers = headers;
     r.header_count = 2;

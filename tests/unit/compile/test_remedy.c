@@ -1,4 +1,5 @@
-/* What is added to a compiler's log; that the advice is right is tried with the compiler in tests/cli/remedies.py. */
+/* What is added to a compiler's log; that the advice is right is tried with the compiler in
+ * tests/cli/remedies.py. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -17,22 +18,25 @@ static void assert_log(const char *log, const char *expected)
 static void the_first_error_gets_it_and_nothing_else_changes(void **state)
 {
     (void)state;
-    assert_log("k.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n"
-               "k.cu(1): error: identifier \"uint\" is undefined\n  uint x;\n  ^\n\n"
-               "k.cu(2): error: identifier \"half\" is undefined\n",
-               "k.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n"
-               "k.cu(1): error: identifier \"uint\" is undefined; write unsigned int\n  uint x;\n  ^\n\n"
-               "k.cu(2): error: identifier \"half\" is undefined\n");
+    assert_log(
+        "k.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n"
+        "k.cu(1): error: identifier \"uint\" is undefined\n  uint x;\n  ^\n\n"
+        "k.cu(2): error: identifier \"half\" is undefined\n",
+        "k.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n"
+        "k.cu(1): error: identifier \"uint\" is undefined; write unsigned int\n  uint x;\n  ^\n\n"
+        "k.cu(2): error: identifier \"half\" is undefined\n");
     assert_log("k.cu(1): catastrophic error: cannot open source file \"cstdio\"",
-               "k.cu(1): catastrophic error: cannot open source file \"cstdio\"; printf needs no header here: leave it out");
+               "k.cu(1): catastrophic error: cannot open source file \"cstdio\"; printf needs no "
+               "header here: leave it out");
 }
 
 static void what_nothing_is_known_of_stays_as_it_is(void **state)
 {
     (void)state;
     static const char *const logs[] = {
-        "", "error: ", "k.cu(1): error: identifier \"mine\" is undefined\n", "k.cu(1): error: identifier \"",
-        "k.cu(1): error: cannot open source file \"\"\n", "nvrtc: error: invalid value for --gpu-architecture\n",
+        "", "error: ", "k.cu(1): error: identifier \"mine\" is undefined\n",
+        "k.cu(1): error: identifier \"", "k.cu(1): error: cannot open source file \"\"\n",
+        "nvrtc: error: invalid value for --gpu-architecture\n",
         /* Only the first error counts. */
         "k.cu(1): error: expected a \";\"\nk.cu(2): error: identifier \"half\" is undefined\n"};
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++)

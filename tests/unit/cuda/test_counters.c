@@ -1,5 +1,5 @@
-/* Counters on a driver and a CUPTI that are fakes; and, where CUPTI itself is installed, what is declared
- * of it beside its own headers and its own metrics of chips. */
+/* Counters on a driver and a CUPTI that are fakes; and, where CUPTI itself is installed, what is
+ * declared of it beside its own headers and its own metrics of chips. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 
 static const char image_bytes[] = "FAKE image";
 static const device_image image = {.bytes = image_bytes, .size_bytes = sizeof image_bytes};
-static const char *const metrics[] = {"first.sum", "no__such.sum", "without_an_ending", "second.avg"};
+static const char *const metrics[] = {"first.sum", "no__such.sum", "without_an_ending",
+                                      "second.avg"};
 
 enum { METRICS = sizeof metrics / sizeof *metrics, COUNT = 256 };
 
@@ -40,7 +41,8 @@ static launch_plan two_launches(void)
     p.arguments[2] = (argument_plan){.size_bytes = 8, .bits = COUNT};
     for (int i = 0; i < 2; i++) {
         kernel_launch *l = &p.launches[i];
-        *l = (kernel_launch){.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .argument_count = 3};
+        *l = (kernel_launch){
+            .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .argument_count = 3};
         snprintf(l->entry, sizeof l->entry, "good");
     }
     return p;
@@ -108,7 +110,8 @@ static void a_call_that_fails_is_named_and_costs_nothing_but_the_counts(void **s
     static const char *const calls[] = {CUPTI_FUNCTIONS(NAME)};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char failing[96];
-        /* One metric that cannot be counted is left out; one that cannot be let go of is lost already. */
+        /* One metric that cannot be counted is left out; one that cannot be let go of is lost
+         * already. */
         if (strcmp(calls[i], "cuptiProfilerHostConfigAddMetrics") == 0 ||
             strcmp(calls[i], "cuptiProfilerHostDeinitialize") == 0)
             continue;
@@ -116,7 +119,8 @@ static void a_call_that_fails_is_named_and_costs_nothing_but_the_counts(void **s
         setenv("FAKE_CUPTI_FAIL", failing, 1);
         f->error = (at_error){0};
         assert_int_equal(count(f, v), AT_NO_DEVICE);
-        assert_true(strstr(f->error.message, calls[i]) || strstr(f->error.message, "does not release"));
+        assert_true(strstr(f->error.message, calls[i]) ||
+                    strstr(f->error.message, "does not release"));
         unsetenv("FAKE_CUPTI_FAIL");
         assert_ok(count(f, v), f->error);
         assert_true(v[0] == 900);
@@ -132,7 +136,8 @@ static void a_call_that_fails_is_named_and_costs_nothing_but_the_counts(void **s
 #endif
 
 #ifdef HAS_CUPTI_HEADERS
-#define SAME(ours, our_last, theirs) assert_int_equal(CUPTI_SIZE(ours, our_last), theirs##_STRUCT_SIZE)
+#define SAME(ours, our_last, theirs)                                                               \
+    assert_int_equal(CUPTI_SIZE(ours, our_last), theirs##_STRUCT_SIZE)
 #define SAME_PLACE(ours, our_field, theirs, their_field)                                           \
     assert_int_equal(offsetof(ours, our_field), offsetof(theirs, their_field))
 #endif
@@ -156,9 +161,11 @@ static void what_is_declared_of_cupti_is_what_its_headers_declare(void **state)
     SAME(cupti_data_info, ranges, CUpti_RangeProfiler_GetCounterDataInfo_Params);
     SAME_PLACE(cupti_set_config, data, CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage);
     SAME_PLACE(cupti_set_config, range_mode, CUpti_RangeProfiler_SetConfig_Params, range);
-    SAME_PLACE(cupti_set_config, nesting_levels, CUpti_RangeProfiler_SetConfig_Params, numNestingLevels);
+    SAME_PLACE(cupti_set_config, nesting_levels, CUpti_RangeProfiler_SetConfig_Params,
+               numNestingLevels);
     SAME_PLACE(cupti_set_config, pass, CUpti_RangeProfiler_SetConfig_Params, passIndex);
-    SAME_PLACE(cupti_data_size, most_nodes, CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumRangeTreeNodes);
+    SAME_PLACE(cupti_data_size, most_nodes, CUpti_RangeProfiler_GetCounterDataSize_Params,
+               maxNumRangeTreeNodes);
     assert_int_equal(CUPTI_RANGES_OF_USER, CUPTI_UserRange);
     assert_int_equal(CUPTI_REPLAYED_BY_USER, CUPTI_UserReplay);
     assert_int_equal(CUPTI_INVALID_METRIC_NAME, CUPTI_ERROR_INVALID_METRIC_NAME);
@@ -167,7 +174,8 @@ static void what_is_declared_of_cupti_is_what_its_headers_declare(void **state)
     assert_int_equal(CUPTI_VIRTUAL_DEVICE, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
     assert_int_equal(CUPTI_NO_PRIVILEGE, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
     assert_int_equal(CUPTI_SEVERAL_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
-    assert_int_equal(CUPTI_VIRTUAL_NO_PRIVILEGE, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+    assert_int_equal(CUPTI_VIRTUAL_NO_PRIVILEGE,
+                     CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
     assert_int_equal(CUPTI_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
     assert_int_equal(CUPTI_CHIP_UNKNOWN, CUPTI_ERROR_INVALID_CHIP_NAME);
 #else
@@ -186,7 +194,8 @@ static void cupti_itself_takes_what_the_host_half_is_given(void **state)
     unsetenv("AUTOTUNE_LIBCUPTI");
     if (cupti_open(&c, NULL))
         skip();
-    const char *name = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", *wrong = "l1tex__no_such.sum";
+    const char *name = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+               *wrong = "l1tex__no_such.sum";
     cupti_host_new made = {.size_bytes = CUPTI_SIZE(cupti_host_new, host), .chip = "GH100"};
     at_error error = {0};
     assert_ok(cupti_check(&c, c.cuptiProfilerHostInitialize(&made), "initialise", &error), error);
@@ -197,11 +206,13 @@ static void cupti_itself_takes_what_the_host_half_is_given(void **state)
     assert_int_equal(c.cuptiProfilerHostGetMetricProperties(&asked), CUPTI_OK);
     cupti_add_metrics good = {CUPTI_SIZE(cupti_add_metrics, count), NULL, made.host, &name, 1};
     assert_int_equal(c.cuptiProfilerHostConfigAddMetrics(&good), CUPTI_OK);
-    cupti_config_size size = {.size_bytes = CUPTI_SIZE(cupti_config_size, image_bytes), .host = made.host};
+    cupti_config_size size = {.size_bytes = CUPTI_SIZE(cupti_config_size, image_bytes),
+                              .host = made.host};
     assert_int_equal(c.cuptiProfilerHostGetConfigImageSize(&size), CUPTI_OK);
     assert_true(size.image_bytes > 0);
     uint8_t *bytes = calloc(1, size.image_bytes);
-    cupti_config_image config = {CUPTI_SIZE(cupti_config_image, image), NULL, made.host, size.image_bytes, bytes};
+    cupti_config_image config = {CUPTI_SIZE(cupti_config_image, image), NULL, made.host,
+                                 size.image_bytes, bytes};
     assert_int_equal(c.cuptiProfilerHostGetConfigImage(&config), CUPTI_OK);
     free(bytes);
     cupti_host_free gone = {CUPTI_SIZE(cupti_host_free, host), NULL, made.host};
@@ -211,11 +222,11 @@ static void cupti_itself_takes_what_the_host_half_is_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_launch_has_its_counts_and_what_the_chip_lacks_is_not_a_number,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            each_launch_has_its_counts_and_what_the_chip_lacks_is_not_a_number, set_up, tear_down),
         cmocka_unit_test_setup_teardown(buffers_are_renewed_before_every_pass, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_call_that_fails_is_named_and_costs_nothing_but_the_counts,
+                                        set_up, tear_down),
         cmocka_unit_test(what_is_declared_of_cupti_is_what_its_headers_declare),
         cmocka_unit_test(cupti_itself_takes_what_the_host_half_is_given),
     };

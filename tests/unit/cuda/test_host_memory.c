@@ -124,7 +124,8 @@ static void pageable_memory_is_not_the_drivers_and_begins_at_a_page(void **state
     host_blocks_free(&pool, &driver);
 }
 
-static void what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not(void **state)
+static void
+what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not(void **state)
 {
     (void)state;
     host_blocks pool = {0};
@@ -133,7 +134,8 @@ static void what_earlier_transfers_had_makes_room_and_what_the_present_one_has_d
     host_blocks_begin(&pool);
     for (int i = 0; i < HOST_BLOCKS; i++)
         get(&pool, HOST_FROM, HOST_PINNED, 64 * (uint64_t)(i + 1));
-    assert_int_equal(host_block_get(&pool, &driver, HOST_TO, HOST_PINNED, 4096, &b, &error), AT_NO_MEMORY);
+    assert_int_equal(host_block_get(&pool, &driver, HOST_TO, HOST_PINNED, 4096, &b, &error),
+                     AT_NO_MEMORY);
     host_blocks_begin(&pool);
     get(&pool, HOST_TO, HOST_PINNED, 4096);
     assert_int_equal(pinned.blocks, HOST_BLOCKS);
@@ -141,7 +143,8 @@ static void what_earlier_transfers_had_makes_room_and_what_the_present_one_has_d
     assert_int_equal(pinned.blocks, 0);
 }
 
-static void memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing(void **state)
+static void
+memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing(void **state)
 {
     (void)state;
     host_blocks pool = {0};
@@ -152,8 +155,9 @@ static void memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leav
     assert_non_null(strstr(error.message, "3.0 MiB of pinned host memory"));
     assert_non_null(strstr(error.message, "choose a smaller problem"));
     assert_int_equal(pool.count, 0);
-    assert_int_equal(host_block_get(&pool, &driver, HOST_FROM, HOST_PAGEABLE, UINT64_C(1) << 47, &b, &error),
-                     AT_NO_MEMORY);
+    assert_int_equal(
+        host_block_get(&pool, &driver, HOST_FROM, HOST_PAGEABLE, UINT64_C(1) << 47, &b, &error),
+        AT_NO_MEMORY);
     assert_non_null(strstr(error.message, "more than half of what the host has"));
     host_blocks_free(&pool, &driver);
 }
@@ -165,10 +169,10 @@ int main(void)
         cmocka_unit_test_setup(a_staging_buffer_serves_those_that_need_less, reset),
         cmocka_unit_test_setup(each_kind_is_asked_of_the_driver_as_that_kind, reset),
         cmocka_unit_test_setup(pageable_memory_is_not_the_drivers_and_begins_at_a_page, reset),
-        cmocka_unit_test_setup(what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not,
-                               reset),
-        cmocka_unit_test_setup(memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing,
-                               reset),
+        cmocka_unit_test_setup(
+            what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not, reset),
+        cmocka_unit_test_setup(
+            memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,10 +9,10 @@ static const char uuid[] = "GPU-00000000-0000-0000-0000-000000000000";
 static int use_fake(void **state)
 {
     (void)state;
-    static const char *const names[] = {"FAKE_NVML_INIT",      "FAKE_NVML_CLOCK_MHZ",
-                                        "FAKE_NVML_THROTTLE",  "FAKE_NVML_POWER_MW",
-                                        "FAKE_NVML_ENERGY_MJ", "FAKE_NVML_TEMPERATURE_C",
-                                        "FAKE_NVML_PROCESSES", "FAKE_NVML_NAMES", "FAKE_NVML_MIG"};
+    static const char *const names[] = {
+        "FAKE_NVML_INIT",      "FAKE_NVML_CLOCK_MHZ", "FAKE_NVML_THROTTLE",
+        "FAKE_NVML_POWER_MW",  "FAKE_NVML_ENERGY_MJ", "FAKE_NVML_TEMPERATURE_C",
+        "FAKE_NVML_PROCESSES", "FAKE_NVML_NAMES",     "FAKE_NVML_MIG"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
     return setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);

@@ -7,7 +7,8 @@
 
 static const int64_t ramp_ns = INT64_C(300) * 1000 * 1000;
 
-/* On the device's clock, of a chip whose top is 1500 MHz. NULL: the board does not say its clock. */
+/* On the device's clock, of a chip whose top is 1500 MHz. NULL: the board does not say its
+ * clock. */
 static int64_t warm_up_ns(const char *clock_mhz)
 {
     device *d;

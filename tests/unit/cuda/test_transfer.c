@@ -7,8 +7,9 @@
 #include "base/rng.h"
 #include "bench/client.h"
 
-/* Transfers on the fake driver (tests/fake), whose streams put off what they are given until somebody
- * waits, and whose time says which engine was busy: real processes, messages and checks, no GPU. */
+/* Transfers on the fake driver (tests/fake), whose streams put off what they are given until
+ * somebody waits, and whose time says which engine was busy: real processes, messages and checks,
+ * no GPU. */
 
 enum { TUNED_WORDS = 65536, RAGGED_WORDS = 25001, PIECES = 8, EVENT_LIMIT_MS = 60000 };
 
@@ -24,19 +25,21 @@ typedef struct fixture {
     device_event event; /* the last one taken */
 } fixture;
 
-static const uint64_t words_of[2] = {TUNED_WORDS, RAGGED_WORDS / PIECES * PIECES};
+static const uint64_t words_of[2] = {TUNED_WORDS, RAGGED_WORDS / PIECES *PIECES};
 
 static void add_argument(launch_plan *p, bool is_buffer, uint64_t bits)
 {
-    p->arguments[p->argument_count++] = (argument_plan){
-        .is_buffer = is_buffer, .buffer = (uint8_t)(is_buffer ? bits : 0), .bits = is_buffer ? 0 : bits,
-        .size_bytes = 8};
+    p->arguments[p->argument_count++] = (argument_plan){.is_buffer = is_buffer,
+                                                        .buffer = (uint8_t)(is_buffer ? bits : 0),
+                                                        .bits = is_buffer ? 0 : bits,
+                                                        .size_bytes = 8};
     p->launches[0].argument_count = p->argument_count;
 }
 
 static launch_plan plan_kernel(const char *entry)
 {
-    launch_plan p = {.launch_count = 1, .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}}};
+    launch_plan p = {.launch_count = 1,
+                     .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}}};
     snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
     add_argument(&p, true, 0);
     add_argument(&p, true, 1);
@@ -46,22 +49,30 @@ static launch_plan plan_kernel(const char *entry)
 static transfer_task task_of(const fixture *f, size_t slot)
 {
     uint64_t piece = 4 * words_of[slot] / f->pieces;
-    return (transfer_task){.direction = f->direction, .from = 0, .to = 1, .pieces = f->pieces,
+    return (transfer_task){.direction = f->direction,
+                           .from = 0,
+                           .to = 1,
+                           .pieces = f->pieces,
                            .pitch_bytes = f->pieces > 1 ? piece + 100 : piece};
 }
 
 static void start(fixture *f, transfer_direction direction, uint64_t pieces, uint64_t rounds)
 {
-    const device_worker_options options = {.spec = "cuda:0", .watchdog_floor_ns = 2000 * INT64_C(1000000)};
+    const device_worker_options options = {.spec = "cuda:0",
+                                           .watchdog_floor_ns = 2000 * INT64_C(1000000)};
     *f = (fixture){.direction = direction, .pieces = pieces, .rounds = rounds};
     for (size_t i = 0; i < 2; i++) {
         device_problem *p = &f->problems[i];
-        *p = (device_problem){.reference = image, .reference_launch = plan_kernel("transfer_reference")};
+        *p = (device_problem){.reference = image,
+                              .reference_launch = plan_kernel("transfer_reference")};
         add_argument(&p->reference_launch, false, words_of[i]);
         add_argument(&p->reference_launch, false, rounds);
-        p->plan = (problem_plan){.buffer_count = 2, .deterministic = true,
-                                 .traffic_bytes = 4 * words_of[i] * (direction == TRANSFER_BOTH ? 2 : 1),
-                                 .seed = 42, .transfer = task_of(f, i)};
+        p->plan =
+            (problem_plan){.buffer_count = 2,
+                           .deterministic = true,
+                           .traffic_bytes = 4 * words_of[i] * (direction == TRANSFER_BOTH ? 2 : 1),
+                           .seed = 42,
+                           .transfer = task_of(f, i)};
         p->plan.buffers[0] = (buffer_plan){
             .name = "src", .role = BUFFER_INPUT, .type = DTYPE_FLOAT, .count = words_of[i]};
         p->plan.buffers[1] = (buffer_plan){
@@ -69,7 +80,9 @@ static void start(fixture *f, transfer_direction direction, uint64_t pieces, uin
     }
     snprintf(f->problems[1].label, sizeof f->problems[1].label, "the ragged problem");
     assert_ok(device_worker_start(&options, &f->worker, &f->error), f->error);
-    assert_ok(device_worker_setup(f->worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f->problems, 2, &f->error), f->error);
+    assert_ok(device_worker_setup(f->worker, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                  f->problems, 2, &f->error),
+              f->error);
 }
 
 static const device_event *expect(fixture *f, device_event_kind kind)
@@ -118,7 +131,8 @@ static device_variant variant_of(const fixture *f, const transfer_plan *how, con
     return v;
 }
 
-static const device_event *try_it(fixture *f, const transfer_plan *how, const char *entry, size_t samples)
+static const device_event *try_it(fixture *f, const transfer_plan *how, const char *entry,
+                                  size_t samples)
 {
     const device_variant v = variant_of(f, how, entry);
     assert_ok(device_worker_try(f->worker, 1, &v, samples, &f->error), f->error);
@@ -147,7 +161,8 @@ static void every_byte_arrives_whichever_way_it_goes(void **state)
     (void)state;
     static const uint64_t chunks[] = {0, 1024, 4096, 65536, 100000};
     rng r = rng_seeded(7);
-    for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS; direction++)
+    for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS;
+         direction++)
         for (int shape = 0; shape < 4; shape++) {
             fixture f;
             bool works = shape & 1;
@@ -190,7 +205,8 @@ static void samples_leave_inputs_and_later_checks_alone(void **state)
 static void the_ceiling_is_one_pinned_copy_each_way_at_once(void **state)
 {
     (void)state;
-    for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS; direction++) {
+    for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS;
+         direction++) {
         fixture f;
         begin(&f, direction, PIECES, 0);
         assert_int_equal(f.event.ready.batch, 1);
@@ -300,7 +316,8 @@ static void a_transfer_of_other_buffers_than_there_are_is_refused(void **state)
     device_variant v = variant_of(&f, &pinned, NULL);
     v.launches[1].transfer.task.pieces = 3;
     assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
-    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "does not fit the buffers src and dst");
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR,
+                   "does not fit the buffers src and dst");
     v.launches[0].transfer.task.to = 2;
     assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
     expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "there are 2");

@@ -18,9 +18,10 @@ static struct {
     CUresult result;
 } asked;
 
-static CUresult CUDAAPI encode(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
-                               const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
-                               const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+static CUresult CUDAAPI encode(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                               void *address, const cuuint64_t *sizes, const cuuint64_t *strides,
+                               const cuuint32_t *box, const cuuint32_t *steps,
+                               CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill outside)
 {
     (void)promotion;
@@ -37,7 +38,8 @@ static CUresult CUDAAPI encode(CUtensorMap *map, CUtensorMapDataType type, cuuin
     return asked.result;
 }
 
-static CUresult CUDAAPI create(CUtexObject *out, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
+static CUresult CUDAAPI create(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
+                               const CUDA_TEXTURE_DESC *texture,
                                const CUDA_RESOURCE_VIEW_DESC *view)
 {
     assert_null(view);
@@ -77,8 +79,15 @@ static int reset(void **state)
 static void a_map_is_encoded_as_it_is_described(void **state)
 {
     (void)state;
-    const view_plan v = {.kind = VIEW_TENSOR, .type = DTYPE_HALF, .rank = 3, .size = {64, 20, 5},
-                         .stride_bytes = {128, 2560}, .box = {32, 4, 1}, .swizzle = 2, .nan_outside = 1, .channels = 1};
+    const view_plan v = {.kind = VIEW_TENSOR,
+                         .type = DTYPE_HALF,
+                         .rank = 3,
+                         .size = {64, 20, 5},
+                         .stride_bytes = {128, 2560},
+                         .box = {32, 4, 1},
+                         .swizzle = 2,
+                         .nan_outside = 1,
+                         .channels = 1};
     CUtensorMap map;
     at_error error = {0};
     assert_ok(cuda_view_encode(&driver, &v, 4096, &map, &error), error);
@@ -96,7 +105,12 @@ static void a_map_is_encoded_as_it_is_described(void **state)
 static void a_map_that_the_driver_refuses_is_no_fault_of_the_device(void **state)
 {
     (void)state;
-    const view_plan v = {.kind = VIEW_TENSOR, .type = DTYPE_FLOAT, .rank = 1, .size = {64}, .box = {32}, .channels = 1};
+    const view_plan v = {.kind = VIEW_TENSOR,
+                         .type = DTYPE_FLOAT,
+                         .rank = 1,
+                         .size = {64},
+                         .box = {32},
+                         .channels = 1};
     CUtensorMap map;
     at_error error = {0};
     asked.result = CUDA_ERROR_INVALID_VALUE;
@@ -107,10 +121,21 @@ static void a_map_that_the_driver_refuses_is_no_fault_of_the_device(void **state
 static void textures_are_made_once_and_go_with_their_memory(void **state)
 {
     (void)state;
-    const view_plan line = {.kind = VIEW_TEXTURE, .type = DTYPE_UINT8, .rank = 1, .size = {64}, .channels = 4,
+    const view_plan line = {.kind = VIEW_TEXTURE,
+                            .type = DTYPE_UINT8,
+                            .rank = 1,
+                            .size = {64},
+                            .channels = 4,
                             .address = ADDRESS_CLAMP};
-    const view_plan image = {.kind = VIEW_TEXTURE, .type = DTYPE_FLOAT, .rank = 2, .size = {60, 7}, .stride_bytes = {256},
-                             .channels = 1, .filter = FILTER_LINEAR, .address = ADDRESS_BORDER, .normalised = 1};
+    const view_plan image = {.kind = VIEW_TEXTURE,
+                             .type = DTYPE_FLOAT,
+                             .rank = 2,
+                             .size = {60, 7},
+                             .stride_bytes = {256},
+                             .channels = 1,
+                             .filter = FILTER_LINEAR,
+                             .address = ADDRESS_BORDER,
+                             .normalised = 1};
     cuda_textures t = {0};
     CUtexObject first, again, other, second;
     at_error error = {0};

@@ -5,7 +5,8 @@
 #include "check.h"
 #include "cuda/visible.h"
 
-/* What is shown after GPU `ordinal` was asked for alone, where `visible` was before; "everything": nothing was changed. */
+/* What is shown after GPU `ordinal` was asked for alone, where `visible` was before; "everything":
+ * nothing was changed. */
 static const char *alone(const char *visible, size_t present, int ordinal)
 {
     if (visible)

@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/arch.h"
 #include "check.h"
+#include "device/arch.h"
 
 static void an_architecture_is_found_with_and_without_its_prefix(void **state)
 {

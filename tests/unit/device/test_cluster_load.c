@@ -26,18 +26,19 @@ static void an_h200_takes_this_many_clusters_in_a_round(void **state)
         {16, 2, 8, 1, 1}, /* one GPC of all */
         {43, 43, 3, 3, 3},
         {43, 15, 3, 1, 2},
-        {44, 9, 4, 1, 2}, /* two of 18 and the pairs */
+        {44, 9, 4, 1, 2},        /* two of 18 and the pairs */
         {4, 3, 8, 1, 1 * 3 * 8}, /* not even one finds room */
         {1024, INT64_C(1) << 40, 1, 1024, INT64_C(1) << 30},
         {1, INT64_C(1) << 40, 1024, 1023, 1023 * (INT64_C(1) << 50)},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(
-            cluster_load(cases[i].multiprocessors, cases[i].clusters, cases[i].blocks, cases[i].resident),
-            cases[i].load);
+        assert_int_equal(cluster_load(cases[i].multiprocessors, cases[i].clusters, cases[i].blocks,
+                                      cases[i].resident),
+                         cases[i].load);
 }
 
-/* Places clusters until one finds none: gpcs[i] multiprocessors share their clusters, each takes `each` blocks. */
+/* Places clusters until one finds none: gpcs[i] multiprocessors share their clusters, each takes
+ * `each` blocks. */
 static int64_t placed(const int *gpcs, int count, int blocks, int each)
 {
     int64_t clusters = 0;

@@ -4,8 +4,8 @@
 #include <cuda_occupancy.h>
 #include <stdlib.h>
 
-#include "device/arch.h"
 #include "check.h"
+#include "device/arch.h"
 
 enum { UNKNOWN_TO_ORACLE = -1 };
 

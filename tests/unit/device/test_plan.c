@@ -1,6 +1,6 @@
 #include "base/pack.h"
-#include "device/plan.h"
 #include "base/rng.h"
+#include "device/plan.h"
 #include "script_fixture.h"
 
 static tolerance random_tolerance(rng *r)
@@ -80,17 +80,18 @@ static void random_views(rng *r, launch_plan *p)
     p->view_count = (uint32_t)rng_below(r, 3);
     for (uint32_t i = 0; i < p->view_count; i++) {
         bool tensor = rng_below(r, 2);
-        p->views[i] = (view_plan){.kind = tensor ? VIEW_TENSOR : VIEW_TEXTURE,
-                                  .buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS),
-                                  .type = DTYPE_FLOAT,
-                                  .rank = 2,
-                                  .size = {1 + rng_below(r, 1000), 1 + rng_below(r, 1000)},
-                                  .stride_bytes = {32 * (200 + rng_below(r, 100))},
-                                  .box = {tensor ? 4 : 0, tensor ? 1 + (uint32_t)rng_below(r, 256) : 0},
-                                  .swizzle = tensor ? (uint32_t)rng_below(r, 4) : 0,
-                                  .channels = 1,
-                                  .filter = tensor ? FILTER_POINT : (view_filter)rng_below(r, FILTER_COUNT),
-                                  .address = tensor ? ADDRESS_WRAP : ADDRESS_BORDER};
+        p->views[i] =
+            (view_plan){.kind = tensor ? VIEW_TENSOR : VIEW_TEXTURE,
+                        .buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS),
+                        .type = DTYPE_FLOAT,
+                        .rank = 2,
+                        .size = {1 + rng_below(r, 1000), 1 + rng_below(r, 1000)},
+                        .stride_bytes = {32 * (200 + rng_below(r, 100))},
+                        .box = {tensor ? 4 : 0, tensor ? 1 + (uint32_t)rng_below(r, 256) : 0},
+                        .swizzle = tensor ? (uint32_t)rng_below(r, 4) : 0,
+                        .channels = 1,
+                        .filter = tensor ? FILTER_POINT : (view_filter)rng_below(r, FILTER_COUNT),
+                        .address = tensor ? ADDRESS_WRAP : ADDRESS_BORDER};
     }
 }
 
@@ -253,7 +254,8 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
                         TRANSFER_MAX_BYTES / launch.transfer.task.pieces);
         }
         if (sound) {
-            assert_in_range(launch.launch_count, plan_transfers(&launch) ? 0 : 1, PLAN_MAX_LAUNCHES);
+            assert_in_range(launch.launch_count, plan_transfers(&launch) ? 0 : 1,
+                            PLAN_MAX_LAUNCHES);
             assert_in_range(launch.argument_count, 0, PLAN_MAX_ARGUMENTS);
             for (uint32_t k = 0; k < launch.launch_count; k++) {
                 assert_in_range(launch.launches[k].group, 0, k + 1);
@@ -318,13 +320,15 @@ static void each_buffer_has_its_own_tolerance_or_that_of_the_pattern(void **stat
     fixture_write("p.cu.tmpl", "x\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { n = 10, allowed = 8 }, ragged = false,",
-        .extra = "buffers = { a = at.output { dtype = 'float', count = 1, tolerance = at.ulps 'allowed // 2' },\n"
+        .extra = "buffers = { a = at.output { dtype = 'float', count = 1, tolerance = at.ulps "
+                 "'allowed // 2' },\n"
                  "b = at.inout { dtype = 'half', count = 1, tolerance = at.relative(1e-3) },\n"
                  "c = at.output { dtype = 'double', count = 1, tolerance = at.absolute(0.5) },\n"
                  "d = at.output { dtype = 'double', count = 1, tolerance = 0 },\n"
                  "e = at.output { dtype = 'double', count = 1, tolerance = 1e-4 },\n"
                  "f = at.output { dtype = 'int32', count = 1 },\n"
-                 "g = at.output { dtype = 'int32', count = 9, tolerance = at.mismatches('2 / allowed', at.ulps(3)) } },\n"
+                 "g = at.output { dtype = 'int32', count = 9, tolerance = at.mismatches('2 / "
+                 "allowed', at.ulps(3)) } },\n"
                  "tolerance = at.ulps(2), traffic = 1,"});
     static const tolerance expected[] = {{.kind = TOLERANCE_ULPS, .limit = 4},
                                          {.kind = TOLERANCE_RELATIVE, .limit = 1e-3},
@@ -356,7 +360,8 @@ static void not_all_of_an_output_may_differ(void **state)
     assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &p, &error), error);
     assert_false(p.deterministic);
     assert_int_equal(script_problem_plan(s, PROBLEM_RAGGED, NULL, 42, &p, &error), AT_SCRIPT);
-    assert_non_null(strstr(error.message, "allows 3 elements to differ and a has 3: anything would do"));
+    assert_non_null(
+        strstr(error.message, "allows 3 elements to differ and a has 3: anything would do"));
     script_free(s);
 }
 
@@ -474,7 +479,8 @@ static const plan_case problem_cases[] = {
     {"traffic = 'n.x',", "attempt to index a number value"},
     {"flops = 0,", "gives 0, which is not between 1 and"},
     {"items = { keys = 'n / 3' },", "items.keys: \"n / 3\""},
-    {"traffic = 'n', ceiling = 'fp32',", "which is in floating-point operations a second, and the pattern gives no flops"},
+    {"traffic = 'n', ceiling = 'fp32',",
+     "which is in floating-point operations a second, and the pattern gives no flops"},
     {"flops = 'n', ceiling = 'l2',", "and the pattern gives no traffic"},
     {"traffic = 'n', ceiling = 'launches',", "and the pattern gives no items"},
     {"traffic = 'n', ceiling = \"'l' .. n\",", "gives 'l1024'; ceilings are none, copy, read"},

@@ -1,5 +1,5 @@
-/* Tolerances against definitions that share nothing with them: tables of all values of a type, steps to
- * the neighbour, wide arithmetic. */
+/* Tolerances against definitions that share nothing with them: tables of all values of a type,
+ * steps to the neighbour, wide arithmetic. */
 #include "check.h"
 
 #include <float.h>
@@ -14,7 +14,8 @@
 /* Holds what any two elements are apart. */
 __extension__ typedef __int128 integer;
 
-static bool accepts(tolerance_kind kind, double limit, dtype type, const void *found, const void *expected)
+static bool accepts(tolerance_kind kind, double limit, dtype type, const void *found,
+                    const void *expected)
 {
     return tolerance_accepts((tolerance){.kind = kind, .limit = limit}, 1, type, found, expected);
 }
@@ -43,7 +44,8 @@ static void rank_values(dtype type, int32_t rank[65536])
     qsort(sorted, count, sizeof *sorted, by_value);
     for (uint32_t bits = 0; bits < 65536; bits++) {
         const double v = short_value(type, (uint16_t)bits);
-        const double *at = isfinite(v) ? bsearch(&v, sorted, count, sizeof *sorted, by_value) : NULL;
+        const double *at =
+            isfinite(v) ? bsearch(&v, sorted, count, sizeof *sorted, by_value) : NULL;
         rank[bits] = at ? (int32_t)(at - sorted) : -1;
     }
 }
@@ -88,11 +90,13 @@ static void ulps_are_steps_to_the_neighbour(void **state)
             wide = nextafter(wide, to), narrow = nextafterf(narrow, (float)to);
         if (isfinite(d) && isfinite(wide)) {
             assert_true(accepts(TOLERANCE_ULPS, (double)steps, DTYPE_DOUBLE, &wide, &d));
-            assert_true(steps == 0 || !accepts(TOLERANCE_ULPS, (double)steps - 1, DTYPE_DOUBLE, &wide, &d));
+            assert_true(steps == 0 ||
+                        !accepts(TOLERANCE_ULPS, (double)steps - 1, DTYPE_DOUBLE, &wide, &d));
         }
         if (isfinite(f) && isfinite(narrow)) {
             assert_true(accepts(TOLERANCE_ULPS, (double)steps, DTYPE_FLOAT, &narrow, &f));
-            assert_true(steps == 0 || !accepts(TOLERANCE_ULPS, (double)steps - 1, DTYPE_FLOAT, &narrow, &f));
+            assert_true(steps == 0 ||
+                        !accepts(TOLERANCE_ULPS, (double)steps - 1, DTYPE_FLOAT, &narrow, &f));
         }
     }
 }
@@ -107,14 +111,22 @@ static uint64_t random_integer(rng *r)
 static integer wide_integer(dtype type, uint64_t bits)
 {
     switch (type) {
-    case DTYPE_INT8: return (int8_t)bits;
-    case DTYPE_UINT8: return (uint8_t)bits;
-    case DTYPE_INT16: return (int16_t)bits;
-    case DTYPE_UINT16: return (uint16_t)bits;
-    case DTYPE_INT32: return (int32_t)bits;
-    case DTYPE_UINT32: return (uint32_t)bits;
-    case DTYPE_INT64: return (int64_t)bits;
-    default: return bits;
+    case DTYPE_INT8:
+        return (int8_t)bits;
+    case DTYPE_UINT8:
+        return (uint8_t)bits;
+    case DTYPE_INT16:
+        return (int16_t)bits;
+    case DTYPE_UINT16:
+        return (uint16_t)bits;
+    case DTYPE_INT32:
+        return (int32_t)bits;
+    case DTYPE_UINT32:
+        return (uint32_t)bits;
+    case DTYPE_INT64:
+        return (int64_t)bits;
+    default:
+        return bits;
     }
 }
 
@@ -124,16 +136,19 @@ static void integers_are_compared_without_rounding(void **state)
     rng r = rng_seeded(3);
     for (int i = 0; i < 100000; i++) {
         const dtype type = (dtype)rng_below(&r, DTYPE_UINT64 + 1);
-        const uint64_t e = random_integer(&r), f = rng_below(&r, 2) ? e + rng_below(&r, 7) - 3 : random_integer(&r);
+        const uint64_t e = random_integer(&r),
+                       f = rng_below(&r, 2) ? e + rng_below(&r, 7) - 3 : random_integer(&r);
         integer apart = wide_integer(type, f) - wide_integer(type, e);
         apart = apart < 0 ? -apart : apart;
         const double limit = (double)rng_below(&r, 5);
         assert_int_equal(accepts(TOLERANCE_ABSOLUTE, limit, type, &f, &e), apart <= (integer)limit);
         assert_int_equal(accepts(TOLERANCE_ULPS, limit, type, &f, &e), apart <= (integer)limit);
-        const integer magnitude = wide_integer(type, e) < 0 ? -wide_integer(type, e) : wide_integer(type, e);
+        const integer magnitude =
+            wide_integer(type, e) < 0 ? -wide_integer(type, e) : wide_integer(type, e);
         /* A power of two: the product is exact where the magnitude is. */
         if (magnitude < (integer)1 << 53)
-            assert_int_equal(accepts(TOLERANCE_RELATIVE, 0.25, type, &f, &e), 4 * apart <= magnitude);
+            assert_int_equal(accepts(TOLERANCE_RELATIVE, 0.25, type, &f, &e),
+                             4 * apart <= magnitude);
     }
 }
 
@@ -146,8 +161,10 @@ static void errors_of_floats_are_differences(void **state)
         const float f = e + (float)ldexp((double)rng_below(&r, 65) - 32, -8);
         const double apart = fabs((double)f - (double)e);
         assert_int_equal(accepts(TOLERANCE_ABSOLUTE, 0x1p-5, DTYPE_FLOAT, &f, &e), apart <= 0x1p-5);
-        assert_int_equal(accepts(TOLERANCE_RELATIVE, 0x1p-5, DTYPE_FLOAT, &f, &e), apart <= 0x1p-5 * fabs((double)e));
-        assert_int_equal(tolerance_accepts(tolerance_of(0x1p-7), 8, DTYPE_FLOAT, &f, &e), apart <= 0x1p-4);
+        assert_int_equal(accepts(TOLERANCE_RELATIVE, 0x1p-5, DTYPE_FLOAT, &f, &e),
+                         apart <= 0x1p-5 * fabs((double)e));
+        assert_int_equal(tolerance_accepts(tolerance_of(0x1p-7), 8, DTYPE_FLOAT, &f, &e),
+                         apart <= 0x1p-4);
     }
 }
 
@@ -162,8 +179,10 @@ static void not_a_number_and_infinities_equal_only_themselves(void **state)
         [DTYPE_DOUBLE] = {0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000000,
                           0xfff0000000000000, 0x7fefffffffffffff, 0x3ff0000000000000},
     };
-    static const double limits[TOLERANCE_KINDS] = {
-        [TOLERANCE_SCALED] = 100, [TOLERANCE_RELATIVE] = 0.5, [TOLERANCE_ABSOLUTE] = DBL_MAX, [TOLERANCE_ULPS] = 0x1p53};
+    static const double limits[TOLERANCE_KINDS] = {[TOLERANCE_SCALED] = 100,
+                                                   [TOLERANCE_RELATIVE] = 0.5,
+                                                   [TOLERANCE_ABSOLUTE] = DBL_MAX,
+                                                   [TOLERANCE_ULPS] = 0x1p53};
     for (int type = DTYPE_HALF; type <= DTYPE_DOUBLE; type++)
         for (int kind = TOLERANCE_SCALED; kind < TOLERANCE_KINDS; kind++)
             for (int f = 0; f < 6; f++)
@@ -171,8 +190,10 @@ static void not_a_number_and_infinities_equal_only_themselves(void **state)
                     if (f > 3 && e > 3)
                         continue;
                     const bool same = f == e || (f < 2 && e < 2);
-                    assert_int_equal(tolerance_accepts((tolerance){.kind = (tolerance_kind)kind, .limit = limits[kind]}, DBL_MAX,
-                                                       (dtype)type, &bits[type][f], &bits[type][e]),
+                    assert_int_equal(tolerance_accepts((tolerance){.kind = (tolerance_kind)kind,
+                                                                   .limit = limits[kind]},
+                                                       DBL_MAX, (dtype)type, &bits[type][f],
+                                                       &bits[type][e]),
                                      same);
                 }
 }
@@ -203,8 +224,8 @@ static void a_share_or_a_number_of_elements_may_be_further_away(void **state)
     static const struct {
         double mismatches;
         uint64_t count, allowed;
-    } cases[] = {{0, 1000, 0},      {1e-3, 1000, 1}, {1e-3, 999, 0}, {0.5, 7, 3}, {0.29, 100, 29},
-                 {1, 1000000, 1},   {12, 5, 12},     {0x1p53, 1, 1ull << 53}};
+    } cases[] = {{0, 1000, 0},    {1e-3, 1000, 1}, {1e-3, 999, 0}, {0.5, 7, 3},
+                 {0.29, 100, 29}, {1, 1000000, 1}, {12, 5, 12},    {0x1p53, 1, 1ull << 53}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tolerance t = {.mismatches = cases[i].mismatches};
         assert_true(tolerance_is_valid(t));

@@ -28,7 +28,8 @@ static void a_call_that_stands_there_twice_is_made_once(void **state)
 static void what_has_nothing_twice_stays_as_it_is(void **state)
 {
     (void)state;
-    expect("autotune_add(a, autotune_divide(b, c, failed))", "x = autotune_add(a, autotune_divide(b, c, failed));\n");
+    expect("autotune_add(a, autotune_divide(b, c, failed))",
+           "x = autotune_add(a, autotune_divide(b, c, failed));\n");
     expect("a", "x = a;\n");
     expect("", "x = ;\n");
 }
@@ -36,7 +37,8 @@ static void what_has_nothing_twice_stays_as_it_is(void **state)
 static void calls_in_a_call_that_stands_there_twice_are_not_constants_of_their_own(void **state)
 {
     (void)state;
-    expect("autotune_max(autotune_add(autotune_divide(a, b, failed), 1), autotune_add(autotune_divide(a, b, failed), 1))",
+    expect("autotune_max(autotune_add(autotune_divide(a, b, failed), 1), "
+           "autotune_add(autotune_divide(a, b, failed), 1))",
            "const int64_t common_1 = autotune_add(autotune_divide(a, b, failed), 1);\n"
            "x = autotune_max(common_1, common_1);\n");
 }
@@ -55,7 +57,8 @@ static void what_may_not_be_evaluated_is_not_evaluated_before(void **state)
 {
     (void)state;
     static const char *const kept[] = {
-        "autotune_add((a ? autotune_divide(b, a, failed) : 0), (a ? autotune_divide(b, a, failed) : 1))",
+        "autotune_add((a ? autotune_divide(b, a, failed) : 0), (a ? autotune_divide(b, a, failed) "
+        ": 1))",
         "(a && autotune_divide(b, a, failed) == autotune_divide(b, a, failed))",
         "(!a || (autotune_divide(b, a, failed) < autotune_divide(b, a, failed)))",
     };
@@ -76,7 +79,8 @@ static void bits_are_no_conditions(void **state)
 static void each_side_of_a_choice_has_constants_of_its_own(void **state)
 {
     (void)state;
-    expect("((a == b) ? autotune_min(autotune_add(a, 1), autotune_add(a, 1)) : (c ? 1 : autotune_add(a, 1)))",
+    expect("((a == b) ? autotune_min(autotune_add(a, 1), autotune_add(a, 1)) : (c ? 1 : "
+           "autotune_add(a, 1)))",
            "if (a == b) {\n"
            "    const int64_t common_0 = autotune_add(a, 1);\n"
            "    x = autotune_min(common_0, common_0);\n"
@@ -94,13 +98,15 @@ static void calls_that_give_no_whole_number_are_no_constants(void **state)
     (void)state;
     expect("(autotune_max_number(a, b) + autotune_max_number(a, b))",
            "x = (autotune_max_number(a, b) + autotune_max_number(a, b));\n");
-    expect("(autotune_is_pow2(a) == autotune_is_pow2(a))", "x = (autotune_is_pow2(a) == autotune_is_pow2(a));\n");
+    expect("(autotune_is_pow2(a) == autotune_is_pow2(a))",
+           "x = (autotune_is_pow2(a) == autotune_is_pow2(a));\n");
 }
 
 static void brackets_and_questions_in_a_string_are_its_own(void **state)
 {
     (void)state;
-    expect("autotune_add(autotune_sizeof(\"(?\\\"autotune_add(\", failed), autotune_sizeof(\"(?\\\"autotune_add(\", failed))",
+    expect("autotune_add(autotune_sizeof(\"(?\\\"autotune_add(\", failed), "
+           "autotune_sizeof(\"(?\\\"autotune_add(\", failed))",
            "x = autotune_add(autotune_sizeof(\"(?\\\"autotune_add(\", failed), "
            "autotune_sizeof(\"(?\\\"autotune_add(\", failed));\n");
 }

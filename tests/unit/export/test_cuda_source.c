@@ -20,9 +20,12 @@ static void linkage_is_taken_out(void **state)
 {
     (void)state;
     expect("extern \"C\" __global__ void f();\n", NULL, 0, "__global__ void f();\n", "", "");
-    expect("extern /* so */ \"C\"\n__constant__ int c[3];\n", NULL, 0, "__constant__ int c[3];\n", "", "");
-    expect("extern \"C\" {\nint a;\n}\n", NULL, 0, "inline namespace linkage {\nint a;\n}\n", "", "");
-    expect("extern __shared__ float tile[];\n", NULL, 0, "extern __shared__ float tile[];\n", "", "");
+    expect("extern /* so */ \"C\"\n__constant__ int c[3];\n", NULL, 0, "__constant__ int c[3];\n",
+           "", "");
+    expect("extern \"C\" {\nint a;\n}\n", NULL, 0, "inline namespace linkage {\nint a;\n}\n", "",
+           "");
+    expect("extern __shared__ float tile[];\n", NULL, 0, "extern __shared__ float tile[];\n", "",
+           "");
     expect("#define ENTRY extern \"C\" __global__\nENTRY void f();\n", NULL, 0,
            "#define ENTRY __global__\nENTRY void f();\n", "", "#undef ENTRY\n");
 }
@@ -55,10 +58,12 @@ static void what_only_looks_like_linkage_stays(void **state)
 static void includes_go_ahead_or_in(void **state)
 {
     (void)state;
-    const source_header headers[] = {{"mine.h", "#pragma once\n#include <cuda_fp16.h>\n#define N 3\nint mine;\n"},
-                                     {"other.h", "#include \"mine.h\"\nint other;\n"}};
-    expect("#include <cuda_fp16.h>\n  # include \"mine.h\" // why\n#include \"other.h\"\nint x;\n", headers, 2,
-           "  #define N 3\nint mine;\nint other;\nint x;\n", "#include <cuda_fp16.h>\n", "#undef N\n");
+    const source_header headers[] = {
+        {"mine.h", "#pragma once\n#include <cuda_fp16.h>\n#define N 3\nint mine;\n"},
+        {"other.h", "#include \"mine.h\"\nint other;\n"}};
+    expect("#include <cuda_fp16.h>\n  # include \"mine.h\" // why\n#include \"other.h\"\nint x;\n",
+           headers, 2, "  #define N 3\nint mine;\nint other;\nint x;\n", "#include <cuda_fp16.h>\n",
+           "#undef N\n");
 }
 
 static void a_circle_of_includes_ends(void **state)

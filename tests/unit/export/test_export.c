@@ -4,12 +4,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "check.h"
-#include "export_fixture.h"
 #include "base/file.h"
 #include "base/paths.h"
-#include "record/pick.h"
 #include "base/rng.h"
+#include "check.h"
+#include "export_fixture.h"
+#include "record/pick.h"
 #include "temporary.h"
 
 typedef struct fixture {
@@ -142,8 +142,9 @@ static void a_consumer_in_c_and_cpp_finds_the_configuration(void **state)
     }
 }
 
-/* Ends the entries and appends a portfolio of three for floats, with a tree over n, and what was timed
- * on a few problems: of some of the three that they were slower than the default, or as fast. */
+/* Ends the entries and appends a portfolio of three for floats, with a tree over n, and what was
+ * timed on a few problems: of some of the three that they were slower than the default, or as
+ * fast. */
 static int write_portfolio(rng *r, char *text, size_t size)
 {
     int used = snprintf(
@@ -171,16 +172,23 @@ static int write_portfolio(rng *r, char *text, size_t size)
 static void a_portfolio_can_be_asked_of_what_it_was_made_on(void **state)
 {
     fixture *f = *state;
-    value type = {.kind = VALUE_STRING, .string = "float"}, id = {.kind = VALUE_INTEGER, .integer = 0};
+    value type = {.kind = VALUE_STRING, .string = "float"},
+          id = {.kind = VALUE_INTEGER, .integer = 0};
     pattern_variable variables[] = {{"n", {.kind = VALUE_INTEGER, .integer = 1}}, {"dtype", type}};
     space_parameter parameters[] = {{"id", &id, 1}};
     uint16_t baseline[] = {0};
-    pattern p = {.name = "p", .problem_count = 2, .problems = {variables, variables, variables},
-                 .parameter_count = 1, .parameters = parameters, .baseline = baseline};
-    add_record(f, "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"A\","
-                  " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {},"
-                  " \"configurations\": [{\"id\": 7}], \"tree\": [{\"order\": [0]}], \"problems\": ["
-                  "{\"problem\": {\"n\": 5000000000, \"dtype\": \"half\"}, \"baseline_ns\": 9, \"times_ns\": [5]}]}]}");
+    pattern p = {.name = "p",
+                 .problem_count = 2,
+                 .problems = {variables, variables, variables},
+                 .parameter_count = 1,
+                 .parameters = parameters,
+                 .baseline = baseline};
+    add_record(
+        f, "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"A\","
+           " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {},"
+           " \"configurations\": [{\"id\": 7}], \"tree\": [{\"order\": [0]}], \"problems\": ["
+           "{\"problem\": {\"n\": 5000000000, \"dtype\": \"half\"}, \"baseline_ns\": 9, "
+           "\"times_ns\": [5]}]}]}");
     free(write_export(f, "p", &p));
     for (size_t c = 0; c < 2; c++) {
         char *out = run_consumer(
@@ -215,14 +223,15 @@ static void the_header_picks_what_pick_picks(void **state)
                             " \"gpu\": \"%s\", \"compute_capability\": \"%s\", \"entries\": [",
                             gpus[g][0], gpus[g][1]);
         for (int e = 0; e < ENTRIES; e++)
-            used += snprintf(text + used, sizeof text - (size_t)used,
-                             "%s{\"problem\": {\"n\": %d, \"m\": %d.5, \"dtype\": \"%s\"},"
-                             " \"configuration\": {\"id\": %d}, \"measured\": {\"cache\": \"%s\"},"
-                             " \"baseline\": {\"configuration\": {\"id\": 0}%s},"
-                             " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}",
-                             e ? "," : "", 1 << rng_below(&r, 14), (int)rng_below(&r, 4),
-                             types[rng_below(&r, 2)], rng_below(&r, 4) ? ++unique : 1 + (int)rng_below(&r, 9),
-                             rng_below(&r, 4) ? "cold" : "warm", baselines[rng_below(&r, 4)]);
+            used += snprintf(
+                text + used, sizeof text - (size_t)used,
+                "%s{\"problem\": {\"n\": %d, \"m\": %d.5, \"dtype\": \"%s\"},"
+                " \"configuration\": {\"id\": %d}, \"measured\": {\"cache\": \"%s\"},"
+                " \"baseline\": {\"configuration\": {\"id\": 0}%s},"
+                " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}",
+                e ? "," : "", 1 << rng_below(&r, 14), (int)rng_below(&r, 4),
+                types[rng_below(&r, 2)], rng_below(&r, 4) ? ++unique : 1 + (int)rng_below(&r, 9),
+                rng_below(&r, 4) ? "cold" : "warm", baselines[rng_below(&r, 4)]);
         if (g != 1)
             used += write_portfolio(&r, text + used, sizeof text - (size_t)used);
         else
@@ -302,13 +311,15 @@ static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state
 {
     fixture *f = *state;
     static const char entry[] =
-        "{\"problem\": {\"n\": %d}, \"configuration\": {\"vec\": 4}, \"baseline\": {\"configuration\":"
+        "{\"problem\": {\"n\": %d}, \"configuration\": {\"vec\": 4}, \"baseline\": "
+        "{\"configuration\":"
         " {\"vec\": 1}, \"time\": {\"median_ns\": %d, \"low_ns\": %d, \"high_ns\": %d}},"
         " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}";
     char text[2048];
-    int used = snprintf(text, sizeof text,
-                        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
-                        " \"compute_capability\": \"9.0\", \"entries\": [");
+    int used = snprintf(
+        text, sizeof text,
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+        " \"compute_capability\": \"9.0\", \"entries\": [");
     used += snprintf(text + used, sizeof text - (size_t)used, entry, 8, 2000, 1990, 2010);
     used += snprintf(text + used, sizeof text - (size_t)used, ", ");
     used += snprintf(text + used, sizeof text - (size_t)used, entry, 64, 1000, 990, 1010);
@@ -340,7 +351,8 @@ static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state
 static void in_cpp_a_choice_can_be_a_template_argument(void **state)
 {
     fixture *f = *state;
-    add_simple(f, "\"G\"", "{\"n\": 8, \"dtype\": \"float\"}", "{\"tile\": 64, \"order\": \"xor\"}");
+    add_simple(f, "\"G\"", "{\"n\": 8, \"dtype\": \"float\"}",
+               "{\"tile\": 64, \"order\": \"xor\"}");
     free(write_export(f, "p", NULL));
     char *out = run_consumer(
         f, compilers[1],
@@ -387,11 +399,12 @@ static void words_that_look_alike_stay_apart(void **state)
     add_simple(f, "\"H\"", "{\"n\": 1}", "{\"order\": \"a_b\"}");
     add_simple(f, "\"I\"", "{\"n\": 1}", "{\"order\": 7}");
     free(write_export(f, "p", NULL));
-    char *out = run_consumer(f, compilers[0], "",
-                             "    int i;\n"
-                             "    for (i = 0; i < autotune_p_count(); i++)\n"
-                             "        puts(autotune_p_order_kind_name(autotune_p_at(i).config.order));\n"
-                             "    printf(\"%d\\n\", (int)AUTOTUNE_P_ORDER_A_B_2);\n");
+    char *out =
+        run_consumer(f, compilers[0], "",
+                     "    int i;\n"
+                     "    for (i = 0; i < autotune_p_count(); i++)\n"
+                     "        puts(autotune_p_order_kind_name(autotune_p_at(i).config.order));\n"
+                     "    printf(\"%d\\n\", (int)AUTOTUNE_P_ORDER_A_B_2);\n");
     assert_string_equal(out, "a-b\na_b\n7\n1\n");
     free(out);
 }
@@ -416,17 +429,74 @@ static void names_that_meet_in_a_constant_stay_apart(void **state)
 }
 
 /* Names and texts that have done harm, and pieces to make others of. */
-static const char *const hostile[] = {
-    "INT32_MAX", "UINT8_C", "SIZE_MAX", "int64_t", "size_t", "bool", "true", "NULL", "linux", "unix",
-    "class", "template", "typeof", "autotune_p_b_kind", "AUTOTUNE_UNLIKE", "AUTOTUNE_RULE_DEFINED",
-    "autotune_rule", "_Bool", "__LINE__", "_", "Tile", "tile", "TILE", "b", "b_c", "c", "c_d", "d",
-    "B", "C", "b_kind", "kind", "name", "H", "h", "config", "problem", "entry", "rule", "gpu", "I",
-    "offsetof", "strdupa", "a__b", "int", "int_", "int_2", "int__2", "EOF", "strcmp", "exported",
-    "EXPORTED", "CHAR_BIT", "errno", "main", "i", "e", "a", "x_2", "x", "X"};
-static const char *const hostile_texts[] = {"\\\"", "*/", "?\?/", "a-b", "a_b", "%s", "", " ",
-                                            "\\u00e9", "//", "\\\\", "${x}", "1", "true"};
+static const char *const hostile[] = {"INT32_MAX",
+                                      "UINT8_C",
+                                      "SIZE_MAX",
+                                      "int64_t",
+                                      "size_t",
+                                      "bool",
+                                      "true",
+                                      "NULL",
+                                      "linux",
+                                      "unix",
+                                      "class",
+                                      "template",
+                                      "typeof",
+                                      "autotune_p_b_kind",
+                                      "AUTOTUNE_UNLIKE",
+                                      "AUTOTUNE_RULE_DEFINED",
+                                      "autotune_rule",
+                                      "_Bool",
+                                      "__LINE__",
+                                      "_",
+                                      "Tile",
+                                      "tile",
+                                      "TILE",
+                                      "b",
+                                      "b_c",
+                                      "c",
+                                      "c_d",
+                                      "d",
+                                      "B",
+                                      "C",
+                                      "b_kind",
+                                      "kind",
+                                      "name",
+                                      "H",
+                                      "h",
+                                      "config",
+                                      "problem",
+                                      "entry",
+                                      "rule",
+                                      "gpu",
+                                      "I",
+                                      "offsetof",
+                                      "strdupa",
+                                      "a__b",
+                                      "int",
+                                      "int_",
+                                      "int_2",
+                                      "int__2",
+                                      "EOF",
+                                      "strcmp",
+                                      "exported",
+                                      "EXPORTED",
+                                      "CHAR_BIT",
+                                      "errno",
+                                      "main",
+                                      "i",
+                                      "e",
+                                      "a",
+                                      "x_2",
+                                      "x",
+                                      "X"};
+static const char *const hostile_texts[] = {"\\\"",    "*/", "?\?/", "a-b",  "a_b", "%s",  "", " ",
+                                            "\\u00e9", "//", "\\\\", "${x}", "1",   "true"};
 
-enum { HOSTILE = sizeof hostile / sizeof *hostile, TEXTS = sizeof hostile_texts / sizeof *hostile_texts };
+enum {
+    HOSTILE = sizeof hostile / sizeof *hostile,
+    TEXTS = sizeof hostile_texts / sizeof *hostile_texts
+};
 
 /* {"name": value, ...} with other names than those in `used`. */
 static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t out_bytes)
@@ -439,8 +509,8 @@ static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t ou
             continue;
         used[name] = true;
         const char *comma = at > 1 ? ", " : "";
-        static const char *const numbers[] = {"1",     "-2147483648", "9223372036854775807", "1e300",
-                                              "-0.0", "0.1",         "true",                "false"};
+        static const char *const numbers[] = {
+            "1", "-2147483648", "9223372036854775807", "1e300", "-0.0", "0.1", "true", "false"};
         uint64_t kind = rng_below(random, 3);
         const char *quote = kind == 0 ? "" : "\"";
         const char *text = kind == 0   ? numbers[rng_below(random, 8)]

@@ -7,9 +7,9 @@
 #include <zlib.h>
 
 #include "check.h"
-#include "journal/line.h"
 #include "history/history.h"
 #include "history/space.h"
+#include "journal/line.h"
 
 static const char cache[] =
     "{\"device_name\": \"GPU\", \"kernel_name\": \"k\", \"tune_params_keys\": [\"x\", \"mode\"],\n"
@@ -78,11 +78,13 @@ static void a_cache_that_is_still_being_written_is_read(void **state)
 static void what_is_no_number_is_a_missing_value(void **state)
 {
     (void)state;
-    recorded r = parse("{\"device_name\": \"Infinity \\\" NaN\", \"kernel_name\": \"k\", \"tune_params_keys\": [\"x\"],\n"
-                       "\"cache\": {\n"
-                       "\"1\": {\"x\": 1, \"time\": 2.5, \"times\": [2.5, NaN, 2.75], \"watts\": NaN},\n"
-                       "\"2\": {\"x\": 2, \"time\": NaN, \"times\": [], \"joules\": [-Infinity,NaN]},\n"
-                       "\"3\": {\"x\": 3, \"time\": 1.5, \"compile_time\":Infinity},\n");
+    recorded r =
+        parse("{\"device_name\": \"Infinity \\\" NaN\", \"kernel_name\": \"k\", "
+              "\"tune_params_keys\": [\"x\"],\n"
+              "\"cache\": {\n"
+              "\"1\": {\"x\": 1, \"time\": 2.5, \"times\": [2.5, NaN, 2.75], \"watts\": NaN},\n"
+              "\"2\": {\"x\": 2, \"time\": NaN, \"times\": [], \"joules\": [-Infinity,NaN]},\n"
+              "\"3\": {\"x\": 3, \"time\": 1.5, \"compile_time\":Infinity},\n");
     assert_string_equal(r.device, "Infinity \" NaN");
     assert_int_equal(r.result_count, 3);
     assert_true(r.results[0].cost == 2.5);
@@ -94,7 +96,8 @@ static void what_is_no_number_is_a_missing_value(void **state)
     recorded_deinit(&r);
 
     at_error error = {0};
-    const char *const parameter = "{\"cache\": {\"1\": {\"x\": NaN, \"time\": 1}}, \"tune_params_keys\": [\"x\"]}";
+    const char *const parameter =
+        "{\"cache\": {\"1\": {\"x\": NaN, \"time\": 1}}, \"tune_params_keys\": [\"x\"]}";
     assert_int_equal(recorded_parse(parameter, strlen(parameter), "test", &r, &error), AT_FORMAT);
     assert_non_null(strstr(error.message, "has no value for 'x'"));
 }

@@ -12,10 +12,13 @@ static void analyse(const double logs[8], importance *m, recorded *r)
 {
     char text[8192];
     at_error error = {0};
-    int used = snprintf(text, sizeof text, "{\"pattern\": \"p\", \"counts\": {}, \"space\": {\"valid\": 8}, \"results\": [");
+    int used =
+        snprintf(text, sizeof text,
+                 "{\"pattern\": \"p\", \"counts\": {}, \"space\": {\"valid\": 8}, \"results\": [");
     for (int i = 0; i < 8; i++)
         used += snprintf(text + used, sizeof text - (size_t)used,
-                         "%s{\"config\": {\"a\": %d, \"b\": %d, \"c\": %d}, \"outcome\": \"ok\", \"time_ns\": %.17g}",
+                         "%s{\"config\": {\"a\": %d, \"b\": %d, \"c\": %d}, \"outcome\": \"ok\", "
+                         "\"time_ns\": %.17g}",
                          i ? "," : "", i & 1, i >> 1 & 1, i >> 2, logs[i]);
     snprintf(text + used, sizeof text - (size_t)used, "]}");
     assert_ok(recorded_parse(text, strlen(text), "run.json", r, &error), error);

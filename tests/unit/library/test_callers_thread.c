@@ -1,6 +1,6 @@
-/* Nothing that a thread of a foreign program brings along changes what libautotune reads, writes and computes, and
- * nothing of it is changed. tests/locale/comma.sh runs this program, and all of the library's tests, in a locale whose
- * fractions have a comma. */
+/* Nothing that a thread of a foreign program brings along changes what libautotune reads, writes
+ * and computes, and nothing of it is changed. tests/locale/comma.sh runs this program, and all of
+ * the library's tests, in a locale whose fractions have a comma. */
 #define _GNU_SOURCE /* feenableexcept */
 #include <fenv.h>
 #include <locale.h>
@@ -9,17 +9,19 @@
 #include <string.h>
 
 #include "autotune.h"
+#include "base/file.h"
 #include "check.h"
 #include "cuda/driver.h"
-#include "base/file.h"
 #include "temporary.h"
 
 static const char script_path[] = TEST_SOURCE_DIR "/tests/fixtures/fractions.lua";
 static const at_gpu h200 = {"NVIDIA H200", 9, 0};
-static const char record[] =
-    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"fractions\", \"gpu\": \"NVIDIA H200\","
-    " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 4096, \"s\": 1.5}, \"configuration\":"
-    " {\"f\": 0.25, \"block\": 128}, \"time\": {\"median_ns\": 1995, \"low_ns\": 1985, \"high_ns\": 2005}}]}";
+static const char record[] = "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": "
+                             "\"fractions\", \"gpu\": \"NVIDIA H200\","
+                             " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": "
+                             "{\"n\": 4096, \"s\": 1.5}, \"configuration\":"
+                             " {\"f\": 0.25, \"block\": 128}, \"time\": {\"median_ns\": 1995, "
+                             "\"low_ns\": 1985, \"high_ns\": 2005}}]}";
 
 typedef struct fixture {
     char folder[TEMPORARY_BYTES];

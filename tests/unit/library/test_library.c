@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "autotune.h"
+#include "base/file.h"
 #include "check.h"
 #include "cuda/driver.h"
-#include "base/file.h"
 #include "temporary.h"
 
 static const char results_dir[] = TEST_SOURCE_DIR "/tests/fixtures/results";
@@ -124,9 +124,12 @@ static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state
 {
     fixture *f = *state;
     static const char record[] =
-        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copied\", \"gpu\": \"NVIDIA H200\","
-        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 4096}, \"configuration\":"
-        " {\"block\": 256, \"vec\": 4, \"shared\": 0}, \"baseline\": {\"configuration\": {\"block\": 64, \"vec\": 1,"
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copied\", \"gpu\": "
+        "\"NVIDIA H200\","
+        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 4096}, "
+        "\"configuration\":"
+        " {\"block\": 256, \"vec\": 4, \"shared\": 0}, \"baseline\": {\"configuration\": "
+        "{\"block\": 64, \"vec\": 1,"
         " \"shared\": 0}, \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}},"
         " \"time\": {\"median_ns\": 1995, \"low_ns\": 1985, \"high_ns\": 2005}}]}";
     char path[TEMPORARY_BYTES + 32];
@@ -301,7 +304,8 @@ static void freeing_nothing_is_fine(void **state)
     at_kernel_free(NULL);
 }
 
-/* One call each, with one argument that is NULL and must not be; the others are as they should be. */
+/* One call each, with one argument that is NULL and must not be; the others are as they should
+ * be. */
 #define NULL_CALLS(CALL)                                                                           \
     CALL("out", at_open(results_dir, NULL, e))                                                     \
     CALL("out", at_current_gpu(NULL, e))                                                           \
@@ -371,8 +375,8 @@ static void a_variable_that_makes_no_sense_is_named(void **state)
 {
     fixture *f = *state;
     at_choice *choice;
-    const at_variable wrong[] = {{"n", (at_kind)7, 0, 0, NULL}, at_text("dtype", NULL),
-                                 {NULL, AT_KIND_INTEGER, 0, 0, NULL}};
+    const at_variable wrong[] = {
+        {"n", (at_kind)7, 0, 0, NULL}, at_text("dtype", NULL), {NULL, AT_KIND_INTEGER, 0, 0, NULL}};
     static const char *const messages[] = {"'n' has a kind", "'dtype' is a text", "has no name"};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(at_pick(f->results, "copied", &h200, &wrong[i], 1, &choice, &f->error),

@@ -1,5 +1,6 @@
-/* Two dozen threads of a program use the library, each for itself, while records are rewritten, merged and pruned beside
- * them. The build with the thread sanitizer runs it, too (the preset thread). */
+/* Two dozen threads of a program use the library, each for itself, while records are rewritten,
+ * merged and pruned beside them. The build with the thread sanitizer runs it, too (the preset
+ * thread). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -7,9 +8,9 @@
 #include <string.h>
 
 #include "autotune.h"
+#include "base/file.h"
 #include "check.h"
 #include "cuda/driver.h"
-#include "base/file.h"
 #include "record/combine.h"
 #include "record/record.h"
 #include "temporary.h"
@@ -79,8 +80,8 @@ static void *read_again_and_again(void *context)
 
 /* ---- who writes ---- */
 
-static void tell_nobody(void *context, const record *r, const record_entry *e, const record_values *fixed,
-                        combine_change change, const char *why)
+static void tell_nobody(void *context, const record *r, const record_entry *e,
+                        const record_values *fixed, combine_change change, const char *why)
 {
     (void)context, (void)r, (void)e, (void)fixed, (void)change, (void)why;
 }
@@ -149,7 +150,8 @@ static int set_up(void **state)
     f.cuda.cuDevicePrimaryCtxRetain(&context, 0);
     f.cuda.cuCtxSetCurrent(context);
     f.options = (at_kernel_options){.script = TEST_SOURCE_DIR "/tests/fixtures/copied.lua",
-                                    .share = TEST_BINARY_DIR "/share/autotune", .cache = f.folder};
+                                    .share = TEST_BINARY_DIR "/share/autotune",
+                                    .cache = f.folder};
     /* Compiled once; the threads find it in the cache. */
     assert_ok(use(&f, &error), error);
     assert_int_equal(atomic_load(&f.found), 1);
@@ -181,7 +183,8 @@ static void threads_read_whole_records_while_others_change_them(void **state)
     for (int i = 0; i < WRITERS; i++)
         pthread_join(writers[i], NULL);
     if (atomic_load(&f->failures))
-        fail_msg("%d failures, the first: %s: %s", atomic_load(&f->failures), f->first.file, f->first.message);
+        fail_msg("%d failures, the first: %s: %s", atomic_load(&f->failures), f->first.file,
+                 f->first.message);
     assert_true(atomic_load(&f->found) > THREADS);
     assert_true(atomic_load(&f->written) >= WRITERS);
 }
@@ -190,7 +193,8 @@ int main(void)
 {
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(threads_read_whole_records_while_others_change_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_read_whole_records_while_others_change_them, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

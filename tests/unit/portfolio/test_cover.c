@@ -14,7 +14,8 @@ typedef struct invented {
     double ratios[PROBLEMS * MOST_CONFIGURATIONS], defaults[PROBLEMS];
 } invented;
 
-/* Some configurations are possible on few problems; without the default on some problems little is. */
+/* Some configurations are possible on few problems; without the default on some problems little
+ * is. */
 static void invent(rng *r, size_t configurations, invented *out)
 {
     out->m = (portfolio_matrix){PROBLEMS, configurations, out->ratios, out->defaults, NULL};
@@ -35,7 +36,8 @@ static double mean_loss(const portfolio_matrix *m, const size_t *chosen, size_t 
     return sum / (double)m->problem_count;
 }
 
-static double cover(const portfolio_matrix *m, size_t most, double gain, size_t *chosen, size_t *count)
+static double cover(const portfolio_matrix *m, size_t most, double gain, size_t *chosen,
+                    size_t *count)
 {
     at_error error = {0};
     double loss;
@@ -73,7 +75,8 @@ static void whatever_can_be_covered_is(void **state)
             bool possible = in.defaults[p] > 0;
             for (size_t c = 0; c < 12; c++)
                 possible = possible || in.ratios[p * 12 + c] > 0;
-            assert_int_equal(possible, portfolio_loss_of(&in.m, p, chosen, count) < PORTFOLIO_UNCOVERED);
+            assert_int_equal(possible,
+                             portfolio_loss_of(&in.m, p, chosen, count) < PORTFOLIO_UNCOVERED);
         }
     }
 }
@@ -165,7 +168,7 @@ static void neighbours_say_what_to_expect(void **state)
     const portfolio_axis axis = {.name = "n", .least = 256, .most = 16384};
     double expected[4 * 3];
     portfolio_expect(&m, &axis, 1, problems, 3, expected);
-    assert_float_equal(expected[0 * 3 + 0], 0.3, 1e-9); /* the one that is known */
+    assert_float_equal(expected[0 * 3 + 0], 0.3, 1e-9);               /* the one that is known */
     assert_in_range((int64_t)(expected[0 * 3 + 1] * 1e4), 980, 1000); /* as its neighbour, nearly */
     assert_float_equal(expected[0 * 3 + 2], PORTFOLIO_UNCOVERED, 0);
     assert_float_equal(expected[3 * 3 + 1], 0, 0); /* was not timed */

@@ -10,17 +10,19 @@
 
 enum { ROWS = 9, COUNT = 2 };
 
-static const value words[2] = {{.kind = VALUE_STRING, .string = "rows"}, {.kind = VALUE_STRING, .string = "columns"}};
-static const portfolio_axis axes[2] = {{.name = "n", .least = 1, .most = 65536, .divisor_count = 1, .divisors = {2}},
-                                       {.name = "axis", .values = words, .value_count = 2}};
+static const value words[2] = {{.kind = VALUE_STRING, .string = "rows"},
+                               {.kind = VALUE_STRING, .string = "columns"}};
+static const portfolio_axis axes[2] = {
+    {.name = "n", .least = 1, .most = 65536, .divisor_count = 1, .divisors = {2}},
+    {.name = "axis", .values = words, .value_count = 2}};
 
 static value number(int64_t n)
 {
     return (value){.kind = VALUE_INTEGER, .integer = n};
 }
 
-/* Of n = 1, 4, 16 ... the first configuration is best on small ones, the second on large ones; the default is twice
- * as slow. */
+/* Of n = 1, 4, 16 ... the first configuration is best on small ones, the second on large ones; the
+ * default is twice as slow. */
 typedef struct fixture {
     value problems[2 * ROWS];
     double ratios[COUNT * ROWS], defaults[ROWS];
@@ -106,8 +108,9 @@ static void what_is_possible_nowhere_is_not_known(void **state)
 static void likeness_falls_with_distance_divisibility_and_words(void **state)
 {
     (void)state;
-    const value here[] = {number(1024), words[0]}, near[] = {number(2048), words[0]}, far[] = {number(16384), words[0]},
-                odd[] = {number(2047), words[0]}, other[] = {number(1024), words[1]};
+    const value here[] = {number(1024), words[0]}, near[] = {number(2048), words[0]},
+                far[] = {number(16384), words[0]}, odd[] = {number(2047), words[0]},
+                other[] = {number(1024), words[1]};
     double to_near = kriging_likeness(axes, 2, here, near);
     assert_float_equal(kriging_likeness(axes, 2, here, here), 1, 1e-12);
     assert_true(to_near < 1 && kriging_likeness(axes, 2, here, far) < to_near);
@@ -119,7 +122,8 @@ static void most_is_at_risk_where_the_best_changes_and_nothing_was_timed(void **
 {
     fixture *f = *state;
     const bool possible[COUNT + 1] = {true, true, true}, alone[COUNT + 1] = {true, false, false};
-    const value between[] = {number(127), words[0]}, timed[] = {number(1), words[0]}, unseen[] = {number(128), words[1]};
+    const value between[] = {number(127), words[0]}, timed[] = {number(1), words[0]},
+                unseen[] = {number(128), words[1]};
     double risk = kriging_risk(f->k, between, possible);
     assert_true(risk > kriging_risk(f->k, timed, possible));
     assert_true(kriging_risk(f->k, unseen, possible) > risk);
@@ -153,7 +157,8 @@ static void what_may_be_slower_than_the_default_is_bewared_of_where_little_is_kn
     kriging_free(k);
 }
 
-/* Two axes, of which only the product matters: the first configuration is 1.5 times as slow on every other doubling. */
+/* Two axes, of which only the product matters: the first configuration is 1.5 times as slow on
+ * every other doubling. */
 static void where_only_a_product_matters_it_is_found(void **state)
 {
     (void)state;
@@ -187,8 +192,8 @@ static void where_only_a_product_matters_it_is_found(void **state)
     assert_true(off[1] < off[0] / 4);
 }
 
-/* The first configuration is 1.5 times as slow on odd numbers; of the even ones none was timed that 3 divides: they are
- * like the others. */
+/* The first configuration is 1.5 times as slow on odd numbers; of the even ones none was timed that
+ * 3 divides: they are like the others. */
 static void which_divisor_decides_is_found(void **state)
 {
     (void)state;
@@ -217,7 +222,8 @@ static void which_divisor_decides_is_found(void **state)
     kriging_free(k);
 }
 
-/* The first two configurations take turns by chance, the first more often; the times of others have a pattern. */
+/* The first two configurations take turns by chance, the first more often; the times of others have
+ * a pattern. */
 static void what_changes_by_chance_is_not_followed(void **state)
 {
     (void)state;

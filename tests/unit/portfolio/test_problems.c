@@ -17,17 +17,19 @@ static bool any(void *context, const value *problem)
     return true;
 }
 
-static const portfolio_axis rows = {.name = "rows", .least = 256, .most = 16384,
-                                    .divisor_count = 2, .divisors = {2, 4}};
-static const portfolio_axis cols = {.name = "cols", .least = 3, .most = 100000,
-                                    .divisor_count = 4, .divisors = {2, 3, 4, 8}};
+static const portfolio_axis rows = {
+    .name = "rows", .least = 256, .most = 16384, .divisor_count = 2, .divisors = {2, 4}};
+static const portfolio_axis cols = {
+    .name = "cols", .least = 3, .most = 100000, .divisor_count = 4, .divisors = {2, 3, 4, 8}};
 
 static size_t choose(const portfolio_axis *axes, size_t axis_count, size_t wanted,
                      portfolio_accepts accept, value *out)
 {
     at_error error = {0};
     size_t count;
-    assert_ok(portfolio_choose_problems(axes, axis_count, wanted, 1, accept, NULL, out, &count, &error), error);
+    assert_ok(
+        portfolio_choose_problems(axes, axis_count, wanted, 1, accept, NULL, out, &count, &error),
+        error);
     return count;
 }
 
@@ -39,7 +41,8 @@ static void problems_are_different_and_lie_in_their_ranges(void **state)
     assert_int_equal(choose(axes, 2, MOST, any, found), MOST);
     for (size_t i = 0; i < MOST; i++) {
         for (size_t a = 0; a < 2; a++)
-            assert_true(found[2 * i + a].integer >= axes[a].least && found[2 * i + a].integer <= axes[a].most);
+            assert_true(found[2 * i + a].integer >= axes[a].least &&
+                        found[2 * i + a].integer <= axes[a].most);
         for (size_t j = 0; j < i; j++)
             assert_false(found[2 * i].integer == found[2 * j].integer &&
                          found[2 * i + 1].integer == found[2 * j + 1].integer);
@@ -55,7 +58,7 @@ static void every_class_of_every_variable_occurs(void **state)
     assert_int_equal(portfolio_classes(&cols), 8);
     assert_int_equal(choose(axes, 2, 24, any, found), 24);
     for (size_t a = 0; a < 2; a++)
-        for (size_t class = 0; class < portfolio_classes(&axes[a]); class++) {
+        for (size_t class = 0; class < portfolio_classes(&axes[a]); class ++) {
             bool occurs = false;
             for (size_t i = 0; i < 24; i++)
                 occurs = occurs || portfolio_class(&axes[a], found[2 * i + a].integer) == class;
@@ -72,13 +75,15 @@ static void classes_of_all_variables_meet(void **state)
     bool met[3][3] = {{false}};
     assert_int_equal(choose(axes, 2, 24, any, found), 24);
     for (size_t i = 0; i < 24; i++)
-        met[portfolio_class(&rows, found[2 * i].integer)][portfolio_class(&rows, found[2 * i + 1].integer)] = true;
+        met[portfolio_class(&rows, found[2 * i].integer)]
+           [portfolio_class(&rows, found[2 * i + 1].integer)] = true;
     for (size_t a = 0; a < 3; a++)
         for (size_t b = 0; b < 3; b++)
             assert_true(met[a][b]);
 }
 
-/* Behind those that go through all classes: of four problems of two numbers one has odd ones alone. */
+/* Behind those that go through all classes: of four problems of two numbers one has odd ones
+ * alone. */
 static void classes_are_as_frequent_as_among_numbers(void **state)
 {
     (void)state;
@@ -189,7 +194,8 @@ static void what_is_refused_is_not_chosen(void **state)
 static void a_short_range_gives_what_it_has(void **state)
 {
     (void)state;
-    const portfolio_axis few = {.name = "n", .least = 5, .most = 8, .divisor_count = 1, .divisors = {2}};
+    const portfolio_axis few = {
+        .name = "n", .least = 5, .most = 8, .divisor_count = 1, .divisors = {2}};
     value found[MOST];
     assert_int_equal(choose(&few, 1, MOST, any, found), 4);
 }
@@ -197,7 +203,8 @@ static void a_short_range_gives_what_it_has(void **state)
 static void lists_are_gone_through(void **state)
 {
     (void)state;
-    const value types[] = {{.kind = VALUE_STRING, .string = "float"}, {.kind = VALUE_STRING, .string = "half"}};
+    const value types[] = {{.kind = VALUE_STRING, .string = "float"},
+                           {.kind = VALUE_STRING, .string = "half"}};
     const portfolio_axis axes[] = {rows, {.name = "dtype", .values = types, .value_count = 2}};
     value found[2 * 12];
     size_t halves = 0;
@@ -210,7 +217,8 @@ static void lists_are_gone_through(void **state)
 static void distance_is_in_doublings_and_classes(void **state)
 {
     (void)state;
-    const value a = {.kind = VALUE_INTEGER, .integer = 1023}, b = {.kind = VALUE_INTEGER, .integer = 4095};
+    const value a = {.kind = VALUE_INTEGER, .integer = 1023},
+                b = {.kind = VALUE_INTEGER, .integer = 4095};
     const value c = {.kind = VALUE_INTEGER, .integer = 1024};
     assert_float_equal(portfolio_distance(&rows, 1, &a, &b), 2, 1e-9);
     assert_float_equal(portfolio_distance(&rows, 1, &a, &a), 0, 1e-9);
@@ -231,8 +239,8 @@ static double draw_s(size_t wanted, int64_t most, size_t least_found)
     return (double)(end - begin) / CLOCKS_PER_SEC;
 }
 
-/* A hundred times as many take some hundred times as long; compared with all before them they would take ten thousand
- * times as long. */
+/* A hundred times as many take some hundred times as long; compared with all before them they would
+ * take ten thousand times as long. */
 static void many_problems_take_as_long_as_they_are_many(void **state)
 {
     (void)state;

@@ -7,10 +7,16 @@
 #include "portfolio/cover.h"
 #include "portfolio/shortlist.h"
 
-enum { PROBLEMS = 30, WIDTH = 60, MOST = 12, UNKNOWN = SHORTLIST_UNKNOWN, IMPOSSIBLE = SHORTLIST_IMPOSSIBLE };
+enum {
+    PROBLEMS = 30,
+    WIDTH = 60,
+    MOST = 12,
+    UNKNOWN = SHORTLIST_UNKNOWN,
+    IMPOSSIBLE = SHORTLIST_IMPOSSIBLE
+};
 
-static size_t shortlist(size_t problems, size_t width, const double *ratios, const double *defaults, size_t most,
-                        size_t *list)
+static size_t shortlist(size_t problems, size_t width, const double *ratios, const double *defaults,
+                        size_t most, size_t *list)
 {
     const portfolio_matrix m = {problems, width, ratios, defaults, NULL};
     at_error error = {0};
@@ -22,8 +28,10 @@ static size_t shortlist(size_t problems, size_t width, const double *ratios, con
 static void what_is_nearly_best_everywhere_comes_before_what_is_best_once(void **state)
 {
     (void)state;
-    /* The first three are best on a problem each, by a hair, and bad on the next; the last is near on all. */
-    const double ratios[] = {1,       1.2, UNKNOWN, 1.01, /**/ 1.2, UNKNOWN, 1, 1.01, /**/ UNKNOWN, 1, 1.2, 1.01},
+    /* The first three are best on a problem each, by a hair, and bad on the next; the last is near
+     * on all. */
+    const double ratios[] = {1, 1.2,  UNKNOWN,      1.01, /**/ 1.2, UNKNOWN,
+                             1, 1.01, /**/ UNKNOWN, 1,    1.2,      1.01},
                  defaults[] = {2, 2, 2};
     size_t list[4];
     assert_int_equal(shortlist(3, 4, ratios, defaults, 1, list), 1);
@@ -34,7 +42,8 @@ static void what_was_timed_once_is_not_expected_to_be_as_good_elsewhere(void **s
 {
     (void)state;
     /* The first was best in its only trial; the second was tried everywhere. */
-    const double ratios[] = {1, 1.02, 1.5, /**/ UNKNOWN, 1.02, 1.5, /**/ UNKNOWN, 1.02, 1.5, /**/ UNKNOWN, 1.02, 1.5},
+    const double ratios[] = {1,    1.02, 1.5,          /**/ UNKNOWN, 1.02, 1.5, /**/ UNKNOWN,
+                             1.02, 1.5,  /**/ UNKNOWN, 1.02,         1.5},
                  defaults[] = {2, 2, 2, 2};
     size_t list[3];
     assert_int_equal(shortlist(4, 3, ratios, defaults, 3, list), 3);
@@ -50,7 +59,7 @@ static void every_problem_gets_something_where_there_is_room(void **state)
     /* Each configuration is possible on a fifth of the problems, and timed on half of these. */
     for (size_t p = 0; p < PROBLEMS; p++)
         for (size_t c = 0; c < WIDTH; c++)
-            ratios[p * WIDTH + c] = c % 5 != p % 5        ? IMPOSSIBLE
+            ratios[p * WIDTH + c] = c % 5 != p % 5         ? IMPOSSIBLE
                                     : rng_uniform(&r) < .5 ? UNKNOWN
                                                            : 1 + rng_uniform(&r);
     size_t list[MOST], count = shortlist(PROBLEMS, WIDTH, ratios, defaults, MOST, list);
@@ -112,7 +121,8 @@ static void little_is_lost_by_the_list(void **state)
         static double ratios[PROBLEMS * WIDTH], listed[PROBLEMS * MOST], defaults[PROBLEMS];
         for (size_t i = 0; i < PROBLEMS * WIDTH; i++)
             ratios[i] = 1 + 0.2 * rng_uniform(&r);
-        size_t list[MOST], chosen[FEW], count = shortlist(PROBLEMS, WIDTH, ratios, defaults, MOST, list), few;
+        size_t list[MOST], chosen[FEW],
+            count = shortlist(PROBLEMS, WIDTH, ratios, defaults, MOST, list), few;
         assert_int_equal(count, MOST);
         for (size_t p = 0; p < PROBLEMS; p++)
             for (size_t i = 0; i < MOST; i++)

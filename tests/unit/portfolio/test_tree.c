@@ -34,7 +34,9 @@ static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *r
 {
     at_error error = {0};
     size_t count;
-    assert_ok(portfolio_choose_problems(axes, 2, PROBLEMS, 1, any, NULL, f->problems, &count, &error), error);
+    assert_ok(
+        portfolio_choose_problems(axes, 2, PROBLEMS, 1, any, NULL, f->problems, &count, &error),
+        error);
     assert_int_equal(count, PROBLEMS);
     f->m = (portfolio_matrix){PROBLEMS, 3, f->ratios, f->defaults, NULL};
     for (size_t p = 0; p < PROBLEMS; p++) {
@@ -48,7 +50,8 @@ static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *r
                         f->nodes[i].then < f->node_count && f->nodes[i].otherwise < f->node_count);
 }
 
-static const value *value_of(const portfolio_axis *of, size_t axis_count, const value *problem, const char *name)
+static const value *value_of(const portfolio_axis *of, size_t axis_count, const value *problem,
+                             const char *name)
 {
     size_t a = 0;
     while (a < axis_count && strcmp(of[a].name, name) != 0)
@@ -57,7 +60,8 @@ static const value *value_of(const portfolio_axis *of, size_t axis_count, const 
     return &problem[a];
 }
 
-static bool goes_to_then(const portfolio_axis *of, size_t axis_count, const value *problem, const record_node *n)
+static bool goes_to_then(const portfolio_axis *of, size_t axis_count, const value *problem,
+                         const record_node *n)
 {
     const value *v = value_of(of, axis_count, problem, n->variable);
     if (n->multiple_of)
@@ -68,13 +72,15 @@ static bool goes_to_then(const portfolio_axis *of, size_t axis_count, const valu
     return value_number(*v) * by < value_number(n->bound);
 }
 
-/* How much longer than its best a problem takes with what a reader is given of the tree, or PORTFOLIO_UNCOVERED. */
-static double loss_of(const portfolio_matrix *m, const portfolio_axis *of, size_t axis_count, const record_node *nodes,
-                      const value *problems, size_t problem)
+/* How much longer than its best a problem takes with what a reader is given of the tree, or
+ * PORTFOLIO_UNCOVERED. */
+static double loss_of(const portfolio_matrix *m, const portfolio_axis *of, size_t axis_count,
+                      const record_node *nodes, const value *problems, size_t problem)
 {
     const record_node *n = nodes;
     while (n->variable)
-        n = &nodes[goes_to_then(of, axis_count, &problems[problem * axis_count], n) ? n->then : n->otherwise];
+        n = &nodes[goes_to_then(of, axis_count, &problems[problem * axis_count], n) ? n->then
+                                                                                    : n->otherwise];
     double fallback = m->defaults[problem];
     for (size_t i = 0; i < m->configuration_count && !(i == n->default_at && fallback > 0); i++) {
         double ratio = m->ratios[problem * m->configuration_count + n->order[i]];
@@ -149,7 +155,8 @@ static void a_product_is_found(void **state)
     assert_float_equal(loss(&f), 0, 1e-9);
 }
 
-/* Impossible where a vector does not divide: no question is needed, for the next in order is taken. */
+/* Impossible where a vector does not divide: no question is needed, for the next in order is
+ * taken. */
 static void by_constraint(int64_t rows, int64_t cols, double *ratios)
 {
     (void)rows;
@@ -220,7 +227,8 @@ static void noise_grows_a_small_tree(void **state)
     assert_in_range(nodes, DRAWS, DRAWS * PROBLEMS / 4);
 }
 
-/* Configurations take turns, in more stretches than a tree has leaves; in one of five it matters which. */
+/* Configurations take turns, in more stretches than a tree has leaves; in one of five it matters
+ * which. */
 static void of_more_questions_than_there_is_room_for_those_that_pay_most_stay(void **state)
 {
     (void)state;
@@ -254,7 +262,8 @@ static void at_random(int64_t rows, int64_t cols, double *ratios)
         ratios[i] = rng_uniform(&r) < 0.4 ? 0 : 1 + rng_uniform(&r);
 }
 
-/* Whatever the matrix: a problem gets what is possible, if anything is; every leaf has every one once. */
+/* Whatever the matrix: a problem gets what is possible, if anything is; every leaf has every one
+ * once. */
 static void every_problem_gets_what_is_possible(void **state)
 {
     (void)state;
@@ -297,7 +306,8 @@ static void the_default_has_its_place_in_each_leaf(void **state)
         assert_true(loss_of(&f.m, axes, 2, f.nodes, f.problems, p) <= 1);
 }
 
-/* On the mean it is faster than the default, but slower on one of five problems that no question parts. */
+/* On the mean it is faster than the default, but slower on one of five problems that no question
+ * parts. */
 static void a_gain_does_not_make_up_for_harm(void **state)
 {
     (void)state;
@@ -316,8 +326,8 @@ static void a_gain_does_not_make_up_for_harm(void **state)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
-/* What gains a little on one problem and loses less than noise on another is not worth it: what is expected to be as
- * fast may be slower. */
+/* What gains a little on one problem and loses less than noise on another is not worth it: what is
+ * expected to be as fast may be slower. */
 static void harm_that_no_race_could_tell_counts(void **state)
 {
     (void)state;
@@ -338,9 +348,10 @@ static void harm_that_no_race_could_tell_counts(void **state)
 static void few_problems_are_told_apart(void **state)
 {
     (void)state;
-    const value problems[] = {{.kind = VALUE_INTEGER, .integer = 128}, {.kind = VALUE_INTEGER, .integer = 64},
-                              {.kind = VALUE_INTEGER, .integer = 8192}, {.kind = VALUE_INTEGER, .integer = 64},
-                              {.kind = VALUE_INTEGER, .integer = 256}, {.kind = VALUE_INTEGER, .integer = 64}};
+    const value problems[] = {
+        {.kind = VALUE_INTEGER, .integer = 128},  {.kind = VALUE_INTEGER, .integer = 64},
+        {.kind = VALUE_INTEGER, .integer = 8192}, {.kind = VALUE_INTEGER, .integer = 64},
+        {.kind = VALUE_INTEGER, .integer = 256},  {.kind = VALUE_INTEGER, .integer = 64}};
     const double ratios[] = {1, 1.3, 1.3, 1, 1, 1.3}, defaults[] = {2, 2, 2};
     const portfolio_matrix m = {3, 2, ratios, defaults, NULL};
     record_node nodes[RECORD_MAX_NODES];
@@ -351,12 +362,14 @@ static void few_problems_are_told_apart(void **state)
         assert_float_equal(loss_of(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
 
-/* Of words one may have nothing in common with another: the first configuration is hopeless for "b". */
+/* Of words one may have nothing in common with another: the first configuration is hopeless for
+ * "b". */
 static void what_words_part_is_learnt_apart(void **state)
 {
     (void)state;
     enum { COUNT = 24 };
-    const value words[] = {{.kind = VALUE_STRING, .string = "a"}, {.kind = VALUE_STRING, .string = "b"}};
+    const value words[] = {{.kind = VALUE_STRING, .string = "a"},
+                           {.kind = VALUE_STRING, .string = "b"}};
     const portfolio_axis worded[] = {{.name = "rows", .least = 100, .most = 100000},
                                      {.name = "word", .values = words, .value_count = 2}};
     value problems[2 * COUNT];

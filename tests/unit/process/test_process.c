@@ -171,8 +171,8 @@ static void a_worker_does_not_outlive_its_parent(void **state)
         worker w;
         close(held[0]);
         /* Workers keep the standard descriptors alone. */
-        if (dup2(held[1], STDOUT_FILENO) < 0 ||
-            start(hold_the_pipe, &w, NULL) || write(started[1], "!", 1) != 1)
+        if (dup2(held[1], STDOUT_FILENO) < 0 || start(hold_the_pipe, &w, NULL) ||
+            write(started[1], "!", 1) != 1)
             _exit(1);
         pause();
         _exit(0);
@@ -206,8 +206,9 @@ static int tell_threads(int fd, pack *settings)
 }
 
 static const worker_program programs[] = {
-    {"count", count_descriptors}, {"wait", wait_for_ever},  {"answer", answer_once},
-    {"fault", fault},             {"hold", hold_the_pipe},  {"tell", tell_threads},
+    {"count", count_descriptors}, {"wait", wait_for_ever},
+    {"answer", answer_once},      {"fault", fault},
+    {"hold", hold_the_pipe},      {"tell", tell_threads},
 };
 
 enum { PROGRAMS = sizeof programs / sizeof *programs };

@@ -62,7 +62,8 @@ static void random_graphs_meet_where_brute_force_says(void **state)
             if (!can_end(edges, count, i))
                 continue;
             if (meet[i] >= 0) {
-                /* Every path passes it, and nothing nearer: it post-dominates no other candidate. */
+                /* Every path passes it, and nothing nearer: it post-dominates no other
+                 * candidate. */
                 assert_true(meet[i] != i && post_dominates(edges, count, meet[i], i));
                 for (int k = 0; k < count; k++)
                     if (k != i && k != meet[i] && post_dominates(edges, count, k, i) &&

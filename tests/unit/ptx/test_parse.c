@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "ptx/token.h"
 #include "ptx/parse.h"
+#include "ptx/token.h"
 
 static void tokens_keep_dots_bits_and_lines(void **state)
 {
@@ -59,11 +59,12 @@ static void inlined_code_is_blamed_on_the_line_outside_headers(void **state)
     (void)state;
     at_error error = {0};
     ptx_module *m;
-    assert_ok(parse(".visible .entry k()\n{\n"
-                    "\t.loc 1 7 3\n\t.loc 2 99 1, function_name $L__info_string0, inlined_at 1 7 3\n"
-                    "\tret;\n}\n\t.file 1 \"a.cu\"\n\t.file 2 \"/usr/include/b.h\"\n",
-                    &m, &error),
-              error);
+    assert_ok(
+        parse(".visible .entry k()\n{\n"
+              "\t.loc 1 7 3\n\t.loc 2 99 1, function_name $L__info_string0, inlined_at 1 7 3\n"
+              "\tret;\n}\n\t.file 1 \"a.cu\"\n\t.file 2 \"/usr/include/b.h\"\n",
+              &m, &error),
+        error);
     ptx_text file;
     int line;
     ptx_source_line(m, m->statements[0].location, &file, &line);
@@ -78,14 +79,16 @@ static void a_place_names_the_line_and_where_it_is_inlined(void **state)
     at_error error = {0};
     ptx_module *m;
     char place[PTX_PLACE_BYTES];
-    assert_ok(parse(".visible .entry k()\n{\n"
-                    "\t.loc 1 7 3\n\t.loc 2 30 1, function_name $L__info_string0, inlined_at 1 7 3\n"
-                    "\t.loc 3 90 1, function_name $L__info_string1, inlined_at 2 30 1\n"
-                    "\t.loc 2 6 1, function_name $L__info_string2, inlined_at 3 90 1\n"
-                    "\tret;\n\t.loc 1 8 1\n\tret;\n}\n"
-                    "\t.file 1 \"k.tmpl\"\n\t.file 2 \"tile.cuh\"\n\t.file 3 \"/usr/local/cuda/include/sync.h\"\n",
-                    &m, &error),
-              error);
+    assert_ok(
+        parse(".visible .entry k()\n{\n"
+              "\t.loc 1 7 3\n\t.loc 2 30 1, function_name $L__info_string0, inlined_at 1 7 3\n"
+              "\t.loc 3 90 1, function_name $L__info_string1, inlined_at 2 30 1\n"
+              "\t.loc 2 6 1, function_name $L__info_string2, inlined_at 3 90 1\n"
+              "\tret;\n\t.loc 1 8 1\n\tret;\n}\n"
+              "\t.file 1 \"k.tmpl\"\n\t.file 2 \"tile.cuh\"\n\t.file 3 "
+              "\"/usr/local/cuda/include/sync.h\"\n",
+              &m, &error),
+        error);
     ptx_place(m, m->statements[0].location, place, sizeof place);
     assert_string_equal(place, "tile.cuh:6, inlined at tile.cuh:30, inlined at k.tmpl:7");
     ptx_place(m, m->statements[1].location, place, sizeof place);
@@ -100,10 +103,11 @@ static void nested_scopes_hide_registers_and_give_them_back(void **state)
     (void)state;
     at_error error = {0};
     ptx_module *m;
-    assert_ok(parse(".visible .entry k(.param .u64 p)\n{\n\t.reg .b32 %r<3>;\n\t.reg .pred low;\n"
-                    "\t{ .reg .f16 low, high; mov.b32 {low, high}, %r1; }\n\t@low ret;\n\tret;\n}\n",
-                    &m, &error),
-              error);
+    assert_ok(
+        parse(".visible .entry k(.param .u64 p)\n{\n\t.reg .b32 %r<3>;\n\t.reg .pred low;\n"
+              "\t{ .reg .f16 low, high; mov.b32 {low, high}, %r1; }\n\t@low ret;\n\tret;\n}\n",
+              &m, &error),
+        error);
     const ptx_operand *vector = &m->operands[m->statements[0].first];
     const ptx_operand *inner = &m->operands[vector->first];
     assert_int_equal(m->register_types[inner->index], PTX_F16);
@@ -116,12 +120,15 @@ static void an_address_may_have_coordinates_in_a_view(void **state)
     (void)state;
     ptx_module *m;
     at_error error = {0};
-    assert_ok(parse(".visible .entry k()\n{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\t.reg .f32 %f<9>;\n"
-                    "\ttex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}];\n"
-                    "\tcp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd2, {%r2, %r3}], "
-                    "[%r4];\n\tret;\n}\n",
-                    &m, &error),
-              error);
+    assert_ok(
+        parse(
+            ".visible .entry k()\n{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\t.reg .f32 %f<9>;\n"
+            "\ttex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}];\n"
+            "\tcp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], "
+            "[%rd2, {%r2, %r3}], "
+            "[%r4];\n\tret;\n}\n",
+            &m, &error),
+        error);
     for (int i = 0; i < 2; i++) {
         const ptx_operand *view = &m->operands[m->statements[i].first + 1];
         assert_int_equal(view->kind, PTX_OPERAND_ADDRESS);
@@ -164,15 +171,20 @@ static void initial_values_may_be_addresses(void **state)
         uint32_t bytes, shift;
         bool is_function;
         int64_t addend;
-    } expected[] = {{8, 8, 0, true, 0}, {16, 8, 0, false, 0}, {24, 8, 0, false, 4}, {0, 1, 0, true, 0}, {1, 1, 8, true, 0}};
+    } expected[] = {{8, 8, 0, true, 0},
+                    {16, 8, 0, false, 0},
+                    {24, 8, 0, false, 4},
+                    {0, 1, 0, true, 0},
+                    {1, 1, 8, true, 0}};
     at_error error = {0};
     ptx_module *m;
-    assert_ok(parse(".func f;\n.global .align 4 .u32 x;\n"
-                    ".global .align 8 .u64 t[4] = {7, f, x, generic(x)+4};\n"
-                    ".global .align 8 .b8 s[4] = {0xFF(f), 0xFF00(f), 3};\n"
-                    ".global .align 8 .u64 lost[2] = {f, unknown};\n.visible .entry k()\n{\n\tret;\n}\n",
-                    &m, &error),
-              error);
+    assert_ok(
+        parse(".func f;\n.global .align 4 .u32 x;\n"
+              ".global .align 8 .u64 t[4] = {7, f, x, generic(x)+4};\n"
+              ".global .align 8 .b8 s[4] = {0xFF(f), 0xFF00(f), 3};\n"
+              ".global .align 8 .u64 lost[2] = {f, unknown};\n.visible .entry k()\n{\n\tret;\n}\n",
+              &m, &error),
+        error);
     assert_int_equal(m->variable_count, 3);
     assert_int_equal(m->relocation_count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < m->relocation_count; i++) {
@@ -195,14 +207,17 @@ static void what_cannot_be_read_is_gone_over(void **state)
     (void)state;
     at_error error = {0};
     ptx_module *m;
-    assert_ok(parse(".global .u32 x[2] = {1, 2, 3};\n.weird 7 { {a} };\n.strange a, b;\n.visible .entry k()\n{\n"
-                    "\t.reg .b32 %r<99999999>;\n\tld.u32 1, [8, 4];\n\tadd {1 ~ 2}, [[3]];\n\tret;\n}\n",
-                    &m, &error),
-              error);
+    assert_ok(
+        parse(".global .u32 x[2] = {1, 2, 3};\n.weird 7 { {a} };\n.strange a, b;\n.visible .entry "
+              "k()\n{\n"
+              "\t.reg .b32 %r<99999999>;\n\tld.u32 1, [8, 4];\n\tadd {1 ~ 2}, [[3]];\n\tret;\n}\n",
+              &m, &error),
+        error);
     assert_int_equal(m->variable_count, 0);
     assert_int_equal(m->register_count, 0);
     assert_int_equal(m->statement_count, 3);
-    assert_true(m->statements[0].unreadable && m->statements[1].unreadable && !m->statements[2].unreadable);
+    assert_true(m->statements[0].unreadable && m->statements[1].unreadable &&
+                !m->statements[2].unreadable);
     assert_true(ptx_text_is(m->statements[1].opcode, "add"));
     assert_int_equal(m->statements[1].line, 11);
     ptx_module_free(m);
@@ -212,11 +227,14 @@ static void every_prefix_of_a_module_is_an_error_or_a_module(void **state)
 {
     (void)state;
     char text[1024];
-    snprintf(text, sizeof text, "%s.global .align 4 .u32 x[2] = {1, 2};\n"
-                                ".visible .entry k(.param .u64 .ptr .align 1 p, .param .u32 q)\n.maxntid 64, 1, 1\n{\n"
-                                "\t.reg .b32 %%r<9>;\n\t.reg .pred %%p<2>;\n\t.shared .align 4 .b8 s[64];\n"
-                                "\t.loc 1 3 4\nL: ld.param.u32 %%r1, [q];\n\tsetp.lt.s32 %%p1, %%r1, 4;\n\t@!%%p1 bra L;\n"
-                                "\tmov.b32 %%r2, {%%r3, %%r4};\n\tret;\n}\n\t.file 1 \"a.cu\"\n", head);
+    snprintf(
+        text, sizeof text,
+        "%s.global .align 4 .u32 x[2] = {1, 2};\n"
+        ".visible .entry k(.param .u64 .ptr .align 1 p, .param .u32 q)\n.maxntid 64, 1, 1\n{\n"
+        "\t.reg .b32 %%r<9>;\n\t.reg .pred %%p<2>;\n\t.shared .align 4 .b8 s[64];\n"
+        "\t.loc 1 3 4\nL: ld.param.u32 %%r1, [q];\n\tsetp.lt.s32 %%p1, %%r1, 4;\n\t@!%%p1 bra L;\n"
+        "\tmov.b32 %%r2, {%%r3, %%r4};\n\tret;\n}\n\t.file 1 \"a.cu\"\n",
+        head);
     for (size_t n = 0; n <= strlen(text); n++) {
         at_error error = {0};
         ptx_module *m;

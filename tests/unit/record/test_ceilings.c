@@ -102,10 +102,16 @@ static void the_file_says_where_a_figure_is_from(void **state)
     size_t size_bytes;
     assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);
     assert_ok(file_read(f->path, 1 << 20, &text, &size_bytes, &f->error), f->error);
-    static const char *const members[] = {
-        "\"schema\": \"autotune-device\"", "\"gpu\": \"NVIDIA H200\"", "\"compute_capability\": \"9.0\"",
-        "\"unit\": \"GB/s\"", "\"median_ns\": 140000", "\"rows\": 8192", "\"tile\": 32",
-        "\"driver\": \"580.159.04\"", "\"nvrtc\": \"13.0\"", "\"date\": \"2"};
+    static const char *const members[] = {"\"schema\": \"autotune-device\"",
+                                          "\"gpu\": \"NVIDIA H200\"",
+                                          "\"compute_capability\": \"9.0\"",
+                                          "\"unit\": \"GB/s\"",
+                                          "\"median_ns\": 140000",
+                                          "\"rows\": 8192",
+                                          "\"tile\": 32",
+                                          "\"driver\": \"580.159.04\"",
+                                          "\"nvrtc\": \"13.0\"",
+                                          "\"date\": \"2"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (!strstr(text, members[i]))
             fail_msg("%s is not in %s", members[i], text);
@@ -115,8 +121,10 @@ static void the_file_says_where_a_figure_is_from(void **state)
 static void what_another_version_wrote_is_kept(void **state)
 {
     fixture *f = *state;
-    write_file(f, "{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\", \"note\": 7, "
-                  "\"ceilings\": {\"tensor\": {\"rate\": \"x\"}, \"l2\": {\"rate\": 5000}}}");
+    write_file(
+        f,
+        "{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\", \"note\": 7, "
+        "\"ceilings\": {\"tensor\": {\"rate\": \"x\"}, \"l2\": {\"rate\": 5000}}}");
     assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);
     assert_true(kept(f).rates[CEILING_L2] == 5000);
     json_t *root = json_load_file(f->path, 0, NULL);
@@ -134,11 +142,14 @@ static void a_damaged_file_is_an_error_and_stays(void **state)
         {"[]", "not a device's ceilings"},
         {"{\"schema\": \"autotune-device\", \"version\": 2}", "ceilings of version 2"},
         {"{\"schema\": \"autotune-device\", \"version\": 1}", "gpu must be"},
-        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\"}", "ceilings must be an object"},
-        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\", \"ceilings\": {\"copy\": "
+        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\"}",
+         "ceilings must be an object"},
+        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\", "
+         "\"ceilings\": {\"copy\": "
          "{\"rate\": -1}}}",
          "a number above 0"},
-        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA T4\", \"ceilings\": {}}",
+        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA T4\", \"ceilings\": "
+         "{}}",
          "of another GPU, 'NVIDIA T4'"},
     };
     fixture *f = *state;
@@ -156,7 +167,8 @@ static void a_damaged_file_is_an_error_and_stays(void **state)
     }
 }
 
-static void count(void *context, const char *gpu, const char *ceiling, combine_change change, const char *why)
+static void count(void *context, const char *gpu, const char *ceiling, combine_change change,
+                  const char *why)
 {
     size_t *counts = context;
     assert_string_equal(gpu, "NVIDIA H200");
@@ -172,30 +184,36 @@ static void of_two_ceilings_the_newer_is_taken_whoever_wrote_it(void **state)
         const char *from;
         combine_change change;
         double copy;
-    } cases[] = {{"\"copy\": {\"rate\": 2, \"date\": \"2026-04-30T00:00:00Z\"}", COMBINE_KEPT, 1},
-                 {"\"copy\": {\"rate\": 2, \"date\": \"2026-05-02T00:00:00Z\"}", COMBINE_REPLACED, 2},
-                 {"\"copy\": {\"rate\": 2, \"date\": \"2026-05-01T00:00:00Z\"}", COMBINE_KEPT, 1},
-                 {"\"copy\": {\"rate\": 1, \"date\": \"2026-05-01T00:00:00Z\"}", COMBINE_SAME, 1},
-                 {"\"copy\": {\"rate\": 2}", COMBINE_KEPT, 1},
-                 {"\"tensor\": 5", COMBINE_ADDED, 1},
-                 {"\"no name\": {}, \"l2\": {\"rate\": 3}", COMBINE_ADDED, 1}};
-    static const char file[] =
-        "{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\", \"ceilings\": {%s}}";
+    } cases[] = {
+        {"\"copy\": {\"rate\": 2, \"date\": \"2026-04-30T00:00:00Z\"}", COMBINE_KEPT, 1},
+        {"\"copy\": {\"rate\": 2, \"date\": \"2026-05-02T00:00:00Z\"}", COMBINE_REPLACED, 2},
+        {"\"copy\": {\"rate\": 2, \"date\": \"2026-05-01T00:00:00Z\"}", COMBINE_KEPT, 1},
+        {"\"copy\": {\"rate\": 1, \"date\": \"2026-05-01T00:00:00Z\"}", COMBINE_SAME, 1},
+        {"\"copy\": {\"rate\": 2}", COMBINE_KEPT, 1},
+        {"\"tensor\": 5", COMBINE_ADDED, 1},
+        {"\"no name\": {}, \"l2\": {\"rate\": 3}", COMBINE_ADDED, 1}};
+    static const char file[] = "{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": "
+                               "\"NVIDIA H200\", \"ceilings\": {%s}}";
     fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t counts[COMBINE_REMOVED + 1] = {0}, files, all = 0;
         char text[512], folder[TEMPORARY_BYTES + 64], path[TEMPORARY_BYTES + 96];
         record_faults faults = {0};
-        snprintf(text, sizeof text, file, "\"copy\": {\"rate\": 1, \"date\": \"2026-05-01T00:00:00Z\"}");
+        snprintf(text, sizeof text, file,
+                 "\"copy\": {\"rate\": 1, \"date\": \"2026-05-01T00:00:00Z\"}");
         write_file(f, text);
         snprintf(folder, sizeof folder, "%s/from", f->folder);
         assert_ok(file_make_folder(folder, &f->error), f->error);
         snprintf(path, sizeof path, "%s/device.json", folder);
         snprintf(text, sizeof text, file, cases[i].from);
         assert_ok(file_replace(path, text, strlen(text), &f->error), f->error);
-        assert_ok(ceilings_combine(folder, f->folder, true, count, counts, &faults, &files, &f->error), f->error);
+        assert_ok(
+            ceilings_combine(folder, f->folder, true, count, counts, &faults, &files, &f->error),
+            f->error);
         assert_true(kept(f).rates[CEILING_COPY] == 1);
-        assert_ok(ceilings_combine(folder, f->folder, false, count, counts, &faults, &files, &f->error), f->error);
+        assert_ok(
+            ceilings_combine(folder, f->folder, false, count, counts, &faults, &files, &f->error),
+            f->error);
         assert_int_equal(files, 1);
         assert_int_equal(faults.count, 0);
         assert_true(kept(f).rates[CEILING_COPY] == cases[i].copy);
@@ -224,7 +242,8 @@ static void it_is_not_taken_for_a_record(void **state)
     assert_int_equal(all.count, 0);
     assert_int_equal(all.faults.count, 0);
     record_set_deinit(&all);
-    assert_int_equal(record_path(f->folder, "NVIDIA H200", "device", path, sizeof path, &f->error), AT_USAGE);
+    assert_int_equal(record_path(f->folder, "NVIDIA H200", "device", path, sizeof path, &f->error),
+                     AT_USAGE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

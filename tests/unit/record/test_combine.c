@@ -8,13 +8,15 @@
 #include "record/combine.h"
 #include "temporary.h"
 
-/* Of n = 1: when, with which block, how fast, of which template; with members between the braces. */
-#define ENTRY(date, block, ns, hash, more)                                                                       \
-    "{\"problem\": {\"n\": 1}, \"configuration\": {\"block\": " #block "}, \"date\": \"" date "\","            \
-    " \"hashes\": {\"script\": \"s\", \"template\": \"" hash "\"}, \"time\": {\"median_ns\": " #ns            \
+/* Of n = 1: when, with which block, how fast, of which template; with members between the
+ * braces. */
+#define ENTRY(date, block, ns, hash, more)                                                         \
+    "{\"problem\": {\"n\": 1}, \"configuration\": {\"block\": " #block "}, \"date\": \"" date      \
+    "\","                                                                                          \
+    " \"hashes\": {\"script\": \"s\", \"template\": \"" hash "\"}, \"time\": {\"median_ns\": " #ns \
     ", \"low_ns\": " #ns ", \"high_ns\": " #ns "}" more "}"
-#define RECORD(members)                                                                                           \
-    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copy\", \"gpu\": \"G\","                 \
+#define RECORD(members)                                                                            \
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copy\", \"gpu\": \"G\","     \
     " \"compute_capability\": \"9.0\", " members "}"
 
 typedef struct fixture {
@@ -75,8 +77,10 @@ static void expect_block(fixture *f, int64_t block)
 static void the_newer_entry_is_taken_whichever_comes(void **state)
 {
     fixture *f = *state;
-    static const char old[] = RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 90, "t", "") "]");
-    static const char young[] = RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 80, "t", "") "]");
+    static const char old[] =
+        RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 90, "t", "") "]");
+    static const char young[] =
+        RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 80, "t", "") "]");
     merge(f, old, young, false);
     expect_block(f, 2);
     assert_int_equal(f->told[COMBINE_REPLACED], 1);
@@ -89,8 +93,10 @@ static void the_newer_entry_is_taken_whichever_comes(void **state)
 static void an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_it(void **state)
 {
     fixture *f = *state;
-    static const char old[] = RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 70, "t", "") "]");
-    static const char young[] = RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 80, "t", "") "]");
+    static const char old[] =
+        RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 70, "t", "") "]");
+    static const char young[] =
+        RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 80, "t", "") "]");
     merge(f, old, young, false);
     expect_block(f, 1);
     /* Nor does it matter from which side it comes. */
@@ -103,12 +109,15 @@ static void an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_i
 static void who_timed_it_or_has_another_template_knows_better(void **state)
 {
     fixture *f = *state;
-    static const char old[] = RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 70, "t", "") "]");
-    static const char timed[] = RECORD("\"entries\": [" ENTRY(
-        "2026-02-01T00:00:00Z", 2, 80, "t",
-        ", \"contenders\": [{\"configuration\": {\"block\": 1}, \"time\": {\"median_ns\": 81, \"low_ns\": 81,"
-        " \"high_ns\": 81}}]") "]");
-    static const char other[] = RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 3, 80, "u", "") "]");
+    static const char old[] =
+        RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 70, "t", "") "]");
+    static const char timed[] =
+        RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 80, "t",
+                                      ", \"contenders\": [{\"configuration\": {\"block\": 1}, "
+                                      "\"time\": {\"median_ns\": 81, \"low_ns\": 81,"
+                                      " \"high_ns\": 81}}]") "]");
+    static const char other[] =
+        RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 3, 80, "u", "") "]");
     merge(f, old, timed, false);
     expect_block(f, 2);
     merge(f, old, other, false);
@@ -118,8 +127,10 @@ static void who_timed_it_or_has_another_template_knows_better(void **state)
 static void what_is_the_same_or_only_tried_changes_nothing(void **state)
 {
     fixture *f = *state;
-    static const char old[] = RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 70, "t", "") "]");
-    static const char young[] = RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 60, "t", "") "]");
+    static const char old[] =
+        RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 70, "t", "") "]");
+    static const char young[] =
+        RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 60, "t", "") "]");
     char *text;
     merge(f, old, old, false);
     assert_int_equal(f->told[COMBINE_SAME], 1);
@@ -133,11 +144,13 @@ static void what_is_the_same_or_only_tried_changes_nothing(void **state)
 static void members_of_others_and_portfolios_come_along(void **state)
 {
     fixture *f = *state;
-    static const char old[] =
-        RECORD("\"comment\": 1, \"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 90, "t", ", \"note\": 2") "]");
+    static const char old[] = RECORD("\"comment\": 1, \"entries\": [" ENTRY(
+        "2026-01-01T00:00:00Z", 1, 90, "t", ", \"note\": 2") "]");
     static const char young[] = RECORD(
-        "\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 60, "t", "") "], \"portfolios\": [{\"fixed\": {},"
-        " \"configurations\": [{\"block\": 8}], \"tree\": [{\"order\": [0]}], \"date\": \"2026-02-01T00:00:00Z\"}]");
+        "\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 60, "t",
+                               "") "], \"portfolios\": [{\"fixed\": {},"
+                                   " \"configurations\": [{\"block\": 8}], \"tree\": [{\"order\": "
+                                   "[0]}], \"date\": \"2026-02-01T00:00:00Z\"}]");
     char *text;
     merge(f, old, young, false);
     assert_int_equal(f->told[COMBINE_ADDED], 1);
@@ -151,7 +164,8 @@ static void members_of_others_and_portfolios_come_along(void **state)
 static const char *reason(void *context, const record *r, const record_entry *e)
 {
     (void)r;
-    return record_get(&e->configuration, "block")->integer == *(int64_t *)context ? "it is stale" : NULL;
+    return record_get(&e->configuration, "block")->integer == *(int64_t *)context ? "it is stale"
+                                                                                  : NULL;
 }
 
 static void pruning_takes_out_what_there_is_a_reason_for(void **state)

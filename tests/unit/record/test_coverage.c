@@ -4,8 +4,14 @@
 #include "check.h"
 #include "record/coverage.h"
 
-static const device_coverage some = {.problems = "the small problem n=64", .blocks = 2000000, .run = 32, .cut = 2,
-                                     .blind = 1, .compared = 4096, .never = "a.cu:3", .once = "a.cu:7, a.cu:9"};
+static const device_coverage some = {.problems = "the small problem n=64",
+                                     .blocks = 2000000,
+                                     .run = 32,
+                                     .cut = 2,
+                                     .blind = 1,
+                                     .compared = 4096,
+                                     .never = "a.cu:3",
+                                     .once = "a.cu:7, a.cu:9"};
 
 static void what_is_packed_is_unpacked(void **state)
 {
@@ -34,8 +40,10 @@ static void every_gap_has_its_sentence(void **state)
     (void)state;
     char text[COVERAGE_SENTENCE_BYTES];
     assert_true(coverage_sentence(&some, 0, text));
-    assert_string_equal(text, "32 of the tuned problem's 2,000,000 blocks were run; 2 of them were left unfinished; 1 "
-                              "ended where they read what others write; 4,096 elements are the reference's");
+    assert_string_equal(
+        text,
+        "32 of the tuned problem's 2,000,000 blocks were run; 2 of them were left unfinished; 1 "
+        "ended where they read what others write; 4,096 elements are the reference's");
     assert_true(coverage_sentence(&some, 1, text));
     assert_string_equal(text, "never executed: a.cu:3");
     assert_true(coverage_sentence(&some, 2, text));

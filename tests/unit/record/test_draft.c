@@ -35,7 +35,10 @@ static int setup(void **state)
         f->configuration[i] = (record_pair){"tile", {.kind = VALUE_INTEGER, .integer = 16 << i}};
         f->configurations[i] = (record_values){1, &f->configuration[i]};
     }
-    f->nodes[0] = (record_node){.variable = "rows", .multiple_of = 4, .then = 1, .otherwise = 2,
+    f->nodes[0] = (record_node){.variable = "rows",
+                                .multiple_of = 4,
+                                .then = 1,
+                                .otherwise = 2,
                                 .bound = {.kind = VALUE_INTEGER, .integer = 4}};
     f->nodes[1] = (record_node){.order = {1, 0}, .has_default = true, .default_at = 1};
     f->nodes[2] = (record_node){.order = {0, 1}};
@@ -116,10 +119,12 @@ static void a_later_one_of_the_same_kind_takes_its_place(void **state)
 static void what_else_is_in_the_file_stays(void **state)
 {
     fixture *f = *state;
-    static const char old[] =
-        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"NVIDIA X\","
-        " \"compute_capability\": \"9.0\", \"later\": 5, \"entries\": [{\"problem\": {\"rows\": 64},"
-        " \"configuration\": {\"tile\": 9}, \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}]}";
+    static const char old[] = "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": "
+                              "\"p\", \"gpu\": \"NVIDIA X\","
+                              " \"compute_capability\": \"9.0\", \"later\": 5, \"entries\": "
+                              "[{\"problem\": {\"rows\": 64},"
+                              " \"configuration\": {\"tile\": 9}, \"time\": {\"median_ns\": 5, "
+                              "\"low_ns\": 4, \"high_ns\": 6}}]}";
     char path[4096], *text;
     at_error error = {0};
     record r;
@@ -153,7 +158,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_merged_is_read_and_picked, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_later_one_of_the_same_kind_takes_its_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_later_one_of_the_same_kind_takes_its_place, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_else_is_in_the_file_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_impossible_has_no_time, setup, teardown),
     };

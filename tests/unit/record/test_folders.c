@@ -9,11 +9,11 @@
 #include "temporary.h"
 
 #define HEAD                                                                                       \
-    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copy\", \"gpu\": \"G\","         \
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copy\", \"gpu\": \"G\","     \
     " \"compute_capability\": \"9.0\", "
 /* An entry for n with one parameter. */
 #define ENTRY(n, block)                                                                            \
-    "{\"problem\": {\"n\": " #n "}, \"configuration\": {\"block\": " #block "},"                       \
+    "{\"problem\": {\"n\": " #n "}, \"configuration\": {\"block\": " #block "},"                   \
     " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}"
 
 typedef struct fixture {
@@ -121,10 +121,12 @@ static void a_damaged_entry_costs_only_itself(void **state)
 {
     fixture *f = *state;
     put(f, "results", "copy.json",
-        HEAD "\"entries\": [" ENTRY(1, 32) ", {\"problem\": 5}, 7, " ENTRY(4, 64) "],"
-             " \"portfolios\": [{\"fixed\": 3}, {\"fixed\": {}, \"configurations\": [{\"block\": 8}],"
-             " \"tree\": [{\"order\": [0]}], \"problems\": [{\"problem\": {\"n\": 9},"
-             " \"baseline_ns\": 5, \"times_ns\": [7]}]}]}");
+        HEAD "\"entries\": [" ENTRY(1, 32) ", {\"problem\": 5}, 7, " ENTRY(
+            4, 64) "],"
+                   " \"portfolios\": [{\"fixed\": 3}, {\"fixed\": {}, \"configurations\": "
+                   "[{\"block\": 8}],"
+                   " \"tree\": [{\"order\": [0]}], \"problems\": [{\"problem\": {\"n\": 9},"
+                   " \"baseline_ns\": 5, \"times_ns\": [7]}]}]}");
     search(f, NULL, NULL);
     const record *r = &f->set.records[0];
     assert_int_equal(r->entry_count, 2);

@@ -54,27 +54,32 @@ static void each_keyword_tells_good_from_bad(void **state)
         {"{\"maxItems\": 1}", "[1]", "[1, 2]", "", "at most 1 elements"},
         {"{\"items\": {\"type\": \"string\"}}", "[\"a\"]", "[\"a\", 1]", "/1", "must be a string"},
         {"{\"required\": [\"a\"]}", "{\"a\": 1}", "{\"b\": 1}", "", "must have a member \"a\""},
-        {"{\"properties\": {\"a~/b\": false}}", "{\"a\": 1}", "{\"a~/b\": 1}", "/a~0~1b", "must not be there"},
-        {"{\"additionalProperties\": {\"type\": \"number\"}}", "{\"a\": 1}", "{\"a\": \"x\"}", "/a", "must be a number"},
-        {"{\"propertyNames\": {\"pattern\": \"^a\"}}", "{\"ab\": 1}", "{\"b\": 1}", "/b", "must match"},
+        {"{\"properties\": {\"a~/b\": false}}", "{\"a\": 1}", "{\"a~/b\": 1}", "/a~0~1b",
+         "must not be there"},
+        {"{\"additionalProperties\": {\"type\": \"number\"}}", "{\"a\": 1}", "{\"a\": \"x\"}", "/a",
+         "must be a number"},
+        {"{\"propertyNames\": {\"pattern\": \"^a\"}}", "{\"ab\": 1}", "{\"b\": 1}", "/b",
+         "must match"},
         {"{\"anyOf\": [{\"type\": \"null\"}, {\"minimum\": 5}]}", "6", "4", "", "one of the kinds"},
         {"{\"oneOf\": [{\"maximum\": 3}, {\"minimum\": 2}]}", "1", "2.5", "", "one of the kinds"},
         {"{\"$ref\": \"#/$defs/n\", \"$defs\": {\"n\": {\"const\": 1}}}", "1", "2", "", "constant"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        heard good = validate(cases[i].schema, cases[i].good), bad = validate(cases[i].schema, cases[i].bad);
+        heard good = validate(cases[i].schema, cases[i].good),
+              bad = validate(cases[i].schema, cases[i].bad);
         if (good.count != 0 || bad.count != 1 || strcmp(bad.pointer, cases[i].pointer) != 0 ||
             !strstr(bad.message, cases[i].message))
-            fail_msg("%s: %zu and %zu violations, '%s' at '%s'", cases[i].schema, good.count, bad.count, bad.message,
-                     bad.pointer);
+            fail_msg("%s: %zu and %zu violations, '%s' at '%s'", cases[i].schema, good.count,
+                     bad.count, bad.message, bad.pointer);
     }
 }
 
 static void a_schema_that_leads_nowhere_or_never_ends_is_refused(void **state)
 {
     (void)state;
-    static const char *const schemas[] = {"{\"$ref\": \"#/$defs/gone\"}",
-                                          "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"$ref\": \"#/$defs/a\"}}}"};
+    static const char *const schemas[] = {
+        "{\"$ref\": \"#/$defs/gone\"}",
+        "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"$ref\": \"#/$defs/a\"}}}"};
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
         heard h = {0};
         at_error error = {0};

@@ -164,8 +164,11 @@ static void what_is_impossible_is_never_picked(void **state)
         int least;
         pick_rule rule;
         int64_t tile;
-    } cases[] = {{2, PICK_EXACT, 2},   {3, PICK_EXACT, 4}, {5, PICK_MAJOR, 12},
-                 {15, PICK_DEFAULT, 20}, {21, PICK_OTHER, 22}};
+    } cases[] = {{2, PICK_EXACT, 2},
+                 {3, PICK_EXACT, 4},
+                 {5, PICK_MAJOR, 12},
+                 {15, PICK_DEFAULT, 20},
+                 {21, PICK_OTHER, 22}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(pick_at_least(*state, cases[i].least, &fallback, &found), cases[i].rule);
         assert_int_equal(record_get(found.configuration, "tile")->integer, cases[i].tile);
@@ -174,15 +177,16 @@ static void what_is_impossible_is_never_picked(void **state)
     assert_null(found.configuration);
 }
 
-#define TIME(median, low, high)                                                                       \
+#define TIME(median, low, high)                                                                    \
     "\"time\": {\"median_ns\": " #median ", \"low_ns\": " #low ", \"high_ns\": " #high "}"
 #define BASELINE "\"baseline\": {\"configuration\": {\"tile\": 0}, " TIME(1000, 990, 1010) "}"
 
-/* A portfolio of tiles 1 to 3 for floats: the tree tries 3, 1, 2 below 4096 rows, else 2, 1, 3; tile 2
- * was slower than the default at 5000 rows. */
+/* A portfolio of tiles 1 to 3 for floats: the tree tries 3, 1, 2 below 4096 rows, else 2, 1, 3;
+ * tile 2 was slower than the default at 5000 rows. */
 static const char portfolio[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
-    " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64, \"dtype\": \"float\"},"
+    " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64, \"dtype\": "
+    "\"float\"},"
     " \"configuration\": {\"tile\": 9}, \"baseline\": {\"configuration\": {\"tile\": 8}},"
     " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}],"
     " \"portfolios\": [{\"fixed\": {\"dtype\": \"float\"},"
@@ -236,8 +240,8 @@ static void a_portfolio_is_asked_by_its_tree(void **state)
     record_deinit(&r);
 }
 
-/* Of 8192 rows on G: tile 1, and the next as contender, beside the default's 1000 ns; of 1024 rows tile 5,
- * which was twice as fast. On H, of the same capability, tile 6 was, of 8000 rows. */
+/* Of 8192 rows on G: tile 1, and the next as contender, beside the default's 1000 ns; of 1024 rows
+ * tile 5, which was twice as fast. On H, of the same capability, tile 6 was, of 8000 rows. */
 static const char beside_default[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"%s\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": %d},"
@@ -250,15 +254,19 @@ static pick_rule pick_beside_default(const char *measured, int64_t rows, int lea
     at_error error = {0};
     fixture f = {.set = {2, f.records}};
     snprintf(texts[0], sizeof *texts, beside_default, "G", 8192, 1, measured);
-    snprintf(texts[1], sizeof *texts, beside_default, "H", 8000, 6, BASELINE ", " TIME(500, 490, 510));
+    snprintf(texts[1], sizeof *texts, beside_default, "H", 8000, 6,
+             BASELINE ", " TIME(500, 490, 510));
     for (int i = 0; i < 2; i++)
-        assert_ok(record_parse(texts[i], strlen(texts[i]), "r.json", NULL, &f.records[i], &error), error);
+        assert_ok(record_parse(texts[i], strlen(texts[i]), "r.json", NULL, &f.records[i], &error),
+                  error);
     record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = rows}}};
     record_values problem = {1, pairs};
     pick_candidate found;
-    pick_rule rule = pick(&f.set,
-                          &(pick_target){.gpu = "G", .major = 9, .problem = &problem, .fits = at_least, .context = &least},
-                          &found);
+    pick_rule rule =
+        pick(&f.set,
+             &(pick_target){
+                 .gpu = "G", .major = 9, .problem = &problem, .fits = at_least, .context = &least},
+             &found);
     *tile = found.configuration ? record_get(found.configuration, "tile")->integer : -1;
     for (int i = 0; i < 2; i++)
         record_deinit(&f.records[i]);
@@ -281,7 +289,9 @@ static void of_another_problem_only_what_was_faster_than_the_default_is_picked(v
         {BASELINE ", " TIME(991, 985, 989), false},
         {BASELINE ", " TIME(1100, 1090, 1110), false},
         /* The winner there was the default. */
-        {"\"baseline\": {\"configuration\": {\"tile\": 1}, " TIME(900, 890, 910) "}, " TIME(900, 890, 910), false},
+        {"\"baseline\": {\"configuration\": {\"tile\": 1}, " TIME(900, 890,
+                                                                  910) "}, " TIME(900, 890, 910),
+         false},
         /* Without a time of the default what is said of it holds; it may have been wrong. */
         {"\"baseline\": {\"configuration\": {\"tile\": 0}}, " TIME(900, 890, 910), true},
         {"\"baseline\": null, " TIME(900, 890, 910), true},
@@ -305,18 +315,22 @@ static void the_record_of_the_very_problem_holds(void **state)
 {
     (void)state;
     int64_t tile;
-    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8192, 0, &tile), PICK_EXACT);
+    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8192, 0, &tile),
+                     PICK_EXACT);
     assert_int_equal(tile, 1);
 }
 
-/* Not what was faster farther away, or on another GPU: nearby the default was as good as anything. */
+/* Not what was faster farther away, or on another GPU: nearby the default was as good as
+ * anything. */
 static void the_first_that_is_possible_decides(void **state)
 {
     (void)state;
     int64_t tile;
-    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 0, &tile), PICK_DEFAULT);
+    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 0, &tile),
+                     PICK_DEFAULT);
     assert_int_equal(tile, 0);
-    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 1000, 0, &tile), PICK_NEAREST);
+    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 1000, 0, &tile),
+                     PICK_NEAREST);
     assert_int_equal(tile, 5);
 }
 
@@ -325,27 +339,34 @@ static void where_the_default_is_impossible_nothing_has_to_be_faster(void **stat
 {
     (void)state;
     int64_t tile;
-    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 1, &tile), PICK_NEAREST);
+    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 1, &tile),
+                     PICK_NEAREST);
     assert_int_equal(tile, 1);
 }
 
-/* Of no entry is a default known: the portfolio was slower than one, and the entry is for what it is for. */
+/* Of no entry is a default known: the portfolio was slower than one, and the entry is for what it
+ * is for. */
 static void where_no_default_is_known_what_was_slower_than_one_is_passed_over(void **state)
 {
     (void)state;
     static const char text[] =
         "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
-        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64}, \"configuration\":"
-        " {\"tile\": 9}, " TIME(5, 4, 6) "}], \"portfolios\": [{\"fixed\": {}, \"configurations\": [{\"tile\": 1}],"
-        " \"tree\": [{\"order\": [0]}], \"problems\": [{\"problem\": {\"rows\": 64}, \"baseline_ns\": 5,"
-        " \"times_ns\": [9]}]}]}";
+        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64}, "
+        "\"configuration\":"
+        " {\"tile\": 9}, " TIME(
+            5, 4, 6) "}], \"portfolios\": [{\"fixed\": {}, \"configurations\": [{\"tile\": 1}],"
+                     " \"tree\": [{\"order\": [0]}], \"problems\": [{\"problem\": {\"rows\": 64}, "
+                     "\"baseline_ns\": 5,"
+                     " \"times_ns\": [9]}]}]}";
     at_error error = {0};
     fixture f = {.set = {1, f.records}};
     assert_ok(record_parse(text, strlen(text), "r.json", NULL, &f.records[0], &error), error);
     record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = 65}}};
     record_values problem = {1, pairs};
     pick_candidate found;
-    assert_int_equal(pick(&f.set, &(pick_target){.gpu = "G", .major = 9, .problem = &problem}, &found), PICK_NEAREST);
+    assert_int_equal(
+        pick(&f.set, &(pick_target){.gpu = "G", .major = 9, .problem = &problem}, &found),
+        PICK_NEAREST);
     assert_int_equal(record_get(found.configuration, "tile")->integer, 9);
     record_deinit(&f.records[0]);
 }
@@ -356,10 +377,11 @@ static void read_portfolio(fixture *f, const char *members)
     char text[2048];
     at_error error = {0};
     *f = (fixture){.set = {1, f->records}};
-    snprintf(text, sizeof text,
-             "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
-             " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {}, %s}]}",
-             members);
+    snprintf(
+        text, sizeof text,
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+        " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {}, %s}]}",
+        members);
     assert_ok(record_parse(text, strlen(text), "r.json", NULL, &f->records[0], &error), error);
 }
 
@@ -380,7 +402,8 @@ static void a_tree_asks_for_divisors_and_products(void **state)
         char members[1024];
         fixture f;
         snprintf(members, sizeof members,
-                 "\"configurations\": [{\"tile\": 1}, {\"tile\": 2}], \"tree\": [{\"variable\": \"rows\","
+                 "\"configurations\": [{\"tile\": 1}, {\"tile\": 2}], \"tree\": [{\"variable\": "
+                 "\"rows\","
                  " %s, \"then\": 1, \"else\": 2}, {\"order\": [0, 1]}, {\"order\": [1, 0]}]",
                  cases[i].asks);
         read_portfolio(&f, members);
@@ -402,21 +425,29 @@ static void a_tree_that_has_the_default_decides_alone(void **state)
         int default_at, time_ns, tile;
         bool possible; /* the default, which has tile 0 */
         pick_rule rule;
-    } cases[] = {{1, 9, 1, true, PICK_PORTFOLIO}, {0, 4, 0, true, PICK_DEFAULT}, {0, 4, 1, false, PICK_PORTFOLIO}};
+    } cases[] = {{1, 9, 1, true, PICK_PORTFOLIO},
+                 {0, 4, 0, true, PICK_DEFAULT},
+                 {0, 4, 1, false, PICK_PORTFOLIO}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char members[1024];
         fixture f;
-        snprintf(members, sizeof members,
-                 "\"configurations\": [{\"tile\": 1}], \"tree\": [{\"order\": [0], \"default_at\": %d}],"
-                 " \"problems\": [{\"problem\": {\"rows\": 64}, \"baseline_ns\": 5, \"times_ns\": [%d]}]",
-                 cases[i].default_at, cases[i].time_ns);
+        snprintf(
+            members, sizeof members,
+            "\"configurations\": [{\"tile\": 1}], \"tree\": [{\"order\": [0], \"default_at\": %d}],"
+            " \"problems\": [{\"problem\": {\"rows\": 64}, \"baseline_ns\": 5, \"times_ns\": "
+            "[%d]}]",
+            cases[i].default_at, cases[i].time_ns);
         read_portfolio(&f, members);
         record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = 65}}};
         record_pair tile[] = {{"tile", {.kind = VALUE_INTEGER, .integer = 0}}};
         record_values problem = {1, pairs}, fallback = {1, tile};
         int least = cases[i].possible ? 0 : 1;
-        const pick_target target = {.gpu = "G", .major = 9, .problem = &problem, .fallback = &fallback,
-                                    .fits = at_least, .context = &least};
+        const pick_target target = {.gpu = "G",
+                                    .major = 9,
+                                    .problem = &problem,
+                                    .fallback = &fallback,
+                                    .fits = at_least,
+                                    .context = &least};
         pick_candidate found;
         assert_int_equal(pick(&f.set, &target, &found), cases[i].rule);
         assert_int_equal(record_get(found.configuration, "tile")->integer, cases[i].tile);
@@ -428,11 +459,17 @@ static void damaged_portfolios_are_refused(void **state)
 {
     (void)state;
     static const char *const damages[][2] = {
-        {"[2, 0, 1]", "[2, 2, 1]"},  {"[2, 0, 1]", "[2, 0, 3]"}, {"[2, 0, 1]", "[2, 0]"},
-        {"\"then\": 1", "\"then\": 0"}, {"\"then\": 1", "\"then\": 9"}, {"4096", "\"x\""},
-        {"[90, 80, null]", "[90]"},  {"\"rows\", \"below\"", "\"a b\", \"below\""},
+        {"[2, 0, 1]", "[2, 2, 1]"},
+        {"[2, 0, 1]", "[2, 0, 3]"},
+        {"[2, 0, 1]", "[2, 0]"},
+        {"\"then\": 1", "\"then\": 0"},
+        {"\"then\": 1", "\"then\": 9"},
+        {"4096", "\"x\""},
+        {"[90, 80, null]", "[90]"},
+        {"\"rows\", \"below\"", "\"a b\", \"below\""},
         {"\"below\": 4096", "\"asks\": 1"},
-        {"\"below\": 4096", "\"multiple_of\": 0"},   {"\"below\": 4096", "\"multiple_of\": 4.5"},
+        {"\"below\": 4096", "\"multiple_of\": 0"},
+        {"\"below\": 4096", "\"multiple_of\": 4.5"},
         {"\"below\": 4096", "\"multiple_of\": 4, \"below\": 4"},
         {"\"below\": 4096", "\"times\": \"rows\", \"multiple_of\": 4"},
         {"\"below\": 4096", "\"times\": 3, \"below\": 4"},

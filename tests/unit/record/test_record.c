@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "check.h"
 #include "base/file.h"
 #include "base/paths.h"
-#include "record/record.h"
 #include "base/version.h"
+#include "check.h"
+#include "record/record.h"
 #include "record/summary.h"
 #include "sample_run.h"
 #include "temporary.h"

@@ -18,7 +18,8 @@ static void add(fixture *f, const char *rows, const char *type, int64_t median_n
     pattern p = sample_pattern(atoi(rows), variables);
     run_summary s;
     sample_run(&s, &p, median_ns);
-    assert_ok(curve_add(f->curve, (const char *const[]){rows, type}, &s, NULL, &f->error), f->error);
+    assert_ok(curve_add(f->curve, (const char *const[]){rows, type}, &s, NULL, &f->error),
+              f->error);
     run_summary_deinit(&s);
 }
 
@@ -82,9 +83,8 @@ static void json_has_every_point_with_its_problem(void **state)
     assert_int_equal(json_integer_value(json_object_get(json_object_get(last, "problem"), "rows")),
                      65536);
     assert_int_equal(json_integer_value(json_object_get(last, "time_ns")), 140000);
-    assert_string_equal(
-        json_string_value(json_object_get(json_array_get(points, 1), "message")),
-        "no memory for it");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(points, 1), "message")),
+                        "no memory for it");
     json_decref(root);
 }
 
@@ -112,8 +112,8 @@ static void a_picture_of_another_kind_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_table_has_a_line_a_point_and_says_why_one_has_no_winner, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_table_has_a_line_a_point_and_says_why_one_has_no_winner,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_has_every_point_with_its_problem, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_picture_has_a_line_for_each_other_value_on_a_scale_that_fits, set_up, tear_down),

@@ -11,7 +11,7 @@ typedef struct fixture {
     pattern pattern;
     run_summary run;
     at_error error;
-    char *text; /* what was printed last */
+    char *text;     /* what was printed last */
     size_t columns; /* of the page; 0: 100 */
 } fixture;
 
@@ -38,7 +38,8 @@ static const char *print_text(fixture *f, size_t top, bool colour)
     size_t size;
     free(f->text);
     FILE *to = open_memstream(&f->text, &size);
-    report_options options = {.top = top, .colour = colour, .columns = f->columns ? f->columns : 100};
+    report_options options = {
+        .top = top, .colour = colour, .columns = f->columns ? f->columns : 100};
     assert_ok(report_print(&f->run, &options, to, &f->error), f->error);
     fclose(to);
     return f->text;
@@ -102,11 +103,13 @@ static void each_way_to_fail_has_an_example(void **state)
 }
 
 /* 300 characters of words and a line of a compiler below them. */
-static const char long_message[] =
-    "element (3,17) of dst is 0 where 8.5 is expected; thread (1,0,0) of block (2,0,0) wrote 4 bytes at "
-    "global address 0x700000004000, 4 bytes behind the end of src (16384 bytes), at transpose.cu.tmpl:41, "
-    "and the same thread wrote there twice more before the launch ended, which the guards show as well\n"
-    "  see transpose.cu.tmpl:41";
+static const char long_message[] = "element (3,17) of dst is 0 where 8.5 is expected; thread "
+                                   "(1,0,0) of block (2,0,0) wrote 4 bytes at "
+                                   "global address 0x700000004000, 4 bytes behind the end of src "
+                                   "(16384 bytes), at transpose.cu.tmpl:41, "
+                                   "and the same thread wrote there twice more before the launch "
+                                   "ended, which the guards show as well\n"
+                                   "  see transpose.cu.tmpl:41";
 
 static void the_whole_message_of_a_failure_is_shown_wrapped(void **state)
 {
@@ -281,7 +284,8 @@ static void count_flops(fixture *f, double ceiling_rate)
     for (size_t i = 0; i < f->run.result_count; i++) {
         run_result *r = &f->run.results[i];
         r->rates[WORK_BYTES] = 0;
-        r->rates[WORK_FLOPS] = r->time.count ? (double)f->run.work[WORK_FLOPS] / (double)r->time.median_ns : 0;
+        r->rates[WORK_FLOPS] =
+            r->time.count ? (double)f->run.work[WORK_FLOPS] / (double)r->time.median_ns : 0;
         r->ceiling_fraction = ceiling_rate > 0 ? r->rates[WORK_FLOPS] / ceiling_rate : 0;
     }
 }
@@ -303,7 +307,8 @@ static void a_share_is_of_the_ceiling_that_the_heading_names(void **state)
     assert_true(json_number_value(json_object_get(root, "ceiling_rate")) == 10e6);
     assert_true(json_is_null(json_object_get(root, "ceiling_gbps")));
     assert_true(json_is_null(json_object_get(json_object_get(root, "best"), "gbps")));
-    assert_true(json_number_value(json_object_get(json_object_get(root, "best"), "gflops")) > 7.8e6);
+    assert_true(json_number_value(json_object_get(json_object_get(root, "best"), "gflops")) >
+                7.8e6);
     json_decref(root);
 }
 
@@ -339,13 +344,13 @@ static void the_object_has_every_promised_member(void **state)
     snprintf(f->run.record_path, sizeof f->run.record_path, "results/nvidia-h200/transpose.json");
     json_t *root = print_object(f, 10);
     static const char *const members[] = {
-        "pattern", "problem", "device",       "space",  "counts", "best",   "baseline",
-        "speedup", "wall_s",  "ceiling_gbps", "stages", "record", "version",
-        "traffic_bytes", "flops", "items", "item", "ceiling", "ceiling_rate", "rate", "rate_unit"};
-    static const char *const of_variant[] = {"config",      "time_ns",          "ci_ns",
-                                             "gbps",        "ceiling_fraction", "registers",
-                                             "spill_bytes", "shared_bytes",     "occupancy",
-                                             "gflops",      "gitems"};
+        "pattern", "problem", "device",       "space",   "counts",       "best",    "baseline",
+        "speedup", "wall_s",  "ceiling_gbps", "stages",  "record",       "version", "traffic_bytes",
+        "flops",   "items",   "item",         "ceiling", "ceiling_rate", "rate",    "rate_unit"};
+    static const char *const of_variant[] = {
+        "config",           "time_ns",   "ci_ns",       "gbps",
+        "ceiling_fraction", "registers", "spill_bytes", "shared_bytes",
+        "occupancy",        "gflops",    "gitems"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (!json_object_get(root, members[i]))
             fail_msg("no member %s", members[i]);

@@ -34,7 +34,8 @@ static void a_line_that_fits_is_left_alone(void **state)
 static void a_longer_one_goes_on_below_two_further_in(void **state)
 {
     (void)state;
-    expect("one two three four five six seven eight\n", 24, "one two three four five\n  six seven eight\n");
+    expect("one two three four five six seven eight\n", 24,
+           "one two three four five\n  six seven eight\n");
 }
 
 static void what_stands_behind_a_label_goes_on_below_it(void **state)
@@ -49,14 +50,17 @@ static void nothing_is_broken_within_a_value(void **state)
 {
     (void)state;
     expect("tile_x=64,tile_y=32,pad=0,group=4\n", 30, "tile_x=64,tile_y=32,pad=0,\n  group=4\n");
-    expect("stride is one of 1,2,4,8,16,32,64,128,256\n", 30, "stride is one of\n  1,2,4,8,16,32,64,128,256\n");
-    expect("/a/path/that/is/longer/than/the/terminal\n", 24, "/a/path/that/is/longer/than/the/terminal\n");
+    expect("stride is one of 1,2,4,8,16,32,64,128,256\n", 30,
+           "stride is one of\n  1,2,4,8,16,32,64,128,256\n");
+    expect("/a/path/that/is/longer/than/the/terminal\n", 24,
+           "/a/path/that/is/longer/than/the/terminal\n");
 }
 
 static void colours_and_letters_of_many_bytes_take_the_room_that_is_seen(void **state)
 {
     (void)state;
-    expect("\033[1m\xc2\xb5s one two three four\033[0m\n", 21, "\033[1m\xc2\xb5s one two three four\033[0m\n");
+    expect("\033[1m\xc2\xb5s one two three four\033[0m\n", 21,
+           "\033[1m\xc2\xb5s one two three four\033[0m\n");
 }
 
 static void lines_that_were_broken_by_hand_flow(void **state)

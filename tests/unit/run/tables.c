@@ -213,7 +213,8 @@ static int64_t *samples_of(const device_worker *w, uint64_t id, size_t count)
     int64_t time_ns = elsewhere_ns ? elsewhere_ns : the_tables.time_ns[id % TABLES_MOST];
     int64_t more_ns = the_tables.more_ns ? the_tables.more_ns : 1;
     for (size_t i = 0; i < count; i++)
-        samples_ns[i] = (time_ns ? time_ns : 100000 + 1000 * (int64_t)id) + more_ns * (int64_t)(i % 3);
+        samples_ns[i] =
+            (time_ns ? time_ns : 100000 + 1000 * (int64_t)id) + more_ns * (int64_t)(i % 3);
     return samples_ns;
 }
 
@@ -339,8 +340,12 @@ at_status device_worker_setup(device_worker *w, const device_image support[DEVIC
         return status;
     push(w, (device_event){.kind = DEVICE_READY,
                            .ceiling_ns = 90000,
-                           .ready = {.floor_ns = 1000, .tick_ns = 32, .reference_ns = 200000,
-                                     .watchdog_ns = 1000000000, .batch = 1, .buffer_sets = 1,
+                           .ready = {.floor_ns = 1000,
+                                     .tick_ns = 32,
+                                     .reference_ns = 200000,
+                                     .watchdog_ns = 1000000000,
+                                     .batch = 1,
+                                     .buffer_sets = 1,
                                      .sm_clock_khz = 1980000}});
     return AT_OK;
 }
@@ -361,8 +366,12 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
     the_tables.tried += !w->simulated && !ragged;
     if (the_tables.interrupt_at && the_tables.tried == the_tables.interrupt_at && !ragged)
         raise(SIGINT);
-    push(w, (device_event){.kind = DEVICE_TRIED, .id = id, .outcome = what, .check_ns = 5000,
-                           .measure_ns = 7000, .samples_ns = samples_of(w, id, count),
+    push(w, (device_event){.kind = DEVICE_TRIED,
+                           .id = id,
+                           .outcome = what,
+                           .check_ns = 5000,
+                           .measure_ns = 7000,
+                           .samples_ns = samples_of(w, id, count),
                            .sample_count = count});
     return AT_OK;
 }
@@ -375,8 +384,10 @@ at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant
         return status;
     the_tables.held++;
     the_tables.unchecked += variant->unchecked;
-    push(w, (device_event){.kind = DEVICE_HELD, .id = id,
-                           .outcome = variant->unchecked ? the_tables.ragged[id % TABLES_MOST] : OUTCOME_OK});
+    push(w, (device_event){.kind = DEVICE_HELD,
+                           .id = id,
+                           .outcome = variant->unchecked ? the_tables.ragged[id % TABLES_MOST]
+                                                         : OUTCOME_OK});
     return AT_OK;
 }
 
@@ -398,8 +409,9 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
                       .ceiling_ns = with_copy ? 90000 : 0};
     memcpy(e.ids, ids, count * sizeof *ids);
     for (size_t i = 0; i < count && e.outcome == OUTCOME_OK; i++) {
-        e.outcome = w->elsewhere && the_tables.blocks_elsewhere ? the_tables.blocks_elsewhere
-                                                                : the_tables.blocks[ids[i] % TABLES_MOST];
+        e.outcome = w->elsewhere && the_tables.blocks_elsewhere
+                        ? the_tables.blocks_elsewhere
+                        : the_tables.blocks[ids[i] % TABLES_MOST];
         e.id = ids[i];
     }
     if (e.outcome == OUTCOME_OK) {
@@ -424,7 +436,8 @@ at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at
     if (fails(error, &status))
         return status;
     the_tables.rechecked++;
-    push(w, (device_event){.kind = DEVICE_RECHECKED, .id = id,
+    push(w, (device_event){.kind = DEVICE_RECHECKED,
+                           .id = id,
                            .outcome = the_tables.rechecks[id % TABLES_MOST]});
     return AT_OK;
 }
@@ -472,7 +485,8 @@ void tables_open_with(session *s, const char *name)
     options.device = properties.limits;
     *s = (session){.own = {.properties = properties}, .workers = &s->own, .slots = 1};
     assert_ok(compile_pool_new(&compiler, &s->workers->pool, &error), error);
-    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:0"}, &s->workers->device, &error),
+    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:0"}, &s->workers->device,
+                                  &error),
               error);
     device_event opened;
     assert_ok(device_worker_take(s->workers->device, 0, &opened, &error), error);

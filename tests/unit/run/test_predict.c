@@ -31,7 +31,8 @@ static void open_session(opened *o, const char *extra_parameter, const char *bas
 {
     char parameters[256];
     *o = (opened){.session = {.workers = &o->session.own}};
-    snprintf(parameters, sizeof parameters, "space = { stride = { 1, 2, 4, 5, 7, 16 }%s },", extra_parameter);
+    snprintf(parameters, sizeof parameters, "space = { stride = { 1, 2, 4, 5, 7, 16 }%s },",
+             extra_parameter);
     fixture_write("p.cu.tmpl", template_text);
     fixture_write("r.cu.tmpl", template_text);
     o->session.script = fixture_load_pattern(&(fixture_pattern){
@@ -49,7 +50,8 @@ static void open_session(opened *o, const char *extra_parameter, const char *bas
     assert_ok(problem_set_init(&s->problems, s->script, s->space, &(problem_kind){PROBLEM_TUNED}, 1,
                                &o->error),
               o->error);
-    assert_ok(compile_pool_new(&(compile_options){.jobs = 2}, &s->workers->pool, &o->error), o->error);
+    assert_ok(compile_pool_new(&(compile_options){.jobs = 2}, &s->workers->pool, &o->error),
+              o->error);
 }
 
 /* The predicted time of a stride; the space has this one parameter. */
@@ -92,7 +94,8 @@ static void what_there_is_no_time_for_is_unknown(void **state)
     prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
     /* The run began so long ago, as clocks go, that its budget is spent. */
-    assert_ok(predict_space(&o.session, &(predict_options){.budget_s = 1e-9}, &p, &o.error), o.error);
+    assert_ok(predict_space(&o.session, &(predict_options){.budget_s = 1e-9}, &p, &o.error),
+              o.error);
     assert_int_equal(p.reached, 0);
     for (uint64_t i = 0; i < p.count; i++)
         assert_true(isnan(p.times_ns[i]));
@@ -137,7 +140,8 @@ static void a_chip_without_figures_is_an_error(void **state)
     opened o;
     prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
-    snprintf(o.session.workers->properties.arch, sizeof o.session.workers->properties.arch, "sm_12");
+    snprintf(o.session.workers->properties.arch, sizeof o.session.workers->properties.arch,
+             "sm_12");
     assert_int_equal(predict_space(&o.session, &(predict_options){0}, &p, &o.error), AT_USAGE);
     assert_contains(o.error.message, "sm_12");
     prediction_deinit(&p);

@@ -37,9 +37,9 @@ static void summarise_run(fixture *f, const journal *log)
 {
     assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
-    assert_ok(run_summary_init(&f->summary, script_pattern(f->session.script), PROBLEM_TUNED,
-                               &f->error),
-              f->error);
+    assert_ok(
+        run_summary_init(&f->summary, script_pattern(f->session.script), PROBLEM_TUNED, &f->error),
+        f->error);
     assert_ok(summarise(&(summarise_input){.settings = &f->settings,
                                            .session = &f->session,
                                            .pipeline = f->pipeline,

@@ -147,10 +147,10 @@ static void what_settings_start_with_comes_before_what_the_script_does(void **st
 /* Who names a run to begin with asks for just that, be it to race two. */
 static void a_warm_start_comes_before_what_the_script_starts_with(void **state)
 {
-    static const char text[] =
-        "{\"pattern\": \"started\", \"problem\": {}, \"counts\": {},\n"
-        " \"results\": [{\"config\": {\"block\": 64, \"vec\": 4, \"cached\": true}, \"outcome\": \"ok\",\n"
-        "   \"time_ns\": 1000}]}\n";
+    static const char text[] = "{\"pattern\": \"started\", \"problem\": {}, \"counts\": {},\n"
+                               " \"results\": [{\"config\": {\"block\": 64, \"vec\": 4, "
+                               "\"cached\": true}, \"outcome\": \"ok\",\n"
+                               "   \"time_ns\": 1000}]}\n";
     fixture *f = *state;
     char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
     temporary_make(folder);

@@ -1,4 +1,5 @@
-/* Conditional parameters (at.when), derived values, and a baseline and starts that name only differences. */
+/* Conditional parameters (at.when), derived values, and a baseline and starts that name only
+ * differences. */
 #include "script/emit.h"
 #include "script_fixture.h"
 
@@ -84,10 +85,12 @@ static void numbers_of_several_lists_are_in_order(void **state)
 static void values_of_every_kind_can_be_conditional(void **state)
 {
     (void)state;
-    static const char *const wanted[] = {"on=true,s=x\"y,f=0.1,b=true", "on=false,s=z,f=0.25,b=false"};
+    static const char *const wanted[] = {"on=true,s=x\"y,f=0.1,b=true",
+                                         "on=false,s=z,f=0.25,b=false"};
     expect_configurations(
-        &(fixture_pattern){.space = "space = { on = { true, false }, s = at.when('on', 'x\"y', 'z'),"
-                                    "f = at.when('on', 0.1, 0.25), b = at.when('on', true, false) },",
+        &(fixture_pattern){.space =
+                               "space = { on = { true, false }, s = at.when('on', 'x\"y', 'z'),"
+                               "f = at.when('on', 0.1, 0.25), b = at.when('on', true, false) },",
                            .baseline = ""},
         wanted, 2);
 }
@@ -102,12 +105,13 @@ static void the_baseline_is_the_first_values_where_it_says_nothing(void **state)
 static void the_baseline_of_a_conditional_parameter_is_the_first_of_its_case(void **state)
 {
     (void)state;
-    static const char parameters[] =
-        "space = { late = at.when('vec == 2', { 7, 8 }, 9), vec = at.when(\"mode == 'b'\", { 2, 4 }, "
-        "1), mode = { 'a', 'b' } },";
+    static const char parameters[] = "space = { late = at.when('vec == 2', { 7, 8 }, 9), vec = "
+                                     "at.when(\"mode == 'b'\", { 2, 4 }, "
+                                     "1), mode = { 'a', 'b' } },";
     expect_baseline(&(fixture_pattern){.space = parameters, .baseline = ""}, "late=9,vec=1,mode=a");
-    expect_baseline(&(fixture_pattern){.space = parameters, .baseline = "baseline = { mode = 'b' },"},
-                    "late=7,vec=2,mode=b");
+    expect_baseline(
+        &(fixture_pattern){.space = parameters, .baseline = "baseline = { mode = 'b' },"},
+        "late=7,vec=2,mode=b");
     expect_baseline(
         &(fixture_pattern){.space = parameters, .baseline = "baseline = { mode = 'b', vec = 4 },"},
         "late=9,vec=4,mode=b");
@@ -136,14 +140,17 @@ static void a_start_is_the_baseline_where_it_says_nothing(void **state)
     expect_starts(&(fixture_pattern){0}, NULL, 0);
 }
 
-static void a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case(void **state)
+static void
+a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case(void **state)
 {
     (void)state;
-    static const char *const wanted[] = {"late=7,vec=2,mode=b", "late=9,vec=4,mode=b", "late=9,vec=1,mode=a"};
+    static const char *const wanted[] = {"late=7,vec=2,mode=b", "late=9,vec=4,mode=b",
+                                         "late=9,vec=1,mode=a"};
     expect_starts(
         &(fixture_pattern){
-            .space = "space = { late = at.when('vec == 2', { 7, 8 }, 9), vec = at.when(\"mode == 'b'\", "
-                     "{ 2, 4 }, 1), mode = { 'a', 'b' } },",
+            .space =
+                "space = { late = at.when('vec == 2', { 7, 8 }, 9), vec = at.when(\"mode == 'b'\", "
+                "{ 2, 4 }, 1), mode = { 'a', 'b' } },",
             .baseline = "",
             .extra = "starts = { { mode = 'b' }, { mode = 'b', vec = 4 }, { mode = 'a' } },"},
         wanted, 3);
@@ -165,10 +172,10 @@ static void expressions_read_derived_values_in_any_order(void **state)
     (void)state;
     static const char *const wanted[] = {"tile=4,mode=a", "tile=4,mode=b"};
     expect_configurations(
-        &(fixture_pattern){
-            .where = "where = { 'all >= 32' },",
-            .baseline = "baseline = { tile = 4 },",
-            .extra = "derived = { all = '2 * part -- in words', part = 'tile * 4' },"},
+        &(fixture_pattern){.where = "where = { 'all >= 32' },",
+                           .baseline = "baseline = { tile = 4 },",
+                           .extra =
+                               "derived = { all = '2 * part -- in words', part = 'tile * 4' },"},
         wanted, 2);
 }
 
@@ -189,10 +196,9 @@ static void a_derived_value_is_evaluated_only_where_it_is_read(void **state)
 {
     (void)state;
     static const char *const wanted[] = {"tile=1,mode=a", "tile=1,mode=b"};
-    expect_configurations(
-        &(fixture_pattern){.where = "where = { 'tile == 1 and whole == 4' },",
-                           .extra = "derived = { whole = '4 // (tile % 2)' },"},
-        wanted, 2);
+    expect_configurations(&(fixture_pattern){.where = "where = { 'tile == 1 and whole == 4' },",
+                                             .extra = "derived = { whole = '4 // (tile % 2)' },"},
+                          wanted, 2);
 }
 
 static void expect_emitted(const char *text, const char *extra, const char *wanted)
@@ -224,7 +230,8 @@ static void templates_read_derived_values(void **state)
 static void a_derived_value_is_no_parameter(void **state)
 {
     (void)state;
-    script *s = fixture_load_pattern(&(fixture_pattern){.extra = "derived = { threads = 'tile' },"});
+    script *s =
+        fixture_load_pattern(&(fixture_pattern){.extra = "derived = { threads = 'tile' },"});
     uint16_t indices[2];
     at_error error = {0};
     assert_int_equal(script_parse_configuration(s, "threads=1", indices, &error), AT_USAGE);
@@ -243,7 +250,9 @@ static void what_is_wrong_with_them_is_told_with_its_line(void **state)
         {{.space = "space = { a = at.when('true') },"}, 5, "the values are missing"},
         {{.space = "space = { a = at.when('true', at.when('true', 1)) },"}, 5, "goes behind"},
         {{.space = "space = { a = at.when('true', {}) },"}, 5, "space.a: has no values"},
-        {{.space = "space = { b = 1,\na = at.when('bb', { 1, 2 }) },", .baseline = ""}, 6, "did you mean 'b'?"},
+        {{.space = "space = { b = 1,\na = at.when('bb', { 1, 2 }) },", .baseline = ""},
+         6,
+         "did you mean 'b'?"},
         {{.space = "space = { b = { 1, 2 }, a = at.when('b', { 1, 2 }) },", .baseline = ""},
          5,
          "gives a number where true or false is needed"},
@@ -280,34 +289,36 @@ static void derived_values_that_double_are_evaluated_once_each(void **state)
         snprintf(text + strlen(text), sizeof text - strlen(text), "d%d = 'd%d + d%d',", i, i - 1,
                  i - 1);
     strcat(text, "},");
-    expect_configurations(
-        &(fixture_pattern){.where = "where = { 'd40 == 2199023255552' },", .baseline = "baseline = { tile = 2 },", .extra = text},
-        wanted, 2);
+    expect_configurations(&(fixture_pattern){.where = "where = { 'd40 == 2199023255552' },",
+                                             .baseline = "baseline = { tile = 2 },",
+                                             .extra = text},
+                          wanted, 2);
 }
 
 /* So long that it is a function where it is read. */
-#define LONG_SUM(of) "derived = { long = '(" of ") + 0" TEN(TEN(TEN(" + 0"))) "', twice = 'long + long' },"
+#define LONG_SUM(of)                                                                               \
+    "derived = { long = '(" of ") + 0" TEN(TEN(TEN(" + 0"))) "', twice = 'long + long' },"
 #define TEN(text) text text text text text text text text text text
 
 static void long_derived_values_are_those_of_the_configuration_at_hand(void **state)
 {
     (void)state;
     static const char *const wanted[] = {"tile=4,mode=a", "tile=4,mode=b"};
-    expect_configurations(
-        &(fixture_pattern){.where = "where = { 'twice == 2056' },", .baseline = "baseline = { tile = 4 },",
-                           .extra = LONG_SUM("n + tile")},
-        wanted, 2);
-    expect_configurations(
-        &(fixture_pattern){.where = "where = { 'long == 4 * device.warp_size' },", .baseline = "baseline = { tile = 4 },",
-                           .extra = LONG_SUM("tile * device.warp_size")},
-        wanted, 2);
+    expect_configurations(&(fixture_pattern){.where = "where = { 'twice == 2056' },",
+                                             .baseline = "baseline = { tile = 4 },",
+                                             .extra = LONG_SUM("n + tile")},
+                          wanted, 2);
+    expect_configurations(&(fixture_pattern){.where = "where = { 'long == 4 * device.warp_size' },",
+                                             .baseline = "baseline = { tile = 4 },",
+                                             .extra = LONG_SUM("tile * device.warp_size")},
+                          wanted, 2);
 }
 
 static void a_long_derived_value_fails_as_what_reads_it(void **state)
 {
     (void)state;
-    script *s = fixture_load_pattern(
-        &(fixture_pattern){.where = "where = { 'twice == 1' },", .extra = LONG_SUM("n // (tile - 1)")});
+    script *s = fixture_load_pattern(&(fixture_pattern){.where = "where = { 'twice == 1' },",
+                                                        .extra = LONG_SUM("n // (tile - 1)")});
     at_error error = {0};
     space *sp;
     assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
@@ -330,8 +341,9 @@ static void a_problem_variable_may_have_a_domain(void **state)
     (void)state;
     script *s;
     at_error error;
-    fixture_write_pattern(&(fixture_pattern){
-        .problem = "problem = { n = at.within(1024, 1, 1 << 21), dtype = at.one_of { 'float', 'half' } },"});
+    fixture_write_pattern(
+        &(fixture_pattern){.problem = "problem = { n = at.within(1024, 1, 1 << 21), dtype = "
+                                      "at.one_of { 'float', 'half' } },"});
     assert_ok(load_with("dtype", "half", &s, &error), error);
     assert_int_equal(script_pattern(s)->problems[PROBLEM_TUNED][0].value.integer, 1024);
     assert_string_equal(script_pattern(s)->problems[PROBLEM_TUNED][1].value.string, "half");
@@ -356,10 +368,12 @@ static void domains_that_cannot_be_are_told(void **state)
         {"problem = { n = at.one_of {} },", NULL, "problem.n: has no values", 4},
         {"problem = { n = at.one_of { 1, 'a' } },", NULL, "values of several types", 4},
         {"problem = { n = at.within(9, 1, 4) },", NULL, "9 is not between 1 and 4", 4},
-        {"problem = { n = at.within(2, 1, 4) },", "ragged = { n = 7 },", "7 is not between 1 and 4", 10},
+        {"problem = { n = at.within(2, 1, 4) },", "ragged = { n = 7 },", "7 is not between 1 and 4",
+         10},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fixture_write_pattern(&(fixture_pattern){.problem = cases[i].problem, .extra = cases[i].extra});
+        fixture_write_pattern(
+            &(fixture_pattern){.problem = cases[i].problem, .extra = cases[i].extra});
         fixture_expect_failure(cases[i].message, cases[i].line);
     }
 }
@@ -375,7 +389,8 @@ int main(void)
         cmocka_unit_test(the_baseline_is_the_first_values_where_it_says_nothing),
         cmocka_unit_test(the_baseline_of_a_conditional_parameter_is_the_first_of_its_case),
         cmocka_unit_test(a_start_is_the_baseline_where_it_says_nothing),
-        cmocka_unit_test(a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case),
+        cmocka_unit_test(
+            a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case),
         cmocka_unit_test(a_start_need_not_be_a_configuration_of_the_problem),
         cmocka_unit_test(expressions_read_derived_values_in_any_order),
         cmocka_unit_test(buffers_read_what_is_derived_from_the_problem),

@@ -20,7 +20,8 @@ static void configurations_read_back_as_written(void **state)
     uint16_t again[4];
     assert_ok(script_parse_configuration(s, "tile=32,f=2.0,on=true,s=4", again, &error), error);
     assert_memory_equal(again, indices, sizeof indices);
-    assert_ok(script_parse_configuration(s, "tile=32, 'f'=\"2.0\", on = true,s='4'", again, &error), error);
+    assert_ok(script_parse_configuration(s, "tile=32, 'f'=\"2.0\", on = true,s='4'", again, &error),
+              error);
     assert_memory_equal(again, indices, sizeof indices);
     static const struct {
         const char *text, *message;

@@ -110,7 +110,8 @@ static void a_template_may_have_ten_thousand_lines(void **state)
 static void what_is_emitted_counts_as_the_scripts_memory(void **state)
 {
     (void)state;
-    fixture_write("p.cu.tmpl", "% local s = ('x'):rep(1 << 16)\n% for i = 1, 1000 do\n${s}\n% end\n");
+    fixture_write("p.cu.tmpl",
+                  "% local s = ('x'):rep(1 << 16)\n% for i = 1, 1000 do\n${s}\n% end\n");
     fixture_write_pattern(&(fixture_pattern){0});
     script_options options = fixture_options();
     options.memory_limit_bytes = (size_t)8 << 20;

@@ -1,6 +1,6 @@
 #include "base/rng.h"
-#include "script_fixture.h"
 #include "script/state.h"
+#include "script_fixture.h"
 
 /* The names that an expression reads, as the script loader finds them, joined by spaces. */
 static void expect_names(const char *text, const char *wanted)
@@ -50,7 +50,8 @@ static void helpers_say_what_they_promise(void **state)
         "ceil_div(math.maxinteger, 2) == 1 << 62",
         "round_up(7, 4) == 8 and round_up(8, 4) == 8 and round_up(0, 4) == 0",
         "log2(1) == 0 and log2(32) == 5 and log2(33) == 5",
-        "cluster_load(device.sm_count, 66, 2, 1) == 1 and cluster_load(device.sm_count, 67, 2, 1) == 2",
+        "cluster_load(device.sm_count, 66, 2, 1) == 1 and cluster_load(device.sm_count, 67, 2, 1) "
+        "== 2",
         "is_pow2(1) and is_pow2(64) and not is_pow2(0) and not is_pow2(48) and not is_pow2(-4)",
         "sizeof('half') == 2 and sizeof(dtype) == 4 and sizeof('uint64') == 8",
         "min(3, 1, 2) == 1 and max(3, 1) == 3 and abs(-1) == 1",
@@ -161,12 +162,15 @@ static void values_tested_together_get_the_answers_that_they_get_alone(void **st
 {
     (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
-        .problem = "problem = { n = 6, f = 0.5, on = true, word = 'w' }, ragged = { n = 7, on = false },",
-        .space = "space = { v = at.range(1, 100), w = { 1, 3 }, mix = { 1, 2.5 }, flag = { true, false } },",
+        .problem =
+            "problem = { n = 6, f = 0.5, on = true, word = 'w' }, ragged = { n = 7, on = false },",
+        .space = "space = { v = at.range(1, 100), w = { 1, 3 }, mix = { 1, 2.5 }, flag = { true, "
+                 "false } },",
         .baseline = "baseline = { v = 1, w = 1, mix = 1, flag = true },",
-        .where = "where = { 'v % w == n % w', 'not flag or v * v > device.warp_size', 'on == (v > n)', "
-                 "'v * f > w', \"word == 'w' and v > 2\", 'mix < v', 'w > 1 or v < 0', "
-                 "'v == 50 or (n - 6) // (v - 50) == 0' },"});
+        .where =
+            "where = { 'v % w == n % w', 'not flag or v * v > device.warp_size', 'on == (v > n)', "
+            "'v * f > w', \"word == 'w' and v > 2\", 'mix < v', 'w > 1 or v < 0', "
+            "'v == 50 or (n - 6) // (v - 50) == 0' },"});
     uint16_t choices[100], indices[4] = {0};
     bool together[100], alone;
     at_error error = {0};

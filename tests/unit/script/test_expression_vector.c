@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "check.h"
 #include "script/expression_vector.h"
-#include "base/rng.h"
 
 /* Whole numbers x and y, truth values p and q, and the constant device.limit. */
 enum { X, Y, P, Q, INPUTS, MOST_STEPS = 256, MOST_TEXT = 4096 };
@@ -19,7 +19,8 @@ static bool resolve(void *context, token name, token field, vector_operand *oper
         return token_is(name, "device") && token_is(field, "limit");
     }
     if (name.kind == TOKEN_STRING) { /* texts of one character */
-        *operand = (vector_operand){.type = VECTOR_TEXT, .is_constant = true, .constant = name.text[1]};
+        *operand =
+            (vector_operand){.type = VECTOR_TEXT, .is_constant = true, .constant = name.text[1]};
         return true;
     }
     for (size_t i = 0; i < INPUTS; i++)
@@ -232,8 +233,9 @@ static void texts_are_equal_or_not_and_nothing_else(void **state)
     assert_int_not_equal(count, 0);
     assert_true(vector_evaluate(steps, count, inputs, SIZE_MAX, NULL, 1, holds));
     assert_true(holds[0]);
-    static const char *const not_understood[] = {"'a' < 'b'", "'a' == 1", "'a' + 1 == 2",
-                                                 "('a' and x or y) == 1", "p and x", "(p and x) == 1"};
+    static const char *const not_understood[] = {"'a' < 'b'",    "'a' == 1",
+                                                 "'a' + 1 == 2", "('a' and x or y) == 1",
+                                                 "p and x",      "(p and x) == 1"};
     for (size_t i = 0; i < sizeof not_understood / sizeof *not_understood; i++)
         if (compile(not_understood[i], steps) != 0)
             fail_msg("%s", not_understood[i]);

@@ -64,13 +64,17 @@ static void names_in_comments_and_literals_are_none(void **state)
 static void names_that_lead_elsewhere_are_refused(void **state)
 {
     (void)state;
-    static const char *const names[] = {"/etc/shadow",         "/proc/self/environ", "../secret.h",
-                                        "a/../../secret.h",    "a/..",               "",
-                                        "..\\\\secret.h",      "//etc/shadow"};
-    static const char *const forms[] = {"#include \"%s\"\n", "#include <%s>\n",
-                                        "  /* */ # /**/ include\"%s\"\n", "%%:include \"%s\"\n",
-                                        "#inc\\\nlude \"%s\"\n", "#include_next \"%s\"\n",
-                                        "#import \"%s\"\n", "#embed \"%s\"\n",
+    static const char *const names[] = {
+        "/etc/shadow",    "/proc/self/environ", "../secret.h", "a/../../secret.h", "a/..", "",
+        "..\\\\secret.h", "//etc/shadow"};
+    static const char *const forms[] = {"#include \"%s\"\n",
+                                        "#include <%s>\n",
+                                        "  /* */ # /**/ include\"%s\"\n",
+                                        "%%:include \"%s\"\n",
+                                        "#inc\\\nlude \"%s\"\n",
+                                        "#include_next \"%s\"\n",
+                                        "#import \"%s\"\n",
+                                        "#embed \"%s\"\n",
                                         "#if __has_include(\"%s\")\n#endif\n",
                                         "#if 0\n#include \"%s\"\n#endif\n",
                                         "int a = 1'0; /* \" */\n#include \"%s\"\n",
@@ -92,7 +96,8 @@ static void a_name_that_only_the_preprocessor_knows_is_refused(void **state)
 {
     (void)state;
     expect_refusal("\n#define F \"/etc/shadow\"\n#include F\n", "macro", 3);
-    expect_refusal("#define Q __has_include\n#if Q(\"/etc/shadow\")\n#endif\n", "without a file name", 1);
+    expect_refusal("#define Q __has_include\n#if Q(\"/etc/shadow\")\n#endif\n",
+                   "without a file name", 1);
     expect_refusal("?\?=include \"/etc/shadow\"\n", "trigraph", 1);
     expect_refusal("\n#include \"one.h\n", "does not end", 2);
 }
@@ -102,13 +107,15 @@ static void a_refusal_names_the_templates_line(void **state)
     (void)state;
     included i;
     at_error error;
-    assert_int_equal(collect("a\n#line 40 \"my \\\"t\\\".tmpl\"\nb\n#include </etc/x>\n", &i, &error),
-                     AT_SCRIPT);
+    assert_int_equal(
+        collect("a\n#line 40 \"my \\\"t\\\".tmpl\"\nb\n#include </etc/x>\n", &i, &error),
+        AT_SCRIPT);
     assert_int_equal(error.line, 41);
     assert_string_equal(error.file, "my \"t\".tmpl");
 }
 
-/* The largest number of a line in C, behind which more lines follow, spliced and in raw literals, too. */
+/* The largest number of a line in C, behind which more lines follow, spliced and in raw literals,
+ * too. */
 static void lines_are_counted_up_to_the_largest(void **state)
 {
     (void)state;
@@ -124,8 +131,9 @@ static void what_is_no_file_of_the_folder_is_not_opened(void **state)
     assert_int_equal(mkfifo(fixture_path("pipe.h"), 0600), 0);
     expect_refusal("#include \"pipe.h\"\n", "pipe", 1);
     assert_int_equal(symlink("/etc/passwd", fixture_path("link.h")), 0);
-    expect_refusal("#include \"link.h\"\n",
-                   "cannot include 'link.h': the file of that name is a link that leaves the folder", 1);
+    expect_refusal(
+        "#include \"link.h\"\n",
+        "cannot include 'link.h': the file of that name is a link that leaves the folder", 1);
     expect_headers("#include <link.h>\n", ""); /* the Toolkit may have one */
     fixture_write_bytes("nul.h", "a\0b", 3);
     expect_refusal("#include \"nul.h\"\n", "NUL", 1);

@@ -1,5 +1,5 @@
-/* Several launches, their attributes, arguments of every type, constants and fills: from a script to
- * plans. */
+/* Several launches, their attributes, arguments of every type, constants and fills: from a script
+ * to plans. */
 #include "script_fixture.h"
 
 static launch_plan plan_of(const fixture_pattern *p, const char *configuration)
@@ -19,10 +19,12 @@ static void launches_follow_one_another(void **state)
     (void)state;
     launch_plan p = plan_of(
         &(fixture_pattern){
-            .kernel = "kernel = { template = 'p.cu.tmpl', entry = 'k', args = { 'n' }, shared = 16 },",
-            .launch = "launches = { { grid = 'tile', block = 32 },\n"
-                      "{ entry = 'other', args = { 'tile', true }, shared = 'tile * 8', grid = { 1, 2 }, "
-                      "block = 64 } },"},
+            .kernel =
+                "kernel = { template = 'p.cu.tmpl', entry = 'k', args = { 'n' }, shared = 16 },",
+            .launch =
+                "launches = { { grid = 'tile', block = 32 },\n"
+                "{ entry = 'other', args = { 'tile', true }, shared = 'tile * 8', grid = { 1, 2 }, "
+                "block = 64 } },"},
         "tile=4");
     assert_int_equal(p.launch_count, 2);
     assert_string_equal(p.launches[0].entry, "k");
@@ -47,8 +49,9 @@ static void launches_follow_one_another(void **state)
 static void a_launch_may_depend_on_the_configuration(void **state)
 {
     (void)state;
-    const fixture_pattern p = {.launch = "launches = { { grid = 1, block = 32 }, { when = \"mode == "
-                                         "'b'\", grid = 2, block = 32 } },"};
+    const fixture_pattern p = {.launch =
+                                   "launches = { { grid = 1, block = 32 }, { when = \"mode == "
+                                   "'b'\", grid = 2, block = 32 } },"};
     assert_int_equal(plan_of(&p, "mode=a").launch_count, 1);
     assert_int_equal(plan_of(&p, "mode=b").launch_count, 2);
 }
@@ -59,7 +62,8 @@ static void assert_order(const launch_plan *p, const char *expected)
     char text[256] = "";
     launch_walk walk = {0};
     while (plan_walk(p, &walk))
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u", text[0] ? " " : "", walk.place);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u", text[0] ? " " : "",
+                 walk.place);
     assert_string_equal(text, expected);
     uint32_t places = (uint32_t)(strlen(expected) + 1) / 2;
     assert_int_equal(plan_launches_run(p), places);
@@ -70,7 +74,8 @@ static void a_group_of_launches_runs_so_often_in_turn(void **state)
     (void)state;
     const fixture_pattern p = {
         .launch = "launches = { { grid = 1, block = 32 },\n"
-                  "{ times = 'tile', launches = { { grid = 2, block = 32 }, { when = \"mode == 'a'\", grid = 3, "
+                  "{ times = 'tile', launches = { { grid = 2, block = 32 }, { when = \"mode == "
+                  "'a'\", grid = 3, "
                   "block = 32 } } },\n"
                   "{ times = \"mode == 'a' and 2 or 0\", grid = 4, block = 32 } },"};
     launch_plan plan = plan_of(&p, "tile=2,mode=a");
@@ -87,9 +92,10 @@ static void a_group_of_launches_runs_so_often_in_turn(void **state)
 static void a_group_that_runs_once_is_no_group(void **state)
 {
     (void)state;
-    const fixture_pattern grouped = {.launch = "launches = { { times = 1, launches = { { grid = 1, block = 32 }, { "
-                                               "grid = 2, block = 32 } } } },"},
-                          plain = {.launch = "launches = { { grid = 1, block = 32 }, { grid = 2, block = 32 } },"};
+    const fixture_pattern
+        grouped = {.launch = "launches = { { times = 1, launches = { { grid = 1, block = 32 }, { "
+                             "grid = 2, block = 32 } } } },"},
+        plain = {.launch = "launches = { { grid = 1, block = 32 }, { grid = 2, block = 32 } },"};
     const launch_plan a = plan_of(&grouped, ""), b = plan_of(&plain, "");
     assert_memory_equal(&a, &b, sizeof a);
 }
@@ -97,9 +103,10 @@ static void a_group_that_runs_once_is_no_group(void **state)
 static void a_single_launch_and_a_reference_have_rounds(void **state)
 {
     (void)state;
-    script *s = fixture_load_pattern(&(fixture_pattern){
-        .launch = "launch = { grid = 1, block = 32, times = 3 },",
-        .extra = "reference = at.reference { template = 'p.cu.tmpl', grid = 8, block = 32, times = 'n' },"});
+    script *s = fixture_load_pattern(
+        &(fixture_pattern){.launch = "launch = { grid = 1, block = 32, times = 3 },",
+                           .extra = "reference = at.reference { template = 'p.cu.tmpl', grid = 8, "
+                                    "block = 32, times = 'n' },"});
     launch_plan p;
     at_error error = {0};
     assert_ok(script_launch_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
@@ -113,8 +120,9 @@ static void clusters_and_cooperation_are_attributes_of_a_launch(void **state)
 {
     (void)state;
     launch_plan p = plan_of(
-        &(fixture_pattern){.launch = "launch = { grid = { 8, 4 }, block = 32, cluster = { 'tile', 2 }, "
-                                     "cooperative = \"mode == 'a'\" },"},
+        &(fixture_pattern){.launch =
+                               "launch = { grid = { 8, 4 }, block = 32, cluster = { 'tile', 2 }, "
+                               "cooperative = \"mode == 'a'\" },"},
         "tile=4");
     assert_int_equal(p.launches[0].cluster[0], 4);
     assert_int_equal(p.launches[0].cluster[1], 2);
@@ -139,7 +147,8 @@ static void a_launch_in_clusters_may_be_balanced(void **state)
                  {", balanced = true", false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char launch[160];
-        snprintf(launch, sizeof launch, "launch = { grid = { 8, 4 }, block = 32%s },", cases[i].field);
+        snprintf(launch, sizeof launch, "launch = { grid = { 8, 4 }, block = 32%s },",
+                 cases[i].field);
         const fixture_pattern p = {.launch = launch};
         assert_int_equal(plan_of(&p, "mode=a").launches[0].balanced, cases[i].of_a);
         assert_int_equal(plan_of(&p, "mode=b").launches[0].balanced, cases[i].of_b);
@@ -154,7 +163,8 @@ static void balanced_is_true_or_false(void **state)
         char launch[128];
         launch_plan p;
         at_error error = {0};
-        snprintf(launch, sizeof launch, "launch = { grid = 4, block = 1, cluster = %d, balanced = 'n' },", cluster);
+        snprintf(launch, sizeof launch,
+                 "launch = { grid = 4, block = 1, cluster = %d, balanced = 'n' },", cluster);
         script *s = fixture_load_pattern(&(fixture_pattern){.launch = launch});
         assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, NULL, &p, &error), AT_SCRIPT);
         assert_string_equal(error.message,
@@ -168,8 +178,9 @@ static void a_reference_may_be_balanced(void **state)
 {
     (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
-        .extra = "reference = at.reference { template = 'p.cu.tmpl', grid = 8, block = 32, cluster = 2, "
-                 "balanced = true },"});
+        .extra =
+            "reference = at.reference { template = 'p.cu.tmpl', grid = 8, block = 32, cluster = 2, "
+            "balanced = true },"});
     launch_plan p;
     at_error error = {0};
     assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
@@ -200,9 +211,10 @@ static void structs_are_laid_out_as_c_does(void **state)
     (void)state;
     launch_plan p = plan_of(
         &(fixture_pattern){
-            .kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct { at.uint8(1), at.int32(2) "
-                      "}, at.struct { at.uint8(3), at.double(0.5), 'n' == 'x' and 1 or at.int16(7) }, "
-                      "at.struct { at.float(1), at.float(2), at.float(3), at.float(4) } } },"},
+            .kernel =
+                "kernel = { template = 'p.cu.tmpl', args = { at.struct { at.uint8(1), at.int32(2) "
+                "}, at.struct { at.uint8(3), at.double(0.5), 'n' == 'x' and 1 or at.int16(7) }, "
+                "at.struct { at.float(1), at.float(2), at.float(3), at.float(4) } } },"},
         "");
     struct {
         uint8_t a;
@@ -229,7 +241,8 @@ static void constants_name_buffers(void **state)
 {
     (void)state;
     launch_plan p = plan_of(
-        &(fixture_pattern){.kernel = "kernel = { template = 'p.cu.tmpl', constants = { w = 'b' } },",
+        &(fixture_pattern){.kernel =
+                               "kernel = { template = 'p.cu.tmpl', constants = { w = 'b' } },",
                            .extra = "buffers = { a = at.input { dtype = 'float', count = 1 }, b = "
                                     "at.input { dtype = 'float', count = 3 } },"},
         "");
@@ -246,7 +259,8 @@ static void fills_are_evaluated(void **state)
                  "a = at.input { dtype = 'float', count = 3, fill = at.values { 1, '1 / 4' } },\n"
                  "b = at.input { dtype = 'int32', count = 3, fill = at.constant(-7) },\n"
                  "c = at.inout { dtype = 'half', count = 3, fill = 'zero' },\n"
-                 "d = at.input { dtype = 'uint32', count = 9, fill = 'local', limit = 'n', block = 4 },\n"
+                 "d = at.input { dtype = 'uint32', count = 9, fill = 'local', limit = 'n', block = "
+                 "4 },\n"
                  "e = at.input { dtype = 'int64', count = 'n', fill = 'permutation' },\n"
                  "f = at.input { dtype = 'uint32', count = 9, fill = 'below', limit = 5 },\n"
                  "g = at.input { dtype = 'uint32', count = 9, fill = 'offsets', limit = 50 } },"});
@@ -281,7 +295,9 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {{.launch = "launches = { { grid = 1, block = 1 }, { gird = 1, block = 1 } },"},
          9,
          "did you mean 'grid'?"},
-        {{.launch = "launches = { { grid = 1, block = 1, entry = 'a b' } },"}, 9, "is not the name"},
+        {{.launch = "launches = { { grid = 1, block = 1, entry = 'a b' } },"},
+         9,
+         "is not the name"},
         {{.launch = "launches = { { grid = 1, block = 1, when = 'tiel == 1' } },"},
          9,
          "launches[1].when: \"tiel == 1\": there is no 'tiel'"},
@@ -289,7 +305,9 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {{.launch = "launch = { grid = 1, block = 1, balanced = 'tiel == 1' },"},
          9,
          "launch.balanced: \"tiel == 1\": there is no 'tiel'"},
-        {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct {} } },"}, 8, "no members"},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct {} } },"},
+         8,
+         "no members"},
         {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct { 3 } } },"},
          8,
          "a struct's members are"},
@@ -300,7 +318,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
           .extra = "buffers = { o = at.output { dtype = 'float', count = 1 } },"},
          8,
          "come from an at.input"},
-        {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values {} } },"},
+        {{.extra =
+              "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values {} } },"},
          10,
          "is empty"},
         {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values { 1 }, "
@@ -320,13 +339,16 @@ static void plans_that_cannot_be_are_told(void **state)
     static const struct {
         const char *kernel, *launch, *extra, *message;
     } cases[] = {
-        {NULL, "launches = { { grid = 1, block = 1, when = 'tile > 9' } },", NULL, "no launch is left"},
+        {NULL, "launches = { { grid = 1, block = 1, when = 'tile > 9' } },", NULL,
+         "no launch is left"},
         {NULL, "launch = { grid = 6, block = 1, cluster = 4 },", NULL, "do not divide a grid of 6"},
         {NULL, "launch = { grid = 64, block = 1, cluster = 32 },", NULL, "not between 1 and 16"},
-        {NULL, "launch = { grid = 1, block = 1, cooperative = 'n' },", NULL, "true or false is needed"},
+        {NULL, "launch = { grid = 1, block = 1, cooperative = 'n' },", NULL,
+         "true or false is needed"},
         {"args = { at.half(1e6) }", NULL, NULL, "does not fit a half"},
         {"args = { at.int8(128) }", NULL, NULL, "not between -128 and 127"},
-        {NULL, NULL, "buffers = { a = at.input { dtype = 'int8', count = 3, fill = at.constant(0.5) } },",
+        {NULL, NULL,
+         "buffers = { a = at.input { dtype = 'int8', count = 3, fill = at.constant(0.5) } },",
          "where a whole number is needed"},
         {NULL, NULL, "buffers = { a = at.input { dtype = 'int8', count = 3, fill = 'constant' } },",
          "needs values"},

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "compile/compile.h"
 #include "script/emit.h"
-#include "base/rng.h"
 #include "script/script.h"
 
 enum { MOST_PARAMETERS = 64, SAMPLES = 2, MOST_MEMBERS = 256 };
@@ -109,8 +109,8 @@ static int samples_wanted(void)
     return wanted ? atoi(wanted) : SAMPLES;
 }
 
-/* An array that the template has the compiler index while it runs. Of many variants some hold more than there
- * are registers; those are spilled, which the tuner reports. */
+/* An array that the template has the compiler index while it runs. Of many variants some hold more
+ * than there are registers; those are spilled, which the tuner reports. */
 static bool is_in_memory(const kernel_resources *r)
 {
     return r->stack_bytes > 0 && (samples_wanted() == SAMPLES || r->spill_store_bytes == 0);
@@ -128,7 +128,8 @@ static void take_all(batch *b)
         if (result.outcome != COMPILE_OK || strstr(result.log, "warning"))
             fail_msg("%s: %s\n%s", what, result.log, source->source);
         if (!b->may_spill && is_in_memory(&result.resources))
-            fail_msg("%s: %u bytes of stack\n%s", what, result.resources.stack_bytes, source->source);
+            fail_msg("%s: %u bytes of stack\n%s", what, result.resources.stack_bytes,
+                     source->source);
         compile_result_deinit(&result);
     }
     for (size_t i = 0; i < b->count; i++)
@@ -253,7 +254,8 @@ static void every_start_is_a_valid_configuration_of_the_problem_that_scripts_nam
             size_t broken;
             assert_ok(script_valid(s, PROBLEM_TUNED, p->starts[k], &valid, &broken, &error), error);
             if (!valid)
-                fail_msg("%s: start %zu breaks \"%s\"", p->name, k + 1, p->constraints[broken].text);
+                fail_msg("%s: start %zu breaks \"%s\"", p->name, k + 1,
+                         p->constraints[broken].text);
         }
         script_free(s);
     }
@@ -305,8 +307,8 @@ static uint32_t cluster_of(script *s, problem_kind problem, const uint16_t *indi
     return launch.launches[0].cluster[0];
 }
 
-/* Sums of columns of `type` by `arch`: the variants that may share columns among blocks, and how many of them do so on
- * a problem that they are checked on. */
+/* Sums of columns of `type` by `arch`: the variants that may share columns among blocks, and how
+ * many of them do so on a problem that they are checked on. */
 static void count_sharing(const char *arch, const char *type, size_t *may, size_t *do_share)
 {
     const script_setting settings[] = {{"axis", "columns"}, {"dtype", type}};
@@ -345,7 +347,8 @@ static void columns_that_blocks_share_are_checked_where_they_do(void **state)
         count_sharing("sm_90", types[i], &may, &do_share);
         assert_true(may > 50);
         if (do_share != may)
-            fail_msg("%s: of %zu variants %zu are checked as parts of clusters", types[i], may, do_share);
+            fail_msg("%s: of %zu variants %zu are checked as parts of clusters", types[i], may,
+                     do_share);
     }
     /* Where there are no clusters, blocks are alone. */
     size_t may, do_share;
@@ -354,8 +357,8 @@ static void columns_that_blocks_share_are_checked_where_they_do(void **state)
 }
 
 /* The first launch of a configuration of the script's problem. */
-static kernel_launch launch_of(const char *arch, const char *path, const script_setting *settings, size_t count,
-                               const char *configuration)
+static kernel_launch launch_of(const char *arch, const char *path, const script_setting *settings,
+                               size_t count, const char *configuration)
 {
     at_error error = {0};
     uint16_t indices[MOST_PARAMETERS];
@@ -367,8 +370,8 @@ static kernel_launch launch_of(const char *arch, const char *path, const script_
     return plan.launches[0];
 }
 
-/* Floats on a GPU of 132 multiprocessors, and what an H200 was fastest with of up to 14 forms; but the last, of fewer
- * columns than were timed. */
+/* Floats on a GPU of 132 multiprocessors, and what an H200 was fastest with of up to 14 forms; but
+ * the last, of fewer columns than were timed. */
 static void tiles_of_columns_have_the_form_of_the_least_time(void **state)
 {
     (void)state;
@@ -376,18 +379,19 @@ static void tiles_of_columns_have_the_form_of_the_least_time(void **state)
         const char *rows, *cols;
         uint32_t grid, threads, cluster;
     } forms[] = {
-        {"619", "287", 36, 512, 1},         /* 8 columns a block, few threads for few rows */
-        {"2362", "537", 68, 1024, 1},
-        {"2139", "850", 54, 1024, 1},       /* 16 columns */
-        {"12872", "309", 10 * 8, 1024, 8},  /* 32 columns, shared */
-        {"404", "2085", 66, 1024, 1},       /* 32 columns */
-        {"14689", "756", 12 * 8, 1024, 8},  /* 64 columns, shared */
-        {"306", "4843", 76, 1024, 1},       /* 64 columns */
-        {"467", "15481", 242, 512, 1},      /* more blocks than multiprocessors: with half of the threads */
+        {"619", "287", 36, 512, 1}, /* 8 columns a block, few threads for few rows */
+        {"2362", "537", 68, 1024, 1},      {"2139", "850", 54, 1024, 1}, /* 16 columns */
+        {"12872", "309", 10 * 8, 1024, 8},                               /* 32 columns, shared */
+        {"404", "2085", 66, 1024, 1},                                    /* 32 columns */
+        {"14689", "756", 12 * 8, 1024, 8},                               /* 64 columns, shared */
+        {"306", "4843", 76, 1024, 1},                                    /* 64 columns */
+        {"467", "15481", 242, 512, 1}, /* more blocks than multiprocessors: with half of the
+                                          threads */
         {"1000000", "16", 2 * 8, 1024, 8},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const script_setting settings[] = {{"axis", "columns"}, {"rows", forms[i].rows}, {"cols", forms[i].cols}};
+        const script_setting settings[] = {
+            {"axis", "columns"}, {"rows", forms[i].rows}, {"cols", forms[i].cols}};
         static const char taken[] = "algorithm=tile,block=1024,lanes=32,waves=2,vec=2,unroll=2";
         const kernel_launch launch = launch_of("sm_90", "lua/loop_order.lua", settings, 3, taken);
         assert_int_equal(launch.grid[0], forms[i].grid);
@@ -396,7 +400,8 @@ static void tiles_of_columns_have_the_form_of_the_least_time(void **state)
     }
 }
 
-/* Floats on a GPU of 132 multiprocessors, and what an H200 was fastest with of teams of 32 to 1024. */
+/* Floats on a GPU of 132 multiprocessors, and what an H200 was fastest with of teams of 32 to
+ * 1024. */
 static void teams_of_a_row_grow_with_it_and_are_never_of_two_warps(void **state)
 {
     (void)state;
@@ -407,14 +412,13 @@ static void teams_of_a_row_grow_with_it_and_are_never_of_two_warps(void **state)
         {"560", "660", 560 / 4, 4 * 32},   /* a warp for each */
         {"3377", "984", 3380 / 4, 4 * 32}, /* longer, but enough of them */
         {"671", "763", 671, 128},          /* few, too long for a warp: four */
-        {"4844", "1470", 4844, 128},
-        {"977", "2756", 977, 256},
-        {"4463", "6206", 4463, 512},
-        {"863", "15458", 863, 1024},
+        {"4844", "1470", 4844, 128},       {"977", "2756", 977, 256},
+        {"4463", "6206", 4463, 512},       {"863", "15458", 863, 1024},
     };
     for (size_t i = 0; i < sizeof teams / sizeof *teams; i++) {
         const script_setting settings[] = {{"rows", teams[i].rows}, {"cols", teams[i].cols}};
-        static const char taken[] = "algorithm=team,block=128,share=16,waves=0,vec=4,unroll=2,load_hint=streaming";
+        static const char taken[] =
+            "algorithm=team,block=128,share=16,waves=0,vec=4,unroll=2,load_hint=streaming";
         const kernel_launch launch = launch_of("sm_90", "lua/loop_order.lua", settings, 2, taken);
         assert_int_equal(launch.grid[0], teams[i].grid);
         assert_int_equal(launch.block[0], teams[i].threads);
@@ -449,7 +453,8 @@ static void products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters
     script *many = load("lua/matmul.lua", large, 3), *s = load("lua/matmul.lua", few, 3);
     script *older = load_for("sm_80", "lua/matmul.lua", few, 3);
     const pattern *p = script_pattern(s);
-    static const uint32_t of_ragged[] = {5, 5, 7, 5, 7, 7, 5}; /* which do not divide its tiles along k */
+    static const uint32_t of_ragged[] = {5, 5, 7, 5,
+                                         7, 7, 5}; /* which do not divide its tiles along k */
     assert_int_equal(p->start_count, sizeof of_ragged / sizeof *of_ragged);
     for (size_t i = 0; i < p->start_count; i++) {
         assert_int_equal(cluster_of(many, PROBLEM_TUNED, p->starts[i]), 1);
@@ -462,7 +467,8 @@ static void products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters
     script_free(older);
 }
 
-/* Of floats on a GPU of 132 multiprocessors: what an H200 was fastest with, but the last, which has tiles enough. */
+/* Of floats on a GPU of 132 multiprocessors: what an H200 was fastest with, but the last, which has
+ * tiles enough. */
 static void as_many_blocks_share_a_product_as_take_the_least_time(void **state)
 {
     (void)state;
@@ -473,17 +479,19 @@ static void as_many_blocks_share_a_product_as_take_the_least_time(void **state)
         {"132", "2802", "774", 4}, {"143", "1565", "2782", 6}, {"512", "256", "2048", 6},
         {"148", "846", "3317", 5}, {"653", "1399", "173", 2},  {"2048", "4352", "512", 1},
     };
-    static const char tile[] = "algorithm=tile,tile_m=64,tile_n=128,tile_k=8,thread_m=8,thread_n=8,lanes_m=4,"
-                               "layout_a=columns,pad=4,vec=4,staging=async,stages=4,unroll=8,min_blocks=1,group=8";
+    static const char tile[] =
+        "algorithm=tile,tile_m=64,tile_n=128,tile_k=8,thread_m=8,thread_n=8,lanes_m=4,"
+        "layout_a=columns,pad=4,vec=4,staging=async,stages=4,unroll=8,min_blocks=1,group=8";
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        const script_setting settings[] = {{"m", products[i].m}, {"n", products[i].n}, {"k", products[i].k}};
+        const script_setting settings[] = {
+            {"m", products[i].m}, {"n", products[i].n}, {"k", products[i].k}};
         const kernel_launch launch = launch_of("sm_90", "lua/matmul.lua", settings, 3, tile);
         assert_int_equal(launch.cluster[0], products[i].parts);
     }
 }
 
-/* As the estimate in lua/matmul.lua, evaluated elsewhere, has it: of small products small tiles, of each as many blocks
- * as find room; none shares without clusters. */
+/* As the estimate in lua/matmul.lua, evaluated elsewhere, has it: of small products small tiles, of
+ * each as many blocks as find room; none shares without clusters. */
 static void a_tile_that_fits_is_the_one_of_the_least_time(void **state)
 {
     (void)state;
@@ -491,17 +499,22 @@ static void a_tile_that_fits_is_the_one_of_the_least_time(void **state)
         const char *arch, *m, *n, *k;
         uint32_t threads, tiles, parts;
     } products[] = {
-        {"sm_90", "158", "158", "158", 64, 25, 8},     {"sm_80", "158", "158", "158", 64, 30, 1},
-        {"sm_90", "149", "659", "1069", 64, 105, 7},   {"sm_90", "612", "1129", "3494", 128, 45, 5},
-        {"sm_90", "768", "2879", "640", 128, 540, 4},  {"sm_90", "1675", "1675", "1675", 128, 196, 4},
+        {"sm_90", "158", "158", "158", 64, 25, 8},
+        {"sm_80", "158", "158", "158", 64, 30, 1},
+        {"sm_90", "149", "659", "1069", 64, 105, 7},
+        {"sm_90", "612", "1129", "3494", 128, 45, 5},
+        {"sm_90", "768", "2879", "640", 128, 540, 4},
+        {"sm_90", "1675", "1675", "1675", 128, 196, 4},
         {"sm_90", "2048", "2048", "256", 256, 128, 1},
     };
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        const script_setting settings[] = {{"m", products[i].m}, {"n", products[i].n}, {"k", products[i].k}};
+        const script_setting settings[] = {
+            {"m", products[i].m}, {"n", products[i].n}, {"k", products[i].k}};
         at_error error = {0};
         launch_plan plan;
         script *s = load_for(products[i].arch, "lua/matmul.lua", settings, 3);
-        assert_ok(script_launch_plan(s, PROBLEM_TUNED, script_pattern(s)->starts[0], &plan, &error), error);
+        assert_ok(script_launch_plan(s, PROBLEM_TUNED, script_pattern(s)->starts[0], &plan, &error),
+                  error);
         assert_int_equal(plan.launches[0].block[0], products[i].threads);
         assert_int_equal(plan.launches[0].grid[0], products[i].tiles * products[i].parts);
         assert_int_equal(plan.launches[0].cluster[0], products[i].parts);

@@ -1,5 +1,5 @@
-#include "script_fixture.h"
 #include "script/emit.h"
+#include "script_fixture.h"
 
 static void the_scale_pattern_is_read_as_it_is_written(void **state)
 {
@@ -112,10 +112,18 @@ static const bad_case bad_cases[] = {
     {{.space = "space = { tile = {} },"}, 5, "space.tile: has no values"},
     {{.space = "space = {\n tile = { 1, 1 } },"}, 6, "space.tile: has 1 twice"},
     {{.space = "space = { tile = { 1, 1.0 } },"}, 5, "has 1.0 twice"},
-    {{.space = "space = { tile = { true, 'true' } },"}, 5, "the text 'true' and the boolean true, which read alike"},
-    {{.space = "space = { tile = { 'false', 1, false } },"}, 5, "the text 'false' and the boolean false"},
-    {{.space = "space = { tile = { 16, '0x10' } },"}, 5, "the text '0x10' and the number 16, which read alike"},
-    {{.space = "space = { tile = at.when('n > 1', { 2, 4 }, { '2' }) },"}, 5, "the text '2' and the number 2"},
+    {{.space = "space = { tile = { true, 'true' } },"},
+     5,
+     "the text 'true' and the boolean true, which read alike"},
+    {{.space = "space = { tile = { 'false', 1, false } },"},
+     5,
+     "the text 'false' and the boolean false"},
+    {{.space = "space = { tile = { 16, '0x10' } },"},
+     5,
+     "the text '0x10' and the number 16, which read alike"},
+    {{.space = "space = { tile = at.when('n > 1', { 2, 4 }, { '2' }) },"},
+     5,
+     "the text '2' and the number 2"},
     {{.space = "space = { tile = { {} } },"}, 5, "value 1 is a table"},
     {{.space = "space = { tile = { 1, x = 2 } },"}, 5, "no names and no holes"},
     {{.space = "space = { tile = { 'a,b' } },"}, 5, "cannot be written in --config"},
@@ -149,7 +157,9 @@ static const bad_case bad_cases[] = {
     {{.extra = "starts = {\n{ tile = 4 },\n{ tile = 3 } },"},
      12,
      "starts[2].tile: 3 is not a value of this parameter: 1, 2, 4"},
-    {{.extra = "starts = {\n{ tiles = 4 } },"}, 11, "starts[1].tiles: the space has no such parameter; did you mean"},
+    {{.extra = "starts = {\n{ tiles = 4 } },"},
+     11,
+     "starts[1].tiles: the space has no such parameter; did you mean"},
     {{.extra = "starts = { {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {} },"},
      10,
      "starts: has 17 items; 16 are allowed"},
@@ -209,12 +219,18 @@ static const bad_case bad_cases[] = {
     {{.extra = "items = { 1 },"}, 10, "1 is not what can be counted"},
     {{.extra = "tolerance = { ulps = 4 },"}, 10, "is a table; write 0"},
     {{.extra = "tolerance = true,"}, 10, "is true; write 0"},
-    {{.extra = "tolerance = at.ulps(),"}, 10, "at.ulps takes a number or an expression, not nothing"},
+    {{.extra = "tolerance = at.ulps(),"},
+     10,
+     "at.ulps takes a number or an expression, not nothing"},
     {{.extra = "tolerance = at.relativ(1),"}, 10, "did you mean 'relative'?"},
-    {{.extra = "tolerance = at.mismatches(),"}, 10, "at.mismatches takes a share or a number of elements, not nothing"},
+    {{.extra = "tolerance = at.mismatches(),"},
+     10,
+     "at.mismatches takes a share or a number of elements, not nothing"},
     {{.extra = "tolerance = at.mismatches('tile'),"}, 10, "'tile' is a parameter"},
     {{.extra = "tolerance = at.mismatches(1, {}),"}, 10, "is a table; write 0"},
-    {{.extra = "tolerance = at.mismatches(1, at.mismatches(1)),"}, 10, "at.mismatches is said once"},
+    {{.extra = "tolerance = at.mismatches(1, at.mismatches(1)),"},
+     10,
+     "at.mismatches is said once"},
     {{.extra = "buffers = { a = at.scratch { dtype = 'float', count = 1, compare = 1 } },"},
      10,
      "buffers.a.compare: only what is written is compared, and this is at.scratch"},
@@ -222,8 +238,12 @@ static const bad_case bad_cases[] = {
      10,
      "buffers.a.tolerance: only what is written is compared, and this is at.input"},
     {{.extra = "deterministic = 1,"}, 10, "write true or false"},
-    {{.launch = "launches = { { launches = { { grid = 1, block = 1 } } } },"}, 9, "needs times = \"steps\""},
-    {{.launch = "launches = { { times = 2, launches = {} } },"}, 9, "launches[1].launches: is empty"},
+    {{.launch = "launches = { { launches = { { grid = 1, block = 1 } } } },"},
+     9,
+     "needs times = \"steps\""},
+    {{.launch = "launches = { { times = 2, launches = {} } },"},
+     9,
+     "launches[1].launches: is empty"},
     {{.launch = "launches = { { times = 2, grid = 1, launches = { { grid = 1, block = 1 } } } },"},
      9,
      "launches[1].grid: there is no such field"},
@@ -545,7 +565,8 @@ static void a_problem_that_is_set_later_is_what_expressions_and_templates_see(vo
     (void)state;
     fixture_write("set.cu.tmpl", "// ${s} ${f} ${n} ${twice}\n__global__ void set(int *) {}\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
-        .problem = "problem = { n = 4, f = 1.5, s = 'x' }, ragged = { n = 7 }, derived = { twice = \"2 * n\" },",
+        .problem = "problem = { n = 4, f = 1.5, s = 'x' }, ragged = { n = 7 }, derived = { twice = "
+                   "\"2 * n\" },",
         .kernel = "buffers = { out = at.output { dtype = 'int32', count = 'n' } },"
                   "kernel = { template = 'set.cu.tmpl', entry = 'set', args = { 'out' } },",
         .launch = "launch = { grid = \"s == 'x' and twice or n\", block = 32 },"});
@@ -578,16 +599,25 @@ static void texts_that_no_record_can_hold_are_refused_at_once(void **state)
         int line;
     } cases[] = {
         {{.where = "where = { 'tile < 2\\0 and false' },"}, "holds a NUL", 6},
-        {{.kernel = "kernel = { template = 'p.cu.tmpl', options = { '-DA\\0B' } },"}, "holds a NUL", 8},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', options = { '-DA\\0B' } },"},
+         "holds a NUL",
+         8},
         {{.kernel = "kernel = { template = 'p.cu.tmpl', entry = 'k\\0' },"}, "holds a NUL", 8},
-        {{.space = "space = { tile = { 1 }, mode = { 'a', '\\xff' } },"}, "value 2 is not UTF-8", 5},
+        {{.space = "space = { tile = { 1 }, mode = { 'a', '\\xff' } },"},
+         "value 2 is not UTF-8",
+         5},
         {{.space = "space = { tile = { 1 }, mode = { 'a', ('x'):rep(256) } },"},
-         "value 2 is a string of 256 bytes; 255 are allowed", 5},
+         "value 2 is a string of 256 bytes; 255 are allowed",
+         5},
         {{.problem = "problem = { n = 1, dtype = 'float', s = '\\xc3' },"}, "UTF-8", 4},
-        {{.problem = "problem = { n = 1, dtype = 'float', s = 'a\\0b' },"}, "control characters", 4},
+        {{.problem = "problem = { n = 1, dtype = 'float', s = 'a\\0b' },"},
+         "control characters",
+         4},
         {{.problem = "problem = { n = 1, dtype = 'float', s = ('x'):rep(300) },"}, "300 bytes", 4},
         {{.problem = "problem = { n = 1, dtype = 'float', s = 'x' },",
-          .extra = "ragged = { s = '\\27[2J' },"}, "control characters", 10},
+          .extra = "ragged = { s = '\\27[2J' },"},
+         "control characters",
+         10},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture_write_pattern(&cases[i].pattern);

@@ -3,11 +3,13 @@
 /* transfer = { ... } of a script: what it gives, and what is said when it is wrong. */
 
 static const char problem[] = "problem = { n = 1000, direction = 'to_device', pieces = 1 },";
-static const char space_of_all[] = "space = { memory = { 'pageable', 'pinned', 'mapped' }, chunk = { 0, 256, 1024 }, "
-                                   "streams = { 1, 4 } },";
-static const char buffers[] = "buffers = { src = at.input { dtype = 'uint32', count = 'n' }, "
-                              "dst = at.output { dtype = 'uint32', count = 'n' } }, traffic = '4 * n', "
-                              "reference = at.reference { template = 'p.cu.tmpl' }, ";
+static const char space_of_all[] =
+    "space = { memory = { 'pageable', 'pinned', 'mapped' }, chunk = { 0, 256, 1024 }, "
+    "streams = { 1, 4 } },";
+static const char buffers[] =
+    "buffers = { src = at.input { dtype = 'uint32', count = 'n' }, "
+    "dst = at.output { dtype = 'uint32', count = 'n' } }, traffic = '4 * n', "
+    "reference = at.reference { template = 'p.cu.tmpl' }, ";
 
 /* The pattern with this `transfer`, on line 10; `kernel` "" has none. */
 static at_status load(const char *transfer, const char *kernel, const char *launch, script **out,
@@ -15,13 +17,18 @@ static at_status load(const char *transfer, const char *kernel, const char *laun
 {
     static char extra[4096];
     snprintf(extra, sizeof extra, "%s %s", buffers, transfer);
-    fixture_write_pattern(&(fixture_pattern){.problem = problem, .space = space_of_all, .baseline = "",
-                                             .kernel = kernel, .launch = launch, .extra = extra});
+    fixture_write_pattern(&(fixture_pattern){.problem = problem,
+                                             .space = space_of_all,
+                                             .baseline = "",
+                                             .kernel = kernel,
+                                             .launch = launch,
+                                             .extra = extra});
     return fixture_load(out, error);
 }
 
-static const char whole[] = "transfer = { from = 'src', to = 'dst', direction = 'direction', memory = 'memory', "
-                            "chunk_bytes = 'chunk', streams = 'streams' },";
+static const char whole[] =
+    "transfer = { from = 'src', to = 'dst', direction = 'direction', memory = 'memory', "
+    "chunk_bytes = 'chunk', streams = 'streams' },";
 
 static launch_plan plan_of(script *s, const char *configuration, at_status wanted, at_error *error)
 {
@@ -60,7 +67,9 @@ static void the_problem_has_the_same_task(void **state)
     at_error error;
     problem_plan p;
     assert_ok(load("transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'memory', "
-                   "pieces = 8, pitch_bytes = 512 },", "", "", &s, &error), error);
+                   "pieces = 8, pitch_bytes = 512 },",
+                   "", "", &s, &error),
+              error);
     assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &p, &error), error);
     assert_int_equal(p.transfer.direction, TRANSFER_BOTH);
     assert_int_equal(p.transfer.from, 0);
@@ -78,7 +87,8 @@ static void a_kernel_may_be_launched_or_not(void **state)
     script *s;
     at_error error;
     assert_ok(load(whole, "kernel = { template = 'p.cu.tmpl', args = { 'src', 'dst' } },",
-                   "launches = { { when = \"memory == 'mapped'\", grid = 4, block = 32 } },", &s, &error),
+                   "launches = { { when = \"memory == 'mapped'\", grid = 4, block = 32 } },", &s,
+                   &error),
               error);
     assert_int_equal(plan_of(s, "memory=mapped", AT_OK, &error).launch_count, 1);
     assert_int_equal(plan_of(s, "memory=pinned", AT_OK, &error).launch_count, 0);
@@ -94,13 +104,18 @@ static void what_no_configuration_may_ask_for_is_said_when_it_does(void **state)
     plan_of(s, "memory=mapped", AT_SCRIPT, &error);
     assert_non_null(strstr(error.message, "which a kernel reads or writes"));
     script_free(s);
-    assert_ok(load("transfer = { from = 'src', to = 'dst', direction = 'to_host', memory = 'pinned', "
-                   "streams = '5 * streams' },", "", "", &s, &error), error);
+    assert_ok(
+        load("transfer = { from = 'src', to = 'dst', direction = 'to_host', memory = 'pinned', "
+             "streams = '5 * streams' },",
+             "", "", &s, &error),
+        error);
     plan_of(s, "streams=4", AT_SCRIPT, &error);
     assert_non_null(strstr(error.message, "transfer.streams"));
     script_free(s);
     assert_ok(load("transfer = { from = 'src', to = 'dst', direction = 'to_host', "
-                   "memory = \"'pined'\" },", "", "", &s, &error), error);
+                   "memory = \"'pined'\" },",
+                   "", "", &s, &error),
+              error);
     plan_of(s, "", AT_SCRIPT, &error);
     assert_non_null(strstr(error.message, "'pined', which is none of pageable, pinned"));
     assert_non_null(strstr(error.message, "did you mean 'pinned'?"));
@@ -124,7 +139,8 @@ static void pieces_must_divide_and_fit_their_pitch(void **state)
         at_error error;
         problem_plan p;
         snprintf(transfer, sizeof transfer,
-                 "transfer = { from = 'src', to = 'dst', direction = 'to_host', memory = 'pinned', %s },",
+                 "transfer = { from = 'src', to = 'dst', direction = 'to_host', memory = 'pinned', "
+                 "%s },",
                  wrong[i].fields);
         assert_ok(load(transfer, "", "", &s, &error), error);
         assert_int_equal(script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &p, &error), AT_SCRIPT);
@@ -141,22 +157,31 @@ static void misuse_is_told_with_line_and_remedy(void **state)
         const char *transfer, *words;
     } wrong[] = {
         {"transfer = 'src',", "transfer: is 'src'; write transfer = {"},
-        {"transfer = { from = 'src', to = 'dst', memory = 'pinned' },", "transfer.direction: is missing; write one of"},
-        {"transfer = { from = 'src', to = 'dst', direction = 'both' },", "transfer.memory: is missing"},
-        {"transfer = { to = 'dst', direction = 'both', memory = 'pinned' },", "transfer.from: is missing"},
-        {"transfer = { from = 'scr', to = 'dst', direction = 'both', memory = 'pinned' },", "did you mean 'src'?"},
+        {"transfer = { from = 'src', to = 'dst', memory = 'pinned' },",
+         "transfer.direction: is missing; write one of"},
+        {"transfer = { from = 'src', to = 'dst', direction = 'both' },",
+         "transfer.memory: is missing"},
+        {"transfer = { to = 'dst', direction = 'both', memory = 'pinned' },",
+         "transfer.from: is missing"},
+        {"transfer = { from = 'scr', to = 'dst', direction = 'both', memory = 'pinned' },",
+         "did you mean 'src'?"},
         {"transfer = { from = 'dst', to = 'src', direction = 'both', memory = 'pinned' },",
          "dst is at.output; what is moved goes from an at.input to an at.output"},
         {"transfer = { from = 'src', to = 'dst', direction = 'up', memory = 'pinned' },",
          "'up' is none of to_device, to_host, both"},
-        {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pined' },", "did you mean 'pinned'?"},
-        {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pinned', stream = 1 },",
+        {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pined' },",
+         "did you mean 'pinned'?"},
+        {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pinned', stream = 1 "
+         "},",
          "transfer.stream: there is no such field; did you mean 'streams'?"},
-        {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pinned', pieces = 'streams' },",
+        {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pinned', pieces = "
+         "'streams' },",
          "'streams' is a parameter, but this must be the same for all variants"},
-        {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pinned', staging = 'some' },",
+        {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pinned', staging = "
+         "'some' },",
          "'some' is none of none, pinned, write_combined"},
-        {"layout = 'streams', transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pinned' },",
+        {"layout = 'streams', transfer = { from = 'src', to = 'dst', direction = 'both', memory = "
+         "'pinned' },",
          "is no parameter where it is moved"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -1,21 +1,24 @@
-/* Tensor maps and textures among the arguments: from a script to plans, and what is said where they cannot
- * be. */
+/* Tensor maps and textures among the arguments: from a script to plans, and what is said where they
+ * cannot be. */
 #include "script_fixture.h"
 
 #include <stdlib.h>
 
-static const char buffers[] =
-    "buffers = { src = at.input { dtype = 'float', count = 4800 }, wide = at.input { dtype = 'double', count = 8 }, "
-    "bytes = at.input { dtype = 'uint8', count = 256 } },";
+static const char buffers[] = "buffers = { src = at.input { dtype = 'float', count = 4800 }, wide "
+                              "= at.input { dtype = 'double', count = 8 }, "
+                              "bytes = at.input { dtype = 'uint8', count = 256 } },";
 
-static script *load(const char *arguments, const char *extra, int major, at_error *error, at_status wanted)
+static script *load(const char *arguments, const char *extra, int major, at_error *error,
+                    at_status wanted)
 {
     char kernel[512], more[512];
     script *s = NULL;
     script_options options = fixture_options();
-    snprintf(kernel, sizeof kernel, "kernel = { template = 'p.cu.tmpl', args = { %s } },", arguments);
+    snprintf(kernel, sizeof kernel, "kernel = { template = 'p.cu.tmpl', args = { %s } },",
+             arguments);
     snprintf(more, sizeof more, "%s%s", buffers, extra);
-    fixture_write_pattern(&(fixture_pattern){.problem = "problem = { rows = 48, cols = 100 },", .kernel = kernel, .extra = more});
+    fixture_write_pattern(&(fixture_pattern){
+        .problem = "problem = { rows = 48, cols = 100 },", .kernel = kernel, .extra = more});
     options.device.major = major;
     *error = (at_error){0};
     assert_int_equal(script_load(fixture_path("p.lua"), &options, &s, error), wanted);
@@ -35,8 +38,9 @@ static launch_plan plan_of(const char *arguments)
 static void a_tensor_map_has_sizes_strides_and_a_box(void **state)
 {
     (void)state;
-    launch_plan p = plan_of("'src', at.tensor { buffer = 'src', size = { 'cols', 'rows' }, box = { '16 * tile', 8 }, "
-                            "swizzle = 64, l2 = 128, outside = 'nan' }, 3");
+    launch_plan p = plan_of(
+        "'src', at.tensor { buffer = 'src', size = { 'cols', 'rows' }, box = { '16 * tile', 8 }, "
+        "swizzle = 64, l2 = 128, outside = 'nan' }, 3");
     assert_int_equal(p.argument_count, 3);
     assert_int_equal(p.view_count, 1);
     assert_true(p.arguments[1].is_view && !p.arguments[1].is_buffer);
@@ -58,8 +62,10 @@ static void a_tensor_map_has_sizes_strides_and_a_box(void **state)
 static void a_texture_has_one_side_or_two(void **state)
 {
     (void)state;
-    launch_plan p = plan_of("at.texture { buffer = 'src', size = 'rows' }, at.texture { buffer = 'bytes', size = { 8, 2 }, "
-                            "strides = 64, channels = 4, filter = 'linear', address = 'wrap', coordinates = 'normalised', "
+    launch_plan p = plan_of("at.texture { buffer = 'src', size = 'rows' }, at.texture { buffer = "
+                            "'bytes', size = { 8, 2 }, "
+                            "strides = 64, channels = 4, filter = 'linear', address = 'wrap', "
+                            "coordinates = 'normalised', "
                             "reads = 'float' }");
     assert_int_equal(p.view_count, 2);
     assert_int_equal(p.arguments[0].size_bytes, 8);
@@ -79,18 +85,24 @@ static void what_is_written_wrong_is_told_when_the_script_is_loaded(void **state
     static const struct {
         const char *arguments, *extra, *message;
     } cases[] = {
-        {"at.tensor { buffer = 'scr', size = 8, box = 8 }", "", "kernel.args[1].buffer: is 'scr'; write the name of a buffer; did you mean 'src'?"},
+        {"at.tensor { buffer = 'scr', size = 8, box = 8 }", "",
+         "kernel.args[1].buffer: is 'scr'; write the name of a buffer; did you mean 'src'?"},
         {"at.tensor { size = 8, box = 8 }", "", "buffer: is missing"},
         {"at.tensor { buffer = 'src', box = 8 }", "", "size: is missing; write how many elements"},
-        {"at.tensor { buffer = 'src', size = { 8, 8 }, box = 8 }", "", "box: has 1 sides, and size has 2"},
+        {"at.tensor { buffer = 'src', size = { 8, 8 }, box = 8 }", "",
+         "box: has 1 sides, and size has 2"},
         {"at.tensor { buffer = 'src', size = { 8, 8 } }", "", "box: is missing"},
-        {"at.tensor { buffer = 'src', size = { 8, 8 }, box = { 8, 8 }, strides = { 8, 64 } }", "", "strides: has"},
-        {"at.tensor { buffer = 'src', size = { 1, 2, 3, 4, 5, 6 }, box = 8 }", "", "has 6 items; 5 are allowed"},
-        {"at.tensor { buffer = 'src', size = 8, box = 8, filter = 'point' }", "", "filter: there is no such field"},
+        {"at.tensor { buffer = 'src', size = { 8, 8 }, box = { 8, 8 }, strides = { 8, 64 } }", "",
+         "strides: has"},
+        {"at.tensor { buffer = 'src', size = { 1, 2, 3, 4, 5, 6 }, box = 8 }", "",
+         "has 6 items; 5 are allowed"},
+        {"at.tensor { buffer = 'src', size = 8, box = 8, filter = 'point' }", "",
+         "filter: there is no such field"},
         {"at.texture { buffer = 'src', size = { 1, 2, 3 } }", "", "has 3 items; 2 are allowed"},
         {"at.texture { buffer = 'src', size = 8, filter = 'liner' }", "", "did you mean 'linear'?"},
         {"at.texture { buffer = 'src', size = 8 }",
-         "transfer = { from = 'src', to = 'dst', direction = 'to_device', memory = 'pinned' },", ""},
+         "transfer = { from = 'src', to = 'dst', direction = 'to_device', memory = 'pinned' },",
+         ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         at_error error;
@@ -107,23 +119,39 @@ static void what_cannot_be_made_is_told_with_its_line_and_what_would_do(void **s
         const char *arguments, *message;
         int major;
     } cases[] = {
-        {"at.tensor { buffer = 'src', size = 64, box = 8 }", "write where = { \"device.major >= 9\" }", 8},
-        {"at.tensor { buffer = 'src', size = { 'cols - 1', 'rows' }, box = { 8, 8 } }", "must be a multiple of 16 below 2^40", 9},
-        {"at.tensor { buffer = 'src', size = { 96, 48 }, strides = 98, box = { 8, 8 } }", "kernel.args[1].strides", 9},
-        {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 8, 300 } }", "kernel.args[1].box[2]", 9},
-        {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 6, 8 } }", "rows have 24 bytes; they must be a multiple of 16", 9},
-        {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 16, 8 }, swizzle = 32 }", "narrow the box", 9},
-        {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 16, 8 }, swizzle = 48 }", "bytes are 0, 32, 64 or 128", 9},
-        {"at.tensor { buffer = 'src', size = { 96, 51 }, box = { 16, 8 } }", "reaches 19584 bytes far, and the buffer has 19200", 9},
-        {"at.tensor { buffer = 'bytes', size = 64, box = 16, outside = 'nan' }", "gives NaN, which uint8 does not have", 9},
+        {"at.tensor { buffer = 'src', size = 64, box = 8 }",
+         "write where = { \"device.major >= 9\" }", 8},
+        {"at.tensor { buffer = 'src', size = { 'cols - 1', 'rows' }, box = { 8, 8 } }",
+         "must be a multiple of 16 below 2^40", 9},
+        {"at.tensor { buffer = 'src', size = { 96, 48 }, strides = 98, box = { 8, 8 } }",
+         "kernel.args[1].strides", 9},
+        {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 8, 300 } }",
+         "kernel.args[1].box[2]", 9},
+        {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 6, 8 } }",
+         "rows have 24 bytes; they must be a multiple of 16", 9},
+        {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 16, 8 }, swizzle = 32 }",
+         "narrow the box", 9},
+        {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 16, 8 }, swizzle = 48 }",
+         "bytes are 0, 32, 64 or 128", 9},
+        {"at.tensor { buffer = 'src', size = { 96, 51 }, box = { 16, 8 } }",
+         "reaches 19584 bytes far, and the buffer has 19200", 9},
+        {"at.tensor { buffer = 'bytes', size = 64, box = 16, outside = 'nan' }",
+         "gives NaN, which uint8 does not have", 9},
         {"at.texture { buffer = 'wide', size = 8 }", "is of double, which textures cannot have", 9},
-        {"at.texture { buffer = 'src', size = 8, filter = 'linear' }", "textures of one dimension are not interpolated", 9},
-        {"at.texture { buffer = 'bytes', size = { 32, 4 }, filter = 'linear' }", "integers are not interpolated", 9},
-        {"at.texture { buffer = 'src', size = { 'cols', 'rows' } }", "a multiple of 32: pad the rows", 9},
-        {"at.texture { buffer = 'src', size = { 96, 48 }, address = 'wrap' }", "needs coordinates = \"normalised\"", 9},
-        {"at.texture { buffer = 'src', size = 8, channels = 3 }", "a texel has 1, 2 or 4 elements", 9},
-        {"at.texture { buffer = 'src', size = 8, reads = 'float' }", "integers of 8 and 16 bits", 9},
-        {"at.texture { buffer = 'src', size = 4801 }", "reaches 19204 bytes far, and the buffer has 19200", 9},
+        {"at.texture { buffer = 'src', size = 8, filter = 'linear' }",
+         "textures of one dimension are not interpolated", 9},
+        {"at.texture { buffer = 'bytes', size = { 32, 4 }, filter = 'linear' }",
+         "integers are not interpolated", 9},
+        {"at.texture { buffer = 'src', size = { 'cols', 'rows' } }",
+         "a multiple of 32: pad the rows", 9},
+        {"at.texture { buffer = 'src', size = { 96, 48 }, address = 'wrap' }",
+         "needs coordinates = \"normalised\"", 9},
+        {"at.texture { buffer = 'src', size = 8, channels = 3 }", "a texel has 1, 2 or 4 elements",
+         9},
+        {"at.texture { buffer = 'src', size = 8, reads = 'float' }", "integers of 8 and 16 bits",
+         9},
+        {"at.texture { buffer = 'src', size = 4801 }",
+         "reaches 19204 bytes far, and the buffer has 19200", 9},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         at_error error;

@@ -34,7 +34,8 @@ typedef struct setting {
 static void set_up(setting *t)
 {
     static const size_t reads[] = {0, 1};
-    static const space_constraint even = {.text = "even", .parameters = reads, .parameter_count = 2};
+    static const space_constraint even = {
+        .text = "even", .parameters = reads, .parameter_count = 2};
     static const space_parameter parameters[] = {
         {"x", numbers, SIDE}, {"y", numbers, SIDE}, {"z", numbers, SIDE}, {"one", numbers, 1}};
     at_error error = {0};

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "base/rng.h"
+#include "check.h"
 #include "search/strategy.h"
 #include "search/table.h"
 
@@ -434,7 +434,8 @@ static double mean_best(const space *s, uint64_t budget, size_t evaluations)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         strategy *g;
         double best = INFINITY;
-        assert_ok(strategy_new(kind, &(strategy_options){.space = s, .seed = seed, .budget = budget}, &g,
+        assert_ok(strategy_new(kind,
+                               &(strategy_options){.space = s, .seed = seed, .budget = budget}, &g,
                                &error),
                   error);
         for (size_t i = 0; i < evaluations; i++) {
@@ -471,7 +472,8 @@ static double cost_without_least_values(const space *s, uint64_t configuration)
 }
 
 /* Of `evaluations` each for 40 seeds, how many configurations with a least value were tried. */
-static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t evaluations, size_t *found)
+static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t evaluations,
+                                    size_t *found)
 {
     enum { SEEDS = 40 };
     const strategy_kind *kind;
@@ -560,7 +562,8 @@ static void extremes_are_not_tried_first(void **state)
         strategy *g;
         uint64_t c;
         uint16_t at[PARAMETERS];
-        assert_ok(strategy_new(kind, &(strategy_options){.space = s, .seed = seed}, &g, &error), error);
+        assert_ok(strategy_new(kind, &(strategy_options){.space = s, .seed = seed}, &g, &error),
+                  error);
         assert_int_equal(strategy_ask(g, 1, &c), 1);
         space_at(s, c, at);
         for (size_t p = 0; p < PARAMETERS; p++)

@@ -5,16 +5,37 @@
 
 typedef threshold_answer (*response)(size_t place);
 
-static threshold_answer rises_at_100(size_t i) { return i >= 100 ? THRESHOLD_YES : THRESHOLD_NO; }
-static threshold_answer falls_at_37(size_t i) { return i < 37 ? THRESHOLD_YES : THRESHOLD_NO; }
-static threshold_answer never(size_t i) { (void)i; return THRESHOLD_NO; }
-static threshold_answer always(size_t i) { (void)i; return THRESHOLD_YES; }
+static threshold_answer rises_at_100(size_t i)
+{
+    return i >= 100 ? THRESHOLD_YES : THRESHOLD_NO;
+}
+static threshold_answer falls_at_37(size_t i)
+{
+    return i < 37 ? THRESHOLD_YES : THRESHOLD_NO;
+}
+static threshold_answer never(size_t i)
+{
+    (void)i;
+    return THRESHOLD_NO;
+}
+static threshold_answer always(size_t i)
+{
+    (void)i;
+    return THRESHOLD_YES;
+}
 static threshold_answer back_and_forth(size_t i)
 {
     return i >= 100 && i != 102 ? THRESHOLD_YES : THRESHOLD_NO;
 }
-static threshold_answer only_odd(size_t i) { return i % 2 == 0 ? THRESHOLD_GAP : rises_at_100(i); }
-static threshold_answer gaps(size_t i) { (void)i; return THRESHOLD_GAP; }
+static threshold_answer only_odd(size_t i)
+{
+    return i % 2 == 0 ? THRESHOLD_GAP : rises_at_100(i);
+}
+static threshold_answer gaps(size_t i)
+{
+    (void)i;
+    return THRESHOLD_GAP;
+}
 
 static threshold_kind solve(threshold *t, response r, size_t *place)
 {
@@ -27,7 +48,8 @@ static threshold_kind solve(threshold *t, response r, size_t *place)
     return threshold_result(t, place);
 }
 
-static threshold_kind solve_line(response r, size_t count, size_t budget, size_t *place, size_t *asked)
+static threshold_kind solve_line(response r, size_t count, size_t budget, size_t *place,
+                                 size_t *asked)
 {
     threshold t;
     assert_true(threshold_init(&t, count, budget));

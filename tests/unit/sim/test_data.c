@@ -1,4 +1,5 @@
-/* Data that exist where they are touched (sim/data.h): they are those that a whole problem is filled with. */
+/* Data that exist where they are touched (sim/data.h): they are those that a whole problem is
+ * filled with. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,9 @@ static void make(made *m, problem_plan plan, const char *filler, uint32_t filler
     m->plan.seed = 7;
     assert_ok(device_sim_api.open("sim:sm_90", &m->device, &error), error);
     sim_filler f = {.launch = {.launch_count = 1,
-                               .launches = {{.entry = "prepare", .grid = {filler_blocks, 1, 1}, .block = {64, 1, 1},
+                               .launches = {{.entry = "prepare",
+                                             .grid = {filler_blocks, 1, 1},
+                                             .block = {64, 1, 1},
                                              .argument_count = 2}},
                                .argument_count = 2,
                                .arguments = {{.is_buffer = true, .size_bytes = 8},
@@ -45,8 +48,12 @@ static void end(made *m)
 static const void *touch(const made *m, uint64_t offset, uint64_t bytes)
 {
     const device_buffer *b = sim_data_buffers(m->data)[0];
-    const sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes, .made = b->made,
-                          .make = b->make, .context = b->context};
+    const sim_region r = {.base = b->base,
+                          .size_bytes = b->size_bytes,
+                          .bytes = b->bytes,
+                          .made = b->made,
+                          .make = b->make,
+                          .context = b->context};
     sim_region_make(&r, offset, bytes);
     return b->bytes + offset;
 }
@@ -54,8 +61,14 @@ static const void *touch(const made *m, uint64_t offset, uint64_t bytes)
 static problem_plan plan_of(dtype type, buffer_role role, buffer_fill fill, uint64_t count)
 {
     return (problem_plan){.buffer_count = 1,
-                          .buffers = {{.name = "x", .role = role, .fill = fill, .type = type, .count = count,
-                                       .fill_limit = 1000, .fill_block = 32, .value_count = 3,
+                          .buffers = {{.name = "x",
+                                       .role = role,
+                                       .fill = fill,
+                                       .type = type,
+                                       .count = count,
+                                       .fill_limit = 1000,
+                                       .fill_block = 32,
+                                       .value_count = 3,
                                        .values = {1, 2.5, -3}}}};
 }
 
@@ -70,7 +83,9 @@ static void every_fill_is_that_of_a_whole_buffer(void **state)
             make(&m, plan_of((dtype)type, BUFFER_INPUT, (buffer_fill)fill, COUNT), NULL, 0);
             uint64_t size = plan_buffer_bytes(&m.plan.buffers[0]);
             assert_ok(device_sim_api.buffer_new(m.device, "whole", size, &whole, &error), error);
-            assert_ok(device_sim_api.fill(m.device, whole, &m.plan.buffers[0], plan_buffer_seed(7, 0), &error), error);
+            assert_ok(device_sim_api.fill(m.device, whole, &m.plan.buffers[0],
+                                          plan_buffer_seed(7, 0), &error),
+                      error);
             assert_memory_equal(touch(&m, 0, 8), whole->bytes, 8);
             assert_memory_equal(touch(&m, size - 8, 8), whole->bytes + size - 8, 8);
             assert_memory_equal(touch(&m, size / 2, 2000), whole->bytes + size / 2, 2000);
@@ -106,7 +121,8 @@ static void what_variants_wrote_is_forgotten_and_inputs_are_not_made_again(void 
 
 static const char ordered[] =
     "extern \"C\" __global__ void prepare(unsigned *x, unsigned long long n)\n"
-    "{ unsigned long long i = blockIdx.x * 64ull + threadIdx.x; if (i < n) x[n - 1 - i] = i * 7; }\n";
+    "{ unsigned long long i = blockIdx.x * 64ull + threadIdx.x; if (i < n) x[n - 1 - i] = i * 7; "
+    "}\n";
 
 static void of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touched(void **state)
 {
@@ -115,7 +131,8 @@ static void of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touche
     make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), ordered, 1u << 24);
     const uint64_t last = (UINT64_C(1) << 30) - 1, places[] = {0, 1, 12345678, last - 64, last};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        assert_int_equal(*(const uint32_t *)touch(&m, places[i] * 4, 4), (uint32_t)((last - places[i]) * 7));
+        assert_int_equal(*(const uint32_t *)touch(&m, places[i] * 4, 4),
+                         (uint32_t)((last - places[i]) * 7));
     assert_null(sim_data_trouble(m.data));
     end(&m);
 }
@@ -140,7 +157,8 @@ static void what_cannot_be_prepared_is_told(void **state)
 {
     (void)state;
     made m;
-    make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), scattered, 1u << 24);
+    make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), scattered,
+         1u << 24);
     touch(&m, UINT64_C(1) << 31, 4);
     assert_non_null(sim_data_trouble(m.data));
     end(&m);

@@ -8,14 +8,17 @@
 enum { COUNT = 1 << 24 };
 
 static const char gather[] =
-    "extern \"C\" __global__ void gather(const unsigned *index, const float *src, float *dst, unsigned n)\n"
+    "extern \"C\" __global__ void gather(const unsigned *index, const float *src, float *dst, "
+    "unsigned n)\n"
     "{ unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < n) dst[i] = src[index[i]]; }\n";
 
-static const char in_order[] = "extern \"C\" __global__ void prepare(unsigned *index, unsigned n)\n"
-                               "{ unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < n) index[i] = i; }\n";
+static const char in_order[] =
+    "extern \"C\" __global__ void prepare(unsigned *index, unsigned n)\n"
+    "{ unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < n) index[i] = i; }\n";
 
-static const char all_over[] = "extern \"C\" __global__ void prepare(unsigned *index, unsigned n)\n"
-                               "{ unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < n) index[i] = i * 1000003ull % n; }\n";
+static const char all_over[] =
+    "extern \"C\" __global__ void prepare(unsigned *index, unsigned n)\n"
+    "{ unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < n) index[i] = i * 1000003ull % n; }\n";
 
 static device_image image_of(const char *ptx)
 {
@@ -30,22 +33,31 @@ static double time_with(const char *filler, buffer_fill fill)
     double time_ns = 0;
     const problem_plan plan = {
         .buffer_count = 3,
-        .buffers = {{.name = "index", .role = BUFFER_INPUT, .type = DTYPE_UINT32, .count = COUNT, .fill = fill,
+        .buffers = {{.name = "index",
+                     .role = BUFFER_INPUT,
+                     .type = DTYPE_UINT32,
+                     .count = COUNT,
+                     .fill = fill,
                      .fill_limit = COUNT},
                     {.name = "src", .role = BUFFER_INPUT, .type = DTYPE_FLOAT, .count = COUNT},
                     {.name = "dst", .role = BUFFER_OUTPUT, .type = DTYPE_FLOAT, .count = COUNT}},
         .seed = 3};
-    char *own = sim_test_ptx(gather, "sm_90"), *other = filler ? sim_test_ptx(filler, "sm_90") : NULL;
+    char *own = sim_test_ptx(gather, "sm_90"),
+         *other = filler ? sim_test_ptx(filler, "sm_90") : NULL;
     sim_filler prepares = {.launch = {.launch_count = 1,
-                                      .launches = {{.entry = "prepare", .grid = {COUNT / 128, 1, 1},
-                                                    .block = {128, 1, 1}, .argument_count = 2}},
+                                      .launches = {{.entry = "prepare",
+                                                    .grid = {COUNT / 128, 1, 1},
+                                                    .block = {128, 1, 1},
+                                                    .argument_count = 2}},
                                       .argument_count = 2,
                                       .arguments = {{.is_buffer = true, .size_bytes = 8},
                                                     {.size_bytes = 4, .bits = COUNT}}}};
     if (other)
         prepares.image = image_of(other);
     const launch_plan launch = {.launch_count = 1,
-                                .launches = {{.entry = "gather", .grid = {COUNT / 128, 1, 1}, .block = {128, 1, 1},
+                                .launches = {{.entry = "gather",
+                                              .grid = {COUNT / 128, 1, 1},
+                                              .block = {128, 1, 1},
                                               .argument_count = 4}},
                                 .argument_count = 4,
                                 .arguments = {{.is_buffer = true, .size_bytes = 8},

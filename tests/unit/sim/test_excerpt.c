@@ -1,4 +1,5 @@
-/* Blocks of problems that are too large to be run whole (sim/excerpt.h), behind the interface of devices. */
+/* Blocks of problems that are too large to be run whole (sim/excerpt.h), behind the interface of
+ * devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,17 @@
 
 static const char source[] =
     "extern \"C\" __global__ void reference(const float *src, float *dst, unsigned long long n)\n"
-    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = src[i] * 2; }\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = src[i] * 2; "
+    "}\n"
     "extern \"C\" __global__ void right(const float *src, float *dst, unsigned long long n)\n"
-    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = src[i] + src[i]; }\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = src[i] + "
+    "src[i]; }\n"
     "extern \"C\" __global__ void last_beyond(const float *src, float *dst, unsigned long long n)\n"
     "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = src[i] * 2;\n"
     "  if (i == n - 1) dst[n] = 1; }\n"
     "extern \"C\" __global__ void other_value(const float *src, float *dst, unsigned long long n)\n"
-    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = i > n / 2 ? 3 : src[i] * 2; }\n"
+    "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; if (i < n) dst[i] = i > n / 2 ? "
+    "3 : src[i] * 2; }\n"
     "extern \"C\" __global__ void endless(const float *src, float *dst, unsigned long long n)\n"
     "{ unsigned long long i = blockIdx.x * 1024ull + threadIdx.x; dst[i] = 7; float sum = 0;\n"
     "  for (unsigned k = 0; k < 1u << 30; k++) sum = sum * 0.5f + src[k & 1023];\n"
@@ -46,12 +50,13 @@ typedef struct fixture {
 
 static launch_plan launch_of(const char *entry)
 {
-    launch_plan p = {.launch_count = 1,
-                     .launches = {{.grid = {COUNT / 1024, 1, 1}, .block = {1024, 1, 1}, .argument_count = 3}},
-                     .argument_count = 3,
-                     .arguments = {{.is_buffer = true, .size_bytes = 8, .buffer = 0},
-                                   {.is_buffer = true, .size_bytes = 8, .buffer = 1},
-                                   {.size_bytes = 8, .bits = COUNT}}};
+    launch_plan p = {
+        .launch_count = 1,
+        .launches = {{.grid = {COUNT / 1024, 1, 1}, .block = {1024, 1, 1}, .argument_count = 3}},
+        .argument_count = 3,
+        .arguments = {{.is_buffer = true, .size_bytes = 8, .buffer = 0},
+                      {.is_buffer = true, .size_bytes = 8, .buffer = 1},
+                      {.size_bytes = 8, .bits = COUNT}}};
     snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
     return p;
 }
@@ -73,15 +78,21 @@ static int set_up(void **state)
     f->ptx = sim_test_ptx(source, "sm_90");
     f->plan = (problem_plan){
         .buffer_count = 2,
-        .buffers = {{.name = "src", .role = BUFFER_INPUT, .fill = FILL_UNIFORM, .type = DTYPE_FLOAT, .count = COUNT},
+        .buffers = {{.name = "src",
+                     .role = BUFFER_INPUT,
+                     .fill = FILL_UNIFORM,
+                     .type = DTYPE_FLOAT,
+                     .count = COUNT},
                     {.name = "dst", .role = BUFFER_OUTPUT, .type = DTYPE_FLOAT, .count = COUNT}},
-        .deterministic = true, .seed = 1};
+        .deterministic = true,
+        .seed = 1};
     assert_ok(device_sim_api.open("sim:sm_90", &f->device, &error), error);
     f->reference_launch = launch_of("reference");
     f->reference = load(f, &f->reference_launch);
     const device_image none = {0};
     const launch_plan nothing = {0};
-    const device_excerpt_plan plan = {&f->plan, f->reference, &f->reference_launch, &none, &nothing};
+    const device_excerpt_plan plan = {&f->plan, f->reference, &f->reference_launch, &none,
+                                      &nothing};
     assert_ok(device_sim_api.excerpt_new(f->device, &plan, &f->excerpt, &error), error);
     return 0;
 }
@@ -107,7 +118,8 @@ static void check(fixture *f, const char *entry)
     f->launch = launch_of(entry);
     f->kernel = load(f, &f->launch);
     f->coverage = (device_coverage){0};
-    assert_ok(device_sim_api.excerpt_check(f->device, f->excerpt, f->kernel, &f->launch, &f->found, &f->coverage, &error),
+    assert_ok(device_sim_api.excerpt_check(f->device, f->excerpt, f->kernel, &f->launch, &f->found,
+                                           &f->coverage, &error),
               error);
 }
 
@@ -180,12 +192,17 @@ static void lines_that_never_ran_and_loops_that_went_round_once_are_told(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_right_kernel_is_compared_on_buffers_larger_than_the_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_right_kernel_is_compared_on_buffers_larger_than_the_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_block_is_among_those_that_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_that_are_not_the_references_are_wrong, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_block_leaves_unfinished_is_neither_wrong_nor_compared, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_check_covers_the_same_whatever_was_checked_before, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lines_that_never_ran_and_loops_that_went_round_once_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_that_are_not_the_references_are_wrong, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            what_a_block_leaves_unfinished_is_neither_wrong_nor_compared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_check_covers_the_same_whatever_was_checked_before, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            lines_that_never_ran_and_loops_that_went_round_once_are_told, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

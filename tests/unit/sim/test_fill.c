@@ -87,8 +87,11 @@ static void values_repeat(void **state)
 {
     (void)state;
     float v[COUNT];
-    const buffer_plan p = {.fill = FILL_VALUES, .type = DTYPE_FLOAT, .count = COUNT,
-                           .value_count = 3, .values = {1, -0.5, 4}};
+    const buffer_plan p = {.fill = FILL_VALUES,
+                           .type = DTYPE_FLOAT,
+                           .count = COUNT,
+                           .value_count = 3,
+                           .values = {1, -0.5, 4}};
     sim_fill((uint8_t *)v, &p, 7);
     assert_true(v[0] == 1 && v[1] == -0.5f && v[2] == 4 && v[3] == 1 && v[999] == 1);
     uint32_t w[COUNT];
@@ -107,8 +110,11 @@ static void limits_of_one_and_of_all_bits_are_right(void **state)
             assert_int_equal(v[i], 0);
         uint64_t wide[COUNT];
         uint64_t limit = fills[f] == FILL_SORTED ? INT64_MAX / COUNT : INT64_MAX;
-        const buffer_plan p = {.fill = fills[f], .type = DTYPE_INT64, .count = COUNT,
-                               .fill_limit = limit, .fill_block = 1 << 20};
+        const buffer_plan p = {.fill = fills[f],
+                               .type = DTYPE_INT64,
+                               .count = COUNT,
+                               .fill_limit = limit,
+                               .fill_block = 1 << 20};
         sim_fill((uint8_t *)wide, &p, 7);
         for (int i = 0; i < COUNT; i++)
             assert_true(wide[i] < limit);

@@ -1,5 +1,5 @@
-/* What the model must say whatever its figures: more work is never faster, and each resource that is
- * overloaded shows as the limit. */
+/* What the model must say whatever its figures: more work is never faster, and each resource that
+ * is overloaded shows as the limit. */
 #include <string.h>
 
 #include "check.h"
@@ -7,8 +7,8 @@
 
 static sim_profile transpose_like(void)
 {
-    sim_profile p = {.blocks = 65536, .threads = 256, .sampled = 16, .issued = 400, .loads = 4,
-                     .barriers = 1};
+    sim_profile p = {
+        .blocks = 65536, .threads = 256, .sampled = 16, .issued = 400, .loads = 4, .barriers = 1};
     p.read = (sim_traffic){.sectors = 128, .distinct = 128, .fresh = 128, .runs = 32, .lines = 32};
     p.write = p.read;
     p.wave = (sim_wave){.read_run = 64, .write_run = 16};

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/problem.h"
 #include "check.h"
 #include "compile/compile.h"
-#include "sim/sim.h"
-#include "bench/problem.h"
 #include "script/emit.h"
 #include "script/script.h"
+#include "sim/sim.h"
 
 enum { MOST_VALUES = 32 }; /* of a parameter */
-enum { SAMPLE = 2 }; /* configurations of a pattern */
+enum { SAMPLE = 2 };       /* configurations of a pattern */
 
 static bool is_sample;
 
@@ -32,8 +32,10 @@ static compile_result compile(bench *b, const emitted *source, const launch_plan
     char entries[PLAN_ENTRIES_BYTES];
     plan_entries(launch, entries);
     assert_ok(compile_submit(b->pool,
-                             &(compile_request){.source = source->source, .name = "variant.cu",
-                                                .entry = entries, .arch = "sm_90",
+                             &(compile_request){.source = source->source,
+                                                .name = "variant.cu",
+                                                .entry = entries,
+                                                .arch = "sm_90",
                                                 .options = source->options,
                                                 .option_count = source->option_count,
                                                 .headers = source->includes.headers,
@@ -49,7 +51,8 @@ static compile_result compile(bench *b, const emitted *source, const launch_plan
 
 static device_image image_of(const compile_result *r)
 {
-    return (device_image){.bytes = r->ptx, .size_bytes = r->ptx_bytes,
+    return (device_image){.bytes = r->ptx,
+                          .size_bytes = r->ptx_bytes,
                           .registers = r->resources.registers,
                           .static_shared_bytes = r->resources.static_shared_bytes};
 }
@@ -69,12 +72,14 @@ static void open_bench(bench *b, const char *path, const script_setting *setting
     assert_ok(device_sim_api.open("sim:sm_90", &b->device, &error), error);
     options.device = device_sim_api.properties(b->device)->limits;
     assert_ok(script_load(name, &options, &b->script, &error), error);
-    b->problem = script_pattern(b->script)->has_problem[PROBLEM_RAGGED] ? PROBLEM_RAGGED
-                                                                        : PROBLEM_SIMULATED;
+    b->problem =
+        script_pattern(b->script)->has_problem[PROBLEM_RAGGED] ? PROBLEM_RAGGED : PROBLEM_SIMULATED;
     assert_ok(compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &b->pool, &error),
               error);
     assert_ok(script_problem_plan(b->script, b->problem, NULL, 1, &problem->plan, &error), error);
-    assert_ok(script_reference_plan(b->script, b->problem, NULL, &problem->reference_launch, &error), error);
+    assert_ok(
+        script_reference_plan(b->script, b->problem, NULL, &problem->reference_launch, &error),
+        error);
     emitted source;
     assert_ok(emit_reference(b->script, b->problem, NULL, false, &source, &error), error);
     b->reference = compile(b, &source, &problem->reference_launch);
@@ -136,9 +141,11 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     return how.result;
 }
 
-/* Does the configuration have a value that `seen` does not? Notes all of its values there. What is no number
- * chooses the code that is run, numbers say how often and how much of it: in a sample they count for nothing. */
-static bool note_values(const pattern *p, const uint16_t *indices, bool is_sample_full, bool seen[][MOST_VALUES])
+/* Does the configuration have a value that `seen` does not? Notes all of its values there. What is
+ * no number chooses the code that is run, numbers say how often and how much of it: in a sample
+ * they count for nothing. */
+static bool note_values(const pattern *p, const uint16_t *indices, bool is_sample_full,
+                        bool seen[][MOST_VALUES])
 {
     bool is_new = false;
     for (size_t i = 0; i < p->parameter_count; i++) {
@@ -149,8 +156,8 @@ static bool note_values(const pattern *p, const uint16_t *indices, bool is_sampl
     return is_new;
 }
 
-/* Checks configurations taken at random until each value of each parameter was in one; in a sample, until
- * each value that is no number was, and some that are. */
+/* Checks configurations taken at random until each value of each parameter was in one; in a sample,
+ * until each value that is no number was, and some that are. */
 static void check_pattern(const char *path, const script_setting *settings, size_t setting_count)
 {
     bench b;
@@ -238,13 +245,18 @@ static void broken_templates_are_caught(void **state)
     close_bench(&b);
 }
 
-/* Other types take as long as all the rest: with the argument "types" they alone are run, without it the
- * rest. With the argument "sample" a few configurations of each pattern, of the rest. */
+/* Other types take as long as all the rest: with the argument "types" they alone are run, without
+ * it the rest. With the argument "sample" a few configurations of each pattern, of the rest. */
 int main(int argc, char **argv)
 {
 #define PATTERN(name)                                                                              \
-    {"every value of every parameter of " name " is right", every_value_of_every_parameter_is_right, NULL,    \
-     NULL, (char[]){name ".lua"}}
+    {                                                                                              \
+        "every value of every parameter of " name " is right",                                     \
+            every_value_of_every_parameter_is_right, NULL, NULL, (char[])                          \
+        {                                                                                          \
+            name ".lua"                                                                            \
+        }                                                                                          \
+    }
     const struct CMUnitTest tests[] = {
         PATTERN("transpose"),
         PATTERN("strided"),

@@ -14,8 +14,11 @@ static const char copy_source[] =
 
 enum { COUNT = 1000 };
 
-static const buffer_plan floats = {
-    .name = "data", .role = BUFFER_INPUT, .fill = FILL_UNIFORM, .type = DTYPE_FLOAT, .count = COUNT};
+static const buffer_plan floats = {.name = "data",
+                                   .role = BUFFER_INPUT,
+                                   .fill = FILL_UNIFORM,
+                                   .type = DTYPE_FLOAT,
+                                   .count = COUNT};
 
 typedef struct bench {
     device *device;
@@ -94,11 +97,13 @@ static void a_copy_is_exact_and_a_planted_difference_is_found(void **state)
     assert_ok(device_sim_api.poison(b.device, b.buffers[1], 0, &error), error);
     assert_ok(device_sim_api.launch(b.device, k, &b.launch, b.buffers, &error), error);
     assert_null(device_sim_api.complaint(b.device, &result));
-    assert_ok(device_sim_api.compare(b.device, b.buffers[1], b.buffers[0], &floats, &c, &error), error);
+    assert_ok(device_sim_api.compare(b.device, b.buffers[1], b.buffers[0], &floats, &c, &error),
+              error);
     assert_int_equal(c.wrong, 0);
     buffer_plan other = floats;
     assert_ok(device_sim_api.fill(b.device, b.buffers[2], &other, 6, &error), error);
-    assert_ok(device_sim_api.compare(b.device, b.buffers[2], b.buffers[0], &floats, &c, &error), error);
+    assert_ok(device_sim_api.compare(b.device, b.buffers[2], b.buffers[0], &floats, &c, &error),
+              error);
     assert_true(c.wrong > COUNT / 2);
     device_sim_api.kernel_free(b.device, k);
     close_bench(&b);
@@ -137,15 +142,22 @@ static void predictions_repeat_and_grow_with_the_grid(void **state)
     int64_t first, again, copy_ns;
     open_bench(&b);
     device_kernel *k = load(&b, "copy");
-    assert_ok(device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &first, &error), error);
-    assert_ok(device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &again, &error), error);
+    assert_ok(
+        device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &first, &error),
+        error);
+    assert_ok(
+        device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &again, &error),
+        error);
     assert_true(first > 0 && first == again);
     launch_plan larger = b.launch;
     larger.launches[0].grid[0] = 1 << 22;
-    assert_ok(device_sim_api.sample(b.device, k, &larger, b.buffers, DEVICE_CACHE_COLD, &again, &error), error);
+    assert_ok(
+        device_sim_api.sample(b.device, k, &larger, b.buffers, DEVICE_CACHE_COLD, &again, &error),
+        error);
     assert_true(again > 10 * first);
     assert_ok(device_sim_api.sample_copy(b.device, b.buffers[1], b.buffers[0], COUNT * 4,
-                                         DEVICE_CACHE_COLD, &copy_ns, &error), error);
+                                         DEVICE_CACHE_COLD, &copy_ns, &error),
+              error);
     assert_true(copy_ns > 0);
     device_sim_api.kernel_free(b.device, k);
     close_bench(&b);
@@ -170,7 +182,8 @@ static void what_a_gpu_would_refuse_is_refused(void **state)
     device_sim_api.kernel_free(b.device, k);
     static const char wrong[] = "this is not PTX";
     const device_image image = {.bytes = wrong, .size_bytes = sizeof wrong - 1};
-    assert_int_equal(device_sim_api.kernel_new(b.device, &image, &b.launch, &k, &error), AT_NO_DEVICE);
+    assert_int_equal(device_sim_api.kernel_new(b.device, &image, &b.launch, &k, &error),
+                     AT_NO_DEVICE);
     close_bench(&b);
 }
 
@@ -198,8 +211,8 @@ static launch_plan plan_of(const char *entry, uint32_t argument_count)
     return plan;
 }
 
-/* A launch of `entry` with this grid and block, in clusters of so many blocks unless 0; `refusal` NULL: it
- * works. */
+/* A launch of `entry` with this grid and block, in clusters of so many blocks unless 0; `refusal`
+ * NULL: it works. */
 static void expect_clusters(bench *b, const char *entry, const uint32_t grid[3],
                             const uint32_t block[3], uint32_t clusters, const char *refusal)
 {
@@ -249,25 +262,31 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     expect_launch(&b, "pairs", EXTENTS(3, 2, 1), EXTENTS(32, 1, 1), "do not divide its");
     /* As the driver is asked: clusters of one block are none. */
     expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 1, NULL);
-    expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 4, "(.reqnctapercluster) 2 x 1 x 1");
+    expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 4,
+                    "(.reqnctapercluster) 2 x 1 x 1");
     expect_launch(&b, "many", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), "8 blocks are possible");
     free(b.ptx);
     b.ptx = strdup(required_ptx);
     expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(32, 4, 1), NULL);
-    expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(128, 1, 1), "requires (.reqntid) 32 x 4 x 1");
+    expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(128, 1, 1),
+                  "requires (.reqntid) 32 x 4 x 1");
     expect_launch(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), "with clusters");
     expect_clusters(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 2, NULL);
     expect_clusters(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 1, "with clusters");
     expect_clusters(&b, "exact", EXTENTS(3, 1, 1), EXTENTS(32, 4, 1), 3, NULL);
     expect_clusters(&b, "exact", EXTENTS(4, 3, 1), EXTENTS(32, 4, 1), 3, "do not divide its");
     expect_clusters(&b, "exact", EXTENTS(16, 1, 1), EXTENTS(32, 4, 1), 16, NULL);
-    expect_clusters(&b, "exact", EXTENTS(17, 1, 1), EXTENTS(32, 4, 1), 17, "16 blocks are possible");
+    expect_clusters(&b, "exact", EXTENTS(17, 1, 1), EXTENTS(32, 4, 1), 17,
+                    "16 blocks are possible");
     expect_clusters(&b, "sixteen", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), 16, NULL);
-    expect_clusters(&b, "sixteen", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), 1, "8 blocks are possible");
+    expect_clusters(&b, "sixteen", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), 1,
+                    "8 blocks are possible");
     expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 4, NULL);
-    expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 8, "(.maxclusterrank) allow 4");
+    expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 8,
+                    "(.maxclusterrank) allow 4");
     const device_image grids = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
-    assert_int_equal(device_sim_api.kernel_new(b.device, &grids, &grids_plan, &k, &error), AT_NO_DEVICE);
+    assert_int_equal(device_sim_api.kernel_new(b.device, &grids, &grids_plan, &k, &error),
+                     AT_NO_DEVICE);
     assert_non_null(strstr(error.message, ".blocksareclusters"));
     close_bench(&b);
 }

@@ -1,5 +1,5 @@
-/* The support code of a GPU, run on the simulated one: what lies around a buffer is its own, and shows
- * wherever it is copied to. */
+/* The support code of a GPU, run on the simulated one: what lies around a buffer is its own, and
+ * shows wherever it is copied to. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,14 @@
 #include "device/tolerance.h"
 #include "sim_fixture.h"
 
-enum { BAND = 1000, RESULTS = 6, WRONG = 0, FIRST_INVERTED = 1, BEFORE_INVERTED = 4, AFTER_INVERTED = 5 };
+enum {
+    BAND = 1000,
+    RESULTS = 6,
+    WRONG = 0,
+    FIRST_INVERTED = 1,
+    BEFORE_INVERTED = 4,
+    AFTER_INVERTED = 5
+};
 
 static char *support, *parts[2]; /* PTX, of the whole and of each part */
 static unsigned char before[BAND], after[BAND];
@@ -23,8 +30,8 @@ static int read_support(void **state)
     at_error error = {0};
     char *source;
     size_t size_bytes;
-    assert_ok(file_read(TEST_SOURCE_DIR "/templates/device_support.cu", 1 << 20, &source, &size_bytes,
-                        &error),
+    assert_ok(file_read(TEST_SOURCE_DIR "/templates/device_support.cu", 1 << 20, &source,
+                        &size_bytes, &error),
               error);
     support = sim_test_ptx(source, "sm_90");
     char *text = malloc(size_bytes + 64);
@@ -169,14 +176,31 @@ static void all_of_shared_memory_is_filled(void **state)
     sim_test_deinit(&t);
 }
 
-/* Of each type: zeros, infinities, not a number, the ends of its range, and neighbours of what is expected. */
-static void make_elements(rng *r, dtype type, unsigned char *found, unsigned char *expected, size_t count)
+/* Of each type: zeros, infinities, not a number, the ends of its range, and neighbours of what is
+ * expected. */
+static void make_elements(rng *r, dtype type, unsigned char *found, unsigned char *expected,
+                          size_t count)
 {
-    static const uint64_t special[] = {0, 1, 0x8000, 0x7c00, 0xfc00, 0x7e01, 0x7bff, 0x7f80, 0x80000000,
-                                       0x7f800000, 0xff800000, 0x7fc00001, 0x7f7fffff, UINT64_MAX,
-                                       UINT64_C(1) << 63, UINT64_C(0x7ff0000000000000),
-                                       UINT64_C(0xfff0000000000000), UINT64_C(0x7ff8000000000001),
-                                       UINT64_C(0x7fefffffffffffff), INT64_MAX};
+    static const uint64_t special[] = {0,
+                                       1,
+                                       0x8000,
+                                       0x7c00,
+                                       0xfc00,
+                                       0x7e01,
+                                       0x7bff,
+                                       0x7f80,
+                                       0x80000000,
+                                       0x7f800000,
+                                       0xff800000,
+                                       0x7fc00001,
+                                       0x7f7fffff,
+                                       UINT64_MAX,
+                                       UINT64_C(1) << 63,
+                                       UINT64_C(0x7ff0000000000000),
+                                       UINT64_C(0xfff0000000000000),
+                                       UINT64_C(0x7ff8000000000001),
+                                       UINT64_C(0x7fefffffffffffff),
+                                       INT64_MAX};
     const size_t size = dtype_get(type)->size_bytes;
     for (size_t i = 0; i < count; i++) {
         const uint64_t kinds = sizeof special / sizeof *special;
@@ -188,7 +212,8 @@ static void make_elements(rng *r, dtype type, unsigned char *found, unsigned cha
 }
 
 /* What at_compare_close finds, after at_magnitude where that is needed. */
-static void compare_on_device(dtype type, tolerance t, unsigned char *found, unsigned char *expected, uint64_t count)
+static void compare_on_device(dtype type, tolerance t, unsigned char *found,
+                              unsigned char *expected, uint64_t count)
 {
     const uint64_t size = count * dtype_get(type)->size_bytes;
     memset(results, 0, sizeof results);
@@ -217,8 +242,10 @@ static void a_gpu_finds_the_elements_wrong_that_the_host_finds(void **state)
     (void)state;
     enum { COUNT = 400 };
     static unsigned char found[8 * COUNT], expected[8 * COUNT];
-    static const double limits[TOLERANCE_KINDS] = {
-        [TOLERANCE_SCALED] = 1e-3, [TOLERANCE_RELATIVE] = 1e-3, [TOLERANCE_ABSOLUTE] = 2, [TOLERANCE_ULPS] = 2};
+    static const double limits[TOLERANCE_KINDS] = {[TOLERANCE_SCALED] = 1e-3,
+                                                   [TOLERANCE_RELATIVE] = 1e-3,
+                                                   [TOLERANCE_ABSOLUTE] = 2,
+                                                   [TOLERANCE_ULPS] = 2};
     rng r = rng_seeded(7);
     for (int type = 0; type < DTYPE_COUNT; type++)
         for (int kind = TOLERANCE_SCALED; kind < TOLERANCE_KINDS; kind++) {
@@ -228,7 +255,8 @@ static void a_gpu_finds_the_elements_wrong_that_the_host_finds(void **state)
             make_elements(&r, (dtype)type, found, expected, COUNT);
             const double magnitude = element_magnitude((dtype)type, expected, COUNT);
             for (size_t i = COUNT; i-- > 0;)
-                if (!tolerance_accepts(t, magnitude, (dtype)type, found + i * size, expected + i * size)) {
+                if (!tolerance_accepts(t, magnitude, (dtype)type, found + i * size,
+                                       expected + i * size)) {
                     wrong++;
                     first = i;
                 }

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "base/rng.h"
+#include "check.h"
 #include "space/space.h"
 
 enum { MOST_PARAMETERS = 6, MOST_VALUES = 6, MOST_CONSTRAINTS = 5, MOST_POINTS = 46656 };

@@ -48,12 +48,12 @@ static void name_from_operand(const char *operand, char out[RECORD_NAME_BYTES])
 static void say_what_is_missing(const export_model *m)
 {
     if (m->row_count == 0)
-        fprintf(stderr, "autotune: no results for %s: only the default is exported\n",
-                m->pattern);
+        fprintf(stderr, "autotune: no results for %s: only the default is exported\n", m->pattern);
     for (size_t i = 0; i < m->constraint_count; i++)
         if (!m->constraints[i].c)
             fprintf(stderr,
-                    "autotune: a constraint of %s cannot be translated to C; a problem gets only what was "
+                    "autotune: a constraint of %s cannot be translated to C; a problem gets only "
+                    "what was "
                     "measured on it, or the default: %.200s\n",
                     m->pattern, m->constraints[i].text);
     if (m->skipped > 0)
@@ -76,9 +76,9 @@ static void say_what_is_fixed(const export_model *m, size_t problem_count)
         if (is_fixed)
             text_add(names, sizeof names, "%s%s", *names ? ", " : "", m->variables[v].name);
     }
-    fprintf(stderr, "autotune: %s: %zu kernel%s for %zu problem%s", m->pattern, m->kernels.source_count,
-            m->kernels.source_count == 1 ? "" : "s",
-            problem_count, problem_count == 1 ? "" : "s");
+    fprintf(stderr, "autotune: %s: %zu kernel%s for %zu problem%s", m->pattern,
+            m->kernels.source_count, m->kernels.source_count == 1 ? "" : "s", problem_count,
+            problem_count == 1 ? "" : "s");
     if (*names)
         fprintf(stderr,
                 "; with values of %s in them, other problems get cudaErrorNotSupported (--over "
@@ -104,8 +104,8 @@ static void subject_deinit(subject *s)
     script_free(s->script);
 }
 
-static at_status subject_init(const options *o, const exporter *e, const char *operand, kernel_ptx *ptx,
-                              subject *out, at_error *error)
+static at_status subject_init(const options *o, const exporter *e, const char *operand,
+                              kernel_ptx *ptx, subject *out, at_error *error)
 {
     settings run = o->run;
     at_error not_found = {0};
@@ -124,12 +124,12 @@ static at_status subject_init(const options *o, const exporter *e, const char *o
     if (status)
         return status;
     if (!out->script && out->records.count == 0)
-        return error_set(error, AT_USAGE, "%s; nor are there results for '%s'",
-                         not_found.message, out->name);
+        return error_set(error, AT_USAGE, "%s; nor are there results for '%s'", not_found.message,
+                         out->name);
     status = exported_model(out->name, &out->records, out->script, &out->model, error);
     if (!status && e->kernels && out->script)
-        status =
-            exported_kernels(o, &run, &out->records, out->script, &out->model, &out->problems, ptx, error);
+        status = exported_kernels(o, &run, &out->records, out->script, &out->model, &out->problems,
+                                  ptx, error);
     return status;
 }
 
@@ -140,7 +140,8 @@ static bool is_folder(const char *output)
 {
     struct stat s;
     size_t length = output ? strlen(output) : 0;
-    return length > 0 && (output[length - 1] == '/' || (stat(output, &s) == 0 && S_ISDIR(s.st_mode)));
+    return length > 0 &&
+           (output[length - 1] == '/' || (stat(output, &s) == 0 && S_ISDIR(s.st_mode)));
 }
 
 /* What the output is called, without folder and extension. */
@@ -174,8 +175,9 @@ static at_status write_pair(const options *o, const exporter *e, const export_fi
     const char *slash = strrchr(o->output, '/');
     size_t length = strlen(o->output), ending = strlen(e->extension);
     if (length < ending || strcmp(o->output + length - ending, e->extension) != 0)
-        return error_set(error, AT_USAGE, "-o %.200s: its name must end in %s; the header lies beside it",
-                         o->output, e->extension);
+        return error_set(error, AT_USAGE,
+                         "-o %.200s: its name must end in %s; the header lies beside it", o->output,
+                         e->extension);
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - o->output + 1) : 1,
              slash ? o->output : ".");
     return write_into(folder, files, error);
@@ -189,11 +191,12 @@ static at_status write_one(const options *o, const exporter *e, const export_fil
                          "%s says what was measured, and nothing is recorded of %s", e->name,
                          o->operand);
     if (files->count > 1)
-        return error_set(error, AT_USAGE,
-                         "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/%s%s",
-                         files->count, files->files[0]->name, files->files[1]->name,
-                         files->count > 2 ? " ..." : "", e->pair ? ", or -o FILE" : "",
-                         e->pair ? e->extension : "");
+        return error_set(
+            error, AT_USAGE,
+            "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/%s%s",
+            files->count, files->files[0]->name, files->files[1]->name,
+            files->count > 2 ? " ..." : "", e->pair ? ", or -o FILE" : "",
+            e->pair ? e->extension : "");
     return terminal_or_file(o->output, files->files[0]->text, files->files[0]->size_bytes, error);
 }
 
@@ -223,7 +226,7 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
         status = e->write(models, count, stem, &files, error);
     }
     if (!status)
-        status = folder              ? write_into(o->output, &files, error)
+        status = folder                 ? write_into(o->output, &files, error)
                  : e->pair && o->output ? write_pair(o, e, &files, error)
                                         : write_one(o, e, &files, error);
     export_files_deinit(&files);
@@ -237,7 +240,8 @@ static at_status run(const options *o, at_error *error)
     if (status)
         return status;
     if (o->sweep_count > 0 && !e->kernels)
-        return error_set(error, AT_USAGE, "--over is for kernels (--format cuda): %s has none", e->name);
+        return error_set(error, AT_USAGE, "--over is for kernels (--format cuda): %s has none",
+                         e->name);
     kernel_ptx ptx = {0};
     subject *subjects = calloc(o->operand_count, sizeof *subjects);
     if (!subjects)

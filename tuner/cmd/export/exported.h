@@ -1,4 +1,5 @@
-/* What is exported of a pattern: its records and, if the script is available, its constraints in C. */
+/* What is exported of a pattern: its records and, if the script is available, its constraints in
+ * C. */
 #ifndef AUTOTUNE_CMD_EXPORT_EXPORTED_H
 #define AUTOTUNE_CMD_EXPORT_EXPORTED_H
 

@@ -5,19 +5,24 @@
 #include "export/inline_ptx.h"
 #include "run/setup/setup.h"
 
-enum { CAPABILITIES = 1000 }; /* a request's number is that of its source, times this, plus the capability */
+enum {
+    CAPABILITIES = 1000
+}; /* a request's number is that of its source, times this, plus the capability */
 
 static at_status open_pool(kernel_ptx *k, at_error *error)
 {
     at_status status = compile_pool_new(&(compile_options){.use_cache = true}, &k->pool, error);
     k->unavailable = status == AT_NO_TOOLCHAIN;
     if (k->unavailable)
-        fprintf(stderr, "autotune: the file has no PTX, so a clang compiles the sources itself: %s\n", error->message);
+        fprintf(stderr,
+                "autotune: the file has no PTX, so a clang compiles the sources itself: %s\n",
+                error->message);
     return error_forgive(status, AT_NO_TOOLCHAIN, error);
 }
 
-at_status kernel_ptx_add(kernel_ptx *k, export_kernels *kernels, size_t place, const emitted *variant,
-                         const char *name, const launch_plan *plan, int capability, at_error *error)
+at_status kernel_ptx_add(kernel_ptx *k, export_kernels *kernels, size_t place,
+                         const emitted *variant, const char *name, const launch_plan *plan,
+                         int capability, at_error *error)
 {
     export_source *source = &kernels->sources[place];
     char arch[16];
@@ -28,21 +33,24 @@ at_status kernel_ptx_add(kernel_ptx *k, export_kernels *kernels, size_t place, c
         return AT_OK;
     source->capability = capability;
     snprintf(arch, sizeof arch, "sm_%d", capability);
-    return submit_source(k->pool, place * CAPABILITIES + (size_t)capability, variant, name, plan, arch, true, error);
+    return submit_source(k->pool, place * CAPABILITIES + (size_t)capability, variant, name, plan,
+                         arch, true, error);
 }
 
 /* Gives a source its kernels, if it is compiled for the least of its capabilities. */
-static at_status keep(const compile_result *r, const export_launch *launch, export_kernels *kernels, at_error *error)
+static at_status keep(const compile_result *r, const export_launch *launch, export_kernels *kernels,
+                      at_error *error)
 {
     export_source *source = &kernels->sources[r->id / CAPABILITIES];
     if (r->outcome != COMPILE_OK || source->capability != (int)(r->id % CAPABILITIES))
         return AT_OK;
-    at_status status =
-        export_inline_ptx(r->ptx, r->ptx_bytes, launch->entries, launch->entry_count, &source->ptx, error);
+    at_status status = export_inline_ptx(r->ptx, r->ptx_bytes, launch->entries, launch->entry_count,
+                                         &source->ptx, error);
     return error_forgive(status, AT_FORMAT, error); /* legal PTX that the parser does not know */
 }
 
-at_status kernel_ptx_finish(kernel_ptx *k, const export_launch *launch, export_kernels *kernels, at_error *error)
+at_status kernel_ptx_finish(kernel_ptx *k, const export_launch *launch, export_kernels *kernels,
+                            at_error *error)
 {
     at_status status = AT_OK;
     size_t refused = 0;

@@ -50,8 +50,8 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
 }
 
 /* Those that were tuned; or, `sampled`, those that portfolios were made on. */
-static at_status add_known(kernel_problems *p, const export_model *m, const record_set *records, bool sampled,
-                           at_error *error)
+static at_status add_known(kernel_problems *p, const export_model *m, const record_set *records,
+                           bool sampled, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t at = 0; at < records->count && !status; at++) {
@@ -103,9 +103,11 @@ static at_status add_swept(const options *o, size_t at, kernel_problems *p, cons
     while (v < m->variable_count && strcmp(pairs[v].name, name) != 0)
         v++;
     if (v == m->variable_count)
-        return error_set(error, AT_USAGE, "%s has no variable '%.80s' to go over", m->pattern, name);
+        return error_set(error, AT_USAGE, "%s has no variable '%.80s' to go over", m->pattern,
+                         name);
     if (!o->sweeps[at].text)
-        return error_set(error, AT_USAGE, "--over %.80s: say which values, as %.80s=1024,2048", name, name);
+        return error_set(error, AT_USAGE, "--over %.80s: say which values, as %.80s=1024,2048",
+                         name, name);
     value before = pairs[v].value;
     at_status status = series_parse(name, o->sweeps[at].text, &values, error);
     for (size_t i = 0; i < values.count && !status; i++) {
@@ -132,8 +134,8 @@ static at_status choose_problems(const options *o, const export_model *m, const 
 
 /* ---- who may ask ---- */
 
-/* A GPU of the records, one of the same capability, one of the same major, and one that is like none: the
- * name is not the records', or the minor or the major capability is not. */
+/* A GPU of the records, one of the same capability, one of the same major, and one that is like
+ * none: the name is not the records', or the minor or the major capability is not. */
 typedef enum kinship { SAME_GPU, SAME_CAPABILITY, SAME_MAJOR, UNLIKE, KINSHIPS } kinship;
 
 static pick_target target_of(const record *r, kinship k)
@@ -168,12 +170,14 @@ static at_status load(const making *k, script **out, at_error *error)
     return target_load_script(&run, &k->device, out, error);
 }
 
-/* The script for the problem. That it takes those of a portfolio's sample was seen when they were measured. */
+/* The script for the problem. That it takes those of a portfolio's sample was seen when they were
+ * measured. */
 static at_status ready_script(making *k, script **kept, at_error *error)
 {
     pattern_variable values[RECORD_MAX_VALUES];
     if (k->problem->count > SETTINGS_MAX_VARIABLES)
-        return error_set(error, AT_USAGE, "a problem has %d variables at most", SETTINGS_MAX_VARIABLES);
+        return error_set(error, AT_USAGE, "a problem has %d variables at most",
+                         SETTINGS_MAX_VARIABLES);
     if (!*kept || k->problem < k->problems->problems + k->problems->wanted) {
         script_free(*kept);
         *kept = NULL;
@@ -189,9 +193,9 @@ static at_status ready_script(making *k, script **kept, at_error *error)
 /* What NVRTC is told and what nvcc takes for granted, or what changes nothing that is computed. */
 static bool is_harmless(const char *option)
 {
-    static const char *const harmless[] = {"-std=c++17", "--std=c++17", "-lineinfo",
-                                           "--generate-line-info", "-std=c++14", "--std=c++14",
-                                           "-std=c++11", "--std=c++11"};
+    static const char *const harmless[] = {"-std=c++17",           "--std=c++17", "-lineinfo",
+                                           "--generate-line-info", "-std=c++14",  "--std=c++14",
+                                           "-std=c++11",           "--std=c++11"};
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (strcmp(option, harmless[i]) == 0)
             return true;
@@ -223,8 +227,8 @@ static at_status list_conditions(const making *k, const emit_reads *reads, expor
     return AT_OK;
 }
 
-/* Is the problem of a portfolio's sample, for which nobody has asked, and does the kernel hold values in
- * which those problems differ? */
+/* Is the problem of a portfolio's sample, for which nobody has asked, and does the kernel hold
+ * values in which those problems differ? */
 static bool is_sample_only(const making *k, const emit_reads *reads)
 {
     const size_t at = (size_t)(k->problem - k->problems->problems);
@@ -248,8 +252,8 @@ static at_status check_options(const making *k, const emitted *variant, at_error
 }
 
 /* Adds the source of a variant, whose place is *place. */
-static at_status add_source(making *k, const uint16_t *indices, const emitted *variant, size_t *place,
-                            at_error *error)
+static at_status add_source(making *k, const uint16_t *indices, const emitted *variant,
+                            size_t *place, at_error *error)
 {
     export_source source = {0};
     launch_plan plan;
@@ -257,15 +261,16 @@ static at_status add_source(making *k, const uint16_t *indices, const emitted *v
     if (!status)
         status = script_launch_plan(k->script, PROBLEM_TUNED, indices, &plan, error);
     if (!status)
-        status = export_cuda_source(variant->source, variant->includes.headers, variant->includes.count, &source,
-                                    error);
+        status = export_cuda_source(variant->source, variant->includes.headers,
+                                    variant->includes.count, &source, error);
     if (status)
         return status;
     note_entries(k, &plan, &source);
     status = export_kernels_add_source(&k->m->kernels, source, place, error);
     return status ? status
-                  : kernel_ptx_add(k->ptx, &k->m->kernels, *place, variant, script_pattern(k->script)->template_path,
-                                   &plan, 10 * k->device.major + k->device.minor, error);
+                  : kernel_ptx_add(k->ptx, &k->m->kernels, *place, variant,
+                                   script_pattern(k->script)->template_path, &plan,
+                                   10 * k->device.major + k->device.minor, error);
 }
 
 static at_status add_configuration(making *k, const uint16_t *indices,
@@ -319,7 +324,8 @@ static at_status add_default(making *k, at_error *error)
 static at_status add_for_record(making *k, const record *r, size_t place, at_error *error)
 {
     /* Of a capability that this version does not know nothing can be said. */
-    if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL) : arch_find("sm_90", &k->device, NULL))
+    if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL)
+          : arch_find("sm_90", &k->device, NULL))
         return AT_OK;
     at_status status = ready_script(k, &k->scripts[place], error);
     if (status)
@@ -347,8 +353,8 @@ static at_status add_launch(const script *s, export_model *m, at_error *error)
 }
 
 at_status exported_kernels(const options *o, const settings *run, const record_set *records,
-                           const script *s, export_model *m, kernel_problems *problems, kernel_ptx *ptx,
-                           at_error *error)
+                           const script *s, export_model *m, kernel_problems *problems,
+                           kernel_ptx *ptx, at_error *error)
 {
     making k = {.o = o, .run = run, .records = records, .m = m, .problems = problems, .ptx = ptx};
     const size_t scripts = records->count ? records->count : 1;
@@ -356,10 +362,11 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
         return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",
                          RECORD_MAX_VALUES);
     if (script_pattern(s)->transfers)
-        return error_set(error, AT_USAGE,
-                         "'%s' moves data between host and device, which no kernel does by itself: use "
-                         "another format",
-                         m->pattern);
+        return error_set(
+            error, AT_USAGE,
+            "'%s' moves data between host and device, which no kernel does by itself: use "
+            "another format",
+            m->pattern);
     k.scripts = calloc(scripts, sizeof *k.scripts);
     at_status status = k.scripts ? add_launch(s, m, error) : export_no_memory(error);
     if (!status)

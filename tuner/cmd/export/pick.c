@@ -55,10 +55,11 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
         if (!nearest && nearest_name(o->gpu, ways, 2))
             nearest = name;
     }
-    return error_set(error, AT_USAGE,
-                     "no results are of a GPU '%s'%s%s%s; name one of theirs, or its architecture (sm_90)%s%s",
-                     o->gpu, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
-                     *known ? "; there are: " : "", *known ? known + 2 : "");
+    return error_set(
+        error, AT_USAGE,
+        "no results are of a GPU '%s'%s%s%s; name one of theirs, or its architecture (sm_90)%s%s",
+        o->gpu, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
+        *known ? "; there are: " : "", *known ? known + 2 : "");
 }
 
 /* What a candidate was measured for. */
@@ -83,12 +84,14 @@ static void say_why(const library_check *check, pick_verdict verdict, const reco
         snprintf(text, size_bytes, "the default comes before it in the portfolio's tree here");
     } else if (seen) {
         record_format_values(seen->problem, problem, sizeof problem);
-        snprintf(text, size_bytes, "%s than the default%s at %s", verdict == PICK_SLOWER ? "slower" : "no faster",
+        snprintf(text, size_bytes, "%s than the default%s at %s",
+                 verdict == PICK_SLOWER ? "slower" : "no faster",
                  verdict == PICK_SLOWER ? "" : " beyond noise", problem);
     } else if (check->broken) {
         snprintf(text, size_bytes, "breaks line %d: %s", check->broken->line, check->broken->text);
     } else {
-        snprintf(text, size_bytes, "the script has no such configuration, or a constraint fails on it");
+        snprintf(text, size_bytes,
+                 "the script has no such configuration, or a constraint fails on it");
     }
 }
 
@@ -112,7 +115,8 @@ static bool fits(void *context, const record_values *configuration)
     return library_fits(&((picking *)context)->check, configuration);
 }
 
-static void refused(void *context, const pick_candidate *c, pick_verdict verdict, const record_seen *seen)
+static void refused(void *context, const pick_candidate *c, pick_verdict verdict,
+                    const record_seen *seen)
 {
     picking *a = context;
     refusal r = {.candidate = *c};
@@ -134,8 +138,8 @@ static void print_text(const char *pattern_name, const arch_limits *gpu,
         puts("gives     nothing: no configuration that is known is possible");
     }
     describe(&a->choice, text, sizeof text);
-    printf("rule      %s%s%s\n", pick_rule_name(a->choice.rule),
-           a->choice.from ? ": " : "", a->choice.from ? text : "");
+    printf("rule      %s%s%s\n", pick_rule_name(a->choice.rule), a->choice.from ? ": " : "",
+           a->choice.from ? text : "");
     if (a->choice.entry)
         printf("time      %.4g us there%s\n", (double)a->choice.entry->time_ns / 1e3,
                a->choice.rule == PICK_EXACT ? "" : "; not measured here");
@@ -156,14 +160,17 @@ static at_status print_json(const char *pattern_name, const arch_limits *gpu,
     for (size_t i = 0; i < a->refused_count; i++) {
         const refusal *r = &a->refused[i];
         describe(&r->candidate, what, sizeof what);
-        json_append(&refused, json_pack("{ss ss so ss}", "rule", pick_rule_name(r->candidate.rule), "measured", what,
-                                        "configuration", record_pack_values(r->candidate.configuration), "why", r->why));
+        json_append(&refused,
+                    json_pack("{ss ss so ss}", "rule", pick_rule_name(r->candidate.rule),
+                              "measured", what, "configuration",
+                              record_pack_values(r->candidate.configuration), "why", r->why));
     }
     describe(&a->choice, what, sizeof what);
-    json_t *root = json_pack("{ss ss so ss ss so so}", "pattern", pattern_name, "gpu", gpu->name, "problem",
-                             record_pack_values(problem), "rule", pick_rule_name(a->choice.rule), "measured", what,
-                             "configuration",
-                             a->choice.configuration ? record_pack_values(a->choice.configuration) : json_null(),
+    json_t *root = json_pack("{ss ss so ss ss so so}", "pattern", pattern_name, "gpu", gpu->name,
+                             "problem", record_pack_values(problem), "rule",
+                             pick_rule_name(a->choice.rule), "measured", what, "configuration",
+                             a->choice.configuration ? record_pack_values(a->choice.configuration)
+                                                     : json_null(),
                              "refused", refused);
     return json_text_print(root, 2, stdout, error);
 }

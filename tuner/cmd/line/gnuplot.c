@@ -55,7 +55,8 @@ static at_status drain(int fd, char **bytes, size_t *size_bytes, at_error *error
     return fclose(to) == 0 ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
 }
 
-at_status gnuplot_run(const char *program, size_t program_bytes, char **picture, size_t *size_bytes, at_error *error)
+at_status gnuplot_run(const char *program, size_t program_bytes, char **picture, size_t *size_bytes,
+                      at_error *error)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1}, ended = 0;
     pid_t pid = 0;
@@ -71,8 +72,9 @@ at_status gnuplot_run(const char *program, size_t program_bytes, char **picture,
     if (failed) {
         pid = 0;
         status = failed == ENOENT || failed == EACCES || failed == ENOTDIR
-                     ? error_set(error, AT_NO_TOOLCHAIN, "gnuplot is missing, which draws the pictures: "
-                                                         "sudo apt-get install gnuplot-nox")
+                     ? error_set(error, AT_NO_TOOLCHAIN,
+                                 "gnuplot is missing, which draws the pictures: "
+                                 "sudo apt-get install gnuplot-nox")
                      : error_set_errno(error, failed, "cannot start gnuplot");
         goto cleanup;
     }

@@ -10,8 +10,8 @@ void known_folders(const options *o, record_folders *out)
     record_folders_find(o->results, found ? &own : NULL, out);
 }
 
-at_status known_records(const options *o, const char *pattern_name, bool may_be_none, record_set *out,
-                        at_error *error)
+at_status known_records(const options *o, const char *pattern_name, bool may_be_none,
+                        record_set *out, at_error *error)
 {
     record_folders folders;
     known_folders(o, &folders);

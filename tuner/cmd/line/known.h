@@ -8,9 +8,9 @@
 /* Lists these folders. */
 void known_folders(const options *o, record_folders *out);
 
-/* Reads the records of a pattern (NULL: of all), as record_search(); what cannot be read is reported on
- * stderr. With `may_be_none` a missing folder is no error. */
-at_status known_records(const options *o, const char *pattern_name, bool may_be_none, record_set *out,
-                        at_error *error);
+/* Reads the records of a pattern (NULL: of all), as record_search(); what cannot be read is
+ * reported on stderr. With `may_be_none` a missing folder is no error. */
+at_status known_records(const options *o, const char *pattern_name, bool may_be_none,
+                        record_set *out, at_error *error);
 
 #endif

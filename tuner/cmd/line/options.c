@@ -17,15 +17,19 @@
 
 /* What the value of an option is, and so what its place in the options holds. */
 typedef enum cell_type {
-    CELL_TRUE, CELL_FALSE, /* bool; takes no value */
-    CELL_TEXT,             /* const char *, borrowed */
-    CELL_COUNT,            /* uint64_t, from `least` to `most` */
-    CELL_SIZE,             /* size_t, likewise */
-    CELL_INT,              /* int, likewise */
-    CELL_NUMBER,           /* double, likewise; kept times `scale` */
-    CELL_CHOICE,           /* bool: which of the two words of `argument`, "false|true" */
-    CELL_SET, CELL_ONLY, CELL_OVER, /* script_setting: NAME=VALUE, one more each time */
-    CELL_BUDGET, CELL_EFFORT
+    CELL_TRUE,
+    CELL_FALSE,  /* bool; takes no value */
+    CELL_TEXT,   /* const char *, borrowed */
+    CELL_COUNT,  /* uint64_t, from `least` to `most` */
+    CELL_SIZE,   /* size_t, likewise */
+    CELL_INT,    /* int, likewise */
+    CELL_NUMBER, /* double, likewise; kept times `scale` */
+    CELL_CHOICE, /* bool: which of the two words of `argument`, "false|true" */
+    CELL_SET,
+    CELL_ONLY,
+    CELL_OVER, /* script_setting: NAME=VALUE, one more each time */
+    CELL_BUDGET,
+    CELL_EFFORT
 } cell_type;
 
 typedef struct option_info {
@@ -49,82 +53,102 @@ enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
 /* In the order in which --help lists them. */
 static const option_info known[] = {
-    {"set", "NAME=VALUE", "override a problem variable of the script; repeatable", .type = CELL_SET},
+    {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
+     .type = CELL_SET},
     {"config", "NAME=VALUE,...",
-     "the configuration; other parameters keep the script's default, or that of the nearest valid configuration",
+     "the configuration; other parameters keep the script's default, or that of the nearest valid "
+     "configuration",
      .type = CELL_TEXT, AT(configuration)},
-    {"only", "NAME=V1,V2,...", "narrow the space to these values of a parameter; repeatable", .type = CELL_ONLY},
+    {"only", "NAME=V1,V2,...", "narrow the space to these values of a parameter; repeatable",
+     .type = CELL_ONLY},
     {"over", "NAME[=V1,V2,...]",
      "go over these values; V1,V2,...,VN continues the series; repeatable", .type = CELL_OVER},
-    {"device", "NAME", "cuda:N, for tuning also cuda:0,2 or all; 'autotune devices' lists them", .type = CELL_TEXT,
-     AT(run.device)},
+    {"device", "NAME", "cuda:N, for tuning also cuda:0,2 or all; 'autotune devices' lists them",
+     .type = CELL_TEXT, AT(run.device)},
     {"verify-on", "none|all", "race the winner on every other GPU of --device, too (default none)",
      .type = CELL_CHOICE, AT(run.verify_all)},
-    {"arch", "sm_XX", "compile for this architecture; needs no GPU", .type = CELL_TEXT, AT(run.arch)},
+    {"arch", "sm_XX", "compile for this architecture; needs no GPU", .type = CELL_TEXT,
+     AT(run.arch)},
     {"strategy", "NAME", "how to search (see below)", .type = CELL_TEXT, AT(run.strategy)},
     {"budget", "N|TIME", "stop after N variants, or a time (30s, 10m, 1h)", .type = CELL_BUDGET},
-    {"effort", "NAME", "quick, normal, thorough or exhaustive, instead of numbers; a record made "
-     "with as much effort is final", .type = CELL_EFFORT, .words = "quick|normal|thorough|exhaustive"},
-    {"stop-at", "FRACTION", "stop searching at this share of the pattern's ceiling", .type = CELL_NUMBER,
-     AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
-    {"warm-start", "FILE", "try first what was fast in a Kernel Tuner cache, T4 file, wisdom or journal",
+    {"effort", "NAME",
+     "quick, normal, thorough or exhaustive, instead of numbers; a record made "
+     "with as much effort is final",
+     .type = CELL_EFFORT, .words = "quick|normal|thorough|exhaustive"},
+    {"stop-at", "FRACTION", "stop searching at this share of the pattern's ceiling",
+     .type = CELL_NUMBER, AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
+    {"warm-start", "FILE",
+     "try first what was fast in a Kernel Tuner cache, T4 file, wisdom or journal",
      .type = CELL_TEXT, AT(run.warm_start)},
-    {"seed", "N", "seed of every random choice (default 1)", .type = CELL_COUNT, AT(run.seed), 0, 0x1p64},
-    {"repeat", "N", "runs, each with the next seed (default 100)", .type = CELL_COUNT, AT(repeat), 0, 1e6},
-    {"fixed", "N", "no race: N samples of each variant, the lowest median wins",
-     .type = CELL_SIZE, AT(run.fixed_samples), 1, 256},
+    {"seed", "N", "seed of every random choice (default 1)", .type = CELL_COUNT, AT(run.seed), 0,
+     0x1p64},
+    {"repeat", "N", "runs, each with the next seed (default 100)", .type = CELL_COUNT, AT(repeat),
+     0, 1e6},
+    {"fixed", "N", "no race: N samples of each variant, the lowest median wins", .type = CELL_SIZE,
+     AT(run.fixed_samples), 1, 256},
     /* Below 6 blocks there is no interval of a median. */
-    {"finals", "N", "blocks of the finals (default 40)", .type = CELL_SIZE, AT(run.finals_blocks), 6, 10000},
+    {"finals", "N", "blocks of the finals (default 40)", .type = CELL_SIZE, AT(run.finals_blocks),
+     6, 10000},
     {"tie", "PERCENT", "smaller differences count as a tie (default 0.5)", .type = CELL_NUMBER,
      AT(run.tie_margin), 0, 50, 0.01, "0 to 50 percent"},
     {"objective", "time|energy", "what the finalists of the race are ranked by (default time)",
      .type = CELL_CHOICE, AT(run.energy)},
     {"energy", NULL, "read the winner's energy a launch as well, which takes about a second",
      .type = CELL_TRUE, AT(run.read_energy)},
-    {"prove", "finalists|all", "which variants to run on a simulated GPU, as 'check' does (default finalists)",
+    {"prove", "finalists|all",
+     "which variants to run on a simulated GPU, as 'check' does (default finalists)",
      .type = CELL_CHOICE, AT(run.prove_all)},
     {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.jobs), 0, 1024},
-    {"cache", "cold|warm", "flush the L2 cache before each sample, or not (default cold)", .type = CELL_CHOICE,
-     AT(run.warm_cache)},
+    {"cache", "cold|warm", "flush the L2 cache before each sample, or not (default cold)",
+     .type = CELL_CHOICE, AT(run.warm_cache)},
     {"no-cache", NULL, "do not use the compile cache", .type = CELL_FALSE, AT(run.use_cache)},
     {"gpu", "NAME", "a GPU of the results by its name, or sm_XX (default: this machine's)",
      .type = CELL_TEXT, AT(gpu)},
     {"best", NULL, "the configuration that 'autotune pick' gives, with its launch in a comment",
      .type = CELL_TRUE, AT(best)},
     {"results", "DIR",
-     "folder of the records (default: results; to read also $AUTOTUNE_RESULTS and the installed ones)",
+     "folder of the records (default: results; to read also $AUTOTUNE_RESULTS and the installed "
+     "ones)",
      .type = CELL_TEXT, AT(results)},
-    {"record", NULL, "write a record (runs on a GPU do so anyway)", .type = CELL_TRUE, AT(run.must_record)},
+    {"record", NULL, "write a record (runs on a GPU do so anyway)", .type = CELL_TRUE,
+     AT(run.must_record)},
     {"no-record", NULL, "measure, but write no record", .type = CELL_FALSE, AT(run.record)},
     {"top", "N", "rows of the final table (default 10)", .type = CELL_COUNT, AT(top), 0, 1e6},
     {"recorded", NULL, "show what the records hold, for every GPU; measures nothing",
      .type = CELL_TRUE, AT(recorded)},
-    {"picture", "FILE", "draw a picture too, with gnuplot, into a .png or .svg", .type = CELL_TEXT, AT(picture)},
+    {"picture", "FILE", "draw a picture too, with gnuplot, into a .png or .svg", .type = CELL_TEXT,
+     AT(picture)},
     {"list", NULL, "print every valid configuration, one a line", .type = CELL_TRUE, AT(list)},
     {"dry-run", NULL, "say what would be done, and do nothing", .type = CELL_TRUE, AT(dry_run)},
     {"stale", NULL, "prune entries of another script or template, or that its space lacks",
      .type = CELL_TRUE, AT(stale)},
-    {"older-than", "AGE|DATE", "prune entries older than 90d, or than 2026-01-31", .type = CELL_TEXT, AT(older_than)},
+    {"older-than", "AGE|DATE", "prune entries older than 90d, or than 2026-01-31",
+     .type = CELL_TEXT, AT(older_than)},
     {"whole", NULL, "compile every point instead of bisecting", .type = CELL_TRUE, AT(whole)},
-    {"fail-on", "WHAT", "end with exit code 6 if this happens (see below)", .type = CELL_TEXT, AT(fail_on)},
+    {"fail-on", "WHAT", "end with exit code 6 if this happens (see below)", .type = CELL_TEXT,
+     AT(fail_on)},
     {"race", NULL, "time both against each other now, on --device", .type = CELL_TRUE, AT(race)},
-    {"problems", "N", "problems that the portfolio is made on (default 32)", .type = CELL_SIZE, AT(problems), 1, 256},
-    {"held-out", "N", "other problems that it is tried on (default 8)", .type = CELL_SIZE, AT(held_out), 0, 256},
+    {"problems", "N", "problems that the portfolio is made on (default 32)", .type = CELL_SIZE,
+     AT(problems), 1, 256},
+    {"held-out", "N", "other problems that it is tried on (default 8)", .type = CELL_SIZE,
+     AT(held_out), 0, 256},
     {"max", "N", "configurations to keep, at most (default 8)", .type = CELL_SIZE, AT(max), 1, 16},
     {"kind", "NAME", "what to draw (see below)", .type = CELL_TEXT, AT(kind),
      .words = "rank|heatmap|sweep|convergence|roofline|spill|importance"},
     {"by", "NAME[,NAME]", "the parameters to draw by", .type = CELL_TEXT, AT(by)},
-    {"shared-spills", NULL, "compile what spills again, spilling to shared memory (CUDA 13)", .type = CELL_TRUE,
-     AT(shared_spills)},
-    {"metrics", "NAME[,NAME]", "counters by Nsight Compute's names (see below)", .type = CELL_TEXT, AT(metrics)},
+    {"shared-spills", NULL, "compile what spills again, spilling to shared memory (CUDA 13)",
+     .type = CELL_TRUE, AT(shared_spills)},
+    {"metrics", "NAME[,NAME]", "counters by Nsight Compute's names (see below)", .type = CELL_TEXT,
+     AT(metrics)},
     {"json", NULL, "print one JSON object instead of a table", .type = CELL_TRUE, AT(json)},
     {"quiet", NULL, "no progress on stderr", .type = CELL_TRUE, AT(run.quiet)},
-    {"trace", "FILE", "write where the time went, for chrome://tracing and ui.perfetto.dev", .type = CELL_TEXT,
-     AT(trace)},
+    {"trace", "FILE", "write where the time went, for chrome://tracing and ui.perfetto.dev",
+     .type = CELL_TEXT, AT(trace)},
     {"no-line", NULL, "leave out the #line directives", .type = CELL_TRUE, AT(no_line)},
     {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", .type = CELL_TRUE, AT(ptx)},
     {"format", "NAME", "what to write (see below)", .type = CELL_TEXT, AT(format)},
-    {"output", "FILE", "write there instead of stdout, which '-' names, too", .type = CELL_TEXT, AT(output)},
+    {"output", "FILE", "write there instead of stdout, which '-' names, too", .type = CELL_TEXT,
+     AT(output)},
     {"help", NULL, "print this help", .type = CELL_TRUE, AT(help)},
 };
 
@@ -158,7 +182,9 @@ static at_status read_number(const option_info *info, const char *text, double *
 
 bool options_are_words(const char *argument)
 {
-    return argument && argument[strspn(argument, "abcdefghijklmnopqrstuvwxyz0123456789-|")] == '\0' && strchr(argument, '|');
+    return argument &&
+           argument[strspn(argument, "abcdefghijklmnopqrstuvwxyz0123456789-|")] == '\0' &&
+           strchr(argument, '|');
 }
 
 /* NULL: it may be anything, or is checked where it is used. */
@@ -169,7 +195,8 @@ static const char *words_of(const command *c, const option_info *info)
     return info->words ? info->words : options_are_words(info->argument) ? info->argument : NULL;
 }
 
-static at_status check_word(const char *option, const char *words, const char *text, at_error *error)
+static at_status check_word(const char *option, const char *words, const char *text,
+                            at_error *error)
 {
     enum { MOST_WORDS = 16 };
     char list[OPTION_WORDS_BYTES], told[2 * OPTION_WORDS_BYTES] = "", *rest = list;
@@ -197,7 +224,8 @@ static at_status read_assignment(const option_info *info, const char *text, scri
         return AT_OK;
     }
     if (!equals || equals == text)
-        return error_set(error, AT_USAGE, "--%s takes %s, not '%s'", info->name, info->argument, text);
+        return error_set(error, AT_USAGE, "--%s takes %s, not '%s'", info->name, info->argument,
+                         text);
     if (*count == OPTIONS_MAX_REPEATS)
         return error_set(error, AT_USAGE, "--%s may be given %d times at most", info->name,
                          OPTIONS_MAX_REPEATS);
@@ -225,9 +253,9 @@ static at_status read_budget(const char *text, settings *out, at_error *error)
     bool whole = end != text && *end == '\0' && v == floor(v);
     if (!isdigit((unsigned char)text[0]) || errno || !isfinite(v) || v <= 0 || v > 1e15 ||
         (!seconds && !whole))
-        return error_set(error, AT_USAGE,
-                         "--budget takes a number of variants (200) or a time (30s, 10m, 1h), not '%s'",
-                         text);
+        return error_set(
+            error, AT_USAGE,
+            "--budget takes a number of variants (200) or a time (30s, 10m, 1h), not '%s'", text);
     if (seconds)
         out->budget_s = v;
     else
@@ -270,8 +298,7 @@ static at_status read_option(const option_info *info, const char *text, options 
         *(bool *)cell = strcmp(text, info->argument + strcspn(info->argument, "|") + 1) == 0;
         break;
     case CELL_SET:
-        status =
-            read_assignment(info, text, out->run.variables, &out->run.variable_count, error);
+        status = read_assignment(info, text, out->run.variables, &out->run.variable_count, error);
         break;
     case CELL_ONLY:
         status = read_assignment(info, text, out->run.only, &out->run.only_count, error);
@@ -309,15 +336,17 @@ static int place_of(const char *name)
     return i;
 }
 
-/* getopt_long wants an array of its own; `val` is the place in the table + 1, so that it is never 0. */
+/* getopt_long wants an array of its own; `val` is the place in the table + 1, so that it is never
+ * 0. */
 static void getopt_table(const command *c, struct option *longs)
 {
     size_t n = 0;
     for (int i = 0; i < KNOWN; i++)
         if (command_takes(c, &known[i]))
-            longs[n++] = (struct option){.name = known[i].name,
-                                         .has_arg = known[i].argument ? required_argument : no_argument,
-                                         .val = i + 1};
+            longs[n++] =
+                (struct option){.name = known[i].name,
+                                .has_arg = known[i].argument ? required_argument : no_argument,
+                                .val = i + 1};
     longs[n] = (struct option){0};
 }
 
@@ -388,15 +417,17 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
         out->run.results_dir = out->results;
     size_t most = c->operands_most ? c->operands_most : c->operand ? 1 : 0;
     size_t least = c->operands_most ? c->operands_least : most;
-    for (; optind < argc && out->operand_count < most && out->operand_count < OPTIONS_MAX_OPERANDS; optind++)
+    for (; optind < argc && out->operand_count < most && out->operand_count < OPTIONS_MAX_OPERANDS;
+         optind++)
         out->operands[out->operand_count++] = argv[optind];
     out->run.script = out->operand = out->operand_count ? out->operands[0] : NULL;
     if (optind < argc && !c->operand)
         return error_set(error, AT_USAGE, "'autotune %s' takes no argument, but got '%s'", c->name,
                          argv[optind]);
     if (optind < argc)
-        return error_set(error, AT_USAGE, most == 1 ? "only one %s is possible: '%s' is one too many"
-                                                    : "'autotune' takes %s: '%s' is one too many",
+        return error_set(error, AT_USAGE,
+                         most == 1 ? "only one %s is possible: '%s' is one too many"
+                                   : "'autotune' takes %s: '%s' is one too many",
                          c->operand, argv[optind]);
     if (out->operand_count < least)
         return error_set(error, AT_USAGE, "'autotune %s' needs a %s", c->name, c->operand);
@@ -418,7 +449,8 @@ bool options_describe(const command *c, size_t i, option_description *out)
     for (const option_info *info = known; info < known + KNOWN; info++)
         if (command_takes(c, info) && i-- == 0) {
             const char *words = words_of(c, info);
-            *out = (option_description){.name = info->name, .argument = info->argument, .help = info->help};
+            *out = (option_description){
+                .name = info->name, .argument = info->argument, .help = info->help};
             snprintf(out->words, sizeof out->words, "%s", words ? words : "");
             if (strcmp(info->name, "strategy") == 0)
                 strategy_words(out->words);
@@ -433,10 +465,12 @@ void options_details(const char *name, char text[OPTIONS_DETAILS_BYTES])
     snprintf(head, sizeof head, "\n= %s\n", name);
     const char *found = strstr(details, head), *begin = found ? found + strlen(head) : "";
     const char *end = strstr(begin, "\n\n= ");
-    snprintf(text, OPTIONS_DETAILS_BYTES, "%.*s", end ? (int)(end + 1 - begin) : (int)strlen(begin), begin);
+    snprintf(text, OPTIONS_DETAILS_BYTES, "%.*s", end ? (int)(end + 1 - begin) : (int)strlen(begin),
+             begin);
 }
 
-/* Paragraphs, whose lines are broken anew for the page; a line that is indented is one of its own. */
+/* Paragraphs, whose lines are broken anew for the page; a line that is indented is one of its
+ * own. */
 static void print_paragraphs(const char *text, size_t columns, FILE *to)
 {
     char paragraph[PARAGRAPH_BYTES];
@@ -449,7 +483,8 @@ static void print_paragraphs(const char *text, size_t columns, FILE *to)
         }
         paragraph[0] = '\0';
         for (; *text && *text != ' ' && *text != '\n'; length = strcspn(text, "\n")) {
-            text_add(paragraph, sizeof paragraph, "%s%.*s", *paragraph ? " " : "", (int)length, text);
+            text_add(paragraph, sizeof paragraph, "%s%.*s", *paragraph ? " " : "", (int)length,
+                     text);
             text += length + (text[length] == '\n');
         }
         table_print_wrapped(columns, 0, "", paragraph, to);

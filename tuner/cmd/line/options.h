@@ -1,7 +1,8 @@
 /* The command line: one table of options, and which of them each command takes.
  *
- * options_parse() turns argv into plain data. Every option is spelt, explained and checked in one place,
- * the table in cmd/line/options.c: a row says where the value goes and which values are allowed, so that
+ * options_parse() turns argv into plain data. Every option is spelt, explained and checked in one
+ * place, the table in cmd/line/options.c: a row says where the value goes and which values are
+ * allowed, so that
  * --help and the parser cannot disagree. */
 #ifndef AUTOTUNE_CMD_LINE_OPTIONS_H
 #define AUTOTUNE_CMD_LINE_OPTIONS_H
@@ -21,20 +22,21 @@ enum { OPTIONS_MAX_OPERANDS = 64 };
 struct command;
 
 typedef struct options {
-    const struct command *const *commands; /* all, for commands that list the others; main.c sets it */
+    const struct command *const
+        *commands; /* all, for commands that list the others; main.c sets it */
     size_t command_count;
     const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent: the first of */
     const char *operands[OPTIONS_MAX_OPERANDS];
     size_t operand_count;
-    settings run;        /* of a run; other commands use the parts that they share with it */
+    settings run; /* of a run; other commands use the parts that they share with it */
     script_setting sweeps[OPTIONS_MAX_REPEATS]; /* --over NAME=V1,V2,... */
     size_t sweep_count;
     const char *configuration;
     uint64_t repeat; /* 0: not given */
     uint64_t top;
     size_t problems, held_out, max; /* of a portfolio */
-    bool recorded; /* what records say, without measuring */
-    const char *picture; /* NULL: none */
+    bool recorded;                  /* what records say, without measuring */
+    const char *picture;            /* NULL: none */
     bool dry_run, stale;
     const char *older_than; /* an age or a date; NULL: not given */
     bool list, json, no_line, ptx, help;
@@ -50,23 +52,26 @@ typedef struct options {
     const char *trace; /* NULL: none */
 } options;
 
-/* A subcommand; each has a file of its own, and templates/commands.txt the paragraphs of its --help. */
+/* A subcommand; each has a file of its own, and templates/commands.txt the paragraphs of its
+ * --help. */
 typedef struct command {
     const char *name;
-    const char *operand;      /* "SCRIPT", or NULL when it takes none */
+    const char *operand;                  /* "SCRIPT", or NULL when it takes none */
     size_t operands_least, operands_most; /* 0, 0: exactly one */
-    const char *summary;      /* one line */
-    const char *options;      /* names of those that it takes besides --help, with blanks between; may be NULL */
-    const char *chooses, *words; /* an option whose words are this command's own, and them: "svg|png"; or NULL */
-    bool raw;                 /* its output is for programs, or a picture: lines are not wrapped */
-    /* One of the two; results go to stdout. The exit code of an answer is a part of it, 0 where nothing else is put
-     * there; an error's is its status's. */
+    const char *summary;                  /* one line */
+    const char *
+        options; /* names of those that it takes besides --help, with blanks between; may be NULL */
+    const char *chooses,
+        *words; /* an option whose words are this command's own, and them: "svg|png"; or NULL */
+    bool raw;   /* its output is for programs, or a picture: lines are not wrapped */
+    /* One of the two; results go to stdout. The exit code of an answer is a part of it, 0 where
+     * nothing else is put there; an error's is its status's. */
     at_status (*run)(const options *options, at_error *error);
     at_status (*answer)(const options *options, int *exit_code, at_error *error);
 } command;
 
-/* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME and VALUE
- * of --set are cut apart). AT_USAGE names the wrong word and the nearest right one. */
+/* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME
+ * and VALUE of --set are cut apart). AT_USAGE names the wrong word and the nearest right one. */
 at_status options_parse(int argc, char **argv, const command *command, options *out,
                         at_error *error);
 

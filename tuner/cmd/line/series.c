@@ -86,11 +86,14 @@ static at_status continue_to(const char *name, const char *to, series *s, at_err
     return status;
 }
 
-at_status series_check(const options *o, const char *verb, const char *form, size_t most, at_error *error)
+at_status series_check(const options *o, const char *verb, const char *form, size_t most,
+                       at_error *error)
 {
     if (!o->sweep_count)
-        return error_set(error, AT_USAGE, "'autotune %s' needs --over %s; 'autotune space SCRIPT' lists the "
-                                          "variables of the problem", verb, form);
+        return error_set(error, AT_USAGE,
+                         "'autotune %s' needs --over %s; 'autotune space SCRIPT' lists the "
+                         "variables of the problem",
+                         verb, form);
     if (o->sweep_count > most || o->sweep_count + o->run.variable_count > SETTINGS_MAX_VARIABLES)
         return error_set(error, AT_USAGE, "--over may be given %zu times at most", most);
     for (size_t i = 0; i < o->sweep_count; i++) {

@@ -18,7 +18,8 @@ bool terminal_speaks_utf8(void);
 /* The width: $COLUMNS, else that of the terminal, from 40 to `most`; 0: no terminal. */
 size_t terminal_columns(size_t most);
 
-/* The longest line: $COLUMNS, else the width of the terminal, from 40 to 200; 80 without a terminal. */
+/* The longest line: $COLUMNS, else the width of the terminal, from 40 to 200; 80 without a
+ * terminal. */
 size_t terminal_page(void);
 
 /* Prints a table to stdout in that width, in colour if wanted. As table_print(). */

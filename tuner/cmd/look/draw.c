@@ -35,8 +35,11 @@ static at_status run(const options *o, at_error *error)
     record_folders folders;
     char title[TITLE_BYTES], *picture = NULL;
     size_t size_bytes = 0;
-    plot_request q = {.kind = o->kind ? o->kind : "rank", .by = o->by, .title = title,
-                      .columns = terminal_page(), .ceilings = &ceilings};
+    plot_request q = {.kind = o->kind ? o->kind : "rank",
+                      .by = o->by,
+                      .title = title,
+                      .columns = terminal_page(),
+                      .ceilings = &ceilings};
     at_status status = choose_format(o, &q.format, error);
     if (!status)
         status = recorded_read(o->operand, &r, error);
@@ -46,9 +49,9 @@ static at_status run(const options *o, at_error *error)
     if (!status) {
         const char *name = strrchr(o->operand, '/');
         const char *subject = *r.kernel ? r.kernel : name ? name + 1 : o->operand;
-        snprintf(title, sizeof title, "%.*s%s%s%s%s%s%s",
-                 (int)strcspn(subject, "."), subject, *r.device ? " on " : "", r.device,
-                 *r.problem ? ", " : "", r.problem, r.predicted ? " (predicted)" : "",
+        snprintf(title, sizeof title, "%.*s%s%s%s%s%s%s", (int)strcspn(subject, "."), subject,
+                 *r.device ? " on " : "", r.device, *r.problem ? ", " : "", r.problem,
+                 r.predicted ? " (predicted)" : "",
                  r.is_record ? ": the best few and the default" : "");
         status = plot_draw(&r, &q, &picture, &size_bytes, error);
     }

@@ -8,7 +8,8 @@ static const char style[] = {
 #include "page.css.inc"
 };
 
-/* Sorts a table by the column whose head was pressed: by number where all its cells begin with one. */
+/* Sorts a table by the column whose head was pressed: by number where all its cells begin with
+ * one. */
 static const char script[] = {
 #include "page.js.inc"
 };
@@ -17,12 +18,23 @@ static void put_text(FILE *to, const char *text)
 {
     for (; *text; text++)
         switch (*text) {
-        case '&': fputs("&amp;", to); break;
-        case '<': fputs("&lt;", to); break;
-        case '>': fputs("&gt;", to); break;
-        case '"': fputs("&quot;", to); break;
-        case '\'': fputs("&#39;", to); break;
-        default: fputc(*text, to);
+        case '&':
+            fputs("&amp;", to);
+            break;
+        case '<':
+            fputs("&lt;", to);
+            break;
+        case '>':
+            fputs("&gt;", to);
+            break;
+        case '"':
+            fputs("&quot;", to);
+            break;
+        case '\'':
+            fputs("&#39;", to);
+            break;
+        default:
+            fputc(*text, to);
         }
 }
 
@@ -61,7 +73,8 @@ void html_picture(FILE *to, const void *bytes, size_t size_bytes, const char *wo
     html_put(to, "<figure><img alt=\"%s\" src=\"data:image/svg+xml;base64,", words);
     for (size_t i = 0; i < size_bytes; i += 3) {
         size_t left = size_bytes - i;
-        uint32_t v = (uint32_t)b[i] << 16 | (left > 1 ? (uint32_t)b[i + 1] << 8 : 0) | (left > 2 ? b[i + 2] : 0u);
+        uint32_t v = (uint32_t)b[i] << 16 | (left > 1 ? (uint32_t)b[i + 1] << 8 : 0) |
+                     (left > 2 ? b[i + 2] : 0u);
         fputc(digits[v >> 18], to);
         fputc(digits[v >> 12 & 63], to);
         fputc(left > 1 ? digits[v >> 6 & 63] : '=', to);

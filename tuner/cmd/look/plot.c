@@ -1,5 +1,5 @@
-#include "cmd/line/terminal.h"
 #include "cmd/look/plot.h"
+#include "cmd/line/terminal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ typedef struct drawing {
     size_t by[2];
     size_t *works; /* results with a cost, best first */
     size_t count;
-    bool rates;    /* GB/s are known: higher is better; else times */
+    bool rates; /* GB/s are known: higher is better; else times */
     FILE *to;
 } drawing;
 
@@ -36,7 +36,10 @@ static double figure(const drawing *d, size_t result)
 
 static const char *unit(const drawing *d)
 {
-    return d->rates ? d->r->rate_unit : strcmp(d->r->objective, "time") == 0 ? d->q->format == PLOT_TERMINAL ? "us" : "time (us)" : d->r->objective;
+    return d->rates ? d->r->rate_unit
+           : strcmp(d->r->objective, "time") == 0
+               ? d->q->format == PLOT_TERMINAL ? "us" : "time (us)"
+               : d->r->objective;
 }
 
 static void value_text(const drawing *d, size_t result, size_t parameter, char text[VALUE_BYTES])
@@ -44,8 +47,8 @@ static void value_text(const drawing *d, size_t result, size_t parameter, char t
     value_format(d->r->results[result].values[parameter], text, VALUE_BYTES);
 }
 
-/* A text between gnuplot's double quotes, without what it or its terminals would read as more than text; behind
- * `before`, and `after` follows. */
+/* A text between gnuplot's double quotes, without what it or its terminals would read as more than
+ * text; behind `before`, and `after` follows. */
 static void put_text(FILE *to, const char *before, const char *text, const char *after)
 {
     fprintf(to, "%s\"", before);
@@ -88,7 +91,8 @@ static size_t run_of(const level *list, size_t count, size_t from)
     return end - from;
 }
 
-/* The different values of a parameter among what works, ascending; results that have them. Caller frees. */
+/* The different values of a parameter among what works, ascending; results that have them. Caller
+ * frees. */
 static size_t *levels_of(const drawing *d, size_t parameter, size_t *count)
 {
     size_t *list = calloc(d->count + 1, sizeof *list);
@@ -106,7 +110,8 @@ static size_t *levels_of(const drawing *d, size_t parameter, size_t *count)
 
 static bool has_level(const drawing *d, size_t result, size_t like, size_t parameter)
 {
-    return value_equal(d->r->results[result].values[parameter], d->r->results[like].values[parameter]);
+    return value_equal(d->r->results[result].values[parameter],
+                       d->r->results[like].values[parameter]);
 }
 
 /* A terminal shows it where there is room beside the numbers. */
@@ -122,12 +127,15 @@ static void put_ceiling(const drawing *d)
 {
     char of[WORK_RATE_BYTES];
     const ceiling_info *ceiling = ceiling_get(d->r->ceiling);
-    bool alike = d->rates && (ceiling->unit == WORK_ITEMS ||
-                              strcmp(work_rate_name(ceiling->unit, NULL, of), d->r->rate_unit) == 0);
+    bool alike =
+        d->rates && (ceiling->unit == WORK_ITEMS ||
+                     strcmp(work_rate_name(ceiling->unit, NULL, of), d->r->rate_unit) == 0);
     if (alike && d->r->ceiling_rate > 0)
-        fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' lw 2 title '%s'", d->r->ceiling_rate, ceiling->words);
+        fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' lw 2 title '%s'", d->r->ceiling_rate,
+                ceiling->words);
     if (d->rates && d->r->baseline_rate > 0)
-        fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d->r->baseline_rate);
+        fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'",
+                d->r->baseline_rate);
     fputs("\n", d->to);
 }
 
@@ -144,8 +152,8 @@ static void put_log_range(const drawing *d, double low, double high)
     fprintf(d->to, "'' %g)\n", high);
 }
 
-/* Of each value its variants, fastest first, along their share: curves that do not hide each other. Of more values than
- * there are colours some, evenly spread. */
+/* Of each value its variants, fastest first, along their share: curves that do not hide each other.
+ * Of more values than there are colours some, evenly spread. */
 static at_status draw_rank(const drawing *d, at_error *error)
 {
     size_t all, *levels = levels_of(d, d->by[0], &all), count = all < COLOURS ? all : COLOURS;
@@ -166,8 +174,9 @@ static at_status draw_rank(const drawing *d, at_error *error)
         fputs("EOD\n", d->to);
     }
     snprintf(text, sizeof text, count < all ? " (of %zu of %zu values)" : "", count, all);
-    fprintf(d->to, "set xlabel 'of the variants with that value%s, fastest first (%%)'\n"
-                   "set xrange [0:100]\nset key outside bottom center horizontal height 1\n",
+    fprintf(d->to,
+            "set xlabel 'of the variants with that value%s, fastest first (%%)'\n"
+            "set xrange [0:100]\nset key outside bottom center horizontal height 1\n",
             text);
     put_ylabel(d, unit(d));
     if (d->rates)
@@ -179,8 +188,8 @@ static at_status draw_rank(const drawing *d, at_error *error)
         char title[2 * VALUE_BYTES];
         value_text(d, levels[l], d->by[0], text);
         snprintf(title, sizeof title, "%s=%s", d->r->names[d->by[0]], text);
-        fprintf(d->to, "%s$d%zu with linespoints lc rgb '%s' lw 2 dt %zu pt %zu ps 0.7 pn 8 title ", l ? ", \\\n " : "",
-                l, colours[l % COLOURS], 1 + l % 5, 4 + l % 10);
+        fprintf(d->to, "%s$d%zu with linespoints lc rgb '%s' lw 2 dt %zu pt %zu ps 0.7 pn 8 title ",
+                l ? ", \\\n " : "", l, colours[l % COLOURS], 1 + l % 5, 4 + l % 10);
         put_text(d->to, "", title, "");
     }
     put_ceiling(d);
@@ -200,23 +209,26 @@ static at_status draw_sweep(const drawing *d, at_error *error)
     for (size_t i = 0; i < d->count; count++) {
         size_t of = run_of(levels, d->count, i);
         value_text(d, levels[i].result, d->by[0], text);
-        fprintf(d->to, "%zu %g %g ", count, figure(d, levels[i].result), figure(d, levels[i + of / 2].result));
+        fprintf(d->to, "%zu %g %g ", count, figure(d, levels[i].result),
+                figure(d, levels[i + of / 2].result));
         put_text(d->to, "", text, "\n");
         i += of;
     }
     fprintf(d->to, "EOD\nset yrange [0:*]\nset xrange [-0.5:%g]\n", (double)count - 0.5);
     put_ylabel(d, unit(d));
     put_text(d->to, "set xlabel ", d->r->names[d->by[0]], "\n");
-    fprintf(d->to, "set key outside bottom center horizontal height 1\n"
-                   "plot $d using 1:2:xtic(4) with linespoints lc rgb '%s' lw 2 pt 7 title 'best', \\\n"
-                   " $d using 1:3 with linespoints lc rgb '%s' lw 2 dt 2 pt 4 title 'median'",
+    fprintf(d->to,
+            "set key outside bottom center horizontal height 1\n"
+            "plot $d using 1:2:xtic(4) with linespoints lc rgb '%s' lw 2 pt 7 title 'best', \\\n"
+            " $d using 1:3 with linespoints lc rgb '%s' lw 2 dt 2 pt 4 title 'median'",
             colours[0], colours[1]);
     put_ceiling(d);
     free(levels);
     return AT_OK;
 }
 
-/* The best of each pair of values beside the best of all, in per cent more time; NAN: none works. */
+/* The best of each pair of values beside the best of all, in per cent more time; NAN: none
+ * works. */
 static double cell(const drawing *d, size_t a, size_t b)
 {
     for (size_t i = 0; i < d->count; i++)
@@ -226,7 +238,8 @@ static double cell(const drawing *d, size_t a, size_t b)
 }
 
 /* Letters of the longest value, `least` at least. */
-static int widest_value(const drawing *d, const size_t *levels, size_t count, size_t parameter, int least)
+static int widest_value(const drawing *d, const size_t *levels, size_t count, size_t parameter,
+                        int least)
 {
     char text[VALUE_BYTES];
     for (size_t i = 0; i < count; i++) {
@@ -237,22 +250,26 @@ static int widest_value(const drawing *d, const size_t *levels, size_t count, si
     return least;
 }
 
-/* In the terminal: blocks, the fuller the faster, and the figures beside them. As many columns side by side as
- * there is room for. */
-static void print_blocks(const drawing *d, const size_t *rows, size_t row_count, const size_t *columns,
-                         size_t column_count)
+/* In the terminal: blocks, the fuller the faster, and the figures beside them. As many columns side
+ * by side as there is room for. */
+static void print_blocks(const drawing *d, const size_t *rows, size_t row_count,
+                         const size_t *columns, size_t column_count)
 {
-    static const char *const blocks[] = {"\u2588\u2588", "\u2593\u2593", "\u2592\u2592", "\u2591\u2591", "  "};
+    static const char *const blocks[] = {"\u2588\u2588", "\u2593\u2593", "\u2592\u2592",
+                                         "\u2591\u2591", "  "};
     static const char *const letters[] = {"##", "==", "--", "..", "  "};
     static const double steps[] = {1, 5, 20, 100};
     const char *const *shades = terminal_speaks_utf8() ? blocks : letters;
     char text[VALUE_BYTES];
     int label = widest_value(d, rows, row_count, d->by[0], 6);
     int width = widest_value(d, columns, column_count, d->by[1], 9);
-    size_t room = d->q->columns > (size_t)label ? (d->q->columns - (size_t)label) / (size_t)(width + 1) : 1;
-    fprintf(d->to, "%s down, %s across: per cent above the best time\n", d->r->names[d->by[0]], d->r->names[d->by[1]]);
+    size_t room =
+        d->q->columns > (size_t)label ? (d->q->columns - (size_t)label) / (size_t)(width + 1) : 1;
+    fprintf(d->to, "%s down, %s across: per cent above the best time\n", d->r->names[d->by[0]],
+            d->r->names[d->by[1]]);
     for (size_t first = 0; first < column_count; first += room ? room : 1) {
-        size_t end = first + (room ? room : 1) < column_count ? first + (room ? room : 1) : column_count;
+        size_t end =
+            first + (room ? room : 1) < column_count ? first + (room ? room : 1) : column_count;
         fprintf(d->to, "%*s", label, "");
         for (size_t c = first; c < end; c++) {
             value_text(d, columns[c], d->by[1], text);
@@ -274,12 +291,13 @@ static void print_blocks(const drawing *d, const size_t *rows, size_t row_count,
         }
         fputs("\n\n", d->to);
     }
-    fprintf(d->to, "%*s %s < 1 %%  %s < 5 %%  %s < 20 %%  %s < 100 %%\n", label, "", shades[0], shades[1], shades[2],
-            shades[3]);
+    fprintf(d->to, "%*s %s < 1 %%  %s < 5 %%  %s < 20 %%  %s < 100 %%\n", label, "", shades[0],
+            shades[1], shades[2], shades[3]);
 }
 
 /* The values of a parameter along an axis. */
-static void put_tics(const drawing *d, const char *axis, const size_t *levels, size_t count, size_t parameter)
+static void put_tics(const drawing *d, const char *axis, const size_t *levels, size_t count,
+                     size_t parameter)
 {
     char text[VALUE_BYTES];
     fprintf(d->to, "set %s (", axis);
@@ -293,11 +311,15 @@ static void put_tics(const drawing *d, const char *axis, const size_t *levels, s
 
 static at_status draw_heatmap(const drawing *d, at_error *error)
 {
-    size_t rows, columns, *row = levels_of(d, d->by[0], &rows), *column = levels_of(d, d->by[1], &columns);
+    size_t rows, columns, *row = levels_of(d, d->by[0], &rows),
+                          *column = levels_of(d, d->by[1], &columns);
     at_status status = row && column ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status && (double)rows * (double)columns > MOST_CELLS)
-        status = error_set(error, AT_USAGE, "%zu by %zu values are more than a heatmap has room for; --by NAME,NAME chooses "
-                           "others", rows, columns);
+        status = error_set(
+            error, AT_USAGE,
+            "%zu by %zu values are more than a heatmap has room for; --by NAME,NAME chooses "
+            "others",
+            rows, columns);
     if (!status && d->q->format == PLOT_TERMINAL) {
         print_blocks(d, row, rows, column, columns);
     } else if (!status) {
@@ -317,7 +339,8 @@ static at_status draw_heatmap(const drawing *d, at_error *error)
         put_text(d->to, "set ylabel ", d->r->names[d->by[0]], "\n");
         /* Light to dark blue: it stays a scale in print. */
         fprintf(d->to,
-                "unset key\nunset grid\nset logscale cb\nset cblabel 'best time with both, %% above the best'\n"
+                "unset key\nunset grid\nset logscale cb\nset cblabel 'best time with both, %% "
+                "above the best'\n"
                 "set palette defined (0 '#f7fbff', 1 '#c6dbef', 2 '#6baed6', 3 '#4292c6')\n"
                 "set xrange [-0.5:%g]\nset yrange [-0.5:%g]\n"
                 "plot $d using 1:2:3 with image pixels, $d using 1:2:4 with labels\n",
@@ -332,8 +355,9 @@ static at_status draw_convergence(const drawing *d, at_error *error)
 {
     double best = INFINITY;
     if (d->r->ranked)
-        return error_set(error, AT_NOT_FOUND, "a run's --json lists its results by rank, not in the order in which "
-                                              "they were tried: draw its journal instead");
+        return error_set(error, AT_NOT_FOUND,
+                         "a run's --json lists its results by rank, not in the order in which "
+                         "they were tried: draw its journal instead");
     fputs("$d << EOD\n", d->to);
     for (size_t i = 0; i < d->r->result_count; i++) {
         size_t at = d->r->newest_first ? d->r->result_count - 1 - i : i;
@@ -344,8 +368,9 @@ static at_status draw_convergence(const drawing *d, at_error *error)
     }
     fprintf(d->to, "%zu %g\nEOD\n", d->r->result_count, best * 1e3);
     put_ylabel(d, "us");
-    fprintf(d->to, "set logscale x\nset xlabel 'variants tried (the best time so far)'\n"
-                   "unset key\nplot $d with steps lc rgb '%s' lw 2\n",
+    fprintf(d->to,
+            "set logscale x\nset xlabel 'variants tried (the best time so far)'\n"
+            "unset key\nplot $d with steps lc rgb '%s' lw 2\n",
             colours[0]);
     return AT_OK;
 }
@@ -364,13 +389,15 @@ static at_status draw_spill(const drawing *d, at_error *error)
         points++;
     }
     if (points == 0)
-        return error_set(error, AT_NOT_FOUND, "this file does not say what a variant spills: what a run prints with "
-                                              "--json --top 1000000 does, and its journal");
+        return error_set(error, AT_NOT_FOUND,
+                         "this file does not say what a variant spills: what a run prints with "
+                         "--json --top 1000000 does, and its journal");
     fputs("EOD\n", d->to);
     put_ylabel(d, unit(d));
-    fprintf(d->to, "set xrange [%g:%g]\nset xlabel 'bytes spilled by a thread (stores and loads)'\n"
-                   "set yrange [0:*]\nset key outside bottom center horizontal height 1\n"
-                   "plot $d with points pt 6 ps 1 lc rgb '%s' title 'variants'",
+    fprintf(d->to,
+            "set xrange [%g:%g]\nset xlabel 'bytes spilled by a thread (stores and loads)'\n"
+            "set yrange [0:*]\nset key outside bottom center horizontal height 1\n"
+            "plot $d with points pt 6 ps 1 lc rgb '%s' title 'variants'",
             -0.03 * most, 1.03 * most, colours[0]);
     put_ceiling(d);
     return AT_OK;
@@ -379,12 +406,17 @@ static at_status draw_spill(const drawing *d, at_error *error)
 static at_status draw_roofline(const drawing *d, at_error *error)
 {
     put_ylabel(d, ""); /* it writes its own */
-    return roofline_write(&(roofline_request){.r = d->r, .works = d->works, .count = d->count,
-                                              .ceilings = d->q->ceilings, .colours = colours, .to = d->to},
+    return roofline_write(&(roofline_request){.r = d->r,
+                                              .works = d->works,
+                                              .count = d->count,
+                                              .ceilings = d->q->ceilings,
+                                              .colours = colours,
+                                              .to = d->to},
                           error);
 }
 
-static void print_bar(const drawing *d, const char *label, int width, const char *fill, double share, double most)
+static void print_bar(const drawing *d, const char *label, int width, const char *fill,
+                      double share, double most)
 {
     const int room = (int)d->q->columns - width - 10;
     fprintf(d->to, "%*s %5.1f %% ", width, label, 100 * share);
@@ -405,10 +437,13 @@ static void print_bars(const drawing *d)
         width = length > width ? length : width;
         most = fmax(most, fmax(m->parameters[i].alone, m->parameters[i].total));
     }
-    fprintf(d->to, "Parameters of %s, by their share of the variance of log(time)\n%s alone, %s once all others are fixed\n\n", d->q->title,
-            blocks ? "\u2588" : "#", blocks ? "\u2592" : "-");
+    fprintf(d->to,
+            "Parameters of %s, by their share of the variance of log(time)\n%s alone, %s once all "
+            "others are fixed\n\n",
+            d->q->title, blocks ? "\u2588" : "#", blocks ? "\u2592" : "-");
     for (size_t i = 0; i < m->parameter_count; i++) {
-        print_bar(d, d->r->names[m->parameters[i].parameter], width, blocks ? "\u2588" : "#", m->parameters[i].alone, most);
+        print_bar(d, d->r->names[m->parameters[i].parameter], width, blocks ? "\u2588" : "#",
+                  m->parameters[i].alone, most);
         print_bar(d, "", width, blocks ? "\u2592" : "-", m->parameters[i].total, most);
     }
 }
@@ -427,12 +462,17 @@ static at_status draw_importance(const drawing *d, at_error *error)
         fprintf(d->to, "%zu %g %g ", count - 1 - i, 100 * p->alone, 100 * p->total);
         put_text(d->to, "", d->r->names[p->parameter], "\n");
     }
-    fprintf(d->to, "EOD\nset xlabel 'of the variance of log(time) (%%)'\nset yrange [-0.7:%g]\nset xrange [0:*]\n"
-                   "set key outside bottom center horizontal height 1\nset style fill solid 0.9\nset offsets 0,0,0,0\n"
-                   "plot $d using ($2/2):($1+0.2):($2/2):(0.18):ytic(4) with boxxyerror lc rgb '%s' title 'alone', \\\n"
-                   " $d using ($3/2):($1-0.2):($3/2):(0.18) with boxxyerror fs pattern 4 lc rgb '%s' title "
-                   "'once all others are fixed'\n",
-            (double)count - 0.3, colours[0], colours[1]);
+    fprintf(
+        d->to,
+        "EOD\nset xlabel 'of the variance of log(time) (%%)'\nset yrange [-0.7:%g]\nset xrange "
+        "[0:*]\n"
+        "set key outside bottom center horizontal height 1\nset style fill solid 0.9\nset offsets "
+        "0,0,0,0\n"
+        "plot $d using ($2/2):($1+0.2):($2/2):(0.18):ytic(4) with boxxyerror lc rgb '%s' title "
+        "'alone', \\\n"
+        " $d using ($3/2):($1-0.2):($3/2):(0.18) with boxxyerror fs pattern 4 lc rgb '%s' title "
+        "'once all others are fixed'\n",
+        (double)count - 0.3, colours[0], colours[1]);
     return AT_OK;
 }
 
@@ -441,8 +481,12 @@ static const struct {
     size_t parameters;
     at_status (*draw)(const drawing *d, at_error *error);
 } kinds[] = {
-    {"rank", 1, draw_rank},       {"heatmap", 2, draw_heatmap}, {"sweep", 1, draw_sweep},
-    {"convergence", 0, draw_convergence}, {"roofline", 0, draw_roofline}, {"spill", 0, draw_spill},
+    {"rank", 1, draw_rank},
+    {"heatmap", 2, draw_heatmap},
+    {"sweep", 1, draw_sweep},
+    {"convergence", 0, draw_convergence},
+    {"roofline", 0, draw_roofline},
+    {"spill", 0, draw_spill},
     {"importance", 0, draw_importance},
 };
 
@@ -472,8 +516,8 @@ static at_status find_by(drawing *d, const char *name, size_t length, size_t *ou
             return AT_OK;
         }
     const char *nearest = nearest_name(word, d->r->names, d->r->parameter_count);
-    return error_set(error, AT_USAGE, "no parameter is called '%s'%s%s", word, nearest ? "; did you mean " : "",
-                     nearest ? nearest : "");
+    return error_set(error, AT_USAGE, "no parameter is called '%s'%s%s", word,
+                     nearest ? "; did you mean " : "", nearest ? nearest : "");
 }
 
 /* As asked; else the parameter that decides most by itself, or the pair that does together. */
@@ -481,7 +525,8 @@ static at_status choose_by(drawing *d, size_t wanted, at_error *error)
 {
     const importance *m = &d->important;
     if (wanted && m->parameter_count < wanted)
-        return error_set(error, AT_NOT_FOUND, "%zu parameter%s must vary to draw this", wanted, wanted > 1 ? "s" : "");
+        return error_set(error, AT_NOT_FOUND, "%zu parameter%s must vary to draw this", wanted,
+                         wanted > 1 ? "s" : "");
     size_t most = 0;
     for (size_t i = 0; i < m->parameter_count; i++)
         if (m->parameters[i].alone > m->parameters[most].alone)
@@ -497,7 +542,8 @@ static at_status choose_by(drawing *d, size_t wanted, at_error *error)
     size_t length = strcspn(d->q->by, ",");
     at_status status = find_by(d, d->q->by, length, &d->by[0], error);
     if (!status && wanted == 2 && !d->q->by[length])
-        return error_set(error, AT_USAGE, "--by takes two parameters for this, such as tile_x,tile_y");
+        return error_set(error, AT_USAGE,
+                         "--by takes two parameters for this, such as tile_x,tile_y");
     if (!status && wanted == 2)
         status = find_by(d, d->q->by + length + 1, strlen(d->q->by + length + 1), &d->by[1], error);
     return status;
@@ -507,11 +553,13 @@ static void put_head(const drawing *d)
 {
     const plot_request *q = d->q;
     if (q->format == PLOT_SVG)
-        fputs("set terminal svg size 900,480 dynamic font 'sans-serif,14' background '#ffffff'\n", d->to);
+        fputs("set terminal svg size 900,480 dynamic font 'sans-serif,14' background '#ffffff'\n",
+              d->to);
     else if (q->format == PLOT_PNG)
         fputs("set terminal pngcairo size 1350,720 font 'sans,15'\n", d->to);
     else
-        fprintf(d->to, "set terminal dumb noenhanced %zu,%zu\n", q->columns - 1, q->columns * 3 / 10 > 18 ? q->columns * 3 / 10 : 18);
+        fprintf(d->to, "set terminal dumb noenhanced %zu,%zu\n", q->columns - 1,
+                q->columns * 3 / 10 > 18 ? q->columns * 3 / 10 : 18);
     if (q->format != PLOT_TERMINAL)
         fputs("set termoption noenhanced\nset grid lt 1 lc rgb '#dddddd'\n", d->to);
     put_text(d->to, "set title ", q->title, "\n");
@@ -528,24 +576,30 @@ static at_status write_program(const recorded *r, const plot_request *q, FILE *t
         kind++;
     if (kind == KINDS) {
         const char *nearest = nearest_name(q->kind, names, KINDS);
-        return error_set(error, AT_USAGE, "there is no kind '%s'%s%s; they are rank, heatmap, sweep, convergence, "
-                                          "roofline, spill and importance",
+        return error_set(error, AT_USAGE,
+                         "there is no kind '%s'%s%s; they are rank, heatmap, sweep, convergence, "
+                         "roofline, spill and importance",
                          q->kind, nearest ? ": did you mean " : "", nearest ? nearest : "");
     }
     bool of_few = kinds[kind].draw == draw_rank || kinds[kind].draw == draw_roofline;
     if (r->is_record && !of_few)
-        return error_set(error, AT_NOT_FOUND, "a record holds the best few and the default, of which rank and roofline can be "
-                                              "drawn: for '%s' draw what 'autotune SCRIPT --json --top 1000000' prints, "
-                                              "or the run's journal",
-                         q->kind);
+        return error_set(
+            error, AT_NOT_FOUND,
+            "a record holds the best few and the default, of which rank and roofline can be "
+            "drawn: for '%s' draw what 'autotune SCRIPT --json --top 1000000' prints, "
+            "or the run's journal",
+            q->kind);
     if (kinds[kind].draw == draw_rank && r->result_count < LEAST_RANKED)
-        return error_set(error, AT_NOT_FOUND, "this record keeps the winner and the default alone: the measured space is in "
-                                              "what 'autotune SCRIPT --json --top 1000000' prints, and in the run's journal");
+        return error_set(
+            error, AT_NOT_FOUND,
+            "this record keeps the winner and the default alone: the measured space is in "
+            "what 'autotune SCRIPT --json --top 1000000' prints, and in the run's journal");
     at_status status = find_works(&d) ? importance_of(r, &d.important, error)
                                       : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status)
         status = choose_by(&d, kinds[kind].parameters, error);
-    if (!status && !(q->format == PLOT_TERMINAL && (kinds[kind].draw == draw_heatmap || kinds[kind].draw == draw_importance)))
+    if (!status && !(q->format == PLOT_TERMINAL &&
+                     (kinds[kind].draw == draw_heatmap || kinds[kind].draw == draw_importance)))
         put_head(&d);
     if (!status)
         status = kinds[kind].draw(&d, error);
@@ -554,7 +608,8 @@ static at_status write_program(const recorded *r, const plot_request *q, FILE *t
     return status;
 }
 
-at_status plot_draw(const recorded *r, const plot_request *q, char **picture, size_t *size_bytes, at_error *error)
+at_status plot_draw(const recorded *r, const plot_request *q, char **picture, size_t *size_bytes,
+                    at_error *error)
 {
     char *program = NULL;
     size_t program_bytes = 0;

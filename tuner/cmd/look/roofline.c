@@ -15,8 +15,8 @@ typedef struct roofs {
     size_t count;
 } roofs;
 
-at_status roofline_ceilings(const char *file, const record_folders *folders, const char *gpu, ceiling_rates *out,
-                            at_error *error)
+at_status roofline_ceilings(const char *file, const record_folders *folders, const char *gpu,
+                            ceiling_rates *out, at_error *error)
 {
     const char *slash = strrchr(file, '/');
     char beside[PATHS_BYTES];
@@ -56,7 +56,9 @@ static void find_roofs(const recorded *r, const ceiling_rates *kept, work_unit u
     out->count = 0;
     for (int i = CEILING_NONE + 1; i < CEILING_KINDS; i++) {
         ceiling_kind kind = (ceiling_kind)i;
-        double rate = kind == r->ceiling && r->ceiling_rate > 0 ? r->ceiling_rate : kept ? kept->rates[kind] : 0;
+        double rate = kind == r->ceiling && r->ceiling_rate > 0 ? r->ceiling_rate
+                      : kept                                    ? kept->rates[kind]
+                                                                : 0;
         if (rate > 0 && ceiling_get(kind)->unit == unit && concerns(r, kind))
             out->list[out->count++] = (roof){ceiling_get(kind), rate};
     }
@@ -71,8 +73,8 @@ static double rate_of(const recorded *r, double cost_ms, work_unit unit)
 /* Where there are several the steps of dashes tell them apart in print. */
 static void put_roof(FILE *to, const roof *one, const char *formula, const char *unit, size_t place)
 {
-    fprintf(to, ", \\\n %s with lines lc rgb '#333333' lw 2 dt %zu title '%s %.*f %s'", formula, 1 + place % 5,
-            one->info->name, one->rate < 100, one->rate, unit);
+    fprintf(to, ", \\\n %s with lines lc rgb '#333333' lw 2 dt %zu title '%s %.*f %s'", formula,
+            1 + place % 5, one->info->name, one->rate < 100, one->rate, unit);
 }
 
 static void put_points(const roofline_request *q)
@@ -105,21 +107,26 @@ static void write_intensity(const roofline_request *q)
         right = fmax(right, at * 4);
     }
     const double best = rate_of(r, r->results[q->works[0]].cost, WORK_FLOPS);
-    const double worst = rate_of(r, fmax(r->results[q->works[q->count - 1]].cost, r->baseline_ms), WORK_FLOPS);
+    const double worst =
+        rate_of(r, fmax(r->results[q->works[q->count - 1]].cost, r->baseline_ms), WORK_FLOPS);
     fputs("$d << EOD\n", to);
     for (size_t i = 0; i < q->count; i++)
         fprintf(to, "%g %g\n", intensity, rate_of(r, r->results[q->works[i]].cost, WORK_FLOPS));
     fprintf(to,
-            "EOD\nset xlabel 'arithmetic intensity: flops for each byte that must be moved'\nset ylabel 'GFLOP/s'\n"
+            "EOD\nset xlabel 'arithmetic intensity: flops for each byte that must be moved'\nset "
+            "ylabel 'GFLOP/s'\n"
             "set logscale x\nset xrange [%g:%g]\nset yrange [%g:%g]\n",
             left, right, worst / 4, fmax(peak, best) * 4);
     put_points(q);
     if (r->baseline_ms > 0)
-        fprintf(to, ", \\\n '+' every ::0::0 using (%g):(%g) with points pt 5 ps 1.5 lc rgb '%s' title 'the baseline'",
+        fprintf(to,
+                ", \\\n '+' every ::0::0 using (%g):(%g) with points pt 5 ps 1.5 lc rgb '%s' title "
+                "'the baseline'",
                 intensity, rate_of(r, r->baseline_ms, WORK_FLOPS), q->colours[2]);
     for (size_t i = 0; i < memory.count; i++) {
         double rate = memory.list[i].rate;
-        snprintf(formula, sizeof formula, "x < %g ? %g * x : 1/0", peak > 0 ? peak / rate : right, rate);
+        snprintf(formula, sizeof formula, "x < %g ? %g * x : 1/0", peak > 0 ? peak / rate : right,
+                 rate);
         put_roof(to, &memory.list[i], formula, "GB/s", drawn++);
     }
     for (size_t i = 0; i < compute.count; i++) {
@@ -129,7 +136,8 @@ static void write_intensity(const roofline_request *q)
     fputs("\n", to);
 }
 
-/* Without flops or without bytes there is no intensity: over the occupancy, where it is known of all; else by rank. */
+/* Without flops or without bytes there is no intensity: over the occupancy, where it is known of
+ * all; else by rank. */
 static void write_rates(const roofline_request *q, work_unit unit)
 {
     const recorded *r = q->r;
@@ -149,12 +157,11 @@ static void write_rates(const roofline_request *q, work_unit unit)
                 rate_of(r, r->results[q->works[i]].cost, unit));
     fprintf(to, "EOD\nset xlabel '%s (no %s are given)'\nset ylabel '%s'\nset xrange [%s]\n",
             by_occupancy ? "occupancy (%)" : "of the variants, fastest first (%)",
-            unit == WORK_BYTES ? "flops" : "bytes", name,
-            by_occupancy ? "0:105" : "-3:103");
+            unit == WORK_BYTES ? "flops" : "bytes", name, by_occupancy ? "0:105" : "-3:103");
     put_points(q);
     if (r->baseline_ms > 0)
-        fprintf(to, ", \\\n %g with lines lc rgb '%s' dt 2 lw 2 title 'the baseline'", rate_of(r, r->baseline_ms, unit),
-                q->colours[2]);
+        fprintf(to, ", \\\n %g with lines lc rgb '%s' dt 2 lw 2 title 'the baseline'",
+                rate_of(r, r->baseline_ms, unit), q->colours[2]);
     for (size_t i = 0; i < all.count; i++) {
         snprintf(formula, sizeof formula, "%g", all.list[i].rate);
         put_roof(to, &all.list[i], formula, name, i);
@@ -169,8 +176,10 @@ at_status roofline_write(const roofline_request *q, at_error *error)
     for (int u = 0; u < WORK_UNITS && r->work[unit] <= 0; u++)
         unit = (work_unit)u;
     if (q->count == 0 || r->work[unit] <= 0 || strcmp(r->objective, "time") != 0)
-        return error_set(error, AT_NOT_FOUND, "this file does not say what a launch moves or computes: a record does, and "
-                                              "what a run prints with --json --top 1000000");
+        return error_set(
+            error, AT_NOT_FOUND,
+            "this file does not say what a launch moves or computes: a record does, and "
+            "what a run prints with --json --top 1000000");
     if (r->work[WORK_FLOPS] > 0 && r->work[WORK_BYTES] > 0)
         write_intensity(q);
     else

@@ -1,9 +1,10 @@
-/* The roofline of a launch (Williams, Waterman, Patterson 2009): what its variants reach beneath what the device can
- * do at most.
+/* The roofline of a launch (Williams, Waterman, Patterson 2009): what its variants reach beneath
+ * what the device can do at most.
  *
- * In: recorded measurements with what a launch moves and computes, and the ceilings that are known. Out: a
- * program for gnuplot. With flops it is over arithmetic intensity, flops a byte that must be moved; a pattern
- * that gives none has its bytes (or items) a second beneath the ceilings of these, over the occupancy. */
+ * In: recorded measurements with what a launch moves and computes, and the ceilings that are known.
+ * Out: a program for gnuplot. With flops it is over arithmetic intensity, flops a byte that must be
+ * moved; a pattern that gives none has its bytes (or items) a second beneath the ceilings of these,
+ * over the occupancy. */
 #ifndef AUTOTUNE_CMD_LOOK_ROOFLINE_H
 #define AUTOTUNE_CMD_LOOK_ROOFLINE_H
 
@@ -14,21 +15,23 @@
 #include "record/ceilings.h"
 #include "record/folders.h"
 
-/* The ceilings that were measured on that GPU: of the folder of records that `file` lies in, else of the first of
- * `folders` (NULL: none) that has any. All 0 where nothing is kept. Errors as ceilings_read(). */
-at_status roofline_ceilings(const char *file, const record_folders *folders, const char *gpu, ceiling_rates *out,
-                            at_error *error);
+/* The ceilings that were measured on that GPU: of the folder of records that `file` lies in, else
+ * of the first of `folders` (NULL: none) that has any. All 0 where nothing is kept. Errors as
+ * ceilings_read(). */
+at_status roofline_ceilings(const char *file, const record_folders *folders, const char *gpu,
+                            ceiling_rates *out, at_error *error);
 
 typedef struct roofline_request {
     const recorded *r;
-    const size_t *works;           /* the places of the results that have a cost, best first */
+    const size_t *works; /* the places of the results that have a cost, best first */
     size_t count;
     const ceiling_rates *ceilings; /* may be NULL */
     const char *const *colours;    /* of the variants, the best and the baseline */
     FILE *to;
 } roofline_request;
 
-/* Writes the program's part below the title. AT_NOT_FOUND where what a launch moves or computes is not known. */
+/* Writes the program's part below the title. AT_NOT_FOUND where what a launch moves or computes is
+ * not known. */
 at_status roofline_write(const roofline_request *q, at_error *error);
 
 #endif

@@ -35,8 +35,9 @@ static void tell(void *context, const record *r, const record_entry *e, const re
         record_format_values(fixed, problem, sizeof problem);
     a->counts[change]++;
     if (a->options->json) {
-        json_t *one = json_pack("{ss ss ss ss ss}", "change", change_names[change], "gpu", r->gpu, "pattern",
-                                r->pattern, "kind", e ? "entry" : "portfolio", "why", why);
+        json_t *one =
+            json_pack("{ss ss ss ss ss}", "change", change_names[change], "gpu", r->gpu, "pattern",
+                      r->pattern, "kind", e ? "entry" : "portfolio", "why", why);
         if (e)
             results_put_question(&one, e);
         else
@@ -49,23 +50,26 @@ static void tell(void *context, const record *r, const record_entry *e, const re
                e ? problem : "portfolio ", e ? "" : problem, *why ? ": " : "", why);
 }
 
-static void tell_ceiling(void *context, const char *gpu, const char *ceiling, combine_change change, const char *why)
+static void tell_ceiling(void *context, const char *gpu, const char *ceiling, combine_change change,
+                         const char *why)
 {
     account *a = context;
     a->counts[change]++;
     if (a->options->json)
-        json_append(&a->list, json_pack("{ss ss ss ss ss}", "change", change_names[change], "gpu", gpu, "kind",
-                                        "ceiling", "ceiling", ceiling, "why", why));
+        json_append(&a->list, json_pack("{ss ss ss ss ss}", "change", change_names[change], "gpu",
+                                        gpu, "kind", "ceiling", "ceiling", ceiling, "why", why));
     else if (change != COMBINE_SAME)
-        printf("%-8s  ceiling %s of %s%s%s\n", change_names[change], ceiling, gpu, *why ? ": " : "", why);
+        printf("%-8s  ceiling %s of %s%s%s\n", change_names[change], ceiling, gpu, *why ? ": " : "",
+               why);
 }
 
 static at_status conclude(account *a, at_error *error)
 {
     const size_t *n = a->counts;
     if (a->options->json)
-        return json_text_print(json_pack("{sb so}", "dry_run", (int)a->options->dry_run, "changes", a->list), 1,
-                               stdout, error);
+        return json_text_print(
+            json_pack("{sb so}", "dry_run", (int)a->options->dry_run, "changes", a->list), 1,
+            stdout, error);
     printf("%zu added, %zu replaced, %zu kept, %zu as they were, %zu removed%s\n", n[COMBINE_ADDED],
            n[COMBINE_REPLACED], n[COMBINE_KEPT], n[COMBINE_SAME], n[COMBINE_REMOVED],
            a->options->dry_run ? "; nothing was changed (--dry-run)" : "");
@@ -79,12 +83,13 @@ at_status results_merge(const options *o, at_error *error)
     record_set from = {0};
     size_t ceilings = 0;
     if (o->operand_count != 2)
-        return error_set(error, AT_USAGE, "'autotune results merge' needs FROM: one folder of records");
+        return error_set(error, AT_USAGE,
+                         "'autotune results merge' needs FROM: one folder of records");
     account a = {.options = o, .list = o->json ? json_array() : NULL};
     at_status status = record_load_all(o->operands[1], NULL, &from, error);
     if (!status)
-        status = ceilings_combine(o->operands[1], o->run.results_dir, o->dry_run, tell_ceiling, &a, &from.faults,
-                                  &ceilings, error);
+        status = ceilings_combine(o->operands[1], o->run.results_dir, o->dry_run, tell_ceiling, &a,
+                                  &from.faults, &ceilings, error);
     if (!status && from.count + ceilings == 0)
         status = error_set(error, AT_USAGE, "there are no records in %s", o->operands[1]);
     for (size_t i = 0; i < from.faults.count; i++)
@@ -119,13 +124,14 @@ static at_status read_age(const char *text, char out[32], at_error *error)
         if (gmtime_r(&then, &utc) && strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
             return AT_OK;
     }
-    if (strlen(text) == 10 && sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &used) == 3 && used == 10 &&
-        month >= 1 && month <= 12 && day >= 1 && day <= 31) {
+    if (strlen(text) == 10 && sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &used) == 3 &&
+        used == 10 && month >= 1 && month <= 12 && day >= 1 && day <= 31) {
         snprintf(out, 32, "%s", text);
         return AT_OK;
     }
-    return error_set(error, AT_USAGE, "--older-than takes an age in days or a date, such as 90d or 2026-01-31, not '%s'",
-                     text);
+    return error_set(
+        error, AT_USAGE,
+        "--older-than takes an age in days or a date, such as 90d or 2026-01-31, not '%s'", text);
 }
 
 /* The script of the entry's pattern for its problem and GPU. */
@@ -139,7 +145,8 @@ static at_status load(const record *r, const record_entry *e, script **out, at_e
         return status;
     for (size_t i = 0; i < e->problem.count; i++) {
         value_format(e->problem.pairs[i].value, texts[i], VALUE_BYTES);
-        asked.variables[asked.variable_count++] = (script_setting){e->problem.pairs[i].name, texts[i]};
+        asked.variables[asked.variable_count++] =
+            (script_setting){e->problem.pairs[i].name, texts[i]};
     }
     status = target_check_script(&asked, error);
     return status ? AT_NOT_FOUND : target_load_script(&asked, &limits, out, error);
@@ -161,14 +168,17 @@ static const char *find_stale(pruning *p, script *s, const record_entry *e)
         return p->why;
     }
     if (!valid) {
-        snprintf(p->why, sizeof p->why, "the configuration breaks %.900s", script_pattern(s)->constraints[broken].text);
+        snprintf(p->why, sizeof p->why, "the configuration breaks %.900s",
+                 script_pattern(s)->constraints[broken].text);
         return p->why;
     }
     script_hash(s, now);
     if (*e->script_hash && strcmp(now, e->script_hash) != 0)
         return "the script has changed since";
     emit_template_hash(s, now);
-    return *e->template_hash && strcmp(now, e->template_hash) != 0 ? "the template has changed since" : NULL;
+    return *e->template_hash && strcmp(now, e->template_hash) != 0
+               ? "the template has changed since"
+               : NULL;
 }
 
 static const char *reason(void *context, const record *r, const record_entry *e)
@@ -192,7 +202,8 @@ static const char *reason(void *context, const record *r, const record_entry *e)
         snprintf(p->why, sizeof p->why, "the script lacks the problem: %.900s", why.message);
         found = p->why;
     } else {
-        fprintf(stderr, "autotune: kept, since nothing can be said of it: %s, %.500s\n", r->pattern, why.message);
+        fprintf(stderr, "autotune: kept, since nothing can be said of it: %s, %.500s\n", r->pattern,
+                why.message);
     }
     script_free(s);
     return found;
@@ -205,7 +216,8 @@ at_status results_prune(const options *o, at_error *error)
     account a = {.options = o, .list = o->json ? json_array() : NULL};
     at_status status = AT_OK;
     if (!o->stale && !o->older_than)
-        status = error_set(error, AT_USAGE, "say what to prune: --stale, --older-than 365d, or both");
+        status =
+            error_set(error, AT_USAGE, "say what to prune: --stale, --older-than 365d, or both");
     if (!status && o->older_than)
         status = read_age(o->older_than, p.before, error);
     if (!status)
@@ -216,7 +228,8 @@ at_status results_prune(const options *o, at_error *error)
             continue;
         at_status one = record_prune(set.records[i].path, o->dry_run, reason, &p, tell, &a, &why);
         if (one == AT_FORMAT) {
-            fprintf(stderr, "autotune: left alone: %s: %.1000s\n", set.records[i].path, why.message);
+            fprintf(stderr, "autotune: left alone: %s: %.1000s\n", set.records[i].path,
+                    why.message);
         } else if (one) {
             *error = why;
             status = one;

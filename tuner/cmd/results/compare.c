@@ -27,7 +27,7 @@ static const double race_margin = 0.0025;
 typedef struct subject {
     char problem[TEXT_BYTES], pattern[128], configuration[CONFIGURATION_BYTES];
     json_t *asked, *values; /* owned; what it answers ("problem" ...), and the configuration */
-    char arch[32]; /* that it is counted for */
+    char arch[32];          /* that it is counted for */
     double low_ns, time_ns, high_ns; /* median and its 95 % interval */
     bool predicted, has_resources;
     uint32_t registers, spill_bytes, shared_bytes;
@@ -48,8 +48,8 @@ typedef struct comparison {
 
 /* ---- reading ---- */
 
-static void format_pairs(const char *const *names, const value *values, size_t count, const char *between,
-                         char *text, size_t size_bytes)
+static void format_pairs(const char *const *names, const value *values, size_t count,
+                         const char *between, char *text, size_t size_bytes)
 {
     text[0] = '\0';
     for (size_t i = 0; i < count; i++) {
@@ -82,8 +82,10 @@ static at_status read_records(const record *r, side_file *out, at_error *error)
     return AT_OK;
 }
 
-/* The fastest of a run, a journal or another tool's file; of a damaged record what is wrong with it. */
-static at_status read_best(const char *path, side_file *out, const at_error *as_record, at_error *error)
+/* The fastest of a run, a journal or another tool's file; of a damaged record what is wrong with
+ * it. */
+static at_status read_best(const char *path, side_file *out, const at_error *as_record,
+                           at_error *error)
 {
     recorded r = {0};
     at_status status = recorded_read(path, &r, error);
@@ -111,9 +113,11 @@ static at_status read_best(const char *path, side_file *out, const at_error *as_
                 s->problem[used++] = r.problem[i];
         snprintf(s->pattern, sizeof s->pattern, "%s", r.kernel);
         snprintf(s->arch, sizeof s->arch, "sm_90");
-        format_pairs(r.names, best->values, r.parameter_count, ",", s->configuration, sizeof s->configuration);
+        format_pairs(r.names, best->values, r.parameter_count, ",", s->configuration,
+                     sizeof s->configuration);
         const json_t *problem = json_object_get(r.root, "problem");
-        s->asked = json_pack("{so}", "problem", json_is_object(problem) ? json_deep_copy(problem) : json_object());
+        s->asked = json_pack("{so}", "problem",
+                             json_is_object(problem) ? json_deep_copy(problem) : json_object());
         s->values = json_from_values(r.names, best->values, r.parameter_count);
         s->time_ns = best->cost * 1e6;
         s->low_ns = best->low_ms * 1e6;
@@ -168,16 +172,18 @@ static ratio judge_files(const subject *a, const subject *b, double margin)
                          (median_time){b->low_ns, b->time_ns, b->high_ns}, margin);
 }
 
-/* Pairs what both have of one problem; of two files with one problem each, those whatever it is called. */
+/* Pairs what both have of one problem; of two files with one problem each, those whatever it is
+ * called. */
 static size_t pair_up(const side_file *a, const side_file *b, comparison *out)
 {
     size_t count = 0;
-    bool single = a->count == 1 && b->count == 1 &&
-                  (!a->subjects->problem[0] || !b->subjects->problem[0]);
+    bool single =
+        a->count == 1 && b->count == 1 && (!a->subjects->problem[0] || !b->subjects->problem[0]);
     for (size_t i = 0; i < a->count; i++)
         for (size_t j = 0; j < b->count; j++)
             if (single || strcmp(a->subjects[i].problem, b->subjects[j].problem) == 0) {
-                out[count++] = (comparison){&a->subjects[i], &b->subjects[j], {.verdict = NOT_SURE}};
+                out[count++] =
+                    (comparison){&a->subjects[i], &b->subjects[j], {.verdict = NOT_SURE}};
                 break;
             }
     return count;
@@ -193,7 +199,8 @@ static at_status set_problem(settings *s, char *text, at_error *error)
     for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         char *equals = strchr(word, '=');
         if (!equals || s->variable_count == SETTINGS_MAX_VARIABLES)
-            return error_set(error, AT_USAGE, "a race needs a problem, such as rows=8192, not '%s'", word);
+            return error_set(error, AT_USAGE, "a race needs a problem, such as rows=8192, not '%s'",
+                             word);
         *equals = '\0';
         s->variables[s->variable_count++] = (script_setting){.name = word, .text = equals + 1};
     }
@@ -215,12 +222,14 @@ static at_status compile_side(session *s, const char *configuration, compile_res
         status = emit_variant(s->script, s->problem, indices, true, &source, error);
     bool compiles = !status && out->launch.launch_count > 0;
     if (compiles)
-        status = submit_source(s->workers->pool, 0, &source, p->template_path, &out->launch, s->workers->properties.arch,
-                               s->workers->properties.predicted, error);
+        status =
+            submit_source(s->workers->pool, 0, &source, p->template_path, &out->launch,
+                          s->workers->properties.arch, s->workers->properties.predicted, error);
     if (!status && compiles)
         status = compile_take(s->workers->pool, -1, r, error);
     if (!status && r->outcome != COMPILE_OK)
-        status = error_set(error, AT_COMPILE, "%s does not compile:\n%s", configuration, r->log ? r->log : "");
+        status = error_set(error, AT_COMPILE, "%s does not compile:\n%s", configuration,
+                           r->log ? r->log : "");
     out->image = result_image(r, s->workers->properties.predicted);
     emitted_deinit(&source);
     return status;
@@ -232,7 +241,8 @@ typedef struct course {
     bool warm;
 } course;
 
-static at_status race(const options *o, course *on, size_t place, comparison *c, double margin, at_error *error)
+static at_status race(const options *o, course *on, size_t place, comparison *c, double margin,
+                      at_error *error)
 {
     settings wanted = o->run;
     session s = {0};
@@ -251,7 +261,8 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
     at_status status = sides ? set_problem(&wanted, problem, error)
                              : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status && !*wanted.script)
-        status = error_set(error, AT_USAGE, "--race needs records or runs, which name their pattern");
+        status =
+            error_set(error, AT_USAGE, "--race needs records or runs, which name their pattern");
     if (!status)
         status = session_init(&wanted, NULL, &s, error);
     if (!status)
@@ -270,7 +281,8 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
     if (!status) {
         size_t blocks = sides[0].sample_count < sides[1].sample_count ? sides[0].sample_count
                                                                       : sides[1].sample_count;
-        c->found = judge_samples(sides[0].samples_ns, sides[1].samples_ns, blocks, ready.tick_ns, margin);
+        c->found =
+            judge_samples(sides[0].samples_ns, sides[1].samples_ns, blocks, ready.tick_ns, margin);
     }
     for (int i = 0; i < 2; i++) {
         if (sides)
@@ -284,8 +296,8 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
 
 /* ---- counting ---- */
 
-/* Sectors, conflicts, registers and spills of the winner on a simulated device: exact, and no times. What
- * cannot be had (no such pattern here, an instruction that it lacks) is left out. */
+/* Sectors, conflicts, registers and spills of the winner on a simulated device: exact, and no
+ * times. What cannot be had (no such pattern here, an instruction that it lacks) is left out. */
 static void count_subject(const options *o, subject *s)
 {
     explained x = {0};
@@ -296,7 +308,8 @@ static void count_subject(const options *o, subject *s)
     problem[strcspn(problem, " ")] = '\0';
     wanted.script = s->pattern;
     wanted.arch = s->arch;
-    at_status status = *s->pattern && *problem ? set_problem(&wanted, problem, &ignored) : AT_NOT_FOUND;
+    at_status status =
+        *s->pattern && *problem ? set_problem(&wanted, problem, &ignored) : AT_NOT_FOUND;
     if (!status)
         status = explained_count(&wanted, s->configuration, true, &x, &ignored);
     s->is_counted = !status && !explained_faulted(&x);
@@ -309,7 +322,8 @@ static void count_subject(const options *o, subject *s)
     if (s->is_counted) {
         s->has_resources = true;
         s->registers = x.compiled.resources.registers;
-        s->spill_bytes = x.compiled.resources.spill_store_bytes + x.compiled.resources.spill_load_bytes;
+        s->spill_bytes =
+            x.compiled.resources.spill_store_bytes + x.compiled.resources.spill_load_bytes;
     }
     explained_deinit(&x);
 }
@@ -348,8 +362,8 @@ static void add_counts(const comparison *c, table *t)
         bool known = counts[i].are_counted ? counted : c->a->has_resources && c->b->has_resources;
         if (!known || (counts[i].a == counts[i].b && !counts[i].are_counted))
             continue;
-        text_add(text, sizeof text, "%s%s %.0f -> %.0f", *text && !first ? "; " : "", counts[i].name, counts[i].a,
-                 counts[i].b);
+        text_add(text, sizeof text, "%s%s %.0f -> %.0f", *text && !first ? "; " : "",
+                 counts[i].name, counts[i].a, counts[i].b);
         first = false;
     }
     if (*text)
@@ -364,20 +378,25 @@ static at_status print_table(const comparison *all, size_t count, bool raced, at
     for (size_t i = 0; i < count; i++) {
         const comparison *c = &all[i];
         table_add_cell(&t, "%s", judge_name(c->found.verdict));
-        table_add_cell(&t, c->found.high > 0 ? "%.4f to %.4f of A's time" : "an unknown time", c->found.low, c->found.high);
+        table_add_cell(&t, c->found.high > 0 ? "%.4f to %.4f of A's time" : "an unknown time",
+                       c->found.low, c->found.high);
         table_add_cell(&t, "%.2f", c->a->time_ns / 1e3);
         table_add_cell(&t, "%.2f", c->b->time_ns / 1e3);
         table_add_cell(&t, "%s", *c->a->problem ? c->a->problem : c->b->problem);
-        table_style_row(&t, c->found.verdict == FASTER ? TABLE_BEST : c->found.verdict == SAME ? TABLE_DIM : TABLE_PLAIN);
+        table_style_row(&t, c->found.verdict == FASTER ? TABLE_BEST
+                            : c->found.verdict == SAME ? TABLE_DIM
+                                                       : TABLE_PLAIN);
         add_counts(c, &t);
     }
     at_status status = terminal_print_table(&t, error);
     table_deinit(&t);
     puts(raced ? "\nRaced side by side just now; the intervals are at 99 %."
-               : "\nFrom what was recorded; the intervals are at 99 %. --race times both side by side.");
+               : "\nFrom what was recorded; the intervals are at 99 %. --race times both side by "
+                 "side.");
     for (size_t i = 0; i < count; i++)
         if (all[i].a->predicted || all[i].b->predicted) {
-            puts("Without a GPU these are predictions, made of exact counts: they repeat, and are no times.");
+            puts("Without a GPU these are predictions, made of exact counts: they repeat, and are "
+                 "no times.");
             break;
         }
     return status;
@@ -388,8 +407,8 @@ static void put_counts(json_t **object, const char *name, const subject *s)
     if (s->is_counted)
         json_put(object, name,
                  json_pack("{so so si si}", "sectors", json_count_rounded(s->sectors), "conflicts",
-                           json_count_rounded(s->conflicts), "registers", (int)s->registers, "spill_bytes",
-                           (int)s->spill_bytes));
+                           json_count_rounded(s->conflicts), "registers", (int)s->registers,
+                           "spill_bytes", (int)s->spill_bytes));
 }
 
 static at_status print_json(const comparison *all, size_t count, at_error *error)
@@ -428,7 +447,9 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     if (!status && count == 0)
         status = error_set(error, AT_USAGE, "%s and %s have no problem in common", o->operands[0],
                            o->operands[1]);
-    double margin = o->run.tie_margin >= 0 ? o->run.tie_margin : o->race ? race_margin : JUDGE_FILES_MARGIN;
+    double margin = o->run.tie_margin >= 0 ? o->run.tie_margin
+                    : o->race              ? race_margin
+                                           : JUDGE_FILES_MARGIN;
     for (size_t i = 0; i < count && !status; i++) {
         if (o->race)
             status = race(o, &on, i, &all[i], margin, error);

@@ -1,4 +1,5 @@
-/* autotune results diff: what came, went, changed, became faster or slower between two records or folders. */
+/* autotune results diff: what came, went, changed, became faster or slower between two records or
+ * folders. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,17 +46,23 @@ typedef struct difference {
     const char *kind; /* ADDED, GONE, or a verdict */
     const record *from;
     const record_entry *a, *b;
-    ratio times;       /* low, high 0: not known */
-    bool changed;      /* another configuration */
+    ratio times;  /* low, high 0: not known */
+    bool changed; /* another configuration */
 } difference;
 
-static difference compare(const record *r, const record_entry *a, const record *other, const record_entry *b)
+static difference compare(const record *r, const record_entry *a, const record *other,
+                          const record_entry *b)
 {
-    difference d = {.from = r, .a = a, .b = b, .changed = !record_same_values(&a->configuration, &b->configuration)};
+    difference d = {.from = r,
+                    .a = a,
+                    .b = b,
+                    .changed = !record_same_values(&a->configuration, &b->configuration)};
     d.times = judge_medians(
         (median_time){(double)a->time_low_ns, (double)a->time_ns, (double)a->time_high_ns},
-        (median_time){(double)b->time_low_ns, (double)b->time_ns, (double)b->time_high_ns}, JUDGE_FILES_MARGIN);
-    const bool same = d.times.verdict == SAME || json_equal(results_json(r, a), results_json(other, b));
+        (median_time){(double)b->time_low_ns, (double)b->time_ns, (double)b->time_high_ns},
+        JUDGE_FILES_MARGIN);
+    const bool same =
+        d.times.verdict == SAME || json_equal(results_json(r, a), results_json(other, b));
     d.kind = same && d.changed ? "CHANGED" : judge_name(same ? SAME : d.times.verdict);
     return d;
 }
@@ -67,7 +74,8 @@ static size_t list_differences(const record_set *a, const record_set *b, differe
         for (size_t k = 0; k < a->records[i].entry_count; k++) {
             const record *r = &a->records[i], *of = NULL;
             const record_entry *e = &r->entries[k], *other = find(b, r, e, &of);
-            out[count++] = other ? compare(r, e, of, other) : (difference){.kind = "GONE", .from = r, .a = e};
+            out[count++] =
+                other ? compare(r, e, of, other) : (difference){.kind = "GONE", .from = r, .a = e};
         }
     for (size_t i = 0; i < b->count; i++)
         for (size_t k = 0; k < b->records[i].entry_count; k++) {
@@ -82,7 +90,8 @@ static void note(const difference *d, table *t)
 {
     char text[2 * TEXT_BYTES] = "", a[TEXT_BYTES], b[TEXT_BYTES];
     if (d->times.high > 0)
-        text_add(text, sizeof text, "B takes %.4f to %.4f of A's time", d->times.low, d->times.high);
+        text_add(text, sizeof text, "B takes %.4f to %.4f of A's time", d->times.low,
+                 d->times.high);
     if (d->changed) {
         record_format_values(&d->a->configuration, a, sizeof a);
         record_format_values(&d->b->configuration, b, sizeof b);
@@ -115,7 +124,8 @@ static at_status print_table(const difference *all, size_t count, at_error *erro
     }
     at_status status = same < count ? terminal_print_table(&t, error) : AT_OK;
     table_deinit(&t);
-    printf("%s%zu of %zu entries are as they were; the intervals are at 99 %%\n", same < count ? "\n" : "", same, count);
+    printf("%s%zu of %zu entries are as they were; the intervals are at 99 %%\n",
+           same < count ? "\n" : "", same, count);
     return status;
 }
 
@@ -124,8 +134,8 @@ static at_status print_json(const difference *all, size_t count, at_error *error
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const difference *d = &all[i];
-        json_t *one = json_pack("{ss ss ss sb}", "kind", d->kind, "pattern", d->from->pattern, "gpu", d->from->gpu,
-                                "configuration_changed", (int)d->changed);
+        json_t *one = json_pack("{ss ss ss sb}", "kind", d->kind, "pattern", d->from->pattern,
+                                "gpu", d->from->gpu, "configuration_changed", (int)d->changed);
         results_put_question(&one, d->a ? d->a : d->b);
         if (d->a)
             json_put(&one, "a_ns", json_integer(d->a->time_ns));
@@ -146,7 +156,9 @@ at_status results_diff(const options *o, at_error *error)
     difference *all = NULL;
     size_t most = 0;
     if (o->operand_count != 3)
-        return error_set(error, AT_USAGE, "'autotune results diff' needs A and B: two records or two folders of them");
+        return error_set(
+            error, AT_USAGE,
+            "'autotune results diff' needs A and B: two records or two folders of them");
     at_status status = AT_OK;
     for (int i = 0; i < 2 && !status; i++) {
         status = read_side(o->operands[i + 1], &sides[i], error);

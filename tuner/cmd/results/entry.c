@@ -35,7 +35,8 @@ bool results_wants_entry(const options *o, const record_entry *e)
 void results_problem(const record_entry *e, char *text, size_t size_bytes, size_t width)
 {
     record_format_values(&e->problem, text, size_bytes);
-    text_add(text, size_bytes, "%s%s", e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "");
+    text_add(text, size_bytes, "%s%s", e->warm_cache ? " (warm)" : "",
+             e->energy ? " (energy)" : "");
     if (width > 3 && width < size_bytes && strlen(text) > width)
         snprintf(text + width - 3, size_bytes - width, "...");
 }

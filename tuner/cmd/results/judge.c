@@ -25,7 +25,8 @@ verdict judge_interval(double low, double high, double margin)
     return low >= 1 / (1 + margin) && high <= 1 + margin ? SAME : NOT_SURE;
 }
 
-ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int64_t tick_ns, double margin)
+ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int64_t tick_ns,
+                    double margin)
 {
     double scratch[JUDGE_BLOCKS];
     blocks = blocks < JUDGE_BLOCKS ? blocks : JUDGE_BLOCKS;
@@ -39,12 +40,14 @@ ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int
 /* The standard error of log(median), from its interval. */
 static double log_error(median_time t)
 {
-    return t.low_ns > 0 && t.high_ns >= t.low_ns ? log(t.high_ns / t.low_ns) / (2 * quantile_95) : INFINITY;
+    return t.low_ns > 0 && t.high_ns >= t.low_ns ? log(t.high_ns / t.low_ns) / (2 * quantile_95)
+                                                 : INFINITY;
 }
 
 ratio judge_medians(median_time a, median_time b, double margin)
 {
-    double middle = log(b.median_ns / a.median_ns), half = quantile_99 * hypot(log_error(a), log_error(b));
+    double middle = log(b.median_ns / a.median_ns),
+           half = quantile_99 * hypot(log_error(a), log_error(b));
     if (!isfinite(half))
         return (ratio){.verdict = NOT_SURE};
     ratio r = {.low = exp(middle - half), .high = exp(middle + half)};

@@ -1,4 +1,5 @@
-/* The verdict of a comparison of two kernels' times: by the interval of their ratio, never by its middle.
+/* The verdict of a comparison of two kernels' times: by the interval of their ratio, never by its
+ * middle.
  */
 #ifndef AUTOTUNE_CMD_RESULTS_JUDGE_H
 #define AUTOTUNE_CMD_RESULTS_JUDGE_H
@@ -24,9 +25,11 @@ typedef struct ratio {
 /* The verdict of an interval; a relative difference below `margin` is the same. */
 verdict judge_interval(double low, double high, double margin);
 
-/* Compares samples of the same blocks (JUDGE_BLOCKS at most), from a clock of that resolution. A kernel is
- * called slower than itself at most once in two hundred times, whatever drifts between the blocks. */
-ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int64_t tick_ns, double margin);
+/* Compares samples of the same blocks (JUDGE_BLOCKS at most), from a clock of that resolution. A
+ * kernel is called slower than itself at most once in two hundred times, whatever drifts between
+ * the blocks. */
+ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int64_t tick_ns,
+                    double margin);
 
 /* A median with its 95 % interval; 0: not known. */
 typedef struct median_time {

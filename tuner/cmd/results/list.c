@@ -67,7 +67,8 @@ static at_status print_record(const options *o, const record *r, size_t *shown, 
     at_status status = AT_OK;
     if (rows > 0 || (r->portfolio_count > 0 && o->run.variable_count == 0)) {
         char head[TEXT_BYTES];
-        printf("%s%s: %s\n", *shown ? "\n" : "", r->pattern, table_clean(r->path, head, sizeof head));
+        printf("%s%s: %s\n", *shown ? "\n" : "", r->pattern,
+               table_clean(r->path, head, sizeof head));
         if (rows > 0)
             status = terminal_print_table(&t, error);
         for (size_t i = 0; i < r->portfolio_count; i++)
@@ -82,10 +83,12 @@ static json_t *pack_entry(const record *r, const record_entry *e)
 {
     char pointer[64];
     snprintf(pointer, sizeof pointer, "/entries/%zu", e->place);
-    json_t *out = json_pack("{ss ss so ss so sI so so ss ss}", "pattern", r->pattern, "gpu", r->gpu, "file", json_path(r->path),
-                            "pointer", pointer, "configuration", record_pack_values(&e->configuration), "time_ns",
-                            (json_int_t)e->time_ns, "ceiling_fraction", json_rounded(e->ceiling_fraction, 4), "speedup",
-                            json_rounded(e->speedup, 4), "date", e->date, "tool", e->tool);
+    json_t *out =
+        json_pack("{ss ss so ss so sI so so ss ss}", "pattern", r->pattern, "gpu", r->gpu, "file",
+                  json_path(r->path), "pointer", pointer, "configuration",
+                  record_pack_values(&e->configuration), "time_ns", (json_int_t)e->time_ns,
+                  "ceiling_fraction", json_rounded(e->ceiling_fraction, 4), "speedup",
+                  json_rounded(e->speedup, 4), "date", e->date, "tool", e->tool);
     results_put_question(&out, e);
     return out;
 }
@@ -97,14 +100,17 @@ static at_status list_json(const options *o, const record_set *set, const record
     for (size_t i = 0; i < folders->count; i++)
         json_append(&searched, json_path(folders->paths[i]));
     for (size_t i = 0; i < set->count; i++)
-        for (size_t k = 0; k < set->records[i].entry_count && results_wants(o, &set->records[i]); k++)
+        for (size_t k = 0; k < set->records[i].entry_count && results_wants(o, &set->records[i]);
+             k++)
             if (results_wants_entry(o, &set->records[i].entries[k]))
                 json_append(&list, pack_entry(&set->records[i], &set->records[i].entries[k]));
     for (size_t i = 0; i < set->faults.count; i++)
-        json_append(&faults, json_pack("{so ss ss}", "file", json_path(set->faults.items[i].path), "pointer",
-                                       set->faults.items[i].pointer, "why", set->faults.items[i].message));
-    return json_text_print(json_pack("{so so so}", "folders", searched, "entries", list, "left_out", faults), 1,
-                           stdout, error);
+        json_append(&faults,
+                    json_pack("{so ss ss}", "file", json_path(set->faults.items[i].path), "pointer",
+                              set->faults.items[i].pointer, "why", set->faults.items[i].message));
+    return json_text_print(
+        json_pack("{so so so}", "folders", searched, "entries", list, "left_out", faults), 1,
+        stdout, error);
 }
 
 at_status results_list(const options *o, at_error *error)
@@ -124,7 +130,8 @@ at_status results_list(const options *o, at_error *error)
             continue;
         if (strcmp(gpu, r->gpu) != 0) {
             char clean[RECORD_TEXT_BYTES];
-            printf("%s%s (%d.%d)\n\n", shown ? "\n" : "", table_clean(r->gpu, clean, sizeof clean), r->major, r->minor);
+            printf("%s%s (%d.%d)\n\n", shown ? "\n" : "", table_clean(r->gpu, clean, sizeof clean),
+                   r->major, r->minor);
             shown = 0;
         }
         gpu = r->gpu;
@@ -132,7 +139,8 @@ at_status results_list(const options *o, at_error *error)
     }
     record_folders_text(&folders, names, sizeof names);
     if (!status && !o->json)
-        printf("%sSearched: %s\n", *gpu ? "\n" : "Nothing is recorded of what was asked for.\n", names);
+        printf("%sSearched: %s\n", *gpu ? "\n" : "Nothing is recorded of what was asked for.\n",
+               names);
     record_set_deinit(&set);
     return status;
 }

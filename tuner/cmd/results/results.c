@@ -24,10 +24,11 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
             return verbs[i].run ? verbs[i].run(o, error) : verbs[i].answer(o, exit_code, error);
     }
     const char *nearest = nearest_name(o->operands[0], names, VERBS);
-    return error_set(error, AT_USAGE,
-                     "'autotune results' takes list, show, diff, merge, validate or prune, not '%s'%s%s%s",
-                     o->operands[0], nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                     nearest ? "'?" : "");
+    return error_set(
+        error, AT_USAGE,
+        "'autotune results' takes list, show, diff, merge, validate or prune, not '%s'%s%s%s",
+        o->operands[0], nearest ? "; did you mean '" : "", nearest ? nearest : "",
+        nearest ? "'?" : "");
 }
 
 const command cmd_results = {

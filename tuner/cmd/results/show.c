@@ -20,7 +20,8 @@ __attribute__((format(printf, 2, 3))) static void line(const char *label, const 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    table_print_wrapped(terminal_page(), LABEL_COLUMNS, label, table_clean(text, clean, sizeof clean), stdout);
+    table_print_wrapped(terminal_page(), LABEL_COLUMNS, label,
+                        table_clean(text, clean, sizeof clean), stdout);
 }
 
 /* "tile=64, vec=4, ...": with a blank where a line may end. */
@@ -48,11 +49,12 @@ static double number_of(const json_t *object, const char *name)
 static void show_figures(const record_entry *e, const json_t *j)
 {
     const char *ceiling = text_of(j, "ceiling", "copy");
-    line("time", "%.4g us a launch (95 %% interval %.4g to %.4g), %s, chosen for %s", (double)e->time_ns / 1e3,
-         (double)e->time_low_ns / 1e3, (double)e->time_high_ns / 1e3, e->warm_cache ? "cache warm" : "cache cold",
-         e->energy ? "energy" : "time");
+    line("time", "%.4g us a launch (95 %% interval %.4g to %.4g), %s, chosen for %s",
+         (double)e->time_ns / 1e3, (double)e->time_low_ns / 1e3, (double)e->time_high_ns / 1e3,
+         e->warm_cache ? "cache warm" : "cache cold", e->energy ? "energy" : "time");
     if (e->gbps > 0)
-        line("bandwidth", "%.5g GB/s of the %.0f bytes that must move", e->gbps, number_of(j, "traffic_bytes"));
+        line("bandwidth", "%.5g GB/s of the %.0f bytes that must move", e->gbps,
+             number_of(j, "traffic_bytes"));
     if (number_of(j, "gflops") > 0)
         line("arithmetic", "%.5g Gflop/s", number_of(j, "gflops"));
     if (e->ceiling_fraction > 0)
@@ -64,7 +66,8 @@ static void show_figures(const record_entry *e, const json_t *j)
              strcmp(text_of(j, "verdict", ""), "tied") == 0 ? ": others are as fast" : "");
     const json_t *energy = json_object_get(j, "energy");
     if (energy)
-        line("energy", "%.4g J a launch at %.4g W", number_of(energy, "launch_j"), number_of(energy, "power_w"));
+        line("energy", "%.4g J a launch at %.4g W", number_of(energy, "launch_j"),
+             number_of(energy, "power_w"));
 }
 
 static void show_proof(const json_t *j)
@@ -88,8 +91,10 @@ static void show_resources(const json_t *j)
 {
     const json_t *r = json_object_get(j, "resources");
     if (r)
-        line("resources", "%.0f registers and %.0f bytes of stack a thread, %.0f bytes spilled, %.0f bytes of shared memory and "
-                          "%.0f threads a block, occupancy %.0f %%",
+        line("resources",
+             "%.0f registers and %.0f bytes of stack a thread, %.0f bytes spilled, %.0f bytes of "
+             "shared memory and "
+             "%.0f threads a block, occupancy %.0f %%",
              number_of(r, "registers"), number_of(r, "stack_bytes"),
              number_of(r, "spill_store_bytes") + number_of(r, "spill_load_bytes"),
              number_of(r, "static_shared_bytes") + number_of(r, "dynamic_shared_bytes"),
@@ -117,14 +122,17 @@ static void show_origin(const record *r, const record_entry *e, const json_t *j)
 {
     const json_t *d = json_object_get(j, "device"), *search = json_object_get(j, "search");
     const json_t *hashes = json_object_get(j, "hashes");
-    line("measured", "%s by autotune %s on %s (%s), driver %s, CUDA %s, NVRTC %s", *e->date ? e->date : "some time",
-         *e->tool ? e->tool : "of an unknown version", r->gpu, text_of(d, "arch", "?"), text_of(d, "driver", "?"),
-         text_of(d, "cuda", "?"), text_of(d, "nvrtc", "?"));
+    line("measured", "%s by autotune %s on %s (%s), driver %s, CUDA %s, NVRTC %s",
+         *e->date ? e->date : "some time", *e->tool ? e->tool : "of an unknown version", r->gpu,
+         text_of(d, "arch", "?"), text_of(d, "driver", "?"), text_of(d, "cuda", "?"),
+         text_of(d, "nvrtc", "?"));
     if (search)
-        line("searched", "%.0f of %.0f valid configurations worked; strategy %s, effort %s, seed %.0f, ended by %s after %.4g s",
+        line("searched",
+             "%.0f of %.0f valid configurations worked; strategy %s, effort %s, seed %.0f, ended "
+             "by %s after %.4g s",
              number_of(json_object_get(search, "counts"), "ok"), number_of(search, "valid"),
-             text_of(search, "strategy", "?"), text_of(search, "effort", "none"), number_of(search, "seed"),
-             text_of(search, "end", "?"), number_of(search, "wall_s"));
+             text_of(search, "strategy", "?"), text_of(search, "effort", "none"),
+             number_of(search, "seed"), text_of(search, "end", "?"), number_of(search, "wall_s"));
     if (hashes)
         line("hashes", "script %s, template %s, source %s", text_of(hashes, "script", "?"),
              text_of(hashes, "template", "?"), text_of(hashes, "source", "?"));
@@ -171,17 +179,20 @@ static void show_portfolio(const record *r, const record_portfolio *p)
         }
         value_format(n->bound, bound, sizeof bound);
         const json_t *node = json_array_get(
-            json_object_get(json_array_get(json_object_get(r->root, "portfolios"), p->place), "tree"), i);
+            json_object_get(json_array_get(json_object_get(r->root, "portfolios"), p->place),
+                            "tree"),
+            i);
         const char *times = json_string_value(json_object_get(node, "times"));
-        line(label, "%s%s%s %s %s: node %zu, else node %zu", n->variable, times ? " * " : "", times ? times : "",
+        line(label, "%s%s%s %s %s: node %zu, else node %zu", n->variable, times ? " * " : "",
+             times ? times : "",
              json_object_get(node, "below")         ? "below"
              : json_object_get(node, "multiple_of") ? "a multiple of"
                                                     : "is",
              bound, n->then, n->otherwise);
     }
     if (p->held_out)
-        line("regret", "%.2f %% on average, %.2f %% at worst, on %zu problems that were held out", 100 * p->mean_regret,
-             100 * p->worst_regret, p->held_out);
+        line("regret", "%.2f %% on average, %.2f %% at worst, on %zu problems that were held out",
+             100 * p->mean_regret, 100 * p->worst_regret, p->held_out);
 }
 
 static at_status show_json(const options *o, const record_set *set, at_error *error)
@@ -206,7 +217,9 @@ at_status results_show(const options *o, at_error *error)
     record_set set = {0};
     size_t shown = 0;
     if (o->operand_count < 2)
-        return error_set(error, AT_USAGE, "'autotune results show' needs a PATTERN; 'autotune results list' lists them");
+        return error_set(
+            error, AT_USAGE,
+            "'autotune results show' needs a PATTERN; 'autotune results list' lists them");
     at_status status = known_records(o, NULL, false, &set, error);
     for (size_t i = 0; i < set.count && !status; i++) {
         const record *r = &set.records[i];
@@ -217,7 +230,8 @@ at_status results_show(const options *o, at_error *error)
                 if (!o->json)
                     show_entry(r, &r->entries[k]);
             }
-        for (size_t k = 0; k < r->portfolio_count && results_wants(o, r) && !o->run.variable_count; k++) {
+        for (size_t k = 0; k < r->portfolio_count && results_wants(o, r) && !o->run.variable_count;
+             k++) {
             if (shown++ && !o->json)
                 puts("");
             if (!o->json)
@@ -225,7 +239,8 @@ at_status results_show(const options *o, at_error *error)
         }
     }
     if (!status && shown == 0)
-        status = error_set(error, AT_USAGE, "no such entry is recorded; 'autotune results list' lists what is");
+        status = error_set(error, AT_USAGE,
+                           "no such entry is recorded; 'autotune results list' lists what is");
     if (!status && o->json)
         status = show_json(o, &set, error);
     record_set_deinit(&set);

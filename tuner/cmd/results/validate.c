@@ -79,16 +79,18 @@ static at_status read_schema(json_t **out, at_error *error)
     return status;
 }
 
-static at_status print_json(const record_faults *faults, size_t files, size_t entries, at_error *error)
+static at_status print_json(const record_faults *faults, size_t files, size_t entries,
+                            at_error *error)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < faults->count; i++) {
         const record_fault *f = &faults->items[i];
-        json_append(&list, json_pack("{so ss sI ss}", "file", json_path(f->path), "pointer", f->pointer, "line",
-                                     (json_int_t)f->line, "message", f->message));
+        json_append(&list,
+                    json_pack("{so ss sI ss}", "file", json_path(f->path), "pointer", f->pointer,
+                              "line", (json_int_t)f->line, "message", f->message));
     }
-    return json_text_print(json_pack("{sI sI so}", "files", (json_int_t)files, "entries", (json_int_t)entries,
-                                     "problems", list),
+    return json_text_print(json_pack("{sI sI so}", "files", (json_int_t)files, "entries",
+                                     (json_int_t)entries, "problems", list),
                            1, stdout, error);
 }
 

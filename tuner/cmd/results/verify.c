@@ -37,7 +37,7 @@ typedef struct verification {
     size_t count;
     standing_question *questions;
     standing_answer *answers;
-    size_t others;   /* entries of other GPUs */
+    size_t others; /* entries of other GPUs */
     size_t answered;
     double wall_s;
 } verification;
@@ -48,7 +48,8 @@ typedef struct verification {
 static at_status read_operand(const options *o, const char *operand, wanted *out, at_error *error)
 {
     size_t length = strlen(operand);
-    bool is_file = strchr(operand, '/') || (length > 4 && strcmp(operand + length - 4, ".lua") == 0);
+    bool is_file =
+        strchr(operand, '/') || (length > 4 && strcmp(operand + length - 4, ".lua") == 0);
     script *s = NULL;
     arch_limits limits;
     settings asked = o->run;
@@ -89,8 +90,9 @@ static at_status refuse_unknown(const verification *v, at_error *error)
         }
         const char *nearest = known ? NULL : nearest_name(v->patterns[i].name, names, count);
         if (!known)
-            return error_set(error, AT_USAGE, "nothing is recorded of '%s'%s%s%s", v->patterns[i].name,
-                             nearest ? "; did you mean '" : "", nearest ? nearest : "",
+            return error_set(error, AT_USAGE, "nothing is recorded of '%s'%s%s%s",
+                             v->patterns[i].name, nearest ? "; did you mean '" : "",
+                             nearest ? nearest : "",
                              nearest ? "'?" : "; 'autotune results list' lists what is");
     }
     return AT_OK;
@@ -106,7 +108,8 @@ static at_status choose(const options *o, verification *v, at_error *error)
     return status ? status : refuse_unknown(v, error);
 }
 
-/* Those of this GPU; the ones whose cache was warm come last, so that the device is set up once for each. */
+/* Those of this GPU; the ones whose cache was warm come last, so that the device is set up once for
+ * each. */
 static at_status list_questions(const options *o, verification *v, at_error *error)
 {
     at_status status = AT_OK;
@@ -126,10 +129,11 @@ static at_status list_questions(const options *o, verification *v, at_error *err
             }
         }
     if (!status && v->count == 0)
-        status = error_set(error, AT_USAGE,
-                           "nothing that was asked for is recorded of %s, the GPU that is here (%zu entries of "
-                           "others)",
-                           v->workers.properties.limits.name, v->others);
+        status = error_set(
+            error, AT_USAGE,
+            "nothing that was asked for is recorded of %s, the GPU that is here (%zu entries of "
+            "others)",
+            v->workers.properties.limits.name, v->others);
     if (!status && !(v->answers = calloc(v->count, sizeof *v->answers)))
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     return status;
@@ -140,17 +144,19 @@ static at_status list_questions(const options *o, verification *v, at_error *err
 static at_status open_gpu(const options *o, verification *v, at_error *error)
 {
     if (o->run.device && strncmp(o->run.device, "cuda:", 5) != 0)
-        return error_set(error, AT_USAGE,
-                         "verifying takes one GPU, such as cuda:0, not '%s': a simulated device's times are "
-                         "predictions",
-                         o->run.device);
+        return error_set(
+            error, AT_USAGE,
+            "verifying takes one GPU, such as cuda:0, not '%s': a simulated device's times are "
+            "predictions",
+            o->run.device);
     settings asked = o->run;
     asked.device = o->run.device ? o->run.device : "cuda:0";
     return workers_open(&v->workers, &asked, error);
 }
 
 /* Entries with one state of the cache, from `first` on. */
-static at_status verify_part(const options *o, verification *v, bool warm, progress *shown, at_error *error)
+static at_status verify_part(const options *o, verification *v, bool warm, progress *shown,
+                             at_error *error)
 {
     size_t first = v->answered, count = 0, answered = 0;
     while (first + count < v->count && v->questions[first + count].entry->warm_cache == warm)
@@ -162,8 +168,8 @@ static at_status verify_part(const options *o, verification *v, bool warm, progr
     asked.warm_cache = warm;
     at_status status = warm ? workers_replace_device(&v->workers, &asked, error) : AT_OK;
     if (!status)
-        status = standing_run(&asked, &v->questions[first], count, &v->answers[first], &answered, shown,
-                              error);
+        status = standing_run(&asked, &v->questions[first], count, &v->answers[first], &answered,
+                              shown, error);
     v->answered += answered;
     return status;
 }
@@ -189,7 +195,8 @@ static void say_changes(const verification *v, size_t at, char *text, size_t siz
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
         const char *then = json_string_value(json_object_get(measured_by, versions[i].name));
         if (then && *then && *versions[i].now && strcmp(then, versions[i].now) != 0)
-            text_add(text, size_bytes, "%s%s %s -> %s", *text ? ", " : "", versions[i].name, then, versions[i].now);
+            text_add(text, size_bytes, "%s%s %s -> %s", *text ? ", " : "", versions[i].name, then,
+                     versions[i].now);
     }
     if (a->script_changed)
         text_add(text, size_bytes, "%sscript", *text ? ", " : "");
@@ -211,8 +218,8 @@ static void note(const verification *v, size_t at, table *t)
     const standing_answer *a = &v->answers[at];
     char text[4 * TEXT_BYTES] = "", changes[TEXT_BYTES];
     if (a->rival)
-        text_add(text, sizeof text, "by %.1000s; the winner takes %.4f to %.4f of its time", a->rival, a->low,
-                 a->high);
+        text_add(text, sizeof text, "by %.1000s; the winner takes %.4f to %.4f of its time",
+                 a->rival, a->low, a->high);
     else if (a->why)
         text_add(text, sizeof text, "%.1500s", a->why);
     say_changes(v, at, changes, sizeof changes);
@@ -247,16 +254,19 @@ static at_status print_table(const verification *v, at_error *error)
     table_deinit(&t);
     count_verdicts(v, counts);
     const char *driver = v->workers.properties.driver;
-    printf("\n%zu of %zu hold on %s (driver %s, NVRTC %s): %zu overtaken, %zu broken, %zu not verifiable; %.1f s\n",
-           counts[STANDING_HOLDS], v->count, v->workers.properties.limits.name, *driver ? driver : "unknown",
-           compile_nvrtc_version(v->workers.pool), counts[STANDING_OVERTAKEN], counts[STANDING_BROKEN],
-           counts[STANDING_NOT_VERIFIABLE], v->wall_s);
+    printf("\n%zu of %zu hold on %s (driver %s, NVRTC %s): %zu overtaken, %zu broken, %zu not "
+           "verifiable; %.1f s\n",
+           counts[STANDING_HOLDS], v->count, v->workers.properties.limits.name,
+           *driver ? driver : "unknown", compile_nvrtc_version(v->workers.pool),
+           counts[STANDING_OVERTAKEN], counts[STANDING_BROKEN], counts[STANDING_NOT_VERIFIABLE],
+           v->wall_s);
     if (v->others)
         printf("%zu entries of other GPUs were left out.\n", v->others);
     if (v->answered < v->count)
         printf("%zu were not reached.\n", v->count - v->answered);
     if (counts[STANDING_OVERTAKEN] + counts[STANDING_BROKEN])
-        puts("What does not hold is found anew by 'autotune PATTERN --set NAME=VALUE ...' of its problem.");
+        puts("What does not hold is found anew by 'autotune PATTERN --set NAME=VALUE ...' of its "
+             "problem.");
     return status;
 }
 
@@ -267,10 +277,11 @@ static json_t *pack_answer(const verification *v, size_t at)
     char pointer[64], changes[TEXT_BYTES];
     snprintf(pointer, sizeof pointer, "/entries/%zu", q->entry->place);
     say_changes(v, at, changes, sizeof changes);
-    json_t *object = json_pack("{ss so ss so ss sI ss}", "pattern", q->from->pattern, "file", json_path(q->from->path),
-                               "pointer", pointer, "configuration", record_pack_values(&q->entry->configuration),
-                               "verdict", standing_name(a->verdict), "recorded_ns", (json_int_t)q->entry->time_ns,
-                               "changed", changes);
+    json_t *object = json_pack("{ss so ss so ss sI ss}", "pattern", q->from->pattern, "file",
+                               json_path(q->from->path), "pointer", pointer, "configuration",
+                               record_pack_values(&q->entry->configuration), "verdict",
+                               standing_name(a->verdict), "recorded_ns",
+                               (json_int_t)q->entry->time_ns, "changed", changes);
     results_put_question(&object, q->entry);
     if (a->why)
         json_put(&object, "why", json_said(a->why));
@@ -281,8 +292,9 @@ static json_t *pack_answer(const verification *v, size_t at)
     }
     if (a->rival)
         json_put(&object, "rival",
-                 json_pack("{sO so so so}", "configuration", a->rival_values, "ratio", json_rounded(a->ratio, 6),
-                           "ratio_low", json_rounded(a->low, 6), "ratio_high", json_rounded(a->high, 6)));
+                 json_pack("{sO so so so}", "configuration", a->rival_values, "ratio",
+                           json_rounded(a->ratio, 6), "ratio_low", json_rounded(a->low, 6),
+                           "ratio_high", json_rounded(a->high, 6)));
     return object;
 }
 
@@ -296,9 +308,10 @@ static at_status print_json(const verification *v, at_error *error)
     json_t *root = json_pack(
         "{ss ss ss sI sI sI sI sI sI so so}", "gpu", v->workers.properties.limits.name, "driver",
         v->workers.properties.driver, "nvrtc", compile_nvrtc_version(v->workers.pool), "holds",
-        (json_int_t)counts[STANDING_HOLDS], "overtaken", (json_int_t)counts[STANDING_OVERTAKEN], "broken",
-        (json_int_t)counts[STANDING_BROKEN], "not_verifiable", (json_int_t)counts[STANDING_NOT_VERIFIABLE],
-        "not_reached", (json_int_t)(v->count - v->answered), "of_other_gpus", (json_int_t)v->others, "wall_s",
+        (json_int_t)counts[STANDING_HOLDS], "overtaken", (json_int_t)counts[STANDING_OVERTAKEN],
+        "broken", (json_int_t)counts[STANDING_BROKEN], "not_verifiable",
+        (json_int_t)counts[STANDING_NOT_VERIFIABLE], "not_reached",
+        (json_int_t)(v->count - v->answered), "of_other_gpus", (json_int_t)v->others, "wall_s",
         json_rounded(v->wall_s, 4), "records", list);
     return json_text_print(root, 1, stdout, error);
 }
@@ -311,10 +324,12 @@ static void find_fail_on(const char *word, bool fails[STANDINGS])
     static const struct {
         const char *name;
         bool fails[STANDINGS];
-    } words[] = {
-        {"overtaken", {[STANDING_OVERTAKEN] = true, [STANDING_BROKEN] = true}},
-        {"broken", {[STANDING_BROKEN] = true}},
-        {"any", {[STANDING_OVERTAKEN] = true, [STANDING_BROKEN] = true, [STANDING_NOT_VERIFIABLE] = true}}};
+    } words[] = {{"overtaken", {[STANDING_OVERTAKEN] = true, [STANDING_BROKEN] = true}},
+                 {"broken", {[STANDING_BROKEN] = true}},
+                 {"any",
+                  {[STANDING_OVERTAKEN] = true,
+                   [STANDING_BROKEN] = true,
+                   [STANDING_NOT_VERIFIABLE] = true}}};
     for (size_t i = 0; word && i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].name) == 0)
             memcpy(fails, words[i].fails, sizeof words[i].fails);

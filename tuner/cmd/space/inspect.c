@@ -93,7 +93,8 @@ static void first_line(const char *log, char *text, size_t size_bytes)
 static void add_words(const inspected *a, const inspect_row *r, table *t)
 {
     char why[128];
-    const space_constraint *c = r->valid ? NULL : &script_pattern(a->script)->constraints[r->broken];
+    const space_constraint *c =
+        r->valid ? NULL : &script_pattern(a->script)->constraints[r->broken];
     if (c && c->line)
         table_add_cell(t, "rejected: line %d: %s", c->line, c->text);
     else if (c)
@@ -162,13 +163,15 @@ static at_status print_rows(const inspected *a, at_error *error)
     char text[CONFIGURATION_BYTES], head[CONFIGURATION_BYTES + NAME_BYTES];
     table t;
     script_format_configuration(a->script, a->sweep.base, text, sizeof text);
-    snprintf(head, sizeof head, "%s on %s: %s", script_pattern(a->script)->name, a->arch.name, text);
+    snprintf(head, sizeof head, "%s on %s: %s", script_pattern(a->script)->name, a->arch.name,
+             text);
     table_print_wrapped(terminal_page(), 0, "", head, stdout);
     putchar('\n');
     table_init(&t);
     for (size_t i = 0; i < a->sweep.axis_count; i++)
         table_add_column(&t, axis_name(a, i), TABLE_RIGHT);
-    table_add_columns(&t, "registers,spill st,spill ld,stack,shared mem,threads,occupancy,<limited by");
+    table_add_columns(&t,
+                      "registers,spill st,spill ld,stack,shared mem,threads,occupancy,<limited by");
     for (size_t i = 0; i < a->sweep.row_count; i++)
         add_row(a, i, &t);
     at_status status = terminal_print_table(&t, error);
@@ -186,13 +189,18 @@ static json_t *row_json(const inspected *a, size_t row)
     if (!row_compiled(r))
         return json_pack("{so ss so}", "config", config, "outcome",
                          r->valid ? compile_outcome_name(r->outcome) : "rejected", "message",
-                         json_said(!r->valid ? script_pattern(a->script)->constraints[r->broken].text : r->log ? r->log : ""));
+                         json_said(!r->valid
+                                       ? script_pattern(a->script)->constraints[r->broken].text
+                                   : r->log ? r->log
+                                            : ""));
     return json_pack("{so ss si si si si sI si si sf ss}", "config", config, "outcome",
-                     compile_outcome_name(r->outcome), "registers", (int)r->resources.registers, "spill_store_bytes",
-                     (int)r->resources.spill_store_bytes, "spill_load_bytes", (int)r->resources.spill_load_bytes,
-                     "stack_bytes", (int)r->resources.stack_bytes, "shared_bytes", (json_int_t)r->shared_bytes,
-                     "constant_bytes", (int)r->resources.constant_bytes, "threads", r->threads, "occupancy",
-                     r->occupancy.fraction, "limit", occupancy_limit_name(r->occupancy.limit));
+                     compile_outcome_name(r->outcome), "registers", (int)r->resources.registers,
+                     "spill_store_bytes", (int)r->resources.spill_store_bytes, "spill_load_bytes",
+                     (int)r->resources.spill_load_bytes, "stack_bytes",
+                     (int)r->resources.stack_bytes, "shared_bytes", (json_int_t)r->shared_bytes,
+                     "constant_bytes", (int)r->resources.constant_bytes, "threads", r->threads,
+                     "occupancy", r->occupancy.fraction, "limit",
+                     occupancy_limit_name(r->occupancy.limit));
 }
 
 static at_status print_json(const inspected *all, size_t count, at_error *error)
@@ -203,10 +211,12 @@ static at_status print_json(const inspected *all, size_t count, at_error *error)
         json_t *rows = json_array();
         for (size_t r = 0; r < all[i].sweep.row_count; r++)
             json_append(&rows, row_json(&all[i], r));
-        json_append(&archs, json_pack("{ss so so}", "arch", all[i].arch.name, "base",
-                                      pattern_json_configuration(p, all[i].sweep.base), "rows", rows));
+        json_append(&archs,
+                    json_pack("{ss so so}", "arch", all[i].arch.name, "base",
+                              pattern_json_configuration(p, all[i].sweep.base), "rows", rows));
     }
-    return json_text_print(json_pack("{ss so}", "pattern", p->name, "archs", archs), 2, stdout, error);
+    return json_text_print(json_pack("{ss so}", "pattern", p->name, "archs", archs), 2, stdout,
+                           error);
 }
 
 static bool any_compiled(const inspected *all, size_t count)
@@ -233,7 +243,8 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         if (status)
             break;
         if (count == MOST_ARCHS)
-            status = error_set(error, AT_USAGE, "--arch takes %d architectures at most", MOST_ARCHS);
+            status =
+                error_set(error, AT_USAGE, "--arch takes %d architectures at most", MOST_ARCHS);
         else
             status = inspect_arch(o, arch, pool, &all[count++], error);
     } while (list && (arch = strtok_r(NULL, ",", &rest)) != NULL);

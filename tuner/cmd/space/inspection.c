@@ -19,8 +19,8 @@ void inspect_row_deinit(inspect_row *row)
     row->log = NULL;
 }
 
-/* Lines before the source that replace what the kernel says of its own registers: the compiler's option is
- * ignored where a kernel has launch bounds. */
+/* Lines before the source that replace what the kernel says of its own registers: the compiler's
+ * option is ignored where a kernel has launch bounds. */
 static const char cap_lines[] = "#undef __launch_bounds__\n"
                                 "#define __launch_bounds__(...) __attribute__((maxnreg(%u)))\n"
                                 "#undef __maxnreg__\n"
@@ -52,8 +52,8 @@ static const char *find_body(const char *source, const char *entry)
 }
 
 /* Changes the text of the source. False: cannot be done. */
-static at_status change_source(emitted *source, const launch_plan *launch, const inspect_change *change,
-                               bool *can, at_error *error)
+static at_status change_source(emitted *source, const launch_plan *launch,
+                               const inspect_change *change, bool *can, at_error *error)
 {
     size_t room = source->size_bytes + sizeof cap_lines + sizeof spill_line + 64;
     const char *body = source->source;
@@ -70,17 +70,18 @@ static at_status change_source(emitted *source, const launch_plan *launch, const
     int used = 0;
     if (change->most_registers)
         used = snprintf(text, room, cap_lines, change->most_registers, change->most_registers);
-    snprintf(text + used, room - (size_t)used, "%.*s%s%s", (int)(body - source->source), source->source,
-             change->shared_spills ? spill_line : "", body);
+    snprintf(text + used, room - (size_t)used, "%.*s%s%s", (int)(body - source->source),
+             source->source, change->shared_spills ? spill_line : "", body);
     free(source->source);
     source->source = text;
     source->size_bytes = strlen(text);
     return AT_OK;
 }
 
-at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indices, const arch_limits *arch,
-                         compile_pool *pool, uint64_t id, const inspect_change *change, inspect_row *row,
-                         launch_plan *launch, bool *submitted, at_error *error)
+at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indices,
+                         const arch_limits *arch, compile_pool *pool, uint64_t id,
+                         const inspect_change *change, inspect_row *row, launch_plan *launch,
+                         bool *submitted, at_error *error)
 {
     const pattern *p = script_pattern(s);
     emitted source = {0};
@@ -118,8 +119,8 @@ void inspect_take(compile_result *r, const arch_limits *arch, inspect_row *row)
     row->resources = r->resources;
     row->shared_bytes += r->resources.static_shared_bytes;
     if (r->outcome == COMPILE_OK)
-        row->occupancy = occupancy_compute(arch, row->threads, (int)r->resources.registers,
-                                           row->shared_bytes);
+        row->occupancy =
+            occupancy_compute(arch, row->threads, (int)r->resources.registers, row->shared_bytes);
     row->log = r->log;
     r->log = NULL;
 }

@@ -23,8 +23,10 @@ static void lint_kernels(linting *l)
 {
     const pattern *p = script_pattern(l->script);
     if (p->reference_path && strcmp(p->reference_path, p->template_path) == 0) {
-        printf("the reference is made by the template of the variants (%s): a mistake in it is in both "
-               "and never found\n", p->template_path);
+        printf("the reference is made by the template of the variants (%s): a mistake in it is in "
+               "both "
+               "and never found\n",
+               p->template_path);
         l->warnings++;
     }
 }
@@ -56,7 +58,8 @@ static void lint_values(linting *l)
         }
 }
 
-/* A search leaves them out without a word: on other problems they may be what they are meant to be. */
+/* A search leaves them out without a word: on other problems they may be what they are meant to
+ * be. */
 static at_status lint_starts(linting *l, at_error *error)
 {
     const pattern *p = script_pattern(l->script);
@@ -67,8 +70,8 @@ static at_status lint_starts(linting *l, at_error *error)
         status = script_valid(l->script, PROBLEM_TUNED, p->starts[i], &valid, &broken, error);
         if (status || valid)
             continue;
-        printf("starts[%zu]: this is no valid configuration here and is not tried: it breaks %s\n", i + 1,
-               p->constraints[broken].text);
+        printf("starts[%zu]: this is no valid configuration here and is not tried: it breaks %s\n",
+               i + 1, p->constraints[broken].text);
         l->warnings++;
     }
     return status;
@@ -86,7 +89,8 @@ static at_status lint_ragged(linting *l, at_error *error)
         return AT_OK;
     at_status status = count_unchecked(l->script, l->space, &unchecked, error);
     if (!status && unchecked > 0) {
-        printf("%" PRIu64 " of %" PRIu64 " configurations break a constraint on every ragged problem and "
+        printf("%" PRIu64 " of %" PRIu64
+               " configurations break a constraint on every ragged problem and "
                "are checked on none: give another one, ragged = { { ... }, { ... } }\n",
                unchecked, space_count(l->space));
         l->warnings++;
@@ -94,7 +98,8 @@ static at_status lint_ragged(linting *l, at_error *error)
     return status;
 }
 
-static at_status identify(const linting *l, const uint16_t *indices, journal_key *out, at_error *error)
+static at_status identify(const linting *l, const uint16_t *indices, journal_key *out,
+                          at_error *error)
 {
     emitted source = {0};
     launch_plan plan;
@@ -139,8 +144,10 @@ static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
         }
     }
     if (!status && same && pairs > 0) {
-        printf("%s: no template, launch or option reads it: of %zu pairs of variants that differ in it "
-               "alone both are the same\n", p->name, pairs);
+        printf("%s: no template, launch or option reads it: of %zu pairs of variants that differ "
+               "in it "
+               "alone both are the same\n",
+               p->name, pairs);
         l->warnings++;
     }
     return status;

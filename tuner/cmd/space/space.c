@@ -79,16 +79,20 @@ static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
 {
     const pattern *p = script_pattern(s);
     if (p->ragged_count == 0)
-        fprintf(stderr, "autotune: warning: %s has no ragged problem: the edges of its variants are "
-                        "never checked\n", p->name);
+        fprintf(stderr,
+                "autotune: warning: %s has no ragged problem: the edges of its variants are "
+                "never checked\n",
+                p->name);
     if (unchecked > 0)
-        fprintf(stderr, "autotune: warning: %" PRIu64 " of %" PRIu64 " configurations break a "
-                        "constraint on every ragged problem and are checked on none: give another "
-                        "one, ragged = { { ... }, { ... } }\n",
+        fprintf(stderr,
+                "autotune: warning: %" PRIu64 " of %" PRIu64 " configurations break a "
+                "constraint on every ragged problem and are checked on none: give another "
+                "one, ragged = { { ... }, { ... } }\n",
                 unchecked, space_count(sp));
 }
 
-static at_status print_json(const script *s, const space *sp, double enumerate_s, uint64_t unchecked, at_error *error)
+static at_status print_json(const script *s, const space *sp, double enumerate_s,
+                            uint64_t unchecked, at_error *error)
 {
     const pattern *p = script_pattern(s);
     const bool sampled = space_is_sample(sp);
@@ -97,17 +101,20 @@ static at_status print_json(const script *s, const space *sp, double enumerate_s
         json_t *values = json_array();
         for (size_t v = 0; v < p->parameters[i].value_count; v++)
             json_append(&values, json_from_value(p->parameters[i].values[v]));
-        json_append(&parameters, json_pack("{ss so}", "name", p->parameters[i].name, "values", values));
+        json_append(&parameters,
+                    json_pack("{ss so}", "name", p->parameters[i].name, "values", values));
     }
     for (size_t i = 0; i < p->constraint_count; i++)
         json_append(&constraints, json_pack("{ss si so}", "text", p->constraints[i].text, "line",
-                                            p->constraints[i].line, "removed", json_count_rounded(space_removed(sp, i))));
-    return json_text_print(
-        json_pack("{ss sf so sb so so so so}", "pattern", p->name, "enumerate_s", enumerate_s, "cartesian",
-                  json_count(space_cartesian(sp)), "sampled", (int)sampled, sampled ? "configurations" : "valid",
-                  json_count(space_count(sp)), "unchecked", sampled ? json_null() : json_count(unchecked),
-                  "parameters", parameters, "constraints", constraints),
-        2, stdout, error);
+                                            p->constraints[i].line, "removed",
+                                            json_count_rounded(space_removed(sp, i))));
+    return json_text_print(json_pack("{ss sf so sb so so so so}", "pattern", p->name, "enumerate_s",
+                                     enumerate_s, "cartesian", json_count(space_cartesian(sp)),
+                                     "sampled", (int)sampled, sampled ? "configurations" : "valid",
+                                     json_count(space_count(sp)), "unchecked",
+                                     sampled ? json_null() : json_count(unchecked), "parameters",
+                                     parameters, "constraints", constraints),
+                           2, stdout, error);
 }
 
 /* One line each. */
@@ -124,8 +131,9 @@ static at_status print_list(const script *s, const space *sp, at_error *error)
             status = error_set(error, AT_IO, "stdout could not be written");
     }
     if (!status && space_is_sample(sp))
-        fprintf(stderr, "autotune: the space is too large to enumerate: these are %" PRIu64
-                        " of its valid configurations\n",
+        fprintf(stderr,
+                "autotune: the space is too large to enumerate: these are %" PRIu64
+                " of its valid configurations\n",
                 space_count(sp));
     return status;
 }

@@ -15,9 +15,11 @@ enum { LEAST_CAP = 16, MOST_CAP = 255, TENTH = 10 };
 static at_status add_cap(spill_axis *axis, unsigned cap, at_error *error)
 {
     if (cap < LEAST_CAP || cap > MOST_CAP)
-        return error_set(error, AT_USAGE, "--over registers takes caps from %d to %d", LEAST_CAP, MOST_CAP);
+        return error_set(error, AT_USAGE, "--over registers takes caps from %d to %d", LEAST_CAP,
+                         MOST_CAP);
     if (axis->count && cap <= axis->caps[axis->count - 1])
-        return error_set(error, AT_USAGE, "--over registers takes caps in ascending order, each once");
+        return error_set(error, AT_USAGE,
+                         "--over registers takes caps in ascending order, each once");
     axis->caps[axis->count++] = cap;
     return AT_OK;
 }
@@ -33,7 +35,8 @@ static at_status read_caps(spill_axis *axis, const char *text, at_error *error)
         free(list);
         return error_set(error, AT_NO_MEMORY, "out of memory");
     }
-    for (char *word = strtok_r(list, ",", &rest); word && !status; word = strtok_r(NULL, ",", &rest)) {
+    for (char *word = strtok_r(list, ",", &rest); word && !status;
+         word = strtok_r(NULL, ",", &rest)) {
         if (strcmp(word, "...") == 0 && axis->count && !gap) {
             gap = true;
             continue;
@@ -41,8 +44,9 @@ static at_status read_caps(spill_axis *axis, const char *text, at_error *error)
         char *end;
         unsigned long cap = strtoul(word, &end, 10);
         if (*end || end == word || cap > MOST_CAP) {
-            status = error_set(error, AT_USAGE, "--over registers takes numbers from %d to %d, not '%s'",
-                               LEAST_CAP, MOST_CAP, word);
+            status =
+                error_set(error, AT_USAGE, "--over registers takes numbers from %d to %d, not '%s'",
+                          LEAST_CAP, MOST_CAP, word);
             break;
         }
         size_t n = axis->count;
@@ -80,16 +84,24 @@ static bool are_numbers(const pattern *p, const sweep_axis *swept)
 at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const arch_limits *arch,
                          compile_pool *pool, const spill_request *request, at_error *error)
 {
-    *m = (spill_map){.script = s, .pool = pool, .arch = arch, .problem = problem, .cap_axis = SIZE_MAX,
-                     .shared_spills = request->shared_spills, .keep_images = request->keep_images,
-                     .want_ptx = request->want_ptx, .whole = request->whole};
+    *m = (spill_map){.script = s,
+                     .pool = pool,
+                     .arch = arch,
+                     .problem = problem,
+                     .cap_axis = SIZE_MAX,
+                     .shared_spills = request->shared_spills,
+                     .keep_images = request->keep_images,
+                     .want_ptx = request->want_ptx,
+                     .whole = request->whole};
     script_setting overs[SPILL_MOST_AXES] = {{0}};
     size_t count = 0, place = 0, own;
     bool alone = request->over_count == 0;
     if (request->over_count > SPILL_MOST_AXES)
-        return error_set(error, AT_USAGE, "--over may be given %d times at most here", SPILL_MOST_AXES);
+        return error_set(error, AT_USAGE, "--over may be given %d times at most here",
+                         SPILL_MOST_AXES);
     for (size_t i = 0; i < request->over_count; i++) {
-        bool cap = strcmp(request->overs[i].name, cap_name) == 0 && script_find_parameter(s, cap_name, &own, NULL);
+        bool cap = strcmp(request->overs[i].name, cap_name) == 0 &&
+                   script_find_parameter(s, cap_name, &own, NULL);
         if (cap && m->cap_axis != SIZE_MAX)
             return error_set(error, AT_USAGE, "--over registers is given twice");
         if (cap)
@@ -163,11 +175,14 @@ value spill_map_get(const spill_map *m, size_t axis, size_t line, size_t place)
 {
     const spill_axis *a = &m->axes[axis];
     size_t at = position(m, axis, line, place);
-    return a->swept ? script_pattern(m->script)->parameters[a->swept->parameter].values[a->swept->values[at]]
+    return a->swept ? script_pattern(m->script)
+                          ->parameters[a->swept->parameter]
+                          .values[a->swept->values[at]]
                     : (value){.kind = VALUE_INTEGER, .integer = a->caps[at]};
 }
 
-void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place, char text[SPILL_TEXT_BYTES])
+void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place,
+                     char text[SPILL_TEXT_BYTES])
 {
     value_format(spill_map_get(m, axis, line, place), text, SPILL_TEXT_BYTES);
 }
@@ -189,7 +204,8 @@ spill_point *spill_map_point(const spill_map *m, size_t line, size_t place)
 
 /* ---- compiling ---- */
 
-static at_status submit(spill_map *m, size_t line, size_t place, bool shared, bool *submitted, at_error *error)
+static at_status submit(spill_map *m, size_t line, size_t place, bool shared, bool *submitted,
+                        at_error *error)
 {
     spill_point *p = spill_map_point(m, line, place);
     inspect_row *row = shared ? &p->shared : &p->row;
@@ -208,8 +224,8 @@ static at_status submit(spill_map *m, size_t line, size_t place, bool shared, bo
             change.most_registers = a->caps[at];
     }
     uint64_t id = 2 * (line * m->line_length + place) + shared;
-    at_status status = inspect_submit(m->script, m->problem, indices, m->arch, m->pool, id, &change, row, launch,
-                                      submitted, error);
+    at_status status = inspect_submit(m->script, m->problem, indices, m->arch, m->pool, id, &change,
+                                      row, launch, submitted, error);
     p->asked = true;
     if (m->keep_images && !p->launch)
         p->launch = launch;
@@ -255,15 +271,17 @@ static void wish_occupancy_steps(spill_map *m, spill_line *l)
     for (size_t i = 0; i < m->line_length && !any; i++)
         any = l->search.told[i] ? &spill_map_point(m, (size_t)(l - m->lines), i)->row : NULL;
     for (size_t i = 0; any && any->valid && m->cap_axis == 0 && i + 1 < a->count; i++) {
-        occupancy here = occupancy_compute(m->arch, any->threads, (int)a->caps[i], any->shared_bytes);
-        occupancy next = occupancy_compute(m->arch, any->threads, (int)a->caps[i + 1], any->shared_bytes);
+        occupancy here =
+            occupancy_compute(m->arch, any->threads, (int)a->caps[i], any->shared_bytes);
+        occupancy next =
+            occupancy_compute(m->arch, any->threads, (int)a->caps[i + 1], any->shared_bytes);
         if (here.blocks_per_sm != next.blocks_per_sm)
             threshold_wish(&l->search, i);
     }
 }
 
-/* Where the cap begins to bind, and just above the least that the compiler takes: there it is that a few
- * caps spill and those around them do not. */
+/* Where the cap begins to bind, and just above the least that the compiler takes: there it is that
+ * a few caps spill and those around them do not. */
 static void wish_caps_that_bind(spill_map *m, spill_line *l)
 {
     enum { BESIDE = 3 };
@@ -280,7 +298,8 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
     }
 }
 
-/* What needs fewer registers than the most that are allowed, and spills none, fits into any cap from there on. */
+/* What needs fewer registers than the most that are allowed, and spills none, fits into any cap
+ * from there on. */
 static void suppose_above_need(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];
@@ -293,16 +312,25 @@ static void suppose_above_need(spill_map *m, spill_line *l)
             threshold_suppose(&l->search, i, THRESHOLD_NO);
 }
 
-/* Where a solved line's yes begins (rising) or no begins (falling), so that the lines between two can be
- * guessed. */
+/* Where a solved line's yes begins (rising) or no begins (falling), so that the lines between two
+ * can be guessed. */
 static bool boundary(const spill_map *m, const spill_line *l, bool rising, size_t *at)
 {
     switch (l->kind) {
-    case THRESHOLD_NEVER: *at = rising ? m->line_length : 0; return true;
-    case THRESHOLD_ALWAYS: *at = rising ? 0 : m->line_length; return true;
-    case THRESHOLD_RISES: *at = l->place; return rising;
-    case THRESHOLD_FALLS: *at = l->place; return !rising;
-    default: return false;
+    case THRESHOLD_NEVER:
+        *at = rising ? m->line_length : 0;
+        return true;
+    case THRESHOLD_ALWAYS:
+        *at = rising ? 0 : m->line_length;
+        return true;
+    case THRESHOLD_RISES:
+        *at = l->place;
+        return rising;
+    case THRESHOLD_FALLS:
+        *at = l->place;
+        return !rising;
+    default:
+        return false;
     }
 }
 
@@ -315,7 +343,8 @@ static void suppose_between(spill_map *m, spill_line *l, const spill_line *a, co
         size_t low = from < to ? from : to, high = from < to ? to : from;
         for (size_t i = 0; i < m->line_length; i++)
             if (i < low || i >= high)
-                threshold_suppose(&l->search, i, (i < low) == rising ? THRESHOLD_NO : THRESHOLD_YES);
+                threshold_suppose(&l->search, i,
+                                  (i < low) == rising ? THRESHOLD_NO : THRESHOLD_YES);
         return;
     }
 }
@@ -367,7 +396,8 @@ static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at
     return status;
 }
 
-/* The nearest solved lines on both sides: only along one more axis of numbers do neighbours tell. */
+/* The nearest solved lines on both sides: only along one more axis of numbers do neighbours
+ * tell. */
 static void suppose_from_neighbours(spill_map *m, size_t line)
 {
     size_t before = line, after = line;
@@ -375,7 +405,8 @@ static void suppose_from_neighbours(spill_map *m, size_t line)
         before--;
     while (after + 1 < m->line_count && !m->lines[after].solved)
         after++;
-    if (m->axis_count == 2 && m->axes[1].ordered && m->lines[before].solved && m->lines[after].solved)
+    if (m->axis_count == 2 && m->axes[1].ordered && m->lines[before].solved &&
+        m->lines[after].solved)
         suppose_between(m, &m->lines[line], &m->lines[before], &m->lines[after]);
 }
 

@@ -1,10 +1,10 @@
-/* A map of where a pattern's variants spill: along one line by bisection, for every combination of what
- * else is swept.
+/* A map of where a pattern's variants spill: along one line by bisection, for every combination of
+ * what else is swept.
  *
- * In: a script, an architecture and the sweeps of the command line, of which the first is the line that is
- * bisected; "registers" among them is the cap of registers a thread, for any kernel. Out: each line's
- * threshold and every point that was compiled for it. Lines whose neighbours agree are asked less. Needs
- * NVRTC and no GPU. */
+ * In: a script, an architecture and the sweeps of the command line, of which the first is the line
+ * that is bisected; "registers" among them is the cap of registers a thread, for any kernel. Out:
+ * each line's threshold and every point that was compiled for it. Lines whose neighbours agree are
+ * asked less. Needs NVRTC and no GPU. */
 #ifndef AUTOTUNE_CMD_SPACE_SPILL_MAP_H
 #define AUTOTUNE_CMD_SPACE_SPILL_MAP_H
 
@@ -18,17 +18,17 @@ typedef struct spill_axis {
     const sweep_axis *swept; /* NULL: the cap of registers */
     unsigned *caps;          /* owned */
     size_t count;
-    bool ordered;            /* its values are numbers: a threshold has a meaning */
+    bool ordered; /* its values are numbers: a threshold has a meaning */
 } spill_axis;
 
 typedef struct spill_point {
     bool asked;
     inspect_row row;
-    inspect_row shared;    /* spilling to shared memory first; `valid` false: not compiled */
+    inspect_row shared;       /* spilling to shared memory first; `valid` false: not compiled */
     compile_result images[2]; /* of row and of shared; kept when images are wanted */
-    launch_plan *launch;   /* owned; likewise */
-    double time_ns[2];     /* median; 0: not measured */
-    char why_not[128];     /* it has no time */
+    launch_plan *launch;      /* owned; likewise */
+    double time_ns[2];        /* median; 0: not measured */
+    char why_not[128];        /* it has no time */
 } spill_point;
 
 typedef struct spill_line {
@@ -39,7 +39,7 @@ typedef struct spill_line {
 } spill_line;
 
 typedef struct spill_map {
-    script *script;   /* borrowed, as is what follows */
+    script *script; /* borrowed, as is what follows */
     compile_pool *pool;
     const arch_limits *arch;
     problem_kind problem;
@@ -60,11 +60,11 @@ typedef struct spill_request {
     size_t over_count;
     bool shared_spills; /* compile what spills once more, spilling to shared memory */
     bool keep_images, want_ptx;
-    bool whole;         /* compile every point: no bisection */
+    bool whole; /* compile every point: no bisection */
 } spill_request;
 
-/* Makes the map's axes. Without sweeps the cap alone is one. AT_USAGE as sweep_init(), and for more axes
- * than SPILL_MOST_AXES. The caller calls spill_map_deinit, also after a failure. */
+/* Makes the map's axes. Without sweeps the cap alone is one. AT_USAGE as sweep_init(), and for more
+ * axes than SPILL_MOST_AXES. The caller calls spill_map_deinit, also after a failure. */
 at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const arch_limits *arch,
                          compile_pool *pool, const spill_request *request, at_error *error);
 void spill_map_deinit(spill_map *m);
@@ -72,9 +72,11 @@ void spill_map_deinit(spill_map *m);
 /* Finds every threshold. */
 at_status spill_map_solve(spill_map *m, at_error *error);
 
-/* The value of a point on an axis, also as text, and "vec=2, block=128" for what a line has in common. */
+/* The value of a point on an axis, also as text, and "vec=2, block=128" for what a line has in
+ * common. */
 value spill_map_get(const spill_map *m, size_t axis, size_t line, size_t place);
-void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place, char text[SPILL_TEXT_BYTES]);
+void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place,
+                     char text[SPILL_TEXT_BYTES]);
 void spill_map_line_name(const spill_map *m, size_t line, char text[SPILL_TEXT_BYTES]);
 
 spill_point *spill_map_point(const spill_map *m, size_t line, size_t place);

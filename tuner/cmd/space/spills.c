@@ -1,4 +1,5 @@
-/* autotune spills: where the compiler begins to keep values in memory, and whether that ever pays. */
+/* autotune spills: where the compiler begins to keep values in memory, and whether that ever
+ * pays. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,16 +27,20 @@ typedef struct explored {
     spill_map map;
     bool timed;
     int64_t tick_ns;
-    side *sides;    /* of every point with an image: its own, then spilling to shared memory */
+    side *sides; /* of every point with an image: its own, then spilling to shared memory */
     size_t side_count;
     size_t *point_of_side;
 } explored;
 
 static spill_request request_of(const options *o, bool timed, bool predicted)
 {
-    return (spill_request){.configuration = o->configuration, .overs = o->sweeps,
-                           .over_count = o->sweep_count, .shared_spills = o->shared_spills,
-                           .keep_images = timed, .want_ptx = predicted, .whole = o->whole};
+    return (spill_request){.configuration = o->configuration,
+                           .overs = o->sweeps,
+                           .over_count = o->sweep_count,
+                           .shared_spills = o->shared_spills,
+                           .keep_images = timed,
+                           .want_ptx = predicted,
+                           .whole = o->whole};
 }
 
 /* ---- times ---- */
@@ -44,8 +49,8 @@ static void add_side(explored *x, size_t point, bool shared)
 {
     spill_point *p = &x->map.points[point];
     x->point_of_side[x->side_count] = 2 * point + shared;
-    x->sides[x->side_count++] = (side){.image = result_image(&p->images[shared], x->map.want_ptx),
-                                       .launch = *p->launch};
+    x->sides[x->side_count++] =
+        (side){.image = result_image(&p->images[shared], x->map.want_ptx), .launch = *p->launch};
 }
 
 static at_status time_points(explored *x, session *s, uint64_t seed, at_error *error)
@@ -53,7 +58,8 @@ static at_status time_points(explored *x, session *s, uint64_t seed, at_error *e
     size_t total = x->map.line_count * x->map.line_length, wanted = 0;
     device_ready ready;
     for (size_t i = 0; i < total; i++)
-        wanted += (x->map.points[i].images[0].cubin != NULL) + (x->map.points[i].images[1].cubin != NULL);
+        wanted +=
+            (x->map.points[i].images[0].cubin != NULL) + (x->map.points[i].images[1].cubin != NULL);
     x->sides = calloc(wanted + 1, sizeof *x->sides);
     x->point_of_side = calloc(wanted + 1, sizeof *x->point_of_side);
     if (!x->sides || !x->point_of_side)
@@ -102,23 +108,26 @@ static const side *fastest(const explored *x, size_t line, bool spilling, spill_
 static void print_payoff(const explored *x, size_t line)
 {
     spill_point *without_point = NULL, *with_point = NULL;
-    const side *without = fastest(x, line, false, &without_point), *with = fastest(x, line, true, &with_point);
+    const side *without = fastest(x, line, false, &without_point),
+               *with = fastest(x, line, true, &with_point);
     double scratch[BLOCKS];
     char at[SPILL_TEXT_BYTES];
     if (!without || !with)
         return;
-    size_t blocks = without->sample_count < with->sample_count ? without->sample_count : with->sample_count;
+    size_t blocks =
+        without->sample_count < with->sample_count ? without->sample_count : with->sample_count;
     paired p = paired_compare(with->samples_ns, without->samples_ns, blocks, x->tick_ns, scratch);
     double half = paired_half_width(&p, paired_quantile(0.025, blocks));
-    spill_map_value(&x->map, 0, line,
-                    (size_t)(with_point - x->map.points) % x->map.line_length, at);
+    spill_map_value(&x->map, 0, line, (size_t)(with_point - x->map.points) % x->map.line_length,
+                    at);
     const char *verdict = p.mean + half < 0   ? "spilling pays here"
                           : p.mean - half > 0 ? "spilling does not pay here"
                                               : "spilling neither pays nor costs here";
-    printf("    %s: the fastest that spills (%s=%s, occupancy %.0f %%) takes %.3f to %.3f times as long as "
+    printf("    %s: the fastest that spills (%s=%s, occupancy %.0f %%) takes %.3f to %.3f times as "
+           "long as "
            "the fastest that does not\n",
-           verdict, x->map.axes[0].name, at, 100 * with_point->row.occupancy.fraction, exp(p.mean - half),
-           exp(p.mean + half));
+           verdict, x->map.axes[0].name, at, 100 * with_point->row.occupancy.fraction,
+           exp(p.mean - half), exp(p.mean + half));
 }
 
 /* ---- tables ---- */
@@ -213,7 +222,8 @@ static void print_stretches(const explored *x, size_t line)
     bool open = false, any = false;
     char text[SPILL_TEXT_BYTES];
     for (size_t i = 0; i < t->count; i++) {
-        bool spills = t->told[i] == THRESHOLD_YES, ends = i + 1 == t->count || t->told[i + 1] != THRESHOLD_YES;
+        bool spills = t->told[i] == THRESHOLD_YES,
+             ends = i + 1 == t->count || t->told[i + 1] != THRESHOLD_YES;
         spill_map_value(&x->map, 0, line, i, text);
         if (spills && !open)
             printf("%s%s", any ? ", " : " ", text);
@@ -227,13 +237,15 @@ static void print_stretches(const explored *x, size_t line)
 static void print_why_nothing(const explored *x, size_t line)
 {
     const inspect_row *row = &spill_map_point(&x->map, line, 0)->row;
-    const space_constraint *c = row->valid ? NULL : &script_pattern(x->script)->constraints[row->broken];
+    const space_constraint *c =
+        row->valid ? NULL : &script_pattern(x->script)->constraints[row->broken];
     char text[LINE_BYTES];
     if (c)
-        snprintf(text, sizeof text, "nothing compiled: it breaks the constraint of line %d: %s", c->line, c->text);
+        snprintf(text, sizeof text, "nothing compiled: it breaks the constraint of line %d: %s",
+                 c->line, c->text);
     else
-        snprintf(text, sizeof text, "nothing compiled: %.*s", row->log ? (int)strcspn(row->log, "\n") : 0,
-                 row->log ? row->log : "");
+        snprintf(text, sizeof text, "nothing compiled: %.*s",
+                 row->log ? (int)strcspn(row->log, "\n") : 0, row->log ? row->log : "");
     printf("%s\n", text);
 }
 
@@ -253,13 +265,24 @@ static void print_threshold(const explored *x, size_t line)
         spill_map_value(m, 0, line, l->place, at);
         spill_map_value(m, 0, line, last, before);
     }
-    bool unordered = !m->axes[0].ordered && l->kind != THRESHOLD_NOTHING && l->kind != THRESHOLD_NEVER;
+    bool unordered =
+        !m->axes[0].ordered && l->kind != THRESHOLD_NOTHING && l->kind != THRESHOLD_NEVER;
     switch (unordered ? THRESHOLD_MIXED : l->kind) {
-    case THRESHOLD_NOTHING: print_why_nothing(x, line); break;
-    case THRESHOLD_NEVER: printf("no spills along %s\n", axis); break;
-    case THRESHOLD_ALWAYS: printf("spills everywhere along %s\n", axis); break;
-    case THRESHOLD_RISES: printf("spills begin at %s=%s (none at %s)\n", axis, at, before); break;
-    case THRESHOLD_FALLS: printf("spills end at %s=%s (some at %s)\n", axis, at, before); break;
+    case THRESHOLD_NOTHING:
+        print_why_nothing(x, line);
+        break;
+    case THRESHOLD_NEVER:
+        printf("no spills along %s\n", axis);
+        break;
+    case THRESHOLD_ALWAYS:
+        printf("spills everywhere along %s\n", axis);
+        break;
+    case THRESHOLD_RISES:
+        printf("spills begin at %s=%s (none at %s)\n", axis, at, before);
+        break;
+    case THRESHOLD_FALLS:
+        printf("spills end at %s=%s (some at %s)\n", axis, at, before);
+        break;
     case THRESHOLD_MIXED:
         printf("%s %s", unordered ? "spills at" : "not monotone: it spills at", axis);
         print_stretches(x, line);
@@ -297,8 +320,9 @@ static json_t *resources_json(const inspect_row *r)
 {
     return json_pack("{s:i, s:i, s:i, s:i, s:I, s:f}", "registers", (int)r->resources.registers,
                      "spill_store_bytes", (int)r->resources.spill_store_bytes, "spill_load_bytes",
-                     (int)r->resources.spill_load_bytes, "stack_bytes", (int)r->resources.stack_bytes,
-                     "shared_bytes", (json_int_t)r->shared_bytes, "occupancy", r->occupancy.fraction);
+                     (int)r->resources.spill_load_bytes, "stack_bytes",
+                     (int)r->resources.stack_bytes, "shared_bytes", (json_int_t)r->shared_bytes,
+                     "occupancy", r->occupancy.fraction);
 }
 
 static json_t *line_json(const explored *x, size_t line)
@@ -312,7 +336,8 @@ static json_t *line_json(const explored *x, size_t line)
     json_put(&out, "config", common);
     json_put(&out, "kind", json_string(kinds[l->kind])); /* "mixed": the threshold has exceptions */
     size_t place, at = l->place < m->line_length ? l->place : 0;
-    threshold_kind mostly = l->kind == THRESHOLD_MIXED ? threshold_mostly(&l->search, &place) : l->kind;
+    threshold_kind mostly =
+        l->kind == THRESHOLD_MIXED ? threshold_mostly(&l->search, &place) : l->kind;
     bool has = m->axes[0].ordered && (mostly == THRESHOLD_RISES || mostly == THRESHOLD_FALLS);
     json_put(&out, "threshold", has ? json_from_value(spill_map_get(m, 0, line, at)) : json_null());
     for (size_t i = next_shown(m, line, 0); i < m->line_length; i = next_shown(m, line, i + 1)) {
@@ -342,11 +367,13 @@ static at_status print_json(const explored *all, size_t count, at_error *error)
         json_t *lines = json_array();
         for (size_t l = 0; l < m->line_count; l++)
             json_append(&lines, line_json(&all[i], l));
-        json_append(&archs, json_pack("{ss sI sI so}", "arch", all[i].arch.name, "compiled", (json_int_t)m->compiled, "of",
-                                      (json_int_t)(m->line_count * m->line_length), "lines", lines));
+        json_append(&archs,
+                    json_pack("{ss sI sI so}", "arch", all[i].arch.name, "compiled",
+                              (json_int_t)m->compiled, "of",
+                              (json_int_t)(m->line_count * m->line_length), "lines", lines));
     }
-    return json_text_print(json_pack("{ss ss so}", "pattern", script_pattern(all[0].script)->name, "axis",
-                                     all[0].map.axes[0].name, "archs", archs),
+    return json_text_print(json_pack("{ss ss so}", "pattern", script_pattern(all[0].script)->name,
+                                     "axis", all[0].map.axes[0].name, "archs", archs),
                            1, stdout, error);
 }
 
@@ -384,7 +411,8 @@ static at_status explore_device(const options *o, session *s, explored *x, at_er
     x->arch = s->workers->properties.limits;
     snprintf(x->arch.name, sizeof x->arch.name, "%s", s->workers->properties.arch);
     x->script = s->script;
-    status = spill_map_init(&x->map, s->script, s->problem, &x->arch, s->workers->pool, &request, error);
+    status =
+        spill_map_init(&x->map, s->script, s->problem, &x->arch, s->workers->pool, &request, error);
     if (!status)
         status = spill_map_solve(&x->map, error);
     return status ? status : time_points(x, s, o->run.seed, error);
@@ -401,7 +429,8 @@ static at_status explore_archs(const options *o, compile_pool **pool, explored *
     const char *arch = list ? strtok_r(list, ",", &rest) : NULL;
     do {
         if (!status && *count == MOST_ARCHS)
-            status = error_set(error, AT_USAGE, "--arch takes %d architectures at most", MOST_ARCHS);
+            status =
+                error_set(error, AT_USAGE, "--arch takes %d architectures at most", MOST_ARCHS);
         if (!status)
             status = explore_arch(o, arch, *pool, &all[(*count)++], error);
     } while (!status && list && (arch = strtok_r(NULL, ",", &rest)) != NULL);
@@ -419,8 +448,9 @@ static at_status run(const options *o, at_error *error)
     if (!all)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     if (o->run.device && o->run.arch)
-        status = error_set(error, AT_USAGE, "--device times variants on its own architecture: leave out one "
-                                            "of --arch and --device");
+        status = error_set(error, AT_USAGE,
+                           "--device times variants on its own architecture: leave out one "
+                           "of --arch and --device");
     else if (o->run.device)
         status = explore_device(o, &s, &all[count++], error);
     else

@@ -31,7 +31,8 @@ static at_status read_axis(const script *s, char *list, sweep_axis *axis, at_err
     const char *name = script_pattern(s)->parameters[axis->parameter].name;
     bool gap = false, once = true;
     char *rest = NULL;
-    for (; !list && axis->count < script_pattern(s)->parameters[axis->parameter].value_count; axis->count++)
+    for (; !list && axis->count < script_pattern(s)->parameters[axis->parameter].value_count;
+         axis->count++)
         axis->values[axis->count] = (uint16_t)axis->count;
     if (!list)
         return AT_OK;
@@ -100,8 +101,8 @@ at_status sweep_init(script *s, const char *configuration, const script_setting 
             is_swept[out->axes[i].parameter] = true;
     }
     if (!status)
-        status = setup_choose_configuration(s, PROBLEM_TUNED, configuration, is_swept, out->base,
-                                            error);
+        status =
+            setup_choose_configuration(s, PROBLEM_TUNED, configuration, is_swept, out->base, error);
     return status;
 }
 

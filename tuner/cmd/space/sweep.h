@@ -1,7 +1,8 @@
 /* A sweep: configurations along one or more parameters, from --over NAME=V1,V2,...,VN.
  *
- * "..." between two values stands for every value that the parameter has between them; without values the
- * sweep covers all of them. Several sweeps span their product; the first varies slowest. */
+ * "..." between two values stands for every value that the parameter has between them; without
+ * values the sweep covers all of them. Several sweeps span their product; the first varies
+ * slowest. */
 #ifndef AUTOTUNE_CMD_SPACE_SWEEP_H
 #define AUTOTUNE_CMD_SPACE_SWEEP_H
 
@@ -20,9 +21,9 @@ typedef struct sweep_axis {
 typedef struct sweep {
     sweep_axis *axes;
     size_t axis_count;
-    size_t row_count;     /* product of the axes' counts; 1 without axes */
-    uint16_t base[PATTERN_MAX_PARAMETERS];       /* what is not swept */
-    size_t width;         /* parameters */
+    size_t row_count;                      /* product of the axes' counts; 1 without axes */
+    uint16_t base[PATTERN_MAX_PARAMETERS]; /* what is not swept */
+    size_t width;                          /* parameters */
 } sweep;
 
 enum { SWEEP_MOST_ROWS = 100000 };

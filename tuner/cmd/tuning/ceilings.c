@@ -1,5 +1,5 @@
-/* autotune ceilings: what a GPU can do at most, each ceiling the best of a small space of kernels, which is
- * tuned as any other (lua/ceilings). */
+/* autotune ceilings: what a GPU can do at most, each ceiling the best of a small space of kernels,
+ * which is tuned as any other (lua/ceilings). */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static at_status check_names(const options *o, at_error *error)
         if (known)
             continue;
         const char *nearest = nearest_name(o->operands[k], names, TRIALS);
-        return error_set(error, AT_USAGE, "there is no ceiling '%.80s'%s%s%s; 'autotune ceilings --help' lists them",
+        return error_set(error, AT_USAGE,
+                         "there is no ceiling '%.80s'%s%s%s; 'autotune ceilings --help' lists them",
                          o->operands[k], nearest ? "; did you mean '" : "", nearest ? nearest : "",
                          nearest ? "'?" : "");
     }
@@ -84,18 +85,21 @@ static at_status open_gpu(const settings *asked, workers *w, at_error *error)
         return error_set(error, AT_USAGE, "ceilings are of one GPU at a time: --device cuda:0");
     at_status status = workers_settle(w, asked, error);
     if (!status && w->properties.predicted)
-        status = error_set(error, AT_NO_DEVICE,
-                           "ceilings are measured on a GPU, and %s is a simulated device, of which they are not "
-                           "known%s%s",
-                           w->properties.spec, w->driver_less[0] ? ": " : "", w->driver_less);
+        status = error_set(
+            error, AT_NO_DEVICE,
+            "ceilings are measured on a GPU, and %s is a simulated device, of which they are not "
+            "known%s%s",
+            w->properties.spec, w->driver_less[0] ? ": " : "", w->driver_less);
     return status;
 }
 
-static json_t *pack_values(const run_summary *s, const run_result *best, const char *unit, double rate)
+static json_t *pack_values(const run_summary *s, const run_result *best, const char *unit,
+                           double rate)
 {
-    return json_pack("{so ss sI s[II] so so}", "rate", json_rounded(rate, FIGURE_DIGITS), "unit", unit, "time_ns",
-                     (json_int_t)best->time.median_ns, "ci_ns", (json_int_t)best->time.low_ns,
-                     (json_int_t)best->time.high_ns, "problem", record_pack_problem(s), "config",
+    return json_pack("{so ss sI s[II] so so}", "rate", json_rounded(rate, FIGURE_DIGITS), "unit",
+                     unit, "time_ns", (json_int_t)best->time.median_ns, "ci_ns",
+                     (json_int_t)best->time.low_ns, (json_int_t)best->time.high_ns, "problem",
+                     record_pack_problem(s), "config",
                      json_from_values(s->parameters, best->values, s->parameter_count));
 }
 
@@ -111,7 +115,8 @@ static void add_row(sheet *on, const run_summary *s, const run_result *best, cei
     else
         table_add_cell(&on->rows, "%s %s", units_rate(rate, text), unit);
     table_add_cell(&on->rows, "%.2f %%",
-                   50.0 * (double)(best->time.high_ns - best->time.low_ns) / (double)best->time.median_ns);
+                   50.0 * (double)(best->time.high_ns - best->time.low_ns) /
+                       (double)best->time.median_ns);
     table_add_cell(&on->rows, "%s", best->configuration);
     json_put(&on->ceilings, ceiling->name, pack_values(s, best, unit, rate));
 }
@@ -127,7 +132,8 @@ static void add_missed(sheet *on, ceiling_kind kind)
 }
 
 /* Tunes the kernels of a ceiling, and keeps the best's rate. */
-static at_status measure(const options *o, const paths *own, const trial *t, workers *w, sheet *on, at_error *error)
+static at_status measure(const options *o, const paths *own, const trial *t, workers *w, sheet *on,
+                         at_error *error)
 {
     char path[PATHS_BYTES + 64];
     settings asked = o->run;
@@ -158,15 +164,17 @@ static at_status print(const options *o, sheet *on, const device_properties *d, 
 {
     if (!o->json) {
         char name[256];
-        printf("ceilings of %s (%s, driver %s)\n\n", table_clean(d->limits.name, name, sizeof name), d->arch, d->driver);
+        printf("ceilings of %s (%s, driver %s)\n\n", table_clean(d->limits.name, name, sizeof name),
+               d->arch, d->driver);
         at_status status = terminal_print_table(&on->rows, error);
         if (!status && on->file[0])
             printf("\nkept in     %s\n", on->file);
         return status;
     }
-    json_t *root = json_pack("{s{ss ss ss ss} sO so ss}", "device", "kind", d->kind, "name", d->limits.name, "arch",
-                             d->arch, "driver", d->driver, "ceilings", on->ceilings, "file",
-                             on->file[0] ? json_path(on->file) : json_null(), "version", version_text());
+    json_t *root =
+        json_pack("{s{ss ss ss ss} sO so ss}", "device", "kind", d->kind, "name", d->limits.name,
+                  "arch", d->arch, "driver", d->driver, "ceilings", on->ceilings, "file",
+                  on->file[0] ? json_path(on->file) : json_null(), "version", version_text());
     return json_text_print(root, 2, stdout, error);
 }
 

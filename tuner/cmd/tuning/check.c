@@ -24,11 +24,11 @@ typedef struct checking {
     script *script;
     compile_pool *pool;
     prover *prover;
-    uint16_t *indices;       /* of all variants that are checked */
+    uint16_t *indices; /* of all variants that are checked */
     hangs hangs;
     size_t count, submitted, done;
     uint64_t counts[PROOF_UNKNOWN + 1];
-    json_t *variants;        /* --json */
+    json_t *variants; /* --json */
 } checking;
 
 static size_t width(const checking *c)
@@ -98,12 +98,12 @@ static void tell(checking *c, const options *o, const proof *one)
     char text[CONFIGURATION_BYTES];
     c->counts[one->verdict]++;
     if (o->json) {
-        json_t *variant =
-            json_pack("{so ss so so}", "config",
-                      pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
-                      "verdict", words[one->verdict], "message",
-                      json_said(one->verdict == PROOF_PROVEN ? NULL : one->message), "covered",
-                      coverage_pack(one->verdict == PROOF_PROVEN ? &one->coverage : NULL));
+        json_t *variant = json_pack(
+            "{so ss so so}", "config",
+            pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
+            "verdict", words[one->verdict], "message",
+            json_said(one->verdict == PROOF_PROVEN ? NULL : one->message), "covered",
+            coverage_pack(one->verdict == PROOF_PROVEN ? &one->coverage : NULL));
         if (one->printed)
             json_put(&variant, "printed", printed_json(one->printed));
         json_append(&c->variants, variant);
@@ -116,7 +116,8 @@ static void tell(checking *c, const options *o, const proof *one)
     if (one->verdict != PROOF_PROVEN)
         printf("            %s\n", one->message ? one->message : "");
     char sentence[COVERAGE_SENTENCE_BYTES];
-    for (size_t i = 0; one->verdict == PROOF_PROVEN && coverage_sentence(&one->coverage, i, sentence); i++)
+    for (size_t i = 0;
+         one->verdict == PROOF_PROVEN && coverage_sentence(&one->coverage, i, sentence); i++)
         printf("            %s\n", sentence);
     if (one->printed)
         tell_printed(one->printed);
@@ -135,7 +136,8 @@ static bool leave_out(checking *c, const options *o, size_t number)
     return true;
 }
 
-/* Keeps the pool busy without compiling the whole space ahead; and while variants may all hang, without running many. */
+/* Keeps the pool busy without compiling the whole space ahead; and while variants may all hang,
+ * without running many. */
 static at_status feed(checking *c, const options *o, at_error *error)
 {
     const bool ends = c->hangs.ended_count > 0 && c->hangs.hung_count == 0;
@@ -143,7 +145,8 @@ static at_status feed(checking *c, const options *o, at_error *error)
     at_status status = AT_OK;
     while (!status && c->submitted < c->count && c->submitted - c->done < ahead) {
         if (!leave_out(c, o, c->submitted))
-            status = prover_add(c->prover, c->submitted, c->indices + c->submitted * width(c), error);
+            status =
+                prover_add(c->prover, c->submitted, c->indices + c->submitted * width(c), error);
         c->submitted++;
     }
     return status;
@@ -187,14 +190,16 @@ static at_status open_all(const options *o, checking *c, at_error *error)
         return status;
     const pattern *p = script_pattern(c->script);
     if (!p->measurable)
-        return error_set_at(error, AT_SCRIPT, p->path, 0,
-                            "the pattern has no buffers or no reference: nothing says what is right");
+        return error_set_at(
+            error, AT_SCRIPT, p->path, 0,
+            "the pattern has no buffers or no reference: nothing says what is right");
     status = o->run.budget_evaluations
                  ? choose_many(c, o->run.budget_evaluations, o->run.seed, error)
                  : choose_one(c, o->configuration, error);
     if (!status)
-        status = compile_pool_new(
-            &(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache}, &c->pool, error);
+        status =
+            compile_pool_new(&(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache},
+                             &c->pool, error);
     return status;
 }
 
@@ -202,11 +207,12 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
 {
     const pattern *p = script_pattern(c->script);
     if (o->json)
-        return json_text_print(json_pack("{ss ss ss sI sI sI sO}", "pattern", p->name, "arch", c->chip.arch,
-                                         "problems", prover_problems(c->prover), "proven",
-                                         (json_int_t)c->counts[PROOF_PROVEN], "wrong",
+        return json_text_print(json_pack("{ss ss ss sI sI sI sO}", "pattern", p->name, "arch",
+                                         c->chip.arch, "problems", prover_problems(c->prover),
+                                         "proven", (json_int_t)c->counts[PROOF_PROVEN], "wrong",
                                          (json_int_t)c->counts[PROOF_CONVICTED], "unknown",
-                                         (json_int_t)c->counts[PROOF_UNKNOWN], "variants", c->variants),
+                                         (json_int_t)c->counts[PROOF_UNKNOWN], "variants",
+                                         c->variants),
                                2, stdout, error);
     printf("\n%s on a simulated %s, %s: %" PRIu64 " proven, %" PRIu64 " wrong, %" PRIu64
            " not proven\n",
@@ -236,7 +242,8 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
 const command cmd_check = {
     .name = "check",
     .operand = "SCRIPT",
-    .summary = "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
+    .summary =
+        "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
     .options = "config only set budget seed arch jobs no-cache json",
     .answer = answer,
 };

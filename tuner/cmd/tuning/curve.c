@@ -1,5 +1,5 @@
-/* autotune sweep: tune along variables of the problem, one run after the other with the same workers.
- * (The axes of --over that inspect takes are in cmd/space/sweep.c.) */
+/* autotune sweep: tune along variables of the problem, one run after the other with the same
+ * workers. (The axes of --over that inspect takes are in cmd/space/sweep.c.) */
 #include <stdlib.h>
 
 #include "base/file.h"
@@ -46,7 +46,8 @@ static at_status course_init(course *c, const options *o, at_error *error)
 }
 
 /* The settings of a run at a point, and its values, the first axis varying slowest. */
-static settings settings_at(const course *c, const options *o, size_t point, const char *values[CURVE_MAX_AXES])
+static settings settings_at(const course *c, const options *o, size_t point,
+                            const char *values[CURVE_MAX_AXES])
 {
     settings asked = o->run;
     for (size_t i = c->axis_count; i-- > 0;) {
@@ -77,8 +78,8 @@ static bool is_general(at_status status)
            status == AT_IO || status == AT_FORMAT;
 }
 
-/* Measures a point and adds it. A failure of the point alone is part of the curve, and kept in *first when
- * it is the first one. */
+/* Measures a point and adds it. A failure of the point alone is part of the curve, and kept in
+ * *first when it is the first one. */
 static at_status measure(const settings *asked, const char *const *values, curve *out,
                          at_error *first, at_error *error)
 {
@@ -131,8 +132,7 @@ static at_status recall(const options *o, const settings *asked, const record *r
 
 static at_status print(const options *o, const curve *c, at_error *error)
 {
-    at_status status =
-        o->json ? curve_print_json(c, stdout, error) : curve_print(c, stdout, error);
+    at_status status = o->json ? curve_print_json(c, stdout, error) : curve_print(c, stdout, error);
     if (status || !o->picture)
         return status;
     char *program = NULL, *picture = NULL;
@@ -152,7 +152,8 @@ static at_status print(const options *o, const curve *c, at_error *error)
     return status;
 }
 
-/* What no script takes is told before any point is measured. What it says of a point alone is that point's. */
+/* What no script takes is told before any point is measured. What it says of a point alone is that
+ * point's. */
 static at_status check_points(const options *o, const course *c, at_error *error)
 {
     arch_limits any;
@@ -252,7 +253,8 @@ const command cmd_sweep = {
     .name = "sweep",
     .operand = "SCRIPT",
     .summary = "Tune along variables of the problem, and print the curve",
-    .options = "set only over device strategy budget effort stop-at seed fixed finals tie prove jobs cache "
+    .options = "set only over device strategy budget effort stop-at seed fixed finals tie prove "
+               "jobs cache "
                "no-cache recorded picture json quiet results record no-record",
     .answer = answer,
 };

@@ -19,8 +19,8 @@ enum { MOST_GPUS = 64 };
 
 bool models_asked(const char *names)
 {
-    return names && (strcmp(names, "all") == 0 ||
-                      (strncmp(names, "cuda:", 5) == 0 && strchr(names, ',')));
+    return names &&
+           (strcmp(names, "all") == 0 || (strncmp(names, "cuda:", 5) == 0 && strchr(names, ',')));
 }
 
 static at_status add(gpu_models *m, const device_properties *p, at_error *error)
@@ -53,7 +53,8 @@ static at_status add_named(gpu_models *m, const char *names, const device_proper
         if (end == at + 1 || (*end && *end != ',') || ordinal < 0)
             return error_set(error, AT_USAGE, "%s names no devices; write cuda:0,2 or all", names);
         if ((size_t)ordinal >= count)
-            return error_set(error, AT_NO_DEVICE, "there is no cuda:%ld; 'autotune devices' lists what is there",
+            return error_set(error, AT_NO_DEVICE,
+                             "there is no cuda:%ld; 'autotune devices' lists what is there",
                              ordinal);
         if (named[ordinal])
             return error_set(error, AT_USAGE, "%s names cuda:%ld twice", names, ordinal);

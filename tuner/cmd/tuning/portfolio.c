@@ -1,4 +1,5 @@
-/* autotune portfolio: few configurations that serve a range of problems, and a tree that chooses. */
+/* autotune portfolio: few configurations that serve a range of problems, and a tree that
+ * chooses. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -82,7 +83,8 @@ static at_status read_list(const char *name, const char *text, series *list, val
 
 static at_status ranges_init(ranges *r, const options *o, at_error *error)
 {
-    at_status status = series_check(o, "portfolio", "NAME=LO..HI or NAME=V1,V2,...", PORTFOLIO_MAX_AXES, error);
+    at_status status =
+        series_check(o, "portfolio", "NAME=LO..HI or NAME=V1,V2,...", PORTFOLIO_MAX_AXES, error);
     if (status)
         return status;
     for (size_t i = 0; i < o->sweep_count; i++) {
@@ -93,10 +95,11 @@ static at_status ranges_init(ranges *r, const options *o, at_error *error)
             continue;
         const char *dots = strstr(text, "..");
         if (dots && dots[2] != '.')
-            return error_set(error, AT_USAGE,
-                             "--over %s=%s: a range is LO..HI, of whole numbers from 1 on, the lower one "
-                             "first",
-                             name, text);
+            return error_set(
+                error, AT_USAGE,
+                "--over %s=%s: a range is LO..HI, of whole numbers from 1 on, the lower one "
+                "first",
+                name, text);
         status = read_list(name, text, &r->lists[i], &r->values[i], axis, error);
         if (status)
             return status;
@@ -113,16 +116,22 @@ static void format_question(const record_node *n, char *text, size_t size_bytes)
     value_format(n->bound, bound, sizeof bound);
     bool number = value_is_number(n->bound);
     snprintf(text, size_bytes, "%s%s%s is %s%s", n->variable, n->times ? " * " : "",
-             n->times ? n->times : "", n->multiple_of ? "a multiple of " : number ? "below " : "", bound);
+             n->times ? n->times : "",
+             n->multiple_of ? "a multiple of "
+             : number       ? "below "
+                            : "",
+             bound);
 }
 
-static void format_order(const record_portfolio *p, const record_node *n, char *text, size_t size_bytes)
+static void format_order(const record_portfolio *p, const record_node *n, char *text,
+                         size_t size_bytes)
 {
     text[0] = '\0';
     for (size_t i = 0; i < p->configuration_count; i++) {
         if (n->has_default && i == n->default_at)
             text_add(text, size_bytes, "%sthe default", i ? ", else " : "");
-        text_add(text, size_bytes, "%s%d", i || (n->has_default && n->default_at == 0) ? ", else " : "", n->order[i] + 1);
+        text_add(text, size_bytes, "%s%d",
+                 i || (n->has_default && n->default_at == 0) ? ", else " : "", n->order[i] + 1);
     }
 }
 
@@ -181,7 +190,11 @@ static at_status print_problems(const portfolio_found *f, const ranges *r, at_er
         table_add_cell(&t, timed ? "%.2f %%" : "", 100 * p->regret);
         table_add_cell(&t, timed && p->baseline_ns ? "%+.1f %%" : "",
                        100 * ((double)p->baseline_ns / (double)(p->best_ns ? p->best_ns : 1) - 1));
-        table_add_cell(&t, "%s", p->left_out ? "left out" : p->held_out ? "held out" : p->searched ? "searched" : "");
+        table_add_cell(&t, "%s",
+                       p->left_out   ? "left out"
+                       : p->held_out ? "held out"
+                       : p->searched ? "searched"
+                                     : "");
         if (p->left_out) {
             table_note_row(&t, p->left_out);
             table_style_row(&t, TABLE_DIM);
@@ -195,8 +208,10 @@ static at_status print_problems(const portfolio_found *f, const ranges *r, at_er
 static void print_regret(const char *label, const char *what, const portfolio_regret *r)
 {
     if (r->count)
-        printf("%-12son %zu problem%s %s: mean %.2f %%, worst %.2f %%; slower than the default on %zu\n", label,
-               r->count, r->count == 1 ? "" : "s", what, 100 * r->mean, 100 * r->worst, r->slower);
+        printf("%-12son %zu problem%s %s: mean %.2f %%, worst %.2f %%; slower than the default on "
+               "%zu\n",
+               label, r->count, r->count == 1 ? "" : "s", what, 100 * r->mean, 100 * r->worst,
+               r->slower);
 }
 
 static at_status print_text(const portfolio_found *f, const ranges *r, at_error *error)
@@ -225,7 +240,8 @@ static at_status print_text(const portfolio_found *f, const ranges *r, at_error 
     print_regret(f->held_out.count ? "" : "regret", "that it was made on", &f->made_on);
     printf("%-12sone configuration for all: mean %.2f %%\n", "", 100 * f->single_mean);
     if (f->refused)
-        printf("%-12s%zu problems that the script does not allow: %s\n", "left out", f->refused, f->refused_why);
+        printf("%-12s%zu problems that the script does not allow: %s\n", "left out", f->refused,
+               f->refused_why);
     printf("%-12s%" PRIu64 " variants timed, %.1f s%s\n", "time", f->evaluations, f->wall_s,
            f->out_of_budget ? "; the budget ended before the searches did" : "");
     if (*f->record_path)
@@ -238,8 +254,9 @@ static at_status print_text(const portfolio_found *f, const ranges *r, at_error 
 static json_t *pack_regret(const portfolio_regret *r)
 {
     return json_pack("{sI so so sI}", "problems", (json_int_t)r->count, "mean",
-                     json_rounded(r->mean, PERCENT_DIGITS), "worst", json_rounded(r->worst, PERCENT_DIGITS),
-                     "slower_than_default", (json_int_t)r->slower);
+                     json_rounded(r->mean, PERCENT_DIGITS), "worst",
+                     json_rounded(r->worst, PERCENT_DIGITS), "slower_than_default",
+                     (json_int_t)r->slower);
 }
 
 static json_t *pack_over(const ranges *r)
@@ -253,9 +270,10 @@ static json_t *pack_over(const ranges *r)
         for (size_t v = 0; v < axis->value_count; v++)
             json_append(&values, json_from_value(axis->values[v]));
         json_put(&over, axis->name,
-                 axis->value_count ? json_pack("{so so}", "values", values, "divisors", divisors)
-                        : json_pack("{sI sI so}", "least", (json_int_t)axis->least, "most", (json_int_t)axis->most,
-                                    "divisors", divisors));
+                 axis->value_count
+                     ? json_pack("{so so}", "values", values, "divisors", divisors)
+                     : json_pack("{sI sI so}", "least", (json_int_t)axis->least, "most",
+                                 (json_int_t)axis->most, "divisors", divisors));
     }
     return over;
 }
@@ -265,7 +283,8 @@ static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
     json_t *problem = json_object();
     for (size_t a = 0; a < r->count; a++)
         json_put(&problem, r->axes[a].name, json_from_value(t->values[a]));
-    json_t *object = json_pack("{so sb sb}", "problem", problem, "held_out", t->held_out, "searched", t->searched);
+    json_t *object = json_pack("{so sb sb}", "problem", problem, "held_out", t->held_out,
+                               "searched", t->searched);
     if (t->left_out) {
         json_put(&object, "left_out", json_said(t->left_out));
         return object;
@@ -297,13 +316,14 @@ static at_status print_json(const portfolio_found *f, const ranges *r, at_error 
     free(text);
     for (size_t i = 0; i < f->tried_count; i++)
         json_append(&tried, pack_tried(&f->tried[i], r));
-    json_t *root = json_pack(
-        "{ss ss sb so so so so so sO so sI so}", "pattern", f->draft.pattern, "device", f->device.limits.name,
-        "predicted", f->device.predicted, "over", pack_over(r), "held_out", pack_regret(&f->held_out),
-        "made_on", pack_regret(&f->made_on), "single_mean", json_rounded(f->single_mean, PERCENT_DIGITS),
-        "tried", tried, "portfolio", json_array_get(json_object_get(whole, "portfolios"), 0), "refused",
-        json_integer((json_int_t)f->refused), "evaluations", (json_int_t)f->evaluations, "wall_s",
-        json_rounded(f->wall_s, PERCENT_DIGITS));
+    json_t *root =
+        json_pack("{ss ss sb so so so so so sO so sI so}", "pattern", f->draft.pattern, "device",
+                  f->device.limits.name, "predicted", f->device.predicted, "over", pack_over(r),
+                  "held_out", pack_regret(&f->held_out), "made_on", pack_regret(&f->made_on),
+                  "single_mean", json_rounded(f->single_mean, PERCENT_DIGITS), "tried", tried,
+                  "portfolio", json_array_get(json_object_get(whole, "portfolios"), 0), "refused",
+                  json_integer((json_int_t)f->refused), "evaluations", (json_int_t)f->evaluations,
+                  "wall_s", json_rounded(f->wall_s, PERCENT_DIGITS));
     json_decref(whole);
     if (*f->record_path)
         json_put(&root, "record", json_path(f->record_path));
@@ -335,7 +355,8 @@ const command cmd_portfolio = {
     .name = "portfolio",
     .operand = "SCRIPT",
     .summary = "Tune over a range of problems, and keep few configurations that serve it",
-    .options = "set only over problems held-out max device strategy budget effort seed finals tie prove "
-               "jobs cache no-cache json quiet results record no-record",
+    .options =
+        "set only over problems held-out max device strategy budget effort seed finals tie prove "
+        "jobs cache no-cache json quiet results record no-record",
     .run = run,
 };

@@ -13,12 +13,15 @@ static at_status print(const options *o, const run_summary *s, at_error *error)
 {
     if (o->json)
         return report_print_json(s, o->top, stdout, error);
-    return report_print(s, &(report_options){.top = o->top, .colour = terminal_wants_colour(),
-                                             .columns = terminal_page()},
+    return report_print(s,
+                        &(report_options){.top = o->top,
+                                          .colour = terminal_wants_colour(),
+                                          .columns = terminal_page()},
                         stdout, error);
 }
 
-static at_status tune_and_print(const options *o, const settings *asked, int *exit_code, at_error *error)
+static at_status tune_and_print(const options *o, const settings *asked, int *exit_code,
+                                at_error *error)
 {
     tune *t;
     at_status status = tune_run(asked, &t, error);
@@ -44,8 +47,8 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         bool mine = true;
         status = models_find(asked.device, &models, error);
         if (!status && models.count > 1 && o->trace)
-            status = error_set(error, AT_USAGE, "--trace is for GPUs of one model: these are of %zu",
-                               models.count);
+            status = error_set(error, AT_USAGE,
+                               "--trace is for GPUs of one model: these are of %zu", models.count);
         asked.device = models.specs[0];
         if (!status && models.count > 1)
             status = models_side_by_side(&models, &asked, &mine, exit_code, error);
@@ -65,8 +68,9 @@ const command cmd_tune = {
     .name = "tune",
     .operand = "SCRIPT",
     .summary = "Find the fastest configuration and record it",
-    .options = "set only device verify-on arch strategy budget seed effort stop-at warm-start objective "
-               "energy prove fixed finals tie jobs cache no-cache top json quiet trace results record "
-               "no-record",
+    .options =
+        "set only device verify-on arch strategy budget seed effort stop-at warm-start objective "
+        "energy prove fixed finals tie jobs cache no-cache top json quiet trace results record "
+        "no-record",
     .answer = answer,
 };

@@ -19,12 +19,14 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
     const pattern *p = script_pattern(s);
     at_status status = script_launch_plan(s, PROBLEM_TUNED, indices, &launch, error);
     if (!status && launch.launch_count == 0)
-        return error_set(error, AT_USAGE, "this configuration launches no kernel: there is no PTX of it");
+        return error_set(error, AT_USAGE,
+                         "this configuration launches no kernel: there is no PTX of it");
     if (!status)
         status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &pool, error);
     if (status)
         return status;
-    status = compile_source(pool, source, p->template_path, &launch, arch->name, true, &result, error);
+    status =
+        compile_source(pool, source, p->template_path, &launch, arch->name, true, &result, error);
     if (!status)
         fputs(result.ptx, to);
     compile_result_deinit(&result);
@@ -41,7 +43,8 @@ static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *e
     if (!status && !valid) {
         const space_constraint *c = &script_pattern(s)->constraints[broken];
         if (c->line)
-            fprintf(stderr, "autotune: warning: the configuration breaks the constraint of line %d: %s\n",
+            fprintf(stderr,
+                    "autotune: warning: the configuration breaks the constraint of line %d: %s\n",
                     c->line, c->text);
         else
             fprintf(stderr, "autotune: warning: the configuration breaks %s\n", c->text);
@@ -58,13 +61,14 @@ static at_status find_best(const options *o, script *s, const arch_limits *gpu, 
     record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
     pick_candidate found;
     if (p->problem_count > RECORD_MAX_VALUES || p->parameter_count > RECORD_MAX_VALUES)
-        return error_set_at(error, AT_SCRIPT, p->path, 0, "nothing is recorded of more than %d names",
-                            RECORD_MAX_VALUES);
+        return error_set_at(error, AT_SCRIPT, p->path, 0,
+                            "nothing is recorded of more than %d names", RECORD_MAX_VALUES);
     at_status status = known_records(o, p->name, true, &records, error);
     if (status)
         return status;
     library_check check = {.script = s};
-    const record_values problem = library_problem(p, pairs), fallback = library_default(p, defaults);
+    const record_values problem = library_problem(p, pairs),
+                        fallback = library_default(p, defaults);
     const pick_target target = {.gpu = gpu->name,
                                 .major = gpu->major,
                                 .minor = gpu->minor,
@@ -77,10 +81,11 @@ static at_status find_best(const options *o, script *s, const arch_limits *gpu, 
     record_set_deinit(&records);
     if (is_found)
         return AT_OK;
-    return error_set_at(error, AT_USAGE, p->path, 0,
-                        "nothing that is known is possible for this problem; 'autotune pick %s' says "
-                        "why",
-                        p->name);
+    return error_set_at(
+        error, AT_USAGE, p->path, 0,
+        "nothing that is known is possible for this problem; 'autotune pick %s' says "
+        "why",
+        p->name);
 }
 
 static void print_arguments(const launch_plan *plan, const kernel_launch *l,
@@ -97,7 +102,8 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
         }
         if (a->is_view) {
             const view_plan *v = &plan->views[a->bits];
-            fprintf(to, "%s of %s", v->kind == VIEW_TENSOR ? "tensor map" : "texture", problem->buffers[v->buffer].name);
+            fprintf(to, "%s of %s", v->kind == VIEW_TENSOR ? "tensor map" : "texture",
+                    problem->buffers[v->buffer].name);
             for (uint32_t k = 0; k < v->rank; k++)
                 fprintf(to, "%s%llu", k ? " x " : ", ", (unsigned long long)v->size[k]);
             for (uint32_t k = 0; k < v->rank && v->kind == VIEW_TENSOR; k++)
@@ -111,7 +117,8 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
-/* What the launch asks for beyond CUDA's defaults: without it, results are wrong or there is an error. */
+/* What the launch asks for beyond CUDA's defaults: without it, results are wrong or there is an
+ * error. */
 static void print_attributes(const kernel_launch *l, FILE *to)
 {
     const bool in_clusters = plan_cluster_blocks(l) > 1;
@@ -130,7 +137,9 @@ static void print_transfer(const transfer_plan *t, const problem_plan *problem, 
 {
     size_t count;
     const buffer_plan *from = &problem->buffers[t->task.from];
-    fprintf(to, "// transfer %s: %s to %s, %llu bytes in %llu pieces, %s memory, staging %s, chunks of %llu bytes "
+    fprintf(to,
+            "// transfer %s: %s to %s, %llu bytes in %llu pieces, %s memory, staging %s, chunks of "
+            "%llu bytes "
             "(0: all), streams %u\n",
             transfer_direction_names(&count)[t->task.direction - TRANSFER_TO_DEVICE], from->name,
             problem->buffers[t->task.to].name, (unsigned long long)plan_buffer_bytes(from),
@@ -139,7 +148,8 @@ static void print_transfer(const transfer_plan *t, const problem_plan *problem, 
 }
 
 /* What the source needs before it is launched: how it is compiled, and what its variables hold. */
-static void print_preparations(const emitted *source, const launch_plan *plan, const problem_plan *problem, FILE *to)
+static void print_preparations(const emitted *source, const launch_plan *plan,
+                               const problem_plan *problem, FILE *to)
 {
     for (size_t i = 0; i < source->option_count; i++)
         fprintf(to, "%s %s", i ? "" : "// compiled with:", source->options[i]);
@@ -147,16 +157,16 @@ static void print_preparations(const emitted *source, const launch_plan *plan, c
         fputs("\n", to);
     for (uint32_t i = 0; i < plan->constant_count; i++) {
         const buffer_plan *from = &problem->buffers[plan->constants[i].buffer];
-        fprintf(to, "%s %s = %s (%llu bytes)", i ? "," : "// constants:", plan->constants[i].name, from->name,
-                (unsigned long long)plan_buffer_bytes(from));
+        fprintf(to, "%s %s = %s (%llu bytes)", i ? "," : "// constants:", plan->constants[i].name,
+                from->name, (unsigned long long)plan_buffer_bytes(from));
     }
     if (plan->constant_count)
         fputs("\n", to);
 }
 
 /* The launch of the source below it: what a program that compiles the source needs to know. */
-static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule, const emitted *source, FILE *to,
-                              at_error *error)
+static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule,
+                              const emitted *source, FILE *to, at_error *error)
 {
     char configuration[CONFIGURATION_BYTES];
     launch_plan plan;
@@ -174,7 +184,8 @@ static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule
         print_transfer(&plan.transfer, &problem, to);
     for (uint32_t i = 0; i < plan.launch_count; i++) {
         const kernel_launch *l = &plan.launches[i];
-        fprintf(to, "// %s: grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared memory\n",
+        fprintf(to,
+                "// %s: grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared memory\n",
                 l->entry, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
                 l->dynamic_shared_bytes);
         if (plan_rounds(&plan, i) > 1)
@@ -197,7 +208,8 @@ static at_status run(const options *o, at_error *error)
     size_t size_bytes = 0;
     pick_rule rule = PICK_NONE;
     if (o->best && o->configuration)
-        return error_set(error, AT_USAGE, "--best is a configuration: it does not go with --config");
+        return error_set(error, AT_USAGE,
+                         "--best is a configuration: it does not go with --config");
     at_status status = o->best && !o->run.arch ? target_here(&arch, error)
                                                : target_find(o->run.arch, &arch, error);
     if (!status)

@@ -36,7 +36,8 @@ void explained_deinit(explained *x)
     script_free(x->script);
 }
 
-/* What the source is called: as no file is that it includes, for the preprocessor knows files by their names. */
+/* What the source is called: as no file is that it includes, for the preprocessor knows files by
+ * their names. */
 static const char *source_name(const explained *x, char *name)
 {
     snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);
@@ -49,8 +50,8 @@ static at_status compile(explained *x, at_error *error)
     at_status status =
         compile_pool_new(&(compile_options){.jobs = 2, .use_cache = true}, &x->pool, error);
     return status ? status
-                  : compile_source(x->pool, &x->source, source_name(x, name), &x->launch, x->chip.arch, true,
-                                   &x->compiled, error);
+                  : compile_source(x->pool, &x->source, source_name(x, name), &x->launch,
+                                   x->chip.arch, true, &x->compiled, error);
 }
 
 /* What prepares inputs, where something does. */
@@ -59,12 +60,13 @@ static at_status compile_filler(explained *x, at_error *error)
     emitted source = {0};
     if (!script_has_filler(x->script))
         return AT_OK;
-    at_status status = script_filler_plan(x->script, x->problem, x->indices, &x->filler_launch, error);
+    at_status status =
+        script_filler_plan(x->script, x->problem, x->indices, &x->filler_launch, error);
     if (!status)
         status = emit_filler(x->script, x->problem, x->indices, true, &source, error);
     if (!status)
-        status = compile_source(x->pool, &source, script_pattern(x->script)->filler_path, &x->filler_launch,
-                                x->chip.arch, true, &x->filler, error);
+        status = compile_source(x->pool, &source, script_pattern(x->script)->filler_path,
+                                &x->filler_launch, x->chip.arch, true, &x->filler, error);
     if (status == AT_COMPILE)
         status = error_prefix(error, "the kernel that prepares inputs");
     emitted_deinit(&source);
@@ -100,8 +102,9 @@ static at_status find_places(explained *x, at_error *error)
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
-    progress_update(context, &(progress_state){.stage = "explain", .done = done, .total = total,
-                                               .now_ns = clock_now_ns()});
+    progress_update(
+        context, &(progress_state){
+                     .stage = "explain", .done = done, .total = total, .now_ns = clock_now_ns()});
 }
 
 static at_status run_launch(explained *x, const device_image *image, uint32_t i, at_error *error)
@@ -112,7 +115,8 @@ static at_status run_launch(explained *x, const device_image *image, uint32_t i,
     uint64_t sample = threads > 0 && blocks <= whole_threads / threads ? blocks : 0;
     char name[NAME_BYTES];
     explain_source source = {.name = source_name(x, name),
-                             .places = (const char *const *)x->places, .place_count = x->place_count};
+                             .places = (const char *const *)x->places,
+                             .place_count = x->place_count};
     at_status status =
         sim_estimate_kernel(x->estimate, image, &x->launch, i, sample, &l->found, error);
     return status ? status : explain_variant(&l->found, &x->chip, &source, &l->explanation, error);
@@ -129,7 +133,8 @@ static at_status run_sample(explained *x, at_error *error)
     for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
         status = run_launch(x, &image, i, error);
     if (!status && sim_estimate_trouble(x->estimate))
-        fprintf(stderr, "autotune: inputs are not as the script prepares them; %s\n", sim_estimate_trouble(x->estimate));
+        fprintf(stderr, "autotune: inputs are not as the script prepares them; %s\n",
+                sim_estimate_trouble(x->estimate));
     progress_free(p);
     return status;
 }
@@ -153,8 +158,8 @@ static at_status prove(explained *x, at_error *error)
     return status;
 }
 
-at_status explained_count(const settings *wanted, const char *configuration, bool simulated, explained *x,
-                          at_error *error)
+at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
+                          explained *x, at_error *error)
 {
     arch_limits arch;
     at_status status = target_find(wanted->arch, &arch, error);
@@ -166,9 +171,10 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
         return status;
     const pattern *p = script_pattern(x->script);
     if (p->transfers)
-        return error_set_at(error, AT_NO_DEVICE, p->path, 0,
-                            "nothing explains a transfer: no simulated device has a host to move data "
-                            "from or to");
+        return error_set_at(
+            error, AT_NO_DEVICE, p->path, 0,
+            "nothing explains a transfer: no simulated device has a host to move data "
+            "from or to");
     x->problem = simulated && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
     status = setup_choose_valid(x->script, x->problem, configuration, x->indices, error);
     if (status)
@@ -189,7 +195,8 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
 }
 
 /* The same, and proves it. */
-static at_status make_proven(const settings *wanted, const char *configuration, explained *x, at_error *error)
+static at_status make_proven(const settings *wanted, const char *configuration, explained *x,
+                             at_error *error)
 {
     at_status status = explained_count(wanted, configuration, true, x, error);
     if (!status && script_pattern(x->script)->measurable)

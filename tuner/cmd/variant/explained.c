@@ -7,8 +7,10 @@
 #include "cmd/variant/explained.h"
 #include "run/setup/pattern_json.h"
 
-enum { LEAST_BESIDE = 120, /* columns for counters and source side by side */
-       PREDICTED_DIGITS = 6 };
+enum {
+    LEAST_BESIDE = 120, /* columns for counters and source side by side */
+    PREDICTED_DIGITS = 6
+};
 
 static const explain_line *line_at(const explanation *e, int line)
 {
@@ -89,15 +91,17 @@ static void print_access(const char *kind, const sim_counter *c)
 {
     char count[UNITS_BYTES];
     if (c->requests)
-        printf("        > global %s: %s requests, %.1f sectors each, %.1f bytes used a sector\n", kind,
-               units_count(c->requests, count), (double)c->sectors / (double)c->requests,
+        printf("        > global %s: %s requests, %.1f sectors each, %.1f bytes used a sector\n",
+               kind, units_count(c->requests, count), (double)c->sectors / (double)c->requests,
                SIM_SECTOR_BYTES * explain_sector_efficiency(c));
     if (c->constant_requests)
-        printf("        > constant: %s requests, %.1f passes each\n", units_count(c->constant_requests, count),
+        printf("        > constant: %s requests, %.1f passes each\n",
+               units_count(c->constant_requests, count),
                (double)c->constant_passes / (double)c->constant_requests);
     if (c->shared_requests)
         printf("        > shared %s: %s requests, %.1f wavefronts each (ideal: %.1f)\n", kind,
-               units_count(c->shared_requests, count), (double)c->wavefronts / (double)c->shared_requests,
+               units_count(c->shared_requests, count),
+               (double)c->wavefronts / (double)c->shared_requests,
                (double)c->ideal / (double)c->shared_requests);
 }
 
@@ -124,7 +128,8 @@ static const char *included_line(const explained *x, ptx_text file, int number, 
 }
 
 /* The lines of included files that do something, below the name of each. */
-static void print_included(const explained *x, void (*print)(const explain_line *, int, int, const char *))
+static void print_included(const explained *x,
+                           void (*print)(const explain_line *, int, int, const char *))
 {
     for (uint32_t i = 0; i < x->launch.launch_count; i++) {
         const explanation *e = &x->launches[i].explanation;
@@ -154,7 +159,8 @@ static void print_source(const explained *x)
     explain_line all;
     for (const char *at = x->source.source; *at; line++) {
         size_t length = strcspn(at, "\n");
-        (narrow ? print_narrow_line : print_line)(line_of_all(x, line, &all) ? &all : NULL, line, (int)length, at);
+        (narrow ? print_narrow_line : print_line)(line_of_all(x, line, &all) ? &all : NULL, line,
+                                                  (int)length, at);
         at += length + (at[length] == '\n');
     }
     static const char other[] = "(code of headers)";
@@ -280,7 +286,8 @@ void explained_print(const explained *x)
         printf("%s%s=%s", i ? " " : "", p->problems[x->problem][i].name, text);
     }
     printf("%s\n\n", x->problem == PROBLEM_SIMULATED ? " (the problem for simulated devices; --set "
-                                                       "changes it)" : "");
+                                                       "changes it)"
+                                                     : "");
     print_source(x);
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         print_launch(x, i);
@@ -318,8 +325,8 @@ static json_t *metrics_json(const explained *x, uint32_t launch)
 }
 
 /* One kind of access of one line: what there was of it. */
-static json_t *access_json(const explained *x, double scale, const explain_line *l, const char *kind,
-                           const sim_counter *c)
+static json_t *access_json(const explained *x, double scale, const explain_line *l,
+                           const char *kind, const sim_counter *c)
 {
     const bool is_shared = c->shared_requests > 0;
     const struct {
@@ -344,7 +351,8 @@ static json_t *access_json(const explained *x, double scale, const explain_line 
         json_put(&out, "place", json_path(x->places[l->line - 1]));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].count > 0 || counts[i].is_told)
-            json_put(&out, counts[i].name, json_count_rounded((double)counts[i].count * (scale > 1 ? scale : 1)));
+            json_put(&out, counts[i].name,
+                     json_count_rounded((double)counts[i].count * (scale > 1 ? scale : 1)));
     return out;
 }
 
@@ -352,7 +360,8 @@ static void append_line(const explained *x, double scale, const explain_line *l,
 {
     for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
         if (is_used(&l->kinds[k]))
-            json_append(lines, access_json(x, scale, l, explain_kind_name((explain_kind)k), &l->kinds[k]));
+            json_append(lines,
+                        access_json(x, scale, l, explain_kind_name((explain_kind)k), &l->kinds[k]));
     if (is_used(&l->local))
         json_append(lines, access_json(x, scale, l, "local", &l->local));
 }
@@ -362,12 +371,18 @@ static json_t *prediction_json(const sim_prediction *p)
     const struct {
         const char *name;
         double v;
-    } fields[] = {{"time_ns", p->time_ns},     {"dram_ns", p->dram_ns},
-                  {"l2_ns", p->l2_ns},         {"l1_ns", p->l1_ns},
-                  {"shared_ns", p->shared_ns}, {"issue_ns", p->issue_ns},
-                  {"constant_ns", p->constant_ns}, {"atomic_ns", p->atomic_ns},
-                  {"latency_ns", p->latency_ns}, {"occupancy", p->occupancy.fraction},
-                  {"bytes_in_flight", p->flight_bytes}, {"bytes_needed", p->needed_bytes}};
+    } fields[] = {{"time_ns", p->time_ns},
+                  {"dram_ns", p->dram_ns},
+                  {"l2_ns", p->l2_ns},
+                  {"l1_ns", p->l1_ns},
+                  {"shared_ns", p->shared_ns},
+                  {"issue_ns", p->issue_ns},
+                  {"constant_ns", p->constant_ns},
+                  {"atomic_ns", p->atomic_ns},
+                  {"latency_ns", p->latency_ns},
+                  {"occupancy", p->occupancy.fraction},
+                  {"bytes_in_flight", p->flight_bytes},
+                  {"bytes_needed", p->needed_bytes}};
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         json_put(&out, fields[i].name, json_rounded(fields[i].v, PREDICTED_DIGITS));
@@ -402,7 +417,8 @@ at_status explained_print_json(const explained *x, at_error *error)
 {
     const pattern *p = script_pattern(x->script);
     json_t *root = json_pack("{ss ss so so}", "pattern", p->name, "arch", x->chip.arch, "problem",
-                             pattern_json_problem(p, x->problem), "config", pattern_json_configuration(p, x->indices));
+                             pattern_json_problem(p, x->problem), "config",
+                             pattern_json_configuration(p, x->indices));
     json_t *launches = json_array();
     for (uint32_t i = 0; i < x->launch.launch_count && x->launch.launch_count > 1; i++) {
         json_t *one = json_object();

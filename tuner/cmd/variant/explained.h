@@ -25,37 +25,38 @@ typedef struct explained {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     char configuration[CONFIGURATION_BYTES];
     emitted source;
-    char **places;        /* owned; of the source's lines: "file:line" of the template, or NULL */
+    char **places; /* owned; of the source's lines: "file:line" of the template, or NULL */
     size_t place_count;
     compile_result compiled, filler; /* that prepares inputs; without bytes: none */
     launch_plan launch, filler_launch;
     problem_plan plan;
     sim_estimate *estimate;
     explained_launch launches[PLAN_MAX_LAUNCHES];
-    char *wrong;          /* owned; what it does wrong, as the proof found; NULL: nothing is known */
-    char *unproven;       /* owned; why the proof could not be had; NULL: it could */
+    char *wrong;    /* owned; what it does wrong, as the proof found; NULL: nothing is known */
+    char *unproven; /* owned; why the proof could not be had; NULL: it could */
 } explained;
 
-/* Compiles a configuration (NULL: the script's default) of the script that `wanted` names and runs it on the simulated
- * device: for the tuned problem or, with `simulated`, for the script's problem for simulated devices if it has one. It is
- * not proven. The caller calls explained_deinit, also after a failure; *x starts zeroed. */
-at_status explained_count(const settings *wanted, const char *configuration, bool simulated, explained *x,
-                          at_error *error);
+/* Compiles a configuration (NULL: the script's default) of the script that `wanted` names and runs
+ * it on the simulated device: for the tuned problem or, with `simulated`, for the script's problem
+ * for simulated devices if it has one. It is not proven. The caller calls explained_deinit, also
+ * after a failure; *x starts zeroed. */
+at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
+                          explained *x, at_error *error);
 void explained_deinit(explained *x);
 
-/* Lists which of Nsight Compute's metrics a simulated device counts: the metric at place `i`; NULL past the
- * last. *count covers the whole grid, however many of its blocks were run. */
+/* Lists which of Nsight Compute's metrics a simulated device counts: the metric at place `i`; NULL
+ * past the last. *count covers the whole grid, however many of its blocks were run. */
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
 
 /* Did a launch end in a fault of the kernel? */
 bool explained_faulted(const explained *x);
 
-/* Prints the source with counters beside its lines, for all launches together; then totals, prediction and
- * verdict of each launch. */
+/* Prints the source with counters beside its lines, for all launches together; then totals,
+ * prediction and verdict of each launch. */
 void explained_print(const explained *x);
 
-/* Prints the same as one JSON object. Each of "lines" is one kind of access of one line. Several launches
- * are a list, "launches"; a single one is the object itself. */
+/* Prints the same as one JSON object. Each of "lines" is one kind of access of one line. Several
+ * launches are a list, "launches"; a single one is the object itself. */
 at_status explained_print_json(const explained *x, at_error *error);
 
 #endif

@@ -50,16 +50,16 @@ typedef struct profiled {
     char configuration[CONFIGURATION_BYTES];
     launch_plan launch;
     compile_result compiled;
-    char *names_text;                       /* owned; what `names` are views of */
+    char *names_text; /* owned; what `names` are views of */
     const char *names[DEVICE_MAX_METRICS];
     size_t name_count;
     outcome outcome;
-    char message[DEVICE_LABEL_BYTES * 4];   /* why the variant is not ok */
+    char message[DEVICE_LABEL_BYTES * 4]; /* why the variant is not ok */
     int64_t time_ns;
-    double *counters;                       /* owned; of each launch all names */
+    double *counters; /* owned; of each launch all names */
     explained simulated;
     bool is_simulated;
-    at_error why_not;                       /* it is not simulated */
+    at_error why_not; /* it is not simulated */
 } profiled;
 
 static const char *words_of(const char *name)
@@ -80,9 +80,11 @@ static at_status read_metrics(profiled *x, const char *text, at_error *error)
     x->names_text = strdup(text);
     if (!x->names_text)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    for (char *name = strtok_r(x->names_text, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest)) {
+    for (char *name = strtok_r(x->names_text, ", ", &rest); name;
+         name = strtok_r(NULL, ", ", &rest)) {
         if (x->name_count == DEVICE_MAX_METRICS)
-            return error_set(error, AT_USAGE, "--metrics takes %d names at most", DEVICE_MAX_METRICS);
+            return error_set(error, AT_USAGE, "--metrics takes %d names at most",
+                             DEVICE_MAX_METRICS);
         x->names[x->name_count++] = name;
     }
     return x->name_count ? AT_OK : error_set(error, AT_USAGE, "--metrics needs a name");
@@ -93,12 +95,15 @@ static at_status open_gpu(const options *o, profiled *x, at_error *error)
     at_status status = session_init(&o->run, NULL, &x->session, error);
     const char *why = x->session.workers->driver_less;
     if (!status && x->session.workers->properties.predicted)
-        status = error_set(error, AT_NO_DEVICE, "there is no GPU whose counters could be read%s%s; 'autotune explain' counts "
-                                                "what a simulated one would",
-                           *why ? ": " : "", why);
+        status =
+            error_set(error, AT_NO_DEVICE,
+                      "there is no GPU whose counters could be read%s%s; 'autotune explain' counts "
+                      "what a simulated one would",
+                      *why ? ": " : "", why);
     if (!status && !script_pattern(x->session.script)->measurable)
-        status = error_set(error, AT_USAGE, "%s says nothing of buffers and launches: it can be compiled, and "
-                                            "not run",
+        status = error_set(error, AT_USAGE,
+                           "%s says nothing of buffers and launches: it can be compiled, and "
+                           "not run",
                            script_pattern(x->session.script)->path);
     return status;
 }
@@ -109,19 +114,22 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
     const pattern *p = script_pattern(s->script);
     emitted source = {0};
     if (p->transfers)
-        return error_set_at(error, AT_USAGE, p->path, 0,
-                            "counters are of launches, and what this pattern moves between host and device "
-                            "the driver copies");
-    at_status status = setup_choose_valid(s->script, s->problem, o->configuration, x->indices, error);
+        return error_set_at(
+            error, AT_USAGE, p->path, 0,
+            "counters are of launches, and what this pattern moves between host and device "
+            "the driver copies");
+    at_status status =
+        setup_choose_valid(s->script, s->problem, o->configuration, x->indices, error);
     if (!status) {
-        script_format_configuration(s->script, x->indices, x->configuration, sizeof x->configuration);
+        script_format_configuration(s->script, x->indices, x->configuration,
+                                    sizeof x->configuration);
         status = script_launch_plan(s->script, s->problem, x->indices, &x->launch, error);
     }
     if (!status)
         status = emit_variant(s->script, s->problem, x->indices, true, &source, error);
     if (!status)
-        status = compile_source(s->workers->pool, &source, p->template_path, &x->launch, s->workers->properties.arch, false,
-                                &x->compiled, error);
+        status = compile_source(s->workers->pool, &source, p->template_path, &x->launch,
+                                s->workers->properties.arch, false, &x->compiled, error);
     emitted_deinit(&source);
     return status;
 }
@@ -143,7 +151,8 @@ static at_status hold(profiled *x, const device_variant *v, at_error *error)
 {
     device_event e;
     stats_summary time;
-    at_status status = device_worker_try(x->session.workers->device, THE_VARIANT, v, SAMPLES, error);
+    at_status status =
+        device_worker_try(x->session.workers->device, THE_VARIANT, v, SAMPLES, error);
     if (!status)
         status = await(x, &e, error);
     if (status)
@@ -177,7 +186,8 @@ static at_status count(profiled *x, at_error *error)
     free(v);
     if (status || x->outcome != OUTCOME_OK)
         return status;
-    status = device_worker_count(x->session.workers->device, THE_VARIANT, x->names, x->name_count, error);
+    status = device_worker_count(x->session.workers->device, THE_VARIANT, x->names, x->name_count,
+                                 error);
     if (!status)
         status = await(x, &e, error);
     if (!status && x->outcome == OUTCOME_OK && !e.counters)
@@ -190,26 +200,29 @@ static at_status count(profiled *x, at_error *error)
     return status;
 }
 
-/* A name that the user gave is a mistake where the chip has no such counter; of the usual ones it is left
- * out. */
+/* A name that the user gave is a mistake where the chip has no such counter; of the usual ones it
+ * is left out. */
 static at_status check_names(const options *o, const profiled *x, at_error *error)
 {
     for (size_t i = 0; o->metrics && x->counters && i < x->name_count; i++)
         if (isnan(x->counters[i]))
-            return error_set(error, AT_USAGE, "%s counts no '%s'; 'ncu --query-metrics' lists what it does, and "
-                                              "a counter wants an ending (.sum, .avg, .max, .pct ...)",
+            return error_set(error, AT_USAGE,
+                             "%s counts no '%s'; 'ncu --query-metrics' lists what it does, and "
+                             "a counter wants an ending (.sum, .avg, .max, .pct ...)",
                              x->session.workers->properties.limits.name, x->names[i]);
     return AT_OK;
 }
 
-/* The same on the simulated device; what it cannot run it says, and the GPU's counts stand alone. */
+/* The same on the simulated device; what it cannot run it says, and the GPU's counts stand
+ * alone. */
 static void simulate(const options *o, profiled *x)
 {
     settings wanted = o->run;
     wanted.arch = x->session.workers->properties.arch;
-    x->is_simulated = !explained_count(&wanted, x->configuration, false, &x->simulated, &x->why_not) &&
-                      !explained_faulted(&x->simulated) &&
-                      x->simulated.launch.launch_count == x->launch.launch_count;
+    x->is_simulated =
+        !explained_count(&wanted, x->configuration, false, &x->simulated, &x->why_not) &&
+        !explained_faulted(&x->simulated) &&
+        x->simulated.launch.launch_count == x->launch.launch_count;
 }
 
 /* Not a number: the simulated device does not count it. */
@@ -217,7 +230,8 @@ static double simulated_count(const profiled *x, uint32_t launch, const char *na
 {
     const char *found;
     double times;
-    for (size_t i = 0; x->is_simulated && (found = explained_metric(&x->simulated, launch, i, &times)); i++)
+    for (size_t i = 0;
+         x->is_simulated && (found = explained_metric(&x->simulated, launch, i, &times)); i++)
         if (strcmp(found, name) == 0)
             return times;
     return NAN;
@@ -245,13 +259,14 @@ static at_status print_launch(const profiled *x, uint32_t launch, at_error *erro
     table_init(&t);
     const uint32_t rounds = plan_rounds(&x->launch, launch);
     if (x->launch.launch_count > 1 || rounds > 1)
-        printf("\nLaunch %u of %u: %s%s\n", launch + 1, x->launch.launch_count, x->launch.launches[launch].entry,
-               rounds > 1 ? ", the first of several times" : "");
+        printf("\nLaunch %u of %u: %s%s\n", launch + 1, x->launch.launch_count,
+               x->launch.launches[launch].entry, rounds > 1 ? ", the first of several times" : "");
     table_add_columns(&t, "<counted,GPU");
     if (x->is_simulated)
         table_add_columns(&t, "simulated,differs");
     for (size_t i = 0; i < x->name_count; i++) {
-        double measured = counter(x, launch, i), simulated = simulated_count(x, launch, x->names[i]);
+        double measured = counter(x, launch, i),
+               simulated = simulated_count(x, launch, x->names[i]);
         if (isnan(measured))
             continue;
         table_add_cell(&t, "%s", words_of(x->names[i]));
@@ -261,7 +276,8 @@ static at_status print_launch(const profiled *x, uint32_t launch, at_error *erro
             if (isnan(simulated) || measured == simulated)
                 table_add_cell(&t, "%s", isnan(simulated) ? "" : "no");
             else
-                table_add_cell(&t, "%+.2f %%", 100 * (simulated - measured) / fmax(fabs(measured), 1));
+                table_add_cell(&t, "%+.2f %%",
+                               100 * (simulated - measured) / fmax(fabs(measured), 1));
         }
         table_note_row(&t, x->names[i]);
     }
@@ -275,7 +291,8 @@ static at_status print_profiled(const profiled *x, at_error *error)
     const pattern *p = script_pattern(x->session.script);
     char text[256];
     at_status status = AT_OK;
-    printf("%s on %s (%s)\n", p->name, x->session.workers->properties.limits.name, x->session.workers->properties.arch);
+    printf("%s on %s (%s)\n", p->name, x->session.workers->properties.limits.name,
+           x->session.workers->properties.arch);
     table_print_wrapped(terminal_page(), 2, "", x->configuration, stdout);
     for (size_t i = 0; i < p->problem_count; i++) {
         value_format(p->problems[x->session.problem][i].value, text, sizeof text);
@@ -309,7 +326,8 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
             json_put(&simulated, x->names[i], figure_json(x->names[i], v));
     }
     return json_pack("{ss sI so so}", "entry", x->launch.launches[launch].entry, "times",
-                     (json_int_t)plan_rounds(&x->launch, launch), "counters", gpu, "simulated", simulated);
+                     (json_int_t)plan_rounds(&x->launch, launch), "counters", gpu, "simulated",
+                     simulated);
 }
 
 static at_status print_json(const profiled *x, at_error *error)
@@ -319,10 +337,11 @@ static at_status print_json(const profiled *x, at_error *error)
     json_t *launches = json_array();
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         json_append(&launches, launch_json(x, i));
-    json_t *root = json_pack("{ss ss ss ss so so sI si so}", "pattern", p->name, "device", d->limits.name, "driver",
-                             d->driver, "arch", d->arch, "config", pattern_json_configuration(p, x->indices), "problem",
-                             pattern_json_problem(p, x->session.problem), "time_ns", (json_int_t)x->time_ns,
-                             "registers", (int)x->compiled.resources.registers, "launches", launches);
+    json_t *root = json_pack(
+        "{ss ss ss ss so so sI si so}", "pattern", p->name, "device", d->limits.name, "driver",
+        d->driver, "arch", d->arch, "config", pattern_json_configuration(p, x->indices), "problem",
+        pattern_json_problem(p, x->session.problem), "time_ns", (json_int_t)x->time_ns, "registers",
+        (int)x->compiled.resources.registers, "launches", launches);
     return json_text_print(root, 1, stdout, error);
 }
 
@@ -352,7 +371,8 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         status = check_names(o, x, error);
     if (!status && x->outcome != OUTCOME_OK) {
         *exit_code = 1;
-        fprintf(stderr, "autotune: the variant is %s, and not counted: %s\n", outcome_name(x->outcome), x->message);
+        fprintf(stderr, "autotune: the variant is %s, and not counted: %s\n",
+                outcome_name(x->outcome), x->message);
     } else if (!status) {
         simulate(o, x);
         status = o->json ? print_json(x, error) : print_profiled(x, error);

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 #include "base/cores.h"
-#include "run/setup/setup.h"
 #include "run/setup/session.h"
+#include "run/setup/setup.h"
 #include "run/variant/sources.h"
 
 enum {
-    IDLE_CORES = 2,  /* for what measures, where there are more than as many again */
-    IDS = 32,        /* bits of a request's id under its number ... */
+    IDLE_CORES = 2,      /* for what measures, where there are more than as many again */
+    IDS = 32,            /* bits of a request's id under its number ... */
     REFERENCES = 1 << 16 /* of which the first are those of references */
 };
 
@@ -27,7 +27,8 @@ ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers)
     if (!a)
         return NULL;
     a->compilers.properties = *of;
-    const compile_options options = {.jobs = (int)(all > 2 * IDLE_CORES ? all - IDLE_CORES : all), .use_cache = true};
+    const compile_options options = {.jobs = (int)(all > 2 * IDLE_CORES ? all - IDLE_CORES : all),
+                                     .use_cache = true};
     a->waiting = calloc(numbers + 1, sizeof *a->waiting);
     if (a->waiting && !compile_pool_new(&options, &a->compilers.pool, NULL))
         return a;
@@ -66,7 +67,8 @@ bool ahead_has_room(ahead *a)
     return compile_pending(a->compilers.pool) < 2 * compile_width(a->compilers.pool);
 }
 
-static void queue_variant(ahead *a, session *s, const char *configuration, size_t number, size_t place)
+static void queue_variant(ahead *a, session *s, const char *configuration, size_t number,
+                          size_t place)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     candidate c = {.id = (((uint64_t)number << IDS) + REFERENCES) / DEVICE_SLOTS + 1 + place};
@@ -79,13 +81,17 @@ static void queue_variant(ahead *a, session *s, const char *configuration, size_
 }
 
 /* Loading it takes longer than all the rest. */
-static at_status set_problem(ahead *a, const settings *run, const pattern_variable *values, size_t count)
+static at_status set_problem(ahead *a, const settings *run, const pattern_variable *values,
+                             size_t count)
 {
-    at_status status = a->script ? AT_OK : target_load_script(run, &a->compilers.properties.limits, &a->script, NULL);
+    at_status status =
+        a->script ? AT_OK
+                  : target_load_script(run, &a->compilers.properties.limits, &a->script, NULL);
     return status ? status : script_set_problem(a->script, values, count, NULL);
 }
 
-void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, size_t count, size_t number)
+void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, size_t count,
+                 size_t number)
 {
     if (!a || set_problem(a, run, values, count))
         return;
@@ -93,16 +99,17 @@ void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, 
     const pattern *described = script_pattern(a->script);
     session s = {.workers = &a->compilers,
                  .script = a->script,
-                 .problem = of->predicted && described->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
-                                                                                       : PROBLEM_TUNED,
+                 .problem = of->predicted && described->has_problem[PROBLEM_SIMULATED]
+                                ? PROBLEM_SIMULATED
+                                : PROBLEM_TUNED,
                  .slots = 1 + described->ragged_count};
     problem_kind kinds[DEVICE_SLOTS];
     for (size_t i = 0; i < s.slots; i++)
         kinds[i] = session_problem(&s, i);
     at_status status = problem_set_init(&s.problems, s.script, NULL, kinds, s.slots, NULL);
     if (!status)
-        status = problem_set_submit(&s.problems, a->compilers.pool, of->arch, of->predicted, (uint64_t)number << IDS,
-                                    NULL, NULL, 0, NULL);
+        status = problem_set_submit(&s.problems, a->compilers.pool, of->arch, of->predicted,
+                                    (uint64_t)number << IDS, NULL, NULL, 0, NULL);
     a->waiting[number] += s.problems.waiting;
     for (size_t i = 0; !status && i < run->start_count; i++)
         queue_variant(a, &s, run->starts[i], number, i);

@@ -1,4 +1,5 @@
-/* The choice of a portfolio, from what was timed; and what a reader of the record is given by it. */
+/* The choice of a portfolio, from what was timed; and what a reader of the record is given by
+ * it. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 #include "portfolio/shortlist.h"
 #include "record/pick.h"
 
-static const double gain_least = 0.0001; /* of one more configuration, in mean regret where it was timed */
+static const double gain_least =
+    0.0001; /* of one more configuration, in mean regret where it was timed */
 
 /* Witnesses that are asked what is possible on them. */
 enum { ASKED_WITNESSES = 160 };
@@ -73,7 +75,8 @@ static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
         if (!is_wide(p, q))
             continue;
         for (size_t i = 0; i < width; i++)
-            x->ratios[x->timed * width + i] = p->known.items[x->places[i]].times_ns[q] / at->best_ns;
+            x->ratios[x->timed * width + i] =
+                p->known.items[x->places[i]].times_ns[q] / at->best_ns;
         x->defaults[x->timed] = at->baseline_ns / at->best_ns;
         memcpy(&problems[x->timed * axes], portfolio_problem_at(p, q), axes * sizeof *problems);
         x->timed++;
@@ -133,7 +136,8 @@ at_status portfolio_narrow(portfolio *p, at_error *error)
     size_t columns[RECORD_MAX_KEPT], count = 0, most = 2 * p->asked->most;
     at_status status = matrix_init(p, &x, error);
     if (!status)
-        status = portfolio_shortlist(&x.m, most < RECORD_MAX_KEPT ? most : RECORD_MAX_KEPT, columns, &count, error);
+        status = portfolio_shortlist(&x.m, most < RECORD_MAX_KEPT ? most : RECORD_MAX_KEPT, columns,
+                                     &count, error);
     for (size_t i = 0; i < count; i++)
         p->chosen[i] = p->everywhere[i] = x.places[columns[i]];
     if (!status)
@@ -150,11 +154,13 @@ at_status portfolio_choose(portfolio *p, at_error *error)
     at_status status = matrix_init(p, &x, error);
     if (!status)
         status = portfolio_cover(&x.m, p->asked->most,
-                                 gain_least * (double)x.timed / (double)(x.m.problem_count ? x.m.problem_count : 1),
+                                 gain_least * (double)x.timed /
+                                     (double)(x.m.problem_count ? x.m.problem_count : 1),
                                  columns, &p->chosen_count, &loss, error);
     if (!status && (p->chosen_count == 0 || x.timed == 0))
-        status = error_set(error, AT_NOT_FOUND, "no variant worked on any problem; on the first: %s",
-                           p->known.problems[0].left_out ? p->known.problems[0].left_out : "none that fits");
+        status = error_set(
+            error, AT_NOT_FOUND, "no variant worked on any problem; on the first: %s",
+            p->known.problems[0].left_out ? p->known.problems[0].left_out : "none that fits");
     if (!status) {
         for (size_t i = 0; i < p->chosen_count; i++)
             p->chosen[i] = x.places[columns[i]];
@@ -252,7 +258,8 @@ at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
                            .best_ns = whole_ns(at->best_ns),
                            .baseline_ns = whole_ns(at->baseline_ns),
                            .place = SIZE_MAX};
-    at_status status = f.text ? portfolio_load_script(p, problem, &f.script, error) : known_no_memory(error);
+    at_status status =
+        f.text ? portfolio_load_script(p, problem, &f.script, error) : known_no_memory(error);
     if (status || at->left_out)
         goto cleanup;
     const pattern *described = script_pattern(f.script);
@@ -297,8 +304,8 @@ portfolio_regret portfolio_sum_up(const portfolio *p, bool held_out)
         sum.count++;
         sum.mean += t->regret;
         sum.worst = fmax(sum.worst, t->regret);
-        sum.slower += t->baseline_ns &&
-                      (double)t->time_ns > (double)t->baseline_ns * (1 + RECORD_NOISE);
+        sum.slower +=
+            t->baseline_ns && (double)t->time_ns > (double)t->baseline_ns * (1 + RECORD_NOISE);
     }
     sum.mean /= sum.count ? (double)sum.count : 1;
     return sum;

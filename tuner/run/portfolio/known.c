@@ -134,7 +134,8 @@ at_status known_learn(known *k, size_t problem, const run_summary *s, size_t mos
             at->best_ns = time_ns;
         if (i >= most && !is_default && !wrong && place_of(k, r->configuration) == k->count)
             continue;
-        status = find(k, r->configuration, s->parameters, r->values, s->parameter_count, &place, error);
+        status =
+            find(k, r->configuration, s->parameters, r->values, s->parameter_count, &place, error);
         if (!status)
             k->items[place].times_ns[problem] = time_ns;
         if (!status && wrong)

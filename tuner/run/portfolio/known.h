@@ -1,8 +1,9 @@
-/* What the runs of a portfolio have found: problems, configurations that were good on one of them, and
- * their times.
+/* What the runs of a portfolio have found: problems, configurations that were good on one of them,
+ * and their times.
  *
- * A time is the ratio to the fastest of a run, from samples of the same blocks, multiplied by the median of
- * that fastest one. Times of one problem therefore compare as pairs if one run measured them. */
+ * A time is the ratio to the fastest of a run, from samples of the same blocks, multiplied by the
+ * median of that fastest one. Times of one problem therefore compare as pairs if one run measured
+ * them. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 #define AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 
@@ -47,20 +48,23 @@ at_status known_init(known *k, const value *problems, size_t axis_count, size_t 
                      at_error *error);
 void known_deinit(known *k);
 
-/* Takes over what a run on the problem found: its fastest `most` configurations, the known ones, the
- * default, and those that failed. AT_NO_MEMORY. */
+/* Takes over what a run on the problem found: its fastest `most` configurations, the known ones,
+ * the default, and those that failed. AT_NO_MEMORY. */
 at_status known_learn(known *k, size_t problem, const run_summary *s, size_t most, at_error *error);
 
-/* Asks the script, which is loaded for the problem, whether a configuration is possible, unless it was asked. */
+/* Asks the script, which is loaded for the problem, whether a configuration is possible, unless it
+ * was asked. */
 void known_ask(known *k, size_t problem, size_t configuration, script *s);
 
 /* Leaves the problem out and keeps the reason. AT_NO_MEMORY. */
 at_status known_leave_out(known *k, size_t problem, const char *why, at_error *error);
 
-/* Is this a configuration of the script that its constraints allow for the problem it is loaded for? */
+/* Is this a configuration of the script that its constraints allow for the problem it is loaded
+ * for? */
 bool known_fits(script *s, const char *text);
 
-/* Was it timed on the problem, with exactly `rank` faster configurations there that failed nowhere? */
+/* Was it timed on the problem, with exactly `rank` faster configurations there that failed
+ * nowhere? */
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
 
 /* AT_NO_MEMORY. */

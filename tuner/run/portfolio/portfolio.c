@@ -9,8 +9,8 @@
 #include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
 
-/* Problems that may be timed with what was chosen, and that the tree is grown on: of a third of them it loses a little
- * more, in the mean of three patterns' portfolios, cross-validated. */
+/* Problems that may be timed with what was chosen, and that the tree is grown on: of a third of
+ * them it loses a little more, in the mean of three patterns' portfolios, cross-validated. */
 enum { WITNESSES = 12288 };
 
 static const double matrix_share = 0.75; /* of the budget, until everything was timed everywhere */
@@ -49,8 +49,9 @@ static void order_problems(portfolio *p)
         for (size_t j = i; j < p->made_on; j++) {
             double nearest = INFINITY;
             for (size_t k = 0; k < i; k++)
-                nearest = fmin(nearest, portfolio_distance(p->asked->axes, width, portfolio_problem_at(p, j),
-                                                           portfolio_problem_at(p, k)));
+                nearest = fmin(nearest,
+                               portfolio_distance(p->asked->axes, width, portfolio_problem_at(p, j),
+                                                  portfolio_problem_at(p, k)));
             if (nearest > most) {
                 most = nearest;
                 farthest = j;
@@ -69,7 +70,8 @@ static at_status choose_problems(portfolio *p, at_error *error)
     p->problems = calloc((wanted + WITNESSES) * a->axis_count + 1, sizeof *p->problems);
     if (!p->problems)
         return known_no_memory(error);
-    at_status status = residues_find(a->run, &p->workers.properties.limits, a->axes, a->axis_count, error);
+    at_status status =
+        residues_find(a->run, &p->workers.properties.limits, a->axes, a->axis_count, error);
     if (!status)
         status = portfolio_choose_problems(a->axes, a->axis_count, wanted, a->run->seed, accept, p,
                                            p->problems, &p->problem_count, error);
@@ -78,14 +80,15 @@ static at_status choose_problems(portfolio *p, at_error *error)
                          *p->refused.message ? p->refused.message : "there is no such problem");
     /* Those of another seed are other ones. */
     if (!status)
-        status = portfolio_choose_problems(a->axes, a->axis_count, WITNESSES, a->run->seed + 1,
-                                           accept_unseen, p, &p->problems[p->problem_count * a->axis_count],
-                                           &p->witness_count, error);
+        status = portfolio_choose_problems(
+            a->axes, a->axis_count, WITNESSES, a->run->seed + 1, accept_unseen, p,
+            &p->problems[p->problem_count * a->axis_count], &p->witness_count, error);
     if (status)
         return status;
     p->made_on = p->problem_count < a->problem_count ? p->problem_count : a->problem_count;
     order_problems(p);
-    return known_init(&p->known, p->problems, a->axis_count, p->problem_count + p->witness_count, error);
+    return known_init(&p->known, p->problems, a->axis_count, p->problem_count + p->witness_count,
+                      error);
 }
 
 /* ---- the matrix ---- */
@@ -97,14 +100,14 @@ static size_t most_everywhere(const portfolio *p)
         return SPENDING_MOST_EVERYWHERE;
     for (size_t q = 0; q < p->made_on; q++)
         problems += portfolio_is_in(p, q);
-    return spending_everywhere(matrix_share * p->asked->run->budget_s - portfolio_elapsed_s(p), problems,
-                               portfolio_variant_s(p));
+    return spending_everywhere(matrix_share * p->asked->run->budget_s - portfolio_elapsed_s(p),
+                               problems, portfolio_variant_s(p));
 }
 
-/* What is known of the matrix's configurations, which are those of `places`, on the problems that something was timed
- * on. There is room for a row for each problem. */
-static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix *m, double *ratios, double *defaults,
-                           at_error *error)
+/* What is known of the matrix's configurations, which are those of `places`, on the problems that
+ * something was timed on. There is room for a row for each problem. */
+static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix *m, double *ratios,
+                           double *defaults, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t q = 0; q < p->made_on && !status; q++) {
@@ -137,7 +140,8 @@ static at_status list_everywhere(portfolio *p, at_error *error)
     if (!status)
         status = add_known(p, places, &m, ratios, defaults, error);
     if (!status)
-        status = portfolio_shortlist(&m, most_everywhere(p), p->everywhere, &p->everywhere_count, error);
+        status =
+            portfolio_shortlist(&m, most_everywhere(p), p->everywhere, &p->everywhere_count, error);
     for (size_t i = 0; i < p->everywhere_count; i++)
         p->everywhere[i] = places[p->everywhere[i]];
     /* Nothing but the default works. */
@@ -150,8 +154,8 @@ static at_status list_everywhere(portfolio *p, at_error *error)
 }
 
 /* Of some configurations those that may be given on a problem. */
-static at_status list_possible(portfolio *p, size_t problem, const size_t *from, size_t from_count, size_t *given,
-                               size_t *count, at_error *error)
+static at_status list_possible(portfolio *p, size_t problem, const size_t *from, size_t from_count,
+                               size_t *given, size_t *count, at_error *error)
 {
     at_status status = portfolio_ask_possible(p, problem, from, from_count, error);
     *count = 0;
@@ -180,7 +184,8 @@ static at_status fill_matrix(portfolio *p, at_error *error)
         for (; next < p->made_on && ahead_has_room(p->ahead) && !status; next++) {
             size_t count = 0;
             if (portfolio_is_in(p, next) && next >= q)
-                status = list_possible(p, next, p->everywhere, p->everywhere_count, given, &count, error);
+                status = list_possible(p, next, p->everywhere, p->everywhere_count, given, &count,
+                                       error);
             if (!status && count)
                 portfolio_prepare(p, next, given, count);
         }
@@ -230,9 +235,10 @@ static at_status open(portfolio *p, at_error *error)
     if (status)
         return status;
     if (a->run->must_record && (!p->workers.device || p->workers.properties.predicted))
-        return error_set(error, AT_USAGE,
-                         "--record is refused: the times of a simulated device are predictions, and a record "
-                         "holds measurements of a real GPU only");
+        return error_set(
+            error, AT_USAGE,
+            "--record is refused: the times of a simulated device are predictions, and a record "
+            "holds measurements of a real GPU only");
     p->found.device = p->workers.properties;
     const pattern *described = script_pattern(p->script);
     char text[CONFIGURATION_BYTES];
@@ -242,21 +248,24 @@ static at_status open(portfolio *p, at_error *error)
     for (size_t i = 0; i < a->axis_count && !status; i++) {
         bool known_name = false;
         for (size_t v = 0; v < described->problem_count; v++)
-            known_name = known_name || strcmp(described->problems[PROBLEM_TUNED][v].name, a->axes[i].name) == 0;
+            known_name = known_name ||
+                         strcmp(described->problems[PROBLEM_TUNED][v].name, a->axes[i].name) == 0;
         /* The script says it best. */
         if (!known_name) {
-            value any = a->axes[i].value_count ? a->axes[i].values[0]
-                                               : (value){.kind = VALUE_INTEGER, .integer = a->axes[i].most};
+            value any = a->axes[i].value_count
+                            ? a->axes[i].values[0]
+                            : (value){.kind = VALUE_INTEGER, .integer = a->axes[i].most};
             script *none;
-            status = residues_load(a->run, &p->workers.properties.limits, &a->axes[i], 1, &any, &none, error);
+            status = residues_load(a->run, &p->workers.properties.limits, &a->axes[i], 1, &any,
+                                   &none, error);
             script_free(none);
         }
     }
     if (!status && (!p->default_text || !p->pattern))
         status = known_no_memory(error);
     if (!status && a->run->record && p->workers.device && !p->workers.properties.predicted)
-        status = record_check_writable(a->run->results_dir, p->workers.properties.limits.name, p->pattern,
-                                       error);
+        status = record_check_writable(a->run->results_dir, p->workers.properties.limits.name,
+                                       p->pattern, error);
     return status;
 }
 
@@ -269,7 +278,8 @@ static at_status allocate(portfolio *p, at_error *error)
     p->row_times_ns = calloc(rows * RECORD_MAX_KEPT, sizeof *p->row_times_ns);
     p->pairs = calloc(rows * (RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES), sizeof *p->pairs);
     p->tried = calloc(p->problem_count + 1, sizeof *p->tried);
-    return p->kept.configurations && p->kept.nodes && p->rows && p->row_times_ns && p->pairs && p->tried
+    return p->kept.configurations && p->kept.nodes && p->rows && p->row_times_ns && p->pairs &&
+                   p->tried
                ? AT_OK
                : known_no_memory(error);
 }
@@ -278,8 +288,8 @@ static at_status keep(portfolio *p, at_error *error)
 {
     if (!p->asked->run->record || p->found.device.predicted)
         return AT_OK;
-    at_status status = draft_merge(p->asked->run->results_dir, &p->found.draft, p->found.record_path,
-                                   sizeof p->found.record_path, error);
+    at_status status = draft_merge(p->asked->run->results_dir, &p->found.draft,
+                                   p->found.record_path, sizeof p->found.record_path, error);
     if (p->journal && !status)
         journal_finish(p->journal, NULL);
     return status;
@@ -301,7 +311,8 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
         status = allocate(p, error);
     if (!status)
         status = portfolio_search_problems(p, error);
-    p->ahead = status ? NULL : ahead_new(asked->run, &p->workers.properties, p->known.problem_count);
+    p->ahead =
+        status ? NULL : ahead_new(asked->run, &p->workers.properties, p->known.problem_count);
     if (!status)
         status = fill_matrix(p, error);
     if (!status)

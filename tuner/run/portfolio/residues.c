@@ -7,8 +7,8 @@
 #include "run/setup/setup.h"
 
 enum {
-    ASKED = 512,     /* configurations, from all over the space */
-    ALWAYS = 32,     /* and what divides it: vectors go by them, a sector is eight floats, a line 32 */
+    ASKED = 512, /* configurations, from all over the space */
+    ALWAYS = 32, /* and what divides it: vectors go by them, a sector is eight floats, a line 32 */
     MOST_HALVED = 10 /* times that the range is, until the script takes a problem */
 };
 
@@ -23,7 +23,8 @@ void residues_settings(const settings *base, const portfolio_axis *axes, size_t 
                        const value *problem, residues_problem *out)
 {
     out->settings = *base;
-    for (size_t a = 0; a < axis_count && out->settings.variable_count < SETTINGS_MAX_VARIABLES; a++) {
+    for (size_t a = 0; a < axis_count && out->settings.variable_count < SETTINGS_MAX_VARIABLES;
+         a++) {
         value_format(problem[a], out->texts[a], sizeof out->texts[a]);
         out->settings.variables[out->settings.variable_count++] =
             (script_setting){.name = axes[a].name, .text = out->texts[a]};
@@ -39,8 +40,8 @@ at_status residues_load(const settings *base, const arch_limits *limits, const p
     return target_load_script(&at.settings, limits, out, error);
 }
 
-/* The number of the range that is divisible by most: a large power of two, with small primes where there
- * is room for them. */
+/* The number of the range that is divisible by most: a large power of two, with small primes where
+ * there is room for them. */
 static int64_t most_divisible(const portfolio_axis *axis)
 {
     for (int64_t odd = 315; odd > 1; odd /= 3) {
@@ -108,8 +109,8 @@ static bool is_prime(int64_t v)
     return true;
 }
 
-/* Nearly `v`, with as many factors of `prime` as `power` has: what is lost is made up for by a prime that
- * divides nothing that is asked. 0: the range has none. */
+/* Nearly `v`, with as many factors of `prime` as `power` has: what is lost is made up for by a
+ * prime that divides nothing that is asked. 0: the range has none. */
 static int64_t with_power(const portfolio_axis *axis, int64_t v, int64_t prime, int64_t power)
 {
     int64_t rest = v, lost;
@@ -133,7 +134,8 @@ static void find_axis(const settings *base, const arch_limits *limits, portfolio
     memcpy(problem, middle, axis_count * sizeof *problem);
     for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) {
         int64_t v = middle[at].integer, power = powers[i].power, prime = powers[i].prime;
-        int64_t a = with_power(axis, v, prime, power), b = with_power(axis, v, prime, power / prime);
+        int64_t a = with_power(axis, v, prime, power),
+                b = with_power(axis, v, prime, power / prime);
         if (!a || !b || a == b)
             continue;
         problem[at].integer = a;
@@ -146,8 +148,9 @@ static void find_axis(const settings *base, const arch_limits *limits, portfolio
 }
 
 /* Loads the script for the problem that is divisible by most; a script may rule out large ones. */
-static at_status load_middle(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
-                             size_t axis_count, value *middle, script **out, at_error *error)
+static at_status load_middle(const settings *base, const arch_limits *limits,
+                             const portfolio_axis *axes, size_t axis_count, value *middle,
+                             script **out, at_error *error)
 {
     at_status status = AT_USAGE;
     for (int halved = 0; status == AT_USAGE && halved < MOST_HALVED; halved++) {

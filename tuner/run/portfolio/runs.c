@@ -19,9 +19,8 @@ double portfolio_spent(const portfolio *p)
 {
     const settings *o = p->asked->run;
     double by_time = o->budget_s > 0 ? portfolio_elapsed_s(p) / o->budget_s : 0;
-    double by_count = o->budget_evaluations
-                          ? (double)p->found.evaluations / (double)o->budget_evaluations
-                          : 0;
+    double by_count =
+        o->budget_evaluations ? (double)p->found.evaluations / (double)o->budget_evaluations : 0;
     return fmax(by_time, by_count);
 }
 
@@ -134,16 +133,19 @@ static bool is_asked(const portfolio *p, size_t problem, const size_t *places, s
     size_t i = 0;
     while (i < count && p->known.items[places[i]].possible[problem] >= 0)
         i++;
-    return i == count && (p->known_default == SIZE_MAX || p->known.items[p->known_default].possible[problem] >= 0);
+    return i == count && (p->known_default == SIZE_MAX ||
+                          p->known.items[p->known_default].possible[problem] >= 0);
 }
 
-static void list_values(const portfolio *p, size_t problem, pattern_variable values[PORTFOLIO_MAX_AXES])
+static void list_values(const portfolio *p, size_t problem,
+                        pattern_variable values[PORTFOLIO_MAX_AXES])
 {
     for (size_t a = 0; a < p->asked->axis_count; a++)
         values[a] = (pattern_variable){p->asked->axes[a].name, portfolio_problem_at(p, problem)[a]};
 }
 
-at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count, at_error *error)
+at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count,
+                                 at_error *error)
 {
     pattern_variable values[PORTFOLIO_MAX_AXES];
     if (is_asked(p, problem, places, count))
@@ -164,10 +166,11 @@ bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t pro
 }
 
 at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count,
-                            const char *what, at_error *error)
+                               const char *what, at_error *error)
 {
     ahead_await(p->ahead, problem);
-    return portfolio_run(p, problem, given, count, count + portfolio_has_default(p, problem), false, what, error);
+    return portfolio_run(p, problem, given, count, count + portfolio_has_default(p, problem), false,
+                         what, error);
 }
 
 void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, size_t count)

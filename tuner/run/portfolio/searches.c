@@ -1,5 +1,5 @@
-/* The searches that a portfolio begins with: of problems that stand for all, then of those that promise most; and those of
- * the problems that are held out. */
+/* The searches that a portfolio begins with: of problems that stand for all, then of those that
+ * promise most; and those of the problems that are held out. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -23,11 +23,13 @@ static const double search_share = 0.5;    /* of the budget */
 
 size_t portfolio_first_searched(const portfolio *p)
 {
-    size_t some = p->made_on / 8, least = p->made_on < FEWEST_SEARCHED ? p->made_on : FEWEST_SEARCHED;
+    size_t some = p->made_on / 8,
+           least = p->made_on < FEWEST_SEARCHED ? p->made_on : FEWEST_SEARCHED;
     return some > least ? some : least;
 }
 
-/* A budget of variants has to do for the first searches and those of the problems that are held out. */
+/* A budget of variants has to do for the first searches and those of the problems that are held
+ * out. */
 static size_t evaluations_of_search(const portfolio *p)
 {
     uint64_t budget = p->asked->run->budget_evaluations;
@@ -57,7 +59,8 @@ static size_t evaluations_of_next(const portfolio *p)
         return p->evaluations_each;
     for (size_t q = 0; q < p->made_on; q++)
         left += portfolio_is_in(p, q) && !p->known.problems[q].searched;
-    return spending_search(search_share * p->asked->run->budget_s - portfolio_elapsed_s(p), left, portfolio_variant_s(p),
+    return spending_search(search_share * p->asked->run->budget_s - portfolio_elapsed_s(p), left,
+                           portfolio_variant_s(p),
                            effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations);
 }
 
@@ -85,8 +88,8 @@ static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *coun
     for (size_t q = 0; found && distances && q < p->made_on; q++) {
         if (!p->known.problems[q].searched || q == problem)
             continue;
-        double d = portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
-                                      portfolio_problem_at(p, problem));
+        double d = portfolio_distance(p->asked->axes, p->asked->axis_count,
+                                      portfolio_problem_at(p, q), portfolio_problem_at(p, problem));
         size_t at = (*count)++;
         for (; at > 0 && distances[at - 1] > d; at--) {
             found[at] = found[at - 1];
@@ -103,9 +106,10 @@ static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *coun
     return found;
 }
 
-/* The best of the searched problems, of the nearest first, then their seconds ...: as far as they are possible here. */
-static at_status list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN], size_t *count,
-                            at_error *error)
+/* The best of the searched problems, of the nearest first, then their seconds ...: as far as they
+ * are possible here. */
+static at_status list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN],
+                            size_t *count, at_error *error)
 {
     size_t searched, *nearest = nearest_searched(p, problem, &searched);
     *count = 0;
@@ -114,8 +118,8 @@ static at_status list_given(const portfolio *p, size_t problem, size_t given[MOS
     for (size_t rank = 0; rank < PORTFOLIO_RANKS; rank++)
         for (size_t i = 0; i < searched && *count < MOST_GIVEN; i++)
             for (size_t c = 0; c < p->known.count && *count < MOST_GIVEN; c++)
-                if (known_has_rank(&p->known, c, nearest[i], rank) && !portfolio_contains(given, *count, c) &&
-                    portfolio_may_be_given(p, c, problem))
+                if (known_has_rank(&p->known, c, nearest[i], rank) &&
+                    !portfolio_contains(given, *count, c) && portfolio_may_be_given(p, c, problem))
                     given[(*count)++] = c;
     free(nearest);
     return AT_OK;
@@ -132,7 +136,8 @@ at_status portfolio_search(portfolio *p, size_t problem, at_error *error)
         return status;
     int64_t start_ns = clock_now_ns();
     uint64_t before = p->found.evaluations;
-    status = portfolio_run(p, problem, given, count, evaluations_of_next(p), true, "searched", error);
+    status =
+        portfolio_run(p, problem, given, count, evaluations_of_next(p), true, "searched", error);
     p->search_s += (double)(clock_now_ns() - start_ns) / 1e9;
     p->search_evaluations += p->found.evaluations - before;
     if (status || !portfolio_is_in(p, problem))
@@ -156,8 +161,8 @@ static double promise(const portfolio *p, size_t problem)
     for (size_t q = 0; q < p->made_on; q++) {
         if (!p->known.problems[q].searched || p->known.problems[q].gain < 0)
             continue;
-        double d = portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
-                                      portfolio_problem_at(p, problem));
+        double d = portfolio_distance(p->asked->axes, p->asked->axis_count,
+                                      portfolio_problem_at(p, q), portfolio_problem_at(p, problem));
         double weight = 1 / ((0.5 + d) * (0.5 + d));
         gains += weight * p->known.problems[q].gain;
         weights += weight;
@@ -211,8 +216,8 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error)
         }
         status = portfolio_ask_possible(p, q, p->chosen, p->chosen_count, error);
         if (!status)
-            status = portfolio_run(p, q, given, portfolio_list_chosen(p, q, given), p->evaluations_each, true,
-                            "held out, searched", error);
+            status = portfolio_run(p, q, given, portfolio_list_chosen(p, q, given),
+                                   p->evaluations_each, true, "held out, searched", error);
         p->known.problems[q].searched = true;
     }
     return status;

@@ -1,5 +1,5 @@
-/* A portfolio in the making: runs.c measures a problem, choice.c chooses, witnesses.c grows the tree, and portfolio.c
- * has them do it. No one else includes this. */
+/* A portfolio in the making: runs.c measures a problem, choice.c chooses, witnesses.c grows the
+ * tree, and portfolio.c has them do it. No one else includes this. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_STATE_H
 #define AUTOTUNE_RUN_PORTFOLIO_STATE_H
 
@@ -17,7 +17,7 @@ struct portfolio {
     workers workers;
     int64_t start_ns;
     char *pattern, script_hash[33], template_hash[33], date[32];
-    script *script;          /* with the values of the latest problem that was asked */
+    script *script; /* with the values of the latest problem that was asked */
     char *default_text;
     size_t known_default; /* place; SIZE_MAX: not met yet */
     value *problems;
@@ -28,9 +28,9 @@ struct portfolio {
     size_t evaluations_each; /* of a search; 0: the effort's */
     double search_s;         /* what searches took */
     uint64_t search_evaluations;
-    bool proves;             /* what the next run tries */
-    journal *journal;        /* of all its runs, finished when it is complete; NULL: none yet */
-    at_error refused;        /* why a problem is none of the script's: the first */
+    bool proves;      /* what the next run tries */
+    journal *journal; /* of all its runs, finished when it is complete; NULL: none yet */
+    at_error refused; /* why a problem is none of the script's: the first */
     size_t refused_count;
     /* The choice. */
     size_t *everywhere, everywhere_count; /* places */
@@ -38,8 +38,8 @@ struct portfolio {
     record_portfolio kept;
     draft_problem *rows;
     int64_t *row_times_ns;
-    record_pair *pairs;      /* of the rows' problems */
-    record given;            /* the portfolio as a reader has it */
+    record_pair *pairs; /* of the rows' problems */
+    record given;       /* the portfolio as a reader has it */
     portfolio_tried *tried;
 };
 
@@ -49,10 +49,11 @@ static inline const value *portfolio_problem_at(const portfolio *p, size_t probl
 }
 
 /* Loads the script for a problem. The caller frees *out, which is NULL after a failure. */
-static inline at_status portfolio_load_script(const portfolio *p, size_t problem, script **out, at_error *error)
+static inline at_status portfolio_load_script(const portfolio *p, size_t problem, script **out,
+                                              at_error *error)
 {
-    return residues_load(p->asked->run, &p->found.device.limits, p->asked->axes, p->asked->axis_count,
-                         portfolio_problem_at(p, problem), out, error);
+    return residues_load(p->asked->run, &p->found.device.limits, p->asked->axes,
+                         p->asked->axis_count, portfolio_problem_at(p, problem), out, error);
 }
 
 static inline bool portfolio_is_held_out(const portfolio *p, size_t problem)
@@ -78,9 +79,10 @@ enum { PORTFOLIO_RANKS = 8 }; /* of a run so many are learnt: the fastest */
 
 double portfolio_elapsed_s(const portfolio *p);
 
-/* One run on a problem that begins with some of what is known; `evaluations` 0: those of the effort. `what` is shown. */
-at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count, size_t evaluations,
-                        bool is_search, const char *what, at_error *error);
+/* One run on a problem that begins with some of what is known; `evaluations` 0: those of the
+ * effort. `what` is shown. */
+at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count,
+                        size_t evaluations, bool is_search, const char *what, at_error *error);
 
 /* Is it possible on the problem, which was asked, and wrong nowhere? The default is never given. */
 bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem);
@@ -88,9 +90,10 @@ bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t pro
 /* What is spent of the budget: 1 and more, all. Without one it is never spent. */
 double portfolio_spent(const portfolio *p);
 
-/* Asks the script, once, which of some configurations, and whether the default, are possible. Whether it takes the
- * problem at all is not asked. */
-at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count, at_error *error);
+/* Asks the script, once, which of some configurations, and whether the default, are possible.
+ * Whether it takes the problem at all is not asked. */
+at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count,
+                                 at_error *error);
 
 /* Those of what was chosen that may be given on a problem, which was asked; how many. */
 size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT]);
@@ -99,8 +102,8 @@ size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RE
 bool portfolio_chose_condemned(const portfolio *p);
 
 /* Times what is given, and the default, and nothing else. `what` is shown. */
-at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count, const char *what,
-                               at_error *error);
+at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count,
+                               const char *what, at_error *error);
 
 /* Has compiled, meanwhile, what portfolio_time_given() will be given. */
 void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, size_t count);
@@ -122,12 +125,14 @@ at_status portfolio_search(portfolio *p, size_t problem, at_error *error);
 /* Searches the first problems, then those that promise most, as far as the budget goes. */
 at_status portfolio_search_problems(portfolio *p, at_error *error);
 
-/* Searches the problems that were held out, beginning with what was chosen; while the budget lasts. */
+/* Searches the problems that were held out, beginning with what was chosen; while the budget
+ * lasts. */
 at_status portfolio_search_held_out(portfolio *p, at_error *error);
 
 /* ---- choice.c ---- */
 
-/* Leaves of p->everywhere those that promise most, twice as many as are kept at the most, and takes them for chosen. */
+/* Leaves of p->everywhere those that promise most, twice as many as are kept at the most, and takes
+ * them for chosen. */
 at_status portfolio_narrow(portfolio *p, at_error *error);
 
 /* Chooses configurations from p->everywhere. AT_NOT_FOUND: nothing works. */
@@ -138,7 +143,8 @@ at_status portfolio_set_fixed(portfolio *p, at_error *error);
 
 /* ---- witnesses.c ---- */
 
-/* Times those that may be chosen, narrowed, on witnesses, as long as a part of the budget lasts that is left. */
+/* Times those that may be chosen, narrowed, on witnesses, as long as a part of the budget lasts
+ * that is left. */
 at_status portfolio_time_finalists(portfolio *p, at_error *error);
 
 /* Times what was chosen on witnesses, as long as the budget lasts. */

@@ -1,13 +1,14 @@
-/* Witnesses: further problems, which are timed with finalists, then with what was chosen of them, alone; and the
- * tree, which learns from all.
+/* Witnesses: further problems, which are timed with finalists, then with what was chosen of them,
+ * alone; and the tree, which learns from all.
  *
- * Which few configurations serve best takes more problems to tell than there is time for all that are good
- * somewhere: twice as many as are kept are timed on more of them, as they come in the sequence. (Of sums of columns, six
- * so chosen lose more than 4 % on 0.9 of 100 problems by a perfect choice, without on 1.7: tests/bench/portfolio_sets.)
- * Which of few is best on a problem is soon told, and a tree of few problems chooses badly. From then on every other
- * witness is the next of the sequence, which fills the ranges evenly; the others are, of several, where most is at
- * risk: where what is expected to be best may well not be it. The tree is grown on what is expected on thousands of
- * problems that were not timed, and so keeps away from what is but chance. */
+ * Which few configurations serve best takes more problems to tell than there is time for all that
+ * are good somewhere: twice as many as are kept are timed on more of them, as they come in the
+ * sequence. (Of sums of columns, six so chosen lose more than 4 % on 0.9 of 100 problems by a
+ * perfect choice, without on 1.7: tests/bench/portfolio_sets.) Which of few is best on a problem is
+ * soon told, and a tree of few problems chooses badly. From then on every other witness is the next
+ * of the sequence, which fills the ranges evenly; the others are, of several, where most is at
+ * risk: where what is expected to be best may well not be it. The tree is grown on what is expected
+ * on thousands of problems that were not timed, and so keeps away from what is but chance. */
 #include "run/portfolio/state.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 #include "portfolio/tree.h"
 
 enum {
-    TIMED_WITNESSES = 3, /* without a budget so many times the problems that the portfolio is made on */
+    TIMED_WITNESSES =
+        3, /* without a budget so many times the problems that the portfolio is made on */
     TIMED_FINALISTS = 1, /* likewise, of the finalists */
     AHEAD = 16,          /* that are chosen, and compiled for, before one of them is timed */
     LOOKED_AT = 4        /* of the sequence, for each that is chosen */
@@ -28,8 +30,8 @@ static const double finalists_share = 0.4;
 
 /* ---- what is timed ---- */
 
-/* What was chosen, on all problems that it was timed on but for those held out, as a matrix with its problems; and room
- * for `more` rows. */
+/* What was chosen, on all problems that it was timed on but for those held out, as a matrix with
+ * its problems; and room for `more` rows. */
 typedef struct rows {
     portfolio_matrix m;
     double *ratios, *defaults;
@@ -79,8 +81,8 @@ static at_status rows_init(const portfolio *p, size_t more, rows *r, at_error *e
 
 /* ---- the tree ---- */
 
-/* Ratios of a row become what is expected, where they are possible: a program is better off with the default than with
- * what is slower. */
+/* Ratios of a row become what is expected, where they are possible: a program is better off with
+ * the default than with what is slower. */
 static void expect_row(const kriging *k, rows *r, const value *problem, size_t row)
 {
     size_t width = r->m.configuration_count;
@@ -96,7 +98,8 @@ static void expect_row(const kriging *k, rows *r, const value *problem, size_t r
 /* A witness that was not timed: 1 stands for what is possible. */
 static void add_expected(portfolio *p, rows *r, size_t witness)
 {
-    if (is_timed(p, witness) || portfolio_ask_possible(p, witness, p->chosen, p->chosen_count, NULL) != AT_OK)
+    if (is_timed(p, witness) ||
+        portfolio_ask_possible(p, witness, p->chosen, p->chosen_count, NULL) != AT_OK)
         return;
     r->defaults[r->m.problem_count] = portfolio_has_default(p, witness);
     double *ratios = add_row(p, r, witness);
@@ -119,8 +122,8 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
     for (size_t row = 0; row < all.m.problem_count && !status; row++)
         expect_row(k, &all, &all.problems[row * axes], row);
     if (!status)
-        status = portfolio_grow(&all.m, p->asked->axes, axes, all.problems, p->kept.nodes, &p->kept.node_count,
-                                error);
+        status = portfolio_grow(&all.m, p->asked->axes, axes, all.problems, p->kept.nodes,
+                                &p->kept.node_count, error);
     kriging_free(k);
     rows_deinit(&timed);
     rows_deinit(&all);
@@ -142,8 +145,9 @@ typedef struct chosen_witnesses {
 static bool is_new(const portfolio *p, size_t witness)
 {
     size_t q = 0;
-    while (q < p->problem_count && portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
-                                                      portfolio_problem_at(p, witness)) > 0)
+    while (q < p->problem_count &&
+           portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
+                              portfolio_problem_at(p, witness)) > 0)
         q++;
     return q == p->problem_count;
 }
@@ -167,12 +171,14 @@ static bool is_taken(const portfolio *p, size_t witness)
 }
 
 /* What those that are chosen will tell is at risk no more. */
-static double left_of_risk(const portfolio *p, const chosen_witnesses *w, size_t first, size_t witness)
+static double left_of_risk(const portfolio *p, const chosen_witnesses *w, size_t first,
+                           size_t witness)
 {
     double left = 1;
     for (size_t i = first; i < w->count; i++) {
-        double likeness = kriging_likeness(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, witness),
-                                           portfolio_problem_at(p, w->items[i]));
+        double likeness =
+            kriging_likeness(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, witness),
+                             portfolio_problem_at(p, w->items[i]));
         left *= 1 - likeness * likeness;
     }
     return left;
@@ -219,8 +225,8 @@ static at_status choose_witnesses(portfolio *p, chosen_witnesses *w, at_error *e
     kriging *k = NULL;
     at_status status = w->by_risk ? rows_init(p, 0, &timed, error) : AT_OK;
     if (!status && w->by_risk)
-        status =
-            kriging_new(&timed.m, p->asked->axes, p->asked->axis_count, timed.problems, false, &k, error);
+        status = kriging_new(&timed.m, p->asked->axes, p->asked->axis_count, timed.problems, false,
+                             &k, error);
     if (!status)
         look(p, w, k);
     for (size_t q; !status && w->count < AHEAD && (q = choose_witness(p, w)) != SIZE_MAX;) {
@@ -250,8 +256,8 @@ static bool is_proof_missing(const portfolio *p, const size_t *given, size_t cou
     return false;
 }
 
-/* What was chosen is proven on the way: proofs take longer than a GPU, and none of the runs before had any. `late`: there
- * is no time for anything else. */
+/* What was chosen is proven on the way: proofs take longer than a GPU, and none of the runs before
+ * had any. `late`: there is no time for anything else. */
 static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
 {
     size_t given[RECORD_MAX_KEPT], count = portfolio_list_chosen(p, witness, given);
@@ -298,8 +304,9 @@ at_status portfolio_time_finalists(portfolio *p, at_error *error)
     at_status status = start(p, false, &w, error);
     if (!status)
         status = portfolio_narrow(p, error);
-    for (size_t timed = 0;
-         !status && (has_budget(p) ? portfolio_spent(p) < until : timed < TIMED_FINALISTS * p->made_on); timed++) {
+    for (size_t timed = 0; !status && (has_budget(p) ? portfolio_spent(p) < until
+                                                     : timed < TIMED_FINALISTS * p->made_on);
+         timed++) {
         status = take_next(p, &w, &witness, error);
         if (witness == SIZE_MAX)
             break;
@@ -316,7 +323,8 @@ at_status portfolio_time_witnesses(portfolio *p, at_error *error)
     chosen_witnesses w;
     size_t witness;
     at_status status = start(p, true, &w, error);
-    for (size_t timed = 0; !status && (has_budget(p) || timed < TIMED_WITNESSES * p->made_on); timed++) {
+    for (size_t timed = 0; !status && (has_budget(p) || timed < TIMED_WITNESSES * p->made_on);
+         timed++) {
         bool late = portfolio_spent(p) >= 1;
         if (late && !is_proof_missing(p, p->chosen, p->chosen_count))
             break;

@@ -1,10 +1,10 @@
 /* Watches the chip's clock from block to block, and says which blocks of samples count.
  *
- * In: for every block, the clock at which it was sampled. Out: whether to keep the block or to measure it
- * again as a whole (repeating the sample of one variant alone would select times by their size). If the
- * chip stays away from its clock it is throttled: the block is kept, because its samples still compare with
- * each other, and later blocks are compared with the new clock. Pure: no clock, no device, no allocation,
- * no failure. */
+ * In: for every block, the clock at which it was sampled. Out: whether to keep the block or to
+ * measure it again as a whole (repeating the sample of one variant alone would select times by
+ * their size). If the chip stays away from its clock it is throttled: the block is kept, because
+ * its samples still compare with each other, and later blocks are compared with the new clock.
+ * Pure: no clock, no device, no allocation, no failure. */
 #ifndef AUTOTUNE_RUN_RACE_CLOCK_WATCH_H
 #define AUTOTUNE_RUN_RACE_CLOCK_WATCH_H
 

@@ -8,8 +8,8 @@
 #include "run/race/rules.h"
 #include "run/race/state.h"
 
-/* Proofs that begin during the race: of the fastest, and of all when so few are left; more than reach the
- * finals. Who is quick waits for the winner's alone, and others keep it waiting. */
+/* Proofs that begin during the race: of the fastest, and of all when so few are left; more than
+ * reach the finals. Who is quick waits for the winner's alone, and others keep it waiting. */
 enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
 
 static at_status allocate(race_driver *c, const candidates *all, at_error *error)
@@ -25,7 +25,8 @@ static at_status allocate(race_driver *c, const candidates *all, at_error *error
     c->ids = calloc(c->count, sizeof *c->ids);
     c->energies = calloc(c->count, sizeof *c->energies);
     c->by_energy = calloc(c->count, sizeof *c->by_energy);
-    if (!c->entrants || !c->asked || !c->held || !c->in_block || !c->ids || !c->energies || !c->by_energy)
+    if (!c->entrants || !c->asked || !c->held || !c->in_block || !c->ids || !c->energies ||
+        !c->by_energy)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     return AT_OK;
 }
@@ -37,7 +38,7 @@ static int by_configuration(const void *a, const void *b)
 }
 
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
-                      const settings *o, race_driver **out, at_error *error)
+                          const settings *o, race_driver **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
     race_entrant *entrants = NULL;
@@ -74,12 +75,11 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
         const candidate *one = c->entrants[i];
         if (one == baseline)
             rules.default_entrant = (uint32_t)i;
-        entrants[i] = (race_entrant){
-            .fastest_ns = pipeline_prior_ns(p, one),
-            .registers = one->found.resources.registers,
-            .shared_bytes =
-                one->found.resources.static_shared_bytes + plan_most_shared_bytes(&one->launches[0]),
-            .order = one->configuration};
+        entrants[i] = (race_entrant){.fastest_ns = pipeline_prior_ns(p, one),
+                                     .registers = one->found.resources.registers,
+                                     .shared_bytes = one->found.resources.static_shared_bytes +
+                                                     plan_most_shared_bytes(&one->launches[0]),
+                                     .order = one->configuration};
     }
     status = race_new(&rules, entrants, c->count, &c->race, error);
     if (!status)
@@ -154,22 +154,23 @@ static at_status take_block(race_driver *c, const device_event *e, at_error *err
 }
 
 /* e->id is the place in the block of the one to blame. */
-static at_status use_block(race_driver *c, const uint32_t *order, size_t count, const device_event *e,
-                           at_error *error)
+static at_status use_block(race_driver *c, const uint32_t *order, size_t count,
+                           const device_event *e, at_error *error)
 {
     if (e->outcome == OUTCOME_OK && e->sample_count == count) {
         c->blocks++;
         return take_block(c, e, error);
     }
     if (e->id >= count)
-        return error_set(error, AT_INTERNAL, "a block of samples failed, through the fault of no variant: %s",
+        return error_set(error, AT_INTERNAL,
+                         "a block of samples failed, through the fault of no variant: %s",
                          e->message);
     entrants_exclude(c, order[e->id], e->outcome, e->message);
     return AT_OK;
 }
 
-static at_status sample_at_home(race_driver *c, const uint32_t *order, size_t count, device_event *out,
-                                at_error *error)
+static at_status sample_at_home(race_driver *c, const uint32_t *order, size_t count,
+                                device_event *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
     for (size_t i = 0; i < count; i++)
@@ -214,15 +215,15 @@ static candidate *fastest_unproven(const race_driver *c, const uint32_t *order, 
     candidate *found = NULL;
     for (size_t i = 0; i < count; i++) {
         candidate *one = c->entrants[order[i]];
-        if (!one->proof_asked && (!found || pipeline_prior_ns(c->pipeline, one) <
-                                                pipeline_prior_ns(c->pipeline, found)))
+        if (!one->proof_asked &&
+            (!found || pipeline_prior_ns(c->pipeline, one) < pipeline_prior_ns(c->pipeline, found)))
             found = one;
     }
     return found;
 }
 
-/* Proofs take idle cores while the race goes on. What they find is heeded when it has ended, so that a
- * race that is resumed goes the same way. */
+/* Proofs take idle cores while the race goes on. What they find is heeded when it has ended, so
+ * that a race that is resumed goes the same way. */
 static at_status prove_ahead(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = pipeline_watch_proofs(c->pipeline, 0, error);

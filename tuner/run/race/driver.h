@@ -1,9 +1,9 @@
 /* The race driver: runs the race between candidates on the device.
  *
- * In: candidates that are ok, with their first samples. Out: the race's result. Each finalist is checked
- * once more on fresh data after it was measured; with --objective energy the finalists are ranked by the
- * energy of a launch, measured after the race. The rules are in search/race/race.h; this module loads
- * kernels, has blocks sampled and watches the clock. */
+ * In: candidates that are ok, with their first samples. Out: the race's result. Each finalist is
+ * checked once more on fresh data after it was measured; with --objective energy the finalists are
+ * ranked by the energy of a launch, measured after the race. The rules are in search/race/race.h;
+ * this module loads kernels, has blocks sampled and watches the clock. */
 #ifndef AUTOTUNE_RUN_RACE_DRIVER_H
 #define AUTOTUNE_RUN_RACE_DRIVER_H
 
@@ -22,31 +22,32 @@ typedef struct race_driver race_driver;
 
 typedef struct race_driver_state { /* for progress */
     race_stage stage;
-    uint64_t done, left; /* samples */
-    int64_t ceiling_ns;  /* median of the copies in the blocks so far; 0: none */
+    uint64_t done, left;        /* samples */
+    int64_t ceiling_ns;         /* median of the copies in the blocks so far; 0: none */
     int64_t race_ns, finals_ns; /* wall time spent */
-    uint64_t redone;     /* blocks measured again because the clock had moved */
-    uint64_t throttled;  /* times that the chip stayed away from its clock */
-    double sm_clock_khz; /* median of the latest blocks; 0 unknown */
-    uint64_t throttle;   /* why, as board_throttle_text() spells it; 0 not known */
-    uint32_t others;     /* other processes seen computing on the GPU, at most */
-    uint64_t excluded;   /* entrants that failed during the race */
-    char energy_trouble[256]; /* why there are no energies although they were asked for */
+    uint64_t redone;            /* blocks measured again because the clock had moved */
+    uint64_t throttled;         /* times that the chip stayed away from its clock */
+    double sm_clock_khz;        /* median of the latest blocks; 0 unknown */
+    uint64_t throttle;          /* why, as board_throttle_text() spells it; 0 not known */
+    uint32_t others;            /* other processes seen computing on the GPU, at most */
+    uint64_t excluded;          /* entrants that failed during the race */
+    char energy_trouble[256];   /* why there are no energies although they were asked for */
 } race_driver_state;
 
-/* Enters every candidate of the pipeline that is ok. `log` (borrowed) holds the answers of an interrupted
- * race of the same plan, which are used before the device is asked; new answers are added to it. `baseline`
- * is the candidate of the script's default, or NULL; the rules are those of rules.h.
- * AT_NOT_FOUND if no candidate is ok. */
+/* Enters every candidate of the pipeline that is ok. `log` (borrowed) holds the answers of an
+ * interrupted race of the same plan, which are used before the device is asked; new answers are
+ * added to it. `baseline` is the candidate of the script's default, or NULL; the rules are those of
+ * rules.h. AT_NOT_FOUND if no candidate is ok. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
-                      const settings *o, race_driver **out, at_error *error);
+                          const settings *o, race_driver **out, at_error *error);
 void race_driver_free(race_driver *c); /* NULL is fine */
 
-/* Samples the next block; sets *finished when no block is left and the finalists are checked. AT_DEVICE if
- * the device is lost for good: the result so far stands. */
+/* Samples the next block; sets *finished when no block is left and the finalists are checked.
+ * AT_DEVICE if the device is lost for good: the result so far stands. */
 at_status race_driver_step(race_driver *c, bool *finished, at_error *error);
 
-/* Waits until then (as clock_now_ns()) for proofs, at most: a run that is to answer within seconds does without. */
+/* Waits until then (as clock_now_ns()) for proofs, at most: a run that is to answer within seconds
+ * does without. */
 void race_driver_hurry(race_driver *c, int64_t until_ns);
 
 /* No further blocks. */

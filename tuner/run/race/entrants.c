@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count, at_error *error)
+at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count,
+                                   at_error *error)
 {
     memset(c->in_block, 0, c->count * sizeof *c->in_block);
     for (size_t i = 0; i < count; i++)
@@ -123,7 +124,8 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
         if (exclude_as_before(c, &load, entrant))
             continue;
         const candidate *one = c->entrants[entrant];
-        if (one->found.outcome != OUTCOME_OK) { /* it did not compile for a ragged problem, or not again */
+        if (one->found.outcome !=
+            OUTCOME_OK) { /* it did not compile for a ragged problem, or not again */
             entrants_leave_out(c, entrant);
             continue;
         }
@@ -131,8 +133,8 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
         status = device_worker_hold(c->session->workers->device, entrant, &variant, error);
         if (status)
             return status;
-        holds[waiting++] = (race_request){entrant, device_worker_claim(c->session->workers->device), load,
-                                    true};
+        holds[waiting++] =
+            (race_request){entrant, device_worker_claim(c->session->workers->device), load, true};
         if (waiting == HOLDS_AHEAD) {
             status = entrants_await(c, holds, waiting, error);
             waiting = 0;

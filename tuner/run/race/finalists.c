@@ -9,8 +9,8 @@
 enum { PROOF_PATIENCE_S = 20 };
 
 /* Asks for the check of a finalist on fresh data, unless the journal has its answer. */
-static at_status begin_check(race_driver *c, uint32_t entrant, race_request *checks, size_t *waiting,
-                             at_error *error)
+static at_status begin_check(race_driver *c, uint32_t entrant, race_request *checks,
+                             size_t *waiting, at_error *error)
 {
     device_event e;
     race_question q = question_of(c, "check", c->seed + 1, entrant);
@@ -25,8 +25,8 @@ static at_status begin_check(race_driver *c, uint32_t entrant, race_request *che
         return status;
     status = device_worker_recheck(c->session->workers->device, entrant, c->seed + 1, error);
     if (!status)
-        checks[(*waiting)++] = (race_request){entrant, device_worker_claim(c->session->workers->device), q,
-                                       false};
+        checks[(*waiting)++] =
+            (race_request){entrant, device_worker_claim(c->session->workers->device), q, false};
     return status;
 }
 
@@ -44,9 +44,11 @@ static bool waits_for_proof(const race_driver *c, const uint32_t *finalists, siz
 }
 
 /* No variant wins without a proof, or a word on why there is none. */
-static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size_t count, at_error *error)
+static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size_t count,
+                                 at_error *error)
 {
-    int64_t end_ns = c->proofs_until_ns ? c->proofs_until_ns : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
+    int64_t end_ns = c->proofs_until_ns ? c->proofs_until_ns
+                                        : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++)
         status = pipeline_prove(c->pipeline, c->entrants[finalists[i]], error);
@@ -81,8 +83,8 @@ at_status finalists_check(race_driver *c, at_error *error)
     race_request *checks = calloc(result->count + 1, sizeof *checks);
     at_status status =
         finalists && checks ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    /* A race that was stopped early may have had no finals: its winner is checked then. Who is quick checks it alone;
-     * where it is not fit the next winner has its turn. */
+    /* A race that was stopped early may have had no finals: its winner is checked then. Who is
+     * quick checks it alone; where it is not fit the next winner has its turn. */
     bool winner_alone = c->quick && !c->energy_wanted;
     for (size_t i = 0; !status && i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
@@ -96,14 +98,16 @@ at_status finalists_check(race_driver *c, at_error *error)
         status = entrants_await(c, checks, waiting, error);
     if (!status)
         status = prove_finalists(c, finalists, count, error);
-    /* Where no finalist was fit, others race in their place, or win without a race, and are checked in their turn. */
+    /* Where no finalist was fit, others race in their place, or win without a race, and are checked
+     * in their turn. */
     const uint32_t *order;
     if (!status && race_next(c->race, &order) == 0) {
         result = race_conclude(c->race);
         c->checked = !result->has_winner;
         for (size_t i = 0; i < count; i++)
-            c->checked = c->checked || (finalists[i] == result->winner &&
-                                        (c->impatient || !is_being_proven(c->entrants[result->winner])));
+            c->checked =
+                c->checked || (finalists[i] == result->winner &&
+                               (c->impatient || !is_being_proven(c->entrants[result->winner])));
     }
     free(finalists);
     free(checks);
@@ -111,8 +115,8 @@ at_status finalists_check(race_driver *c, at_error *error)
 }
 
 /* Measures the energy of a finalist's launches; `out` is the caller's. */
-static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunks, device_event *out,
-                                at_error *error)
+static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunks,
+                                device_event *out, at_error *error)
 {
     race_question q = question_of(c, "energy", chunks, entrant);
     *out = (device_event){0};

@@ -101,20 +101,19 @@ bool race_log_find(const race_log *l, const race_question *q, device_event *out)
     size_t place = e.configuration_count ? find_place(q, e.configurations[0]) : 0;
     if (place == q->count && q->count > 0)
         return false;
-    *out = (device_event){
-        .id = place,
-        .outcome = e.found.outcome,
-        .ceiling_ns = (int64_t)e.figures[FIGURE_CEILING],
-        .sm_clock_khz = e.figures[FIGURE_SM_CLOCK],
-        .energy = {.launch_j = e.figures[FIGURE_LAUNCH_J],
-                   .low_j = e.figures[FIGURE_LOW_J],
-                   .high_j = e.figures[FIGURE_HIGH_J],
-                   .power_w = e.figures[FIGURE_POWER],
-                   .chunks = (size_t)e.figures[FIGURE_CHUNKS]},
-        .others = (uint32_t)e.figures[FIGURE_OTHERS],
-        .message = strdup(e.found.message),
-        .samples_ns = calloc(e.found.sample_count + 1, sizeof *out->samples_ns),
-        .sample_count = e.found.sample_count};
+    *out = (device_event){.id = place,
+                          .outcome = e.found.outcome,
+                          .ceiling_ns = (int64_t)e.figures[FIGURE_CEILING],
+                          .sm_clock_khz = e.figures[FIGURE_SM_CLOCK],
+                          .energy = {.launch_j = e.figures[FIGURE_LAUNCH_J],
+                                     .low_j = e.figures[FIGURE_LOW_J],
+                                     .high_j = e.figures[FIGURE_HIGH_J],
+                                     .power_w = e.figures[FIGURE_POWER],
+                                     .chunks = (size_t)e.figures[FIGURE_CHUNKS]},
+                          .others = (uint32_t)e.figures[FIGURE_OTHERS],
+                          .message = strdup(e.found.message),
+                          .samples_ns = calloc(e.found.sample_count + 1, sizeof *out->samples_ns),
+                          .sample_count = e.found.sample_count};
     if (!out->message || !out->samples_ns) {
         device_event_deinit(out);
         return false;
@@ -134,10 +133,10 @@ void race_log_keep(race_log *l, const race_question *q, const char *stage, const
     bool blames = e->outcome != OUTCOME_OK && e->id < q->count;
     uint64_t blamed = blames ? q->variants[e->id]->configuration : 0;
     const double figures[FIGURES] = {
-        [FIGURE_CEILING] = (double)e->ceiling_ns,    [FIGURE_SM_CLOCK] = e->sm_clock_khz,
-        [FIGURE_LAUNCH_J] = e->energy.launch_j,      [FIGURE_LOW_J] = e->energy.low_j,
-        [FIGURE_HIGH_J] = e->energy.high_j,          [FIGURE_POWER] = e->energy.power_w,
-        [FIGURE_CHUNKS] = (double)e->energy.chunks,  [FIGURE_OTHERS] = (double)e->others,
+        [FIGURE_CEILING] = (double)e->ceiling_ns,   [FIGURE_SM_CLOCK] = e->sm_clock_khz,
+        [FIGURE_LAUNCH_J] = e->energy.launch_j,     [FIGURE_LOW_J] = e->energy.low_j,
+        [FIGURE_HIGH_J] = e->energy.high_j,         [FIGURE_POWER] = e->energy.power_w,
+        [FIGURE_CHUNKS] = (double)e->energy.chunks, [FIGURE_OTHERS] = (double)e->others,
     };
     keep(l, key,
          &(journal_entry){.found.outcome = e->outcome,

@@ -1,11 +1,12 @@
-/* The race in the journal: questions and answers, so that an interrupted run continues where it ended and
- * measures nothing twice.
+/* The race in the journal: questions and answers, so that an interrupted run continues where it
+ * ended and measures nothing twice.
  *
- * It keeps the end of the search (which configurations were tried), every block of samples, every variant
- * that could not be loaded, every check on fresh data and every energy. The key of each is its question
- * (journal/key.h): which variants, the plan of the race (script, options, seed), and the order. A race
- * depends only on what it is told (search/race/race.h): when it is resumed it asks the same questions in
- * the same order, and takes the answers from here as long as there are any. */
+ * It keeps the end of the search (which configurations were tried), every block of samples, every
+ * variant that could not be loaded, every check on fresh data and every energy. The key of each is
+ * its question (journal/key.h): which variants, the plan of the race (script, options, seed), and
+ * the order. A race depends only on what it is told (search/race/race.h): when it is resumed it
+ * asks the same questions in the same order, and takes the answers from here as long as there are
+ * any. */
 #ifndef AUTOTUNE_RUN_RACE_LOG_H
 #define AUTOTUNE_RUN_RACE_LOG_H
 
@@ -32,8 +33,8 @@ typedef struct race_question {
     size_t count;
 } race_question;
 
-/* `gpu`: the number, in the journal, of the GPU that runs the race. `plan`: everything that the race
- * depends on besides its variants. AT_NO_MEMORY. */
+/* `gpu`: the number, in the journal, of the GPU that runs the race. `plan`: everything that the
+ * race depends on besides its variants. AT_NO_MEMORY. */
 at_status race_log_init(race_log *l, journal *j, size_t gpu, const char *plan, at_error *error);
 
 /* The configurations that the search of this race tried before it ended; false: it did not end.

@@ -1,8 +1,8 @@
 /* Other GPUs of the model sample blocks while home samples one.
  *
- * A block compares within itself, so it is of one GPU, and of whichever: several halve the time of probe, screen and
- * heats. The finals are home's alone. Home decides who is fit: one that fails elsewhere ends that GPU's part in the
- * race, and nothing else. */
+ * A block compares within itself, so it is of one GPU, and of whichever: several halve the time of
+ * probe, screen and heats. The finals are home's alone. Home decides who is fit: one that fails
+ * elsewhere ends that GPU's part in the race, and nothing else. */
 #include "run/race/state.h"
 
 #include <math.h>
@@ -41,7 +41,8 @@ at_status others_join(race_driver *c, at_error *error)
     return AT_OK;
 }
 
-/* What it was asked stays claimed, and is not waited for. Its failures are the pipeline's to hear. */
+/* What it was asked stays claimed, and is not waited for. Its failures are the pipeline's to
+ * hear. */
 static void leave(race_driver *c, race_other *o)
 {
     for (size_t i = 0; o->held && i < c->count; i++)
@@ -82,7 +83,8 @@ static bool load(race_driver *c, race_other *o, const uint32_t *order, size_t co
             return false;
     }
     for (size_t i = 0; i < count; i++)
-        if (!o->held[order[i]] && candidate_has_code(c->entrants[order[i]]) && !hold(c, o, order[i]))
+        if (!o->held[order[i]] && candidate_has_code(c->entrants[order[i]]) &&
+            !hold(c, o, order[i]))
             return false;
     return true;
 }
@@ -163,10 +165,10 @@ static bool loads_succeeded(race_other *o)
     return all;
 }
 
-/* Puts the samples of its block, by entrant, where the order has them. False: some are missing, or home has no sample to
- * measure them by. */
-static bool translate(race_driver *c, const race_other *o, const int64_t *there_ns, const uint32_t *order,
-                      size_t count, int64_t *out_ns)
+/* Puts the samples of its block, by entrant, where the order has them. False: some are missing, or
+ * home has no sample to measure them by. */
+static bool translate(race_driver *c, const race_other *o, const int64_t *there_ns,
+                      const uint32_t *order, size_t count, int64_t *out_ns)
 {
     memset(out_ns, 0, count * sizeof *out_ns);
     for (size_t i = 0; i < count; i++) {
@@ -187,26 +189,29 @@ static bool translate(race_driver *c, const race_other *o, const int64_t *there_
 }
 
 /* What the answer to its block is worth. *fit: the GPU may go on. */
-static at_status use(race_driver *c, race_other *o, const device_event *e, const uint32_t *order, size_t count,
-                     bool *fit, bool *found, device_event *out, at_error *error)
+static at_status use(race_driver *c, race_other *o, const device_event *e, const uint32_t *order,
+                     size_t count, bool *fit, bool *found, device_event *out, at_error *error)
 {
     *fit = loads_succeeded(o) && e->outcome == OUTCOME_OK && e->sample_count == o->count;
-    if (!*fit || o->probes != c->probing || clock_watch_judge(&o->watch, e->sm_clock_khz) == CLOCK_REDO)
+    if (!*fit || o->probes != c->probing ||
+        clock_watch_judge(&o->watch, e->sm_clock_khz) == CLOCK_REDO)
         return AT_OK;
     int64_t *samples_ns = malloc(count * sizeof *samples_ns);
     if (!samples_ns)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     *found = translate(c, o, e->samples_ns, order, count, samples_ns);
     if (*found)
-        *out = (device_event){
-            .kind = DEVICE_BLOCK, .outcome = OUTCOME_OK, .samples_ns = samples_ns, .sample_count = count};
+        *out = (device_event){.kind = DEVICE_BLOCK,
+                              .outcome = OUTCOME_OK,
+                              .samples_ns = samples_ns,
+                              .sample_count = count};
     else
         free(samples_ns);
     return AT_OK;
 }
 
-at_status others_take(race_driver *c, const uint32_t *order, size_t count, bool *found, device_event *out,
-                      at_error *error)
+at_status others_take(race_driver *c, const uint32_t *order, size_t count, bool *found,
+                      device_event *out, at_error *error)
 {
     /* One that is slower than home finishes its block while home samples another. */
     int patience_ms = 1 + (int)(c->block_ns / 2 / 1000000);

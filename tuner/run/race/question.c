@@ -1,6 +1,7 @@
 #include "run/race/state.h"
 
-at_status question_await(race_driver *c, device_question question, device_event *out, at_error *error)
+at_status question_await(race_driver *c, device_question question, device_event *out,
+                         at_error *error)
 {
     device_worker *home = c->session->workers->device;
     while (c->other_count > 0) {

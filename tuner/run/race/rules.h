@@ -12,9 +12,10 @@ static inline bool race_may_enter(const candidate *one)
     return one->finished && !one->twin_of && one->found.outcome == OUTCOME_OK;
 }
 
-/* The protocol with seed, blocks and margin of the settings. A quick run races only the few who are nearest to the best
- * by their first samples, in fewer blocks, and no default that is far behind: how near is what the samples of those who
- * were tried leave open, or, where they do not tell, or `tried` is NULL, the most that it can be. */
+/* The protocol with seed, blocks and margin of the settings. A quick run races only the few who are
+ * nearest to the best by their first samples, in fewer blocks, and no default that is far behind:
+ * how near is what the samples of those who were tried leave open, or, where they do not tell, or
+ * `tried` is NULL, the most that it can be. */
 race_options race_rules(const settings *o, const candidates *tried);
 
 #endif

@@ -42,7 +42,8 @@ static at_status await(device_worker *w, const device_question *question, const 
 }
 
 /* The answer to the latest request. */
-static at_status answer(device_worker *w, const side_rules *rules, device_event *out, at_error *error)
+static at_status answer(device_worker *w, const side_rules *rules, device_event *out,
+                        at_error *error)
 {
     device_question question = device_worker_claim(w);
     return await(w, &question, rules, out, error);
@@ -73,7 +74,8 @@ static void end(side *s, const device_event *e)
 }
 
 /* Checks a side, and keeps it on the device if it is right. */
-static at_status hold(device_worker *w, side *s, uint64_t id, const side_rules *rules, at_error *error)
+static at_status hold(device_worker *w, side *s, uint64_t id, const side_rules *rules,
+                      at_error *error)
 {
     device_variant *v = calloc(1, sizeof *v);
     device_event e;
@@ -88,9 +90,10 @@ static at_status hold(device_worker *w, side *s, uint64_t id, const side_rules *
     v->images[0] = s->image;
     v->launches[0] = s->launch;
     s->outcome = OUTCOME_OK;
-    for (int step = rules->checked ? 0 : 1; step < 2 && !status && s->outcome == OUTCOME_OK; step++) {
-        status = step == 0 ? device_worker_try(w, id, v, 0, error)
-                           : device_worker_hold(w, id, v, error);
+    for (int step = rules->checked ? 0 : 1; step < 2 && !status && s->outcome == OUTCOME_OK;
+         step++) {
+        status =
+            step == 0 ? device_worker_try(w, id, v, 0, error) : device_worker_hold(w, id, v, error);
         if (!status)
             status = answer(w, rules, &e, error);
         if (!status) {
@@ -208,6 +211,7 @@ bool side_judge_enough(void *context, side *sides, size_t count, size_t blocks)
     looks_until(blocks, &at_look);
     if (!at_look)
         return false;
-    j->status = judge(sides, count, j->tick_ns, j->margin, looks_until(j->blocks, &last), &j->standing);
+    j->status =
+        judge(sides, count, j->tick_ns, j->margin, looks_until(j->blocks, &last), &j->standing);
     return j->status || j->standing.decided;
 }

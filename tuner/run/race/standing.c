@@ -19,11 +19,11 @@
 
 enum {
     STEP_MS = 100,
-    BLOCKS = 60,                         /* of a race that does not get clear */
-    AHEAD = 6,                           /* entries whose kernels may compile while one races */
-    MOST = RECORD_MAX_CONTENDERS + 2,    /* the winner, who came next, the default */
-    PARTS = 1024,                        /* numbers of compile requests of one entry */
-    FIRST_PROBLEM = MOST,                /* of them: those of its problem's kernels */
+    BLOCKS = 60,                      /* of a race that does not get clear */
+    AHEAD = 6,                        /* entries whose kernels may compile while one races */
+    MOST = RECORD_MAX_CONTENDERS + 2, /* the winner, who came next, the default */
+    PARTS = 1024,                     /* numbers of compile requests of one entry */
+    FIRST_PROBLEM = MOST,             /* of them: those of its problem's kernels */
     VALUE_BYTES = 300
 };
 
@@ -34,16 +34,16 @@ typedef struct work {
     bool prepared;
     script *script;
     problem_set problems;
-    size_t count;    /* of sides; the winner is the first */
+    size_t count; /* of sides; the winner is the first */
     side *sides;
     struct entrant { /* who a side is; owned */
         compile_result result;
-        char hash[33];        /* of what is compiled */
+        char hash[33]; /* of what is compiled */
         journal_key identity;
         char *text;     /* configuration */
         json_t *values; /* the same, {name: value, ...} */
-    } *entrants;
-    size_t waiting;  /* compile results to come */
+    } * entrants;
+    size_t waiting; /* compile results to come */
 } work;
 
 typedef struct run {
@@ -126,7 +126,8 @@ static at_status load(const run *r, const standing_question *q, script **out, at
 }
 
 /* Has the script this configuration, and do its constraints allow it? AT_USAGE says why not. */
-static at_status find(script *s, const record_values *configuration, uint16_t *indices, at_error *error)
+static at_status find(script *s, const record_values *configuration, uint16_t *indices,
+                      at_error *error)
 {
     bool valid;
     size_t broken;
@@ -140,7 +141,8 @@ static at_status find(script *s, const record_values *configuration, uint16_t *i
         status = script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, error);
     if (!status && !valid) {
         const space_constraint *c = &script_pattern(s)->constraints[broken];
-        status = error_set(error, AT_USAGE, "it breaks the constraint of line %d: %s", c->line, c->text);
+        status =
+            error_set(error, AT_USAGE, "it breaks the constraint of line %d: %s", c->line, c->text);
     }
     return status;
 }
@@ -159,9 +161,11 @@ static at_status add_side(run *r, size_t number, const uint16_t *indices, at_err
     struct entrant *added = &w->entrants[w->count];
     s->layout = (uint32_t)problem_set_layout(&w->problems, indices);
     if (!status)
-        status = identity_of(&(identity_part){source.hash, &s->launch}, 1, s->layout, &added->identity, error);
+        status = identity_of(&(identity_part){source.hash, &s->launch}, 1, s->layout,
+                             &added->identity, error);
     for (size_t i = 0; i < w->count && !status; i++)
-        known = known || memcmp(&w->entrants[i].identity, &added->identity, sizeof added->identity) == 0;
+        known = known ||
+                memcmp(&w->entrants[i].identity, &added->identity, sizeof added->identity) == 0;
     if (status || known)
         goto cleanup;
     snprintf(added->hash, sizeof added->hash, "%s", source.hash);
@@ -172,8 +176,9 @@ static at_status add_side(run *r, size_t number, const uint16_t *indices, at_err
     }
     script_format_configuration(w->script, indices, text, CONFIGURATION_BYTES);
     if (s->launch.launch_count > 0) {
-        status = submit_source(r->workers->pool, PARTS * number + w->count, &source,
-                               script_pattern(w->script)->template_path, &s->launch, arch, false, error);
+        status =
+            submit_source(r->workers->pool, PARTS * number + w->count, &source,
+                          script_pattern(w->script)->template_path, &s->launch, arch, false, error);
         w->waiting += !status;
     }
     added->values = pattern_json_configuration(script_pattern(w->script), indices);
@@ -190,8 +195,8 @@ static at_status add_problem(run *r, size_t number, at_error *error)
     const problem_kind kinds[] = {PROBLEM_TUNED};
     at_status status = problem_set_init(&w->problems, w->script, NULL, kinds, 1, error);
     if (!status)
-        status = problem_set_submit(&w->problems, r->workers->pool, r->workers->properties.arch, false,
-                                    PARTS * number + FIRST_PROBLEM, NULL, NULL, 0, error);
+        status = problem_set_submit(&w->problems, r->workers->pool, r->workers->properties.arch,
+                                    false, PARTS * number + FIRST_PROBLEM, NULL, NULL, 0, error);
     return status;
 }
 
@@ -356,8 +361,8 @@ static void drop_uncompiled(work *w)
     w->count = kept;
 }
 
-/* The hash that was recorded beside the winner tells whose source was measured; while script and template
- * are the same, nobody else can have it. */
+/* The hash that was recorded beside the winner tells whose source was measured; while script and
+ * template are the same, nobody else can have it. */
 static const char *find_exchanged(const work *w, const record_entry *e)
 {
     if (!*e->source_hash || strcmp(w->entrants[0].hash, e->source_hash) == 0)
@@ -392,8 +397,8 @@ static void conclude(run *r, const side_standing *s)
         a->ratio = s->ratio;
         a->high = s->high;
     } else if (exchanged) {
-        say(a, STANDING_BROKEN, "the source that was measured is that of %s: configurations were exchanged",
-            exchanged);
+        say(a, STANDING_BROKEN,
+            "the source that was measured is that of %s: configurations were exchanged", exchanged);
     } else if (!s->decided) {
         say(a, STANDING_HOLDS, "not all of the others could be told apart from it");
     }
@@ -418,10 +423,10 @@ static at_status race_entry(run *r, at_error *error)
         status = side_by_side_ready(d, &rules, &ready, error);
     if (status)
         return status;
-    r->judge = (side_judge){
-        .blocks = BLOCKS,
-        .margin = r->settings->tie_margin >= 0 ? r->settings->tie_margin : protocol.tie_margin,
-        .tick_ns = ready.tick_ns};
+    r->judge = (side_judge){.blocks = BLOCKS,
+                            .margin = r->settings->tie_margin >= 0 ? r->settings->tie_margin
+                                                                   : protocol.tie_margin,
+                            .tick_ns = ready.tick_ns};
     status = side_by_side_run(d, w->sides, w->count, &rules, error);
     if (!status && r->judge.status)
         status = error_set(error, r->judge.status, "out of memory");
@@ -430,8 +435,8 @@ static at_status race_entry(run *r, at_error *error)
     return status;
 }
 
-/* A device that failed takes no more: the entry that it failed on is not verifiable, and another worker goes
- * on. */
+/* A device that failed takes no more: the entry that it failed on is not verifiable, and another
+ * worker goes on. */
 static at_status replace_device(run *r, at_error *error)
 {
     say(&r->answers[r->current], STANDING_NOT_VERIFIABLE, "%s", error->message);
@@ -470,7 +475,8 @@ at_status standing_run(const settings *o, const standing_question *questions, si
     at_status status =
         r.works ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to verify %zu records", count);
     if (!status)
-        status = problem_support_submit(&r.support, r.workers->pool, r.workers->properties.arch, support_id, error);
+        status = problem_support_submit(&r.support, r.workers->pool, r.workers->properties.arch,
+                                        support_id, error);
     for (; !status && r.current < count; r.current++) {
         progress_update(shown, &(progress_state){.stage = "verified",
                                                  .done = r.current,

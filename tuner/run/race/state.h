@@ -1,8 +1,9 @@
 /* What the files of the race driver share; no one else includes this.
  *
- * From the top down: driver.c has blocks sampled; others.c has other GPUs sample some; finalists.c checks, proves and reads the energy of who
- * reached the finals; entrants.c loads entrants onto the device and takes those out that fail; question.c
- * waits for answers and says how the log knows a question. */
+ * From the top down: driver.c has blocks sampled; others.c has other GPUs sample some; finalists.c
+ * checks, proves and reads the energy of who reached the finals; entrants.c loads entrants onto the
+ * device and takes those out that fail; question.c waits for answers and says how the log knows a
+ * question. */
 #ifndef AUTOTUNE_RUN_RACE_STATE_H
 #define AUTOTUNE_RUN_RACE_STATE_H
 
@@ -37,29 +38,31 @@ struct race_driver {
     size_t count;
     uint64_t seed;
     bool *held;
-    bool probing; /* what a probe samples counts no further, and needs no check on ragged problems */
+    bool
+        probing; /* what a probe samples counts no further, and needs no check on ragged problems */
     bool *in_block;
     uint64_t *ids;
     race_other *others;
     size_t other_count;
-    rng random;          /* of their blocks' orders */
-    int64_t *home_ns;    /* the latest sample at home of each entrant; 0: none */
-    double *ratios;      /* scratch, one for each */
-    int64_t block_ns;    /* wall time of the latest block at home */
+    rng random;       /* of their blocks' orders */
+    int64_t *home_ns; /* the latest sample at home of each entrant; 0: none */
+    double *ratios;   /* scratch, one for each */
+    int64_t block_ns; /* wall time of the latest block at home */
     int64_t ceiling_ns[CEILING_SAMPLES];
     size_t ceiling_count;
     clock_watch watch;
-    size_t likely_proofs; /* that have begun because a finalist is likely to need them */
-    bool checked; /* the finalists, on fresh data */
-    bool quick;   /* the winner alone is checked again and its proof waited for */
-    int64_t proofs_until_ns; /* how long proofs are waited for, as clock_now_ns(); 0: as long as is usual */
-    bool impatient; /* a proof was waited for in vain */
+    size_t likely_proofs;    /* that have begun because a finalist is likely to need them */
+    bool checked;            /* the finalists, on fresh data */
+    bool quick;              /* the winner alone is checked again and its proof waited for */
+    int64_t proofs_until_ns; /* how long proofs are waited for, as clock_now_ns(); 0: as long as is
+                                usual */
+    bool impatient;          /* a proof was waited for in vain */
     bool board_asked;
     bool energy_wanted, energy_known; /* wanted: it ranks the finalists */
     bool read_energy;                 /* the winner's alone */
-    energy_estimate *energies;   /* one for each entrant */
-    race_standing *by_energy;    /* the ranking, when energies are known */
-    race_result result;          /* what points to it */
+    energy_estimate *energies;        /* one for each entrant */
+    race_standing *by_energy;         /* the ranking, when energies are known */
+    race_result result;               /* what points to it */
     race_driver_state state;
 };
 
@@ -74,11 +77,13 @@ typedef struct race_request {
 /* ---- question.c ---- */
 
 /* Waits for the answer to a question, or to what was asked of the device last. */
-at_status question_await(race_driver *c, device_question question, device_event *out, at_error *error);
+at_status question_await(race_driver *c, device_question question, device_event *out,
+                         at_error *error);
 at_status question_await_latest(race_driver *c, device_event *out, at_error *error);
 
 /* A question about one entrant, as the log knows it; the stage that its answer is logged with. */
-race_question question_of(const race_driver *c, const char *what, uint64_t number, uint32_t entrant);
+race_question question_of(const race_driver *c, const char *what, uint64_t number,
+                          uint32_t entrant);
 const char *question_stage(const race_driver *c);
 
 /* Notes how many other processes compute on the GPU. */
@@ -89,22 +94,23 @@ void question_note_others(race_driver *c, uint32_t others);
 /* Finds the other GPUs that are ready. AT_NO_MEMORY. */
 at_status others_join(race_driver *c, at_error *error);
 
-/* Has them load the entrants of the next block (c->in_block), and drop others, without waiting. Where home checks on
- * ragged problems, they need not. */
+/* Has them load the entrants of the next block (c->in_block), and drop others, without waiting.
+ * Where home checks on ragged problems, they need not. */
 void others_load(race_driver *c, const uint32_t *order, size_t count);
 
-/* While home samples the next block: asks each for a further one of the same entrants, as far as the race wants any. */
+/* While home samples the next block: asks each for a further one of the same entrants, as far as
+ * the race wants any. */
 void others_ask(race_driver *c, const uint32_t *order, size_t count);
 
-/* Sends them what they are to do, and hears them, without waiting; has a poll wake up for those that are at
- * something. */
+/* Sends them what they are to do, and hears them, without waiting; has a poll wake up for those
+ * that are at something. */
 void others_watch(race_driver *c);
 void others_poll(const race_driver *c, poll_set *set);
 
-/* *found: one has sampled the same entrants. The event, the caller's, is as if home had: in that order, with times in
- * home's measure. Waits for it no longer than is worth it. AT_NO_MEMORY. */
-at_status others_take(race_driver *c, const uint32_t *order, size_t count, bool *found, device_event *out,
-                      at_error *error);
+/* *found: one has sampled the same entrants. The event, the caller's, is as if home had: in that
+ * order, with times in home's measure. Waits for it no longer than is worth it. AT_NO_MEMORY. */
+at_status others_take(race_driver *c, const uint32_t *order, size_t count, bool *found,
+                      device_event *out, at_error *error);
 
 /* They have nothing more to do in this race: drops what they hold. */
 void others_leave(race_driver *c);
@@ -112,18 +118,21 @@ void others_leave(race_driver *c);
 /* ---- entrants.c ---- */
 
 /* Releases the kernels of entrants that are not in a block: the race drops entrants for good. */
-at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count, at_error *error);
+at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count,
+                                   at_error *error);
 
-/* Machine code that was dropped, that a journal stood for, or that is missing for ragged problems, is compiled (again,
- * from the cache), without waiting for it. */
+/* Machine code that was dropped, that a journal stood for, or that is missing for ragged problems,
+ * is compiled (again, from the cache), without waiting for it. */
 at_status entrants_submit(race_driver *c, const uint32_t *order, size_t count, at_error *error);
 
-/* Has entrants compiled, loaded, and checked on their ragged problems unless this is for a probe. One that
- * fails is out. AT_DEVICE when the GPU of the race is lost. */
+/* Has entrants compiled, loaded, and checked on their ragged problems unless this is for a probe.
+ * One that fails is out. AT_DEVICE when the GPU of the race is lost. */
 at_status entrants_load(race_driver *c, const uint32_t *order, size_t count, at_error *error);
 
-/* Waits for the answers to requests about entrants, and keeps them in the log: one that fails is out. */
-at_status entrants_await(race_driver *c, const race_request *waiting, size_t count, at_error *error);
+/* Waits for the answers to requests about entrants, and keeps them in the log: one that fails is
+ * out. */
+at_status entrants_await(race_driver *c, const race_request *waiting, size_t count,
+                         at_error *error);
 
 /* Takes an entrant out: with an outcome, or one that has its outcome. */
 void entrants_exclude(race_driver *c, uint32_t entrant, outcome o, const char *message);
@@ -135,12 +144,12 @@ void entrants_leave_out(race_driver *c, uint32_t entrant);
  * c->checked once the winner is. */
 at_status finalists_check(race_driver *c, at_error *error);
 
-/* Measures the energies that the settings ask for: the winner's, or all finalists'. It takes longer than the
- * race. */
+/* Measures the energies that the settings ask for: the winner's, or all finalists'. It takes longer
+ * than the race. */
 at_status finalists_measure_energy(race_driver *c, at_error *error);
 
-/* Sets c->result to the result with its finalists ranked by energy, the least first; those without one keep
- * their order behind. */
+/* Sets c->result to the result with its finalists ranked by energy, the least first; those without
+ * one keep their order behind. */
 void finalists_rank_by_energy(race_driver *c, const race_result *by_time);
 
 #endif

@@ -37,8 +37,7 @@ static at_status race_on(device_worker *w, const finalists *f, const settings *o
     side *sides = calloc(f->count, sizeof *sides);
     device_variant *v = malloc(sizeof *v);
     *other = NULL;
-    at_status status =
-        sides && v ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = sides && v ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
     for (size_t i = 0; !status && i < f->count; i++) {
         candidate_variant(f->items[i], v);
         sides[i] = (side){.image = v->images[0], .launch = v->launches[0], .layout = v->layout};
@@ -67,8 +66,8 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
     finalists f = list_finalists(c);
     uint16_t *indices = calloc(space_parameter_count(s->space) + 1, sizeof *indices);
     size_t agreed = 0;
-    at_status status =
-        indices ? workers_await(s->workers, error) : error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = indices ? workers_await(s->workers, error)
+                               : error_set(error, AT_NO_MEMORY, "out of memory");
     for (size_t i = 0; !status && f.count > 0 && i < s->workers->other_count; i++) {
         const candidate *other;
         const device_properties *gpu = &s->workers->other_properties[i];
@@ -78,21 +77,22 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
         if (status == AT_NO_MEMORY || status == AT_INTERRUPTED)
             break;
         if (status) {
-            run_summary_warn(out, "the winner could not be verified on %s (%s): %s", gpu->spec, gpu->uuid,
-                             error ? error->message : "it failed");
+            run_summary_warn(out, "the winner could not be verified on %s (%s): %s", gpu->spec,
+                             gpu->uuid, error ? error->message : "it failed");
             error_clear(error);
             status = AT_OK;
         } else if (other) {
             space_at(s->space, other->configuration, indices);
             script_format_configuration(s->script, indices, text, sizeof text);
-            run_summary_warn(out, "%s (%s) disagrees: %s is %.2f %% faster there than the winner", gpu->spec,
-                             gpu->uuid, text, 100 * (ratio - 1));
+            run_summary_warn(out, "%s (%s) disagrees: %s is %.2f %% faster there than the winner",
+                             gpu->spec, gpu->uuid, text, 100 * (ratio - 1));
         } else {
             agreed++;
         }
     }
     if (agreed && !status)
-        run_summary_warn(out, "verified: on %zu of %zu other GPUs no finalist is faster than the winner",
+        run_summary_warn(out,
+                         "verified: on %zu of %zu other GPUs no finalist is faster than the winner",
                          agreed, s->workers->other_count);
     free(indices);
     return status;

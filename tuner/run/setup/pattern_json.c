@@ -14,6 +14,7 @@ json_t *pattern_json_configuration(const pattern *p, const uint16_t *indices)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < p->parameter_count; i++)
-        json_put(&object, p->parameters[i].name, json_from_value(p->parameters[i].values[indices[i]]));
+        json_put(&object, p->parameters[i].name,
+                 json_from_value(p->parameters[i].values[indices[i]]));
     return object;
 }

@@ -64,8 +64,8 @@ static at_status add_layout(problem_set *set, size_t number, const space *sp, at
     return AT_OK;
 }
 
-at_status problem_set_init(problem_set *set, script *s, const space *sp,
-                           const problem_kind *kinds, size_t slot_count, at_error *error)
+at_status problem_set_init(problem_set *set, script *s, const space *sp, const problem_kind *kinds,
+                           size_t slot_count, at_error *error)
 {
     *set = (problem_set){.script = s, .slot_count = slot_count};
     memcpy(set->kinds, kinds, slot_count * sizeof *kinds);
@@ -101,7 +101,8 @@ size_t problem_set_layout(const problem_set *set, const uint16_t *indices)
 }
 
 /* hash := hash of (hash, what is compiled, how it is launched) */
-static at_status extend_hash(char hash[33], const emitted *source, const launch_plan *launch, at_error *error)
+static at_status extend_hash(char hash[33], const emitted *source, const launch_plan *launch,
+                             at_error *error)
 {
     pack m = {0};
     pack_put_string(&m, hash);
@@ -145,8 +146,8 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
                            : emit_filler(set->script, kind, indices, true, &source, error);
         if (!status)
             status = submit_source(pool, first_id + i, &source,
-                                   reference ? described->reference_path : described->filler_path, launch, arch,
-                                   ptx, error);
+                                   reference ? described->reference_path : described->filler_path,
+                                   launch, arch, ptx, error);
         if (!status && i == 0 && place)
             find_place(set, &source, &p->reference_launch, place, place_bytes);
         set->waiting += !status;
@@ -157,8 +158,8 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
     return status;
 }
 
-at_status problem_set_compile_filler(const problem_set *set, size_t layout, compile_pool *pool, const char *arch,
-                                     compile_result *out, at_error *error)
+at_status problem_set_compile_filler(const problem_set *set, size_t layout, compile_pool *pool,
+                                     const char *arch, compile_result *out, at_error *error)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     emitted source = {0};
@@ -169,7 +170,8 @@ at_status problem_set_compile_filler(const problem_set *set, size_t layout, comp
     at_status status = emit_filler(set->script, set->kinds[0], indices, true, &source, error);
     if (!status)
         status = compile_source(pool, &source, script_pattern(set->script)->filler_path,
-                                &set->problems[layout * set->slot_count].filler_launch, arch, true, out, error);
+                                &set->problems[layout * set->slot_count].filler_launch, arch, true,
+                                out, error);
     if (status == AT_COMPILE)
         status = error_prefix(error, "the kernel that prepares inputs");
     emitted_deinit(&source);
@@ -192,16 +194,18 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
     return status;
 }
 
-at_status problem_set_send(problem_set *set, device_worker *w, const problem_support *support, bool ptx,
-                           at_error *error)
+at_status problem_set_send(problem_set *set, device_worker *w, const problem_support *support,
+                           bool ptx, at_error *error)
 {
     device_image own[DEVICE_SUPPORT_PARTS] = {{0}};
     for (size_t i = 0; support && i < DEVICE_SUPPORT_PARTS; i++)
         own[i] = result_image(&support->parts[i], false);
     for (size_t i = 0; i < problem_count(set); i++) {
-        set->problems[i].reference = result_image(&set->compiled[PART_COUNT * i + PART_REFERENCE], ptx);
+        set->problems[i].reference =
+            result_image(&set->compiled[PART_COUNT * i + PART_REFERENCE], ptx);
         if (script_has_filler(set->script))
-            set->problems[i].filler = result_image(&set->compiled[PART_COUNT * i + PART_FILLER], ptx);
+            set->problems[i].filler =
+                result_image(&set->compiled[PART_COUNT * i + PART_FILLER], ptx);
     }
     return device_worker_setup(w, own, set->problems, problem_count(set), error);
 }
@@ -212,8 +216,8 @@ void problem_set_sent(problem_set *set)
         compile_result_deinit(&set->compiled[i]);
 }
 
-static at_status submit_part(compile_pool *pool, const char *source, size_t part, const char *arch, uint64_t id,
-                             at_error *error)
+static at_status submit_part(compile_pool *pool, const char *source, size_t part, const char *arch,
+                             uint64_t id, at_error *error)
 {
     static const char *const entries[DEVICE_SUPPORT_PARTS] = {"at_fill", "at_empty"};
     size_t size_bytes = strlen(source) + 64;
@@ -232,8 +236,8 @@ static at_status submit_part(compile_pool *pool, const char *source, size_t part
     return status;
 }
 
-at_status problem_support_submit(problem_support *s, compile_pool *pool, const char *arch, uint64_t first_id,
-                                 at_error *error)
+at_status problem_support_submit(problem_support *s, compile_pool *pool, const char *arch,
+                                 uint64_t first_id, at_error *error)
 {
     paths p;
     char path[PATHS_BYTES + 64];
@@ -262,9 +266,11 @@ at_status problem_support_take(problem_support *s, compile_result *r, at_error *
     *part = *r;
     *r = (compile_result){0};
     s->waiting--;
-    return part->outcome == COMPILE_OK ? AT_OK
-           : error_set(error, AT_SCRIPT, "the device's helper kernels cannot be compiled (%s):\n%s",
-                       compile_outcome_name(part->outcome), part->log ? part->log : "");
+    return part->outcome == COMPILE_OK
+               ? AT_OK
+               : error_set(error, AT_SCRIPT,
+                           "the device's helper kernels cannot be compiled (%s):\n%s",
+                           compile_outcome_name(part->outcome), part->log ? part->log : "");
 }
 
 void problem_support_deinit(problem_support *s)

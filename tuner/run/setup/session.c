@@ -22,32 +22,39 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     if (status)
         return status;
     const pattern *p = script_pattern(s->script);
-    s->problem = s->workers->properties.predicted && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
-                                                                              : PROBLEM_TUNED;
+    s->problem = s->workers->properties.predicted && p->has_problem[PROBLEM_SIMULATED]
+                     ? PROBLEM_SIMULATED
+                     : PROBLEM_TUNED;
     if (o->must_record && !session_measures(s))
-        return error_set(error, AT_USAGE,
-                         "--record is refused: %s, and a record holds measurements of a real GPU only",
-                         s->workers->device ? "the times of a simulated device are predictions"
-                                   : "--arch measures nothing");
+        return error_set(
+            error, AT_USAGE,
+            "--record is refused: %s, and a record holds measurements of a real GPU only",
+            s->workers->device ? "the times of a simulated device are predictions"
+                               : "--arch measures nothing");
     if ((o->energy || o->read_energy) && !session_measures(s))
-        return error_set(error, AT_USAGE, "--%s is refused: %s",
-                         o->energy ? "objective energy" : "energy",
-                         s->workers->device ? "a simulated device knows no energy, only a real GPU's board tells it"
-                                   : "--arch measures nothing");
+        return error_set(
+            error, AT_USAGE, "--%s is refused: %s", o->energy ? "objective energy" : "energy",
+            s->workers->device
+                ? "a simulated device knows no energy, only a real GPU's board tells it"
+                : "--arch measures nothing");
     if (s->workers->device && !p->measurable)
-        return error_set_at(error, AT_SCRIPT, p->path, 0,
-                            "the pattern has no buffers or no reference, so nothing can be measured; "
-                            "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
-                            "compiles its space");
+        return error_set_at(
+            error, AT_SCRIPT, p->path, 0,
+            "the pattern has no buffers or no reference, so nothing can be measured; "
+            "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
+            "compiles its space");
     if (p->transfers && s->workers->other_count > 0)
-        return error_set(error, AT_USAGE,
-                         "%s moves data between host and device, and several GPUs would share the host's memory "
-                         "and the way there: choose one (--device cuda:0)", p->name);
+        return error_set(
+            error, AT_USAGE,
+            "%s moves data between host and device, and several GPUs would share the host's memory "
+            "and the way there: choose one (--device cuda:0)",
+            p->name);
     if (s->workers->device && s->workers->properties.predicted && p->transfers)
-        return error_set(error, AT_NO_DEVICE,
-                         "%s moves data between host and device, and a transfer has no simulated device: "
-                         "it takes a GPU (--device cuda:0)%s%s",
-                         p->name, *s->workers->driver_less ? "; " : "", s->workers->driver_less);
+        return error_set(
+            error, AT_NO_DEVICE,
+            "%s moves data between host and device, and a transfer has no simulated device: "
+            "it takes a GPU (--device cuda:0)%s%s",
+            p->name, *s->workers->driver_less ? "; " : "", s->workers->driver_less);
     script_space_limits limits = script_space_defaults();
     if (o->budget_s > 0) {
         limits.enumerate_s = smaller(limits.enumerate_s, ENUMERATE_SHARE * o->budget_s);
@@ -89,7 +96,8 @@ static at_status find_ceiling(const settings *o, session *s, at_error *error)
     if (s->workers->properties.predicted || in_run)
         return AT_OK;
     ceiling_rates kept;
-    at_status status = ceilings_read(o->results_dir, s->workers->properties.limits.name, &kept, error);
+    at_status status =
+        ceilings_read(o->results_dir, s->workers->properties.limits.name, &kept, error);
     if (!status)
         s->ceiling_rate = kept.rates[s->ceiling];
     return status;
@@ -123,7 +131,8 @@ bool session_owns(uint64_t compile_id)
 at_status session_take(session *s, compile_result *r, at_error *error)
 {
     at_status status = problem_support_take(&s->support, r, error);
-    return status || s->support.waiting > 0 || s->problems.waiting > 0 ? status : send_to_all(s, error);
+    return status || s->support.waiting > 0 || s->problems.waiting > 0 ? status
+                                                                       : send_to_all(s, error);
 }
 
 /* Takes the references and, if the session is to be settled, the device's own kernels. */
@@ -152,9 +161,11 @@ static at_status check_sizes(const session *s, at_error *error)
         char label[DEVICE_LABEL_BYTES], has[UNITS_BYTES], most[UNITS_BYTES];
         if (bytes <= most_bytes)
             continue;
-        problem_label(script_pattern(s->script), s->problems.kinds[i % s->problems.slot_count], label, sizeof label);
+        problem_label(script_pattern(s->script), s->problems.kinds[i % s->problems.slot_count],
+                      label, sizeof label);
         return error_set_at(error, AT_USAGE, script_pattern(s->script)->path, 0,
-                            "%s has %s of buffers, and simulated devices run problems of up to %s: give the script a "
+                            "%s has %s of buffers, and simulated devices run problems of up to %s: "
+                            "give the script a "
                             "smaller simulated = { ... }, or use --set",
                             label, units_size(bytes, has), units_size(most_bytes, most));
     }
@@ -176,10 +187,11 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     if (!status)
         status = find_ceiling(o, s, error);
     if (!status && !ptx)
-        status = problem_support_submit(&s->support, s->workers->pool, s->workers->properties.arch, SUPPORT_ID, error);
+        status = problem_support_submit(&s->support, s->workers->pool, s->workers->properties.arch,
+                                        SUPPORT_ID, error);
     if (!status)
-        status = problem_set_submit(&s->problems, s->workers->pool, s->workers->properties.arch, ptx, 0,
-                                    s->reference_hash, s->reference_place,
+        status = problem_set_submit(&s->problems, s->workers->pool, s->workers->properties.arch,
+                                    ptx, 0, s->reference_hash, s->reference_place,
                                     sizeof s->reference_place, error);
     if (!status)
         status = take_results(s, false, error);

@@ -1,9 +1,10 @@
 /* A session: everything a run works with, opened in the right order.
  *
- * The compile workers start first, then the device worker, which reports its architecture long before it is
- * ready. Then the script is loaded for that device and its space is enumerated. Then the reference kernels
- * are compiled. The device's own kernels, which take longer, may still be compiling when the session is
- * open, and the device sets up when it has them: both continue while the first variants compile. */
+ * The compile workers start first, then the device worker, which reports its architecture long
+ * before it is ready. Then the script is loaded for that device and its space is enumerated. Then
+ * the reference kernels are compiled. The device's own kernels, which take longer, may still be
+ * compiling when the session is open, and the device sets up when it has them: both continue while
+ * the first variants compile. */
 #ifndef AUTOTUNE_RUN_SETUP_SESSION_H
 #define AUTOTUNE_RUN_SETUP_SESSION_H
 
@@ -22,28 +23,29 @@
 
 /* It points into itself: it stays where session_init() was given it. */
 typedef struct session {
-    workers own;        /* unless settings.workers has some */
-    workers *workers;   /* those in use */
+    workers own;      /* unless settings.workers has some */
+    workers *workers; /* those in use */
     script *script;
-    problem_kind problem;  /* that is tuned */
+    problem_kind problem; /* that is tuned */
     space *space;
-    bool space_timed_out;  /* the same run may have another space the next time */
-    problem_set problems;  /* tuned, ragged ones, of every layout; plans[0] is the tuned one */
-    size_t slots;          /* of each layout; 0: compile only */
-    char reference_hash[33]; /* of the reference kernels and how they are launched */
+    bool space_timed_out;       /* the same run may have another space the next time */
+    problem_set problems;       /* tuned, ragged ones, of every layout; plans[0] is the tuned one */
+    size_t slots;               /* of each layout; 0: compile only */
+    char reference_hash[33];    /* of the reference kernels and how they are launched */
     char reference_place[1024]; /* "file:line" of the reference kernel */
-    ceiling_kind ceiling;  /* that the tuned problem's shares refer to */
-    double ceiling_rate;   /* kept for this GPU, 10^9 a second; 0: none, or each run measures it */
-    int64_t enumerate_ns;  /* loading the script, building the space */
-    trace *trace;          /* or NULL */
-    int64_t open_ns;       /* until the device was described */
-    problem_support support; /* the device's own kernels, until the set-up is sent (session_take()) */
+    ceiling_kind ceiling;       /* that the tuned problem's shares refer to */
+    double ceiling_rate;  /* kept for this GPU, 10^9 a second; 0: none, or each run measures it */
+    int64_t enumerate_ns; /* loading the script, building the space */
+    trace *trace;         /* or NULL */
+    int64_t open_ns;      /* until the device was described */
+    problem_support
+        support; /* the device's own kernels, until the set-up is sent (session_take()) */
 } session;
 
-/* Opens a session. With an architecture and no device only the compiler is opened. Errors name the remedy:
- * AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The caller calls session_deinit, also after a
- * failure. `shown` (NULL: none) shows how far the space is enumerated. Whoever takes the pool's results next
- * hands the session its own. */
+/* Opens a session. With an architecture and no device only the compiler is opened. Errors name the
+ * remedy: AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The caller calls session_deinit,
+ * also after a failure. `shown` (NULL: none) shows how far the space is enumerated. Whoever takes
+ * the pool's results next hands the session its own. */
 at_status session_open(const settings *o, progress *shown, session *out, at_error *error);
 
 /* Is a result of the pool the session's? */
@@ -65,8 +67,8 @@ bool session_measures(const session *s);
 /* The work that a launch of the tuned problem gets done; 0: not given, or compile only. */
 uint64_t session_work(const session *s, work_unit unit);
 
-/* The time in which the ceiling does the problem's work: `measured_ns`, if each run measures this ceiling
- * (0: not yet), else by the rate that is kept. 0: not known. */
+/* The time in which the ceiling does the problem's work: `measured_ns`, if each run measures this
+ * ceiling (0: not yet), else by the rate that is kept. 0: not known. */
 int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
 
 /* The problem in a slot of the device. */

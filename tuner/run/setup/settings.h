@@ -16,44 +16,45 @@ enum { SETTINGS_MAX_VARIABLES = 64 };
 
 typedef struct settings {
     const char *script; /* name or path, as paths_find_script() takes it */
-    script_setting variables[SETTINGS_MAX_VARIABLES]; /* of the problem, that replace the script's */
+    script_setting
+        variables[SETTINGS_MAX_VARIABLES]; /* of the problem, that replace the script's */
     size_t variable_count;
     script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: only these values are tried */
     size_t only_count;
-    const char *device; /* "cuda:0"; "cuda:0,2", GPUs of one model; NULL: the default */
-    bool verify_all;    /* race the winner on the others, too */
-    const char *arch;   /* compile for it alone, without a device; NULL: do not. "sm_80,sm_90" for
-                         * a command that takes several */
-    const char *strategy;        /* NULL: the default */
+    const char *device;   /* "cuda:0"; "cuda:0,2", GPUs of one model; NULL: the default */
+    bool verify_all;      /* race the winner on the others, too */
+    const char *arch;     /* compile for it alone, without a device; NULL: do not. "sm_80,sm_90" for
+                           * a command that takes several */
+    const char *strategy; /* NULL: the default */
     uint64_t budget_evaluations; /* 0: no limit */
     double budget_s;             /* 0: no limit */
     bool has_effort;             /* `effort` holds */
     effort effort;
-    double stop_at;         /* share of the ceiling; 0: go on */
-    const char *warm_start; /* file of earlier measurements; NULL: none */
-    const char *const *starts; /* configurations ("tile=64,vec=4,...") to try right after the default,
-                                * if they are valid */
+    double stop_at;            /* share of the ceiling; 0: go on */
+    const char *warm_start;    /* file of earlier measurements; NULL: none */
+    const char *const *starts; /* configurations ("tile=64,vec=4,...") to try right after the
+                                * default, if they are valid */
     size_t start_count;
-    bool is_part;           /* of something longer, which can resume it until that is complete:
-                             * see tune_take_journal() */
+    bool is_part; /* of something longer, which can resume it until that is complete:
+                   * see tune_take_journal() */
     uint64_t seed;
-    size_t fixed_samples;   /* 0: race */
-    size_t finals_blocks;   /* 0: the protocol's */
-    double tie_margin;      /* relative; negative: the protocol's */
-    bool energy;            /* the objective: energy instead of time */
-    bool read_energy;       /* read the winner's energy, although time decides */
-    bool prove_all;         /* prove every variant that works, not only the finalists */
-    bool leave_unproven;    /* prove none */
-    bool counts_twins;      /* against budget_evaluations: nothing is tried in their place */
-    bool warm_cache;        /* sample without the flush of the L2 */
-    int jobs;               /* compile workers; 0: one a core */
-    bool use_cache;         /* of compiled kernels */
+    size_t fixed_samples; /* 0: race */
+    size_t finals_blocks; /* 0: the protocol's */
+    double tie_margin;    /* relative; negative: the protocol's */
+    bool energy;          /* the objective: energy instead of time */
+    bool read_energy;     /* read the winner's energy, although time decides */
+    bool prove_all;       /* prove every variant that works, not only the finalists */
+    bool leave_unproven;  /* prove none */
+    bool counts_twins;    /* against budget_evaluations: nothing is tried in their place */
+    bool warm_cache;      /* sample without the flush of the L2 */
+    int jobs;             /* compile workers; 0: one a core */
+    bool use_cache;       /* of compiled kernels */
     const char *results_dir;
-    bool record;            /* write a record if a GPU was measured */
-    bool must_record;       /* refuse to run if no record can be written */
-    bool quiet;             /* no progress on stderr */
+    bool record;             /* write a record if a GPU was measured */
+    bool must_record;        /* refuse to run if no record can be written */
+    bool quiet;              /* no progress on stderr */
     struct workers *workers; /* of earlier runs (run/setup/workers.h); borrowed, NULL: its own */
-    trace *trace;           /* where the time goes; borrowed, NULL: not asked for */
+    trace *trace;            /* where the time goes; borrowed, NULL: not asked for */
 } settings;
 
 /* --effort quick: an answer within seconds is worth more than the last percent. */

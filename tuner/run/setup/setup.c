@@ -95,13 +95,15 @@ at_status setup_choose_configuration(script *s, problem_kind problem, const char
     if (status)
         return status;
     memcpy(asked, indices, script_pattern(s)->parameter_count * sizeof *asked);
-    status = script_complete_configuration(s, problem, is_given, is_swept, indices, &changed, error);
+    status =
+        script_complete_configuration(s, problem, is_given, is_swept, indices, &changed, error);
     if (!status && changed)
         tell_completed(s, asked, indices);
     return status;
 }
 
-at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices, at_error *error)
+at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices,
+                             at_error *error)
 {
     const pattern *p = script_pattern(s);
     bool valid = true;
@@ -110,8 +112,9 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
     if (!status)
         status = script_valid(s, problem, indices, &valid, &broken, error);
     if (!status && !valid)
-        status = error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
-                              "the configuration breaks a constraint: %s", p->constraints[broken].text);
+        status =
+            error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
+                         "the configuration breaks a constraint: %s", p->constraints[broken].text);
     return status;
 }
 
@@ -119,7 +122,9 @@ void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_
 {
     /* Of the tuned one all are told where another stands in for it. */
     const bool has_stand_in = p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL];
-    const char *adjective = kind >= PROBLEM_RAGGED ? "ragged" : kind == PROBLEM_TUNED ? "tuned" : "small";
+    const char *adjective = kind >= PROBLEM_RAGGED  ? "ragged"
+                            : kind == PROBLEM_TUNED ? "tuned"
+                                                    : "small";
     int used = snprintf(text, size_bytes, "the %s problem", adjective);
     for (size_t i = 0; i < p->problem_count && used > 0 && (size_t)used < size_bytes; i++) {
         char given[64], tuned[64];
@@ -157,8 +162,9 @@ at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, 
                           error);
 }
 
-at_status compile_source(compile_pool *pool, const emitted *source, const char *name, const launch_plan *launch,
-                         const char *arch, bool want_ptx, compile_result *out, at_error *error)
+at_status compile_source(compile_pool *pool, const emitted *source, const char *name,
+                         const launch_plan *launch, const char *arch, bool want_ptx,
+                         compile_result *out, at_error *error)
 {
     *out = (compile_result){0};
     at_status status = submit_source(pool, 0, source, name, launch, arch, want_ptx, error);

@@ -1,7 +1,7 @@
 /* The target of a command: the GPU or the architecture, and the script loaded for it.
  *
- * Constraints and templates may read `device.*`, so a script is loaded for a target. Commands that need no
- * GPU take --arch, else the limits of the first GPU, else sm_90. */
+ * Constraints and templates may read `device.*`, so a script is loaded for a target. Commands that
+ * need no GPU take --arch, else the limits of the first GPU, else sm_90. */
 #ifndef AUTOTUNE_RUN_SETUP_SETUP_H
 #define AUTOTUNE_RUN_SETUP_SETUP_H
 
@@ -13,8 +13,8 @@
 #include "script/emit.h"
 #include "script/script.h"
 
-/* Finds the name and limits of the architecture: of --arch, else of the machine's first GPU (asked in a
- * worker process), else of sm_90. */
+/* Finds the name and limits of the architecture: of --arch, else of the machine's first GPU (asked
+ * in a worker process), else of sm_90. */
 at_status target_find(const char *arch, arch_limits *out, at_error *error);
 
 /* The machine's first GPU with its own name; sm_90 if there is none. */
@@ -28,36 +28,41 @@ at_status target_check_script(const settings *o, at_error *error);
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error);
 
-/* Parses the configuration of --config (NULL: the script's default) and completes it to the nearest valid
- * one; a change is reported on stderr. Parameters that are swept (NULL: none) may change freely. If no
- * configuration is valid it is left as asked. Errors: as script_parse_configuration(), and AT_SCRIPT where the script's
- * default breaks a constraint. */
+/* Parses the configuration of --config (NULL: the script's default) and completes it to the nearest
+ * valid one; a change is reported on stderr. Parameters that are swept (NULL: none) may change
+ * freely. If no configuration is valid it is left as asked. Errors: as
+ * script_parse_configuration(), and AT_SCRIPT where the script's default breaks a constraint. */
 at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
                                      const bool *is_swept, uint16_t *indices, at_error *error);
 
 /* The same, of which AT_USAGE is told where it breaks a constraint. */
-at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices, at_error *error);
+at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices,
+                             at_error *error);
 
 /* Writes what a problem is called in messages: "the ragged problem rows=204 cols=308", with the
  * variables that differ from the tuned problem's. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);
 
-/* Shows how far a space is enumerated on the progress `context` (NULL: none): for script_space_limits.show.
+/* Shows how far a space is enumerated on the progress `context` (NULL: none): for
+ * script_space_limits.show.
  */
 void setup_show_space(void *context, const space_progress *progress);
 
-/* Queues an emitted source for compilation, with its options and headers. `name` is the file name in
- * messages, `launch` says which kernels are wanted, `arch` what to compile for; `want_ptx`: for a simulated
- * device. Errors as compile_submit(). */
+/* Queues an emitted source for compilation, with its options and headers. `name` is the file name
+ * in messages, `launch` says which kernels are wanted, `arch` what to compile for; `want_ptx`: for
+ * a simulated device. Errors as compile_submit(). */
 at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
-                        const launch_plan *launch, const char *arch, bool want_ptx, at_error *error);
+                        const launch_plan *launch, const char *arch, bool want_ptx,
+                        at_error *error);
 
-/* The same at once, where nothing else is being compiled: AT_COMPILE with what the compiler says. *out is the
- * caller's, also after a failure. */
-at_status compile_source(compile_pool *pool, const emitted *source, const char *name, const launch_plan *launch,
-                         const char *arch, bool want_ptx, compile_result *out, at_error *error);
+/* The same at once, where nothing else is being compiled: AT_COMPILE with what the compiler says.
+ * *out is the caller's, also after a failure. */
+at_status compile_source(compile_pool *pool, const emitted *source, const char *name,
+                         const launch_plan *launch, const char *arch, bool want_ptx,
+                         compile_result *out, at_error *error);
 
-/* The image of a result for a device: machine code, or PTX for a simulated one. Borrows the result's bytes.
+/* The image of a result for a device: machine code, or PTX for a simulated one. Borrows the
+ * result's bytes.
  */
 device_image result_image(const compile_result *r, bool ptx);
 

@@ -11,16 +11,14 @@ enum { STEP_MS = 100 };
 /* A GPU that takes longer to open does not hold up the next. */
 static const int64_t opening_patience_ns = INT64_C(2) * 1000000000;
 
-static at_status start_device(const settings *o, const char *spec, const worker_host *host, bool waits,
-                              device_worker **out, at_error *error)
+static at_status start_device(const settings *o, const char *spec, const worker_host *host,
+                              bool waits, device_worker **out, at_error *error)
 {
     device_cache cache = o->warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
-    return device_worker_start(&(device_worker_options){.spec = spec,
-                                                        .host = host,
-                                                        .waits = waits,
-                                                        .cache = cache,
-                                                        .trace = o->trace},
-                               out, error);
+    return device_worker_start(
+        &(device_worker_options){
+            .spec = spec, .host = host, .waits = waits, .cache = cache, .trace = o->trace},
+        out, error);
 }
 
 static at_status await_opened(device_worker *d, device_properties *out, at_error *error)
@@ -43,7 +41,8 @@ static at_status open_device(workers *w, const settings *o, const char *spec, at
     return status ? status : await_opened(w->device, &w->properties, error);
 }
 
-at_status workers_meet(workers *w, const device_worker *d, const device_properties *p, at_error *error)
+at_status workers_meet(workers *w, const device_worker *d, const device_properties *p,
+                       at_error *error)
 {
     for (size_t i = 0; i < w->other_count; i++)
         if (w->others[i] == d)
@@ -125,10 +124,11 @@ static at_status open_default_device(workers *w, const settings *o, at_error *er
     if (status == AT_NO_DEVICE) {
         char why[512];
         snprintf(why, sizeof why, "%s", error->message);
-        error_set(error, AT_NO_DEVICE,
-                  "%s\nWithout a GPU: 'autotune SCRIPT --arch sm_90' compiles the whole space and "
-                  "shows resources and occupancy; 'emit', 'inspect', 'space' and 'export' work too.",
-                  why);
+        error_set(
+            error, AT_NO_DEVICE,
+            "%s\nWithout a GPU: 'autotune SCRIPT --arch sm_90' compiles the whole space and "
+            "shows resources and occupancy; 'emit', 'inspect', 'space' and 'export' work too.",
+            why);
     }
     return status;
 }
@@ -182,8 +182,8 @@ static at_status open_ranks(workers *w, const settings *o, at_error *error)
     for (size_t rank = 0; !status && rank < cluster_ranks(w->cluster); rank++) {
         size_t count = 0;
         at_error trouble = {0};
-        if (device_worker_list_on(cluster_host(w->cluster, rank), "cuda", found, MOST_OF_RANK, &count,
-                                  &trouble))
+        if (device_worker_list_on(cluster_host(w->cluster, rank), "cuda", found, MOST_OF_RANK,
+                                  &count, &trouble))
             continue;
         for (size_t i = 0; !status && i < count; i++)
             status = add_device(w, o, rank, &found[i], error);
@@ -202,8 +202,9 @@ static at_status open_target(const settings *o, workers *w, at_error *error)
         return status;
     }
     if (o->arch)
-        return error_set(error, AT_USAGE, "--arch compiles without a device: leave out one of "
-                                          "--arch and --device");
+        return error_set(error, AT_USAGE,
+                         "--arch compiles without a device: leave out one of "
+                         "--arch and --device");
     if (w->cluster && (!o->device || strncmp(o->device, "sim", 3) != 0)) {
         at_status status = open_ranks(w, o, error);
         if (status != AT_NOT_FOUND)
@@ -269,7 +270,8 @@ static at_status drop_events(workers *w, device_worker *d, at_error *error)
         return status;
     for (;;) {
         device_event event;
-        /* What is pending may be claimed, and no event: every now and then that is looked at anew. */
+        /* What is pending may be claimed, and no event: every now and then that is looked at
+         * anew. */
         bool pending = device_worker_pending(d) > 0;
         status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
         if (status == AT_NOT_FOUND && pending)
@@ -311,7 +313,8 @@ at_status workers_settle(workers *w, const settings *o, at_error *error)
         w->properties = w->other_properties[0];
         w->other_count--;
         memmove(w->others, w->others + 1, w->other_count * sizeof *w->others);
-        memmove(w->other_properties, w->other_properties + 1, w->other_count * sizeof *w->other_properties);
+        memmove(w->other_properties, w->other_properties + 1,
+                w->other_count * sizeof *w->other_properties);
     }
     if (status || !compile_pending(w->pool))
         return status;

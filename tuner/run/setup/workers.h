@@ -1,7 +1,8 @@
-/* The workers of a run: the compile workers, and the device worker or, in its place, the architecture.
+/* The workers of a run: the compile workers, and the device worker or, in its place, the
+ * architecture.
  *
- * A run opens its own, unless it is given those of earlier runs (settings.workers): then the GPU is opened,
- * and its clocks are brought up, only once. */
+ * A run opens its own, unless it is given those of earlier runs (settings.workers): then the GPU is
+ * opened, and its clocks are brought up, only once. */
 #ifndef AUTOTUNE_RUN_SETUP_WORKERS_H
 #define AUTOTUNE_RUN_SETUP_WORKERS_H
 
@@ -20,34 +21,36 @@ typedef struct workers {
     device_worker *others[WORKERS_MOST_OTHERS];
     device_properties other_properties[WORKERS_MOST_OTHERS]; /* spec "": it has not said yet */
     size_t other_count;
-    int64_t begun_ns; /* when the last of them began to open */
+    int64_t begun_ns;             /* when the last of them began to open */
     device_properties properties; /* compile only: kind "", arch and limits of --arch */
     size_t left_out;              /* GPUs of the launch that are of another model */
     char driver_less[512];        /* why a simulated device stands in for a GPU; empty otherwise */
 } workers;
 
-/* Starts the compile workers and opens the device, as the settings say. AT_NO_DEVICE, AT_NO_TOOLCHAIN,
- * AT_USAGE name the remedy. The caller calls workers_close, also after a failure. */
+/* Starts the compile workers and opens the device, as the settings say. AT_NO_DEVICE,
+ * AT_NO_TOOLCHAIN, AT_USAGE name the remedy. The caller calls workers_close, also after a
+ * failure. */
 at_status workers_open(workers *w, const settings *o, at_error *error);
 void workers_close(workers *w);
 
 /* Nothing is asked of any worker any more: they end while the caller does what is left to do. */
 void workers_end(const workers *w);
 
-/* Takes what a device worker says when it is open (DEVICE_OPENED). AT_USAGE: it is of another model than the
- * device of the race. */
-at_status workers_meet(workers *w, const device_worker *d, const device_properties *p, at_error *error);
+/* Takes what a device worker says when it is open (DEVICE_OPENED). AT_USAGE: it is of another model
+ * than the device of the race. */
+at_status workers_meet(workers *w, const device_worker *d, const device_properties *p,
+                       at_error *error);
 
-/* Has the next of the other GPUs opened, when those before it are open, failed, or take too long. The driver
- * opens one at a time: who asks for several waits for all of them. AT_NO_MEMORY. */
+/* Has the next of the other GPUs opened, when those before it are open, failed, or take too long.
+ * The driver opens one at a time: who asks for several waits for all of them. AT_NO_MEMORY. */
 at_status workers_open_next(workers *w, at_error *error);
 
 /* Waits until every device is open. The status of one that cannot be opened. */
 at_status workers_await(workers *w, at_error *error);
 
-/* Makes them ready for another run: waits for what the run before left under way, and drops it. Opens them
- * if they are zeroed or closed. A GPU that has failed for good is left out from now on; if none is left, this
- * fails with the device's status. */
+/* Makes them ready for another run: waits for what the run before left under way, and drops it.
+ * Opens them if they are zeroed or closed. A GPU that has failed for good is left out from now on;
+ * if none is left, this fails with the device's status. */
 at_status workers_settle(workers *w, const settings *o, at_error *error);
 
 /* Replaces a device worker that has failed for good. Returns the new one's status. */

@@ -39,7 +39,8 @@ static void keep_common(hang_cause *cause, size_t width, const uint16_t *indices
 static bool is_known(const hangs *h, const hang_cause *cause, size_t width)
 {
     for (size_t i = 0; i < h->count; i++)
-        if (memcmp(h->causes[i].is_common, cause->is_common, width * sizeof *cause->is_common) == 0 &&
+        if (memcmp(h->causes[i].is_common, cause->is_common, width * sizeof *cause->is_common) ==
+                0 &&
             has_all(&h->causes[i], width, cause->values))
             return true;
     return false;
@@ -52,7 +53,8 @@ static void describe(hang_cause *cause, const pattern *p)
         if (!cause->is_common[i])
             continue;
         value_format(p->parameters[i].values[cause->values[i]], shown, sizeof shown);
-        text_add(cause->text, sizeof cause->text, "%s%s=%s", *cause->text ? ", " : "", p->parameters[i].name, shown);
+        text_add(cause->text, sizeof cause->text, "%s%s=%s", *cause->text ? ", " : "",
+                 p->parameters[i].name, shown);
     }
 }
 
@@ -66,8 +68,9 @@ static at_status suspect(hangs *h, hang_cause *cause, at_error *error)
         if (has_all(cause, width, h->ended + i * width))
             return AT_OK;
     describe(cause, h->pattern);
-    return array_add(&h->causes, &h->count, cause, sizeof *cause) ? AT_OK
-                                                                  : error_set(error, AT_NO_MEMORY, "out of memory");
+    return array_add(&h->causes, &h->count, cause, sizeof *cause)
+               ? AT_OK
+               : error_set(error, AT_NO_MEMORY, "out of memory");
 }
 
 /* Of the latest that hung, and each two others that did. */
@@ -119,7 +122,8 @@ const hang_cause *hangs_find(const hangs *h, const uint16_t *indices)
 
 void hangs_explain(const hang_cause *cause, char why[HANGS_WHY_BYTES])
 {
-    snprintf(why, HANGS_WHY_BYTES,
-             "not tried: %d variants%s%s had not ended when their time was up, and no such variant has",
-             HANGS_OF_A_CAUSE, *cause->text ? " with " : "", cause->text);
+    snprintf(
+        why, HANGS_WHY_BYTES,
+        "not tried: %d variants%s%s had not ended when their time was up, and no such variant has",
+        HANGS_OF_A_CAUSE, *cause->text ? " with " : "", cause->text);
 }

@@ -1,10 +1,12 @@
 /* What variants that do not end have in common.
  *
- * Each variant that hangs costs seconds, and the loop that has no end is seldom in one of them alone. In: which
- * configurations hung and which ended, as that becomes known. Out: which others are likely to hang as well. Three that hung have some parameter values
- * in common; where no variant with all of these has ended, they are the likely cause, and others that have them need not
- * be tried. Nothing is said of a configuration that differs in one of them: which of several common values is the cause
- * is found out by trying. Without a common value it is what all variants share. */
+ * Each variant that hangs costs seconds, and the loop that has no end is seldom in one of them
+ * alone. In: which configurations hung and which ended, as that becomes known. Out: which others
+ * are likely to hang as well. Three that hung have some parameter values in common; where no
+ * variant with all of these has ended, they are the likely cause, and others that have them need
+ * not be tried. Nothing is said of a configuration that differs in one of them: which of several
+ * common values is the cause is found out by trying. Without a common value it is what all variants
+ * share. */
 #ifndef AUTOTUNE_RUN_VARIANT_HANGS_H
 #define AUTOTUNE_RUN_VARIANT_HANGS_H
 
@@ -24,10 +26,10 @@ typedef struct hang_cause {
 } hang_cause;
 
 typedef struct hangs {
-    const pattern *pattern;  /* borrowed */
-    uint16_t *hung, *ended;  /* owned; configurations, one after the other */
+    const pattern *pattern; /* borrowed */
+    uint16_t *hung, *ended; /* owned; configurations, one after the other */
     size_t hung_count, ended_count;
-    hang_cause *causes;      /* owned */
+    hang_cause *causes; /* owned */
     size_t count;
 } hangs;
 

@@ -6,7 +6,8 @@
 #include "base/pack.h"
 #include "compile/code.h"
 
-at_status identity_of(const identity_part *parts, size_t count, uint32_t layout, journal_key *out, at_error *error)
+at_status identity_of(const identity_part *parts, size_t count, uint32_t layout, journal_key *out,
+                      at_error *error)
 {
     pack m = {0};
     pack_put_u32(&m, layout);
@@ -21,7 +22,8 @@ at_status identity_of(const identity_part *parts, size_t count, uint32_t layout,
 }
 
 /* texts[i]: of problem i, if the variant is checked on it. */
-static at_status identify(const candidate *c, const char *const texts[DEVICE_SLOTS], journal_key *out, at_error *error)
+static at_status identify(const candidate *c, const char *const texts[DEVICE_SLOTS],
+                          journal_key *out, at_error *error)
 {
     identity_part parts[DEVICE_SLOTS] = {{0}};
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
@@ -46,7 +48,8 @@ void identity_note_code(candidate *c, size_t slot, const compile_result *r, bool
         kernel_resources resources;
     } all = {.resources = r->resources};
     plan_entries(&c->launches[slot], entries);
-    bool known = is_ptx || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries, r->suffix, &all.code);
+    bool known =
+        is_ptx || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries, r->suffix, &all.code);
     if (is_ptx)
         all.code = compile_code_of_ptx(r->ptx);
     c->codes[slot][0] = '\0';

@@ -10,7 +10,8 @@ void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number)
         c->key = journal_key_on(log->journal, gpu_number, c->source);
 }
 
-static void format_configuration(const variant_log *log, const candidate *c, char *text, size_t size_bytes)
+static void format_configuration(const variant_log *log, const candidate *c, char *text,
+                                 size_t size_bytes)
 {
     space_at(log->session->space, c->configuration, log->indices);
     script_format_configuration(log->session->script, log->indices, text, size_bytes);
@@ -39,20 +40,23 @@ void variant_log_keep(variant_log *log, const candidate *c)
                             .found = c->found});
 }
 
-static bool key_of_check(const variant_log *log, const candidate *c, const char *check, journal_key *out)
+static bool key_of_check(const variant_log *log, const candidate *c, const char *check,
+                         journal_key *out)
 {
-    return log->journal && !journal_key_of_question(c->key, &(journal_question){.asked = check}, out, NULL);
+    return log->journal &&
+           !journal_key_of_question(c->key, &(journal_question){.asked = check}, out, NULL);
 }
 
 void variant_log_keep_check(variant_log *log, const candidate *c, const char *check)
 {
     journal_key key;
     if (key_of_check(log, c, check, &key))
-        append(log, key,
-               &(journal_entry){.stage = "screen",
-                                .asked = check,
-                                .gpu = c->gpu,
-                                .found = {.outcome = c->found.outcome, .message = c->found.message}});
+        append(
+            log, key,
+            &(journal_entry){.stage = "screen",
+                             .asked = check,
+                             .gpu = c->gpu,
+                             .found = {.outcome = c->found.outcome, .message = c->found.message}});
 }
 
 static void find_checks(const variant_log *log, candidate *c)

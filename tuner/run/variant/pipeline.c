@@ -15,14 +15,15 @@
 
 enum { DEVICE_QUEUE = 4 }; /* requests in flight: the device never waits for the tuner */
 
-/* Of requests that take so long on average the next is sent when one is answered: the device waits for a thousandth of
- * its time, and what compiled meanwhile and was asked for earlier, or the end of the search, has to wait for one only. */
+/* Of requests that take so long on average the next is sent when one is answered: the device waits
+ * for a thousandth of its time, and what compiled meanwhile and was asked for earlier, or the end
+ * of the search, has to wait for one only. */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
 enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more have finished */
 
-/* Of machine code that waits for the device. Where compiling stops for a full queue, sources trickle to the
- * compile workers one by one, and groups of one take several times as long. */
+/* Of machine code that waits for the device. Where compiling stops for a full queue, sources
+ * trickle to the compile workers one by one, and groups of one take several times as long. */
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
 struct pipeline {
@@ -40,17 +41,17 @@ struct pipeline {
 
     size_t compiled_bytes; /* of the machine code in that queue */
     size_t tries;          /* that devices answered */
-    size_t compiling; /* candidates with a compile request out */
-    size_t left_behind; /* of these: nobody waits for them any more */
-    gpus gpus;        /* none of them ready without a device */
-    bool far_ahead;   /* see pipeline_look_far_ahead() */
-    bool defers;      /* see pipeline_defer_ragged() */
-    uint64_t prepared_at; /* finished when pipeline_prepare_race() had nothing left to do */
-    bool abandoned;   /* nothing more goes to the device */
-    bool others_rest; /* see pipeline_rest_others() */
-    candidate *checking; /* on its ragged problems, apart from its first samples; NULL: none */
-    bool check_due;      /* it is compiled, and at no device */
-    size_t check_gpu;    /* that is at it */
+    size_t compiling;      /* candidates with a compile request out */
+    size_t left_behind;    /* of these: nobody waits for them any more */
+    gpus gpus;             /* none of them ready without a device */
+    bool far_ahead;        /* see pipeline_look_far_ahead() */
+    bool defers;           /* see pipeline_defer_ragged() */
+    uint64_t prepared_at;  /* finished when pipeline_prepare_race() had nothing left to do */
+    bool abandoned;        /* nothing more goes to the device */
+    bool others_rest;      /* see pipeline_rest_others() */
+    candidate *checking;   /* on its ragged problems, apart from its first samples; NULL: none */
+    bool check_due;        /* it is compiled, and at no device */
+    size_t check_gpu;      /* that is at it */
     pipeline_state state;
 };
 
@@ -119,12 +120,13 @@ void pipeline_defer_ragged(pipeline *p)
     p->defers = true;
 }
 
-/* A search that learns from what it is told knows less the further it runs ahead, and takes longer: it
- * has as much under way as keeps everybody busy. */
+/* A search that learns from what it is told knows less the further it runs ahead, and takes longer:
+ * it has as much under way as keeps everybody busy. */
 size_t pipeline_room(const pipeline *p)
 {
-    size_t width = p->far_ahead ? compile_group_width(p->session->workers->pool)
-                                : compile_width(p->session->workers->pool) + DEVICE_QUEUE * p->gpus.count;
+    size_t width = p->far_ahead
+                       ? compile_group_width(p->session->workers->pool)
+                       : compile_width(p->session->workers->pool) + DEVICE_QUEUE * p->gpus.count;
     size_t under_way = p->far_ahead ? p->compiling : pipeline_in_flight(p);
     if (p->compiled_bytes >= COMPILED_AHEAD_BYTES || under_way >= width)
         return 0;
@@ -344,7 +346,8 @@ static int64_t racing_ns(const pipeline *p, const candidate *c)
     return races ? pipeline_prior_ns(p, c) : 0;
 }
 
-/* The fastest that is not compiled for its ragged problems yet; NULL: it is not among the `most` fastest. */
+/* The fastest that is not compiled for its ragged problems yet; NULL: it is not among the `most`
+ * fastest. */
 static candidate *fastest_waiting(const pipeline *p, size_t most)
 {
     candidate *found = NULL;
@@ -385,7 +388,7 @@ at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
 
 static outcome compile_failure(compile_outcome o)
 {
-    return o == COMPILE_TIMEOUT ? OUTCOME_TIMEOUT
+    return o == COMPILE_TIMEOUT   ? OUTCOME_TIMEOUT
            : o == COMPILE_CRASHED ? OUTCOME_CRASHED
                                   : OUTCOME_COMPILE_ERROR;
 }
@@ -421,7 +424,8 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
         variant_log_keep(&p->log, c);
         return AT_OK;
     }
-    if (r->outcome != COMPILE_OK && (c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_UNPREPARED))
+    if (r->outcome != COMPILE_OK &&
+        (c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_UNPREPARED))
         c->ragged = RAGGED_UNPREPARED;
     else if (r->outcome != COMPILE_OK)
         candidate_reject(c, compile_failure(r->outcome), r->log);
@@ -439,7 +443,8 @@ static void keep_check(pipeline *p, candidate *c, const char *check)
     of->best_ns = 0;
     for (size_t i = 0; i < p->table.count; i++) {
         const candidate *other = p->table.items[i];
-        if (other->finished && !other->twin_of && other->gpu == c->gpu && other->found.outcome == OUTCOME_OK)
+        if (other->finished && !other->twin_of && other->gpu == c->gpu &&
+            other->found.outcome == OUTCOME_OK)
             note_time(p, other);
     }
 }
@@ -509,7 +514,8 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
 {
     candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
     if (!c || (c->finished && c != p->checking) || !from->trying)
-        return error_set(error, AT_INTERNAL, "the device worker tried a variant that was not asked for");
+        return error_set(error, AT_INTERNAL,
+                         "the device worker tried a variant that was not asked for");
     from->trying--;
     p->state.check_ns += e->check_ns;
     if (c->finished) {
@@ -603,7 +609,8 @@ static at_status take_event(pipeline *p, size_t from, const device_event *e, at_
     case DEVICE_FAILED:
         return lose(p, from, e, error);
     default:
-        return error_set(error, AT_INTERNAL, "the device worker answered a question that was not asked (%d)",
+        return error_set(error, AT_INTERNAL,
+                         "the device worker answered a question that was not asked (%d)",
                          (int)e->kind);
     }
 }
@@ -618,9 +625,9 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
         if (status)
             break;
         *moved = true;
-        status = session_owns(r.id)                       ? session_take(p->session, &r, error)
-                 : p->prover && prover_owns(r.id)         ? prover_compiled(p->prover, &r, error)
-                                                          : take_compiled(p, &r, error);
+        status = session_owns(r.id)               ? session_take(p->session, &r, error)
+                 : p->prover && prover_owns(r.id) ? prover_compiled(p->prover, &r, error)
+                                                  : take_compiled(p, &r, error);
         compile_result_deinit(&r);
     }
     status = error_forgive(status, AT_NOT_FOUND, error);

@@ -1,8 +1,8 @@
 /* The pipeline: takes configurations through emit, compile, check and first samples.
  *
- * In: configurations of the session's space. Out: candidates with an outcome, in the order in which they
- * finish. Compiling runs ahead of the device by a bounded amount; the device always has a few requests
- * queued. If the session has no device, a candidate is finished once it is compiled. */
+ * In: configurations of the session's space. Out: candidates with an outcome, in the order in which
+ * they finish. Compiling runs ahead of the device by a bounded amount; the device always has a few
+ * requests queued. If the session has no device, a candidate is finished once it is compiled. */
 #ifndef AUTOTUNE_RUN_VARIANT_PIPELINE_H
 #define AUTOTUNE_RUN_VARIANT_PIPELINE_H
 
@@ -20,19 +20,20 @@ typedef struct pipeline pipeline;
 
 typedef struct pipeline_state { /* for progress and the summary */
     bool device_ready;
-    device_ready ready;     /* of the device, once it is */
-    int64_t ceiling_ns;     /* median of the set-up's copies */
+    device_ready ready; /* of the device, once it is */
+    int64_t ceiling_ns; /* median of the set-up's copies */
     uint64_t finished;
-    uint64_t resumed;       /* of them, answered from the journal */
-    uint64_t twins;         /* of them, those that took the outcome of another, which stands for them */
-    uint64_t left_out;      /* of them, those that were not tried because others hung (run/variant/hangs.h) */
-    hang_cause hang;        /* while `left_out` or `all_hang`: the latest cause */
-    bool all_hang;          /* whatever is asked for is likely to hang */
+    uint64_t resumed; /* of them, answered from the journal */
+    uint64_t twins;   /* of them, those that took the outcome of another, which stands for them */
+    uint64_t
+        left_out; /* of them, those that were not tried because others hung (run/variant/hangs.h) */
+    hang_cause hang; /* while `left_out` or `all_hang`: the latest cause */
+    bool all_hang;   /* whatever is asked for is likely to hang */
     int64_t emit_ns, compile_ns, check_ns, measure_ns; /* summed over variants */
-    int64_t setup_ns;       /* from pipeline_new() until the device was ready */
-    int restarts;           /* of the device workers */
-    size_t lost;            /* GPUs that were lost for good */
-    char lost_why[256];     /* the latest */
+    int64_t setup_ns;         /* from pipeline_new() until the device was ready */
+    int restarts;             /* of the device workers */
+    size_t lost;              /* GPUs that were lost for good */
+    char lost_why[256];       /* the latest */
     at_error journal_trouble; /* why the journal ended early; clear when it did not */
 } pipeline_state;
 
@@ -44,54 +45,56 @@ void pipeline_free(pipeline *p); /* NULL is fine; candidates go with it */
 /* How many more configurations it can take without running further ahead than is useful. */
 size_t pipeline_room(const pipeline *p);
 
-/* Makes room for as many configurations as are worth compiling at once: for a search whose next step does
- * not depend on those in flight. */
+/* Makes room for as many configurations as are worth compiling at once: for a search whose next
+ * step does not depend on those in flight. */
 void pipeline_look_far_ahead(pipeline *p);
 
-/* From now on variants are compiled for, and checked on, the tuned problem alone. Those that a race wants
- * (pipeline_recompile) are checked on the ragged problems when they are loaded, others by pipeline_check().
- * This halves the compiling where most variants are too slow to race. */
+/* From now on variants are compiled for, and checked on, the tuned problem alone. Those that a race
+ * wants (pipeline_recompile) are checked on the ragged problems when they are loaded, others by
+ * pipeline_check(). This halves the compiling where most variants are too slow to race. */
 void pipeline_defer_ragged(pipeline *p);
 
 /* Starts a configuration. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
-/* Compiles what is missing of a candidate: its machine code was dropped, or does not exist yet for its
- * ragged problems. The outcome stays, unless it does not compile. The candidate is ready when nothing is in
- * flight. */
+/* Compiles what is missing of a candidate: its machine code was dropped, or does not exist yet for
+ * its ragged problems. The outcome stays, unless it does not compile. The candidate is ready when
+ * nothing is in flight. */
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
 
 /* The same, without ragged problems that it has not been compiled for yet. */
 at_status pipeline_restore(pipeline *p, candidate *c, at_error *error);
 
-/* Compiles a finished candidate for the ragged problems that were deferred, before what else is to be
- * compiled, and checks it on them while the search goes on. It passes (RAGGED_PASSED) or its outcome
- * changes, which the journal keeps either way. Does nothing while another is being checked. */
+/* Compiles a finished candidate for the ragged problems that were deferred, before what else is to
+ * be compiled, and checks it on them while the search goes on. It passes (RAGGED_PASSED) or its
+ * outcome changes, which the journal keeps either way. Does nothing while another is being
+ * checked. */
 at_status pipeline_check(pipeline *p, candidate *c, at_error *error);
 const candidate *pipeline_checking(const pipeline *p); /* NULL: none */
 
-/* Once there is nothing more to search, while the device still works: has idle compile workers compile the
- * `most` fastest candidates so far for their ragged problems. One that does not compile keeps its
- * outcome until the race wants it. */
+/* Once there is nothing more to search, while the device still works: has idle compile workers
+ * compile the `most` fastest candidates so far for their ragged problems. One that does not compile
+ * keeps its outcome until the race wants it. */
 at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error);
 
 /* Configurations in flight, that of a check too. One whose twin is in flight does not count. */
 size_t pipeline_in_flight(const pipeline *p);
 
-/* Ends the wait of what is compiled, or being compiled, and at no device, because time is up: it gets no
- * outcome and is not returned. */
+/* Ends the wait of what is compiled, or being compiled, and at no device, because time is up: it
+ * gets no outcome and is not returned. */
 void pipeline_abandon_queue(pipeline *p);
 
-/* Advances whatever can advance; if nothing can, waits up to `timeout_ms`. AT_DEVICE or AT_NO_DEVICE if the
- * device is lost for good. */
+/* Advances whatever can advance; if nothing can, waits up to `timeout_ms`. AT_DEVICE or
+ * AT_NO_DEVICE if the device is lost for good. */
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
 
-/* Gives the GPUs back that the finals do not run on: while they go on the others' processes end, which takes a
- * driver a tenth of a second each. If home is lost one of them opens its GPU again. Does nothing where they rest. */
+/* Gives the GPUs back that the finals do not run on: while they go on the others' processes end,
+ * which takes a driver a tenth of a second each. If home is lost one of them opens its GPU again.
+ * Does nothing where they rest. */
 void pipeline_rest_others(pipeline *p);
 
-/* The other GPUs that could sample now: ready, and neither lost nor given back. Returns how many `out` got, which has room
- * for WORKERS_MOST_OTHERS; the workers are borrowed. */
+/* The other GPUs that could sample now: ready, and neither lost nor given back. Returns how many
+ * `out` got, which has room for WORKERS_MOST_OTHERS; the workers are borrowed. */
 size_t pipeline_ready_others(const pipeline *p, device_worker **out);
 
 /* The GPU that runs the race (candidate.gpu); it changes when that one is lost. */
@@ -100,8 +103,8 @@ size_t pipeline_home(const pipeline *p);
 /* The fastest sample on the GPU that measured the candidate; 0: none. */
 int64_t pipeline_best_ns(const pipeline *p, const candidate *c);
 
-/* The likely value of a candidate's fastest sample on the home GPU; 0: there is none. It only guides a
- * search. */
+/* The likely value of a candidate's fastest sample on the home GPU; 0: there is none. It only
+ * guides a search. */
 double pipeline_likely_ns(const pipeline *p, const candidate *c);
 
 /* A candidate's fastest sample as the race at home takes it (gpus_prior_ns); 0: there is none. */
@@ -122,16 +125,17 @@ void pipeline_hurry_proof(pipeline *p, const candidate *c);
 /* The next candidate whose proof is done and judged (candidate_judge); NULL: none yet. */
 candidate *pipeline_take_proof(pipeline *p);
 
-/* Keeps in the journal that a proof convicted the candidate, before the race of those that are left. */
+/* Keeps in the journal that a proof convicted the candidate, before the race of those that are
+ * left. */
 void pipeline_keep_conviction(pipeline *p, candidate *c);
 
-/* Advances proofs and compilations alone, while the device works on something else; if nothing can advance,
- * waits up to `timeout_ms`. */
+/* Advances proofs and compilations alone, while the device works on something else; if nothing can
+ * advance, waits up to `timeout_ms`. */
 at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error);
 
-/* Gives twins the outcome of the candidate that stands for them, independent of the order in which they
- * were tried: `preferred` (may be NULL) stands for its class, else the lowest configuration. Called before
- * a race and after it. */
+/* Gives twins the outcome of the candidate that stands for them, independent of the order in which
+ * they were tried: `preferred` (may be NULL) stands for its class, else the lowest configuration.
+ * Called before a race and after it. */
 void pipeline_settle_twins(pipeline *p, const candidate *preferred);
 
 /* All candidates so far. */

@@ -16,29 +16,30 @@
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
 
-/* Processes that simulate, one for so many cores: a small problem has too few blocks to keep more cores busy. */
+/* Processes that simulate, one for so many cores: a small problem has too few blocks to keep more
+ * cores busy. */
 enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 
-/* Jobs that a worker has: one that it is at, and one so that it does not wait for the tuner. The others can
- * still be overtaken. */
+/* Jobs that a worker has: one that it is at, and one so that it does not wait for the tuner. The
+ * others can still be overtaken. */
 enum { SENT_AHEAD = 2 };
 
-/* Buffers of a problem that is run whole: of one that the script names for it, and of any other, which
- * may compute much more. */
+/* Buffers of a problem that is run whole: of one that the script names for it, and of any other,
+ * which may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
 
 typedef struct job {
     uint64_t id;
-    size_t parts;                     /* compile results that it waits for */
-    size_t worker;                    /* that it was sent to */
+    size_t parts;  /* compile results that it waits for */
+    size_t worker; /* that it was sent to */
     bool sent, decided;
-    uint64_t urgency;                 /* the highest is sent first */
-    device_variant variant;           /* images borrow `compiled` */
+    uint64_t urgency;       /* the highest is sent first */
+    device_variant variant; /* images borrow `compiled` */
     compile_result compiled[DEVICE_SLOTS];
-    char texts[DEVICE_SLOTS][33];     /* hashes of what is compiled, */
-    size_t same[DEVICE_SLOTS];        /* and the first slot for which that is the same */
+    char texts[DEVICE_SLOTS][33]; /* hashes of what is compiled, */
+    size_t same[DEVICE_SLOTS];    /* and the first slot for which that is the same */
     proof proof;
-    struct job *next;                 /* decided */
+    struct job *next; /* decided */
 } job;
 
 struct prover {
@@ -53,9 +54,9 @@ struct prover {
     bool sampled[DEVICE_SLOTS];
     problem_set problems;
     bool set_up;
-    char why[1024];     /* it cannot prove anything; empty: it can */
-    uint64_t broken;    /* lowest compile id of a reference that does not compile, as broken_why says; UINT64_MAX:
-                           none. In whatever order they are compiled, the same is told */
+    char why[1024];  /* it cannot prove anything; empty: it can */
+    uint64_t broken; /* lowest compile id of a reference that does not compile, as broken_why says;
+                        UINT64_MAX: none. In whatever order they are compiled, the same is told */
     char broken_why[1024];
     char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)];
     job **jobs;
@@ -84,7 +85,8 @@ static void decide_covered(prover *p, job *j, proof_verdict verdict, const char 
     if (j->decided)
         return;
     j->decided = true;
-    j->proof = (proof){.id = j->id, .verdict = verdict, .message = strdup(message), .coverage = *coverage};
+    j->proof =
+        (proof){.id = j->id, .verdict = verdict, .message = strdup(message), .coverage = *coverage};
     if (verdict == PROOF_PROVEN)
         snprintf(j->proof.coverage.problems, sizeof j->proof.coverage.problems, "%s", p->names);
     free_job_images(j);
@@ -121,7 +123,8 @@ static void note_problem(prover *p, problem_kind kind, bool sampled)
     char label[DEVICE_LABEL_BYTES];
     problem_label(script_pattern(p->script), kind, label, sizeof label);
     size_t used = strlen(p->names);
-    snprintf(p->names + used, sizeof p->names - used, "%s%s%s", used ? ", " : "", sampled ? "blocks of " : "", label);
+    snprintf(p->names + used, sizeof p->names - used, "%s%s%s", used ? ", " : "",
+             sampled ? "blocks of " : "", label);
     p->sampled[p->slots] = sampled;
     p->kinds[p->slots++] = kind;
 }
@@ -140,8 +143,8 @@ static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, 
     return AT_OK;
 }
 
-/* The tuned problem where it is small, else what stands in for it; all ragged ones; and blocks of the tuned one, unless
- * it is run whole. */
+/* The tuned problem where it is small, else what stands in for it; all ragged ones; and blocks of
+ * the tuned one, unless it is run whole. */
 static at_status choose_problems(prover *p, bool as_set, at_error *error)
 {
     const uint64_t most_set_bytes = as_set ? most_problem_bytes : most_tuned_bytes;
@@ -159,7 +162,8 @@ static at_status choose_problems(prover *p, bool as_set, at_error *error)
         if (described->has_problem[choices[i].kind])
             status = add_problem(p, choices[i].kind, choices[i].most_bytes, &added, error);
     for (size_t i = 0; !status && i < described->ragged_count; i++)
-        status = add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
+        status =
+            add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
     if (!status && p->slots == 0)
         status = error_set(error, AT_USAGE,
                            "its problems are too large to be simulated whole: give the script "
@@ -186,15 +190,16 @@ static at_status start_workers(prover *p, trace *shown, at_error *error)
     snprintf(spec, sizeof spec, "sim:%s", p->arch);
     wanted = wanted < 1 ? 1 : wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
     while (!status && p->worker_count < wanted) {
-        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true, .trace = shown},
-                                     &p->workers[p->worker_count], error);
+        status = device_worker_start(
+            &(device_worker_options){.spec = spec, .proves = true, .trace = shown},
+            &p->workers[p->worker_count], error);
         p->worker_count += !status;
     }
     return status;
 }
 
-at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown, prover **out,
-                     at_error *error)
+at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown,
+                     prover **out, at_error *error)
 {
     at_error trouble = {0};
     prover *p = calloc(1, sizeof *p);
@@ -216,12 +221,13 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
     if (!status)
         status = problem_set_init(&p->problems, s, NULL, p->kinds, p->slots, &trouble);
     for (size_t i = 0; !status && i < p->problems.layout_count * p->slots; i++) {
-        problem_label(script_pattern(s), p->kinds[i % p->slots], p->problems.problems[i].label, DEVICE_LABEL_BYTES);
+        problem_label(script_pattern(s), p->kinds[i % p->slots], p->problems.problems[i].label,
+                      DEVICE_LABEL_BYTES);
         p->problems.problems[i].sampled = p->sampled[i % p->slots];
     }
     if (!status)
-        status = problem_set_submit(&p->problems, pool, p->arch, true, OWN_IDS | REFERENCE_IDS, NULL,
-                                    NULL, 0, &trouble);
+        status = problem_set_submit(&p->problems, pool, p->arch, true, OWN_IDS | REFERENCE_IDS,
+                                    NULL, NULL, 0, &trouble);
     if (status)
         give_up(p, trouble.message);
     return AT_OK;
@@ -286,16 +292,16 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     emitted source = {0};
     size_t broken;
     launch_plan *launch = &j->variant.launches[slot];
-    at_status status = script_valid(p->script, p->kinds[slot], indices, &j->variant.present[slot],
-                                    &broken, error);
+    at_status status =
+        script_valid(p->script, p->kinds[slot], indices, &j->variant.present[slot], &broken, error);
     if (status || !j->variant.present[slot])
         return status;
     status = script_launch_plan(p->script, p->kinds[slot], indices, launch, error);
     if (!status)
         status = emit_variant(p->script, p->kinds[slot], indices, true, &source, error);
     if (!status && is_new(j, slot, &source)) {
-        status = submit(p, number * DEVICE_SLOTS + slot, &source, described->template_path,
-                        launch, error);
+        status = submit(p, number * DEVICE_SLOTS + slot, &source, described->template_path, launch,
+                        error);
         j->parts += !status;
     }
     emitted_deinit(&source);
@@ -315,7 +321,8 @@ at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *
     size_t layout = problem_set_layout(&p->problems, indices);
     j->variant.layout = (uint32_t)layout;
     if (layout == DEVICE_MAX_LAYOUTS) {
-        decide(p, j, PROOF_UNKNOWN, "its data cannot be laid out on the problems that are small enough");
+        decide(p, j, PROOF_UNKNOWN,
+               "its data cannot be laid out on the problems that are small enough");
         return AT_OK;
     }
     for (size_t slot = 0; !status && slot < p->slots; slot++)
@@ -428,14 +435,16 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     return j->parts == 0 ? feed(p, error) : AT_OK;
 }
 
-/* An answer with a status is of the worker or the simulator: nothing is known of the variant then. */
+/* An answer with a status is of the worker or the simulator: nothing is known of the variant
+ * then. */
 static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
     if (e->outcome == OUTCOME_OK)
         decide_covered(p, j, PROOF_PROVEN, "", &e->coverage);
-    else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT && e->outcome != OUTCOME_NOT_SIMULATED)
+    else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT &&
+             e->outcome != OUTCOME_NOT_SIMULATED)
         decide(p, j, PROOF_CONVICTED, e->message);
     else
         decide(p, j, PROOF_UNKNOWN, e->message);

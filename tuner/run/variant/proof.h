@@ -1,10 +1,12 @@
 /* Proofs: variants run on a simulated device that reports every fault.
  *
- * In: configurations. Out: a proof of each: that it did nothing wrong on a small problem and on the ragged
- * ones, nor in a sample of the blocks of the tuned one, and what of it ran; or what it did wrong; or why that is not known (an instruction that the simulator lacks, a problem
- * that is too large). Variants are compiled to PTX in a pool that others may share, and run by device
- * workers of their own, one for every eight cores and four at most, so that a proof uses idle cores and
- * endangers nothing. A failure of the prover itself makes proofs unknown and is no error of the run. */
+ * In: configurations. Out: a proof of each: that it did nothing wrong on a small problem and on the
+ * ragged ones, nor in a sample of the blocks of the tuned one, and what of it ran; or what it did
+ * wrong; or why that is not known (an instruction that the simulator lacks, a problem that is too
+ * large). Variants are compiled to PTX in a pool that others may share, and run by device workers
+ * of their own, one for every eight cores and four at most, so that a proof uses idle cores and
+ * endangers nothing. A failure of the prover itself makes proofs unknown and is no error of the
+ * run. */
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
 
@@ -20,34 +22,35 @@
 typedef struct prover prover;
 
 typedef enum proof_verdict {
-    PROOF_NONE,      /* not asked for */
+    PROOF_NONE, /* not asked for */
     PROOF_PROVEN,
     PROOF_CONVICTED,
     PROOF_UNKNOWN
 } proof_verdict;
 
 typedef struct proof {
-    uint64_t id;           /* the caller's */
+    uint64_t id; /* the caller's */
     proof_verdict verdict;
-    char *message;         /* owned; what it did wrong, or why that is not known; "" when proven */
-    char *printed;         /* owned; what its kernels printed, on the first problem or the one where it failed;
-                              NULL: nothing */
-    bool timed_out;        /* it had not ended when its time was up */
+    char *message;  /* owned; what it did wrong, or why that is not known; "" when proven */
+    char *printed;  /* owned; what its kernels printed, on the first problem or the one where it
+                       failed;  NULL: nothing */
+    bool timed_out; /* it had not ended when its time was up */
     device_coverage coverage; /* when proven */
 } proof;
 
 void proof_deinit(proof *p);
 
-/* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; the script is used
- * only in prover_new() and prover_add(). A prover that cannot work answers PROOF_UNKNOWN: the only failure
- * is AT_NO_MEMORY. `as_set`: variants run on the problem as the user set it, unless it is too large, and
- * then on a quick one. `shown` (borrowed) shows the workers; NULL: none. */
-at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown, prover **out,
-                     at_error *error);
+/* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; the script
+ * is used only in prover_new() and prover_add(). A prover that cannot work answers PROOF_UNKNOWN:
+ * the only failure is AT_NO_MEMORY. `as_set`: variants run on the problem as the user set it,
+ * unless it is too large, and then on a quick one. `shown` (borrowed) shows the workers; NULL:
+ * none. */
+at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown,
+                     prover **out, at_error *error);
 void prover_free(prover *p); /* NULL is fine */
 
-/* The problems that variants run on: "the small problem n=4096, the ragged problem n=1003, blocks of the tuned
- * problem n=16777216". */
+/* The problems that variants run on: "the small problem n=4096, the ragged problem n=1003, blocks
+ * of the tuned problem n=16777216". */
 const char *prover_problems(const prover *p);
 
 /* Queues a configuration; prover_take() returns its proof. AT_SCRIPT if it cannot be emitted. */
@@ -56,16 +59,16 @@ at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *
 /* A configuration that was queued goes before all others that no worker is at. */
 void prover_hurry(prover *p, uint64_t id);
 
-/* Does this compile result belong to the prover? Then give it to prover_compiled(), which takes what it
- * needs. */
+/* Does this compile result belong to the prover? Then give it to prover_compiled(), which takes
+ * what it needs. */
 bool prover_owns(uint64_t compile_id);
 at_status prover_compiled(prover *p, compile_result *r, at_error *error);
 
 /* Advances whatever can advance, without waiting. The caller takes the compile results. */
 at_status prover_step(prover *p, at_error *error);
 
-/* The same for a prover whose pool compiles nothing else, whose results it takes; where no proof is there to take it
- * waits up to `timeout_ms` for something to happen. */
+/* The same for a prover whose pool compiles nothing else, whose results it takes; where no proof is
+ * there to take it waits up to `timeout_ms` for something to happen. */
 at_status prover_work(prover *p, int timeout_ms, at_error *error);
 
 /* Configurations whose proof has not been taken yet. */

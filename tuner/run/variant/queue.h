@@ -12,8 +12,8 @@ typedef struct queue { /* zeroed: empty */
 /* Puts a candidate behind all others. */
 void queue_push(queue *q, candidate *c);
 
-/* Puts a candidate behind those that were asked for earlier, before those that were asked for later; they are
- * in that order if none was pushed. */
+/* Puts a candidate behind those that were asked for earlier, before those that were asked for
+ * later; they are in that order if none was pushed. */
 void queue_insert(queue *q, candidate *c);
 
 /* Takes the first; NULL: there is none. */

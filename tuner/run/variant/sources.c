@@ -5,7 +5,8 @@
 
 #include "run/setup/setup.h"
 
-static at_status emit_ragged(session *s, const uint16_t *indices, candidate *c, sources *out, at_error *error)
+static at_status emit_ragged(session *s, const uint16_t *indices, candidate *c, sources *out,
+                             at_error *error)
 {
     at_status status = AT_OK;
     for (size_t i = 1; !status && i < s->slots; i++) {
@@ -23,7 +24,8 @@ static at_status emit_ragged(session *s, const uint16_t *indices, candidate *c, 
     return status;
 }
 
-at_status sources_emit(session *s, const uint16_t *indices, candidate *c, sources *out, at_error *error)
+at_status sources_emit(session *s, const uint16_t *indices, candidate *c, sources *out,
+                       at_error *error)
 {
     *out = (sources){0};
     c->present[0] = true;
@@ -72,8 +74,8 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
         if (!is_due(all, c, i))
             continue;
         status = submit_source(w->pool, c->id * DEVICE_SLOTS + i, &all->of[i],
-                               script_pattern(s->script)->template_path, &c->launches[i], w->properties.arch,
-                               w->properties.predicted, error);
+                               script_pattern(s->script)->template_path, &c->launches[i],
+                               w->properties.arch, w->properties.predicted, error);
         /* Of a variant that is measured: what is not is hundreds. */
         if (c->finished)
             compile_hurry(w->pool);

@@ -19,16 +19,17 @@ static bool same_key(const journal_key *a, const journal_key *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-static at_status meet(keymap *known, const candidates *all, candidate *c, bool by_code, candidate **first,
-                      at_error *error)
+static at_status meet(keymap *known, const candidates *all, candidate *c, bool by_code,
+                      candidate **first, at_error *error)
 {
     const journal_key *own = by_code ? &c->code : &c->source;
     uint64_t number, id;
     memcpy(&number, own->bytes, sizeof number);
     *first = NULL;
     if (!keymap_get(known, number, &id))
-        return keymap_put(known, number, c->id) ? AT_OK
-                                                : error_set(error, AT_NO_MEMORY, "out of memory for variants");
+        return keymap_put(known, number, c->id)
+                   ? AT_OK
+                   : error_set(error, AT_NO_MEMORY, "out of memory for variants");
     /* The one that was noted may since have one that stands for it, and that may be this one. */
     candidate *other = all->items[id], *lead = twins_lead(other);
     if (lead != c && same_key(own, by_code ? &other->code : &other->source))
@@ -36,12 +37,14 @@ static at_status meet(keymap *known, const candidates *all, candidate *c, bool b
     return AT_OK;
 }
 
-at_status twins_meet_source(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error)
+at_status twins_meet_source(twins *t, const candidates *all, candidate *c, candidate **first,
+                            at_error *error)
 {
     return meet(&t->by_source, all, c, false, first, error);
 }
 
-at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error)
+at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first,
+                          at_error *error)
 {
     *first = NULL;
     return c->has_code ? meet(&t->by_code, all, c, true, first, error) : AT_OK;

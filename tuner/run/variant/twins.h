@@ -1,7 +1,8 @@
-/* Twins: variants that are the same by their sources, or by their machine code (run/variant/identity.h).
+/* Twins: variants that are the same by their sources, or by their machine code
+ * (run/variant/identity.h).
  *
- * One variant of each such class stands for all: it is compiled, checked and timed, and the others take its
- * outcome. The same code with another grid is another variant. */
+ * One variant of each such class stands for all: it is compiled, checked and timed, and the others
+ * take its outcome. The same code with another grid is another variant. */
 #ifndef AUTOTUNE_RUN_VARIANT_TWINS_H
 #define AUTOTUNE_RUN_VARIANT_TWINS_H
 
@@ -15,12 +16,14 @@ typedef struct twins { /* zeroed: none is known */
 
 void twins_deinit(twins *t);
 
-/* Enters a variant by c->source. *first is the variant that stands for those that are the same; NULL: this is the
- * first. The only failure, here and below, is AT_NO_MEMORY. */
-at_status twins_meet_source(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error);
+/* Enters a variant by c->source. *first is the variant that stands for those that are the same;
+ * NULL: this is the first. The only failure, here and below, is AT_NO_MEMORY. */
+at_status twins_meet_source(twins *t, const candidates *all, candidate *c, candidate **first,
+                            at_error *error);
 
 /* The same by c->code: *first is NULL where that is not known. */
-at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error);
+at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first,
+                          at_error *error);
 
 /* The variant that stands for this one: itself, or its twin. */
 candidate *twins_lead(candidate *c);
@@ -28,12 +31,12 @@ candidate *twins_lead(candidate *c);
 /* Makes `lead` stand for `c`. The caller joins those that `c` stood for. */
 void twins_join(candidate *c, candidate *lead);
 
-/* Gives `c` the outcome of the variant that stands for it. If memory runs out, message and samples are left
- * out. */
+/* Gives `c` the outcome of the variant that stands for it. If memory runs out, message and samples
+ * are left out. */
 void twins_follow(candidate *c);
 
-/* Chooses which variant stands for each finished class, independent of the order in which they came:
- * `preferred` (may be NULL), else the lowest configuration. */
+/* Chooses which variant stands for each finished class, independent of the order in which they
+ * came: `preferred` (may be NULL), else the lowest configuration. */
 void twins_elect(const candidates *all, const candidate *preferred);
 
 #endif

@@ -90,10 +90,11 @@ void candidate_variant(const candidate *c, device_variant *out)
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = c->present[i] && (i == 0 || !candidate_waits(c));
         out->launches[i] = c->launches[i];
-        out->images[i] = (device_image){.bytes = c->images[i],
-                                        .size_bytes = c->image_bytes[i],
-                                        .registers = c->found.resources.registers,
-                                        .static_shared_bytes = c->found.resources.static_shared_bytes};
+        out->images[i] =
+            (device_image){.bytes = c->images[i],
+                           .size_bytes = c->image_bytes[i],
+                           .registers = c->found.resources.registers,
+                           .static_shared_bytes = c->found.resources.static_shared_bytes};
         memcpy(out->images[i].suffix, c->image_suffixes[i], sizeof c->image_suffixes[i]);
     }
 }

@@ -35,28 +35,31 @@ typedef struct candidate {
     bool from_journal;      /* an earlier run measured it */
     measurement found;      /* owned; samples: the first ones, unpaired */
     char source_hash[33];   /* of the tuned problem's source */
-    journal_key source, code; /* what it is by its sources, and by its machine code (run/variant/identity.h) */
-    journal_key key;        /* by its sources, under the journal's facts and on its GPU */
-    bool has_code;          /* `code` holds */
-    struct candidate *twin_of;   /* stands for it, which is not tried; NULL: it stands for itself */
-    struct candidate *next_twin; /* of the one that stands for both, or the first that it stands for */
-    bool counted;           /* it, or one that it stands for, was an evaluation of the search */
-    size_t gpu;             /* of the pipeline: what measured it, or is at it */
-    bool under_way;         /* that GPU is at it */
-    bool left_behind;       /* it is compiled, and nobody waits for it any more */
+    journal_key source,
+        code; /* what it is by its sources, and by its machine code (run/variant/identity.h) */
+    journal_key key;           /* by its sources, under the journal's facts and on its GPU */
+    bool has_code;             /* `code` holds */
+    struct candidate *twin_of; /* stands for it, which is not tried; NULL: it stands for itself */
+    struct candidate
+        *next_twin;   /* of the one that stands for both, or the first that it stands for */
+    bool counted;     /* it, or one that it stands for, was an evaluation of the search */
+    size_t gpu;       /* of the pipeline: what measured it, or is at it */
+    bool under_way;   /* that GPU is at it */
+    bool left_behind; /* it is compiled, and nobody waits for it any more */
     struct candidate *next_queued; /* in the pipeline, which has it in one queue at most */
-    bool present[DEVICE_SLOTS]; /* problems that it is checked on */
+    bool present[DEVICE_SLOTS];    /* problems that it is checked on */
     candidate_ragged ragged;
     uint32_t broken[DEVICE_SLOTS]; /* where it is not present: the constraint that rules it out */
-    uint32_t layout;        /* of its data, as the device numbers it */
+    uint32_t layout;               /* of its data, as the device numbers it */
     launch_plan launches[DEVICE_SLOTS];
     void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
     size_t image_bytes[DEVICE_SLOTS];
     char image_suffixes[DEVICE_SLOTS][COMPILE_SUFFIX_BYTES]; /* of the entry's name in it */
-    char codes[DEVICE_SLOTS][33]; /* of each image the code and resources, as a hash; "" not known */
+    char codes[DEVICE_SLOTS]
+              [33]; /* of each image the code and resources, as a hash; "" not known */
     bool proof_asked;
-    proof_verdict verdict;  /* of its proof */
-    char *unproven;         /* owned; why it is not proven; may be NULL */
+    proof_verdict verdict;     /* of its proof */
+    char *unproven;            /* owned; why it is not proven; may be NULL */
     device_coverage *coverage; /* owned; what its proof covered; NULL: it is not proven */
 } candidate;
 
@@ -78,8 +81,8 @@ void candidate_found(candidate *c, outcome o, const char *message, const int64_t
 /* The same of one that had worked until then: its samples stay. */
 void candidate_reject(candidate *c, outcome o, const char *message);
 
-/* Takes what a proof found (and frees its message); a variant that is convicted has a wrong result, whatever a device
- * finds then. */
+/* Takes what a proof found (and frees its message); a variant that is convicted has a wrong result,
+ * whatever a device finds then. */
 void candidate_judge(candidate *c, proof *found);
 
 /* The median of its samples, 0 without one. */

@@ -51,7 +51,8 @@ static int repeat(lua_State *L)
     return forward(L);
 }
 
-/* Makes a string that is charged by its own length: going through a long one bit by bit is linear. */
+/* Makes a string that is charged by its own length: going through a long one bit by bit is
+ * linear. */
 static int substring(lua_State *L)
 {
     int results = forward(L);
@@ -173,35 +174,49 @@ static int sorted_pairs(lua_State *L)
     return 1;
 }
 
-/* What scripts get of one of Lua's libraries: values as they are, and functions that count their work, each with the
- * original as its upvalue. */
+/* What scripts get of one of Lua's libraries: values as they are, and functions that count their
+ * work, each with the original as its upvalue. */
 typedef struct library {
     const char *const *plain;
     const luaL_Reg *counted;
 } library;
 
 static const library base_library = {
-    (const char *const[]){"assert", "error", "ipairs", "rawequal", "select", "tostring", "type", NULL},
+    (const char *const[]){"assert", "error", "ipairs", "rawequal", "select", "tostring", "type",
+                          NULL},
     (const luaL_Reg[]){{"tonumber", linear_in_string}, {NULL, NULL}},
 };
 
 static const library math_library = {
-    (const char *const[]){"abs", "ceil", "cos", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger", "min",
-                          "mininteger", "modf", "pi", "sin", "sqrt", "tan", "tointeger", "type", "ult", NULL},
+    (const char *const[]){"abs", "ceil", "cos",        "exp",       "floor",      "fmod", "huge",
+                          "log", "max",  "maxinteger", "min",       "mininteger", "modf", "pi",
+                          "sin", "sqrt", "tan",        "tointeger", "type",       "ult",  NULL},
     (const luaL_Reg[]){{NULL, NULL}},
 };
 
 static const library string_library = {
     (const char *const[]){"byte", "char", "len", NULL},
-    (const luaL_Reg[]){{"find", match_find}, {"format", format}, {"gmatch", match_gmatch}, {"gsub", match_gsub},
-                       {"lower", linear_in_string}, {"match", match_match}, {"rep", repeat},
-                       {"reverse", linear_in_string}, {"sub", substring}, {"upper", linear_in_string}, {NULL, NULL}},
+    (const luaL_Reg[]){{"find", match_find},
+                       {"format", format},
+                       {"gmatch", match_gmatch},
+                       {"gsub", match_gsub},
+                       {"lower", linear_in_string},
+                       {"match", match_match},
+                       {"rep", repeat},
+                       {"reverse", linear_in_string},
+                       {"sub", substring},
+                       {"upper", linear_in_string},
+                       {NULL, NULL}},
 };
 
 static const library table_library = {
     (const char *const[]){"pack", NULL},
-    (const luaL_Reg[]){{"concat", linear_in_table}, {"insert", insert}, {"remove", linear_in_table}, {"sort", sort},
-                       {"unpack", linear_in_table}, {NULL, NULL}},
+    (const luaL_Reg[]){{"concat", linear_in_table},
+                       {"insert", insert},
+                       {"remove", linear_in_table},
+                       {"sort", sort},
+                       {"unpack", linear_in_table},
+                       {NULL, NULL}},
 };
 
 /* Fills the table below Lua's own library, which is on top of the stack. */

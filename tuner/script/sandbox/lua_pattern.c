@@ -23,14 +23,14 @@ typedef enum item_kind {
     ITEM_AGAIN,    /* %1 */
     ITEM_END,      /* $ behind everything else */
     ITEM_DONE,
-    ITEM_BAD       /* an error, if matching comes here */
+    ITEM_BAD /* an error, if matching comes here */
 } item_kind;
 
 typedef struct item {
     uint8_t kind;
-    char quantifier;      /* of a single: * + - ? or 0 */
-    uint8_t first, last;  /* of %b; a single without a set is the character `first` */
-    int32_t set;          /* -1: none */
+    char quantifier;     /* of a single: * + - ? or 0 */
+    uint8_t first, last; /* of %b; a single without a set is the character `first` */
+    int32_t set;         /* -1: none */
     const char *complaint;
 } item;
 
@@ -205,7 +205,7 @@ static void read_single(lua_pattern *p, item *out, const char **at, const char *
     }
     if (c == '%') {
         bool is_class;
-        out->first = (uint8_t)*(*at)++;
+        out->first = (uint8_t) * (*at)++;
         is_of_class(0, tolower(out->first), &is_class);
         if (is_class) {
             out->set = (int32_t)p->set_count++;
@@ -254,9 +254,9 @@ lua_pattern *lua_pattern_compile(lua_State *L, const char *pattern, size_t lengt
     for (size_t i = 0; i < length; i++)
         most_sets += pattern[i] == '[' || pattern[i] == '%' || pattern[i] == '.';
     sandbox_charge(L, length + 4 * most_sets);
-    size_t set_bytes = most_sets * sizeof(char_set), head_bytes = (sizeof(lua_pattern) + 15) & ~(size_t)15;
-    lua_pattern *p =
-        lua_newuserdatauv(L, head_bytes + set_bytes + (length + 1) * sizeof(item), 0);
+    size_t set_bytes = most_sets * sizeof(char_set),
+           head_bytes = (sizeof(lua_pattern) + 15) & ~(size_t)15;
+    lua_pattern *p = lua_newuserdatauv(L, head_bytes + set_bytes + (length + 1) * sizeof(item), 0);
     *p = (lua_pattern){.sets = (char_set *)(void *)((char *)p + head_bytes)};
     p->items = (item *)(void *)((char *)p->sets + set_bytes);
     memset(p->sets, 0, set_bytes);
@@ -308,8 +308,7 @@ static bool at_frontier(const lua_match *m, const item *i, const char *at)
 /* Behind a repetition of capture `number`, or NULL. */
 static const char *again(lua_match *m, int number, const char *at)
 {
-    if (number < 1 || number > m->capture_count ||
-        m->captures[number - 1].length == CAPTURE_OPEN)
+    if (number < 1 || number > m->capture_count || m->captures[number - 1].length == CAPTURE_OPEN)
         luaL_error(m->L, "invalid capture index %%%d", number);
     const lua_capture *c = &m->captures[number - 1];
     if (c->length < 0 || m->end - at < c->length)

@@ -1,4 +1,5 @@
-/* string.find, match, gmatch and gsub for scripts, with counted steps (script/sandbox/lua_pattern.h). */
+/* string.find, match, gmatch and gsub for scripts, with counted steps
+ * (script/sandbox/lua_pattern.h). */
 #ifndef AUTOTUNE_SCRIPT_SANDBOX_MATCH_H
 #define AUTOTUNE_SCRIPT_SANDBOX_MATCH_H
 

@@ -10,13 +10,14 @@ at_status decode_cluster_barrier(decoder *d)
     if (arrives == decode_has(d, "wait"))
         return decode_unknown(d);
     decode_emit(d, SIM_CLUSTER_BARRIER, SIM_CLASS_BARRIER)->op =
-        (uint8_t)(!arrives ? SIM_CLUSTER_WAIT
-                           : decode_has(d, "relaxed") ? SIM_CLUSTER_ARRIVE_RELAXED : SIM_CLUSTER_ARRIVE);
+        (uint8_t)(!arrives                   ? SIM_CLUSTER_WAIT
+                  : decode_has(d, "relaxed") ? SIM_CLUSTER_ARRIVE_RELAXED
+                                             : SIM_CLUSTER_ARRIVE);
     return d->status;
 }
 
-/* mapa{.shared::cluster}.type d, a, block; getctarank{.shared::cluster}.type d, a. The type is that of a; without
- * the space the addresses are generic. */
+/* mapa{.shared::cluster}.type d, a, block; getctarank{.shared::cluster}.type d, a. The type is that
+ * of a; without the space the addresses are generic. */
 static at_status decode_map(decoder *d, sim_cluster_op op)
 {
     if (d->op.type_count != 1 || (d->op.types[0] != PTX_U32 && d->op.types[0] != PTX_U64))
@@ -25,7 +26,8 @@ static at_status decode_map(decoder *d, sim_cluster_op op)
     int32_t a = decode_source(d, decode_operand(d, 1), width, d->op.types[0]), b = SIM_NO_SLOT;
     if (op == SIM_CLUSTER_ADDRESS)
         b = decode_source(d, decode_operand(d, 2), 4, PTX_U32);
-    destination to = decode_destination(d, decode_operand(d, 0), op == SIM_CLUSTER_ADDRESS ? width : 4);
+    destination to =
+        decode_destination(d, decode_operand(d, 0), op == SIM_CLUSTER_ADDRESS ? width : 4);
     sim_instruction *c = decode_emit(d, SIM_CLUSTER_MAP, SIM_CLASS_INTEGER);
     c->op = (uint8_t)op;
     c->space = (uint8_t)decode_space(d);

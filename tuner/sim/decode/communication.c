@@ -12,13 +12,20 @@ static bool reaches_global(const sim_instruction *c)
 /* Do any two of such atomics give the same whichever comes first? Sums of floats are rounded. */
 static bool commutes(const sim_instruction *c)
 {
-    bool integer = c->type != PTX_F16 && c->type != PTX_F16X2 && c->type != PTX_BF16 && c->type != PTX_BF16X2 &&
-                   c->type != PTX_F32 && c->type != PTX_F64;
+    bool integer = c->type != PTX_F16 && c->type != PTX_F16X2 && c->type != PTX_BF16 &&
+                   c->type != PTX_BF16X2 && c->type != PTX_F32 && c->type != PTX_F64;
     switch ((sim_atomic_op)c->op) {
-    case SIM_ATOMIC_ADD: return integer;
-    case SIM_ATOMIC_MIN: case SIM_ATOMIC_MAX: return integer;
-    case SIM_ATOMIC_AND: case SIM_ATOMIC_OR: case SIM_ATOMIC_XOR: return true;
-    default: return false;
+    case SIM_ATOMIC_ADD:
+        return integer;
+    case SIM_ATOMIC_MIN:
+    case SIM_ATOMIC_MAX:
+        return integer;
+    case SIM_ATOMIC_AND:
+    case SIM_ATOMIC_OR:
+    case SIM_ATOMIC_XOR:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -32,8 +39,8 @@ static void mark_reads(const sim_program *p, bool *is_read)
     }
 }
 
-/* A plain read of a word that a compare-and-swap at the same address then confirms, or reads anew: what CUDA's guide makes
- * atomics of. It is as good as a relaxed read. */
+/* A plain read of a word that a compare-and-swap at the same address then confirms, or reads anew:
+ * what CUDA's guide makes atomics of. It is as good as a relaxed read. */
 static void find_confirmed_reads(sim_program *p)
 {
     for (size_t k = 0; k < p->code_count; k++) {
@@ -42,8 +49,9 @@ static void find_confirmed_reads(sim_program *p)
             continue;
         for (size_t i = 0; i < k; i++) {
             sim_instruction *c = &p->code[i];
-            if (c->kind == SIM_LOAD && c->scope == SIM_SCOPE_NONE && c->vector == 1 && c->a == swap->a &&
-                c->offset == swap->offset && c->space == swap->space && !c->noncoherent &&
+            if (c->kind == SIM_LOAD && c->scope == SIM_SCOPE_NONE && c->vector == 1 &&
+                c->a == swap->a && c->offset == swap->offset && c->space == swap->space &&
+                !c->noncoherent &&
                 ptx_type_bytes((ptx_type)c->type) == ptx_type_bytes((ptx_type)swap->type))
                 c->scope = swap->scope;
         }

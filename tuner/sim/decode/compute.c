@@ -49,9 +49,11 @@ static void canonical_name(const decoder *d, ptx_type type, char *name, size_t s
     }
 }
 
-static const char *const logic_names[] = {
-    [SIM_LOGIC_AND] = "and", [SIM_LOGIC_OR] = "or",   [SIM_LOGIC_XOR] = "xor",
-    [SIM_LOGIC_NOT] = "not", [SIM_LOGIC_MOVE] = "mov"};
+static const char *const logic_names[] = {[SIM_LOGIC_AND] = "and",
+                                          [SIM_LOGIC_OR] = "or",
+                                          [SIM_LOGIC_XOR] = "xor",
+                                          [SIM_LOGIC_NOT] = "not",
+                                          [SIM_LOGIC_MOVE] = "mov"};
 
 /* and.pred, or.pred, xor.pred, not.pred, mov.pred */
 static at_status decode_logic(decoder *d)
@@ -67,7 +69,8 @@ static at_status decode_logic(decoder *d)
     int32_t to = decode_predicate(d, decode_operand(d, 0), true);
     /* The one special register that is a predicate, %is_explicit_cluster, has it in each lane. */
     const ptx_operand *first = decode_operand(d, 1);
-    int32_t a = first->kind == PTX_OPERAND_SPECIAL ? decode_source(d, first, 4, PTX_B32) : decode_predicate(d, first, false);
+    int32_t a = first->kind == PTX_OPERAND_SPECIAL ? decode_source(d, first, 4, PTX_B32)
+                                                   : decode_predicate(d, first, false);
     int32_t b = unary ? a : decode_predicate(d, decode_operand(d, 2), false);
     sim_instruction *c = decode_emit(d, SIM_LOGIC, SIM_CLASS_PREDICATE);
     c->op = (uint8_t)op;
@@ -242,8 +245,11 @@ static at_status decode_cvta(decoder *d)
     static const struct {
         const char *space;
         uint64_t window;
-    } spaces[] = {{"global", 0}, {"const", 0}, {"shared", SIM_SHARED_WINDOW},
-                  {"shared::cta", SIM_SHARED_WINDOW}, {"shared::cluster", SIM_SHARED_WINDOW},
+    } spaces[] = {{"global", 0},
+                  {"const", 0},
+                  {"shared", SIM_SHARED_WINDOW},
+                  {"shared::cta", SIM_SHARED_WINDOW},
+                  {"shared::cluster", SIM_SHARED_WINDOW},
                   {"local", SIM_LOCAL_WINDOW}};
     decode_count(d, 2, 2);
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {

@@ -1,7 +1,9 @@
 #include "sim/decode/decoder.h"
 
-/* Emits an instruction of the whole warp with its result and, unless `mask` is SIM_NO_SLOT, its members. */
-static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const destination *to, int32_t mask)
+/* Emits an instruction of the whole warp with its result and, unless `mask` is SIM_NO_SLOT, its
+ * members. */
+static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const destination *to,
+                                  int32_t mask)
 {
     sim_instruction *c = decode_emit(d, kind, SIM_CLASS_WARP);
     c->op = (uint8_t)op;
@@ -42,8 +44,9 @@ static at_status decode_barrier(decoder *d)
     sim_barrier_op op = arrive ? SIM_BARRIER_ARRIVE : SIM_BARRIER_SYNC;
     const ptx_operand *condition = decode_operand(d, shift + count);
     if (red) {
-        op = decode_has(d, "popc") ? SIM_BARRIER_POPC
-                                   : decode_has(d, "and") ? SIM_BARRIER_AND : SIM_BARRIER_OR;
+        op = decode_has(d, "popc")  ? SIM_BARRIER_POPC
+             : decode_has(d, "and") ? SIM_BARRIER_AND
+                                    : SIM_BARRIER_OR;
         to = op == SIM_BARRIER_POPC ? decode_destination(d, decode_operand(d, 0), 4)
                                     : predicate_result(d, decode_operand(d, 0));
         p = decode_predicate(d, condition, false);
@@ -62,8 +65,11 @@ static at_status decode_barrier(decoder *d)
 /* shfl.sync.MODE.b32 d[|p], a, b, c, mask */
 static at_status decode_shuffle(decoder *d)
 {
-    static const choice modes[] = {{"up", SIM_SHUFFLE_UP}, {"down", SIM_SHUFFLE_DOWN},
-                                            {"bfly", SIM_SHUFFLE_XOR}, {"idx", SIM_SHUFFLE_INDEX}, {0}};
+    static const choice modes[] = {{"up", SIM_SHUFFLE_UP},
+                                   {"down", SIM_SHUFFLE_DOWN},
+                                   {"bfly", SIM_SHUFFLE_XOR},
+                                   {"idx", SIM_SHUFFLE_INDEX},
+                                   {0}};
     int op = decode_choice(d, modes, -1);
     if (op < 0 || !decode_has(d, "sync"))
         return decode_unknown(d);
@@ -83,8 +89,11 @@ static at_status decode_shuffle(decoder *d)
 /* vote.sync.{all,any,uni}.pred p, a, mask; vote.sync.ballot.b32 d, a, mask */
 static at_status decode_vote(decoder *d)
 {
-    static const choice modes[] = {{"ballot", SIM_VOTE_BALLOT}, {"all", SIM_VOTE_ALL},
-                                            {"any", SIM_VOTE_ANY}, {"uni", SIM_VOTE_UNIFORM}, {0}};
+    static const choice modes[] = {{"ballot", SIM_VOTE_BALLOT},
+                                   {"all", SIM_VOTE_ALL},
+                                   {"any", SIM_VOTE_ANY},
+                                   {"uni", SIM_VOTE_UNIFORM},
+                                   {0}};
     int op = decode_choice(d, modes, -1);
     if (op < 0 || !decode_has(d, "sync"))
         return decode_unknown(d);
@@ -122,9 +131,13 @@ static at_status decode_match(decoder *d)
 /* redux.sync.OP.type d, a, mask */
 static at_status decode_reduce(decoder *d)
 {
-    static const choice names[] = {
-        {"add", SIM_REDUCE_ADD}, {"min", SIM_REDUCE_MIN}, {"max", SIM_REDUCE_MAX},
-        {"and", SIM_REDUCE_AND}, {"or", SIM_REDUCE_OR},   {"xor", SIM_REDUCE_XOR}, {0}};
+    static const choice names[] = {{"add", SIM_REDUCE_ADD},
+                                   {"min", SIM_REDUCE_MIN},
+                                   {"max", SIM_REDUCE_MAX},
+                                   {"and", SIM_REDUCE_AND},
+                                   {"or", SIM_REDUCE_OR},
+                                   {"xor", SIM_REDUCE_XOR},
+                                   {0}};
     int op = decode_choice(d, names, -1);
     if (op < 0 || d->op.type_count != 1 || ptx_type_bytes(d->op.types[0]) != 4 ||
         d->op.types[0] == PTX_F32)
@@ -214,16 +227,22 @@ static at_status decode_return(decoder *d)
 {
     if (!d->frame->outer)
         return decode_exit(d);
-    decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL)->target = -d->frame->function->statement_count - 1;
+    decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL)->target =
+        -d->frame->function->statement_count - 1;
     return d->status;
 }
 
-const family decode_control_families[] = {
-    {"activemask", .decode = decode_active_mask, 1, 1}, {"bar", .decode = decode_barrier},
-    {"barrier", .decode = decode_barrier}, {"bra", .decode = decode_branch, 1, 1},
-    {"brx", .decode = decode_branch_indexed, 2, 2},
-    {"elect", .decode = decode_elect, 2, 2}, {"exit", .decode = decode_exit},
-    {"match", .decode = decode_match}, {"redux", .decode = decode_reduce},
-    {"ret", .decode = decode_return}, {"shfl", .decode = decode_shuffle},
-    {"trap", .decode = decode_trap}, {"vote", .decode = decode_vote},
-    {0}};
+const family decode_control_families[] = {{"activemask", .decode = decode_active_mask, 1, 1},
+                                          {"bar", .decode = decode_barrier},
+                                          {"barrier", .decode = decode_barrier},
+                                          {"bra", .decode = decode_branch, 1, 1},
+                                          {"brx", .decode = decode_branch_indexed, 2, 2},
+                                          {"elect", .decode = decode_elect, 2, 2},
+                                          {"exit", .decode = decode_exit},
+                                          {"match", .decode = decode_match},
+                                          {"redux", .decode = decode_reduce},
+                                          {"ret", .decode = decode_return},
+                                          {"shfl", .decode = decode_shuffle},
+                                          {"trap", .decode = decode_trap},
+                                          {"vote", .decode = decode_vote},
+                                          {0}};

@@ -50,10 +50,10 @@ static void cut_opcode(opcode *op, ptx_text text)
 
 static const family *find_family(const char *name)
 {
-    static const family *const tables[] = {decode_compute_families, decode_memory_families, decode_call_families,
-                                           decode_control_families, decode_engine_families,
-                                           decode_cluster_families, decode_carry_families,
-                                           decode_video_families};
+    static const family *const tables[] = {decode_compute_families, decode_memory_families,
+                                           decode_call_families,    decode_control_families,
+                                           decode_engine_families,  decode_cluster_families,
+                                           decode_carry_families,   decode_video_families};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const family *f = tables[t]; f->name; f++)
             if (strcmp(f->name, name) == 0)
@@ -250,8 +250,8 @@ static int32_t other_than_exit(const sim_program *p, int32_t pc)
         return -1;
     bool target_ends = c->target >= count || (p->code[c->target].kind == SIM_EXIT &&
                                               p->code[c->target].guard == SIM_NO_SLOT);
-    bool next_ends = pc + 1 >= count || (p->code[pc + 1].kind == SIM_EXIT &&
-                                         p->code[pc + 1].guard == SIM_NO_SLOT);
+    bool next_ends = pc + 1 >= count ||
+                     (p->code[pc + 1].kind == SIM_EXIT && p->code[pc + 1].guard == SIM_NO_SLOT);
     if (target_ends == next_ends)
         return -1;
     return target_ends ? pc + 1 : c->target;
@@ -308,8 +308,8 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     if (lay_out(d) || lay_out_parameters(d, f) || decode_function(d, f))
         return d->status;
     /* Falling off the end is a return. */
-    static const ptx_statement end = {.opcode = {"ret", 3}, .guard = PTX_NONE,
-                                      .location = PTX_NONE};
+    static const ptx_statement end = {
+        .opcode = {"ret", 3}, .guard = PTX_NONE, .location = PTX_NONE};
     d->statement = &end;
     sim_instruction *c = decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
     c->statement = PTX_NONE;
@@ -320,12 +320,16 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     return status ? status : unwritten_find(p, d->error);
 }
 
-/* Decodes with so many copies of a function within one another; *too_large: with fewer, all calls would fare alike. */
-static at_status decode_with(const ptx_module *module, int function, int most_copies, bool *too_large,
-                             sim_program **out, at_error *error)
+/* Decodes with so many copies of a function within one another; *too_large: with fewer, all calls
+ * would fare alike. */
+static at_status decode_with(const ptx_module *module, int function, int most_copies,
+                             bool *too_large, sim_program **out, at_error *error)
 {
     const ptx_function *f = &module->functions[function];
-    decoder d = {.module = module, .error = error, .function = decode_function, .most_copies = most_copies,
+    decoder d = {.module = module,
+                 .error = error,
+                 .function = decode_function,
+                 .most_copies = most_copies,
                  .carry = SIM_NO_SLOT};
     at_status status = AT_OK;
     d.program = calloc(1, sizeof *d.program);

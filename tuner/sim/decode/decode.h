@@ -1,8 +1,8 @@
 /* PTX statements to a decoded program.
  *
  * In: a parsed module and the name of a kernel. Out: a sim_program ready to run, which borrows the
- * module. Function calls are inlined. An instruction that the simulator does not know becomes SIM_UNKNOWN,
- * which ends a run that executes it. */
+ * module. Function calls are inlined. An instruction that the simulator does not know becomes
+ * SIM_UNKNOWN, which ends a run that executes it. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODE_H
 #define AUTOTUNE_SIM_DECODE_DECODE_H
 

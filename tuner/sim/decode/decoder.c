@@ -15,8 +15,8 @@ at_status decode_fail(decoder *d, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(d->reason, sizeof d->reason, format, arguments);
     va_end(arguments);
-    return d->status = error_set_at(d->error, AT_FORMAT, d->module->name, d->statement ? d->statement->line : 0,
-                                    "%s", d->reason);
+    return d->status = error_set_at(d->error, AT_FORMAT, d->module->name,
+                                    d->statement ? d->statement->line : 0, "%s", d->reason);
 }
 
 /* The number of the decoder's reason among the program's; each stands there once. */
@@ -71,15 +71,25 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
     const ptx_statement *s = d->statement;
     int32_t guard = SIM_NO_SLOT;
     if (s->guard != PTX_NONE)
-        guard = decode_predicate(
-            d, &(ptx_operand){.kind = PTX_OPERAND_REGISTER, .index = s->guard}, false);
-    const sim_instruction c = {
-        .kind = (uint8_t)kind, .count_class = (uint8_t)count_class, .guard = guard,
-        .guard_negated = s->guard_negated, .vector = 1, .d = SIM_NO_SLOT, .d2 = SIM_NO_SLOT,
-        .a = SIM_NO_SLOT, .b = SIM_NO_SLOT, .c = SIM_NO_SLOT, .e = SIM_NO_SLOT,
-        .reconverge = SIM_EXIT_PC, .line = s->line, .location = s->location,
-        .statement = (int32_t)(s - d->module->statements)};
-    if (!d->status && (p->code_count > 4u << 20 || !array_add(&p->code, &p->code_count, &c, sizeof c)))
+        guard = decode_predicate(d, &(ptx_operand){.kind = PTX_OPERAND_REGISTER, .index = s->guard},
+                                 false);
+    const sim_instruction c = {.kind = (uint8_t)kind,
+                               .count_class = (uint8_t)count_class,
+                               .guard = guard,
+                               .guard_negated = s->guard_negated,
+                               .vector = 1,
+                               .d = SIM_NO_SLOT,
+                               .d2 = SIM_NO_SLOT,
+                               .a = SIM_NO_SLOT,
+                               .b = SIM_NO_SLOT,
+                               .c = SIM_NO_SLOT,
+                               .e = SIM_NO_SLOT,
+                               .reconverge = SIM_EXIT_PC,
+                               .line = s->line,
+                               .location = s->location,
+                               .statement = (int32_t)(s - d->module->statements)};
+    if (!d->status &&
+        (p->code_count > 4u << 20 || !array_add(&p->code, &p->code_count, &c, sizeof c)))
         decode_no_memory(d);
     return d->status ? &d->nowhere : &p->code[p->code_count - 1];
 }

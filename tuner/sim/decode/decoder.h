@@ -3,8 +3,8 @@
 #define AUTOTUNE_SIM_DECODE_DECODER_H
 
 #include "base/error.h"
-#include "sim/program/program.h"
 #include "sim/program/operations.h"
+#include "sim/program/program.h"
 
 enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 32 };
 
@@ -21,14 +21,14 @@ typedef struct opcode {
 /* One function being decoded: the kernel, or a callee inlined into it. */
 typedef struct frame {
     const ptx_function *function;
-    int32_t *slots;        /* of its registers; SIM_NO_SLOT until used */
-    int32_t *label_pc;     /* of its statements: where each begins */
-    sim_shape *shapes;     /* of its statements */
+    int32_t *slots;    /* of its registers; SIM_NO_SLOT until used */
+    int32_t *label_pc; /* of its statements: where each begins */
+    sim_shape *shapes; /* of its statements */
     struct frame *outer;
 } frame;
 
-/* Where a result goes: a slot with lanes of `width` bytes. `widen` is a register of the other width to
- * be filled from it afterwards, or SIM_NO_SLOT. */
+/* Where a result goes: a slot with lanes of `width` bytes. `widen` is a register of the other width
+ * to be filled from it afterwards, or SIM_NO_SLOT. */
 typedef struct destination {
     int32_t slot, widen;
     uint8_t width;
@@ -43,33 +43,36 @@ typedef struct decoder {
     sim_program *program;
     frame *frame;
     int depth;
-    int most_copies;       /* of a function within one another, beside the outermost */
-    bool too_large;        /* copies make more instructions than there may be: decode with fewer */
+    int most_copies; /* of a function within one another, beside the outermost */
+    bool too_large;  /* copies make more instructions than there may be: decode with fewer */
     const ptx_statement *statement;
-    int32_t carry;         /* predicate slot of CC.CF; SIM_NO_SLOT until used */
-    int64_t *local_at;     /* variables in local memory (and .param of callees): offset or -1 */
+    int32_t carry;     /* predicate slot of CC.CF; SIM_NO_SLOT until used */
+    int64_t *local_at; /* variables in local memory (and .param of callees): offset or -1 */
     opcode op;
     at_error *error;
-    char reason[256];      /* of the failure, without where it is */
+    char reason[256]; /* of the failure, without where it is */
     /* Decodes all statements of a function into the program: decode.c's, for calls. */
     at_status (*function)(struct decoder *d, const ptx_function *f);
 } decoder;
 
-/* Set AT_FORMAT (AT_NO_MEMORY) with the current statement, unless something failed before. Return the
- * decoder's status. A statement that fails with AT_FORMAT becomes SIM_UNKNOWN: it matters only where it is
- * executed. */
+/* Set AT_FORMAT (AT_NO_MEMORY) with the current statement, unless something failed before. Return
+ * the decoder's status. A statement that fails with AT_FORMAT becomes SIM_UNKNOWN: it matters only
+ * where it is executed. */
 at_status decode_fail(decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 at_status decode_no_memory(decoder *d);
 at_status decode_unknown(decoder *d);
 
-/* Forgets an AT_FORMAT and emits SIM_UNKNOWN for it, in place of what the current statement emitted. */
+/* Forgets an AT_FORMAT and emits SIM_UNKNOWN for it, in place of what the current statement
+ * emitted. */
 void decode_not_simulated(decoder *d);
 
-/* Appends an instruction with the current statement's guard and lines; it is valid up to the next one. */
+/* Appends an instruction with the current statement's guard and lines; it is valid up to the next
+ * one. */
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class);
 void decode_list(decoder *d, int32_t value); /* appends to program->lists */
 
-const ptx_operand *decode_operand(const decoder *d, int i); /* of the statement; past the last: a sink */
+const ptx_operand *decode_operand(const decoder *d,
+                                  int i); /* of the statement; past the last: a sink */
 /* The i-th of a vector, group or pair. */
 const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i);
 bool decode_has(const decoder *d, const char *modifier);
@@ -77,8 +80,8 @@ typedef struct choice { /* what a modifier stands for */
     const char *modifier;
     int value;
 } choice;
-/* The value of the first choice whose modifier the opcode has, of a list that ends in one without; `otherwise`:
- * it has none of them. */
+/* The value of the first choice whose modifier the opcode has, of a list that ends in one without;
+ * `otherwise`: it has none of them. */
 int decode_choice(const decoder *d, const choice *choices, int otherwise);
 /* The statement must have between `least` and `most` operands. */
 at_status decode_count(decoder *d, int least, int most);
@@ -93,17 +96,22 @@ destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width)
 /* Emits the move that to->widen asks for. Returns the decoder's status. */
 at_status decode_finish(decoder *d, const destination *to, bool is_signed);
 int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination);
-/* For an operand d|p: d, and in *predicate the slot of p. For any other: itself, and SIM_NO_SLOT. */
+/* For an operand d|p: d, and in *predicate the slot of p. For any other: itself, and
+ * SIM_NO_SLOT. */
 const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predicate);
 uint32_t decode_register_width(const decoder *d, const ptx_operand *o); /* 0 predicate, 4, 8 */
 int32_t decode_register_slot(decoder *d, const ptx_operand *o);
 /* Emits the operation of that name. */
-sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count);
+sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from,
+                                int count);
 
-/* The same into a slot of its own, which it returns: a part of one instruction of PTX, not counted. */
+/* The same into a slot of its own, which it returns: a part of one instruction of PTX, not
+ * counted. */
 int32_t decode_step(decoder *d, const char *name, const int32_t *from, int count);
-/* Emits a comparison into the predicate `to`; the choice of `a` where the predicate `p` holds, else `b`. */
-sim_instruction *decode_compare(decoder *d, sim_compare compare, ptx_type type, int32_t to, int32_t a, int32_t b);
+/* Emits a comparison into the predicate `to`; the choice of `a` where the predicate `p` holds, else
+ * `b`. */
+sim_instruction *decode_compare(decoder *d, sim_compare compare, ptx_type type, int32_t to,
+                                int32_t a, int32_t b);
 sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int32_t b, int32_t p);
 
 bool type_is_signed(ptx_type t);
@@ -122,8 +130,9 @@ ptx_space decode_space(const decoder *d);
 place decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 void decode_put_place(sim_instruction *c, const place *p);
 
-/* A family of instructions: what comes before the first dot, and what decodes it and returns the decoder's status.
- * Where all of a family are alike in that: how many operands they have, and how many modifiers that are types. */
+/* A family of instructions: what comes before the first dot, and what decodes it and returns the
+ * decoder's status. Where all of a family are alike in that: how many operands they have, and how
+ * many modifiers that are types. */
 typedef struct family {
     const char *name;
     at_status (*decode)(decoder *d);

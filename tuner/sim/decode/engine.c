@@ -27,7 +27,8 @@ static at_status decode_plain(decoder *d, sim_mbarrier_op op, int operands)
 {
     decode_count(d, operands, operands);
     place at = shared_address(d, decode_operand(d, 0));
-    emit(d, op, &at, operands > 1 ? decode_source(d, decode_operand(d, 1), 4, PTX_U32) : SIM_NO_SLOT);
+    emit(d, op, &at,
+         operands > 1 ? decode_source(d, decode_operand(d, 1), 4, PTX_U32) : SIM_NO_SLOT);
     return d->status;
 }
 
@@ -83,14 +84,16 @@ static at_status decode_group(decoder *d, bool commit)
         decode_count(d, 0, 0);
     else
         left = decode_groups(d);
-    sim_instruction *c = decode_emit(d, commit ? SIM_BULK_COMMIT : SIM_BULK_WAIT, SIM_CLASS_CONTROL);
+    sim_instruction *c =
+        decode_emit(d, commit ? SIM_BULK_COMMIT : SIM_BULK_WAIT, SIM_CLASS_CONTROL);
     c->offset = left;
     c->op = !commit && decode_has(d, "read");
     return d->status;
 }
 
 /* cp.async.bulk.shared.global [to], [from], bytes, [barrier] and cp.async.bulk.global.shared [to],
- * [from], bytes; either may end in a cache policy. Which of the two spaces is first says the way. */
+ * [from], bytes; either may end in a cache policy. Which of the two spaces is first says the
+ * way. */
 static at_status decode_copy(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
@@ -98,7 +101,8 @@ static at_status decode_copy(decoder *d)
     decode_count(d, operands, operands);
     ptx_space first = loads ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
     place to = decode_address(d, decode_operand(d, 0), first);
-    place from = decode_address(d, decode_operand(d, 1), loads ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED);
+    place from =
+        decode_address(d, decode_operand(d, 1), loads ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED);
     int32_t bytes = decode_source(d, decode_operand(d, 2), 4, PTX_U32);
     place barrier = {.slot = SIM_NO_SLOT};
     if (loads)
@@ -121,8 +125,7 @@ static at_status decode_bulk(decoder *d)
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes") && decode_has(d, "global");
     if (decode_has(d, "commit_group") || decode_has(d, "wait_group"))
         return decode_group(d, decode_has(d, "commit_group"));
-    if (decode_has(d, "tensor") || decode_has(d, "reduce") ||
-        decode_has(d, "multicast::cluster"))
+    if (decode_has(d, "tensor") || decode_has(d, "reduce") || decode_has(d, "multicast::cluster"))
         return decode_unknown(d);
     if (decode_has(d, "prefetch"))
         return decode_ignored(d);

@@ -58,8 +58,9 @@ place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
         if (space == PTX_SPACE_GENERIC)
             at.space = v->space;
         else if (space == PTX_SPACE_PARAM ? v->space != PTX_SPACE_PARAM : v->space != space)
-            decode_fail(d, "%.*s is not in %s memory", (int)(v->name.length > 60 ? 60 : v->name.length),
-                        v->name.at, ptx_space_name(space));
+            decode_fail(d, "%.*s is not in %s memory",
+                        (int)(v->name.length > 60 ? 60 : v->name.length), v->name.at,
+                        ptx_space_name(space));
     }
     at.slot = decode_source(d, base, at.width, PTX_U64);
     return at;
@@ -86,20 +87,25 @@ static void note_cell(decoder *d, ptx_space space, ptx_type type)
 
 static sim_scope scope_of(const decoder *d)
 {
-    return decode_has(d, "cta") ? SIM_SCOPE_BLOCK : decode_has(d, "cluster") ? SIM_SCOPE_CLUSTER : SIM_SCOPE_GPU;
+    return decode_has(d, "cta")       ? SIM_SCOPE_BLOCK
+           : decode_has(d, "cluster") ? SIM_SCOPE_CLUSTER
+                                      : SIM_SCOPE_GPU;
 }
 
-/* PTX ISA, "memory consistency model": strong operations, what they release and acquire, and for whom. */
+/* PTX ISA, "memory consistency model": strong operations, what they release and acquire, and for
+ * whom. */
 static void put_order(const decoder *d, sim_instruction *c)
 {
     bool both = decode_has(d, "acq_rel") || decode_has(d, "sc");
-    bool acquires = both || decode_has(d, "acquire"), ordered = decode_has(d, "relaxed") || decode_has(d, "mmio");
+    bool acquires = both || decode_has(d, "acquire"),
+         ordered = decode_has(d, "relaxed") || decode_has(d, "mmio");
     c->releases = both || decode_has(d, "release");
     ordered = ordered || acquires || c->releases;
     c->is_volatile = !ordered && decode_has(d, "volatile");
     c->noncoherent = decode_has(d, "nc");
-    c->acquires = acquires ? SIM_ACQUIRES
-                  : c->kind == SIM_ATOMIC && !ordered ? SIM_ACQUIRES_LOOSELY : SIM_ACQUIRES_NOTHING;
+    c->acquires = acquires                            ? SIM_ACQUIRES
+                  : c->kind == SIM_ATOMIC && !ordered ? SIM_ACQUIRES_LOOSELY
+                                                      : SIM_ACQUIRES_NOTHING;
     bool strong = ordered || c->is_volatile || c->kind == SIM_ATOMIC;
     c->scope = (uint8_t)(strong ? scope_of(d) : SIM_SCOPE_NONE);
 }
@@ -141,7 +147,8 @@ static transfer transfer_of(decoder *d, int address, int registers)
     return t;
 }
 
-static sim_instruction *emit_transfer(decoder *d, sim_kind kind, const transfer *t, const int32_t *slots)
+static sim_instruction *emit_transfer(decoder *d, sim_kind kind, const transfer *t,
+                                      const int32_t *slots)
 {
     note_cell(d, t->at.space, t->type);
     sim_instruction *c = decode_emit(d, kind, class_of(t->at.space));
@@ -151,7 +158,9 @@ static sim_instruction *emit_transfer(decoder *d, sim_kind kind, const transfer 
     c->type = (uint8_t)t->type;
     c->vector = t->count;
     c->width = (uint8_t)t->width;
-    c->shape = d->frame->shapes[d->statement - &d->module->statements[d->frame->function->first_statement]];
+    c->shape =
+        d->frame
+            ->shapes[d->statement - &d->module->statements[d->frame->function->first_statement]];
     c->list = (int32_t)d->program->list_count;
     for (int i = 0; i < t->count; i++)
         decode_list(d, slots[i]);
@@ -162,7 +171,8 @@ static sim_hint hint_of(const decoder *d)
 {
     return decode_has(d, "L2::256B")          ? SIM_HINT_WIDE
            : decode_has(d, "L1::no_allocate") ? SIM_HINT_NO_ALLOCATE
-           : decode_has(d, "cs")              ? SIM_HINT_STREAMING : SIM_HINT_NONE;
+           : decode_has(d, "cs")              ? SIM_HINT_STREAMING
+                                              : SIM_HINT_NONE;
 }
 
 static at_status decode_load(decoder *d)
@@ -206,20 +216,33 @@ static bool atomic_fits(sim_atomic_op op, ptx_type t)
     bool bits = t == PTX_B32 || t == PTX_B64 || t == PTX_U32 || t == PTX_U64 || t == PTX_S32 ||
                 t == PTX_S64;
     switch (op) {
-    case SIM_ATOMIC_ADD: return is_float || (bits && t != PTX_B32 && t != PTX_B64);
-    case SIM_ATOMIC_MIN: case SIM_ATOMIC_MAX:
+    case SIM_ATOMIC_ADD:
+        return is_float || (bits && t != PTX_B32 && t != PTX_B64);
+    case SIM_ATOMIC_MIN:
+    case SIM_ATOMIC_MAX:
         return bits || t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_F16 || t == PTX_BF16;
-    case SIM_ATOMIC_INC: case SIM_ATOMIC_DEC: return t == PTX_U32;
-    case SIM_ATOMIC_EXCH: case SIM_ATOMIC_CAS: return bits || t == PTX_B16;
-    default: return bits && !is_short;
+    case SIM_ATOMIC_INC:
+    case SIM_ATOMIC_DEC:
+        return t == PTX_U32;
+    case SIM_ATOMIC_EXCH:
+    case SIM_ATOMIC_CAS:
+        return bits || t == PTX_B16;
+    default:
+        return bits && !is_short;
     }
 }
 
-static const choice atomics[] = {
-    {"add", SIM_ATOMIC_ADD}, {"min", SIM_ATOMIC_MIN}, {"max", SIM_ATOMIC_MAX},
-    {"inc", SIM_ATOMIC_INC}, {"dec", SIM_ATOMIC_DEC}, {"and", SIM_ATOMIC_AND},
-    {"or", SIM_ATOMIC_OR},   {"xor", SIM_ATOMIC_XOR}, {"exch", SIM_ATOMIC_EXCH},
-    {"cas", SIM_ATOMIC_CAS}, {0}};
+static const choice atomics[] = {{"add", SIM_ATOMIC_ADD},
+                                 {"min", SIM_ATOMIC_MIN},
+                                 {"max", SIM_ATOMIC_MAX},
+                                 {"inc", SIM_ATOMIC_INC},
+                                 {"dec", SIM_ATOMIC_DEC},
+                                 {"and", SIM_ATOMIC_AND},
+                                 {"or", SIM_ATOMIC_OR},
+                                 {"xor", SIM_ATOMIC_XOR},
+                                 {"exch", SIM_ATOMIC_EXCH},
+                                 {"cas", SIM_ATOMIC_CAS},
+                                 {0}};
 
 /* atom[.space].OP.type d, [a], b[, c]; red without d. */
 static at_status decode_atomic(decoder *d)
@@ -228,7 +251,8 @@ static at_status decode_atomic(decoder *d)
     int op = decode_choice(d, atomics, -1);
     ptx_type type = memory_type(d);
     ptx_space space = decode_space(d);
-    bool reachable = space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED;
+    bool reachable =
+        space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED;
     if (op < 0 || vector_of(d) != 1 || !atomic_fits((sim_atomic_op)op, type) ||
         decode_has(d, "async") || !reachable)
         return decode_unknown(d);
@@ -262,10 +286,12 @@ static at_status decode_copy_async(decoder *d)
     place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
     place from = decode_address(d, decode_operand(d, 1), PTX_SPACE_GLOBAL);
     const ptx_operand *size = decode_operand(d, 2);
-    if (size->kind != PTX_OPERAND_INTEGER || (size->bits != 4 && size->bits != 8 && size->bits != 16))
+    if (size->kind != PTX_OPERAND_INTEGER ||
+        (size->bits != 4 && size->bits != 8 && size->bits != 16))
         return decode_fail(d, "cp.async copies 4, 8 or 16 bytes");
     int32_t given = SIM_NO_SLOT;
-    /* What follows is the number of bytes to read (the rest is zero), then perhaps a cache policy. */
+    /* What follows is the number of bytes to read (the rest is zero), then perhaps a cache
+     * policy. */
     if (d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
         given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
     sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);
@@ -331,13 +357,20 @@ static at_status decode_fence(decoder *d)
     return d->status;
 }
 
-const family decode_memory_families[] = {
-    {"applypriority", .decode = decode_ignored}, {"atom", .decode = decode_atomic},
-    {"createpolicy", .decode = decode_ignored}, {"discard", .decode = decode_ignored},
-    {"fence", .decode = decode_fence}, {"griddepcontrol", .decode = decode_ignored},
-    {"isspacep", .decode = decode_isspacep, 2, 2}, {"ld", .decode = decode_load},
-    {"ldu", .decode = decode_load}, {"membar", .decode = decode_fence},
-    {"nanosleep", .decode = decode_ignored}, {"pmevent", .decode = decode_ignored},
-    {"prefetch", .decode = decode_ignored},
-    {"prefetchu", .decode = decode_ignored}, {"red", .decode = decode_atomic},
-    {"st", .decode = decode_store}, {0}};
+const family decode_memory_families[] = {{"applypriority", .decode = decode_ignored},
+                                         {"atom", .decode = decode_atomic},
+                                         {"createpolicy", .decode = decode_ignored},
+                                         {"discard", .decode = decode_ignored},
+                                         {"fence", .decode = decode_fence},
+                                         {"griddepcontrol", .decode = decode_ignored},
+                                         {"isspacep", .decode = decode_isspacep, 2, 2},
+                                         {"ld", .decode = decode_load},
+                                         {"ldu", .decode = decode_load},
+                                         {"membar", .decode = decode_fence},
+                                         {"nanosleep", .decode = decode_ignored},
+                                         {"pmevent", .decode = decode_ignored},
+                                         {"prefetch", .decode = decode_ignored},
+                                         {"prefetchu", .decode = decode_ignored},
+                                         {"red", .decode = decode_atomic},
+                                         {"st", .decode = decode_store},
+                                         {0}};

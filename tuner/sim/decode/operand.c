@@ -7,7 +7,8 @@
 
 static const uint32_t max_local_bytes = 512 * 1024; /* a thread: CUDA C++ Programming Guide */
 
-sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count)
+sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from,
+                                int count)
 {
     const sim_operation *op = sim_operation_find(name);
     if (!op) {
@@ -52,30 +53,54 @@ static const struct special_name {
     const char *name;
     sim_special special;
 } special_names[] = {
-    {"%tid.x", SIM_TID_X}, {"%tid.y", SIM_TID_Y}, {"%tid.z", SIM_TID_Z},
-    {"%ntid.x", SIM_NTID_X}, {"%ntid.y", SIM_NTID_Y}, {"%ntid.z", SIM_NTID_Z},
-    {"%ctaid.x", SIM_CTAID_X}, {"%ctaid.y", SIM_CTAID_Y}, {"%ctaid.z", SIM_CTAID_Z},
-    {"%nctaid.x", SIM_NCTAID_X}, {"%nctaid.y", SIM_NCTAID_Y}, {"%nctaid.z", SIM_NCTAID_Z},
-    {"%laneid", SIM_LANEID}, {"%warpid", SIM_WARPID}, {"%nwarpid", SIM_NWARPID},
-    {"%lanemask_eq", SIM_LANEMASK_EQ}, {"%lanemask_lt", SIM_LANEMASK_LT},
-    {"%lanemask_le", SIM_LANEMASK_LE}, {"%lanemask_gt", SIM_LANEMASK_GT},
-    {"%lanemask_ge", SIM_LANEMASK_GE}, {"%smid", SIM_SMID}, {"%nsmid", SIM_NSMID},
-    {"%gridid", SIM_GRIDID}, {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
-    {"%total_smem_size", SIM_TOTAL_SMEM}, {"%clusterid.x", SIM_CLUSTERID_X},
-    {"%clusterid.y", SIM_CLUSTERID_Y}, {"%clusterid.z", SIM_CLUSTERID_Z},
-    {"%nclusterid.x", SIM_NCLUSTERID_X}, {"%nclusterid.y", SIM_NCLUSTERID_Y},
-    {"%nclusterid.z", SIM_NCLUSTERID_Z}, {"%cluster_ctaid.x", SIM_CLUSTER_CTAID_X},
-    {"%cluster_ctaid.y", SIM_CLUSTER_CTAID_Y}, {"%cluster_ctaid.z", SIM_CLUSTER_CTAID_Z},
-    {"%cluster_nctaid.x", SIM_CLUSTER_NCTAID_X}, {"%cluster_nctaid.y", SIM_CLUSTER_NCTAID_Y},
-    {"%cluster_nctaid.z", SIM_CLUSTER_NCTAID_Z}, {"%cluster_ctarank", SIM_CLUSTER_CTARANK},
-    {"%cluster_nctarank", SIM_CLUSTER_NCTARANK}, {"%envreg1", SIM_ENVREG1}, {"%envreg2", SIM_ENVREG2},
+    {"%tid.x", SIM_TID_X},
+    {"%tid.y", SIM_TID_Y},
+    {"%tid.z", SIM_TID_Z},
+    {"%ntid.x", SIM_NTID_X},
+    {"%ntid.y", SIM_NTID_Y},
+    {"%ntid.z", SIM_NTID_Z},
+    {"%ctaid.x", SIM_CTAID_X},
+    {"%ctaid.y", SIM_CTAID_Y},
+    {"%ctaid.z", SIM_CTAID_Z},
+    {"%nctaid.x", SIM_NCTAID_X},
+    {"%nctaid.y", SIM_NCTAID_Y},
+    {"%nctaid.z", SIM_NCTAID_Z},
+    {"%laneid", SIM_LANEID},
+    {"%warpid", SIM_WARPID},
+    {"%nwarpid", SIM_NWARPID},
+    {"%lanemask_eq", SIM_LANEMASK_EQ},
+    {"%lanemask_lt", SIM_LANEMASK_LT},
+    {"%lanemask_le", SIM_LANEMASK_LE},
+    {"%lanemask_gt", SIM_LANEMASK_GT},
+    {"%lanemask_ge", SIM_LANEMASK_GE},
+    {"%smid", SIM_SMID},
+    {"%nsmid", SIM_NSMID},
+    {"%gridid", SIM_GRIDID},
+    {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
+    {"%total_smem_size", SIM_TOTAL_SMEM},
+    {"%clusterid.x", SIM_CLUSTERID_X},
+    {"%clusterid.y", SIM_CLUSTERID_Y},
+    {"%clusterid.z", SIM_CLUSTERID_Z},
+    {"%nclusterid.x", SIM_NCLUSTERID_X},
+    {"%nclusterid.y", SIM_NCLUSTERID_Y},
+    {"%nclusterid.z", SIM_NCLUSTERID_Z},
+    {"%cluster_ctaid.x", SIM_CLUSTER_CTAID_X},
+    {"%cluster_ctaid.y", SIM_CLUSTER_CTAID_Y},
+    {"%cluster_ctaid.z", SIM_CLUSTER_CTAID_Z},
+    {"%cluster_nctaid.x", SIM_CLUSTER_NCTAID_X},
+    {"%cluster_nctaid.y", SIM_CLUSTER_NCTAID_Y},
+    {"%cluster_nctaid.z", SIM_CLUSTER_NCTAID_Z},
+    {"%cluster_ctarank", SIM_CLUSTER_CTARANK},
+    {"%cluster_nctarank", SIM_CLUSTER_NCTARANK},
+    {"%envreg1", SIM_ENVREG1},
+    {"%envreg2", SIM_ENVREG2},
     {"%is_explicit_cluster", SIM_IS_EXPLICIT_CLUSTER},
 };
 
 static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
 {
-    static const char *const clocks[] = {"%clock", "%clock_hi", "%clock64", "%globaltimer",
-                                         "%globaltimer_lo", "%globaltimer_hi"};
+    static const char *const clocks[] = {"%clock",       "%clock_hi",       "%clock64",
+                                         "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"};
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
         if (!ptx_text_is(o->text, clocks[i]))
             continue;
@@ -105,15 +130,20 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
         v = double_of_bits(o->bits);
     else if (o->kind == PTX_OPERAND_INTEGER && (is_float || type == PTX_F64))
         v = (double)(int64_t)o->bits;
-    else if (o->kind == PTX_OPERAND_FLOAT && (type == PTX_F64 || type == PTX_F16 || type == PTX_BF16))
+    else if (o->kind == PTX_OPERAND_FLOAT &&
+             (type == PTX_F64 || type == PTX_F16 || type == PTX_BF16))
         v = float_of_bits((uint32_t)o->bits);
     else
         return o->bits;
     switch (type) {
-    case PTX_F32: return bits_of_float((float)v);
-    case PTX_F16: return half_from_double(v);
-    case PTX_BF16: return bfloat_from_double(v);
-    default: return bits_of_double(v);
+    case PTX_F32:
+        return bits_of_float((float)v);
+    case PTX_F16:
+        return half_from_double(v);
+    case PTX_BF16:
+        return bfloat_from_double(v);
+    default:
+        return bits_of_double(v);
     }
 }
 

@@ -9,26 +9,27 @@ enum { WORD_BYTES = 4, UNIT_BYTES = 16, BASE_VARIABLE = -1 };
 
 /* A load or store that may be reshaped. */
 typedef struct reach {
-    int statement;     /* of the function */
-    int base, version; /* register of the function, and the statement that set it last; BASE_VARIABLE */
-    int64_t offset;    /* from the base */
+    int statement; /* of the function */
+    int base,
+        version; /* register of the function, and the statement that set it last; BASE_VARIABLE */
+    int64_t offset;          /* from the base */
     uint32_t element, total; /* bytes */
-    uint32_t wanted;   /* words that are stored, or that something reads */
+    uint32_t wanted;         /* words that are stored, or that something reads */
     bool is_store, is_guarded, done;
     ptx_space space;
-    ptx_text kind;     /* the opcode without vector and type */
-    int era;           /* loads: of its space, between what they are not moved over */
-    int turn;          /* stores: among the accesses of the space */
+    ptx_text kind; /* the opcode without vector and type */
+    int era;       /* loads: of its space, between what they are not moved over */
+    int turn;      /* stores: among the accesses of the space */
 } reach;
 
 typedef struct reshaper {
     const ptx_module *module;
     const ptx_function *function;
     const uint64_t *addresses;
-    uint8_t *zeros;    /* of each register */
+    uint8_t *zeros;           /* of each register */
     int *mentions, *versions; /* of each register */
-    bool *begins;      /* statements that have a label */
-    reach *block;      /* the basic block's */
+    bool *begins;             /* statements that have a label */
+    reach *block;             /* the basic block's */
     int block_count;
     int eras[2], turns[2], read_only_era; /* [is shared] */
     sim_shape *shapes;
@@ -43,8 +44,8 @@ static void mention(reshaper *r, const ptx_operand *o)
 {
     if (o->kind == PTX_OPERAND_REGISTER)
         r->mentions[number_of(r, o->index)]++;
-    else if (o->kind == PTX_OPERAND_ADDRESS || o->kind == PTX_OPERAND_VECTOR || o->kind == PTX_OPERAND_GROUP ||
-             o->kind == PTX_OPERAND_PAIR)
+    else if (o->kind == PTX_OPERAND_ADDRESS || o->kind == PTX_OPERAND_VECTOR ||
+             o->kind == PTX_OPERAND_GROUP || o->kind == PTX_OPERAND_PAIR)
         for (int i = 0; i < o->count; i++)
             mention(r, &r->module->operands[o->first + i]);
 }
@@ -103,8 +104,9 @@ static bool is_named(ptx_text opcode, const char *const *names)
 /* Cuts the type and the vector off the opcode; false when it is of a kind that is not reshaped. */
 static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
 {
-    static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "mmio", "async", "bulk",
-                                         "shared::cluster", "v8", NULL};
+    static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
+                                         "mmio",     "async",   "bulk",    "shared::cluster",
+                                         "v8",       NULL};
     ptx_type type;
     uint32_t at = opcode.length;
     if (has_one_of(opcode, strong) || !ptx_opcode_type(opcode, &type))
@@ -118,12 +120,14 @@ static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
 }
 
 /* Words of the access that are stored, or that something reads. */
-static uint32_t wanted_words(const reshaper *r, const ptx_operand *data, bool is_store, uint32_t element)
+static uint32_t wanted_words(const reshaper *r, const ptx_operand *data, bool is_store,
+                             uint32_t element)
 {
     int parts = data->kind == PTX_OPERAND_VECTOR ? data->count : 1;
     uint32_t words = element / WORD_BYTES, wanted = 0;
     for (int i = 0; i < parts; i++) {
-        const ptx_operand *o = data->kind == PTX_OPERAND_VECTOR ? &r->module->operands[data->first + i] : data;
+        const ptx_operand *o =
+            data->kind == PTX_OPERAND_VECTOR ? &r->module->operands[data->first + i] : data;
         bool read = o->kind == PTX_OPERAND_REGISTER && r->mentions[number_of(r, o->index)] > 1;
         if (is_store || read)
             wanted |= ((1u << words) - 1) << ((uint32_t)i * words);
@@ -136,8 +140,11 @@ static void add_reach(reshaper *r, int statement, bool is_shared, bool is_store)
 {
     const ptx_statement *s = &r->module->statements[r->function->first_statement + statement];
     const ptx_operand *o = &r->module->operands[s->first], *address = &o[is_store ? 0 : 1];
-    reach a = {.statement = statement, .is_store = is_store, .is_guarded = s->guard != PTX_NONE,
-               .space = is_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, .turn = r->turns[is_shared],
+    reach a = {.statement = statement,
+               .is_store = is_store,
+               .is_guarded = s->guard != PTX_NONE,
+               .space = is_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL,
+               .turn = r->turns[is_shared],
                .era = r->eras[is_shared]};
     int count;
     if (s->count != 2 || address->kind != PTX_OPERAND_ADDRESS || address->count != 1 ||
@@ -155,7 +162,8 @@ static void add_reach(reshaper *r, int statement, bool is_shared, bool is_store)
         a.version = r->versions[a.base];
     } else if (base->kind == PTX_OPERAND_VARIABLE && is_shared) {
         a.base = BASE_VARIABLE;
-        a.offset = (int64_t)((uint64_t)a.offset + (uint64_t)base->offset + r->addresses[base->index]);
+        a.offset =
+            (int64_t)((uint64_t)a.offset + (uint64_t)base->offset + r->addresses[base->index]);
     } else {
         return;
     }
@@ -168,7 +176,8 @@ static bool same_base(const reach *a, const reach *b)
     return a->space == b->space && a->base == b->base && a->version == b->version;
 }
 
-/* Bytes of the aligned unit in which the access lies: UNIT_BYTES, or as many as its alignment is known for. */
+/* Bytes of the aligned unit in which the access lies: UNIT_BYTES, or as many as its alignment is
+ * known for. */
 static uint32_t unit_of(const reshaper *r, const reach *a)
 {
     uint32_t unit = a->base == BASE_VARIABLE ? UNIT_BYTES : 1u << r->zeros[a->base];
@@ -196,9 +205,10 @@ static uint32_t words_at(uint32_t wanted, uint32_t word, bool is_store)
     return word % 2 == 0 && (wanted >> word & 3) == 3 ? 2 : 1;
 }
 
-/* Divides the wanted words of a unit among accesses. Each piece is counted at the first of `members` that
- * wants a word of it. */
-static void divide(reshaper *r, reach *const *members, int count, int64_t start, uint32_t wanted, bool is_store)
+/* Divides the wanted words of a unit among accesses. Each piece is counted at the first of
+ * `members` that wants a word of it. */
+static void divide(reshaper *r, reach *const *members, int count, int64_t start, uint32_t wanted,
+                   bool is_store)
 {
     for (int m = 0; m < count; m++) {
         r->shapes[members[m]->statement].reshaped = true;
@@ -215,18 +225,20 @@ static void divide(reshaper *r, reach *const *members, int count, int64_t start,
             if (!(a->wanted << (inside / WORD_BYTES) & piece))
                 continue;
             sim_shape *shape = &r->shapes[a->statement];
-            shape->pieces[shape->count++] = (sim_piece){(int8_t)((int64_t)word * WORD_BYTES - inside),
-                                                        (uint8_t)(words * WORD_BYTES)};
+            shape->pieces[shape->count++] = (sim_piece){
+                (int8_t)((int64_t)word * WORD_BYTES - inside), (uint8_t)(words * WORD_BYTES)};
             break;
         }
     }
 }
 
-static bool joins(const reach *a, const reach *last, const reach *other, uint32_t unit, uint32_t wanted)
+static bool joins(const reach *a, const reach *last, const reach *other, uint32_t unit,
+                  uint32_t wanted)
 {
     if (!same_base(a, other) || other->is_store != a->is_store || other->element != a->element ||
         a->is_guarded || other->is_guarded || other->done ||
-        unit_start(other->offset, unit) != unit_start(a->offset, unit) || a->kind.length != other->kind.length ||
+        unit_start(other->offset, unit) != unit_start(a->offset, unit) ||
+        a->kind.length != other->kind.length ||
         memcmp(a->kind.at, other->kind.at, a->kind.length) != 0)
         return false;
     uint32_t words = other->wanted << ((other->offset - unit_start(a->offset, unit)) / WORD_BYTES);
@@ -264,17 +276,19 @@ static void end_block(reshaper *r)
 static void visit(reshaper *r, int i)
 {
     static const char *const ends[] = {"bra", "brx", "ret", "exit", "trap", NULL};
-    static const char *const walls[] = {"bar", "barrier", "membar", "fence", "mbarrier", "cp", "call",
-                                        "griddepcontrol", NULL};
+    static const char *const walls[] = {"bar", "barrier", "membar",         "fence", "mbarrier",
+                                        "cp",  "call",    "griddepcontrol", NULL};
     static const char *const memory[] = {"ld", "ldu", "st", "atom", "red", NULL};
     static const char *const loads[] = {"ld", "ldu", NULL}, *const stores[] = {"st", NULL};
-    static const char *const elsewhere[] = {"local", "param", "param::entry", "param::func", "const", NULL};
+    static const char *const elsewhere[] = {"local",       "param", "param::entry",
+                                            "param::func", "const", NULL};
     const ptx_statement *s = &r->module->statements[r->function->first_statement + i];
     if (r->begins[i])
         end_block(r);
     if (is_named(s->opcode, memory) && !has_one_of(s->opcode, elsewhere)) {
         bool global = has(s->opcode, "global"), generic = !global && !has(s->opcode, "shared") &&
-                      !has(s->opcode, "shared::cta") && !has(s->opcode, "shared::cluster");
+                                                          !has(s->opcode, "shared::cta") &&
+                                                          !has(s->opcode, "shared::cluster");
         bool is_load = is_named(s->opcode, loads), is_store = is_named(s->opcode, stores);
         for (int shared = 0; shared < 2; shared++) {
             if (!generic && shared == global)
@@ -294,9 +308,12 @@ static void visit(reshaper *r, int i)
         const ptx_operand *o = &r->module->operands[s->first];
         int parts = o->kind == PTX_OPERAND_REGISTER ? 1
                     : o->kind == PTX_OPERAND_VECTOR || o->kind == PTX_OPERAND_PAIR ||
-                      o->kind == PTX_OPERAND_GROUP ? o->count : 0;
+                            o->kind == PTX_OPERAND_GROUP
+                        ? o->count
+                        : 0;
         for (int p = 0; p < parts; p++) {
-            const ptx_operand *set = o->kind == PTX_OPERAND_REGISTER ? o : &r->module->operands[o->first + p];
+            const ptx_operand *set =
+                o->kind == PTX_OPERAND_REGISTER ? o : &r->module->operands[o->first + p];
             if (set->kind == PTX_OPERAND_REGISTER)
                 r->versions[number_of(r, set->index)] = i + 1;
         }
@@ -305,10 +322,11 @@ static void visit(reshaper *r, int i)
         end_block(r);
 }
 
-at_status reshape_accesses(const ptx_module *module, const ptx_function *function, const uint64_t *addresses,
-                           sim_shape **out, at_error *error)
+at_status reshape_accesses(const ptx_module *module, const ptx_function *function,
+                           const uint64_t *addresses, sim_shape **out, at_error *error)
 {
-    size_t registers = (size_t)function->register_count + 1, statements = (size_t)function->statement_count + 1;
+    size_t registers = (size_t)function->register_count + 1,
+           statements = (size_t)function->statement_count + 1;
     reshaper r = {.module = module, .function = function, .addresses = addresses};
     at_status status = AT_OK;
     r.zeros = malloc(registers * sizeof *r.zeros);

@@ -5,26 +5,27 @@
 
 #include "sim/program/operands.h"
 
-/* A slot that a block of instructions reads before it writes it is live where the block begins, and from there
- * backwards to the blocks that write it. One that is live where the program begins may be read unwritten. Slot by slot:
- * most live but a few blocks long. */
+/* A slot that a block of instructions reads before it writes it is live where the block begins, and
+ * from there backwards to the blocks that write it. One that is live where the program begins may
+ * be read unwritten. Slot by slot: most live but a few blocks long. */
 
 typedef struct mention { /* of a slot in a block */
     int32_t block;
-    int32_t next;        /* mention of the same slot; -1: none */
+    int32_t next; /* mention of the same slot; -1: none */
 } mention;
 
 typedef struct analysis {
     sim_program *program;
     size_t slot_count, block_count;
-    int32_t *block_at;   /* instruction: the block that it is in */
-    int32_t *before;     /* blocks before a block: from first_before[block] on */
+    int32_t *block_at; /* instruction: the block that it is in */
+    int32_t *before;   /* blocks before a block: from first_before[block] on */
     int32_t *first_before;
     mention *mentions;
     size_t mention_count;
-    int32_t *reads, *writes; /* slot: its first mention as one read before it is written, and as one written; -1 */
+    int32_t *reads, *writes; /* slot: its first mention as one read before it is written, and as one
+                                written; -1 */
     int32_t *written_in, *seen_in; /* block: the last slot of which that was found */
-    int32_t *due;        /* blocks where the slot is live */
+    int32_t *due;                  /* blocks where the slot is live */
 } analysis;
 
 static void find_blocks(analysis *a)
@@ -63,8 +64,9 @@ static void walk_edges(analysis *a, void (*edge)(analysis *a, int32_t from, int3
         for (int32_t t = 0; c->kind == SIM_BRANCH_INDEXED && t < c->target_count; t++)
             if ((size_t)p->lists[c->target + t] < p->code_count)
                 edge(a, here, a->block_at[p->lists[c->target + t]]);
-        bool ends = (c->kind == SIM_BRANCH || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_EXIT) &&
-                    c->guard == SIM_NO_SLOT;
+        bool ends =
+            (c->kind == SIM_BRANCH || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_EXIT) &&
+            c->guard == SIM_NO_SLOT;
         if (!ends && i + 1 < p->code_count && a->block_at[i + 1] != here)
             edge(a, here, here + 1);
     }

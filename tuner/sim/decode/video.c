@@ -30,8 +30,8 @@ static int32_t insert(decoder *d, int32_t word, int32_t value, uint32_t at, uint
     return decode_step(d, "bfi.b32", from, 4);
 }
 
-/* What a selector ".b2" or ".h1" means: the place and width of a part; without one the whole word.
- */
+/* What a selector ".b2" or ".h1" means: the place and width of a part; without one the whole
+ * word. */
 static bool part_of(ptx_text selector, uint32_t *at, uint32_t *bits)
 {
     *at = 0;

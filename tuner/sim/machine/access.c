@@ -11,7 +11,7 @@ typedef struct places {
     sim_block *owner;            /* of shared memory */
     uint64_t address[SIM_LANES]; /* in the space */
     uint8_t *at[SIM_LANES];
-    uint8_t *valid[SIM_LANES];   /* NULL: not tracked, or all written */
+    uint8_t *valid[SIM_LANES];           /* NULL: not tracked, or all written */
     const sim_region *region[SIM_LANES]; /* of global memory */
 } places;
 
@@ -39,9 +39,9 @@ static bool check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c,
     if (!(low & (bytes - 1)))
         return true;
     SIM_EACH_OF(l, mask)
-        if (address[l] & (bytes - 1))
-            return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
-                            "address 0x%" PRIx64 " for %u bytes", address[l], bytes);
+    if (address[l] & (bytes - 1))
+        return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED, "address 0x%" PRIx64 " for %u bytes",
+                        address[l], bytes);
     return true;
 }
 
@@ -50,7 +50,8 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
 {
     const sim_memory *memory = b->launch->memory;
     const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL;
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         uint64_t offset = r ? p->address[l] - r->base : 0;
         if (!r || offset >= r->size_bytes) {
             r = sim_memory_find(memory, p->address[l]);
@@ -80,20 +81,22 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Shared, local and parameter memory: a block of bytes from address 0, each lane's `stride` behind the one
- * before. */
+/* Shared, local and parameter memory: a block of bytes from address 0, each lane's `stride` behind
+ * the one before. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid, size_t stride,
-                           places *p)
+                           uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid,
+                           size_t stride, places *p)
 {
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         size_t place = (size_t)l * stride + p->address[l];
         if (p->address[l] >= size || bytes > size - p->address[l])
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
                             c->kind == SIM_LOAD ? "read" : "write", bytes,
                             ptx_space_name((ptx_space)c->space == PTX_SPACE_GENERIC
-                                               ? PTX_SPACE_SHARED : (ptx_space)c->space),
+                                               ? PTX_SPACE_SHARED
+                                               : (ptx_space)c->space),
                             p->address[l], size);
         p->at[l] = first + place;
         p->valid[l] = valid ? valid + place : NULL;
@@ -131,7 +134,8 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     return true;
 }
 
-/* Of an excerpt's later launch: is this what the blocks wrote that did run, or what nothing may write? */
+/* Of an excerpt's later launch: is this what the blocks wrote that did run, or what nothing may
+ * write? */
 static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; !r->read_only && i < bytes; i++) {
@@ -167,7 +171,8 @@ static inline bool check_written(sim_block *b, sim_warp *w, const sim_instructio
                                  ptx_space space, const places *p, uint32_t bytes, const char *what)
 {
     /* Of an excerpt, what has no map may still be unseen. */
-    return (!p->valid[lane] && !b->launch->excerpt) || look_for_unwritten(b, w, c, lane, space, p, bytes, what);
+    return (!p->valid[lane] && !b->launch->excerpt) ||
+           look_for_unwritten(b, w, c, lane, space, p, bytes, what);
 }
 
 /* Does a strong access to that space find what others released? */
@@ -178,8 +183,8 @@ static bool is_released(const sim_block *b, ptx_space space, const places *p)
 }
 
 /* Races, where the space is watched for them. */
-static bool touch(sim_race_access *a, int lane, ptx_space space, const places *p, uint32_t bytes, sim_touch kind,
-                  const uint8_t *fresh)
+static bool touch(sim_race_access *a, int lane, ptx_space space, const places *p, uint32_t bytes,
+                  sim_touch kind, const uint8_t *fresh)
 {
     sim_race_access_by(a, lane);
     if (space == PTX_SPACE_SHARED) {
@@ -195,7 +200,8 @@ static bool touch(sim_race_access *a, int lane, ptx_space space, const places *p
 }
 
 /* What a strong access has read, or written, is where threads synchronise. */
-static void note_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space, const places *p)
+static void note_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      ptx_space space, const places *p)
 {
     if (space == PTX_SPACE_SHARED)
         sim_shared_read(b, p->owner, w, c, lane, (uint32_t)p->address[lane]);
@@ -203,8 +209,8 @@ static void note_read(sim_block *b, sim_warp *w, const sim_instruction *c, int l
         sim_global_read(b, w, c, lane, p->address[lane]);
 }
 
-static void note_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
-                         const places *p)
+static void note_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                         ptx_space space, const places *p)
 {
     if (space == PTX_SPACE_SHARED)
         sim_shared_written(b, p->owner, w, c, lane, (uint32_t)p->address[lane]);
@@ -216,29 +222,44 @@ static void note_written(sim_block *b, sim_warp *w, const sim_instruction *c, in
 static uint64_t load_bytes(const uint8_t *at, uint32_t bytes)
 {
     switch (bytes) {
-    case 1: return __atomic_load_n(at, __ATOMIC_RELAXED);
-    case 2: return __atomic_load_n((const uint16_t *)(const void *)at, __ATOMIC_RELAXED);
-    case 4: return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_RELAXED);
-    default: return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+    case 1:
+        return __atomic_load_n(at, __ATOMIC_RELAXED);
+    case 2:
+        return __atomic_load_n((const uint16_t *)(const void *)at, __ATOMIC_RELAXED);
+    case 4:
+        return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_RELAXED);
+    default:
+        return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
     }
 }
 
 static void store_bytes(uint8_t *at, uint32_t bytes, uint64_t v)
 {
     switch (bytes) {
-    case 1: __atomic_store_n(at, (uint8_t)v, __ATOMIC_RELAXED); break;
-    case 2: __atomic_store_n((uint16_t *)(void *)at, (uint16_t)v, __ATOMIC_RELAXED); break;
-    case 4: __atomic_store_n((uint32_t *)(void *)at, (uint32_t)v, __ATOMIC_RELAXED); break;
-    default: __atomic_store_n((uint64_t *)(void *)at, v, __ATOMIC_RELAXED); break;
+    case 1:
+        __atomic_store_n(at, (uint8_t)v, __ATOMIC_RELAXED);
+        break;
+    case 2:
+        __atomic_store_n((uint16_t *)(void *)at, (uint16_t)v, __ATOMIC_RELAXED);
+        break;
+    case 4:
+        __atomic_store_n((uint32_t *)(void *)at, (uint32_t)v, __ATOMIC_RELAXED);
+        break;
+    default:
+        __atomic_store_n((uint64_t *)(void *)at, v, __ATOMIC_RELAXED);
+        break;
     }
 }
 
 static uint64_t extend(uint64_t v, ptx_type type)
 {
     switch (type) {
-    case PTX_S8: return (uint64_t)(int64_t)(int8_t)v;
-    case PTX_S16: return (uint64_t)(int64_t)(int16_t)v;
-    default: return v;
+    case PTX_S8:
+        return (uint64_t)(int64_t)(int8_t)v;
+    case PTX_S16:
+        return (uint64_t)(int64_t)(int16_t)v;
+    default:
+        return v;
     }
 }
 
@@ -249,35 +270,39 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
     uint64_t r64[SIM_LANES];
     if (c->width == 8) {
         SIM_EACH_OF(l, mask)
-            r64[l] = load_bytes(p->at[l] + skip, bytes);
+        r64[l] = load_bytes(p->at[l] + skip, bytes);
         sim_put64(w, to, r64, mask);
         return;
     }
     if (bytes == 4 && mask == UINT32_MAX) {
         SIM_EACH_LANE(l)
-        r32[l] = __atomic_load_n((const uint32_t *)(const void *)(p->at[l] + skip), __ATOMIC_RELAXED);
+        r32[l] =
+            __atomic_load_n((const uint32_t *)(const void *)(p->at[l] + skip), __ATOMIC_RELAXED);
     } else {
         SIM_EACH_OF(l, mask)
-            r32[l] = (uint32_t)extend(load_bytes(p->at[l] + skip, bytes), (ptx_type)c->type);
+        r32[l] = (uint32_t)extend(load_bytes(p->at[l] + skip, bytes), (ptx_type)c->type);
     }
     sim_put32(w, to, r32, mask);
 }
 
-/* Stands for the instruction, where its lanes look, what they find there and what they offer for it. */
-static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t mask, const places *p, uint32_t bytes,
-                        const uint32_t *offered)
+/* Stands for the instruction, where its lanes look, what they find there and what they offer for
+ * it. */
+static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t mask,
+                        const places *p, uint32_t bytes, const uint32_t *offered)
 {
     uint64_t sum = (uint64_t)(c - b->program->code);
     SIM_EACH_OF(l, mask)
-        for (uint32_t v = 0; v < c->vector; v++)
-            sum = (sum ^ p->address[l] ^ load_bytes(p->at[l] + v * bytes, bytes) << 20 ^
-                   (offered ? (uint64_t)offered[l] << 40 : 0)) * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)l;
+    for (uint32_t v = 0; v < c->vector; v++)
+        sum = (sum ^ p->address[l] ^ load_bytes(p->at[l] + v * bytes, bytes) << 20 ^
+               (offered ? (uint64_t)offered[l] << 40 : 0)) *
+                  UINT64_C(0x9e3779b97f4a7c15) +
+              (uint64_t)l;
     return sum ^ sum >> 32;
 }
 
 /* Where the byte is, in words. */
-static void tell_byte(const sim_block *b, int lane, ptx_space space, const places *p, uint32_t byte, char *text,
-                      size_t size_bytes)
+static void tell_byte(const sim_block *b, int lane, ptx_space space, const places *p, uint32_t byte,
+                      char *text, size_t size_bytes)
 {
     uint64_t at = p->address[lane] + byte;
     char where[SIM_PLACE_BYTES];
@@ -285,8 +310,8 @@ static void tell_byte(const sim_block *b, int lane, ptx_space space, const place
         sim_shared_name(p->owner, (uint32_t)at, where, sizeof where);
         snprintf(text, size_bytes, "%s, which was never written", where);
     } else if (space == PTX_SPACE_LOCAL) {
-        snprintf(text, size_bytes, "local memory byte %" PRIu64 " of %u, which was never written", at,
-                 b->program->local_bytes);
+        snprintf(text, size_bytes, "local memory byte %" PRIu64 " of %u, which was never written",
+                 at, b->program->local_bytes);
     } else {
         sim_memory_describe(b->launch->memory, at, where, sizeof where);
         snprintf(text, size_bytes, "%s, which nothing wrote", where);
@@ -303,13 +328,14 @@ static const uint8_t *written_of(const places *p, int lane, ptx_space space)
 }
 
 /* The bits of what the lanes have loaded that nothing wrote have no value. */
-static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, ptx_space space,
-                           const places *p, uint32_t bytes)
+static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                           ptx_space space, const places *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     bool is_signed = c->type == PTX_S8 || c->type == PTX_S16 || c->type == PTX_S32;
     b->met_unwritten = false;
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         const uint8_t *written = written_of(p, l, space);
         for (int v = 0; written && v < c->vector; v++) {
             uint64_t bits = 0;
@@ -325,7 +351,8 @@ static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, 
                 bits |= UINT64_MAX << (8 * bytes - 1);
             char where[SIM_ORIGIN_BYTES];
             tell_byte(b, l, space, p, (uint32_t)v * bytes + first, where, sizeof where);
-            const uint8_t *local = space == PTX_SPACE_LOCAL ? &written[(uint32_t)v * bytes + first] : NULL;
+            const uint8_t *local =
+                space == PTX_SPACE_LOCAL ? &written[(uint32_t)v * bytes + first] : NULL;
             if (!sim_values_lose(b, w, c, l, slots[v], bits, where, local))
                 return false;
         }
@@ -340,16 +367,17 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     if (b->launch->check) {
         sim_race_access a = sim_race_access_of(b, w, c, 0);
         SIM_EACH_OF(l, mask)
-            if (!touch(&a, l, space, p, total, SIM_TOUCH_READ, NULL) ||
-                !check_written(b, w, c, l, space, p, total, "read"))
-                return false;
+        if (!touch(&a, l, space, p, total, SIM_TOUCH_READ, NULL) ||
+            !check_written(b, w, c, l, space, p, total, "read"))
+            return false;
     }
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
     if (b->met_unwritten && !lose_unwritten(b, w, c, mask, space, p, bytes))
         return false;
-    for (uint32_t m = c->scope && b->launch->check && is_released(b, space, p) ? mask : 0; m; m &= m - 1)
+    for (uint32_t m = c->scope && b->launch->check && is_released(b, space, p) ? mask : 0; m;
+         m &= m - 1)
         note_read(b, w, c, __builtin_ctz(m), space, p);
     if (c->scope && space != PTX_SPACE_LOCAL)
         sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, NULL));
@@ -359,20 +387,24 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 static void mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_space space)
 {
     const sim_excerpt *x = space == PTX_SPACE_GLOBAL ? b->launch->excerpt : NULL;
-    const uint64_t mark = !x ? SIM_BYTE_WRITTEN : x->apart ? x->mark + b->cluster->position : x->mark;
+    const uint64_t mark = !x         ? SIM_BYTE_WRITTEN
+                          : x->apart ? x->mark + b->cluster->position
+                                     : x->mark;
     for (uint32_t i = 0; valid && i < bytes; i++)
         __atomic_store_n(&valid[i], (uint8_t)mark, __ATOMIC_RELAXED);
 }
 
-/* A lane stores what has no value in part: the gaps of a structure, which stay unwritten; or a value that is missing:
- * false, with a fault. A thread's own memory may hold such. Parts are the elements of a vector, the halves of one. */
-static bool store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
-                          const places *p, uint32_t bytes)
+/* A lane stores what has no value in part: the gaps of a structure, which stay unwritten; or a
+ * value that is missing: false, with a fault. A thread's own memory may hold such. Parts are the
+ * elements of a vector, the halves of one. */
+static bool store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                          ptx_space space, const places *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     uint32_t part = c->vector > 1 || bytes < 4 ? bytes : bytes / 2, kept = 0;
     const uint64_t whole = part < 8 ? (UINT64_C(1) << 8 * part) - 1 : UINT64_MAX;
-    uint8_t *written = space == PTX_SPACE_SHARED ? p->owner->shared_valid + p->address[lane] : p->valid[lane];
+    uint8_t *written =
+        space == PTX_SPACE_SHARED ? p->owner->shared_valid + p->address[lane] : p->valid[lane];
     int32_t lost = SIM_NO_SLOT;
     bool broken = false;
     for (int v = 0; v < c->vector; v++) {
@@ -404,7 +436,8 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     bool changed = space == PTX_SPACE_LOCAL;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         uint64_t fresh[8];
         for (int v = 0; v < c->vector; v++)
             fresh[v] = c->width == 8 ? sim_lanes64(w, slots[v])[l] : sim_lanes32(w, slots[v])[l];
@@ -440,13 +473,12 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     uint32_t old32[SIM_LANES];
     bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
-    for (uint32_t left = mask; left; ) {
+    for (uint32_t left = mask; left;) {
         /* Which lane is the first is left open. */
         int l = b->adverse ? 31 - __builtin_clz(left) : __builtin_ctz(left);
         left &= ~(1u << l);
-        if (b->launch->check &&
-            (!touch(&a, l, space, p, bytes, SIM_TOUCH_ATOMIC, NULL) ||
-             !check_written(b, w, c, l, space, p, bytes, "atomic")))
+        if (b->launch->check && (!touch(&a, l, space, p, bytes, SIM_TOUCH_ATOMIC, NULL) ||
+                                 !check_written(b, w, c, l, space, p, bytes, "atomic")))
             return false;
         uint64_t operand = c->width == 8 ? sim_lanes64(w, c->b)[l] : sim_lanes32(w, c->b)[l];
         uint64_t other = 0;
@@ -454,7 +486,8 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
             other = c->width == 8 ? sim_lanes64(w, c->c)[l] : sim_lanes32(w, c->c)[l];
         old[l] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type,
                                   space == PTX_SPACE_GLOBAL, operand, other);
-        for (uint32_t i = 0; space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < bytes; i++)
+        for (uint32_t i = 0;
+             space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < bytes; i++)
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
         old32[l] = (uint32_t)old[l];
         changed = changed || load_bytes(p->at[l], bytes) != old[l];
@@ -471,7 +504,8 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     if (changed)
         sim_note_change(b, w);
     else if (c->d2 != 0)
-        sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, c->width == 8 ? NULL : sim_lanes32(w, c->b)));
+        sim_note_poll(b, w, c, mask,
+                      look_at(b, c, mask, p, bytes, c->width == 8 ? NULL : sim_lanes32(w, c->b)));
     if (c->d2 == 0)
         return true;
     if (c->width == 8)
@@ -505,10 +539,9 @@ static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, 
         if (n && c->kind == SIM_ATOMIC)
             sim_counter_add_turns(n, address, mask);
         if (b->launch->observer)
-            b->launch->observer(b->launch->observer_context, c,
-                                c->kind == SIM_STORE || c->kind == SIM_ATOMIC ||
-                                    c->kind == SIM_BULK_STORE,
-                                &s);
+            b->launch->observer(
+                b->launch->observer_context, c,
+                c->kind == SIM_STORE || c->kind == SIM_ATOMIC || c->kind == SIM_BULK_STORE, &s);
     }
 }
 
@@ -542,12 +575,14 @@ static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, ui
 }
 
 /* Shared memory of whichever block of the cluster: one after the other. */
-static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, places *p)
+static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                           places *p)
 {
     while (mask) {
         uint64_t peer = p->address[__builtin_ctz(mask)] / SIM_PEER_BYTES;
         uint32_t together = 0;
-        SIM_EACH_OF(l, mask) {
+        SIM_EACH_OF(l, mask)
+        {
             if (p->address[l] / SIM_PEER_BYTES != peer)
                 continue;
             together |= 1u << l;
@@ -578,29 +613,32 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     } windows[] = {{SIM_SHARED_WINDOW, PTX_SPACE_SHARED}, {SIM_LOCAL_WINDOW, PTX_SPACE_LOCAL}};
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         uint32_t inside = 0;
-        SIM_EACH_OF(l, mask) {
+        SIM_EACH_OF(l, mask)
+        {
             if (p.address[l] - windows[i].window >= SIM_WINDOW_BYTES)
                 continue;
             inside |= 1u << l;
             p.address[l] -= windows[i].window;
         }
-        if (inside && !(windows[i].space == PTX_SPACE_SHARED ? access_cluster(b, w, c, inside, &p)
-                                                             : access_space(b, w, c, inside, windows[i].space, &p)))
+        if (inside && !(windows[i].space == PTX_SPACE_SHARED
+                            ? access_cluster(b, w, c, inside, &p)
+                            : access_space(b, w, c, inside, windows[i].space, &p)))
             return false;
         mask &= ~inside;
     }
     return mask == 0 || access_space(b, w, c, mask, PTX_SPACE_GLOBAL, &p);
 }
 
-static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                         uint32_t bytes, bool is_write, places *p)
+static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                         uint64_t address, uint32_t bytes, bool is_write, places *p)
 {
     p->address[lane] = address;
     if (!resolve_global(b, w, c, 1u << lane, bytes, is_write, p))
         return false;
     for (uint32_t at = 0; at < bytes; at += 16 * SIM_LANES) {
         places piece;
-        uint32_t left = (bytes - at) / 16, lanes = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
+        uint32_t left = (bytes - at) / 16,
+                 lanes = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
         SIM_EACH_LANE(l) piece.address[l] = address + at + 16u * (uint32_t)l;
         count_access(b, c, lanes, PTX_SPACE_GLOBAL, piece.address, 16);
     }
@@ -614,29 +652,33 @@ static void tell_place(const places *p, int lane, const sim_region **region, uin
     *offset = p->address[lane] - p->region[lane]->base;
 }
 
-bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address, uint32_t bytes,
-                   uint32_t number, uint8_t *to, const sim_region **region, uint64_t *offset)
+bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                   uint32_t bytes, uint32_t number, uint8_t *to, const sim_region **region,
+                   uint64_t *offset)
 {
     places p;
     if (!resolve_bulk(b, w, c, lane, address, bytes, false, &p))
         return false;
     tell_place(&p, lane, region, offset);
-    if (b->launch->check && (!sim_global_begin(b, w, c, lane, *region, *offset, bytes, false, number, true) ||
-                             !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "copy")))
+    if (b->launch->check &&
+        (!sim_global_begin(b, w, c, lane, *region, *offset, bytes, false, number, true) ||
+         !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "copy")))
         return false;
     for (uint32_t i = 0; i < bytes; i++)
         to[i] = (uint8_t)load_bytes(p.at[lane] + i, 1);
     return true;
 }
 
-bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address, uint32_t bytes,
-                    uint32_t number, const uint8_t *from, const sim_region **region, uint64_t *offset)
+bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                    uint32_t bytes, uint32_t number, const uint8_t *from, const sim_region **region,
+                    uint64_t *offset)
 {
     places p;
     if (!resolve_bulk(b, w, c, lane, address, bytes, true, &p))
         return false;
     tell_place(&p, lane, region, offset);
-    if (b->launch->check && !sim_global_begin(b, w, c, lane, *region, *offset, bytes, true, number, true))
+    if (b->launch->check &&
+        !sim_global_begin(b, w, c, lane, *region, *offset, bytes, true, number, true))
         return false;
     for (uint32_t i = 0; i < bytes; i++) {
         store_bytes(p.at[lane] + i, 1, from[i]);
@@ -664,16 +706,22 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         return false;
     if (reading)
         count_access(b, c, reading, PTX_SPACE_GLOBAL, from.address, bytes);
-    SIM_EACH_OF(l, mask) {
-        sim_copy copy = {.lane = (uint32_t)l, .to = (uint32_t)to.address[l], .bytes = bytes,
-                         .group = w->copy_groups[l], .number = w->copies_begun++, .instruction = c};
+    SIM_EACH_OF(l, mask)
+    {
+        sim_copy copy = {.lane = (uint32_t)l,
+                         .to = (uint32_t)to.address[l],
+                         .bytes = bytes,
+                         .group = w->copy_groups[l],
+                         .number = w->copies_begun++,
+                         .instruction = c};
         uint32_t given = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
         if (given > bytes)
             given = bytes;
         if (given && b->launch->check) {
             copy.from_bytes = given;
             tell_place(&from, l, &copy.from, &copy.from_at);
-            if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given, false, copy.number, false) ||
+            if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given, false, copy.number,
+                                  false) ||
                 !check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given, "copy"))
                 return false;
         }
@@ -690,7 +738,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
 void sim_copy_commit(sim_warp *w, uint32_t mask)
 {
     SIM_EACH_OF(l, mask)
-        w->copy_groups[l]++;
+    w->copy_groups[l]++;
 }
 
 /* The thread may use what it brought, as if it had read there and written here now. */
@@ -699,9 +747,10 @@ static void land_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
     int lane = (int)copy->lane;
     sim_stamp landed = sim_race_access_of(b, w, copy->instruction, lane).stamp;
     if (copy->from)
-        sim_global_land(b, w, copy->instruction, lane, copy->from, copy->from_at, copy->from_bytes, false,
-                        copy->number, &landed);
-    sim_shared_land(b, w, copy->instruction, lane, copy->to, copy->bytes, true, copy->number, &landed);
+        sim_global_land(b, w, copy->instruction, lane, copy->from, copy->from_at, copy->from_bytes,
+                        false, copy->number, &landed);
+    sim_shared_land(b, w, copy->instruction, lane, copy->to, copy->bytes, true, copy->number,
+                    &landed);
     memcpy(b->shared + copy->to, copy->data, copy->bytes);
 }
 
@@ -712,8 +761,9 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         const sim_copy *copy = &w->copies[i];
         /* offset: groups that may stay in flight; -1: none, and copies not committed land too. */
         uint64_t group = w->copy_groups[copy->lane];
-        uint64_t landed = c->offset < 0 ? UINT64_MAX
-                          : (uint64_t)c->offset < group ? group - (uint64_t)c->offset : 0;
+        uint64_t landed = c->offset < 0                 ? UINT64_MAX
+                          : (uint64_t)c->offset < group ? group - (uint64_t)c->offset
+                                                        : 0;
         if (copy->group >= landed || !(mask >> copy->lane & 1))
             w->copies[kept++] = *copy;
         else

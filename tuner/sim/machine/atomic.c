@@ -8,10 +8,14 @@
 static double to_double(uint64_t bits, ptx_type t)
 {
     switch (t) {
-    case PTX_F32: return float_of_bits((uint32_t)bits);
-    case PTX_F64: return double_of_bits(bits);
-    case PTX_F16: return half_to_float((uint16_t)bits);
-    default: return bfloat_to_float((uint16_t)bits);
+    case PTX_F32:
+        return float_of_bits((uint32_t)bits);
+    case PTX_F64:
+        return double_of_bits(bits);
+    case PTX_F16:
+        return half_to_float((uint16_t)bits);
+    default:
+        return bfloat_to_float((uint16_t)bits);
     }
 }
 
@@ -31,8 +35,10 @@ static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t, bool flush)
         return bits_of_float(sim_float((float)to_double(a, t) + (float)to_double(b, t)));
     double v = to_double(a, t) + to_double(b, t);
     switch (t) {
-    case PTX_F16: return half_from_double(v);
-    case PTX_BF16: return bfloat_from_double(v);
+    case PTX_F16:
+        return half_from_double(v);
+    case PTX_BF16:
+        return bfloat_from_double(v);
     default:
         return bits_of_double(sim_double(v, to_double(a, t), to_double(b, t)));
     }
@@ -41,11 +47,18 @@ static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t, bool flush)
 static bool is_less(uint64_t a, uint64_t b, ptx_type t)
 {
     switch (t) {
-    case PTX_S32: return (int32_t)a < (int32_t)b;
-    case PTX_S64: return (int64_t)a < (int64_t)b;
-    case PTX_U32: case PTX_B32: return (uint32_t)a < (uint32_t)b;
-    case PTX_F16: case PTX_BF16: return to_double(a, t) < to_double(b, t);
-    default: return a < b;
+    case PTX_S32:
+        return (int32_t)a < (int32_t)b;
+    case PTX_S64:
+        return (int64_t)a < (int64_t)b;
+    case PTX_U32:
+    case PTX_B32:
+        return (uint32_t)a < (uint32_t)b;
+    case PTX_F16:
+    case PTX_BF16:
+        return to_double(a, t) < to_double(b, t);
+    default:
+        return a < b;
     }
 }
 
@@ -56,15 +69,24 @@ static uint64_t combine(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, 
     switch (op) {
     case SIM_ATOMIC_ADD:
         return is_float ? add_float(old, v, t, flush) : old + v;
-    case SIM_ATOMIC_MIN: return is_less(v, old, t) ? v : old;
-    case SIM_ATOMIC_MAX: return is_less(old, v, t) ? v : old;
-    case SIM_ATOMIC_INC: return (uint32_t)old >= (uint32_t)v ? 0 : old + 1;
-    case SIM_ATOMIC_DEC: return old == 0 || (uint32_t)old > (uint32_t)v ? v : old - 1;
-    case SIM_ATOMIC_AND: return old & v;
-    case SIM_ATOMIC_OR: return old | v;
-    case SIM_ATOMIC_XOR: return old ^ v;
-    case SIM_ATOMIC_EXCH: return v;
-    default: return old == v ? other : old;
+    case SIM_ATOMIC_MIN:
+        return is_less(v, old, t) ? v : old;
+    case SIM_ATOMIC_MAX:
+        return is_less(old, v, t) ? v : old;
+    case SIM_ATOMIC_INC:
+        return (uint32_t)old >= (uint32_t)v ? 0 : old + 1;
+    case SIM_ATOMIC_DEC:
+        return old == 0 || (uint32_t)old > (uint32_t)v ? v : old - 1;
+    case SIM_ATOMIC_AND:
+        return old & v;
+    case SIM_ATOMIC_OR:
+        return old | v;
+    case SIM_ATOMIC_XOR:
+        return old ^ v;
+    case SIM_ATOMIC_EXCH:
+        return v;
+    default:
+        return old == v ? other : old;
     }
 }
 
@@ -100,8 +122,11 @@ uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flu
                           uint64_t operand, uint64_t other)
 {
     switch (ptx_type_bytes(type)) {
-    case 2: APPLY(uint16_t);
-    case 4: APPLY(uint32_t);
-    default: APPLY(uint64_t);
+    case 2:
+        APPLY(uint16_t);
+    case 4:
+        APPLY(uint32_t);
+    default:
+        APPLY(uint64_t);
     }
 }

@@ -117,17 +117,17 @@ static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
                         s->needed ? s->needed : sim_warps_left(b));
     if (is_reduction(c) != is_reduction(other) || (is_reduction(c) && c->op != other->op))
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "another kind of barrier (PTX line %d) has the same number",
-                        other->line);
+                        "another kind of barrier (PTX line %d) has the same number", other->line);
     return true;
 }
 
 /* All threads of the warp must reach a barrier. */
 static bool is_whole(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    return mask == w->live || sim_fail(b, w, c, __builtin_ctz(w->live & ~mask), SIM_FAULT_BARRIER,
-                                       "this thread does not reach the barrier that %d others of its warp wait at",
-                                       __builtin_popcount(mask));
+    return mask == w->live ||
+           sim_fail(b, w, c, __builtin_ctz(w->live & ~mask), SIM_FAULT_BARRIER,
+                    "this thread does not reach the barrier that %d others of its warp wait at",
+                    __builtin_popcount(mask));
 }
 
 bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -183,7 +183,8 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-/* It has seen the barrier of its cluster complete. No other can complete before it arrives again. */
+/* It has seen the barrier of its cluster complete. No other can complete before it arrives
+ * again. */
 static void pass(sim_block *b, sim_warp *w)
 {
     w->waited++;
@@ -253,14 +254,16 @@ void sim_report_deadlock(sim_block *b)
         if (w->state != SIM_WAITING)
             continue;
         if (w->barrier == SIM_BARRIER_OF_CLUSTER) {
-            sim_fail(b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask), SIM_FAULT_BARRIER,
-                     "the barrier of its cluster is not reached by all warps: others wait elsewhere");
+            sim_fail(
+                b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask), SIM_FAULT_BARRIER,
+                "the barrier of its cluster is not reached by all warps: others wait elsewhere");
             return;
         }
         const sim_barrier_state *s = &b->barriers[w->barrier];
         sim_fail(b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask),
-                 SIM_FAULT_BARRIER, "barrier %u is reached by %u of %u warps: the others wait elsewhere",
-                 w->barrier, s->arrived, s->needed ? s->needed : sim_warps_left(b));
+                 SIM_FAULT_BARRIER,
+                 "barrier %u is reached by %u of %u warps: the others wait elsewhere", w->barrier,
+                 s->arrived, s->needed ? s->needed : sim_warps_left(b));
         return;
     }
 }

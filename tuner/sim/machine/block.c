@@ -20,22 +20,32 @@ static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
     if (in[0] == 0)
         in = alone;
     const uint32_t uniform[][2] = {
-        {SIM_NTID_X, launch->block[0]},  {SIM_NTID_Y, launch->block[1]},
-        {SIM_NTID_Z, launch->block[2]},  {SIM_NCTAID_X, launch->grid[0]},
-        {SIM_NCTAID_Y, launch->grid[1]}, {SIM_NCTAID_Z, launch->grid[2]},
-        {SIM_WARPID, number},            {SIM_NWARPID, (b->thread_count + SIM_LANES - 1) / SIM_LANES},
-        {SIM_SMID, 0},                   {SIM_NSMID, 1},
-        {SIM_GRIDID, 0},                 {SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes},
+        {SIM_NTID_X, launch->block[0]},
+        {SIM_NTID_Y, launch->block[1]},
+        {SIM_NTID_Z, launch->block[2]},
+        {SIM_NCTAID_X, launch->grid[0]},
+        {SIM_NCTAID_Y, launch->grid[1]},
+        {SIM_NCTAID_Z, launch->grid[2]},
+        {SIM_WARPID, number},
+        {SIM_NWARPID, (b->thread_count + SIM_LANES - 1) / SIM_LANES},
+        {SIM_SMID, 0},
+        {SIM_NSMID, 1},
+        {SIM_GRIDID, 0},
+        {SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes},
         {SIM_TOTAL_SMEM, b->shared_bytes},
         {SIM_CLUSTER_CTAID_X, b->rank % in[0]},
         {SIM_CLUSTER_CTAID_Y, b->rank / in[0] % in[1]},
         {SIM_CLUSTER_CTAID_Z, b->rank / in[0] / in[1]},
-        {SIM_CLUSTER_NCTAID_X, in[0]},   {SIM_CLUSTER_NCTAID_Y, in[1]},
-        {SIM_CLUSTER_NCTAID_Z, in[2]},   {SIM_CLUSTER_CTARANK, b->rank},
+        {SIM_CLUSTER_NCTAID_X, in[0]},
+        {SIM_CLUSTER_NCTAID_Y, in[1]},
+        {SIM_CLUSTER_NCTAID_Z, in[2]},
+        {SIM_CLUSTER_CTARANK, b->rank},
         {SIM_CLUSTER_NCTARANK, in[0] * in[1] * in[2]},
-        {SIM_NCLUSTERID_X, launch->grid[0] / in[0]}, {SIM_NCLUSTERID_Y, launch->grid[1] / in[1]},
+        {SIM_NCLUSTERID_X, launch->grid[0] / in[0]},
+        {SIM_NCLUSTERID_Y, launch->grid[1] / in[1]},
         {SIM_NCLUSTERID_Z, launch->grid[2] / in[2]},
-        {SIM_ENVREG1, (uint32_t)(launch->workspace >> 32)}, {SIM_ENVREG2, (uint32_t)launch->workspace},
+        {SIM_ENVREG1, (uint32_t)(launch->workspace >> 32)},
+        {SIM_ENVREG2, (uint32_t)launch->workspace},
         {SIM_IS_EXPLICIT_CLUSTER, launch->cluster[0] > 0 ? UINT32_MAX : 0}};
     for (size_t i = 0; i < sizeof uniform / sizeof *uniform; i++)
         if (slots[uniform[i][0]] != SIM_NO_SLOT)
@@ -43,12 +53,15 @@ static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
     for (int l = 0; l < SIM_LANES; l++) {
         uint32_t position[3], bit = 1u << l;
         sim_thread_position(b, w->first_thread + (uint32_t)l, position);
-        const uint32_t by_lane[][2] = {
-            {SIM_TID_X, position[0]},    {SIM_TID_Y, position[1]},
-            {SIM_TID_Z, position[2]},    {SIM_LANEID, (uint32_t)l},
-            {SIM_LANEMASK_EQ, bit},      {SIM_LANEMASK_LT, bit - 1},
-            {SIM_LANEMASK_LE, bit | (bit - 1)}, {SIM_LANEMASK_GT, ~(bit | (bit - 1))},
-            {SIM_LANEMASK_GE, ~(bit - 1)}};
+        const uint32_t by_lane[][2] = {{SIM_TID_X, position[0]},
+                                       {SIM_TID_Y, position[1]},
+                                       {SIM_TID_Z, position[2]},
+                                       {SIM_LANEID, (uint32_t)l},
+                                       {SIM_LANEMASK_EQ, bit},
+                                       {SIM_LANEMASK_LT, bit - 1},
+                                       {SIM_LANEMASK_LE, bit | (bit - 1)},
+                                       {SIM_LANEMASK_GT, ~(bit | (bit - 1))},
+                                       {SIM_LANEMASK_GE, ~(bit - 1)}};
         for (size_t i = 0; i < sizeof by_lane / sizeof *by_lane; i++)
             if (slots[by_lane[i][0]] != SIM_NO_SLOT)
                 sim_lanes32(w, slots[by_lane[i][0]])[l] = by_lane[i][1];
@@ -69,11 +82,12 @@ static void fill_constants(const sim_program *p, const sim_warp *w)
     }
 }
 
-at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cluster, uint32_t rank,
-                         sim_watch *watch, at_error *error)
+at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cluster,
+                         uint32_t rank, sim_watch *watch, at_error *error)
 {
     const sim_program *p = launch->program;
-    *b = (sim_block){.launch = launch, .program = p, .cluster = cluster, .rank = rank, .watch = watch};
+    *b = (sim_block){
+        .launch = launch, .program = p, .cluster = cluster, .rank = rank, .watch = watch};
     b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
     b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
     b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
@@ -93,11 +107,12 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
         b->counters = calloc(p->code_count, sizeof *b->counters);
     if (!b->warps || !b->memory || !b->shared ||
         (launch->check && (!b->shared_valid || !b->cells || !b->local_valid)) ||
-        (launch->counters && !b->counters) || (launch->check && p->reads_unwritten && !sim_values_reserve(b)))
+        (launch->counters && !b->counters) ||
+        (launch->check && p->reads_unwritten && !sim_values_reserve(b)))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
                          b->thread_count);
-    /* A register that nothing writes has any value: one that is no number, no address and no index, and another one in
-     * another schedule. */
+    /* A register that nothing writes has any value: one that is no number, no address and no index,
+     * and another one in another schedule. */
     memset(b->memory, launch->schedule ? 0x5a : 0xff, b->warp_count * registers);
     memset(b->memory + b->warp_count * registers, 0, b->warp_count * local);
     for (uint32_t i = 0; i < b->warp_count; i++) {
@@ -119,8 +134,10 @@ uint64_t sim_block_bytes(const sim_launch *launch)
     uint64_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
     uint64_t shared = (uint64_t)p->static_shared_bytes + launch->dynamic_shared_bytes;
     uint64_t cell = sizeof(sim_cell);
-    return sizeof(sim_block) + warps * (sizeof(sim_warp) + p->register_bytes + 2ull * SIM_LANES * p->local_bytes) +
-           shared * (2 + cell / p->shared_cell_bytes) + (launch->counters ? p->code_count * sizeof(sim_counter) : 0);
+    return sizeof(sim_block) +
+           warps * (sizeof(sim_warp) + p->register_bytes + 2ull * SIM_LANES * p->local_bytes) +
+           shared * (2 + cell / p->shared_cell_bytes) +
+           (launch->counters ? p->code_count * sizeof(sim_counter) : 0);
 }
 
 void sim_block_deinit(sim_block *b)
@@ -209,7 +226,8 @@ static uint64_t slice_of(sim_block *b)
     return UINT64_C(1) << (SHORTEST_SLICE_BITS + rng_below(&b->order, kinds));
 }
 
-/* In the order of their numbers; adverse: from the last on, each a few places from where it would be. */
+/* In the order of their numbers; adverse: from the last on, each a few places from where it would
+ * be. */
 static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 {
     enum { REACH = 3 };
@@ -236,7 +254,8 @@ static bool end_late(sim_block *b)
             w = &b->warps[i];
     const sim_path *top = w && w->depth > 0 ? &w->paths[w->depth - 1] : NULL;
     return top && top->mask && (size_t)top->pc < b->program->code_count &&
-           !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), SIM_FAULT_LATE,
+           !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask),
+                     SIM_FAULT_LATE,
                      "a warp has executed %llu instructions, and the time for the launch is over",
                      (unsigned long long)w->executed);
 }
@@ -265,7 +284,8 @@ sim_turn sim_block_turn(sim_block *b)
     }
     bool opened = sim_barriers_open(b);
     if (b->starved && b->fault.kind == SIM_FAULT_NONE)
-        sim_fail(b, &b->warps[0], b->program->code, 0, SIM_FAULT_INTERNAL, "no memory for what its threads know");
+        sim_fail(b, &b->warps[0], b->program->code, 0, SIM_FAULT_INTERNAL,
+                 "no memory for what its threads know");
     if (b->starved)
         return SIM_TURN_FAULT;
     if (!b->ended && sim_warps_left(b) == 0) {
@@ -273,5 +293,7 @@ sim_turn sim_block_turn(sim_block *b)
         if (!sim_engine_allows_end(b) || !sim_cluster_allows_end(b))
             return SIM_TURN_FAULT;
     }
-    return ran || opened || b->moment != moment ? SIM_TURN_ON : polled ? SIM_TURN_POLLING : SIM_TURN_STUCK;
+    return ran || opened || b->moment != moment ? SIM_TURN_ON
+           : polled                             ? SIM_TURN_POLLING
+                                                : SIM_TURN_STUCK;
 }

@@ -47,7 +47,8 @@ static uint32_t find(const sim_clock *clock, uint32_t block, uint32_t unit)
     return low;
 }
 
-uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes, uint32_t order)
+uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,
+                         uint32_t order)
 {
     uint32_t known = 0;
     for (uint32_t i = clock ? find(clock, block, unit) : 0; clock && i < clock->count; i++) {
@@ -62,7 +63,8 @@ uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, 
 uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block)
 {
     uint32_t i = clock ? find(clock, block, SIM_UNIT_BLOCK) : 0;
-    bool found = clock && i < clock->count && clock->known[i].block == block && clock->known[i].unit == SIM_UNIT_BLOCK;
+    bool found = clock && i < clock->count && clock->known[i].block == block &&
+                 clock->known[i].unit == SIM_UNIT_BLOCK;
     return found ? clock->known[i].until : 0;
 }
 
@@ -82,7 +84,9 @@ static bool covers(const sim_clock *clock, const sim_known *known, uint32_t coun
                 at++;
         }
         /* Of one unit both have the furthest first. */
-        for (; at < clock->count && compare_units(&clock->known[at], k) == 0 && clock->known[at].until >= k->until; at++)
+        for (; at < clock->count && compare_units(&clock->known[at], k) == 0 &&
+               clock->known[at].until >= k->until;
+             at++)
             lanes |= clock->known[at].lanes;
         if (k->lanes & ~lanes)
             return false;
@@ -91,7 +95,8 @@ static bool covers(const sim_clock *clock, const sim_known *known, uint32_t coun
 }
 
 /* One unit's entries of both, the furthest first; each lane stays where it is known furthest. */
-static uint32_t merge_unit(sim_known *to, const sim_known *a, uint32_t a_count, const sim_known *b, uint32_t b_count)
+static uint32_t merge_unit(sim_known *to, const sim_known *a, uint32_t a_count, const sim_known *b,
+                           uint32_t b_count)
 {
     uint32_t n = 0, seen = 0;
     for (uint32_t i = 0, j = 0; i < a_count || j < b_count;) {
@@ -117,12 +122,14 @@ static uint32_t unit_length(const sim_known *known, uint32_t count)
     return n;
 }
 
-static uint32_t merge(sim_known *to, const sim_known *a, uint32_t a_count, const sim_known *b, uint32_t b_count)
+static uint32_t merge(sim_known *to, const sim_known *a, uint32_t a_count, const sim_known *b,
+                      uint32_t b_count)
 {
     uint32_t n = 0;
     while (a_count > 0 || b_count > 0) {
         int order = a_count == 0 ? 1 : b_count == 0 ? -1 : compare_units(a, b);
-        uint32_t i = order <= 0 ? unit_length(a, a_count) : 0, j = order >= 0 ? unit_length(b, b_count) : 0;
+        uint32_t i = order <= 0 ? unit_length(a, a_count) : 0,
+                 j = order >= 0 ? unit_length(b, b_count) : 0;
         n += merge_unit(to + n, a, i, b, j);
         a += i;
         a_count -= i;
@@ -151,7 +158,8 @@ bool sim_clock_join(sim_clock **into, sim_clock *other)
 {
     if (!other || *into == other)
         return true;
-    if (!*into || (other->count >= (*into)->count && covers(other, (*into)->known, (*into)->count))) {
+    if (!*into ||
+        (other->count >= (*into)->count && covers(other, (*into)->known, (*into)->count))) {
         sim_clock_drop(*into);
         *into = sim_clock_keep(other);
         return true;

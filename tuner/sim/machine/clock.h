@@ -1,13 +1,15 @@
-/* Vector clocks of a launch, kept sparse: which operations of which threads happened before something.
+/* Vector clocks of a launch, kept sparse: which operations of which threads happened before
+ * something.
  *
- * A clock is an immutable list of what is known, sorted by block and unit, and shared by counting its
- * references; NULL is the clock that knows nothing. Threads that went the same way share entries: one for a
- * whole block up to a barrier of it, one for the lanes of a warp that are known equally far. Whatever the number of
- * threads of a launch, a clock is as long as the number of warps that something was learned of. (The idea of clocks
- * by block and warp: Eizenberg et al., BARRACUDA, PLDI 2017; of epochs: Flanagan and Freund, FastTrack, PLDI 2009.)
+ * A clock is an immutable list of what is known, sorted by block and unit, and shared by counting
+ * its references; NULL is the clock that knows nothing. Threads that went the same way share
+ * entries: one for a whole block up to a barrier of it, one for the lanes of a warp that are known
+ * equally far. Whatever the number of threads of a launch, a clock is as long as the number of
+ * warps that something was learned of. (The idea of clocks by block and warp: Eizenberg et al.,
+ * BARRACUDA, PLDI 2017; of epochs: Flanagan and Freund, FastTrack, PLDI 2009.)
  *
- * Counts of references are atomic: blocks on several host threads may share a clock. Nothing here fails loudly:
- * functions return false when there is no memory, and leave `into` as it was. */
+ * Counts of references are atomic: blocks on several host threads may share a clock. Nothing here
+ * fails loudly: functions return false when there is no memory, and leave `into` as it was. */
 #ifndef AUTOTUNE_SIM_MACHINE_CLOCK_H
 #define AUTOTUNE_SIM_MACHINE_CLOCK_H
 
@@ -16,8 +18,9 @@
 
 /* Whose operations an entry is about. A warp is its number in the block. */
 enum {
-    SIM_UNIT_BLOCK = 0x4000,  /* all threads of the block: those before its barrier number `until` */
-    SIM_UNIT_ENGINE = 0x8000, /* plus an mbarrier's offset / 8: copies that its phases up to `until` completed */
+    SIM_UNIT_BLOCK = 0x4000, /* all threads of the block: those before its barrier number `until` */
+    SIM_UNIT_ENGINE =
+        0x8000, /* plus an mbarrier's offset / 8: copies that its phases up to `until` completed */
 };
 
 typedef struct sim_known {
@@ -32,12 +35,14 @@ typedef struct sim_clock sim_clock;
 sim_clock *sim_clock_keep(sim_clock *clock); /* one more reference */
 void sim_clock_drop(sim_clock *clock);       /* one less */
 
-/* Adds entries, sorted as a clock's, or another clock, to *into, whose reference is the caller's. */
+/* Adds entries, sorted as a clock's, or another clock, to *into, whose reference is the
+ * caller's. */
 bool sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count);
 bool sim_clock_join(sim_clock **into, sim_clock *other);
 
 /* Which of `lanes` of a warp are known as far as `order`? Of an mbarrier: lanes is 1. */
-uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes, uint32_t order);
+uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,
+                         uint32_t order);
 /* Up to which barrier of itself the whole block is known; 0: nothing. */
 uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block);
 

@@ -5,7 +5,8 @@
 /* A kernel may count its questions before it gives up. */
 enum { STALLED_ROUNDS = 1000, MOST_IDLE_POLLS = 1 << 18 };
 
-at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch, at_error *error)
+at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
+                           at_error *error)
 {
     uint32_t size = (uint32_t)sim_launch_cluster_blocks(launch);
     *cl = (sim_cluster){.launch = launch, .blocks = calloc(size, sizeof *cl->blocks)};
@@ -50,7 +51,8 @@ void sim_cluster_start(sim_cluster *cl, uint64_t position)
     cl->changes = cl->idle_polls = 0;
     cl->fault.kind = SIM_FAULT_NONE;
     for (uint32_t r = 0; r < cl->size; r++) {
-        const uint32_t at[3] = {first[0] + r % of[0], first[1] + r / of[0] % of[1], first[2] + r / of[0] / of[1]};
+        const uint32_t at[3] = {first[0] + r % of[0], first[1] + r / of[0] % of[1],
+                                first[2] + r / of[0] / of[1]};
         sim_block_start(&cl->blocks[r], at);
     }
 }
@@ -96,7 +98,8 @@ void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char
             const sim_warp *w = &b->warps[i];
             if (w->state == SIM_DONE || w->poll_mask == 0)
                 continue;
-            sim_fail(b, w, &b->program->code[w->poll_pc], __builtin_ctz(w->poll_mask), kind, "%s", what);
+            sim_fail(b, w, &b->program->code[w->poll_pc], __builtin_ctz(w->poll_mask), kind, "%s",
+                     what);
             cl->fault = b->fault;
             return;
         }

@@ -7,7 +7,8 @@ static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, u
                           int32_t members_slot)
 {
     const uint32_t *members = sim_lanes32(w, members_slot);
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         uint32_t missing = members[l] & w->live & ~mask;
         if (!(members[l] >> l & 1))
             return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE,
@@ -51,10 +52,12 @@ static bool vote(sim_warp *w, const sim_instruction *c, uint32_t mask)
     uint32_t p = sim_predicate(w, c->a, c->negate_a) & mask;
     const uint32_t *members = sim_lanes32(w, c->e);
     uint32_t r[SIM_LANES] = {0}, result = 0;
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         uint32_t here = members[l] & mask, yes = p & here;
-        bool v = c->op == SIM_VOTE_ALL ? yes == here
-                 : c->op == SIM_VOTE_ANY ? yes != 0 : yes == here || yes == 0;
+        bool v = c->op == SIM_VOTE_ALL   ? yes == here
+                 : c->op == SIM_VOTE_ANY ? yes != 0
+                                         : yes == here || yes == 0;
         r[l] = yes;
         result |= (uint32_t)v << l;
     }
@@ -69,8 +72,10 @@ static bool match(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint64_t v[SIM_LANES];
     uint32_t r[SIM_LANES] = {0}, agree = 0;
-    SIM_EACH_LANE(l) v[l] = c->source_width == 8 ? sim_lanes64(w, c->a)[l] : sim_lanes32(w, c->a)[l];
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_LANE(l)
+    v[l] = c->source_width == 8 ? sim_lanes64(w, c->a)[l] : sim_lanes32(w, c->a)[l];
+    SIM_EACH_OF(l, mask)
+    {
         uint32_t members = sim_lanes32(w, c->e)[l] & mask, same = 0;
         for (uint32_t k = members; k; k &= k - 1)
             same |= (uint32_t)(v[__builtin_ctz(k)] == v[l]) << __builtin_ctz(k);
@@ -88,12 +93,18 @@ static uint32_t reduce_two(uint32_t op, bool is_signed, uint32_t a, uint32_t b)
 {
     bool less = is_signed ? (int32_t)a < (int32_t)b : a < b;
     switch (op) {
-    case SIM_REDUCE_ADD: return a + b;
-    case SIM_REDUCE_MIN: return less ? a : b;
-    case SIM_REDUCE_MAX: return less ? b : a;
-    case SIM_REDUCE_AND: return a & b;
-    case SIM_REDUCE_OR: return a | b;
-    default: return a ^ b;
+    case SIM_REDUCE_ADD:
+        return a + b;
+    case SIM_REDUCE_MIN:
+        return less ? a : b;
+    case SIM_REDUCE_MAX:
+        return less ? b : a;
+    case SIM_REDUCE_AND:
+        return a & b;
+    case SIM_REDUCE_OR:
+        return a | b;
+    default:
+        return a ^ b;
     }
 }
 
@@ -101,7 +112,8 @@ static bool reduce(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t *a = sim_lanes32(w, c->a), *members = sim_lanes32(w, c->e);
     uint32_t r[SIM_LANES] = {0}, elected = 0;
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         uint32_t here = members[l] & mask;
         int first = here ? __builtin_ctz(here) : l;
         r[l] = a[first];
@@ -133,8 +145,9 @@ static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return true;
 }
 
-/* Lanes may arrive at a barrier of their warp by different instructions: those of this path wait, and the last to come
- * lets all go on. True: this path is done with it, or has given way to others. PTX ISA, "bar.warp.sync". */
+/* Lanes may arrive at a barrier of their warp by different instructions: those of this path wait,
+ * and the last to come lets all go on. True: this path is done with it, or has given way to others.
+ * PTX ISA, "bar.warp.sync". */
 static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t *members = sim_lanes32(w, c->a);
@@ -143,7 +156,8 @@ static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, 
         w->released &= ~mask;
         return true;
     }
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         if (members[l] != named || !(named >> l & 1))
             return false;
     }
@@ -159,18 +173,25 @@ static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, 
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t active[SIM_LANES];
-    int32_t members = c->kind == SIM_WARP_BARRIER ? c->a : c->kind == SIM_ACTIVE_MASK ? SIM_NO_SLOT : c->e;
+    int32_t members = c->kind == SIM_WARP_BARRIER  ? c->a
+                      : c->kind == SIM_ACTIVE_MASK ? SIM_NO_SLOT
+                                                   : c->e;
     bool meets = c->kind == SIM_WARP_BARRIER;
-    if (members != SIM_NO_SLOT && ((meets && w->released & mask) || lacks_members(w, members, mask)) &&
+    if (members != SIM_NO_SLOT &&
+        ((meets && w->released & mask) || lacks_members(w, members, mask)) &&
         (meets ? meet_elsewhere(b, w, c, mask) : sim_paths_give_way(b, w)))
         return true;
     if (w->lacks && members != SIM_NO_SLOT && !meets && !sim_values_step(b, w, c, mask))
         return false;
     switch (c->kind) {
-    case SIM_SHUFFLE: return check_members(b, w, c, mask, c->e) && shuffle(b, w, c, mask);
-    case SIM_VOTE: return check_members(b, w, c, mask, c->e) && vote(w, c, mask);
-    case SIM_MATCH: return check_members(b, w, c, mask, c->e) && match(w, c, mask);
-    case SIM_REDUCE: return check_members(b, w, c, mask, c->e) && reduce(w, c, mask);
+    case SIM_SHUFFLE:
+        return check_members(b, w, c, mask, c->e) && shuffle(b, w, c, mask);
+    case SIM_VOTE:
+        return check_members(b, w, c, mask, c->e) && vote(w, c, mask);
+    case SIM_MATCH:
+        return check_members(b, w, c, mask, c->e) && match(w, c, mask);
+    case SIM_REDUCE:
+        return check_members(b, w, c, mask, c->e) && reduce(w, c, mask);
     case SIM_ACTIVE_MASK:
         SIM_EACH_LANE(l) active[l] = mask;
         sim_put32(w, c->d, active, mask);
@@ -178,7 +199,7 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     case SIM_WARP_BARRIER:
         return check_members(b, w, c, mask, c->a) && warp_barrier(b, w, c, mask);
     default:
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL, "an instruction of kind %d",
-                        c->kind);
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
+                        "an instruction of kind %d", c->kind);
     }
 }

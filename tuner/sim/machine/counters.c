@@ -81,8 +81,8 @@ static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t
 static bool neighbours_agree(const uint64_t *addresses, uint32_t mask, int distance)
 {
     SIM_EACH_OF(l, mask)
-        if ((mask >> (l ^ distance) & 1) && addresses[l] != addresses[l ^ distance])
-            return false;
+    if ((mask >> (l ^ distance) & 1) && addresses[l] != addresses[l ^ distance])
+        return false;
     return true;
 }
 
@@ -138,8 +138,9 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
         c->conflicts += n - 1;
         return;
     }
-    /* A loop of compare and swap: each half of the warp takes part, with two wavefronts a round, until
-     * its last lane is through. The hardware counts rounds as requests and none as conflicts. */
+    /* A loop of compare and swap: each half of the warp takes part, with two wavefronts a round,
+     * until its last lane is through. The hardware counts rounds as requests and none as
+     * conflicts. */
     uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
     uint32_t low_ends = queue_of(addresses, low), high_ends = queue_of(addresses, high);
     if (share_an_address(addresses, low, high))
@@ -214,13 +215,15 @@ static void add_access(const sim_instruction *i, const sim_counter *c, sim_total
         return;
     }
     if (c->requests > 0)
-        sim_counter_sum(i->kind == SIM_LOAD    ? &t->global_load
+        sim_counter_sum(i->kind == SIM_LOAD                                 ? &t->global_load
                         : i->kind == SIM_STORE || i->kind == SIM_BULK_STORE ? &t->global_store
-                        : i->kind == SIM_ATOMIC ? &t->global_atomic : &t->async_copy,
+                        : i->kind == SIM_ATOMIC                             ? &t->global_atomic
+                                                                            : &t->async_copy,
                         &global);
     if (c->shared_requests > 0)
         sim_counter_sum(i->kind == SIM_LOAD    ? &t->shared_load
-                        : i->kind == SIM_STORE ? &t->shared_store : &t->shared_atomic,
+                        : i->kind == SIM_STORE ? &t->shared_store
+                                               : &t->shared_atomic,
                         &shared);
 }
 

@@ -1,15 +1,15 @@
-/* Requests, sectors and wavefronts of a warp's memory accesses, by Nsight Compute's definitions. What
- * one access is, ptxas decides: sim/decode/reshape.h.
+/* Requests, sectors and wavefronts of a warp's memory accesses, by Nsight Compute's definitions.
+ * What one access is, ptxas decides: sim/decode/reshape.h.
  *
  * Global memory: a request is one load or store instruction of a warp with at least one active
  * lane; its sectors are the distinct aligned 32-byte pieces that its lanes touch
  * (l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum, l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
- * and the same for st). Shared memory: 32 banks of 4 bytes; a wavefront serves one word of each bank
- * to any number of lanes. 8-byte accesses are served in halves of a warp and 16-byte accesses in
- * quarters; loads in groups twice as large when throughout the warp neighbouring active lanes
- * (lane ^ 1, or all at lane ^ 2) request the same words. Each wavefront beyond one for every group with
- * active lanes is a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st).
- * The rule was found from 469 access shapes on an H200 (tests/bench/shared_shapes.py). */
+ * and the same for st). Shared memory: 32 banks of 4 bytes; a wavefront serves one word of each
+ * bank to any number of lanes. 8-byte accesses are served in halves of a warp and 16-byte accesses
+ * in quarters; loads in groups twice as large when throughout the warp neighbouring active lanes
+ * (lane ^ 1, or all at lane ^ 2) request the same words. Each wavefront beyond one for every group
+ * with active lanes is a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and
+ * st). The rule was found from 469 access shapes on an H200 (tests/bench/shared_shapes.py). */
 #ifndef AUTOTUNE_SIM_MACHINE_COUNTERS_H
 #define AUTOTUNE_SIM_MACHINE_COUNTERS_H
 
@@ -21,13 +21,13 @@
 enum { SIM_SECTOR_BYTES = 32, SIM_BANKS = 32, SIM_BANK_BYTES = 4 };
 
 typedef struct sim_counter { /* of one instruction, or a sum of several */
-    uint64_t issued;     /* times a warp issued it */
-    uint64_t threads;    /* lanes active then */
-    uint64_t requests;   /* global or local memory */
+    uint64_t issued;         /* times a warp issued it */
+    uint64_t threads;        /* lanes active then */
+    uint64_t requests;       /* global or local memory */
     uint64_t sectors;
-    uint64_t fewest;     /* sectors that the requested bytes would fill, summed over requests */
-    uint64_t bytes;      /* distinct bytes requested */
-    uint64_t turns;      /* of atomics: lanes that wait for others on the same bytes, one by one */
+    uint64_t fewest; /* sectors that the requested bytes would fill, summed over requests */
+    uint64_t bytes;  /* distinct bytes requested */
+    uint64_t turns;  /* of atomics: lanes that wait for others on the same bytes, one by one */
     uint64_t shared_requests;
     uint64_t wavefronts; /* shared memory */
     uint64_t ideal;      /* wavefronts without conflicts */
@@ -44,8 +44,8 @@ typedef struct sim_sectors {
     uint8_t lanes[SIM_LANES];   /* number of lanes that access it */
 } sim_sectors;
 
-/* Finds the sectors of an access of `bytes` (a power of two, at most 32) a lane at naturally aligned
- * addresses. */
+/* Finds the sectors of an access of `bytes` (a power of two, at most 32) a lane at naturally
+ * aligned addresses. */
 void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes,
                          sim_sectors *out);
 

@@ -61,6 +61,8 @@ bool sim_engine_allows_end(sim_block *b)
     if (!b->engine || i == b->engine->flight_count)
         return true;
     const sim_flight *f = &b->engine->flights[i];
-    return sim_fail(b, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread), SIM_FAULT_RACE,
-             "the block ends while its bulk copy %s shared memory is on its way", f->leaving ? "from" : "to");
+    return sim_fail(b, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread),
+                    SIM_FAULT_RACE,
+                    "the block ends while its bulk copy %s shared memory is on its way",
+                    f->leaving ? "from" : "to");
 }

@@ -9,26 +9,26 @@
 enum { SIM_MOST_THREADS = 1024 };
 
 typedef struct sim_mbarrier_state {
-    uint32_t at;               /* offset in shared memory */
+    uint32_t at;                /* offset in shared memory */
     uint32_t expected, pending; /* arrivals */
-    int64_t due_bytes;         /* expected and not arrived; below 0: arrived and not expected yet */
-    uint64_t phase;            /* number of completions */
-    sim_clock *brought;        /* to the phase under way; owned */
-    sim_clock *passed;         /* by those who saw the last one complete; owned */
+    int64_t due_bytes;  /* expected and not arrived; below 0: arrived and not expected yet */
+    uint64_t phase;     /* number of completions */
+    sim_clock *brought; /* to the phase under way; owned */
+    sim_clock *passed;  /* by those who saw the last one complete; owned */
 } sim_mbarrier_state;
 
 typedef struct sim_flight { /* a copy under way */
-    bool leaving;              /* it reads shared memory; else it writes there */
-    uint32_t at, bytes;        /* in shared memory */
-    uint32_t barrier;          /* of an arriving copy: offset of its mbarrier */
+    bool leaving;           /* it reads shared memory; else it writes there */
+    uint32_t at, bytes;     /* in shared memory */
+    uint32_t barrier;       /* of an arriving copy: offset of its mbarrier */
     uint32_t thread, group;
-    uint32_t number;           /* of the block's copies */
-    bool has_read;             /* a leaving copy that waits for its writes alone */
-    const sim_region *region;  /* the global side, at `offset` */
+    uint32_t number;          /* of the block's copies */
+    bool has_read;            /* a leaving copy that waits for its writes alone */
+    const sim_region *region; /* the global side, at `offset` */
     uint64_t offset;
     sim_warp *warp;
     const sim_instruction *instruction;
-    uint8_t *data;             /* of an arriving copy; owned */
+    uint8_t *data; /* of an arriving copy; owned */
 } sim_flight;
 
 struct sim_engine {

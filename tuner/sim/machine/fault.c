@@ -60,7 +60,8 @@ void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t siz
         snprintf(text, size_bytes, "byte %llu of %.*s (", (unsigned long long)(offset - from),
                  (int)(name.length > 60 ? 60 : name.length), name.at);
     }
-    text_add(text, size_bytes, "shared memory byte %u of %u%s", offset, b->shared_bytes, text[0] ? ")" : "");
+    text_add(text, size_bytes, "shared memory byte %u of %u%s", offset, b->shared_bytes,
+             text[0] ? ")" : "");
 }
 
 const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc)
@@ -95,8 +96,8 @@ bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lan
     ptx_text op = c->statement >= 0 ? m->statements[c->statement].opcode : (ptx_text){"ret", 3};
     snprintf(f->message, sizeof f->message,
              "%s in %s at %s (%.*s, PTX line %d), thread (%u,%u,%u) of block (%u,%u,%u): %s",
-             fault_names[kind], b->program->entry, place,
-             (int)(op.length > 60 ? 60 : op.length), op.at, c->line, f->thread[0], f->thread[1],
-             f->thread[2], f->block[0], f->block[1], f->block[2], text);
+             fault_names[kind], b->program->entry, place, (int)(op.length > 60 ? 60 : op.length),
+             op.at, c->line, f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1],
+             f->block[2], text);
     return false;
 }

@@ -22,7 +22,8 @@ void sim_watch_free(sim_watch *watch)
         return;
     for (size_t i = 0; watch->cells && i < watch->memory->count; i++)
         if (watch->cells[i])
-            munmap(watch->cells[i], cell_count(watch, &watch->memory->regions[i]) * sizeof(sim_cell));
+            munmap(watch->cells[i],
+                   cell_count(watch, &watch->memory->regions[i]) * sizeof(sim_cell));
     free(watch->cells);
     free(watch->locks);
     sim_releases_deinit(&watch->releases);
@@ -36,7 +37,8 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
     sim_watch *w = calloc(1, sizeof *w);
     if (!w)
         return error_set(error, AT_NO_MEMORY, "no memory to watch a kernel");
-    *w = (sim_watch){.memory = launch->memory, .concurrent = concurrent,
+    *w = (sim_watch){.memory = launch->memory,
+                     .concurrent = concurrent,
                      .cell_bytes = launch->program->global_cell_bytes};
     w->cells = calloc(launch->memory->count + 1, sizeof *w->cells);
     w->locks = calloc(STRIPES, sizeof *w->locks);
@@ -48,8 +50,8 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
             continue;
         void *cells = mmap(NULL, count * sizeof(sim_cell), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        /* An excerpt touches a little of what it has, however large that is; but some systems promise no more than
-         * they have. */
+        /* An excerpt touches a little of what it has, however large that is; but some systems
+         * promise no more than they have. */
         failed = cells == MAP_FAILED && count <= MOST_CELLS;
         w->cells[i] = cells == MAP_FAILED ? NULL : cells;
     }
@@ -74,7 +76,8 @@ static void unlock(const sim_watch *w, bool *which)
 }
 
 /* The cell of a byte of a region, locked; NULL: it is not watched. */
-static sim_cell *take_cell(sim_watch *watch, const sim_region *region, uint64_t offset, bool **which)
+static sim_cell *take_cell(sim_watch *watch, const sim_region *region, uint64_t offset,
+                           bool **which)
 {
     sim_cell *cells = watch->cells[region - watch->memory->regions];
     if (!cells)
@@ -82,8 +85,8 @@ static sim_cell *take_cell(sim_watch *watch, const sim_region *region, uint64_t 
     size_t n = (size_t)(offset >> __builtin_ctz(watch->cell_bytes));
     *which = &watch->locks[n / STRIPE_CELLS % STRIPES];
     lock(watch, *which);
-    /* A page that is read before it is written is mapped twice, the first time as the page of zeros, and the
-     * second time interrupts the other processors. */
+    /* A page that is read before it is written is mapped twice, the first time as the page of
+     * zeros, and the second time interrupts the other processors. */
     cells[n].touched = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return &cells[n];
@@ -99,14 +102,17 @@ static void forget_release(sim_watch *watch, uint64_t address)
 }
 
 /* What another block wrote may not have reached the region's bytes yet. */
-static bool is_same(const sim_cell *cell, const sim_region *region, uint64_t at, uint32_t value, uint32_t bytes)
+static bool is_same(const sim_cell *cell, const sim_region *region, uint64_t at, uint32_t value,
+                    uint32_t bytes)
 {
     if (cell->writes.last.block != 0)
         return cell->writes.last.scope == 0 && cell->value == value;
-    return (!region->valid || region->filled || region->valid[at]) && memcmp(region->bytes + at, &value, bytes) == 0;
+    return (!region->valid || region->filled || region->valid[at]) &&
+           memcmp(region->bytes + at, &value, bytes) == 0;
 }
 
-bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh)
+bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
+                      const uint8_t *fresh)
 {
     sim_watch *watch = a->block->watch;
     const sim_region *region = a->region;
@@ -135,7 +141,8 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     return fine;
 }
 
-void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address)
+void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     uint64_t address)
 {
     sim_watch *watch = b->watch;
     if (watch->releases.count == 0)
@@ -145,7 +152,8 @@ void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     unlock(watch, &watch->release_lock);
 }
 
-void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address)
+void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        uint64_t address)
 {
     sim_watch *watch = b->watch;
     if (watch->releases.count == 0 && !w->lore && !c->releases)
@@ -155,8 +163,9 @@ void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int
     unlock(watch, &watch->release_lock);
 }
 
-bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_region *region,
-                      uint64_t offset, uint32_t bytes, bool writes, uint32_t number, bool bulk)
+bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
+                      uint32_t number, bool bulk)
 {
     sim_watch *watch = b->watch;
     sim_race_access a = sim_race_access_of(b, w, c, lane);
@@ -176,8 +185,9 @@ bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     return fine;
 }
 
-void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_region *region,
-                     uint64_t offset, uint32_t bytes, bool writes, uint32_t number, const sim_stamp *landed)
+void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
+                     uint32_t number, const sim_stamp *landed)
 {
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.region = region;

@@ -56,8 +56,8 @@ const sim_region *sim_memory_find(const sim_memory *m, uint64_t address)
 static void make_chunk(const sim_region *r, uint64_t chunk)
 {
     uint8_t state = SIM_CHUNK_ABSENT;
-    if (__atomic_compare_exchange_n(&r->made[chunk], &state, SIM_CHUNK_BEGUN, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_ACQUIRE)) {
+    if (__atomic_compare_exchange_n(&r->made[chunk], &state, SIM_CHUNK_BEGUN, false,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
         r->make(r->context, chunk);
         __atomic_store_n(&r->made[chunk], SIM_CHUNK_MADE, __ATOMIC_RELEASE);
         return;
@@ -68,13 +68,15 @@ static void make_chunk(const sim_region *r, uint64_t chunk)
 
 void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes)
 {
-    for (uint64_t chunk = offset / SIM_CHUNK_BYTES; chunk * SIM_CHUNK_BYTES < offset + bytes; chunk++)
+    for (uint64_t chunk = offset / SIM_CHUNK_BYTES; chunk * SIM_CHUNK_BYTES < offset + bytes;
+         chunk++)
         if (__atomic_load_n(&r->made[chunk], __ATOMIC_ACQUIRE) != SIM_CHUNK_MADE)
             make_chunk(r, chunk);
 }
 
 /* "dst[12][5]", and what goes before and behind it; nothing where the elements are not known. */
-static void name_element(const sim_region *r, uint64_t offset, const char *behind, char *text, size_t size_bytes)
+static void name_element(const sim_region *r, uint64_t offset, const char *behind, char *text,
+                         size_t size_bytes)
 {
     text[0] = '\0';
     if (!r->plan)
@@ -104,8 +106,8 @@ void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size
                  address - below->base, below->name, below->size_bytes);
     } else if (below && past <= before && past < near) {
         name_element(below, address - below->base, ", ", element, sizeof element);
-        snprintf(text, size_bytes, "%s%" PRIu64 " bytes behind the end of %s (%" PRIu64 " bytes)", element,
-                 past, below->name, below->size_bytes);
+        snprintf(text, size_bytes, "%s%" PRIu64 " bytes behind the end of %s (%" PRIu64 " bytes)",
+                 element, past, below->name, below->size_bytes);
     } else if (above && before < near) {
         snprintf(text, size_bytes, "%" PRIu64 " bytes before the start of %s (%" PRIu64 " bytes)",
                  before, above->name, above->size_bytes);

@@ -1,11 +1,11 @@
 /* Global memory of a simulated device: named regions at addresses of their own.
  *
- * A region borrows its bytes, and a map with one byte for each of them that says whether it was written
- * (NULL: all were). There is always unused address space between two regions, so that an access beside a
- * buffer is detected.
+ * A region borrows its bytes, and a map with one byte for each of them that says whether it was
+ * written (NULL: all were). There is always unused address space between two regions, so that an
+ * access beside a buffer is detected.
  *
- * A region may be larger than this machine's memory: its contents are then made chunk by chunk, when
- * something touches them for the first time. */
+ * A region may be larger than this machine's memory: its contents are then made chunk by chunk,
+ * when something touches them for the first time. */
 #ifndef AUTOTUNE_SIM_MACHINE_MEMORY_H
 #define AUTOTUNE_SIM_MACHINE_MEMORY_H
 
@@ -20,27 +20,30 @@ enum { SIM_CHUNK_BYTES = 512 };
 /* Of a text that names a place in memory. */
 enum { SIM_PLACE_BYTES = 320 };
 
-/* Values of sim_region.valid, beside 0 for what was not written. The others occur only where not all blocks of a launch
- * run: UPDATED by an atomic, of whose value the others' parts are missing; LAST and above by the last launch of a plan. */
+/* Values of sim_region.valid, beside 0 for what was not written. The others occur only where not
+ * all blocks of a launch run: UPDATED by an atomic, of whose value the others' parts are missing;
+ * LAST and above by the last launch of a plan. */
 enum { SIM_BYTE_WRITTEN = 1, SIM_BYTE_UPDATED, SIM_BYTE_LAST };
 
 /* Values of sim_region.made. */
 enum { SIM_CHUNK_ABSENT, SIM_CHUNK_BEGUN, SIM_CHUNK_MADE };
 
-/* Makes the contents of the chunk with that number. Called by any host thread, once for each chunk. */
+/* Makes the contents of the chunk with that number. Called by any host thread, once for each
+ * chunk. */
 typedef void (*sim_make)(void *context, uint64_t chunk);
 
 typedef struct sim_region {
     char name[64];
     uint64_t base, size_bytes;
     uint8_t *bytes;
-    uint8_t *valid;   /* NULL: all of it is written */
-    bool read_only;   /* a kernel must not write here */
-    bool filled;      /* what `valid` does not say to be written holds what the buffer was filled with */
-    uint8_t *made;    /* of each chunk; NULL: all are there */
+    uint8_t *valid; /* NULL: all of it is written */
+    bool read_only; /* a kernel must not write here */
+    bool filled; /* what `valid` does not say to be written holds what the buffer was filled with */
+    uint8_t *made; /* of each chunk; NULL: all are there */
     sim_make make;
-    void *context;    /* of `make` */
-    const struct buffer_plan *plan; /* whose elements it holds, for messages; NULL: they are not known */
+    void *context; /* of `make` */
+    const struct buffer_plan
+        *plan; /* whose elements it holds, for messages; NULL: they are not known */
 } sim_region;
 
 typedef struct sim_memory {

@@ -116,9 +116,11 @@ static void add_own(sim_block *b, const sim_warp *w, int lane, sim_clock **to)
     sim_known own[3];
     own[n++] = (sim_known){.block = b->number, .unit = unit, .lanes = bit, .until = w->epoch};
     if (w->met > 0)
-        own[n++] = (sim_known){.block = b->number, .unit = unit, .lanes = ~bit, .until = w->met - 1};
+        own[n++] =
+            (sim_known){.block = b->number, .unit = unit, .lanes = ~bit, .until = w->met - 1};
     if (b->epoch > 0)
-        own[n++] = (sim_known){.block = b->number, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = b->epoch};
+        own[n++] =
+            (sim_known){.block = b->number, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = b->epoch};
     if (w->lore)
         expect_memory(b, sim_clock_join(to, w->lore[lane].clocks[SIM_LORE_KNOWN]));
     expect_memory(b, sim_clock_add(to, own, n));
@@ -132,7 +134,7 @@ static void share_lore(sim_block *b, sim_warp *w, uint32_t mask, const sim_lore 
     if (!any || !lore_of(b, w))
         return;
     SIM_EACH_OF(l, mask)
-        expect_memory(b, join_lore(&w->lore[l], all));
+    expect_memory(b, join_lore(&w->lore[l], all));
 }
 
 static void collect_lore(sim_block *b, const sim_warp *w, uint32_t mask, sim_lore *all)
@@ -140,7 +142,7 @@ static void collect_lore(sim_block *b, const sim_warp *w, uint32_t mask, sim_lor
     if (!w->lore)
         return;
     SIM_EACH_OF(l, mask)
-        expect_memory(b, join_lore(all, &w->lore[l]));
+    expect_memory(b, join_lore(all, &w->lore[l]));
 }
 
 void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
@@ -151,7 +153,9 @@ void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
     sim_lore all = {0};
     collect_lore(b, w, mask, &all);
     if (!whole) {
-        const sim_known met = {.block = b->number, .unit = w->first_thread / SIM_LANES, .lanes = mask,
+        const sim_known met = {.block = b->number,
+                               .unit = w->first_thread / SIM_LANES,
+                               .lanes = mask,
                                .until = w->epoch};
         expect_memory(b, sim_clock_add(&all.clocks[SIM_LORE_KNOWN], &met, 1));
     }
@@ -227,7 +231,8 @@ void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
 {
     if (!b->launch->check || !lore_of(b, w))
         return;
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         sim_clock **clocks = w->lore[l].clocks, *now = NULL;
         for (int i = 0; i < c->scope; i++) {
             expect_memory(b, sim_clock_join(&clocks[SIM_LORE_KNOWN], clocks[SIM_LORE_SEEN + i]));
@@ -247,7 +252,7 @@ void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask)
     if (!b->launch->check || !lore_of(b, w))
         return;
     SIM_EACH_OF(l, mask)
-        add_own(b, w, l, &w->lore[l].clocks[SIM_LORE_PROXIED]);
+    add_own(b, w, l, &w->lore[l].clocks[SIM_LORE_PROXIED]);
     w->epoch++;
 }
 
@@ -256,14 +261,15 @@ bool sim_order_proxied(const sim_warp *w, int lane, const sim_stamp *s)
     return w->lore && is_known(w->lore[lane].clocks[SIM_LORE_PROXIED], s, s->lanes);
 }
 
-void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_releases *releases,
-                    uint64_t at)
+void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                    const sim_releases *releases, uint64_t at)
 {
     const sim_release *from = sim_releases_find(releases, at);
     if (!from)
         return;
-    sim_reach reach = from->block == b->number ? SIM_REACH_BLOCK
-                      : from->cluster == b->cluster->number ? SIM_REACH_CLUSTER : SIM_REACH_GPU;
+    sim_reach reach = from->block == b->number              ? SIM_REACH_BLOCK
+                      : from->cluster == b->cluster->number ? SIM_REACH_CLUSTER
+                                                            : SIM_REACH_GPU;
     if (c->scope <= (int)reach || !from->clocks[reach] || !lore_of(b, w))
         return;
     bool loosely = c->acquires == SIM_ACQUIRES_LOOSELY && c->d2 != 0;
@@ -273,13 +279,15 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         return;
     put(&lore->polled, from->clocks[reach]);
     lore->acquired = acquires;
-    expect_memory(b, sim_clock_join(&lore->clocks[acquires ? SIM_LORE_KNOWN : SIM_LORE_SEEN + (int)reach],
-                                    from->clocks[reach]));
+    expect_memory(
+        b, sim_clock_join(&lore->clocks[acquires ? SIM_LORE_KNOWN : SIM_LORE_SEEN + (int)reach],
+                          from->clocks[reach]));
     if (loosely && !acquires)
         expect_memory(b, sim_clock_join(&lore->clocks[SIM_LORE_LOOSE], from->clocks[reach]));
 }
 
-void sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_releases *releases, uint64_t at)
+void sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     sim_releases *releases, uint64_t at)
 {
     bool keeps = c->kind == SIM_ATOMIC, any = false;
     const sim_clock *before[3] = {NULL, NULL, NULL};

@@ -1,16 +1,19 @@
-/* What orders the operations of a launch: program order, barriers of warps, blocks and clusters, mbarriers, and what was
- * read from where it was released (PTX ISA, "memory consistency model", causality order).
+/* What orders the operations of a launch: program order, barriers of warps, blocks and clusters,
+ * mbarriers, and what was read from where it was released (PTX ISA, "memory consistency model",
+ * causality order).
  *
- * What a thread does is ordered by sim_warp.epoch, which grows whenever its warp synchronises or releases. What it
- * knows of others comes in three parts: of its block, all before the last barrier of the whole block
- * (sim_block.epoch); of its warp, all before the last barrier of the whole warp (sim_warp.met); of whomever, a clock,
- * which most kernels never need. Barriers join what their participants know.
+ * What a thread does is ordered by sim_warp.epoch, which grows whenever its warp synchronises or
+ * releases. What it knows of others comes in three parts: of its block, all before the last barrier
+ * of the whole block (sim_block.epoch); of its warp, all before the last barrier of the whole warp
+ * (sim_warp.met); of whomever, a clock, which most kernels never need. Barriers join what their
+ * participants know.
  *
- * Two rules are wider than the ISA's, as CUDA's own documentation and samples rely on them and GPUs keep them. A fence
- * also serves the threads that its thread meets at a barrier: before it (all fence, then one sets the flag), or after it
- * (one looks at the flag, then all fence). And an atomic that names no order, and whose result is used, acquires
- * loosely: what its own block released, wholly; what other blocks did, as far as no cache can have it from before (the
- * last block to take a ticket adds up what the others left, which nobody had read yet). */
+ * Two rules are wider than the ISA's, as CUDA's own documentation and samples rely on them and GPUs
+ * keep them. A fence also serves the threads that its thread meets at a barrier: before it (all
+ * fence, then one sets the flag), or after it (one looks at the flag, then all fence). And an
+ * atomic that names no order, and whose result is used, acquires loosely: what its own block
+ * released, wholly; what other blocks did, as far as no cache can have it from before (the last
+ * block to take a ticket adds up what the others left, which nobody had read yet). */
 #ifndef AUTOTUNE_SIM_MACHINE_ORDER_H
 #define AUTOTUNE_SIM_MACHINE_ORDER_H
 
@@ -20,18 +23,20 @@
 
 /* What a thread knows of others; a clock each. */
 enum {
-    SIM_LORE_KNOWN,                                   /* happened before what it does now */
-    SIM_LORE_FENCED,                                  /* was known at its last fence; by sim_reach of the fence */
-    SIM_LORE_SEEN = SIM_LORE_FENCED + SIM_REACHES,    /* read where it was released, not yet acquired; by sim_reach */
-    SIM_LORE_LOOSE = SIM_LORE_SEEN + SIM_REACHES,     /* acquired loosely of other blocks */
-    SIM_LORE_PROXIED,                                 /* was known at its last fence between proxies */
+    SIM_LORE_KNOWN,  /* happened before what it does now */
+    SIM_LORE_FENCED, /* was known at its last fence; by sim_reach of the fence */
+    SIM_LORE_SEEN = SIM_LORE_FENCED +
+                    SIM_REACHES, /* read where it was released, not yet acquired; by sim_reach */
+    SIM_LORE_LOOSE = SIM_LORE_SEEN + SIM_REACHES, /* acquired loosely of other blocks */
+    SIM_LORE_PROXIED,                             /* was known at its last fence between proxies */
     SIM_LORE_CLOCKS
 };
 
 typedef struct sim_lore {
     sim_clock *clocks[SIM_LORE_CLOCKS]; /* owned */
-    sim_clock *polled; /* what the thread read last where it was released, which has been joined; owned */
-    bool acquired;     /* then, and did not only see it */
+    sim_clock
+        *polled; /* what the thread read last where it was released, which has been joined; owned */
+    bool acquired; /* then, and did not only see it */
 } sim_lore;
 
 void sim_lore_deinit(sim_lore *lore); /* of one that is all 0, too */
@@ -67,8 +72,9 @@ void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask);
 bool sim_order_proxied(const sim_warp *w, int lane, const sim_stamp *access);
 
 /* A strong read or write of the lane at address `at` of what `releases` is about. */
-void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_releases *releases,
-                    uint64_t at);
-void sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_releases *releases, uint64_t at);
+void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                    const sim_releases *releases, uint64_t at);
+void sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     sim_releases *releases, uint64_t at);
 
 #endif

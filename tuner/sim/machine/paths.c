@@ -1,6 +1,7 @@
-/* The paths of a warp that diverged lie on its stack as a tree does: each with the paths that it waits for above it.
- * Paths whose lanes are apart are siblings, or of different families, and any of them may go on: threads of a warp
- * advance independently. CUDA C++ Programming Guide, "Independent Thread Scheduling". */
+/* The paths of a warp that diverged lie on its stack as a tree does: each with the paths that it
+ * waits for above it. Paths whose lanes are apart are siblings, or of different families, and any
+ * of them may go on: threads of a warp advance independently. CUDA C++ Programming Guide,
+ * "Independent Thread Scheduling". */
 #include <string.h>
 
 #include "sim/machine/machine.h"
@@ -29,7 +30,8 @@ static int find_siblings(const sim_warp *w, int at)
     return first;
 }
 
-/* Lanes that arrived where they are to meet others go on alone, since the others may be waiting for them. */
+/* Lanes that arrived where they are to meet others go on alone, since the others may be waiting for
+ * them. */
 static bool part_waiting(sim_warp *w)
 {
     uint32_t above = 0;
@@ -54,7 +56,8 @@ static bool part_waiting(sim_warp *w)
     return false;
 }
 
-/* The top path and those that it is one of, from the innermost on, where there are others beside them. */
+/* The top path and those that it is one of, from the innermost on, where there are others beside
+ * them. */
 static int find_families(const sim_warp *w, int begins[SIM_MAX_PATHS])
 {
     int count = 0;
@@ -73,7 +76,8 @@ static bool turn_family(sim_block *b, sim_warp *w)
     if (count == 0)
         return false;
     /* Families take turns, too: what a path waits for may be a cousin. */
-    uint32_t choice = b->adverse ? (uint32_t)rng_below(&b->order, (uint64_t)count) : w->turned % (uint32_t)count;
+    uint32_t choice =
+        b->adverse ? (uint32_t)rng_below(&b->order, (uint64_t)count) : w->turned % (uint32_t)count;
     w->turned++;
     rotate(w, find_siblings(w, begins[choice]), begins[choice]);
     return true;
@@ -87,8 +91,8 @@ void sim_paths_turn(sim_block *b, sim_warp *w, bool polls)
     turn_family(b, w);
 }
 
-/* Siblings at the same instruction that wait for no path join the top one. Those that have met at a warp barrier and are
- * to leave it do not join others that arrive there. */
+/* Siblings at the same instruction that wait for no path join the top one. Those that have met at a
+ * warp barrier and are to leave it do not join others that arrive there. */
 static bool merge(sim_warp *w)
 {
     const sim_path top = w->paths[w->depth - 1];

@@ -11,12 +11,14 @@ static uint64_t take_rank(const sim_block *b, uint64_t *address)
     return peer == 0 ? b->rank : peer - 1;
 }
 
-sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t *address)
+sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                             uint64_t *address)
 {
     uint64_t whole = *address, rank = take_rank(b, address);
     if (rank >= b->cluster->size) {
-        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "shared address 0x%" PRIx64 " is of no block of a cluster of %u",
-                 whole, b->cluster->size);
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                 "shared address 0x%" PRIx64 " is of no block of a cluster of %u", whole,
+                 b->cluster->size);
         return NULL;
     }
     sim_block *owner = &b->cluster->blocks[rank];
@@ -24,13 +26,14 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
         return b;
     const uint32_t *at = owner->block;
     if (owner->ended) {
-        sim_fail(b, w, c, lane, SIM_FAULT_RACE, "shared memory of block (%u,%u,%u), which has ended", at[0], at[1],
-                 at[2]);
+        sim_fail(b, w, c, lane, SIM_FAULT_RACE,
+                 "shared memory of block (%u,%u,%u), which has ended", at[0], at[1], at[2]);
         return NULL;
     }
     if (w->waited == 0 && b->launch->check) {
         sim_fail(b, w, c, lane, SIM_FAULT_RACE,
-                 "shared memory of block (%u,%u,%u), which may not have begun: no barrier of the cluster lies before",
+                 "shared memory of block (%u,%u,%u), which may not have begun: no barrier of the "
+                 "cluster lies before",
                  at[0], at[1], at[2]);
         return NULL;
     }
@@ -60,7 +63,8 @@ bool sim_cluster_allows_end(sim_block *b)
             guest++;
         const sim_instruction *c = &b->program->code[s->pc >= 0 ? s->pc : 0];
         sim_fail(guest, &guest->warps[s->unit], c, __builtin_ctz(s->lanes), SIM_FAULT_RACE,
-                 "shared memory of block (%u,%u,%u), which may have ended: no barrier of the cluster lies between",
+                 "shared memory of block (%u,%u,%u), which may have ended: no barrier of the "
+                 "cluster lies between",
                  b->block[0], b->block[1], b->block[2]);
         b->fault = guest->fault;
         return false;
@@ -73,18 +77,20 @@ bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     uint64_t wide[SIM_LANES] = {0};
     uint32_t narrow[SIM_LANES] = {0};
     uint64_t window = c->space == PTX_SPACE_GENERIC ? SIM_SHARED_WINDOW : 0;
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         uint64_t given = c->source_width == 8 ? sim_lanes64(w, c->a)[l] : sim_lanes32(w, c->a)[l];
         uint64_t address = given - window, rank = 0;
         if (address < SIM_WINDOW_BYTES)
             rank = take_rank(b, &address);
         if (rank >= b->cluster->size || address >= SIM_WINDOW_BYTES)
-            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS, "0x%" PRIx64 " is no address of shared memory", given);
+            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                            "0x%" PRIx64 " is no address of shared memory", given);
         if (c->op == SIM_CLUSTER_ADDRESS) {
             uint32_t asked = sim_lanes32(w, c->b)[l];
             if (asked >= b->cluster->size)
-                return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS, "there is no block %u in a cluster of %u", asked,
-                                b->cluster->size);
+                return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                                "there is no block %u in a cluster of %u", asked, b->cluster->size);
             rank = window + (asked + 1) * SIM_PEER_BYTES + address;
         }
         wide[l] = rank;

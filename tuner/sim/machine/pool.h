@@ -1,5 +1,5 @@
-/* Arrays that grow, of one launch: taken and given back in powers of two, and freed all at once. Several host threads
- * may use a pool. */
+/* Arrays that grow, of one launch: taken and given back in powers of two, and freed all at once.
+ * Several host threads may use a pool. */
 #ifndef AUTOTUNE_SIM_MACHINE_POOL_H
 #define AUTOTUNE_SIM_MACHINE_POOL_H
 
@@ -16,7 +16,8 @@ typedef struct sim_pool {
     bool lock;
 } sim_pool; /* all 0 is an empty pool */
 
-/* A piece of 1 << class bytes, aligned for anything, of any content; NULL: no memory. class: 4 or more. */
+/* A piece of 1 << class bytes, aligned for anything, of any content; NULL: no memory. class: 4 or
+ * more. */
 void *sim_pool_take(sim_pool *pool, int class);
 void sim_pool_give(sim_pool *pool, void *piece, int class);
 void sim_pool_deinit(sim_pool *pool);

@@ -159,8 +159,8 @@ static void put(sim_block *b, const char *text, size_t bytes)
     b->printed.bytes += bytes;
 }
 
-/* The next value, aligned to its size, as the compiler lays them down; zeros where there is none.
- */
+/* The next value, aligned to its size, as the compiler lays them down; zeros where there is
+ * none. */
 static uint64_t take(printing *p, uint32_t bytes)
 {
     uint64_t v = 0;

@@ -30,8 +30,8 @@ typedef struct sim_prints {
 void sim_prints_init(sim_prints *p);
 void sim_prints_deinit(sim_prints *p);
 
-/* All that blocks up to `last` printed; NULL: nothing, or there is no memory. The caller frees it.
- */
+/* All that blocks up to `last` printed; NULL: nothing, or there is no memory. The caller frees
+ * it. */
 char *sim_prints_text(const sim_prints *p, uint64_t last);
 
 #endif

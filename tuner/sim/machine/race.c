@@ -1,5 +1,5 @@
-#include "base/text.h"
 #include "sim/machine/race.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +14,23 @@ enum {
 
 sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
 {
-    bool strong = c->scope > 0 && (c->kind == SIM_LOAD || c->kind == SIM_STORE || c->kind == SIM_ATOMIC);
-    uint8_t flags = c->is_volatile ? SIM_STAMP_VOLATILE : c->noncoherent ? SIM_STAMP_NONCOHERENT : 0;
-    return (sim_race_access){
-        .block = b, .warp = w, .instruction = c, .lane = lane,
-        .stamp = {.block = b->number, .epoch = b->epoch, .order = w->epoch, .lanes = 1u << lane,
-                  .pc = (int32_t)(c - b->program->code), .unit = (uint16_t)(w->first_thread / SIM_LANES),
-                  .scope = strong ? c->scope : 0, .flags = flags}};
+    bool strong =
+        c->scope > 0 && (c->kind == SIM_LOAD || c->kind == SIM_STORE || c->kind == SIM_ATOMIC);
+    uint8_t flags = c->is_volatile   ? SIM_STAMP_VOLATILE
+                    : c->noncoherent ? SIM_STAMP_NONCOHERENT
+                                     : 0;
+    return (sim_race_access){.block = b,
+                             .warp = w,
+                             .instruction = c,
+                             .lane = lane,
+                             .stamp = {.block = b->number,
+                                       .epoch = b->epoch,
+                                       .order = w->epoch,
+                                       .lanes = 1u << lane,
+                                       .pc = (int32_t)(c - b->program->code),
+                                       .unit = (uint16_t)(w->first_thread / SIM_LANES),
+                                       .scope = strong ? c->scope : 0,
+                                       .flags = flags}};
 }
 
 static size_t capacity(const sim_more *more)
@@ -80,10 +90,12 @@ static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const 
     if ((old->flags & SIM_STAMP_NONCOHERENT) && !(fresh->flags & SIM_STAMP_NONCOHERENT))
         return false;
     /* Shared memory of a block alone: all who can come have passed the same barriers. */
-    if (!a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch && old->unit < SIM_UNIT_ENGINE)
+    if (!a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch &&
+        old->unit < SIM_UNIT_ENGINE)
         return true;
-    return fresh->scope == 0 || (old->scope > 0 && fresh->scope <= old->scope &&
-                                 !((old->flags & SIM_STAMP_VOLATILE) && !(fresh->flags & SIM_STAMP_VOLATILE)));
+    return fresh->scope == 0 ||
+           (old->scope > 0 && fresh->scope <= old->scope &&
+            !((old->flags & SIM_STAMP_VOLATILE) && !(fresh->flags & SIM_STAMP_VOLATILE)));
 }
 
 static bool is_superfluous(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
@@ -94,9 +106,9 @@ static bool is_superfluous(const sim_race_access *a, const sim_stamp *fresh, con
 /* May both be one entry: the same warp at the same time, in the same way? */
 static inline bool is_alike(const sim_stamp *s, const sim_stamp *t)
 {
-    return s->unit == t->unit && s->order == t->order && s->block == t->block && s->epoch == t->epoch &&
-           s->seen == t->seen && s->scope == t->scope && s->flags == t->flags && !(s->flags & SIM_STAMP_UNDER_WAY) &&
-           s->unit < SIM_UNIT_ENGINE;
+    return s->unit == t->unit && s->order == t->order && s->block == t->block &&
+           s->epoch == t->epoch && s->seen == t->seen && s->scope == t->scope &&
+           s->flags == t->flags && !(s->flags & SIM_STAMP_UNDER_WAY) && s->unit < SIM_UNIT_ENGINE;
 }
 
 static void unite(sim_stamp *s, const sim_stamp *t)
@@ -114,7 +126,8 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         unite(&set->last, &fresh);
         return;
     }
-    /* Others' accesses are older than this block's own, and without a clock this thread knows nothing of them. */
+    /* Others' accesses are older than this block's own, and without a clock this thread knows
+     * nothing of them. */
     bool learned = a->warp->lore != NULL;
     sim_more *more = set->more;
     uint32_t looked = 0;
@@ -130,7 +143,8 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         *old = more->stamps[--more->count];
     }
     if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
-        /* Where there is no room the oldest is given up: a race with it alone would not be found. */
+        /* Where there is no room the oldest is given up: a race with it alone would not be
+         * found. */
         if (make_room(pool, set))
             set->more->stamps[set->more->count++] = set->last;
         else if (set->more)
@@ -148,11 +162,12 @@ static void describe_place(const sim_race_access *a, char *text, size_t bytes)
     else
         sim_shared_name(owner, (uint32_t)a->offset, text, bytes);
     if (!a->region && owner != a->block)
-        text_add(text, bytes, " of block (%u,%u,%u)", owner->block[0], owner->block[1], owner->block[2]);
+        text_add(text, bytes, " of block (%u,%u,%u)", owner->block[0], owner->block[1],
+                 owner->block[2]);
 }
 
-/* Who made an access: of several lanes one that is not this thread, and, if `ordered` matters, one that it does not
- * follow. */
+/* Who made an access: of several lanes one that is not this thread, and, if `ordered` matters, one
+ * that it does not follow. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
     if (s->unit >= SIM_UNIT_ENGINE)
@@ -170,7 +185,8 @@ static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 
 static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
 {
-    return s->block == a->block->number && thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
+    return s->block == a->block->number &&
+           thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
 }
 
 /* "thread (1,0,0) of block (2,0,0)"; of shared memory its own block goes without saying. */
@@ -181,8 +197,8 @@ static void describe_party(const sim_race_access *a, const sim_stamp *s, char *t
     sim_thread_position(a->block, thread_of(a, s), at);
     int n = snprintf(text, bytes, "thread (%u,%u,%u)", at[0], at[1], at[2]);
     if ((a->region || s->block != a->block->number) && n > 0 && (size_t)n < bytes)
-        snprintf(text + n, bytes - (size_t)n, " of block (%u,%u,%u)", block % grid[0], block / grid[0] % grid[1],
-                 block / grid[0] / grid[1]);
+        snprintf(text + n, bytes - (size_t)n, " of block (%u,%u,%u)", block % grid[0],
+                 block / grid[0] % grid[1], block / grid[0] / grid[1]);
 }
 
 /* "; that is at FILE:LINE", where it is known and another line. */
@@ -208,8 +224,9 @@ static bool report_under_way(const sim_race_access *a, const sim_stamp *s, bool 
     bool own = is_this_thread(a, s);
     return sim_fail(a->block, a->warp, a->instruction, a->lane,
                     reads && !a->region ? SIM_FAULT_UNINITIALISED : SIM_FAULT_RACE,
-                    "%s is %s while %s %s it by %s is on its way%s", place, reads ? "read" : "written", copy,
-                    to ? "to" : "from", own ? "this thread" : party, line);
+                    "%s is %s while %s %s it by %s is on its way%s", place,
+                    reads ? "read" : "written", copy, to ? "to" : "from",
+                    own ? "this thread" : party, line);
 }
 
 static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
@@ -217,8 +234,9 @@ static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
     sim_reach reach = sim_order_reach(a->block, s);
     if (a->stamp.scope && s->scope && (a->stamp.scope <= (int)reach || s->scope <= (int)reach))
         return "a scope that has both";
-    return reach == SIM_REACH_BLOCK ? "a barrier between"
-           : a->region && reach == SIM_REACH_GPU ? "a fence and an atomic between" : "a barrier of the cluster between";
+    return reach == SIM_REACH_BLOCK              ? "a barrier between"
+           : a->region && reach == SIM_REACH_GPU ? "a fence and an atomic between"
+                                                 : "a barrier of the cluster between";
 }
 
 static bool report(const sim_race_access *a, const sim_stamp *s, const char *what)
@@ -227,24 +245,27 @@ static bool report(const sim_race_access *a, const sim_stamp *s, const char *wha
     describe_place(a, place, sizeof place);
     describe_party(a, s, party, sizeof party);
     describe_line(a, s, line, sizeof line);
-    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE, "%s: %s %s without %s%s", place, what,
-                    party, what_is_missing(a, s), line);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                    "%s: %s %s without %s%s", place, what, party, what_is_missing(a, s), line);
 }
 
-/* Are both strong, and does each one's scope have the other's thread? Volatile accesses of lanes of one warp among
- * themselves are no way to synchronise: they are how kernels relied on lanes that go in step. */
+/* Are both strong, and does each one's scope have the other's thread? Volatile accesses of lanes of
+ * one warp among themselves are no way to synchronise: they are how kernels relied on lanes that go
+ * in step. */
 static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 {
     const sim_stamp *own = &a->stamp;
     if (!own->scope || !s->scope || (s->flags & SIM_STAMP_UNDER_WAY))
         return false;
-    if ((own->flags & s->flags & SIM_STAMP_VOLATILE) && s->block == own->block && s->unit == own->unit)
+    if ((own->flags & s->flags & SIM_STAMP_VOLATILE) && s->block == own->block &&
+        s->unit == own->unit)
         return false;
     int reach = (int)sim_order_reach(a->block, s);
     return own->scope > reach && s->scope > reach;
 }
 
-static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_stamp *s, bool reads)
+static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_stamp *s,
+                      bool reads)
 {
     if (follows(a, s) || is_morally_strong(a, s))
         return false;
@@ -252,8 +273,8 @@ static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_
     return !fresh || !sim_order_follows_loosely(a->warp, a->lane, s);
 }
 
-/* Did a strong read that the access follows, or an atomic, find what that strong write had left? PTX ISA: what was
- * observed happened before what follows the observer. */
+/* Did a strong read that the access follows, or an atomic, find what that strong write had left?
+ * PTX ISA: what was observed happened before what follows the observer. */
 static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write)
 {
     if (write->scope == 0)
@@ -267,16 +288,18 @@ static bool was_observed(const sim_race_access *a, const sim_cell *cell, const s
     return false;
 }
 
-/* The newest access of a set that `a` conflicts with; NULL: none. `same`: weak ones do not count. */
-static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *cell, const sim_set *set, bool same,
-                                      bool reads)
+/* The newest access of a set that `a` conflicts with; NULL: none. `same`: weak ones do not
+ * count. */
+static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *cell,
+                                      const sim_set *set, bool same, bool reads)
 {
     const sim_more *more = set->more;
     if (set->last.block == 0)
         return NULL;
     for (uint32_t i = more ? more->count + 1 : 1; i > 0; i--) {
         const sim_stamp *s = more && i <= more->count ? &more->stamps[i - 1] : &set->last;
-        if (!conflicts(a, cell, s, reads) || (same && s->scope == 0 && !(s->flags & SIM_STAMP_UNDER_WAY)))
+        if (!conflicts(a, cell, s, reads) ||
+            (same && s->scope == 0 && !(s->flags & SIM_STAMP_UNDER_WAY)))
             continue;
         if (set == &cell->writes && was_observed(a, cell, s))
             continue;
@@ -288,18 +311,23 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
 static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool same, bool reads)
 {
     /* All that are there are atomics of the GPU's scope, as this one is. */
-    if (a->stamp.scope > SIM_REACH_GPU && cell->weakest_write > SIM_REACH_GPU && !a->instruction->is_volatile)
+    if (a->stamp.scope > SIM_REACH_GPU && cell->weakest_write > SIM_REACH_GPU &&
+        !a->instruction->is_volatile)
         return true;
     const sim_set *set = &cell->writes;
     bool alone = !set->more || set->more->count == 0;
-    const sim_stamp *s = alone && is_past(a, &set->last) ? NULL : find_conflict(a, cell, set, same, reads);
+    const sim_stamp *s =
+        alone && is_past(a, &set->last) ? NULL : find_conflict(a, cell, set, same, reads);
     if (!s)
         return true;
     if (s->flags & SIM_STAMP_UNDER_WAY)
         return report_under_way(a, s, reads, true);
     bool copied = s->unit >= SIM_UNIT_ENGINE;
-    return report(a, s, !reads ? copied ? "written by this thread and by a bulk copy of" : "written by this thread and by"
-                        : copied ? "read by this thread after a bulk copy by" : "read by this thread after a write by");
+    return report(a, s,
+                  !reads   ? copied ? "written by this thread and by a bulk copy of"
+                                    : "written by this thread and by"
+                  : copied ? "read by this thread after a bulk copy by"
+                           : "read by this thread after a write by");
 }
 
 static bool check_reads(const sim_race_access *a, const sim_cell *cell, bool same)
@@ -320,10 +348,12 @@ static bool report_noncoherent(const sim_race_access *a, const sim_stamp *s, boo
     describe_party(a, s, party, sizeof party);
     describe_line(a, s, line, sizeof line);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the launch does not write "
+                    "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the "
+                    "launch does not write "
                     "(__ldg(), const __restrict__)%s",
-                    place, reads ? "read" : "written", reads ? " " : "", reads ? path : "", reads ? "written" : "read",
-                    is_this_thread(a, s) ? "itself" : party, reads ? "" : " ", reads ? "" : path, line);
+                    place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
+                    reads ? "written" : "read", is_this_thread(a, s) ? "itself" : party,
+                    reads ? "" : " ", reads ? "" : path, line);
 }
 
 static const sim_stamp *noncoherent_read(const sim_set *reads)
@@ -365,8 +395,8 @@ static bool observes(const sim_race_access *a)
     return a->instruction->kind == SIM_ATOMIC && a->instruction->d2 != 0;
 }
 
-/* What an atomic whose result is used has observed is ordered before whatever follows it; and whatever does not
- * follow it conflicts with it, too. */
+/* What an atomic whose result is used has observed is ordered before whatever follows it; and
+ * whatever does not follow it conflicts with it, too. */
 static void forget_observed(const sim_race_access *a, sim_set *writes)
 {
     sim_more *more = writes->more;
@@ -406,7 +436,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
             forget_observed(a, &cell->writes);
         }
     } else if (!same) {
-        /* All that was there is ordered before this write: who conflicts with it conflicts with the write, too. */
+        /* All that was there is ordered before this write: who conflicts with it conflicts with the
+         * write, too. */
         cell->stale = cell->stale || cell->reads.last.block != 0;
         sim_set_clear(&a->block->watch->pool, &cell->writes);
         sim_set_clear(&a->block->watch->pool, &cell->reads);
@@ -415,28 +446,30 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     return true;
 }
 
-/* The engine sees what threads wrote after a fence between proxies alone. Where another block of the grid wrote, its
- * fence may have come with what it released: that is not followed. */
+/* The engine sees what threads wrote after a fence between proxies alone. Where another block of
+ * the grid wrote, its fence may have come with what it released: that is not followed. */
 static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_set *set = &cell->writes;
     for (uint32_t i = 0; i <= (set->more ? set->more->count : 0); i++) {
         const sim_stamp *s = set->more && i < set->more->count ? &set->more->stamps[i] : &set->last;
         char place[160], party[96], line[160];
-        if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE || sim_order_reach(a->block, s) == SIM_REACH_GPU ||
-            sim_order_proxied(a->warp, a->lane, s))
+        if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE ||
+            sim_order_reach(a->block, s) == SIM_REACH_GPU || sim_order_proxied(a->warp, a->lane, s))
             continue;
         describe_place(a, place, sizeof place);
         describe_party(a, s, party, sizeof party);
         describe_line(a, s, line, sizeof line);
-        return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                        "%s: copied by the engine after a write by %s without a fence.proxy.async between%s", place,
-                        is_this_thread(a, s) ? "this thread" : party, line);
+        return sim_fail(
+            a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+            "%s: copied by the engine after a write by %s without a fence.proxy.async between%s",
+            place, is_this_thread(a, s) ? "this thread" : party, line);
     }
     return true;
 }
 
-bool sim_race_begin(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number, bool bulk)
+bool sim_race_begin(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
+                    bool bulk)
 {
     sim_race_access copy = *a;
     if (!(writes ? check_write(a, cell, false)
@@ -462,8 +495,8 @@ static void remove_under_way(const sim_race_access *a, sim_set *set, uint32_t nu
     sim_more *more = set->more;
     for (uint32_t i = 0; i <= (more ? more->count : 0); i++) {
         sim_stamp *s = more && i < more->count ? &more->stamps[i] : &set->last;
-        if (!(s->flags & SIM_STAMP_UNDER_WAY) || s->block != a->stamp.block || s->unit != a->stamp.unit ||
-            s->lanes != a->stamp.lanes || s->order != number)
+        if (!(s->flags & SIM_STAMP_UNDER_WAY) || s->block != a->stamp.block ||
+            s->unit != a->stamp.unit || s->lanes != a->stamp.lanes || s->order != number)
             continue;
         if (s != &set->last)
             *s = more->stamps[--more->count];
@@ -475,7 +508,8 @@ static void remove_under_way(const sim_race_access *a, sim_set *set, uint32_t nu
     }
 }
 
-void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number, const sim_stamp *landed)
+void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
+                   const sim_stamp *landed)
 {
     remove_under_way(a, writes ? &cell->writes : &cell->reads, number);
     if (writes)

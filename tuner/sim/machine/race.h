@@ -1,13 +1,14 @@
 /* Race detection: what is remembered of the accesses to a piece of memory, shared or global.
  *
- * Two accesses to a piece conflict when one of them writes. A conflict is a race unless one happened before the other
- * (sim/machine/order.h), or both are strong and the scope of each reaches the other's thread (PTX ISA, "memory
- * consistency model": morally strong), or both write the same value there. A copy that is under way happened
- * before nothing.
+ * Two accesses to a piece conflict when one of them writes. A conflict is a race unless one
+ * happened before the other (sim/machine/order.h), or both are strong and the scope of each reaches
+ * the other's thread (PTX ISA, "memory consistency model": morally strong), or both write the same
+ * value there. A copy that is under way happened before nothing.
  *
- * Of each piece the reads and the writes are remembered that no later one makes superfluous: an access is forgotten
- * where a later one follows it that conflicts with at least as much (FastTrack's rule, with sets in place of its last
- * write, as unordered atomics, and unordered writes of one value, are no race among themselves). */
+ * Of each piece the reads and the writes are remembered that no later one makes superfluous: an
+ * access is forgotten where a later one follows it that conflicts with at least as much
+ * (FastTrack's rule, with sets in place of its last write, as unordered atomics, and unordered
+ * writes of one value, are no race among themselves). */
 #ifndef AUTOTUNE_SIM_MACHINE_RACE_H
 #define AUTOTUNE_SIM_MACHINE_RACE_H
 
@@ -21,22 +22,23 @@
 typedef struct sim_block sim_block;
 typedef struct sim_warp sim_warp;
 
-enum { /* sim_stamp.flags */
-    SIM_STAMP_UNDER_WAY = 1,   /* by a copy that has not been waited for: `order` is its number */
-    SIM_STAMP_BULK = 2,        /* by the copy engine */
-    SIM_STAMP_VOLATILE = 4,    /* strong for being volatile, and no atomic */
-    SIM_STAMP_NONCOHERENT = 8, /* a read by ld.global.nc */
+enum {                          /* sim_stamp.flags */
+       SIM_STAMP_UNDER_WAY = 1, /* by a copy that has not been waited for: `order` is its number */
+       SIM_STAMP_BULK = 2,      /* by the copy engine */
+       SIM_STAMP_VOLATILE = 4,  /* strong for being volatile, and no atomic */
+       SIM_STAMP_NONCOHERENT = 8, /* a read by ld.global.nc */
 };
 
 typedef struct sim_stamp { /* an access: who made it, and when */
     uint32_t block;        /* linear index + 1; 0: there was none */
-    uint32_t epoch;        /* barriers of the block before it; of a bulk copy that has landed: the thread */
-    uint32_t order;        /* sim_warp.epoch then; of a bulk copy that has landed: the mbarrier's phase */
-    uint32_t lanes;        /* of the warp, all at the same order */
-    int32_t pc;            /* of the instruction; -1: several */
-    uint32_t seen;         /* sim_cell.strong then, itself included */
-    uint16_t unit;         /* sim_known.unit: a warp, or an mbarrier */
-    uint8_t scope;         /* sim_scope; 0: it was weak */
+    uint32_t
+        epoch; /* barriers of the block before it; of a bulk copy that has landed: the thread */
+    uint32_t order; /* sim_warp.epoch then; of a bulk copy that has landed: the mbarrier's phase */
+    uint32_t lanes; /* of the warp, all at the same order */
+    int32_t pc;     /* of the instruction; -1: several */
+    uint32_t seen;  /* sim_cell.strong then, itself included */
+    uint16_t unit;  /* sim_known.unit: a warp, or an mbarrier */
+    uint8_t scope;  /* sim_scope; 0: it was weak */
     uint8_t flags;
 } sim_stamp;
 
@@ -53,13 +55,13 @@ typedef struct sim_set { /* the newest access, and the others that are remembere
 
 typedef struct sim_cell {
     sim_set writes, reads;
-    uint32_t value;       /* last written; of global memory */
-    uint32_t run;         /* of shared memory: sim_block.run that the cell is of */
-    uint32_t strong;      /* strong writes, of which some in a row may count as one */
-    uint32_t observed;    /* `strong` when a strong read looked last */
+    uint32_t value;        /* last written; of global memory */
+    uint32_t run;          /* of shared memory: sim_block.run that the cell is of */
+    uint32_t strong;       /* strong writes, of which some in a row may count as one */
+    uint32_t observed;     /* `strong` when a strong read looked last */
     uint8_t weakest_write; /* the smallest scope among the writes; too small at worst */
-    bool noncoherent;     /* it was read by ld.global.nc */
-    bool stale;           /* it was read before it was written: a cache may have what was there */
+    bool noncoherent;      /* it was read by ld.global.nc */
+    bool stale;            /* it was read before it was written: a cache may have what was there */
     bool touched;
 } sim_cell;
 
@@ -84,14 +86,17 @@ static inline void sim_race_access_by(sim_race_access *a, int lane)
     a->stamp.lanes = 1u << lane;
 }
 
-/* Checks a read or write against what the cell has, and adds it: false, with a fault, for a race. `same`: a
- * weak write of the value that is there. */
+/* Checks a read or write against what the cell has, and adds it: false, with a fault, for a race.
+ * `same`: a weak write of the value that is there. */
 bool sim_race_read(const sim_race_access *a, sim_cell *cell);
 bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same);
 
-/* A copy begins to read or write there; and it is no longer under way: what it did becomes the access `landed`. */
-bool sim_race_begin(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number, bool bulk);
-void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number, const sim_stamp *landed);
+/* A copy begins to read or write there; and it is no longer under way: what it did becomes the
+ * access `landed`. */
+bool sim_race_begin(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
+                    bool bulk);
+void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
+                   const sim_stamp *landed);
 
 /* Adds an access to a set: those that it makes superfluous go. */
 void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp);

@@ -27,7 +27,8 @@ sim_release *sim_releases_find(const sim_releases *r, uint64_t at)
 
 static bool grow(sim_releases *r)
 {
-    sim_releases grown = {.count = r->count, .capacity = r->capacity ? 2 * r->capacity : FIRST_CAPACITY};
+    sim_releases grown = {.count = r->count,
+                          .capacity = r->capacity ? 2 * r->capacity : FIRST_CAPACITY};
     grown.places = calloc(grown.capacity, sizeof *grown.places);
     if (!grown.places)
         return false;
@@ -67,7 +68,8 @@ void sim_releases_remove(sim_releases *r, uint64_t at)
     drop(found);
     r->count--;
     /* Those that had to go past the place move up. */
-    for (size_t i = (hole + 1) & (r->capacity - 1); r->places[i].at; i = (i + 1) & (r->capacity - 1)) {
+    for (size_t i = (hole + 1) & (r->capacity - 1); r->places[i].at;
+         i = (i + 1) & (r->capacity - 1)) {
         size_t from_home = (i - home(r, r->places[i].at)) & (r->capacity - 1);
         if (from_home < ((i - hole) & (r->capacity - 1)))
             continue;

@@ -1,8 +1,9 @@
-/* What was released where: for each location, what whoever reads the value that stands there gets to know.
+/* What was released where: for each location, what whoever reads the value that stands there gets
+ * to know.
  *
- * PTX ISA, "release and acquire patterns": a strong write after a fence, or one that is a release itself, publishes what
- * its thread knows, as far as the scopes reach; an atomic read-modify-write hands on what it read besides. A write that
- * releases nothing takes away what was there. */
+ * PTX ISA, "release and acquire patterns": a strong write after a fence, or one that is a release
+ * itself, publishes what its thread knows, as far as the scopes reach; an atomic read-modify-write
+ * hands on what it read besides. A write that releases nothing takes away what was there. */
 #ifndef AUTOTUNE_SIM_MACHINE_RELEASE_H
 #define AUTOTUNE_SIM_MACHINE_RELEASE_H
 
@@ -26,7 +27,8 @@ typedef struct sim_releases { /* a hash table */
     size_t count, capacity; /* a power of two, or 0 */
 } sim_releases;
 
-sim_release *sim_releases_find(const sim_releases *r, uint64_t at); /* NULL: nothing was released there */
+sim_release *sim_releases_find(const sim_releases *r,
+                               uint64_t at); /* NULL: nothing was released there */
 /* The place for `at`, made when there is none; NULL: no memory. */
 sim_release *sim_releases_put(sim_releases *r, uint64_t at);
 void sim_releases_remove(sim_releases *r, uint64_t at);

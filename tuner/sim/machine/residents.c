@@ -1,8 +1,9 @@
 /* Clusters that may wait for one another, on one host thread.
  *
- * As on a GPU a cluster begins when there is room for it, in the order of their numbers, and keeps its place to its
- * end. How far those that have a place get before others go on is the schedule's choice. One that only looks at what
- * others may change is put aside until something has changed; nothing is copied and nothing runs twice. */
+ * As on a GPU a cluster begins when there is room for it, in the order of their numbers, and keeps
+ * its place to its end. How far those that have a place get before others go on is the schedule's
+ * choice. One that only looks at what others may change is put aside until something has changed;
+ * nothing is copied and nothing runs twice. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +11,12 @@
 #include "sim/machine/machine.h"
 
 enum {
-    MOST_BYTES_LOG2 = 30,  /* of the state of all that have begun */
-    PATIENCE_POLLS = 64,   /* before a cluster is put aside */
-    GLANCE_POLLS = 16,     /* of one that looks whether it can go on */
-    QUIET_ROUNDS = 256,    /* in which all have looked in vain, before none is taken to go on ever, */
-    QUIET_GLANCES = 8192,  /* and looks by all of them */
-    ADVERSE_WIDTH = 4      /* clusters that an adverse schedule has advance side by side */
+    MOST_BYTES_LOG2 = 30, /* of the state of all that have begun */
+    PATIENCE_POLLS = 64,  /* before a cluster is put aside */
+    GLANCE_POLLS = 16,    /* of one that looks whether it can go on */
+    QUIET_ROUNDS = 256, /* in which all have looked in vain, before none is taken to go on ever, */
+    QUIET_GLANCES = 8192, /* and looks by all of them */
+    ADVERSE_WIDTH = 4     /* clusters that an adverse schedule has advance side by side */
 };
 
 typedef struct resident {
@@ -28,8 +29,8 @@ typedef struct residents {
     const sim_launch *launch;
     sim_watch *watch;
     uint64_t total, ended;
-    uint64_t begun;        /* clusters with a number below have a place, or a choice of one */
-    uint64_t *waiting;     /* those of them that have not begun, ascending */
+    uint64_t begun;    /* clusters with a number below have a place, or a choice of one */
+    uint64_t *waiting; /* those of them that have not begun, ascending */
     size_t waiting_first, waiting_end;
     resident **all;
     size_t count, most, running, aside;
@@ -75,7 +76,8 @@ static at_status add(residents *r, resident **out, at_error *error)
     *out = calloc(1, sizeof **out);
     if (!*out || !array_add(&r->all, &r->count, out, sizeof *out)) {
         free(*out);
-        return error_set(error, AT_NO_MEMORY, "no memory to simulate blocks that wait for one another");
+        return error_set(error, AT_NO_MEMORY,
+                         "no memory to simulate blocks that wait for one another");
     }
     return sim_cluster_init(&(*out)->cluster, r->launch, r->watch, error);
 }
@@ -196,14 +198,16 @@ static void give_up(residents *r)
     if (r->launch->excerpt)
         return;
     if (r->waiting_first < r->waiting_end)
-        sim_cluster_report_waiting(&first->cluster, SIM_FAULT_UNKNOWN,
-                                   "more blocks wait for others than are simulated at a time: give a smaller "
-                                   "problem in `simulated`");
+        sim_cluster_report_waiting(
+            &first->cluster, SIM_FAULT_UNKNOWN,
+            "more blocks wait for others than are simulated at a time: give a smaller "
+            "problem in `simulated`");
     else
-        sim_cluster_report_waiting(&first->cluster, SIM_FAULT_DEADLOCK,
-                                   r->begun < r->total ? "it looks again and again at what no block that runs changes, "
-                                                         "and others cannot begin before one has ended"
-                                                       : SIM_NOBODY_CHANGES);
+        sim_cluster_report_waiting(
+            &first->cluster, SIM_FAULT_DEADLOCK,
+            r->begun < r->total ? "it looks again and again at what no block that runs changes, "
+                                  "and others cannot begin before one has ended"
+                                : SIM_NOBODY_CHANGES);
     *r->fault = first->cluster.fault;
 }
 
@@ -222,7 +226,8 @@ static at_status run(residents *r, at_error *error)
             quiet = 0;
             since += advance(r);
         }
-        /* Those aside look less often the more they are: what they cost is a part of what the others do. */
+        /* Those aside look less often the more they are: what they cost is a part of what the
+         * others do. */
         if (r->fault->kind == SIM_FAULT_NONE && (r->running == 0 || since > r->aside / 4)) {
             since = 0;
             quiet = glance_all(r) ? 0 : quiet + 1;
@@ -235,16 +240,20 @@ static at_status run(residents *r, at_error *error)
     return AT_OK;
 }
 
-at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total, sim_fault *fault,
-                            at_error *error)
+at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total,
+                            sim_fault *fault, at_error *error)
 {
-    residents r = {.launch = launch, .watch = watch, .total = total, .fault = fault,
+    residents r = {.launch = launch,
+                   .watch = watch,
+                   .total = total,
+                   .fault = fault,
                    .order = rng_seeded(launch->schedule)};
     uint64_t most = (UINT64_C(1) << MOST_BYTES_LOG2) / sim_cluster_bytes(launch);
     r.most = most > 1 ? (size_t)most : 1;
     r.waiting = malloc((size_t)total * sizeof *r.waiting);
     at_status status = r.waiting ? run(&r, error)
-                                 : error_set(error, AT_NO_MEMORY, "no memory to simulate %zu blocks", (size_t)total);
+                                 : error_set(error, AT_NO_MEMORY,
+                                             "no memory to simulate %zu blocks", (size_t)total);
     for (size_t i = 0; i < r.count; i++) {
         if (launch->counters)
             sim_cluster_sum_counters(&r.all[i]->cluster);

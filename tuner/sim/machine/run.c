@@ -6,19 +6,19 @@
 #include "base/cores.h"
 #include "sim/machine/machine.h"
 
-/* More wait for each other at the locks of a watched launch: on a host of 64 cores the proofs of a transpose's
- * finalists took 12 s with 64 threads, and 0.3 s on one of 16 cores. */
+/* More wait for each other at the locks of a watched launch: on a host of 64 cores the proofs of a
+ * transpose's finalists took 12 s with 64 threads, and 0.3 s on one of 16 cores. */
 enum { MAX_HOST_THREADS = 16, MAX_BLOCK_THREADS = 1024, MAX_CLUSTER_BLOCKS = 16 };
 
 /* What the host threads share. */
 typedef struct crew {
     const sim_launch *launch;
     sim_watch *watch;
-    uint64_t total;         /* clusters to run */
-    uint64_t next;          /* atomic: position of the next one */
-    pthread_mutex_t lock;   /* of what follows */
-    sim_fault fault;        /* of the lowest cluster */
-    uint64_t fault_at;      /* its position; UINT64_MAX: none. Also read without the lock */
+    uint64_t total;       /* clusters to run */
+    uint64_t next;        /* atomic: position of the next one */
+    pthread_mutex_t lock; /* of what follows */
+    sim_fault fault;      /* of the lowest cluster */
+    uint64_t fault_at;    /* its position; UINT64_MAX: none. Also read without the lock */
     at_status status;
     at_error error;
 } crew;
@@ -132,7 +132,8 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
         status = sim_watch_new(launch, wanted > 1, &c.watch, error);
     if (status)
         return status;
-    status = together ? sim_residents_run(launch, c.watch, c.total, &c.fault, error) : run_apart(&c, wanted, error);
+    status = together ? sim_residents_run(launch, c.watch, c.total, &c.fault, error)
+                      : run_apart(&c, wanted, error);
     sim_watch_free(c.watch);
     if (!status)
         *fault = c.fault;

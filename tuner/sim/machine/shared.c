@@ -33,10 +33,14 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     static const uint8_t whole[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     _Static_assert(SIM_WRITTEN == 1, "what `whole` has");
     switch (bytes) {
-    case 4: return memcmp(valid, whole, 4) == 0;
-    case 8: return memcmp(valid, whole, 8) == 0;
-    case 16: return memcmp(valid, whole, 16) == 0;
-    default: return false; /* to be looked at byte by byte */
+    case 4:
+        return memcmp(valid, whole, 4) == 0;
+    case 8:
+        return memcmp(valid, whole, 8) == 0;
+    case 16:
+        return memcmp(valid, whole, 16) == 0;
+    default:
+        return false; /* to be looked at byte by byte */
     }
 }
 
@@ -58,7 +62,8 @@ static bool check_written(const sim_race_access *a, uint32_t bytes)
     return true;
 }
 
-bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh)
+bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
+                      const uint8_t *fresh)
 {
     sim_block *owner = a->owner;
     if (!owner->cells)
@@ -86,19 +91,20 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
     return true;
 }
 
-void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset)
+void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                     int lane, uint32_t offset)
 {
     sim_order_read(b, w, c, lane, &owner->releases, release_at(offset));
 }
 
-void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
-                        uint32_t offset)
+void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                        int lane, uint32_t offset)
 {
     sim_order_write(b, w, c, lane, &owner->releases, release_at(offset));
 }
 
-bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes,
-                      bool writes, uint32_t number, bool bulk)
+bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      uint32_t offset, uint32_t bytes, bool writes, uint32_t number, bool bulk)
 {
     if (!b->cells)
         return true;
@@ -113,8 +119,8 @@ bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     return writes || check_written(&a, bytes);
 }
 
-void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset, uint32_t bytes,
-                     bool writes, uint32_t number, const sim_stamp *landed)
+void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
+                     uint32_t bytes, bool writes, uint32_t number, const sim_stamp *landed)
 {
     if (!b->cells)
         return;
@@ -126,7 +132,8 @@ void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         memset(b->shared_valid + offset, SIM_WRITTEN, bytes);
 }
 
-void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane)
+void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                      int lane)
 {
     if (!owner->cells)
         return;

@@ -94,7 +94,8 @@ static uint32_t lacking(const sim_warp *w, int32_t slot, uint32_t width, uint64_
     if (width == 0)
         return *lacks32(w, slot);
     for (int l = 0; l < SIM_LANES; l++)
-        lanes |= (uint32_t)(((width == 8 ? lacks64(w, slot)[l] : lacks32(w, slot)[l]) & bits) != 0) << l;
+        lanes |= (uint32_t)(((width == 8 ? lacks64(w, slot)[l] : lacks32(w, slot)[l]) & bits) != 0)
+                 << l;
     return lanes;
 }
 
@@ -106,7 +107,8 @@ static void inherit(sim_warp *w, int32_t to, int32_t from)
 
 static void put(sim_warp *w, int32_t slot, uint32_t width, const uint64_t *lacks, uint32_t mask)
 {
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         if (width == 8)
             lacks64(w, slot)[l] = lacks[l];
         else
@@ -134,22 +136,23 @@ static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes,
     put(w, slot, width, lacks, mask);
 }
 
-bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
-                     const char *what)
+bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+                     int32_t slot, const char *what)
 {
     uint16_t origin = w->origin_of[slot / SIM_SLOT_STEP];
     if (origin == UNWRITTEN_REGISTER || origin > b->origin_count)
-        return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from a variable or register that nothing wrote",
-                        what);
+        return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
+                        "%s comes from a variable or register that nothing wrote", what);
     const sim_origin *o = &b->origins[origin - 1];
     char place[PTX_PLACE_BYTES];
     ptx_place(b->program->module, b->program->code[o->pc].location, place, sizeof place);
-    return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what, o->where, place);
+    return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what,
+                    o->where, place);
 }
 
 /* The lanes of `mask` need all of the register. */
-static bool need(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, int32_t slot, uint32_t width,
-                 const char *what)
+static bool need(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, int32_t slot,
+                 uint32_t width, const char *what)
 {
     uint32_t lanes = lacking(w, slot, width, UINT64_MAX) & mask;
     return lanes == 0 || sim_values_fail(b, w, c, __builtin_ctz(lanes), slot, what);
@@ -166,8 +169,8 @@ static uint64_t lacks_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
 }
 
 /* The bits that the operation moves, and all where what says from where has no value. */
-static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t slots[4], int moved,
-                      uint64_t lacks[SIM_LANES])
+static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t slots[4],
+                      int moved, uint64_t lacks[SIM_LANES])
 {
     union {
         uint32_t w32[SIM_LANES];
@@ -183,10 +186,11 @@ static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t
     }
     c->compute(&result, sources);
     SIM_EACH_LANE(l)
-        lacks[l] = lost >> l & 1 ? UINT64_MAX : c->width == 8 ? result.w64[l] : result.w32[l];
+    lacks[l] = lost >> l & 1 ? UINT64_MAX : c->width == 8 ? result.w64[l] : result.w32[l];
 }
 
-static void compute_lane(const sim_warp *w, const sim_instruction *c, const int32_t slots[4], int l, uint64_t *lacks)
+static void compute_lane(const sim_warp *w, const sim_instruction *c, const int32_t slots[4], int l,
+                         uint64_t *lacks)
 {
     uint64_t any = 0, x = 0, y = 0, xl = 0, yl = 0;
     for (int i = 0; i < 4; i++)
@@ -198,14 +202,29 @@ static void compute_lane(const sim_warp *w, const sim_instruction *c, const int3
     }
     bool alone = slots[0] == slots[1], zero = (xl == 0 && x == 0) || (yl == 0 && y == 0);
     switch ((sim_flow)c->flow) {
-    case SIM_FLOW_AND: *lacks = (xl & (y | yl)) | (yl & (x | xl)); break;
-    case SIM_FLOW_OR: *lacks = (xl & (~y | yl)) | (yl & (~x | xl)); break;
-    case SIM_FLOW_BITWISE: *lacks = any; break;
-    case SIM_FLOW_EXCLUSIVE: *lacks = alone ? 0 : any; break;
-    case SIM_FLOW_DIFFERENCE: *lacks = any && !alone ? UINT64_MAX : 0; break;
-    case SIM_FLOW_PRODUCT: *lacks = any && !zero ? UINT64_MAX : 0; break;
-    case SIM_FLOW_HALVES: *lacks = (any & 0xffff ? 0xffff : 0) | (any >> 16 & 0xffff ? 0xffff0000u : 0); break;
-    default: *lacks = any ? UINT64_MAX : 0;
+    case SIM_FLOW_AND:
+        *lacks = (xl & (y | yl)) | (yl & (x | xl));
+        break;
+    case SIM_FLOW_OR:
+        *lacks = (xl & (~y | yl)) | (yl & (~x | xl));
+        break;
+    case SIM_FLOW_BITWISE:
+        *lacks = any;
+        break;
+    case SIM_FLOW_EXCLUSIVE:
+        *lacks = alone ? 0 : any;
+        break;
+    case SIM_FLOW_DIFFERENCE:
+        *lacks = any && !alone ? UINT64_MAX : 0;
+        break;
+    case SIM_FLOW_PRODUCT:
+        *lacks = any && !zero ? UINT64_MAX : 0;
+        break;
+    case SIM_FLOW_HALVES:
+        *lacks = (any & 0xffff ? 0xffff : 0) | (any >> 16 & 0xffff ? 0xffff0000u : 0);
+        break;
+    default:
+        *lacks = any ? UINT64_MAX : 0;
     }
 }
 
@@ -213,8 +232,13 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const int32_t slots[4] = {c->a, c->b, c->c, c->e};
     uint64_t lacks[SIM_LANES];
-    if (c->flow == SIM_FLOW_MOVES_ONE || c->flow == SIM_FLOW_MOVES_TWO || c->flow == SIM_FLOW_MOVES_FOUR)
-        move_bits(w, c, slots, c->flow == SIM_FLOW_MOVES_ONE ? 1 : c->flow == SIM_FLOW_MOVES_TWO ? 2 : 4, lacks);
+    if (c->flow == SIM_FLOW_MOVES_ONE || c->flow == SIM_FLOW_MOVES_TWO ||
+        c->flow == SIM_FLOW_MOVES_FOUR)
+        move_bits(w, c, slots,
+                  c->flow == SIM_FLOW_MOVES_ONE   ? 1
+                  : c->flow == SIM_FLOW_MOVES_TWO ? 2
+                                                  : 4,
+                  lacks);
     else
         SIM_EACH_LANE(l) compute_lane(w, c, slots, l, &lacks[l]);
     for (int i = 3; i >= 0; i--)
@@ -226,9 +250,21 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
 static bool is_integer(ptx_type t)
 {
     switch (t) {
-    case PTX_U8: case PTX_S8: case PTX_B8: case PTX_U16: case PTX_S16: case PTX_B16: case PTX_U32: case PTX_S32:
-    case PTX_B32: case PTX_U64: case PTX_S64: case PTX_B64: return true;
-    default: return false;
+    case PTX_U8:
+    case PTX_S8:
+    case PTX_B8:
+    case PTX_U16:
+    case PTX_S16:
+    case PTX_B16:
+    case PTX_U32:
+    case PTX_S32:
+    case PTX_B32:
+    case PTX_U64:
+    case PTX_S64:
+    case PTX_B64:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -248,8 +284,8 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
         uint64_t w64[SIM_LANES];
     } result;
     uint64_t lacks[SIM_LANES];
-    const sim_conversion moves = {.to = (ptx_type)c->type, .from = (ptx_type)c->source_type,
-                                  .rounding = (sim_rounding)c->op};
+    const sim_conversion moves = {
+        .to = (ptx_type)c->type, .from = (ptx_type)c->source_type, .rounding = (sim_rounding)c->op};
     sim_convert(&moves, &result, w->lacks + c->a);
     SIM_EACH_LANE(l) lacks[l] = c->width == 8 ? result.w64[l] : result.w32[l];
     put(w, c->d, c->width, lacks, mask);
@@ -259,17 +295,22 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
 static uint32_t combine(uint32_t op, uint32_t x, uint32_t xl, uint32_t y, uint32_t yl)
 {
     switch (op) {
-    case SIM_LOGIC_AND: return (xl & (y | yl)) | (yl & (x | xl));
-    case SIM_LOGIC_OR: return (xl & (~y | yl)) | (yl & (~x | xl));
-    case SIM_LOGIC_XOR: return xl | yl;
-    default: return xl;
+    case SIM_LOGIC_AND:
+        return (xl & (y | yl)) | (yl & (x | xl));
+    case SIM_LOGIC_OR:
+        return (xl & (~y | yl)) | (yl & (~x | xl));
+    case SIM_LOGIC_XOR:
+        return xl | yl;
+    default:
+        return xl;
     }
 }
 
 static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->type), width = bytes > 4 ? 8 : 4;
-    uint32_t a = lacking(w, c->a, width, low_bits(bytes)), b = lacking(w, c->b, width, low_bits(bytes));
+    uint32_t a = lacking(w, c->a, width, low_bits(bytes)),
+             b = lacking(w, c->b, width, low_bits(bytes));
     uint32_t lanes = a | b, third = 0;
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
@@ -292,7 +333,9 @@ static void logic(sim_warp *w, const sim_instruction *c, uint32_t mask)
     uint32_t a = *lacks32(w, c->a), b = *lacks32(w, c->b);
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
-    put_predicate(w, c->d, combine(c->op, sim_predicate(w, c->a, c->negate_a), a, sim_predicate(w, c->b, c->negate_b), b),
+    put_predicate(w, c->d,
+                  combine(c->op, sim_predicate(w, c->a, c->negate_a), a,
+                          sim_predicate(w, c->b, c->negate_b), b),
                   mask);
 }
 
@@ -343,7 +386,8 @@ static void gather(sim_warp *w, const sim_instruction *c, uint32_t mask)
     put_predicate(w, c->d2, lanes ? UINT32_MAX : 0, mask);
 }
 
-static const char address[] = "the address", condition[] = "the condition", operand[] = "an operand";
+static const char address[] = "the address", condition[] = "the condition",
+                  operand[] = "an operand";
 
 static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
@@ -353,7 +397,8 @@ static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         put_whole(w, b->program->lists[c->list + v], c->width, 0, mask);
     if (c->kind != SIM_ATOMIC)
         return true;
-    if (!need(b, w, c, mask, c->b, c->width, operand) || !need(b, w, c, mask, c->c, c->width, operand))
+    if (!need(b, w, c, mask, c->b, c->width, operand) ||
+        !need(b, w, c, mask, c->c, c->width, operand))
         return false;
     if (c->d2 != 0)
         put_whole(w, c->d, c->width, 0, mask);
@@ -365,30 +410,41 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 {
     bool fine = true;
     switch (c->kind) {
-    case SIM_COPY_ASYNC: case SIM_BULK_LOAD: case SIM_BULK_STORE:
-        fine = need(b, w, c, mask, c->a, c->source_width, address) && need(b, w, c, mask, c->b, c->op, address) &&
-               need(b, w, c, mask, c->c, 4, operand) &&
+    case SIM_COPY_ASYNC:
+    case SIM_BULK_LOAD:
+    case SIM_BULK_STORE:
+        fine = need(b, w, c, mask, c->a, c->source_width, address) &&
+               need(b, w, c, mask, c->b, c->op, address) && need(b, w, c, mask, c->c, 4, operand) &&
                (c->kind != SIM_BULK_LOAD || need(b, w, c, mask, c->e, c->vector, address));
         break;
-    case SIM_BRANCH_INDEXED: fine = need(b, w, c, mask, c->a, 4, condition); break;
-    case SIM_CALLEE: fine = need(b, w, c, mask, c->a, 8, address); break;
+    case SIM_BRANCH_INDEXED:
+        fine = need(b, w, c, mask, c->a, 4, condition);
+        break;
+    case SIM_CALLEE:
+        fine = need(b, w, c, mask, c->a, 8, address);
+        break;
     case SIM_BARRIER:
         fine = need(b, w, c, mask, c->a, 4, operand) && need(b, w, c, mask, c->b, 4, operand) &&
                need(b, w, c, mask, c->c, 0, operand);
         break;
-    case SIM_WARP_BARRIER: fine = need(b, w, c, mask, c->a, 4, operand); break;
+    case SIM_WARP_BARRIER:
+        fine = need(b, w, c, mask, c->a, 4, operand);
+        break;
     case SIM_MBARRIER:
         fine = need(b, w, c, mask, c->a, c->source_width, address) &&
                need(b, w, c, mask, c->b, c->op == SIM_MBARRIER_TEST ? 8 : 4, operand);
         break;
     case SIM_CLUSTER_MAP:
-        fine = need(b, w, c, mask, c->a, c->source_width, address) && need(b, w, c, mask, c->b, 4, operand);
+        fine = need(b, w, c, mask, c->a, c->source_width, address) &&
+               need(b, w, c, mask, c->b, 4, operand);
         break;
-    default: break;
+    default:
+        break;
     }
     bool writes = c->kind == SIM_CALLEE || c->kind == SIM_BARRIER || c->kind == SIM_MBARRIER ||
                   c->kind == SIM_CLUSTER_MAP || c->kind == SIM_ACTIVE_MASK || c->kind == SIM_CLOCK;
-    bool is_test = c->kind == SIM_MBARRIER && (c->op == SIM_MBARRIER_TEST || c->op == SIM_MBARRIER_TEST_PARITY);
+    bool is_test = c->kind == SIM_MBARRIER &&
+                   (c->op == SIM_MBARRIER_TEST || c->op == SIM_MBARRIER_TEST_PARITY);
     if (fine && writes)
         put_whole(w, c->d, is_test ? 0 : c->kind == SIM_MBARRIER ? 8 : c->width, 0, mask);
     return fine;
@@ -397,25 +453,43 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     switch (c->kind) {
-    case SIM_COMPUTE: compute(w, c, mask); return true;
-    case SIM_CONVERT: convert(w, c, mask); return true;
-    case SIM_COMPARE: compare(w, c, mask); return true;
-    case SIM_LOGIC: logic(w, c, mask); return true;
-    case SIM_SELECT: select_lanes(w, c, mask); return true;
-    case SIM_SPACE_TEST: put_predicate(w, c->d, lacking(w, c->a, 8, UINT64_MAX), mask); return true;
-    case SIM_LOAD: case SIM_STORE: case SIM_ATOMIC: return step_access(b, w, c, mask);
+    case SIM_COMPUTE:
+        compute(w, c, mask);
+        return true;
+    case SIM_CONVERT:
+        convert(w, c, mask);
+        return true;
+    case SIM_COMPARE:
+        compare(w, c, mask);
+        return true;
+    case SIM_LOGIC:
+        logic(w, c, mask);
+        return true;
+    case SIM_SELECT:
+        select_lanes(w, c, mask);
+        return true;
+    case SIM_SPACE_TEST:
+        put_predicate(w, c->d, lacking(w, c->a, 8, UINT64_MAX), mask);
+        return true;
+    case SIM_LOAD:
+    case SIM_STORE:
+    case SIM_ATOMIC:
+        return step_access(b, w, c, mask);
     case SIM_SHUFFLE:
         if (!need(b, w, c, mask, c->b, 4, operand) || !need(b, w, c, mask, c->c, 4, operand) ||
             !need(b, w, c, mask, c->e, 4, operand))
             return false;
         shuffle(w, c, mask);
         return true;
-    case SIM_VOTE: case SIM_MATCH: case SIM_REDUCE:
+    case SIM_VOTE:
+    case SIM_MATCH:
+    case SIM_REDUCE:
         if (!need(b, w, c, mask, c->e, 4, operand))
             return false;
         gather(w, c, mask);
         return true;
-    default: return step_other(b, w, c, mask);
+    default:
+        return step_other(b, w, c, mask);
     }
 }
 
@@ -450,7 +524,8 @@ static uint16_t origin_at(sim_block *b, int32_t pc, const char *where)
     return (uint16_t)b->origin_count;
 }
 
-void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid, uint32_t bytes)
+void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid,
+                     uint32_t bytes)
 {
     if (!b->origin_in)
         b->origin_in = calloc(b->warp_count, (size_t)b->program->local_bytes * SIM_LANES + 1);
@@ -458,19 +533,21 @@ void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_
         memset(b->origin_in + (valid - b->local_valid), w->origin_of[slot / SIM_SLOT_STEP], bytes);
 }
 
-bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot, uint64_t bits,
-                     const char *where, const uint8_t *local)
+bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
+                     uint64_t bits, const char *where, const uint8_t *local)
 {
     if (!w->lacks) {
         if (!b->lacks && !sim_values_reserve(b))
-            return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory to follow values that nothing wrote");
+            return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL,
+                            "no memory to follow values that nothing wrote");
         begin(b);
     }
     if (c->width == 8)
         lacks64(w, slot)[lane] = bits;
     else
         lacks32(w, slot)[lane] = (uint32_t)bits;
-    uint16_t kept = local && b->origin_in ? b->origin_in[local - b->local_valid] : UNWRITTEN_REGISTER;
+    uint16_t kept =
+        local && b->origin_in ? b->origin_in[local - b->local_valid] : UNWRITTEN_REGISTER;
     w->origin_of[slot / SIM_SLOT_STEP] =
         kept != UNWRITTEN_REGISTER ? kept : origin_at(b, (int32_t)(c - b->program->code), where);
     return true;

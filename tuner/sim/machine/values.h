@@ -1,12 +1,13 @@
 /* Which bits of registers have a value.
  *
- * In: each instruction of a warp before it runs. Out: a fault where a register that nothing wrote, or what was loaded
- * from memory that nothing wrote, becomes an address, a condition, an operand of a warp operation or a barrier, or is
- * stored; what is only moved, computed with and then dropped is none. A mask of bits lies beside each register
- * (Seward & Nethercote, "Using Valgrind to detect undefined value errors with bit-precision", USENIX 2005).
+ * In: each instruction of a warp before it runs. Out: a fault where a register that nothing wrote,
+ * or what was loaded from memory that nothing wrote, becomes an address, a condition, an operand of
+ * a warp operation or a barrier, or is stored; what is only moved, computed with and then dropped
+ * is none. A mask of bits lies beside each register (Seward & Nethercote, "Using Valgrind to detect
+ * undefined value errors with bit-precision", USENIX 2005).
  *
- * Nothing is kept, and nothing is paid, for a block until it loads what nothing wrote, unless its program may read a
- * register before it writes it (sim_program.reads_unwritten). */
+ * Nothing is kept, and nothing is paid, for a block until it loads what nothing wrote, unless its
+ * program may read a register before it writes it (sim_program.reads_unwritten). */
 #ifndef AUTOTUNE_SIM_MACHINE_VALUES_H
 #define AUTOTUNE_SIM_MACHINE_VALUES_H
 
@@ -20,20 +21,24 @@ bool sim_values_reserve(sim_block *b);
 void sim_values_start(sim_block *b);
 void sim_values_free(sim_block *b);
 
-/* The lanes of `mask` of the top path are about to execute the instruction; its result has no value where its operands
- * have none. False, with a fault: it needs one that has none. Asked only where values are kept: w->lacks. */
+/* The lanes of `mask` of the top path are about to execute the instruction; its result has no value
+ * where its operands have none. False, with a fault: it needs one that has none. Asked only where
+ * values are kept: w->lacks. */
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* The lane has loaded bits into that register that nothing wrote, from the place that `where` tells; `local`, unless
- * NULL, is where its local memory says that it was not written. False, with a fault: no memory. */
-bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot, uint64_t bits,
-                     const char *where, const uint8_t *local);
-/* The lane has stored what is missing in the register to its local memory, at that place among those of all lanes. */
-void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid, uint32_t bytes);
+/* The lane has loaded bits into that register that nothing wrote, from the place that `where`
+ * tells; `local`, unless NULL, is where its local memory says that it was not written. False, with
+ * a fault: no memory. */
+bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
+                     uint64_t bits, const char *where, const uint8_t *local);
+/* The lane has stored what is missing in the register to its local memory, at that place among
+ * those of all lanes. */
+void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid,
+                     uint32_t bytes);
 /* Bits of a lane of a store's element without a value. */
 uint64_t sim_values_missing(const sim_warp *w, const sim_instruction *c, int lane, int32_t slot);
 /* Records the fault of a lane that needs the register for `what`; returns false. */
-bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
-                     const char *what);
+bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+                     int32_t slot, const char *what);
 
 #endif

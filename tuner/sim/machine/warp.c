@@ -22,10 +22,9 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
     } result;
     uint32_t flushed[3][SIM_LANES];
     /* Slots that an operation does not use point anywhere valid. */
-    const void *sources[4] = {w->registers + (c->a < 0 ? 0 : c->a),
-                              w->registers + (c->b < 0 ? 0 : c->b),
-                              w->registers + (c->c < 0 ? 0 : c->c),
-                              w->registers + (c->e < 0 ? 0 : c->e)};
+    const void *sources[4] = {
+        w->registers + (c->a < 0 ? 0 : c->a), w->registers + (c->b < 0 ? 0 : c->b),
+        w->registers + (c->c < 0 ? 0 : c->c), w->registers + (c->e < 0 ? 0 : c->e)};
     if (c->flush) {
         for (int i = 0; i < 3; i++) {
             memcpy(flushed[i], sources[i], sizeof flushed[i]);
@@ -35,12 +34,13 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
     }
     c->compute(&result, sources);
     if (c->op != SIM_TINY_NEVER)
-        sim_flush_tiny(c->flush, (sim_tiny)c->op, (const uint32_t *const[]){sources[0], sources[1], sources[2]},
-                       result.w32);
+        sim_flush_tiny(c->flush, (sim_tiny)c->op,
+                       (const uint32_t *const[]){sources[0], sources[1], sources[2]}, result.w32);
     if (c->flush)
         sim_flush_lanes(c->flush, result.w32);
     if (c->saturate)
-        SIM_EACH_LANE(l) result.f[l] = result.f[l] > 1.0f ? 1.0f : result.f[l] > 0.0f ? result.f[l] : 0.0f;
+        SIM_EACH_LANE(l)
+    result.f[l] = result.f[l] > 1.0f ? 1.0f : result.f[l] > 0.0f ? result.f[l] : 0.0f;
     put_result(w, c, &result, mask);
 }
 
@@ -50,8 +50,9 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
         uint32_t w32[SIM_LANES];
         uint64_t w64[SIM_LANES];
     } result;
-    const sim_conversion conversion = {(ptx_type)c->type, (ptx_type)c->source_type, (sim_rounding)c->op,
-                                       c->flush, c->saturate, c->relu};
+    const sim_conversion conversion = {(ptx_type)c->type,   (ptx_type)c->source_type,
+                                       (sim_rounding)c->op, c->flush,
+                                       c->saturate,         c->relu};
     sim_convert(&conversion, &result, w->registers + c->a);
     put_result(w, c, &result, mask);
 }
@@ -59,11 +60,16 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
 static uint32_t logic(uint32_t op, uint32_t a, uint32_t b)
 {
     switch (op) {
-    case SIM_LOGIC_AND: return a & b;
-    case SIM_LOGIC_OR: return a | b;
-    case SIM_LOGIC_XOR: return a ^ b;
-    case SIM_LOGIC_NOT: return ~a;
-    default: return a;
+    case SIM_LOGIC_AND:
+        return a & b;
+    case SIM_LOGIC_OR:
+        return a | b;
+    case SIM_LOGIC_XOR:
+        return a ^ b;
+    case SIM_LOGIC_NOT:
+        return ~a;
+    default:
+        return a;
     }
 }
 
@@ -132,7 +138,8 @@ static void test_space(sim_warp *w, const sim_instruction *c, uint32_t mask)
     {
         uint64_t window = a[l] & ~(SIM_WINDOW_BYTES - 1);
         int space = window == SIM_SHARED_WINDOW  ? PTX_SPACE_SHARED
-                    : window == SIM_LOCAL_WINDOW ? PTX_SPACE_LOCAL : PTX_SPACE_GLOBAL;
+                    : window == SIM_LOCAL_WINDOW ? PTX_SPACE_LOCAL
+                                                 : PTX_SPACE_GLOBAL;
         p |= (uint32_t)(space == c->space) << l;
     }
     sim_put_predicate(w, c->d, p, mask);
@@ -144,7 +151,8 @@ static bool push(sim_block *b, sim_warp *w, const sim_instruction *c, int32_t pc
     if (mask == 0 || pc == reconverge)
         return true;
     if (w->depth == SIM_MAX_PATHS)
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL, "too many diverged paths");
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
+                        "too many diverged paths");
     w->paths[w->depth++] = (sim_path){pc, reconverge, mask};
     return true;
 }
@@ -212,7 +220,8 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     uint32_t stay = w->paths[w->depth - 1].mask & ~mask;
     if (stay)
         groups[count++] = (sim_path){w->paths[w->depth - 1].pc, 0, stay};
-    SIM_EACH_OF(l, mask) {
+    SIM_EACH_OF(l, mask)
+    {
         if (index[l] >= (uint32_t)c->target_count)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS, "branch %u of a table of %d", index[l],
                             c->target_count);
@@ -242,12 +251,16 @@ static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     const uint64_t *address = sim_lanes64(w, c->a);
     const int32_t *functions = &b->program->lists[c->target];
     uint32_t place[SIM_LANES] = {0};
-    SIM_EACH_OF(l, mask) {
-        while (place[l] < (uint32_t)c->target_count && sim_function_address(functions[place[l]]) != address[l])
+    SIM_EACH_OF(l, mask)
+    {
+        while (place[l] < (uint32_t)c->target_count &&
+               sim_function_address(functions[place[l]]) != address[l])
             place[l]++;
         if (place[l] == (uint32_t)c->target_count)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "a call of address 0x%" PRIx64 ", where no function is that can be called so", address[l]);
+                            "a call of address 0x%" PRIx64
+                            ", where no function is that can be called so",
+                            address[l]);
     }
     sim_put32(w, c->d, place, mask);
     return true;
@@ -264,25 +277,49 @@ static void leave(sim_warp *w, uint32_t mask)
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     switch (c->kind) {
-    case SIM_BRANCH_INDEXED: return branch_indexed(b, w, c, mask);
-    case SIM_PRINT: return sim_print(b, w, c, mask);
-    case SIM_ASSERTION: return sim_assertion(b, w, c, mask);
-    case SIM_CALLEE: return find_callee(b, w, c, mask);
-    case SIM_EXIT: leave(w, mask); return true;
-    case SIM_TRAP: return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");
+    case SIM_BRANCH_INDEXED:
+        return branch_indexed(b, w, c, mask);
+    case SIM_PRINT:
+        return sim_print(b, w, c, mask);
+    case SIM_ASSERTION:
+        return sim_assertion(b, w, c, mask);
+    case SIM_CALLEE:
+        return find_callee(b, w, c, mask);
+    case SIM_EXIT:
+        leave(w, mask);
+        return true;
+    case SIM_TRAP:
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");
     case SIM_UNKNOWN:
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN, "%s", b->program->reasons[c->target]);
-    case SIM_BARRIER: return sim_barrier_arrive(b, w, c, mask);
-    case SIM_CLUSTER_BARRIER: return sim_cluster_barrier(b, w, c, mask);
-    case SIM_CLUSTER_MAP: return sim_cluster_map(b, w, c, mask);
-    case SIM_COPY_ASYNC: return sim_copy_async(b, w, c, mask);
-    case SIM_COPY_COMMIT: sim_copy_commit(w, mask); return true;
-    case SIM_COPY_WAIT: return sim_copy_wait(b, w, c, mask);
-    case SIM_MBARRIER: return sim_mbarrier(b, w, c, mask);
-    case SIM_BULK_LOAD: case SIM_BULK_STORE: return sim_bulk_copy(b, w, c, mask);
-    case SIM_BULK_COMMIT: case SIM_BULK_WAIT: return sim_bulk_group(b, w, c, mask);
-    case SIM_CLOCK: put_clock(w, c, mask); return true;
-    case SIM_SPACE_TEST: test_space(w, c, mask); return true;
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN, "%s",
+                        b->program->reasons[c->target]);
+    case SIM_BARRIER:
+        return sim_barrier_arrive(b, w, c, mask);
+    case SIM_CLUSTER_BARRIER:
+        return sim_cluster_barrier(b, w, c, mask);
+    case SIM_CLUSTER_MAP:
+        return sim_cluster_map(b, w, c, mask);
+    case SIM_COPY_ASYNC:
+        return sim_copy_async(b, w, c, mask);
+    case SIM_COPY_COMMIT:
+        sim_copy_commit(w, mask);
+        return true;
+    case SIM_COPY_WAIT:
+        return sim_copy_wait(b, w, c, mask);
+    case SIM_MBARRIER:
+        return sim_mbarrier(b, w, c, mask);
+    case SIM_BULK_LOAD:
+    case SIM_BULK_STORE:
+        return sim_bulk_copy(b, w, c, mask);
+    case SIM_BULK_COMMIT:
+    case SIM_BULK_WAIT:
+        return sim_bulk_group(b, w, c, mask);
+    case SIM_CLOCK:
+        put_clock(w, c, mask);
+        return true;
+    case SIM_SPACE_TEST:
+        test_space(w, c, mask);
+        return true;
     case SIM_FENCE:
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         if (c->scope)
@@ -290,25 +327,42 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         if (c->proxy)
             sim_order_proxy_fence(b, w, mask);
         return true;
-    case SIM_NOTHING: return true;
-    default: return sim_collective(b, w, c, mask);
+    case SIM_NOTHING:
+        return true;
+    default:
+        return sim_collective(b, w, c, mask);
     }
 }
 
 static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     switch (c->kind) {
-    case SIM_COMPUTE: compute(w, c, mask); return true;
-    case SIM_CONVERT: convert(w, c, mask); return true;
-    case SIM_COMPARE: compare(w, c, mask); return true;
-    case SIM_SELECT: select_lanes(w, c, mask); return true;
-    case SIM_LOGIC:
-        sim_put_predicate(w, c->d, logic(c->op, sim_predicate(w, c->a, c->negate_a),
-                                         sim_predicate(w, c->b, c->negate_b)), mask);
+    case SIM_COMPUTE:
+        compute(w, c, mask);
         return true;
-    case SIM_LOAD: case SIM_STORE: case SIM_ATOMIC: return sim_access(b, w, c, mask);
-    case SIM_BRANCH: return branch(b, w, c, mask);
-    default: return step_other(b, w, c, mask);
+    case SIM_CONVERT:
+        convert(w, c, mask);
+        return true;
+    case SIM_COMPARE:
+        compare(w, c, mask);
+        return true;
+    case SIM_SELECT:
+        select_lanes(w, c, mask);
+        return true;
+    case SIM_LOGIC:
+        sim_put_predicate(
+            w, c->d,
+            logic(c->op, sim_predicate(w, c->a, c->negate_a), sim_predicate(w, c->b, c->negate_b)),
+            mask);
+        return true;
+    case SIM_LOAD:
+    case SIM_STORE:
+    case SIM_ATOMIC:
+        return sim_access(b, w, c, mask);
+    case SIM_BRANCH:
+        return branch(b, w, c, mask);
+    default:
+        return step_other(b, w, c, mask);
     }
 }
 
@@ -323,7 +377,8 @@ static void note_ran(uint8_t *ran, bool back)
 /* What waits for other lanes, and is executed when they are there. */
 static bool is_collective(const sim_instruction *c)
 {
-    return c->kind == SIM_SHUFFLE || c->kind == SIM_VOTE || c->kind == SIM_MATCH || c->kind == SIM_REDUCE;
+    return c->kind == SIM_SHUFFLE || c->kind == SIM_VOTE || c->kind == SIM_MATCH ||
+           c->kind == SIM_REDUCE;
 }
 
 bool sim_warp_run(sim_block *b, sim_warp *w)
@@ -343,8 +398,8 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         if (c->guard != SIM_NO_SLOT)
             mask &= sim_predicate(w, c->guard, c->guard_negated);
         if (++w->executed > b->limit)
-            return sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), SIM_FAULT_BUDGET,
-                            "a warp executed %llu instructions without an end",
+            return sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask),
+                            SIM_FAULT_BUDGET, "a warp executed %llu instructions without an end",
                             (unsigned long long)b->limit);
         if (b->counters && !c->extra) {
             sim_counter *n = &b->counters[top->pc];
@@ -354,7 +409,8 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         if (b->launch->ran && mask != 0)
             note_ran(&b->launch->ran[top->pc], c->kind == SIM_BRANCH && c->target <= top->pc);
         top->pc++;
-        if ((w->lacks && !is_collective(c) && !sim_values_step(b, w, c, mask)) || (mask != 0 && !step(b, w, c, mask)))
+        if ((w->lacks && !is_collective(c) && !sim_values_step(b, w, c, mask)) ||
+            (mask != 0 && !step(b, w, c, mask)))
             return false;
         if (stalled != 0 && w->stalled == stalled)
             w->stalled = 0;

@@ -1,6 +1,6 @@
 #include "sim/program/operations.h"
 
-#define LOW(x) ((x) & 0xffffu)
+#define LOW(x) ((x)&0xffffu)
 #define S16(x) ((int32_t)(int16_t)(x))
 
 /* PTX shifts clamp their amount to the width; of narrower values all bits are out by then. */
@@ -288,13 +288,34 @@ SIM_OP1(extend_s, D, W, (int64_t)(int32_t)a[l])
 SIM_OP2(space_add, D, D, D, a[l] + b[l])
 SIM_OP2(space_sub, D, D, D, a[l] - b[l])
 
-#define BIT1(name, fn, to, from) {name, fn, 1, to, {from}, SIM_CLASS_INTEGER}
-#define BIT2(name, fn, to, x, y) {name, fn, 2, to, {x, y}, SIM_CLASS_INTEGER}
-#define BIT3(name, fn, to, x, y, z) {name, fn, 3, to, {x, y, z}, SIM_CLASS_INTEGER}
-#define BIT4(name, fn, to, x, y, z, w) {name, fn, 4, to, {x, y, z, w}, SIM_CLASS_INTEGER}
-#define MOVE1(name, fn, to, from) {name, fn, 1, to, {from}, SIM_CLASS_MOVE}
-#define MOVE2(name, fn, to, x, y) {name, fn, 2, to, {x, y}, SIM_CLASS_MOVE}
-#define MOVE4(name, fn, to) {name, fn, 4, to, {4, 4, 4, 4}, SIM_CLASS_MOVE}
+#define BIT1(name, fn, to, from)                                                                   \
+    {                                                                                              \
+        name, fn, 1, to, {from}, SIM_CLASS_INTEGER                                                 \
+    }
+#define BIT2(name, fn, to, x, y)                                                                   \
+    {                                                                                              \
+        name, fn, 2, to, {x, y}, SIM_CLASS_INTEGER                                                 \
+    }
+#define BIT3(name, fn, to, x, y, z)                                                                \
+    {                                                                                              \
+        name, fn, 3, to, {x, y, z}, SIM_CLASS_INTEGER                                              \
+    }
+#define BIT4(name, fn, to, x, y, z, w)                                                             \
+    {                                                                                              \
+        name, fn, 4, to, {x, y, z, w}, SIM_CLASS_INTEGER                                           \
+    }
+#define MOVE1(name, fn, to, from)                                                                  \
+    {                                                                                              \
+        name, fn, 1, to, {from}, SIM_CLASS_MOVE                                                    \
+    }
+#define MOVE2(name, fn, to, x, y)                                                                  \
+    {                                                                                              \
+        name, fn, 2, to, {x, y}, SIM_CLASS_MOVE                                                    \
+    }
+#define MOVE4(name, fn, to)                                                                        \
+    {                                                                                              \
+        name, fn, 4, to, {4, 4, 4, 4}, SIM_CLASS_MOVE                                              \
+    }
 #define MOVES(type, fn, bytes) MOVE1("mov." type, fn, bytes, bytes)
 #define PRMT(mode, fn) BIT3("prmt.b32" mode, fn, 4, 4, 4, 4)
 #define DOT4(types, fn) BIT3("dp4a." types, fn, 4, 4, 4, 4)

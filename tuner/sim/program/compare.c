@@ -44,7 +44,7 @@ const sim_operation *sim_operation_find(const char *name)
 /* For floats "ne" is false when an operand is NaN; the u forms are true then. */
 #define FLOATING(s, T, load)                                                                       \
     BUT_NE(s, T, load)                                                                             \
-    COMPARE(ne_##s, T, load, x < y || x > y)                                                       \
+    COMPARE(ne_##s, T, load, x<y || x> y)                                                          \
     COMPARE(equ_##s, T, load, !(x < y || x > y))                                                   \
     COMPARE(neu_##s, T, load, x != y)                                                              \
     COMPARE(ltu_##s, T, load, !(x >= y))                                                           \
@@ -81,14 +81,21 @@ typedef struct comparison {
 } comparison;
 
 #define ROWS(T, s)                                                                                 \
-    {"eq", T, eq_##s}, {"ne", T, ne_##s}, {"lt", T, lt_##s}, {"le", T, le_##s},                    \
-        {"gt", T, gt_##s}, {"ge", T, ge_##s}
+    {"eq", T, eq_##s}, {"ne", T, ne_##s}, {"lt", T, lt_##s}, {"le", T, le_##s}, {"gt", T, gt_##s}, \
+    {                                                                                              \
+        "ge", T, ge_##s                                                                            \
+    }
 #define UNSIGNED_ROWS(T, s)                                                                        \
-    ROWS(T, s), {"lo", T, lt_##s}, {"ls", T, le_##s}, {"hi", T, gt_##s}, {"hs", T, ge_##s}
+    ROWS(T, s), {"lo", T, lt_##s}, {"ls", T, le_##s}, {"hi", T, gt_##s},                           \
+    {                                                                                              \
+        "hs", T, ge_##s                                                                            \
+    }
 #define FLOAT_ROWS(T, s)                                                                           \
     ROWS(T, s), {"equ", T, equ_##s}, {"neu", T, neu_##s}, {"ltu", T, ltu_##s},                     \
         {"leu", T, leu_##s}, {"gtu", T, gtu_##s}, {"geu", T, geu_##s}, {"num", T, num_##s},        \
-        {"nan", T, nan_##s}
+    {                                                                                              \
+        "nan", T, nan_##s                                                                          \
+    }
 
 #define CLASS_ROWS(T, s)                                                                           \
     {"testp.finite", T, finite_##s}, {"testp.infinite", T, infinite_##s},                          \

@@ -29,13 +29,30 @@ static void read_integers(ptx_type from, int64_t *restrict v, const void *a)
     const uint32_t *w = a;
     const uint64_t *d = a;
     switch (from) {
-    case PTX_U8: case PTX_B8: SIM_EACH_LANE(l) v[l] = (uint8_t)w[l]; break;
-    case PTX_S8: SIM_EACH_LANE(l) v[l] = (int8_t)w[l]; break;
-    case PTX_U16: case PTX_B16: SIM_EACH_LANE(l) v[l] = (uint16_t)w[l]; break;
-    case PTX_S16: SIM_EACH_LANE(l) v[l] = (int16_t)w[l]; break;
-    case PTX_U32: case PTX_B32: SIM_EACH_LANE(l) v[l] = w[l]; break;
-    case PTX_S32: SIM_EACH_LANE(l) v[l] = (int32_t)w[l]; break;
-    default: SIM_EACH_LANE(l) v[l] = (int64_t)d[l]; break;
+    case PTX_U8:
+    case PTX_B8:
+        SIM_EACH_LANE(l) v[l] = (uint8_t)w[l];
+        break;
+    case PTX_S8:
+        SIM_EACH_LANE(l) v[l] = (int8_t)w[l];
+        break;
+    case PTX_U16:
+    case PTX_B16:
+        SIM_EACH_LANE(l) v[l] = (uint16_t)w[l];
+        break;
+    case PTX_S16:
+        SIM_EACH_LANE(l) v[l] = (int16_t)w[l];
+        break;
+    case PTX_U32:
+    case PTX_B32:
+        SIM_EACH_LANE(l) v[l] = w[l];
+        break;
+    case PTX_S32:
+        SIM_EACH_LANE(l) v[l] = (int32_t)w[l];
+        break;
+    default:
+        SIM_EACH_LANE(l) v[l] = (int64_t)d[l];
+        break;
     }
 }
 
@@ -45,8 +62,12 @@ static void read_floats(ptx_type from, bool flush, double *restrict v, const voi
     const float *f = a;
     const double *g = a;
     switch (from) {
-    case PTX_F16: SIM_EACH_LANE(l) v[l] = half_to_float((uint16_t)w[l]); break;
-    case PTX_BF16: SIM_EACH_LANE(l) v[l] = bfloat_to_float((uint16_t)w[l]); break;
+    case PTX_F16:
+        SIM_EACH_LANE(l) v[l] = half_to_float((uint16_t)w[l]);
+        break;
+    case PTX_BF16:
+        SIM_EACH_LANE(l) v[l] = bfloat_to_float((uint16_t)w[l]);
+        break;
     case PTX_E4M3X2:
     case PTX_E5M2X2:
         SIM_EACH_LANE(l) v[l] = small_float_value(small_float_of(from), w[l]);
@@ -54,7 +75,9 @@ static void read_floats(ptx_type from, bool flush, double *restrict v, const voi
     case PTX_F32:
         SIM_EACH_LANE(l) v[l] = flush && fabsf(f[l]) < 0x1p-126f ? copysign(0.0, f[l]) : f[l];
         break;
-    default: SIM_EACH_LANE(l) v[l] = g[l]; break;
+    default:
+        SIM_EACH_LANE(l) v[l] = g[l];
+        break;
     }
 }
 
@@ -63,12 +86,28 @@ static void write_integers(ptx_type to, void *restrict d, const int64_t *v)
     uint32_t *w = d;
     uint64_t *x = d;
     switch (to) {
-    case PTX_U8: case PTX_B8: SIM_EACH_LANE(l) w[l] = (uint8_t)v[l]; break;
-    case PTX_S8: SIM_EACH_LANE(l) w[l] = (uint32_t)(int8_t)v[l]; break;
-    case PTX_U16: case PTX_B16: SIM_EACH_LANE(l) w[l] = (uint16_t)v[l]; break;
-    case PTX_S16: SIM_EACH_LANE(l) w[l] = (uint16_t)v[l]; break;
-    case PTX_U32: case PTX_S32: case PTX_B32: SIM_EACH_LANE(l) w[l] = (uint32_t)v[l]; break;
-    default: SIM_EACH_LANE(l) x[l] = (uint64_t)v[l]; break;
+    case PTX_U8:
+    case PTX_B8:
+        SIM_EACH_LANE(l) w[l] = (uint8_t)v[l];
+        break;
+    case PTX_S8:
+        SIM_EACH_LANE(l) w[l] = (uint32_t)(int8_t)v[l];
+        break;
+    case PTX_U16:
+    case PTX_B16:
+        SIM_EACH_LANE(l) w[l] = (uint16_t)v[l];
+        break;
+    case PTX_S16:
+        SIM_EACH_LANE(l) w[l] = (uint16_t)v[l];
+        break;
+    case PTX_U32:
+    case PTX_S32:
+    case PTX_B32:
+        SIM_EACH_LANE(l) w[l] = (uint32_t)v[l];
+        break;
+    default:
+        SIM_EACH_LANE(l) x[l] = (uint64_t)v[l];
+        break;
     }
 }
 
@@ -90,10 +129,14 @@ static int64_t clamp(int64_t v, bool is_unsigned, domain to, int bits)
 static double round_integral(double v, sim_rounding rounding)
 {
     switch (rounding) {
-    case SIM_ROUND_INTEGER_NEAREST: return rint(v);
-    case SIM_ROUND_INTEGER_DOWN: return floor(v);
-    case SIM_ROUND_INTEGER_UP: return ceil(v);
-    default: return trunc(v);
+    case SIM_ROUND_INTEGER_NEAREST:
+        return rint(v);
+    case SIM_ROUND_INTEGER_DOWN:
+        return floor(v);
+    case SIM_ROUND_INTEGER_UP:
+        return ceil(v);
+    default:
+        return trunc(v);
     }
 }
 

@@ -178,7 +178,8 @@ SIM_OP2(copysign_f64, G, G, G, copysign(b[l], a[l]))
 SIM_OP3(fma_f32_portable, F, F, F, F, R(fmaf(a[l], b[l], c[l])))
 
 #if defined(__x86_64__) && defined(__GNUC__)
-/* Without this, every lane is a call of fmaf(): the baseline of x86-64 has no fused multiply-add. */
+/* Without this, every lane is a call of fmaf(): the baseline of x86-64 has no fused
+ * multiply-add. */
 __attribute__((target("avx2,fma")))
 SIM_OP3(fma_f32_vector, F, F, F, F, R(__builtin_fmaf(a[l], b[l], c[l])))
 
@@ -252,18 +253,48 @@ SIM_OP3(fma_f32x2, P, P, P, P,
         pair_of(fmaf(half_of(a[l], 0), half_of(b[l], 0), half_of(c[l], 0)),
                 fmaf(half_of(a[l], 1), half_of(b[l], 1), half_of(c[l], 1))))
 
-#define F1(name, fn) {name, fn, 1, 4, {4}, SIM_CLASS_FLOAT}
-#define F2(name, fn) {name, fn, 2, 4, {4, 4}, SIM_CLASS_FLOAT}
-#define F3(name, fn) {name, fn, 3, 4, {4, 4, 4}, SIM_CLASS_FLOAT}
-#define S1(name, fn) {name, fn, 1, 4, {4}, SIM_CLASS_SPECIAL}
-#define S2(name, fn) {name, fn, 2, 4, {4, 4}, SIM_CLASS_SPECIAL}
-#define G1(name, fn) {name, fn, 1, 8, {8}, SIM_CLASS_DOUBLE}
-#define G2(name, fn) {name, fn, 2, 8, {8, 8}, SIM_CLASS_DOUBLE}
-#define G3(name, fn) {name, fn, 3, 8, {8, 8, 8}, SIM_CLASS_DOUBLE}
-#define P2(name, fn) {name, fn, 2, 8, {8, 8}, SIM_CLASS_FLOAT}
-#define P3(name, fn) {name, fn, 3, 8, {8, 8, 8}, SIM_CLASS_FLOAT}
-#define ROUNDED(N, op, s) N(#op ".rz." #s, op##_rz_##s), N(#op ".rm." #s, op##_rm_##s), \
-    N(#op ".rp." #s, op##_rp_##s)
+#define F1(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 1, 4, {4}, SIM_CLASS_FLOAT                                                       \
+    }
+#define F2(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 2, 4, {4, 4}, SIM_CLASS_FLOAT                                                    \
+    }
+#define F3(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 3, 4, {4, 4, 4}, SIM_CLASS_FLOAT                                                 \
+    }
+#define S1(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 1, 4, {4}, SIM_CLASS_SPECIAL                                                     \
+    }
+#define S2(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 2, 4, {4, 4}, SIM_CLASS_SPECIAL                                                  \
+    }
+#define G1(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 1, 8, {8}, SIM_CLASS_DOUBLE                                                      \
+    }
+#define G2(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 2, 8, {8, 8}, SIM_CLASS_DOUBLE                                                   \
+    }
+#define G3(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 3, 8, {8, 8, 8}, SIM_CLASS_DOUBLE                                                \
+    }
+#define P2(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 2, 8, {8, 8}, SIM_CLASS_FLOAT                                                    \
+    }
+#define P3(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 3, 8, {8, 8, 8}, SIM_CLASS_FLOAT                                                 \
+    }
+#define ROUNDED(N, op, s)                                                                          \
+    N(#op ".rz." #s, op##_rz_##s), N(#op ".rm." #s, op##_rm_##s), N(#op ".rp." #s, op##_rp_##s)
 
 const sim_operation sim_float_operations[] = {F2("add.f32", add_f32),
                                               F2("sub.f32", sub_f32),

@@ -7,13 +7,17 @@ static const struct {
     const char *begin;
     sim_flow flow;
 } flows[] = {
-    {"mov.", SIM_FLOW_MOVES_ONE},    {"field.", SIM_FLOW_MOVES_ONE}, {"narrow", SIM_FLOW_MOVES_ONE},
-    {"extend.", SIM_FLOW_MOVES_ONE}, {"shl.", SIM_FLOW_MOVES_ONE},   {"shr.", SIM_FLOW_MOVES_ONE},
-    {"brev.", SIM_FLOW_MOVES_ONE},   {"bfe.", SIM_FLOW_MOVES_ONE},   {"shf.", SIM_FLOW_MOVES_TWO},
-    {"prmt.", SIM_FLOW_MOVES_TWO},   {"bfi.", SIM_FLOW_MOVES_TWO},   {"pack.", SIM_FLOW_MOVES_FOUR},
-    {"and.", SIM_FLOW_AND},          {"or.", SIM_FLOW_OR},           {"not.", SIM_FLOW_BITWISE},
-    {"lop3.", SIM_FLOW_BITWISE},     {"xor.", SIM_FLOW_EXCLUSIVE},   {"sub.u", SIM_FLOW_DIFFERENCE},
-    {"sub.s", SIM_FLOW_DIFFERENCE},  {"mul.lo.", SIM_FLOW_PRODUCT},  {"mul.wide.", SIM_FLOW_PRODUCT},
+    {"mov.", SIM_FLOW_MOVES_ONE},    {"field.", SIM_FLOW_MOVES_ONE},
+    {"narrow", SIM_FLOW_MOVES_ONE},  {"extend.", SIM_FLOW_MOVES_ONE},
+    {"shl.", SIM_FLOW_MOVES_ONE},    {"shr.", SIM_FLOW_MOVES_ONE},
+    {"brev.", SIM_FLOW_MOVES_ONE},   {"bfe.", SIM_FLOW_MOVES_ONE},
+    {"shf.", SIM_FLOW_MOVES_TWO},    {"prmt.", SIM_FLOW_MOVES_TWO},
+    {"bfi.", SIM_FLOW_MOVES_TWO},    {"pack.", SIM_FLOW_MOVES_FOUR},
+    {"and.", SIM_FLOW_AND},          {"or.", SIM_FLOW_OR},
+    {"not.", SIM_FLOW_BITWISE},      {"lop3.", SIM_FLOW_BITWISE},
+    {"xor.", SIM_FLOW_EXCLUSIVE},    {"sub.u", SIM_FLOW_DIFFERENCE},
+    {"sub.s", SIM_FLOW_DIFFERENCE},  {"mul.lo.", SIM_FLOW_PRODUCT},
+    {"mul.wide.", SIM_FLOW_PRODUCT},
 };
 
 sim_flow sim_operation_flow(const sim_operation *op)

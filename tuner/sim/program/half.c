@@ -156,12 +156,13 @@ DEFINE_HALF(b, bfloat_to_float, bfloat_from_float, bfloat_from_double)
     SIM_OP3(f##_1, W, W, W, W, f(LO(a[l]), LO(b[l]), LO(c[l])))                                    \
     SIM_OP3(f##_2, W, W, W, W,                                                                     \
             PAIR(f(LO(a[l]), LO(b[l]), LO(c[l])), f(HI(a[l]), HI(b[l]), HI(c[l]))))
+/* clang-format off */
 #define HALF_ALL(T)                                                                                \
-    HALF2(T##_add)                                                                                 \
-    HALF2(T##_sub) HALF2(T##_mul) HALF2(T##_adds) HALF2(T##_subs) HALF2(T##_muls) HALF2(T##_min)   \
-        HALF2(T##_max) HALF2(T##_minn) HALF2(T##_maxn) HALF2(T##_minx) HALF2(T##_maxx)             \
-            HALF2(T##_minnx) HALF2(T##_maxnx) HALF3(T##_fma) HALF3(T##_fmar) HALF3(T##_fmas)       \
-                HALF1(T##_neg) HALF1(T##_abs) HALF1(T##_ex2) HALF1(T##_tanh)
+    HALF2(T##_add) HALF2(T##_sub) HALF2(T##_mul) HALF2(T##_adds) HALF2(T##_subs) HALF2(T##_muls)   \
+    HALF2(T##_min) HALF2(T##_max) HALF2(T##_minn) HALF2(T##_maxn) HALF2(T##_minx) HALF2(T##_maxx)  \
+    HALF2(T##_minnx) HALF2(T##_maxnx) HALF3(T##_fma) HALF3(T##_fmar) HALF3(T##_fmas)               \
+    HALF1(T##_neg) HALF1(T##_abs) HALF1(T##_ex2) HALF1(T##_tanh)
+/* clang-format on */
 
 HALF_ALL(h)
 HALF_ALL(b)
@@ -171,9 +172,18 @@ HALF_ALL(b)
 SIM_OP2(pack_half, W, F, F, PAIR(half_from_float(b[l]), half_from_float(a[l])))
 SIM_OP2(pack_bfloat, W, F, F, PAIR(bfloat_from_float(b[l]), bfloat_from_float(a[l])))
 
-#define N1(name, fn) {name, fn, 1, 4, {4}, SIM_CLASS_HALF}
-#define N2(name, fn) {name, fn, 2, 4, {4, 4}, SIM_CLASS_HALF}
-#define N3(name, fn) {name, fn, 3, 4, {4, 4, 4}, SIM_CLASS_HALF}
+#define N1(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 1, 4, {4}, SIM_CLASS_HALF                                                        \
+    }
+#define N2(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 2, 4, {4, 4}, SIM_CLASS_HALF                                                     \
+    }
+#define N3(name, fn)                                                                               \
+    {                                                                                              \
+        name, fn, 3, 4, {4, 4, 4}, SIM_CLASS_HALF                                                  \
+    }
 #define BOTH(N, op, t, f) N(op "." t, f##_1), N(op "." t "x2", f##_2)
 #define HALF_TABLE(T, t)                                                                           \
     BOTH(N2, "add", t, T##_add), BOTH(N2, "sub", t, T##_sub), BOTH(N2, "mul", t, T##_mul),         \
@@ -187,6 +197,8 @@ SIM_OP2(pack_bfloat, W, F, F, PAIR(bfloat_from_float(b[l]), bfloat_from_float(a[
         BOTH(N1, "neg", t, T##_neg), BOTH(N1, "abs", t, T##_abs),                                  \
         BOTH(N1, "ex2.approx", t, T##_ex2), BOTH(N1, "tanh.approx", t, T##_tanh)
 
-const sim_operation sim_half_operations[] = {
-    HALF_TABLE(h, "f16"), HALF_TABLE(b, "bf16"), N2("cvt.f16x2.f32", pack_half),
-    N2("cvt.bf16x2.f32", pack_bfloat), {0}};
+const sim_operation sim_half_operations[] = {HALF_TABLE(h, "f16"),
+                                             HALF_TABLE(b, "bf16"),
+                                             N2("cvt.f16x2.f32", pack_half),
+                                             N2("cvt.bf16x2.f32", pack_bfloat),
+                                             {0}};

@@ -4,7 +4,7 @@
 /* Signed arithmetic wraps in PTX; in C it must go through the unsigned type. */
 #define U(x) ((uint32_t)(x))
 #define UL(x) ((uint64_t)(x))
-#define LOW(x) ((x) & 0xffffu)
+#define LOW(x) ((x)&0xffffu)
 #define S16(x) ((int32_t)(int16_t)(x))
 
 static int64_t divide(int64_t a, int64_t b)
@@ -68,8 +68,7 @@ SIM_OP3(mad_hi_s16, uint32_t, uint32_t, uint32_t, uint32_t,
 SIM_OP3(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
         clamp_s32(((int64_t)a[l] * b[l] >> 32) + c[l]))
 SIM_OP3(mad_hi_u32, uint32_t, uint32_t, uint32_t, uint32_t, (UL(a[l]) * b[l] >> 32) + c[l])
-SIM_OP3(mad_hi_s32, uint32_t, int32_t, int32_t, uint32_t,
-        U(UL((int64_t)a[l] * b[l]) >> 32) + c[l])
+SIM_OP3(mad_hi_s32, uint32_t, int32_t, int32_t, uint32_t, U(UL((int64_t)a[l] * b[l]) >> 32) + c[l])
 SIM_OP3(mad_hi_u64, uint64_t, uint64_t, uint64_t, uint64_t, high_product(a[l], b[l]) + c[l])
 SIM_OP3(mad_hi_s64, uint64_t, int64_t, int64_t, uint64_t, UL(high_s64(a[l], b[l])) + c[l])
 SIM_OP3(mad_wide_u16, uint32_t, uint32_t, uint32_t, uint32_t, LOW(a[l]) * LOW(b[l]) + c[l])
@@ -157,11 +156,26 @@ SIM_OP2(max_relu_s16x2, uint32_t, uint32_t, uint32_t, relu_16x2(PICK_BOTH(PICK_S
 SIM_OP2(min_relu_s32, int32_t, int32_t, int32_t, RELU(a[l] < b[l] ? a[l] : b[l]))
 SIM_OP2(max_relu_s32, int32_t, int32_t, int32_t, RELU(a[l] > b[l] ? a[l] : b[l]))
 
-#define INT1(name, fn, bytes) {name, fn, 1, bytes, {bytes}, SIM_CLASS_INTEGER}
-#define INT2(name, fn, bytes) {name, fn, 2, bytes, {bytes, bytes}, SIM_CLASS_INTEGER}
-#define INT3(name, fn, bytes) {name, fn, 3, bytes, {bytes, bytes, bytes}, SIM_CLASS_INTEGER}
-#define WIDE2(name, fn) {name, fn, 2, 8, {4, 4}, SIM_CLASS_INTEGER}
-#define WIDE3(name, fn) {name, fn, 3, 8, {4, 4, 8}, SIM_CLASS_INTEGER}
+#define INT1(name, fn, bytes)                                                                      \
+    {                                                                                              \
+        name, fn, 1, bytes, {bytes}, SIM_CLASS_INTEGER                                             \
+    }
+#define INT2(name, fn, bytes)                                                                      \
+    {                                                                                              \
+        name, fn, 2, bytes, {bytes, bytes}, SIM_CLASS_INTEGER                                      \
+    }
+#define INT3(name, fn, bytes)                                                                      \
+    {                                                                                              \
+        name, fn, 3, bytes, {bytes, bytes, bytes}, SIM_CLASS_INTEGER                               \
+    }
+#define WIDE2(name, fn)                                                                            \
+    {                                                                                              \
+        name, fn, 2, 8, {4, 4}, SIM_CLASS_INTEGER                                                  \
+    }
+#define WIDE3(name, fn)                                                                            \
+    {                                                                                              \
+        name, fn, 3, 8, {4, 4, 8}, SIM_CLASS_INTEGER                                               \
+    }
 /* Operations whose low half does not depend on the sign. */
 #define BOTH2(op, fn)                                                                              \
     INT2(op ".u16", fn##_16, 4), INT2(op ".s16", fn##_16, 4), INT2(op ".u32", fn##_32, 4),         \

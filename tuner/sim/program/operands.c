@@ -23,6 +23,7 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
         return;
     add(out->writes, &out->write_count, c->d);
     /* Elsewhere d2 is a number. */
-    if (c->kind == SIM_COMPARE || c->kind == SIM_SHUFFLE || c->kind == SIM_MATCH || c->kind == SIM_REDUCE)
+    if (c->kind == SIM_COMPARE || c->kind == SIM_SHUFFLE || c->kind == SIM_MATCH ||
+        c->kind == SIM_REDUCE)
         add(out->writes, &out->write_count, c->d2);
 }

@@ -1,7 +1,7 @@
 /* Which slots an instruction reads and writes.
  *
- * In: a decoded instruction. Out: slots, as sim/program/program.h has them; those of predicates, too. Nothing here
- * allocates or fails. */
+ * In: a decoded instruction. Out: slots, as sim/program/program.h has them; those of predicates,
+ * too. Nothing here allocates or fails. */
 #ifndef AUTOTUNE_SIM_PROGRAM_OPERANDS_H
 #define AUTOTUNE_SIM_PROGRAM_OPERANDS_H
 

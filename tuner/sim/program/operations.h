@@ -11,11 +11,11 @@
 #include "sim/program/program.h"
 
 typedef struct sim_operation {
-    const char *name;     /* opcode without modifiers that do not matter: "mul.wide.u32" */
+    const char *name; /* opcode without modifiers that do not matter: "mul.wide.u32" */
     sim_compute compute;
-    uint8_t sources;      /* 1 .. 4 */
-    uint8_t width;        /* of the result: 4 or 8 */
-    uint8_t widths[4];    /* of the sources */
+    uint8_t sources;   /* 1 .. 4 */
+    uint8_t width;     /* of the result: 4 or 8 */
+    uint8_t widths[4]; /* of the sources */
     uint8_t count_class;
 } sim_operation;
 

@@ -22,7 +22,8 @@ enum {
 
 /* Loop over the lanes of a mask. */
 #define SIM_EACH_OF(l, mask)                                                                       \
-    for (int left_##l = (int)(mask), l = 0; left_##l && (l = __builtin_ctz((uint32_t)left_##l), true); \
+    for (int left_##l = (int)(mask), l = 0;                                                        \
+         left_##l && (l = __builtin_ctz((uint32_t)left_##l), true);                                \
          left_##l = (int)((uint32_t)left_##l & ((uint32_t)left_##l - 1)))
 
 /* One operation on all lanes: d from up to four sources. The result never overlaps a source. */
@@ -31,92 +32,175 @@ typedef void (*sim_compute)(void *restrict d, const void *const sources[4]);
 typedef uint32_t (*sim_compare)(const void *a, const void *b);
 
 typedef enum sim_kind {
-    SIM_COMPUTE,   /* compute(d, a, b, c, e) */
-    SIM_COMPARE,   /* predicate d (and its complement d2) = compare(a, b) [combine] c */
-    SIM_LOGIC,     /* predicates: d = a logic b */
-    SIM_SELECT,    /* d = c ? a : b */
-    SIM_CONVERT,   /* d = convert(a) */
-    SIM_LOAD, SIM_STORE, SIM_ATOMIC, SIM_COPY_ASYNC, SIM_COPY_COMMIT, SIM_COPY_WAIT,
-    SIM_BRANCH, SIM_BRANCH_INDEXED, SIM_EXIT, SIM_TRAP,
-    SIM_BARRIER, SIM_WARP_BARRIER,
+    SIM_COMPUTE, /* compute(d, a, b, c, e) */
+    SIM_COMPARE, /* predicate d (and its complement d2) = compare(a, b) [combine] c */
+    SIM_LOGIC,   /* predicates: d = a logic b */
+    SIM_SELECT,  /* d = c ? a : b */
+    SIM_CONVERT, /* d = convert(a) */
+    SIM_LOAD,
+    SIM_STORE,
+    SIM_ATOMIC,
+    SIM_COPY_ASYNC,
+    SIM_COPY_COMMIT,
+    SIM_COPY_WAIT,
+    SIM_BRANCH,
+    SIM_BRANCH_INDEXED,
+    SIM_EXIT,
+    SIM_TRAP,
+    SIM_BARRIER,
+    SIM_WARP_BARRIER,
     SIM_CLUSTER_BARRIER, /* sim_cluster_op */
     SIM_CLUSTER_MAP,     /* sim_cluster_op: d of the shared address a and block b */
-    SIM_SHUFFLE, SIM_VOTE, SIM_MATCH, SIM_REDUCE, SIM_ACTIVE_MASK,
-    SIM_CLOCK,     /* d = a counter that grows */
-    SIM_FENCE, SIM_NOTHING,
+    SIM_SHUFFLE,
+    SIM_VOTE,
+    SIM_MATCH,
+    SIM_REDUCE,
+    SIM_ACTIVE_MASK,
+    SIM_CLOCK, /* d = a counter that grows */
+    SIM_FENCE,
+    SIM_NOTHING,
     SIM_MBARRIER,   /* the barrier in shared memory at a: sim_mbarrier_op */
     SIM_BULK_LOAD,  /* c bytes from global a to shared b, completing on the mbarrier at e */
     SIM_BULK_STORE, /* c bytes from shared b to global a */
-    SIM_BULK_COMMIT, SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have read */
+    SIM_BULK_COMMIT,
+    SIM_BULK_WAIT,  /* at most `offset` groups stay under way; op: it is enough that they have
+                       read */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
-    SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address a */
-    SIM_PRINT,     /* vprintf: where its variables lie in local memory is in lists from `target` on, results last */
+    SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address
+                      a */
+    SIM_PRINT,     /* vprintf: where its variables lie in local memory is in lists from `target` on,
+                      results last */
     SIM_ASSERTION, /* __assertfail: likewise */
     SIM_UNKNOWN    /* not simulated, for sim_program.reasons[target] */
 } sim_kind;
 
 /* Classes by which issued instructions are counted. */
 typedef enum sim_class {
-    SIM_CLASS_INTEGER, SIM_CLASS_FLOAT, SIM_CLASS_DOUBLE, SIM_CLASS_HALF, SIM_CLASS_SPECIAL,
-    SIM_CLASS_CONVERT, SIM_CLASS_MOVE, SIM_CLASS_PREDICATE, SIM_CLASS_CONTROL, SIM_CLASS_GLOBAL,
-    SIM_CLASS_SHARED, SIM_CLASS_LOCAL, SIM_CLASS_CONSTANT, SIM_CLASS_ATOMIC, SIM_CLASS_BARRIER,
-    SIM_CLASS_WARP, SIM_CLASS_COUNT
+    SIM_CLASS_INTEGER,
+    SIM_CLASS_FLOAT,
+    SIM_CLASS_DOUBLE,
+    SIM_CLASS_HALF,
+    SIM_CLASS_SPECIAL,
+    SIM_CLASS_CONVERT,
+    SIM_CLASS_MOVE,
+    SIM_CLASS_PREDICATE,
+    SIM_CLASS_CONTROL,
+    SIM_CLASS_GLOBAL,
+    SIM_CLASS_SHARED,
+    SIM_CLASS_LOCAL,
+    SIM_CLASS_CONSTANT,
+    SIM_CLASS_ATOMIC,
+    SIM_CLASS_BARRIER,
+    SIM_CLASS_WARP,
+    SIM_CLASS_COUNT
 } sim_class;
 
 typedef enum sim_logic {
-    SIM_LOGIC_AND, SIM_LOGIC_OR, SIM_LOGIC_XOR, SIM_LOGIC_NOT, SIM_LOGIC_MOVE
+    SIM_LOGIC_AND,
+    SIM_LOGIC_OR,
+    SIM_LOGIC_XOR,
+    SIM_LOGIC_NOT,
+    SIM_LOGIC_MOVE
 } sim_logic;
 
 typedef enum sim_atomic_op {
-    SIM_ATOMIC_ADD, SIM_ATOMIC_MIN, SIM_ATOMIC_MAX, SIM_ATOMIC_INC, SIM_ATOMIC_DEC, SIM_ATOMIC_AND,
-    SIM_ATOMIC_OR, SIM_ATOMIC_XOR, SIM_ATOMIC_EXCH, SIM_ATOMIC_CAS
+    SIM_ATOMIC_ADD,
+    SIM_ATOMIC_MIN,
+    SIM_ATOMIC_MAX,
+    SIM_ATOMIC_INC,
+    SIM_ATOMIC_DEC,
+    SIM_ATOMIC_AND,
+    SIM_ATOMIC_OR,
+    SIM_ATOMIC_XOR,
+    SIM_ATOMIC_EXCH,
+    SIM_ATOMIC_CAS
 } sim_atomic_op;
 
 typedef enum sim_warp_op {
-    SIM_SHUFFLE_UP, SIM_SHUFFLE_DOWN, SIM_SHUFFLE_XOR, SIM_SHUFFLE_INDEX,
-    SIM_VOTE_ALL, SIM_VOTE_ANY, SIM_VOTE_UNIFORM, SIM_VOTE_BALLOT,
-    SIM_MATCH_ANY, SIM_MATCH_ALL,
-    SIM_REDUCE_ADD, SIM_REDUCE_MIN, SIM_REDUCE_MAX, SIM_REDUCE_AND, SIM_REDUCE_OR, SIM_REDUCE_XOR,
+    SIM_SHUFFLE_UP,
+    SIM_SHUFFLE_DOWN,
+    SIM_SHUFFLE_XOR,
+    SIM_SHUFFLE_INDEX,
+    SIM_VOTE_ALL,
+    SIM_VOTE_ANY,
+    SIM_VOTE_UNIFORM,
+    SIM_VOTE_BALLOT,
+    SIM_MATCH_ANY,
+    SIM_MATCH_ALL,
+    SIM_REDUCE_ADD,
+    SIM_REDUCE_MIN,
+    SIM_REDUCE_MAX,
+    SIM_REDUCE_AND,
+    SIM_REDUCE_OR,
+    SIM_REDUCE_XOR,
     SIM_ELECT
 } sim_warp_op;
 
 typedef enum sim_barrier_op {
-    SIM_BARRIER_SYNC, SIM_BARRIER_ARRIVE, SIM_BARRIER_POPC, SIM_BARRIER_AND, SIM_BARRIER_OR
+    SIM_BARRIER_SYNC,
+    SIM_BARRIER_ARRIVE,
+    SIM_BARRIER_POPC,
+    SIM_BARRIER_AND,
+    SIM_BARRIER_OR
 } sim_barrier_op;
 
 typedef enum sim_cluster_op {
-    SIM_CLUSTER_ARRIVE, SIM_CLUSTER_ARRIVE_RELAXED, SIM_CLUSTER_WAIT,
-    SIM_CLUSTER_ADDRESS, SIM_CLUSTER_RANK
+    SIM_CLUSTER_ARRIVE,
+    SIM_CLUSTER_ARRIVE_RELAXED,
+    SIM_CLUSTER_WAIT,
+    SIM_CLUSTER_ADDRESS,
+    SIM_CLUSTER_RANK
 } sim_cluster_op;
 
 typedef enum sim_mbarrier_op {
-    SIM_MBARRIER_INIT, SIM_MBARRIER_DROP, SIM_MBARRIER_ARRIVE, SIM_MBARRIER_EXPECT,
-    SIM_MBARRIER_ARRIVE_EXPECT, SIM_MBARRIER_COMPLETE, SIM_MBARRIER_TEST, SIM_MBARRIER_TEST_PARITY
+    SIM_MBARRIER_INIT,
+    SIM_MBARRIER_DROP,
+    SIM_MBARRIER_ARRIVE,
+    SIM_MBARRIER_EXPECT,
+    SIM_MBARRIER_ARRIVE_EXPECT,
+    SIM_MBARRIER_COMPLETE,
+    SIM_MBARRIER_TEST,
+    SIM_MBARRIER_TEST_PARITY
 } sim_mbarrier_op;
 
 typedef enum sim_rounding { /* of conversions and arithmetic */
-    SIM_ROUND_NONE, SIM_ROUND_NEAREST, SIM_ROUND_ZERO, SIM_ROUND_DOWN, SIM_ROUND_UP,
-    SIM_ROUND_AWAY, /* to nearest, ties away from zero */
-    SIM_ROUND_INTEGER_NEAREST, SIM_ROUND_INTEGER_ZERO, SIM_ROUND_INTEGER_DOWN,
-    SIM_ROUND_INTEGER_UP
+                            SIM_ROUND_NONE,
+                            SIM_ROUND_NEAREST,
+                            SIM_ROUND_ZERO,
+                            SIM_ROUND_DOWN,
+                            SIM_ROUND_UP,
+                            SIM_ROUND_AWAY, /* to nearest, ties away from zero */
+                            SIM_ROUND_INTEGER_NEAREST,
+                            SIM_ROUND_INTEGER_ZERO,
+                            SIM_ROUND_INTEGER_DOWN,
+                            SIM_ROUND_INTEGER_UP
 } sim_rounding;
 
 typedef enum sim_flush { /* which subnormal sources and results .ftz makes zeros */
-    SIM_FLUSH_NOTHING, SIM_FLUSH_FLOATS,
-    SIM_FLUSH_HALVES, SIM_FLUSH_BFLOATS /* one or a pair */
+                         SIM_FLUSH_NOTHING,
+                         SIM_FLUSH_FLOATS,
+                         SIM_FLUSH_HALVES,
+                         SIM_FLUSH_BFLOATS /* one or a pair */
 } sim_flush;
 
-typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to the smallest normal number */
-    SIM_TINY_NEVER, SIM_TINY_PRODUCT, SIM_TINY_SUM, SIM_TINY_QUOTIENT, SIM_TINY_RECIPROCAL
+typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to the smallest normal
+                           number */
+                        SIM_TINY_NEVER,
+                        SIM_TINY_PRODUCT,
+                        SIM_TINY_SUM,
+                        SIM_TINY_QUOTIENT,
+                        SIM_TINY_RECIPROCAL
 } sim_tiny;
 
 /* Where the bits of a result come from, for an operation of which not all operands have a value. */
 typedef enum sim_flow {
-    SIM_FLOW_MIXES,      /* each from any bit of the operands */
-    SIM_FLOW_MOVES_ONE,  /* each from one bit of the first, two or four operands; the others say from which */
+    SIM_FLOW_MIXES,     /* each from any bit of the operands */
+    SIM_FLOW_MOVES_ONE, /* each from one bit of the first, two or four operands; the others say from
+                           which */
     SIM_FLOW_MOVES_TWO,
     SIM_FLOW_MOVES_FOUR,
-    SIM_FLOW_AND, SIM_FLOW_OR,
+    SIM_FLOW_AND,
+    SIM_FLOW_OR,
     SIM_FLOW_BITWISE,    /* each from the same bit of the operands */
     SIM_FLOW_DIFFERENCE, /* as MIXES, and nothing where both operands are the same register */
     SIM_FLOW_EXCLUSIVE,  /* as BITWISE, likewise */
@@ -125,18 +209,28 @@ typedef enum sim_flow {
 } sim_flow;
 
 typedef enum sim_hint { /* of a load from global memory: what the caches are asked to do */
-    SIM_HINT_NONE, SIM_HINT_STREAMING, SIM_HINT_NO_ALLOCATE, SIM_HINT_WIDE, SIM_HINT_COUNT
+                        SIM_HINT_NONE,
+                        SIM_HINT_STREAMING,
+                        SIM_HINT_NO_ALLOCATE,
+                        SIM_HINT_WIDE,
+                        SIM_HINT_COUNT
 } sim_hint;
 
 /* Whom a strong memory access or a fence reaches. PTX ISA, "scope". */
-typedef enum sim_scope { SIM_SCOPE_NONE, SIM_SCOPE_BLOCK, SIM_SCOPE_CLUSTER, SIM_SCOPE_GPU } sim_scope;
+typedef enum sim_scope {
+    SIM_SCOPE_NONE,
+    SIM_SCOPE_BLOCK,
+    SIM_SCOPE_CLUSTER,
+    SIM_SCOPE_GPU
+} sim_scope;
 
-/* Does a read acquire what was released there? LOOSELY: an atomic that names no order (sim/machine/order.h). */
+/* Does a read acquire what was released there? LOOSELY: an atomic that names no order
+ * (sim/machine/order.h). */
 typedef enum sim_acquires { SIM_ACQUIRES_NOTHING, SIM_ACQUIRES_LOOSELY, SIM_ACQUIRES } sim_acquires;
 
 /* A load or store as the GPU carries it out, for counting: see sim/decode/reshape.h. */
 typedef struct sim_piece {
-    int8_t skip;   /* from the address that is written */
+    int8_t skip; /* from the address that is written */
     uint8_t bytes;
 } sim_piece;
 
@@ -159,38 +253,38 @@ typedef struct sim_instruction {
     uint8_t space;        /* ptx_space */
     uint8_t vector;       /* elements of a load or store */
     bool guard_negated;
-    uint8_t flush;        /* sim_flush */
+    uint8_t flush; /* sim_flush */
     bool saturate;
-    bool relu;            /* of a conversion: negative results are zero */
+    bool relu;                         /* of a conversion: negative results are zero */
     bool negate_a, negate_b, negate_c; /* predicate sources */
-    bool extra;           /* part of the PTX instruction before: not counted */
-    uint8_t scope;        /* sim_scope: of a strong memory access, or of a fence */
-    uint8_t acquires;     /* sim_acquires */
+    bool extra;                        /* part of the PTX instruction before: not counted */
+    uint8_t scope;                     /* sim_scope: of a strong memory access, or of a fence */
+    uint8_t acquires;                  /* sim_acquires */
     bool releases;
-    bool is_volatile;     /* strong for that reason alone */
-    bool noncoherent;     /* a load through the read-only path */
-    bool cluster;         /* of shared memory: also of other blocks of the cluster */
-    bool proxy;           /* a proxy fence: orders accesses of threads and of the copy engine */
-    bool publishes;       /* makes what the block did before it visible to other blocks */
-    uint8_t flow;         /* SIM_COMPUTE: sim_flow */
-    uint8_t widths[4];    /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0: there is none */
-    int32_t guard;        /* slot; SIM_NO_SLOT */
-    int32_t d, d2;        /* slots */
+    bool is_volatile;  /* strong for that reason alone */
+    bool noncoherent;  /* a load through the read-only path */
+    bool cluster;      /* of shared memory: also of other blocks of the cluster */
+    bool proxy;        /* a proxy fence: orders accesses of threads and of the copy engine */
+    bool publishes;    /* makes what the block did before it visible to other blocks */
+    uint8_t flow;      /* SIM_COMPUTE: sim_flow */
+    uint8_t widths[4]; /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0: there is none */
+    int32_t guard;     /* slot; SIM_NO_SLOT */
+    int32_t d, d2;     /* slots */
     int32_t a, b, c, e;
-    int64_t offset;       /* added to an address */
-    int32_t list;         /* vector loads and stores: slots in sim_program.lists */
-    int32_t target;       /* branches: instruction, or first of `target_count` in lists */
+    int64_t offset; /* added to an address */
+    int32_t list;   /* vector loads and stores: slots in sim_program.lists */
+    int32_t target; /* branches: instruction, or first of `target_count` in lists */
     int32_t target_count;
-    int32_t e_offset;     /* bulk loads: added to e */
-    int32_t reconverge;   /* branches: where the paths meet again */
+    int32_t e_offset;   /* bulk loads: added to e */
+    int32_t reconverge; /* branches: where the paths meet again */
     union {
         sim_compute compute;
         sim_compare compare;
     };
-    sim_shape shape;      /* loads and stores of shared and global memory */
-    int32_t line;         /* of the PTX */
-    int32_t location;     /* ptx_module.locations */
-    int32_t statement;    /* ptx_module.statements */
+    sim_shape shape;   /* loads and stores of shared and global memory */
+    int32_t line;      /* of the PTX */
+    int32_t location;  /* ptx_module.locations */
+    int32_t statement; /* ptx_module.statements */
 } sim_instruction;
 
 typedef struct sim_constant {
@@ -200,14 +294,47 @@ typedef struct sim_constant {
 } sim_constant;
 
 typedef enum sim_special {
-    SIM_TID_X, SIM_TID_Y, SIM_TID_Z, SIM_NTID_X, SIM_NTID_Y, SIM_NTID_Z, SIM_CTAID_X, SIM_CTAID_Y,
-    SIM_CTAID_Z, SIM_NCTAID_X, SIM_NCTAID_Y, SIM_NCTAID_Z, SIM_LANEID, SIM_WARPID, SIM_NWARPID,
-    SIM_LANEMASK_EQ, SIM_LANEMASK_LT, SIM_LANEMASK_LE, SIM_LANEMASK_GT, SIM_LANEMASK_GE, SIM_SMID,
-    SIM_NSMID, SIM_GRIDID, SIM_DYNAMIC_SMEM, SIM_TOTAL_SMEM,
-    SIM_CLUSTERID_X, SIM_CLUSTERID_Y, SIM_CLUSTERID_Z, SIM_NCLUSTERID_X, SIM_NCLUSTERID_Y, SIM_NCLUSTERID_Z,
-    SIM_CLUSTER_CTAID_X, SIM_CLUSTER_CTAID_Y, SIM_CLUSTER_CTAID_Z, SIM_CLUSTER_NCTAID_X,
-    SIM_CLUSTER_NCTAID_Y, SIM_CLUSTER_NCTAID_Z, SIM_CLUSTER_CTARANK, SIM_CLUSTER_NCTARANK,
-    SIM_ENVREG1, SIM_ENVREG2, /* the high and the low word of the workspace's address */
+    SIM_TID_X,
+    SIM_TID_Y,
+    SIM_TID_Z,
+    SIM_NTID_X,
+    SIM_NTID_Y,
+    SIM_NTID_Z,
+    SIM_CTAID_X,
+    SIM_CTAID_Y,
+    SIM_CTAID_Z,
+    SIM_NCTAID_X,
+    SIM_NCTAID_Y,
+    SIM_NCTAID_Z,
+    SIM_LANEID,
+    SIM_WARPID,
+    SIM_NWARPID,
+    SIM_LANEMASK_EQ,
+    SIM_LANEMASK_LT,
+    SIM_LANEMASK_LE,
+    SIM_LANEMASK_GT,
+    SIM_LANEMASK_GE,
+    SIM_SMID,
+    SIM_NSMID,
+    SIM_GRIDID,
+    SIM_DYNAMIC_SMEM,
+    SIM_TOTAL_SMEM,
+    SIM_CLUSTERID_X,
+    SIM_CLUSTERID_Y,
+    SIM_CLUSTERID_Z,
+    SIM_NCLUSTERID_X,
+    SIM_NCLUSTERID_Y,
+    SIM_NCLUSTERID_Z,
+    SIM_CLUSTER_CTAID_X,
+    SIM_CLUSTER_CTAID_Y,
+    SIM_CLUSTER_CTAID_Z,
+    SIM_CLUSTER_NCTAID_X,
+    SIM_CLUSTER_NCTAID_Y,
+    SIM_CLUSTER_NCTAID_Z,
+    SIM_CLUSTER_CTARANK,
+    SIM_CLUSTER_NCTARANK,
+    SIM_ENVREG1,
+    SIM_ENVREG2,             /* the high and the low word of the workspace's address */
     SIM_IS_EXPLICIT_CLUSTER, /* a predicate: all bits */
     SIM_SPECIAL_COUNT
 } sim_special;
@@ -232,14 +359,15 @@ typedef struct sim_program {
     uint32_t parameter_count;
     uint32_t *parameter_offsets, *parameter_sizes;
     uint32_t static_shared_bytes; /* dynamic shared memory starts here */
-    uint32_t local_bytes;     /* a thread */
-    uint64_t *addresses;      /* of each variable of the module, in its own space; SIM_NO_ADDRESS of shared memory
-                                 that the kernel does not name */
-    uint64_t global_bytes;    /* of the module's global and constant variables */
+    uint32_t local_bytes;         /* a thread */
+    uint64_t *addresses;   /* of each variable of the module, in its own space; SIM_NO_ADDRESS of
+                              shared memory   that the kernel does not name */
+    uint64_t global_bytes; /* of the module's global and constant variables */
     uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
     uint32_t global_cell_bytes; /* likewise, global */
-    bool reads_unwritten;     /* may a thread read a register that nothing wrote? */
-    bool communicates;        /* may a block see what others do meanwhile, or the result depend on which comes first? */
+    bool reads_unwritten;       /* may a thread read a register that nothing wrote? */
+    bool communicates; /* may a block see what others do meanwhile, or the result depend on which
+                          comes first? */
 } sim_program;
 
 /* Where a module's global and constant variables start, and the windows through which generic
@@ -255,11 +383,12 @@ static inline uint64_t sim_function_address(int function)
 {
     return SIM_CODE_BASE + ((uint64_t)function + 1) * SIM_CODE_STEP;
 }
-/* What a cooperative launch has for its blocks to meet, in the form of CUDA's cooperative_groups/details/driver_abi.h. */
+/* What a cooperative launch has for its blocks to meet, in the form of CUDA's
+ * cooperative_groups/details/driver_abi.h. */
 #define SIM_WORKSPACE_BASE 0x79f000000000ull
 enum { SIM_WORKSPACE_BYTES = 64 };
-/* Shared addresses of the block with rank r in its cluster begin at (r + 1) times so many bytes; a block's own
- * begin at 0, too. */
+/* Shared addresses of the block with rank r in its cluster begin at (r + 1) times so many bytes; a
+ * block's own begin at 0, too. */
 #define SIM_PEER_BYTES 0x1000000ull
 
 #endif

@@ -1,19 +1,22 @@
-/* Chains of cases ("a and 1 or b and 2 or 3") choose in exported C what they choose in Lua: random ones, of every type,
- * with and without a last value, within each other and as conditions. They fail where they fail there. */
+/* Chains of cases ("a and 1 or b and 2 or 3") choose in exported C what they choose in Lua: random
+ * ones, of every type, with and without a last value, within each other and as conditions. They
+ * fail where they fail there. */
 #include "base/rng.h"
 #include "check.h"
 #include "header_fixture.h"
 
-/* The parameter `chain` of a configuration says which chain is asked (0: none), `probe` or `text` which value it
- * should have, the others are what chains read. */
+/* The parameter `chain` of a configuration says which chain is asked (0: none), `probe` or `text`
+ * which value it should have, the others are what chains read. */
 enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7 };
 
 static const char space_text[] =
-    "space = { chain = at.range(0, 96), probe = { 0, 1, 2, 3 }, text = { 'no', 'a', 'bc', 'd' }, x = { 0, 1, 2 },"
+    "space = { chain = at.range(0, 96), probe = { 0, 1, 2, 3 }, text = { 'no', 'a', 'bc', 'd' }, x "
+    "= { 0, 1, 2 },"
     " y = { 0, 1, 2 }, flag = { false, true }, word = { 'a', 'bc' } },";
 static const char one_record[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
-    " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 1}, \"configuration\": {\"chain\": 0,"
+    " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 1}, \"configuration\": "
+    "{\"chain\": 0,"
     " \"probe\": 0, \"text\": \"no\", \"x\": 0, \"y\": 0, \"flag\": false, \"word\": \"a\"},"
     " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}]}";
 static const char main_c[] =
@@ -30,7 +33,8 @@ static const char main_c[] =
 static void question(uint16_t chain, int i, uint16_t indices[NAMES])
 {
     const uint16_t probe = (uint16_t)(i % 4), x = (uint16_t)(i / 4 % 3), y = (uint16_t)(i / 12 % 3);
-    memcpy(indices, (uint16_t[NAMES]){chain, probe, probe, x, y, i >= 36, (x + y) % 2}, NAMES * sizeof *indices);
+    memcpy(indices, (uint16_t[NAMES]){chain, probe, probe, x, y, i >= 36, (x + y) % 2},
+           NAMES * sizeof *indices);
 }
 
 /* ---- random chains ---- */
@@ -67,8 +71,9 @@ static void append_value(rng *r, int depth, kind k, char *text)
 
 static void append_condition(rng *r, int depth, char *text)
 {
-    static const char *const plain[] = {"flag",   "not flag",  "x == 1", "x > y",        "y ~= 2", "word == 'a'",
-                                        "x <= 1", "x + y < 3", "true",   "word ~= 'bc'", "false"};
+    static const char *const plain[] = {"flag",   "not flag",     "x == 1", "x > y",
+                                        "y ~= 2", "word == 'a'",  "x <= 1", "x + y < 3",
+                                        "true",   "word ~= 'bc'", "false"};
     enum { PLAIN = sizeof plain / sizeof *plain };
     const char *const bracket = rng_below(r, 2) ? "not (" : "(";
     switch (depth == 0 ? 0 : rng_below(r, 8)) {
@@ -111,7 +116,8 @@ static bool append_cases_within(rng *r, int depth, kind k, char *text)
     return true;
 }
 
-/* "a and 1", whose value may be cases of which none needs to hold: then it is the next one's turn. */
+/* "a and 1", whose value may be cases of which none needs to hold: then it is the next one's
+ * turn. */
 static void append_case(rng *r, int depth, kind k, char *text)
 {
     append_condition(r, depth, text);
@@ -139,8 +145,8 @@ static void append_chain(rng *r, int depth, kind k, char *text)
     append_value(r, depth, k, text);
 }
 
-/* "chain ~= NUMBER or ...": has this chain the value of `probe`? Cases without a last value get one, or are asked
- * whether one of them holds. */
+/* "chain ~= NUMBER or ...": has this chain the value of `probe`? Cases without a last value get
+ * one, or are asked whether one of them holds. */
 static void append_question(rng *r, int number, char *where)
 {
     static const char *const wanted[KINDS] = {"probe", "probe / 2", "text", "(probe > 1)"};
@@ -175,11 +181,12 @@ static script *load_chains(void)
     for (int i = 1; i <= CHAINS; i++)
         append_question(&r, i, where);
     append(where, "},");
-    return fixture_load_pattern(&(fixture_pattern){
-        .problem = "problem = { n = 1 },",
-        .space = space_text,
-        .where = where,
-        .baseline = "baseline = { chain = 0, probe = 0, text = 'no', x = 0, y = 0, flag = false, word = 'a' },"});
+    return fixture_load_pattern(
+        &(fixture_pattern){.problem = "problem = { n = 1 },",
+                           .space = space_text,
+                           .where = where,
+                           .baseline = "baseline = { chain = 0, probe = 0, text = 'no', x = 0, y = "
+                                       "0, flag = false, word = 'a' },"});
 }
 
 /* ---- the two answers ---- */
@@ -193,7 +200,8 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
             size_t broken;
             bool valid = false;
             question(chain, i, indices);
-            const bool fails = script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL) != AT_OK;
+            const bool fails =
+                script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL) != AT_OK;
             *failed += fails;
             *yes += !fails && valid;
             *answers++ = !fails && valid ? '1' : '0';
@@ -218,8 +226,9 @@ static void chains_choose_in_c_what_they_choose_in_lua(void **state)
         assert_int_equal(strlen(said), CHAINS * QUESTIONS);
         for (int i = 0; i < CHAINS * QUESTIONS; i++)
             if (said[i] != wanted[i])
-                fail_msg("%s: question %d of %s: %c instead of %c", consumer_compilers[c], i % QUESTIONS,
-                         script_pattern(s)->constraints[i / QUESTIONS].text, said[i], wanted[i]);
+                fail_msg("%s: question %d of %s: %c instead of %c", consumer_compilers[c],
+                         i % QUESTIONS, script_pattern(s)->constraints[i / QUESTIONS].text, said[i],
+                         wanted[i]);
         free(said);
     }
     script_free(s);

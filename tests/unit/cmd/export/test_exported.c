@@ -1,6 +1,6 @@
-/* The exported header of every shipped pattern, compiled without CUDA, beside the scripts: on random
- * problems and six GPUs, of which two have records, its constraints say what Lua says, and what it
- * picks is possible. */
+/* The exported header of every shipped pattern, compiled without CUDA, beside the scripts: on
+ * random problems and six GPUs, of which two have records, its constraints say what Lua says, and
+ * what it picks is possible. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 
 static const struct {
     const char *name, *arch;
-} gpus[] = {{"NVIDIA H200", "sm_90"}, {"NVIDIA A10", "sm_86"},  {"NVIDIA A100", "sm_80"},
-            {"Tesla T4", "sm_75"},    {"NVIDIA L4", "sm_89"}, {"NVIDIA H100", "sm_90"}};
+} gpus[] = {{"NVIDIA H200", "sm_90"}, {"NVIDIA A10", "sm_86"}, {"NVIDIA A100", "sm_80"},
+            {"Tesla T4", "sm_75"},    {"NVIDIA L4", "sm_89"},  {"NVIDIA H100", "sm_90"}};
 enum { GPUS = sizeof gpus / sizeof *gpus, TRIALS = 16, MOST_NAMES = 64, VALUE_BYTES = 64 };
 
 typedef struct work {
@@ -76,8 +76,8 @@ static int64_t random_size(rng *r)
 static void random_configuration(rng *r, const pattern *p, uint16_t *indices)
 {
     for (size_t i = 0; i < p->parameter_count; i++)
-        indices[i] = rng_below(r, 3) ? p->baseline[i]
-                                     : (uint16_t)rng_below(r, p->parameters[i].value_count);
+        indices[i] =
+            rng_below(r, 3) ? p->baseline[i] : (uint16_t)rng_below(r, p->parameters[i].value_count);
 }
 
 static void print_json_values(FILE *to, const char *name, const value *v)
@@ -118,10 +118,11 @@ static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
     uint16_t indices[MOST_NAMES];
     arch_limits limits = limits_of(gpu);
     FILE *to = open_memstream(&text, &size);
-    fprintf(to,
-            "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"%s\", \"gpu\": \"%s\","
-            " \"compute_capability\": \"%d.%d\", \"entries\": [{\"problem\": ",
-            p->name, gpus[gpu].name, limits.major, limits.minor);
+    fprintf(
+        to,
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"%s\", \"gpu\": \"%s\","
+        " \"compute_capability\": \"%d.%d\", \"entries\": [{\"problem\": ",
+        p->name, gpus[gpu].name, limits.major, limits.minor);
     print_problem(to, p);
     fputs(", \"configuration\": ", to);
     random_configuration(&w->random, p, indices);
@@ -307,9 +308,9 @@ static void headers_say_and_pick_what_the_scripts_allow(void **state)
     size_t source_size, expected_size;
     at_error error = {0};
     static const char *const names[] = {
-        "aos_soa", "bank_conflict", "batched_transpose", "conv2d",     "dot",       "gather",
-        "histogram", "loop_order",  "matmul",            "misaligned", "rgb",       "stencil1d",
-        "strided",   "transpose",   "vector_add"};
+        "aos_soa", "bank_conflict", "batched_transpose", "conv2d",    "dot",
+        "gather",  "histogram",     "loop_order",        "matmul",    "misaligned",
+        "rgb",     "stencil1d",     "strided",           "transpose", "vector_add"};
     enum { NAMES = sizeof names / sizeof *names };
     temporary_make(w.folder);
     w.problems = 1 + problems_wanted() / NAMES;

@@ -1,5 +1,6 @@
-/* Functions that expressions call, and derived values that are functions, give in an exported header what they give in
- * Lua: constraints hold in both, and where one of them fails nothing is possible. */
+/* Functions that expressions call, and derived values that are functions, give in an exported
+ * header what they give in Lua: constraints hold in both, and where one of them fails nothing is
+ * possible. */
 #include <inttypes.h>
 
 #include "base/rng.h"
@@ -14,36 +15,42 @@ static void append_calls(char *where, rng *r, const char *const *failing, int fa
 {
     append(where, "where = {");
     for (int i = 0; i < CALLS; i++) {
-        int64_t m = 1 + (int64_t)rng_below(r, 200), n = 1 + (int64_t)(rng_below(r, 1 << 20) >> rng_below(r, 20));
+        int64_t m = 1 + (int64_t)rng_below(r, 200),
+                n = 1 + (int64_t)(rng_below(r, 1 << 20) >> rng_below(r, 20));
         int64_t blocks = 1 + (int64_t)rng_below(r, 16), resident = 1 + (int64_t)rng_below(r, 32);
         if (i % 50 == 0)
             n = CLUSTER_LOAD_MOST_CLUSTERS - i;
-        append(where, "'cluster_load(%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ") == %" PRId64 "', ", m, n,
-               blocks, resident, cluster_load(m, n, blocks, resident));
+        append(where,
+               "'cluster_load(%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ") == %" PRId64
+               "', ",
+               m, n, blocks, resident, cluster_load(m, n, blocks, resident));
     }
     for (int i = 0; i < failing_count; i++)
         append(where, "'tile ~= %d or %s >= 0', ", i + 2, failing[i]);
     append(where, "},");
 }
 
-/* Which of the ten tiles the exported header of a script has fitting, '1' or '0' each, in C and in C++. */
+/* Which of the ten tiles the exported header of a script has fitting, '1' or '0' each, in C and in
+ * C++. */
 static void expect_fitting(const script *s, const char *wanted)
 {
     static const char one_record[] =
         "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
-        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 1}, \"configuration\": {\"tile\": 1},"
+        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 1}, "
+        "\"configuration\": {\"tile\": 1},"
         " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}]}";
-    write_consumer(s, one_record,
-                   "#include \"p.h\"\n#include <stdio.h>\n"
-                   "#ifdef __cplusplus\n"
-                   "constexpr int64_t load(int64_t clusters)\n{\n    int failed = 0;\n"
-                   "    return autotune_cluster_load(132, clusters, 2, 1, &failed) + failed;\n}\n"
-                   "static_assert(load(66) == 1 && load(67) == 2, \"\");\n"
-                   "#endif\n"
-                   "int main(void)\n{\n    autotune_device d = autotune_device_named(\"G\", 9, 0);\n"
-                   "    autotune_p_problem p = {1};\n    autotune_p_config c = {1};\n"
-                   "    for (c.tile = 1; c.tile <= 10; c.tile++)\n"
-                   "        putchar('0' + autotune_p_fits(&d, &p, &c));\n    return 0;\n}\n");
+    write_consumer(
+        s, one_record,
+        "#include \"p.h\"\n#include <stdio.h>\n"
+        "#ifdef __cplusplus\n"
+        "constexpr int64_t load(int64_t clusters)\n{\n    int failed = 0;\n"
+        "    return autotune_cluster_load(132, clusters, 2, 1, &failed) + failed;\n}\n"
+        "static_assert(load(66) == 1 && load(67) == 2, \"\");\n"
+        "#endif\n"
+        "int main(void)\n{\n    autotune_device d = autotune_device_named(\"G\", 9, 0);\n"
+        "    autotune_p_problem p = {1};\n    autotune_p_config c = {1};\n"
+        "    for (c.tile = 1; c.tile <= 10; c.tile++)\n"
+        "        putchar('0' + autotune_p_fits(&d, &p, &c));\n    return 0;\n}\n");
     for (int c = 0; c < CONSUMER_COMPILERS; c++) {
         char *out = run_consumer(consumer_compilers[c]);
         assert_string_equal(out, wanted);
@@ -55,18 +62,21 @@ static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
 {
     (void)state;
     static const char *const failing[] = {
-        "cluster_load(0, 1, 1, 1)",    "cluster_load(1, 0, 1, 1)",         "cluster_load(1, 1, 0, 1)",
-        "cluster_load(1, 1, 1, 0)",    "cluster_load(-1, 1, 1, 1)",        "cluster_load(1025, 1, 1, 1)",
-        "cluster_load(1, 1, 1025, 1)", "cluster_load(1, (1 << 40) + 1, 1, 1)", "cluster_load(1, 1, 1, 1025)",
+        "cluster_load(0, 1, 1, 1)",    "cluster_load(1, 0, 1, 1)",
+        "cluster_load(1, 1, 0, 1)",    "cluster_load(1, 1, 1, 0)",
+        "cluster_load(-1, 1, 1, 1)",   "cluster_load(1025, 1, 1, 1)",
+        "cluster_load(1, 1, 1025, 1)", "cluster_load(1, (1 << 40) + 1, 1, 1)",
+        "cluster_load(1, 1, 1, 1025)",
     };
     enum { FAILING = sizeof failing / sizeof *failing };
     static char where[HEADER_TEXT_BYTES];
     rng r = rng_seeded(3);
     append_calls(where, &r, failing, FAILING);
-    script *s = fixture_load_pattern(&(fixture_pattern){.problem = "problem = { n = 1 },",
-                                                        .space = "space = { tile = at.range(1, 10) },",
-                                                        .where = where,
-                                                        .baseline = "baseline = { tile = 1 },"});
+    script *s =
+        fixture_load_pattern(&(fixture_pattern){.problem = "problem = { n = 1 },",
+                                                .space = "space = { tile = at.range(1, 10) },",
+                                                .where = where,
+                                                .baseline = "baseline = { tile = 1 },"});
     for (uint16_t i = 0; i <= FAILING; i++) {
         bool valid = false;
         size_t broken;
@@ -80,8 +90,10 @@ static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
     script_free(s);
 }
 
-/* "NAME = 'TEXT MORE ... MORE END', " with so many that the value is a function where it is read. */
-static void append_long(char *derived, const char *name, const char *text, const char *more, const char *end)
+/* "NAME = 'TEXT MORE ... MORE END', " with so many that the value is a function where it is
+ * read. */
+static void append_long(char *derived, const char *name, const char *text, const char *more,
+                        const char *end)
 {
     append(derived, "%s = \"%s", name, text);
     for (size_t bytes = 0; bytes < 600; bytes += strlen(more))
@@ -97,16 +109,18 @@ static void long_derived_values_are_in_c_what_they_are_in_lua(void **state)
     append_long(derived, "number", "whole + tile / 4", " - 0.0", "");
     append_long(derived, "truth", "tile % 2 == 0", " and true", "");
     append_long(derived, "word", "tile > 5 and 'many'", " or tile > 90 and 'most'", " or 'few'");
-    append_long(derived, "some", "tile > 3 and tile", " + 0", ""); /* else false: put in place, no function of C */
+    append_long(derived, "some", "tile > 3 and tile", " + 0",
+                ""); /* else false: put in place, no function of C */
     append_long(derived, "broken", "6 // (tile - 7)", " + 0", "");
     append(derived, "},");
-    script *s = fixture_load_pattern(&(fixture_pattern){
-        .problem = "problem = { n = 1 },",
-        .space = "space = { tile = at.range(1, 10) },",
-        .where = "where = { \"number < 5.5 and number > whole\", \"truth or word == 'few'\", \"(some or 5) ~= 4\", "
-                 "\"tile < 4 or whole + broken + (some or 0) > 2\" },",
-        .baseline = "baseline = { tile = 1 },",
-        .extra = derived});
+    script *s = fixture_load_pattern(
+        &(fixture_pattern){.problem = "problem = { n = 1 },",
+                           .space = "space = { tile = at.range(1, 10) },",
+                           .where = "where = { \"number < 5.5 and number > whole\", \"truth or "
+                                    "word == 'few'\", \"(some or 5) ~= 4\", "
+                                    "\"tile < 4 or whole + broken + (some or 0) > 2\" },",
+                           .baseline = "baseline = { tile = 1 },",
+                           .extra = derived});
     char wanted[11] = "";
     for (uint16_t i = 0; i < 10; i++) {
         bool valid = false;

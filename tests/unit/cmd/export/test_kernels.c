@@ -1,5 +1,5 @@
-/* Exported kernels: that what a configuration launches is in C what it is in Lua, and that a .cu of nvcc or clang, run on
- * a runtime that prints, launches just what the library would. */
+/* Exported kernels: that what a configuration launches is in C what it is in Lua, and that a .cu of
+ * nvcc or clang, run on a runtime that prints, launches just what the library would. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,12 @@
 #include "script/emit.h"
 #include "temporary.h"
 
-enum { VALUE_BYTES = 64, CONFIGURATIONS = 4, BUFFER_ADDRESS = 0x10000,
-       BALANCED = 2 /* cudaClusterSchedulingPolicyLoadBalancing */ };
+enum {
+    VALUE_BYTES = 64,
+    CONFIGURATIONS = 4,
+    BUFFER_ADDRESS = 0x10000,
+    BALANCED = 2 /* cudaClusterSchedulingPolicyLoadBalancing */
+};
 
 typedef struct subject {
     settings run;
@@ -50,14 +54,17 @@ static void subject_open(subject *s, const char *file, const char *recorded)
     s->run.script = s->path;
     assert_ok(target_load_script(&s->run, &limits, &s->script, &error), error);
     if (recorded) {
-        assert_ok(record_parse(recorded, strlen(recorded), "r.json", NULL, &s->record, &error), error);
+        assert_ok(record_parse(recorded, strlen(recorded), "r.json", NULL, &s->record, &error),
+                  error);
         s->records.count = 1;
     }
-    assert_ok(exported_model(script_pattern(s->script)->name, &s->records, s->script, &s->model,
-                             &error),
-              error);
+    assert_ok(
+        exported_model(script_pattern(s->script)->name, &s->records, s->script, &s->model, &error),
+        error);
     kernel_ptx ptx = {0};
-    assert_ok(exported_kernels(&o, &s->run, &s->records, s->script, &s->model, &s->problems, &ptx, &error), error);
+    assert_ok(exported_kernels(&o, &s->run, &s->records, s->script, &s->model, &s->problems, &ptx,
+                               &error),
+              error);
     kernel_ptx_deinit(&ptx);
 }
 
@@ -107,9 +114,11 @@ static script *random_problem(const subject *s, rng *r)
         if (strcmp(v->name, "steps") == 0) /* each is a launch or more */
             snprintf(text, VALUE_BYTES, "%" PRIu64, rng_below(r, 40));
         else if (v->value.kind == VALUE_INTEGER)
-            snprintf(text, VALUE_BYTES, "%" PRIu64, 1 + rng_below(r, (uint64_t)2 << rng_below(r, 20)));
+            snprintf(text, VALUE_BYTES, "%" PRIu64,
+                     1 + rng_below(r, (uint64_t)2 << rng_below(r, 20)));
         else if (v->value.kind == VALUE_NUMBER)
-            snprintf(text, VALUE_BYTES, "%.6g", 100 * (double)rng_below(r, 1 << 20) / (1 << 20) - 50);
+            snprintf(text, VALUE_BYTES, "%.6g",
+                     100 * (double)rng_below(r, 1 << 20) / (1 << 20) - 50);
         else if (strcmp(v->name, "dtype") == 0)
             snprintf(text, VALUE_BYTES, "%s", types[rng_below(r, 5)]);
         else if (strcmp(v->name, "axis") == 0)
@@ -131,8 +140,8 @@ static void print_bytes(FILE *to, const void *bytes, size_t count)
 
 static void print_shapes(FILE *to, const kernel_launch *l)
 {
-    fprintf(to, " %u,%u,%u %u,%u,%u %u,%u,%u %u %d %d", l->grid[0], l->grid[1], l->grid[2], l->block[0],
-            l->block[1], l->block[2], l->cluster[0], l->cluster[1], l->cluster[2],
+    fprintf(to, " %u,%u,%u %u,%u,%u %u,%u,%u %u %d %d", l->grid[0], l->grid[1], l->grid[2],
+            l->block[0], l->block[1], l->block[2], l->cluster[0], l->cluster[1], l->cluster[2],
             l->dynamic_shared_bytes, l->balanced ? BALANCED : 0, (int)l->cooperative);
 }
 
@@ -226,11 +235,13 @@ static void compare_lines(char *said, char *wanted, long least)
 /* ---- launches in C ---- */
 
 /* The first configuration of each problem is the baseline, with `given`; the others are random. */
-static void ask_subject(const subject *s, const char *given, rng *r, int problems, FILE *source, FILE *expected)
+static void ask_subject(const subject *s, const char *given, rng *r, int problems, FILE *source,
+                        FILE *expected)
 {
     const pattern *p = script_pattern(s->script);
     at_error error = {0};
-    fprintf(source, "static void ask_%s(void)\n{\n    static const char *const entries[] = {", p->name);
+    fprintf(source, "static void ask_%s(void)\n{\n    static const char *const entries[] = {",
+            p->name);
     for (size_t i = 0; i < s->model.launch.entry_count; i++)
         fprintf(source, "%s\"%s\"", i ? ", " : "", s->model.launch.entries[i]);
     fputs("};\n    autotune_plan plan;\n", source);
@@ -253,11 +264,12 @@ static void ask_subject(const subject *s, const char *given, rng *r, int problem
             fputs(",\n            ", source);
             expect_plan(expected, with, indices);
         }
-        fprintf(source,
-                "};\n        for (int i = 0; i < %d; i++)\n"
-                "            show(autotune_%s_evaluate(&device, &p, &c[i], &plan), &plan, entries);\n"
-                "    }\n",
-                CONFIGURATIONS, p->name);
+        fprintf(
+            source,
+            "};\n        for (int i = 0; i < %d; i++)\n"
+            "            show(autotune_%s_evaluate(&device, &p, &c[i], &plan), &plan, entries);\n"
+            "    }\n",
+            CONFIGURATIONS, p->name);
         script_free(with);
     }
     fputs("}\n\n", source);
@@ -265,32 +277,50 @@ static void ask_subject(const subject *s, const char *given, rng *r, int problem
 
 /* Few columns of many rows: those that the blocks of a cluster share. */
 static const char columns_record[] =
-    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"loop_order\", \"gpu\": \"NVIDIA H200\","
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"loop_order\", \"gpu\": "
+    "\"NVIDIA H200\","
     " \"compute_capability\": \"9.0\", \"entries\": ["
     "{\"problem\": {\"rows\": 16384, \"cols\": 256, \"axis\": \"columns\", \"dtype\": \"float\"},"
-    " \"configuration\": {\"algorithm\": \"tile\", \"block\": 256, \"lanes\": 32, \"share\": 16, \"waves\": 2,"
+    " \"configuration\": {\"algorithm\": \"tile\", \"block\": 256, \"lanes\": 32, \"share\": 16, "
+    "\"waves\": 2,"
     " \"vec\": 4, \"unroll\": 2, \"accumulators\": 1, \"load_hint\": \"none\"},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
 static void launches_in_c_are_those_of_the_script(void **state)
 {
     (void)state;
-    static const char *const files[] = {
-        "tests/fixtures/scale",     "tests/fixtures/separable", "tests/fixtures/two_pass_sum",
-        "tests/fixtures/luma",      "tests/fixtures/particles", "tests/fixtures/copied",
-        "tests/fixtures/csr",       "lua/aos_soa",              "lua/bank_conflict",
-        "lua/batched_transpose",    "lua/conv2d",               "lua/dot",
-        "lua/gather",               "lua/histogram",            "lua/loop_order",
-        "lua/matmul",               "lua/misaligned",           "lua/rgb",
-        "lua/stencil1d",            "lua/strided",              "lua/transpose",
-        "lua/vector_add",           "tests/fixtures/clustered", "tests/fixtures/stepped"};
+    static const char *const files[] = {"tests/fixtures/scale",
+                                        "tests/fixtures/separable",
+                                        "tests/fixtures/two_pass_sum",
+                                        "tests/fixtures/luma",
+                                        "tests/fixtures/particles",
+                                        "tests/fixtures/copied",
+                                        "tests/fixtures/csr",
+                                        "lua/aos_soa",
+                                        "lua/bank_conflict",
+                                        "lua/batched_transpose",
+                                        "lua/conv2d",
+                                        "lua/dot",
+                                        "lua/gather",
+                                        "lua/histogram",
+                                        "lua/loop_order",
+                                        "lua/matmul",
+                                        "lua/misaligned",
+                                        "lua/rgb",
+                                        "lua/stencil1d",
+                                        "lua/strided",
+                                        "lua/transpose",
+                                        "lua/vector_add",
+                                        "tests/fixtures/clustered",
+                                        "tests/fixtures/stepped"};
     enum { FILES = sizeof files / sizeof *files, PROBLEMS = 6 };
     char folder[TEMPORARY_BYTES], *source, *expected, *calls;
     size_t source_size, expected_size, calls_size;
     rng r = rng_seeded(3);
     const arch_limits limits = here();
     temporary_make(folder);
-    FILE *to = open_memstream(&source, &source_size), *wanted = open_memstream(&expected, &expected_size),
+    FILE *to = open_memstream(&source, &source_size),
+         *wanted = open_memstream(&expected, &expected_size),
          *last = open_memstream(&calls, &calls_size);
     fputs("#include <inttypes.h>\n#include <stdio.h>\n", to);
     for (size_t i = 0; i < FILES; i++)
@@ -311,8 +341,10 @@ static void launches_in_c_are_those_of_the_script(void **state)
         snprintf(name, sizeof name, "%s.h", s.model.pattern);
         write_file(folder, name, header, size);
         free(header);
-        /* Columns that the blocks of a cluster share: of how many is the problem's and the device's. */
-        ask_subject(&s, sums ? "algorithm=tile,lanes=32,waves=2,vec=4" : NULL, &r, PROBLEMS, to, wanted);
+        /* Columns that the blocks of a cluster share: of how many is the problem's and the
+         * device's. */
+        ask_subject(&s, sums ? "algorithm=tile,lanes=32,waves=2,vec=4" : NULL, &r, PROBLEMS, to,
+                    wanted);
         fprintf(last, "    ask_%s();\n", s.model.pattern);
         subject_close(&s);
     }
@@ -442,7 +474,8 @@ static void write_caller(FILE *to, const subject *s)
             "    while (autotune_launch_next(&plan, &place, &round)) {\n"
             "        const autotune_launch *l = &plan.launches[place];\n"
             "        for (int j = 0; j < l->argument_count; j++)\n"
-            "            fake_sizes[fake_size_count++] = plan.arguments[l->first_argument + j].size_bytes;\n"
+            "            fake_sizes[fake_size_count++] = plan.arguments[l->first_argument + "
+            "j].size_bytes;\n"
             "        fake_sizes[fake_size_count++] = 0;\n"
             "    }\n"
             "    if (autotune_%s_run(&plan, &buffers, NULL) != cudaSuccess)\n"
@@ -452,7 +485,8 @@ static void write_caller(FILE *to, const subject *s)
 }
 
 static const char scale_record[] =
-    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"scale\", \"gpu\": \"NVIDIA H200\","
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"scale\", \"gpu\": \"NVIDIA "
+    "H200\","
     " \"compute_capability\": \"9.0\", \"entries\": ["
     "{\"problem\": {\"n\": 4096, \"scale\": 3.0, \"dtype\": \"float\"},"
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"cached\": false},"
@@ -465,7 +499,8 @@ static const char scale_record[] =
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
 static const char clustered_record[] =
-    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"clustered\", \"gpu\": \"NVIDIA H200\","
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"clustered\", \"gpu\": "
+    "\"NVIDIA H200\","
     " \"compute_capability\": \"9.0\", \"entries\": ["
     "{\"problem\": {\"n\": 4096},"
     " \"configuration\": {\"size\": 4, \"balanced\": true, \"waits\": false},"
@@ -475,7 +510,8 @@ static const char clustered_record[] =
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
 static const char copied_record[] =
-    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copied\", \"gpu\": \"NVIDIA H200\","
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copied\", \"gpu\": \"NVIDIA "
+    "H200\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 4096},"
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"shared\": 65536},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
@@ -527,7 +563,8 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
         write_file(folder, i ? "exported.h" : "exported.cu", text, size);
         free(text);
     }
-    FILE *to = open_memstream(&source, &source_size), *wanted = open_memstream(&expected, &expected_size),
+    FILE *to = open_memstream(&source, &source_size),
+         *wanted = open_memstream(&expected, &expected_size),
          *last = open_memstream(&calls, &calls_size);
     fputs("#include <stdio.h>\n#include \"exported.h\"\n"
           "extern unsigned fake_sizes[], fake_size_count;\n\n",
@@ -559,8 +596,10 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
     fclose(wanted);
     write_file(folder, "main.c", source, source_size);
     snprintf(build, sizeof build,
-             "%s && $compiler -c exported.cu && cc -std=c11 -Wall -Wextra -Werror -isystem \"$include\" -c main.c "
-             "&& cc -std=c11 -Wall -Wextra -Werror -fPIC -shared -isystem \"$include\" %s/tests/fake/fake_cudart.c -o libcudart.so "
+             "%s && $compiler -c exported.cu && cc -std=c11 -Wall -Wextra -Werror -isystem "
+             "\"$include\" -c main.c "
+             "&& cc -std=c11 -Wall -Wextra -Werror -fPIC -shared -isystem \"$include\" "
+             "%s/tests/fake/fake_cudart.c -o libcudart.so "
              "&& c++ main.o exported.o ./libcudart.so -o main && ./main >out",
              set_compiler_and_include, TEST_SOURCE_DIR);
     char *out = run(folder, build);
@@ -593,7 +632,8 @@ static void a_program_of_nvcc_launches_what_the_library_would(void **state)
     if (AUTOTUNE_NVCC[0] == '\0')
         skip();
     a_program_launches_what_the_library_would(
-        "compiler='" AUTOTUNE_NVCC " -std=c++17 -arch=sm_90 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror' "
+        "compiler='" AUTOTUNE_NVCC
+        " -std=c++17 -arch=sm_90 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror' "
         "include='" AUTOTUNE_CUDA_INCLUDE "'");
 }
 
@@ -602,8 +642,9 @@ static void a_program_of_clang_launches_what_the_library_would(void **state)
     (void)state;
     if (system(TEST_SOURCE_DIR "/tests/cuda_clang.sh >&2") != 0)
         skip();
-    a_program_launches_what_the_library_would("compiler=$(" TEST_SOURCE_DIR "/tests/cuda_clang.sh) "
-                                              "&& include=${compiler#*-isystem } && include=${include%% *}");
+    a_program_launches_what_the_library_would(
+        "compiler=$(" TEST_SOURCE_DIR "/tests/cuda_clang.sh) "
+        "&& include=${compiler#*-isystem } && include=${include%% *}");
 }
 
 int main(void)

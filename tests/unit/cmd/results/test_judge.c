@@ -1,5 +1,5 @@
-/* How a race of two kernels is judged, on a machine that drifts, jitters and has outliers: the share of wrong
- * verdicts is what it is said to be. */
+/* How a race of two kernels is judged, on a machine that drifts, jitters and has outliers: the
+ * share of wrong verdicts is what it is said to be. */
 #include "base/rng.h"
 #include "check.h"
 #include "cmd/results/judge.h"
@@ -41,7 +41,8 @@ static void of_a_hundred_pairs_of_one_kernel_at_most_one_is_called_slower(void *
     assert_true(slower_of(1) <= 1);
 }
 
-static void a_kernel_that_is_one_percent_slower_is_called_so_in_ninety_five_of_a_hundred(void **state)
+static void
+a_kernel_that_is_one_percent_slower_is_called_so_in_ninety_five_of_a_hundred(void **state)
 {
     (void)state;
     assert_true(slower_of(1.01) >= 95);
@@ -60,7 +61,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_a_hundred_pairs_of_one_kernel_at_most_one_is_called_slower),
-        cmocka_unit_test(a_kernel_that_is_one_percent_slower_is_called_so_in_ninety_five_of_a_hundred),
+        cmocka_unit_test(
+            a_kernel_that_is_one_percent_slower_is_called_so_in_ninety_five_of_a_hundred),
         cmocka_unit_test(intervals_decide_and_not_their_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,9 +30,18 @@ static int setup(void **state)
     assert_ok(arch_find("sm_90", &f.device.limits, &f.error), f.error);
     snprintf(f.device.arch, sizeof f.device.arch, "sm_90");
     f.starts[0] = f.text;
-    f.settings = (settings){.script = "transpose", .variable_count = 1, .arch = "sm_90", .jobs = 1, .use_cache = true,
-                            .budget_evaluations = 1, .starts = f.starts, .start_count = 1, .tie_margin = -1,
-                            .results_dir = f.folder, .quiet = true, .variables = {{"rows", "4096"}}};
+    f.settings = (settings){.script = "transpose",
+                            .variable_count = 1,
+                            .arch = "sm_90",
+                            .jobs = 1,
+                            .use_cache = true,
+                            .budget_evaluations = 1,
+                            .starts = f.starts,
+                            .start_count = 1,
+                            .tie_margin = -1,
+                            .results_dir = f.folder,
+                            .quiet = true,
+                            .variables = {{"rows", "4096"}}};
     assert_ok(target_load_script(&f.settings, &f.device.limits, &s, &f.error), f.error);
     script_format_configuration(s, script_pattern(s)->baseline, f.text, sizeof f.text);
     script_free(s);
@@ -97,8 +106,10 @@ static void what_cannot_be_compiled_ahead_is_left_to_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_compiled_ahead_a_run_finds_in_the_cache, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_cannot_be_compiled_ahead_is_left_to_the_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_compiled_ahead_a_run_finds_in_the_cache, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_compiled_ahead_is_left_to_the_run, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

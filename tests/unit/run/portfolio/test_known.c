@@ -28,8 +28,12 @@ static int setup(void **state)
         f->tiles[i] = (value){.kind = VALUE_INTEGER, .integer = i};
     f->parameters[0] = (space_parameter){"tile", f->tiles, TILES};
     f->variables[0] = (pattern_variable){"n", {.kind = VALUE_INTEGER, .integer = 1}};
-    f->pattern = (pattern){.name = "p", .problem_count = 1, .problems = {f->variables},
-                           .parameter_count = 1, .parameters = f->parameters, .baseline = f->baseline};
+    f->pattern = (pattern){.name = "p",
+                           .problem_count = 1,
+                           .problems = {f->variables},
+                           .parameter_count = 1,
+                           .parameters = f->parameters,
+                           .baseline = f->baseline};
     assert_ok(known_init(&f->known, f->problems, 1, 2, &error), error);
     *state = f;
     return 0;
@@ -92,7 +96,9 @@ static void times_are_those_of_pairs(void **state)
 {
     fixture *f = *state;
     /* The second's own median is of other blocks. */
-    learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 90, 1.1}, {0, OUTCOME_OK, 150, 1.5}}, 3, 8);
+    learn(f, 0,
+          (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 90, 1.1}, {0, OUTCOME_OK, 150, 1.5}}, 3,
+          8);
     assert_float_equal(time_of(f, 0, "tile=2"), 110, 1e-9);
     assert_float_equal(f->known.problems[0].best_ns, 100, 1e-9);
     assert_float_equal(f->known.problems[0].baseline_ns, 150, 1e-9);
@@ -110,9 +116,13 @@ static void predictions_are_taken_as_they_are(void **state)
 static void the_fastest_and_what_was_known_are_kept(void **state)
 {
     fixture *f = *state;
-    learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}, {0, OUTCOME_OK, 150, 1.5}}, 3, 1);
+    learn(f, 0,
+          (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}, {0, OUTCOME_OK, 150, 1.5}},
+          3, 1);
     assert_float_equal(time_of(f, 0, "tile=2"), -1, 0);
-    learn(f, 1, (seen[]){{3, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}, {1, OUTCOME_OK, 150, 1.5}}, 3, 1);
+    learn(f, 1,
+          (seen[]){{3, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}, {1, OUTCOME_OK, 150, 1.5}},
+          3, 1);
     assert_float_equal(time_of(f, 1, "tile=1"), 150, 1e-9);
     assert_float_equal(time_of(f, 1, "tile=3"), 100, 1e-9);
 }
@@ -141,7 +151,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(predictions_are_taken_as_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(the_fastest_and_what_was_known_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(who_was_wrong_once_is_best_nowhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_does_not_compile_somewhere_may_be_good_elsewhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_does_not_compile_somewhere_may_be_good_elsewhere,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

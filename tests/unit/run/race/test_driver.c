@@ -41,7 +41,8 @@ static void open_another(session *s)
     at_error error = {0};
     device_event opened;
     device_worker **other = &s->workers->others[0];
-    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:1"}, other, &error), error);
+    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:1"}, other, &error),
+              error);
     assert_ok(device_worker_take(*other, 0, &opened, &error), error);
     device_event_deinit(&opened);
     assert_ok(device_worker_setup(*other, NULL, NULL, 1, &error), error);
@@ -59,7 +60,7 @@ static at_status run_race(fixture *f)
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
     at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings,
-                                   &f->driver, &f->error);
+                                       &f->driver, &f->error);
     if (!status && f->stopped)
         race_driver_stop(f->driver);
     bool finished = status != AT_OK;
@@ -123,7 +124,8 @@ static void one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loa
     assert_int_equal(all[4]->ragged, RAGGED_PASSED);
 }
 
-/* Forty are nearly as fast as each other, the others behind by a tenth: the probe samples some of these too. */
+/* Forty are nearly as fast as each other, the others behind by a tenth: the probe samples some of
+ * these too. */
 static void what_a_probe_alone_samples_is_not_checked_on_ragged_problems(void **state)
 {
     fixture *f = *state;
@@ -142,8 +144,9 @@ static void what_a_probe_alone_samples_is_not_checked_on_ragged_problems(void **
     assert_true(the_tables.held > the_tables.unchecked + 50);
     for (size_t i = 40; i < all->count; i++)
         assert_int_not_equal(all->items[i]->ragged, RAGGED_PASSED);
-    assert_int_equal(race_driver_candidate(f->driver, race_driver_result(f->driver)->winner)->ragged,
-                     RAGGED_PASSED);
+    assert_int_equal(
+        race_driver_candidate(f->driver, race_driver_result(f->driver)->winner)->ragged,
+        RAGGED_PASSED);
 }
 
 static void who_wins_a_race_that_was_stopped_is_checked_all_the_same(void **state)
@@ -177,7 +180,8 @@ static void a_quick_run_races_only_who_is_near_the_best(void **state)
     assert_int_equal(entrants_sampled(f, 120000), 1);
 }
 
-static void a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ(void **state)
+static void
+a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ(void **state)
 {
     fixture *f = *state;
     f->settings.has_effort = true;
@@ -289,7 +293,7 @@ static void machine_code_that_was_dropped_is_compiled_again_for_the_race(void **
     the_tables.compiled = 0;
     assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
     assert_ok(race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings, &f->driver,
-                          &f->error),
+                              &f->error),
               f->error);
     bool finished = false;
     while (!finished)
@@ -311,7 +315,7 @@ static void a_failure_in_any_place_leaves_a_result(void **state)
         assert_ok(tables_try_all(one.pipeline, &one.session, &one.error), one.error);
         assert_ok(race_log_init(&one.log, NULL, 0, "a test's", &one.error), one.error);
         assert_ok(race_driver_new(&one.session, one.pipeline, &one.log, NULL, &one.settings,
-                              &one.driver, &one.error),
+                                  &one.driver, &one.error),
                   one.error);
         the_tables.calls = 0;
         the_tables.fail_at = place;

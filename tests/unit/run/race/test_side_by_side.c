@@ -1,5 +1,5 @@
-/* Who is called faster in a race of known configurations, and when the race ends: noisy samples whose true
- * times are known. */
+/* Who is called faster in a race of known configurations, and when the race ends: noisy samples
+ * whose true times are known. */
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -34,8 +34,8 @@ static race *race_of(const double *times_ns, size_t count, double noise, uint64_
     return r;
 }
 
-/* Runs it as side_by_side_run() would; returns the blocks that it took, and in `taken`, which may be NULL, the
- * samples of each side. */
+/* Runs it as side_by_side_run() would; returns the blocks that it took, and in `taken`, which may
+ * be NULL, the samples of each side. */
 static size_t finish_counted(race *r, double margin, side_standing *out, size_t *taken)
 {
     side_judge judge = {.margin = margin, .blocks = BLOCKS};

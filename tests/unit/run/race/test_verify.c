@@ -4,8 +4,8 @@
 #include "run/tables.h"
 #include "script_fixture.h"
 
-/* A race whose winner is number 9, before number 4; and another GPU, on which finalists have their places in
- * the race as numbers: 0 is the winner. */
+/* A race whose winner is number 9, before number 4; and another GPU, on which finalists have their
+ * places in the race as numbers: 0 is the winner. */
 typedef struct fixture {
     session session;
     pipeline *pipeline;
@@ -27,12 +27,15 @@ static int run_race(void **state)
     assert_ok(pipeline_new(&f.session, NULL, 3, &f.pipeline, &f.error), f.error);
     assert_ok(tables_try_all(f.pipeline, &f.session, &f.error), f.error);
     assert_ok(race_log_init(&f.log, NULL, 0, "a test's", &f.error), f.error);
-    assert_ok(race_driver_new(&f.session, f.pipeline, &f.log, NULL, &f.settings, &f.driver, &f.error), f.error);
+    assert_ok(
+        race_driver_new(&f.session, f.pipeline, &f.log, NULL, &f.settings, &f.driver, &f.error),
+        f.error);
     for (bool finished = false; !finished;)
         assert_ok(race_driver_step(f.driver, &finished, &f.error), f.error);
     device_event opened;
     device_worker **other = &f.session.workers->others[0];
-    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:1"}, other, &f.error), f.error);
+    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:1"}, other, &f.error),
+              f.error);
     assert_ok(device_worker_take(*other, 0, &opened, &f.error), f.error);
     device_event_deinit(&opened);
     f.session.workers->other_count = 1;
@@ -55,7 +58,8 @@ static int end_race(void **state)
 
 static const char *verify(fixture *f)
 {
-    assert_ok(verify_elsewhere(&f->session, f->driver, &f->settings, &f->summary, &f->error), f->error);
+    assert_ok(verify_elsewhere(&f->session, f->driver, &f->settings, &f->summary, &f->error),
+              f->error);
     assert_int_equal(f->summary.warning_count, 1);
     return f->summary.warnings[0];
 }
@@ -63,7 +67,8 @@ static const char *verify(fixture *f)
 static void a_winner_that_wins_there_too_is_verified(void **state)
 {
     fixture *f = *state;
-    assert_string_equal(verify(f), "verified: on 1 of 1 other GPUs no finalist is faster than the winner");
+    assert_string_equal(verify(f),
+                        "verified: on 1 of 1 other GPUs no finalist is faster than the winner");
 }
 
 static void a_finalist_that_is_faster_there_is_named_with_its_lead(void **state)
@@ -85,7 +90,8 @@ static void a_winner_that_fails_there_is_told_with_how_it_ended(void **state)
 {
     fixture *f = *state;
     the_tables.blocks[0] = OUTCOME_CRASHED;
-    assert_non_null(strstr(verify(f), "could not be verified on cuda:1 (GPU-1): it ended as crashed"));
+    assert_non_null(
+        strstr(verify(f), "could not be verified on cuda:1 (GPU-1): it ended as crashed"));
 }
 
 static void a_gpu_that_is_gone_verifies_nothing_and_is_no_error(void **state)
@@ -102,7 +108,8 @@ static void where_there_is_no_other_gpu_nothing_is_said(void **state)
 {
     fixture *f = *state;
     f->session.workers->other_count = 0;
-    assert_ok(verify_elsewhere(&f->session, f->driver, &f->settings, &f->summary, &f->error), f->error);
+    assert_ok(verify_elsewhere(&f->session, f->driver, &f->settings, &f->summary, &f->error),
+              f->error);
     assert_int_equal(f->summary.warning_count, 0);
 }
 

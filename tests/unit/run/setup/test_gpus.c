@@ -88,7 +88,8 @@ static void losing_home_makes_another_home_among_the_workers_too(void **state)
     assert_int_equal(g.home, 1);
     assert_ptr_equal(w.device, worker_at(1));
     assert_int_equal(w.properties.cuda_version, 1);
-    assert_ptr_equal(w.others[0], worker_at(0)); /* none is forgotten, for all are freed in the end */
+    assert_ptr_equal(w.others[0],
+                     worker_at(0)); /* none is forgotten, for all are freed in the end */
     assert_true(gpus_lose(&g, 1, &w));
     assert_ptr_equal(w.device, worker_at(2));
     assert_int_equal(w.properties.cuda_version, 2);
@@ -148,7 +149,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_home_and_none_is_ready),
         cmocka_unit_test(the_idlest_that_is_ready_is_asked),
-        cmocka_unit_test(the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there),
+        cmocka_unit_test(
+            the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there),
         cmocka_unit_test(losing_another_leaves_home_where_it_is),
         cmocka_unit_test(losing_home_makes_another_home_among_the_workers_too),
         cmocka_unit_test(one_that_is_not_open_yet_takes_no_home),

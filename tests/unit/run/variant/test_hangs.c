@@ -124,7 +124,8 @@ static void a_run_leaves_out_what_is_likely_to_hang_and_nothing_else(void **stat
         assert_true(c->finished);
         hung += c->found.outcome == OUTCOME_TIMEOUT;
         if (has_vec_4(f, c))
-            assert_true(c->found.outcome == OUTCOME_TIMEOUT || c->found.outcome == OUTCOME_REJECTED);
+            assert_true(c->found.outcome == OUTCOME_TIMEOUT ||
+                        c->found.outcome == OUTCOME_REJECTED);
         else
             assert_int_equal(c->found.outcome, i == 0 ? OUTCOME_COMPILE_ERROR : OUTCOME_OK);
         if (c->found.outcome == OUTCOME_REJECTED)

@@ -61,7 +61,8 @@ static void every_configuration_ends_once_with_its_own_outcome(void **state)
         the_tables.tried = 0;
         start(f, NULL);
         if (backwards) { /* the set-up's answer was taken by the pipeline before */
-            assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error), f->error);
+            assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error),
+                      f->error);
             pipeline_look_far_ahead(f->pipeline);
         }
         assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
@@ -158,7 +159,8 @@ static void start_with_ragged(fixture *f)
     pipeline_look_far_ahead(f->pipeline);
 }
 
-/* The first three of the table are the fastest; of the first, the ragged problem's code does not compile. */
+/* The first three of the table are the fastest; of the first, the ragged problem's code does not
+ * compile. */
 static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **state)
 {
     fixture *f = *state;
@@ -290,13 +292,15 @@ static void check(fixture *f, candidate *c)
     assert_ok(pipeline_check(f->pipeline, c, &f->error), f->error);
     assert_ptr_equal(pipeline_checking(f->pipeline), c);
     /* One at a time. */
-    assert_ok(pipeline_check(f->pipeline, pipeline_candidates(f->pipeline)->items[4], &f->error), f->error);
+    assert_ok(pipeline_check(f->pipeline, pipeline_candidates(f->pipeline)->items[4], &f->error),
+              f->error);
     while (pipeline_in_flight(f->pipeline))
         assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
     assert_null(pipeline_checking(f->pipeline));
 }
 
-/* One passes, one is wrong on its ragged problem, one does not compile for it, and a proof convicts one. */
+/* One passes, one is wrong on its ragged problem, one does not compile for it, and a proof convicts
+ * one. */
 static void a_check_on_ragged_problems_decides_and_the_journal_knows_it(void **state)
 {
     fixture *f = *state;

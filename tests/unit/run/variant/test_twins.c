@@ -7,8 +7,8 @@
 #include "run/variant/twins.h"
 #include "script_fixture.h"
 
-/* tests/fixtures/twins.lua: four launches, of each two sources that differ in a name, of each three notes
- * that no source has. */
+/* tests/fixtures/twins.lua: four launches, of each two sources that differ in a name, of each three
+ * notes that no source has. */
 enum { LAUNCHES = 4, SOURCES = 2 * LAUNCHES, NOTES = 3, CONFIGURATIONS = SOURCES * NOTES };
 
 typedef struct fixture {
@@ -40,7 +40,8 @@ static int close_session(void **state)
 static const candidates *try_all(fixture *f, journal *log)
 {
     if (f->pipeline) /* which has taken the set-up's answer */
-        assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error), f->error);
+        assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error),
+                  f->error);
     pipeline_free(f->pipeline);
     the_tables.compiled = the_tables.tried = 0;
     assert_ok(pipeline_new(&f->session, log, 3, &f->pipeline, &f->error), f->error);
@@ -96,12 +97,15 @@ static void one_machine_code_is_tried_once_for_each_launch(void **state)
         for (size_t i = 0; i < all->count; i++) {
             const candidate *lead = twins_lead(all->items[i]);
             expect_same_outcome(all->items[i], lead);
-            assert_int_equal(memcmp(&lead->launches[0], &all->items[i]->launches[0], sizeof lead->launches[0]), 0);
+            assert_int_equal(
+                memcmp(&lead->launches[0], &all->items[i]->launches[0], sizeof lead->launches[0]),
+                0);
         }
     }
 }
 
-/* Every variant has the outcome that trying it would have had; only how often that is done differs. */
+/* Every variant has the outcome that trying it would have had; only how often that is done
+ * differs. */
 static void merging_changes_no_outcome(void **state)
 {
     fixture *f = *state;
@@ -135,7 +139,8 @@ static void merging_changes_no_outcome(void **state)
         for (size_t i = 0; i < CONFIGURATIONS; i++) {
             bool ok = the_tables.works[i] == OUTCOME_OK;
             assert_int_equal(all->items[i]->found.outcome, the_tables.works[i]);
-            assert_int_equal(measurement_fastest_ns(&all->items[i]->found), ok ? the_tables.time_ns[i] : 0);
+            assert_int_equal(measurement_fastest_ns(&all->items[i]->found),
+                             ok ? the_tables.time_ns[i] : 0);
         }
     }
 }
@@ -213,7 +218,8 @@ static void a_race_has_one_of_each_class(void **state)
     try_all(f, NULL);
     pipeline_settle_twins(f->pipeline, NULL);
     assert_ok(race_log_init(&log, NULL, 0, "a test's", &f->error), f->error);
-    assert_ok(race_driver_new(&f->session, f->pipeline, &log, NULL, &o, &driver, &f->error), f->error);
+    assert_ok(race_driver_new(&f->session, f->pipeline, &log, NULL, &o, &driver, &f->error),
+              f->error);
     for (bool finished = false; !finished;)
         assert_ok(race_driver_step(driver, &finished, &f->error), f->error);
     assert_int_equal(race_driver_result(driver)->count, LAUNCHES);

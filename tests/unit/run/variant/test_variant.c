@@ -51,7 +51,8 @@ static void what_a_proof_convicted_stays_wrong_whatever_a_device_finds(void **st
     at_error error = {0};
     const int64_t samples[] = {900};
     assert_ok(candidates_add(&table, 0, &c, &error), error);
-    candidate_judge(c, &(proof){.verdict = PROOF_CONVICTED, .message = strdup("it reads what nobody wrote")});
+    candidate_judge(
+        c, &(proof){.verdict = PROOF_CONVICTED, .message = strdup("it reads what nobody wrote")});
     candidate_found(c, OUTCOME_OK, NULL, samples, 1);
     assert_int_equal(c->found.outcome, OUTCOME_WRONG_RESULT);
     assert_string_equal(c->found.message, "on the simulated device, it reads what nobody wrote");

@@ -153,7 +153,8 @@ static void a_probe_loses_the_best_no_more_often_than_alpha(void **state)
         samples_of_race(512, 0.008, 100 + seed, &lost);
         times += lost;
     }
-    assert_true(times <= 3); /* one is expected at most; more than three in 100 have a chance of 2 % */
+    assert_true(times <=
+                3); /* one is expected at most; more than three in 100 have a chance of 2 % */
 }
 
 static void blocks_of_the_probe_do_not_compare_those_who_were_not_in_it(void **state)

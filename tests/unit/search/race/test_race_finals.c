@@ -32,7 +32,8 @@ static void the_default_is_measured_in_the_finals_however_slow(void **state)
     race_free(r);
 }
 
-/* A race of two with a default whose earlier sample is five times theirs, which `ratio` allows or not. */
+/* A race of two with a default whose earlier sample is five times theirs, which `ratio` allows or
+ * not. */
 static race *start_with_slow_default(double ratio)
 {
     set_up(3, 1e5, 0.01);

@@ -86,7 +86,8 @@ static void least_values_are_counted_of_three_numbers_or_more(void **state)
 }
 
 /* One stage unless the name is "b". */
-static at_status only_b_has_stages(void *context, const space_question *q, bool *holds, at_error *error)
+static at_status only_b_has_stages(void *context, const space_question *q, bool *holds,
+                                   at_error *error)
 {
     (void)context;
     (void)error;
@@ -101,16 +102,19 @@ static void least_values_that_another_parameter_leaves_no_choice_are_not_counted
 {
     (void)state;
     at_error error = {0};
-    static const space_parameter parameters[] = {{"tile", tiles, 3}, {"name", names, 3}, {"stages", tiles, 3}};
+    static const space_parameter parameters[] = {
+        {"tile", tiles, 3}, {"name", names, 3}, {"stages", tiles, 3}};
     static const size_t reads[] = {1, 2};
-    static const space_constraint constraint = {.text = "stages", .parameters = reads, .parameter_count = 2};
+    static const space_constraint constraint = {
+        .text = "stages", .parameters = reads, .parameter_count = 2};
     static const struct {
         uint16_t indices[3];
         size_t least;
     } cases[] = {{{0, 0, 0}, 1}, {{1, 0, 0}, 0}, {{0, 1, 0}, 2}, {{1, 1, 0}, 1}, {{1, 1, 2}, 0}};
     space *s = NULL;
     encoding e;
-    assert_ok(space_new(parameters, 3, &constraint, 1, only_b_has_stages, NULL, 0, &s, &error), error);
+    assert_ok(space_new(parameters, 3, &constraint, 1, only_b_has_stages, NULL, 0, &s, &error),
+              error);
     assert_true(encoding_init(&e, s, 64));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t index;

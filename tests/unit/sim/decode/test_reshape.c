@@ -1,24 +1,28 @@
-/* What ptxas makes of short sequences of accesses. The counts expected are those of the machine code for
- * sm_90. */
+/* What ptxas makes of short sequences of accesses. The counts expected are those of the machine
+ * code for sm_90. */
 #include <stdio.h>
 
 #include "sim_fixture.h"
 
 enum { SHARED_BYTES = 2048, FILLS = SHARED_BYTES / 128 };
 
-/* %a is the lane's address in shared memory, `stride` bytes from the next lane's, %g in global memory 16. */
+/* %a is the lane's address in shared memory, `stride` bytes from the next lane's, %g in global
+ * memory 16. */
 static const char frame[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n"
-    ".reg .f32 %%f<10>; .reg .u64 %%a, %%b, %%c, %%e, %%g, %%o, %%t, %%d; .reg .u32 %%i, %%n; .reg .pred %%p, %%q;\n"
+    ".reg .f32 %%f<10>; .reg .u64 %%a, %%b, %%c, %%e, %%g, %%o, %%t, %%d; .reg .u32 %%i, %%n; .reg "
+    ".pred %%p, %%q;\n"
     ".shared .align 4 .b8 s[2048];\n"
     "ld.param.u64 %%g, [in]; ld.param.u64 %%o, [out]; ld.param.u32 %%n, [n];\n"
     "mov.u32 %%i, %%tid.x; mul.wide.u32 %%t, %%i, 4; add.u64 %%o, %%o, %%t;\n"
     "mov.u64 %%b, s; add.u64 %%b, %%b, %%t; mov.f32 %%f9, 0f3F800000; mov.u32 %%i, 0;\n"
     "FILL: st.shared.f32 [%%b], %%f9; add.u64 %%b, %%b, 128; add.u32 %%i, %%i, 1;\n"
     "setp.lt.u32 %%p, %%i, 16; @%%p bra FILL;\n"
-    "bar.sync 0; mov.u32 %%i, %%tid.x; mul.wide.u32 %%c, %%i, %d; mov.u64 %%a, s; add.u64 %%a, %%a, %%c;\n"
-    "mul.wide.u32 %%e, %%i, 16; add.u64 %%g, %%g, %%e; setp.gt.u32 %%q, %%n, 5; mul.wide.u32 %%d, %%n, 16;\n"
+    "bar.sync 0; mov.u32 %%i, %%tid.x; mul.wide.u32 %%c, %%i, %d; mov.u64 %%a, s; add.u64 %%a, "
+    "%%a, %%c;\n"
+    "mul.wide.u32 %%e, %%i, 16; add.u64 %%g, %%g, %%e; setp.gt.u32 %%q, %%n, 5; mul.wide.u32 %%d, "
+    "%%n, 16;\n"
     "mov.f32 %%f0, %%f9; mov.f32 %%f1, %%f9; mov.f32 %%f2, %%f9; mov.f32 %%f3, %%f9;\n"
     "%s\nadd.f32 %%f0, %%f0, %%f1; st.global.f32 [%%o], %%f0;\nret;\n}\n";
 
@@ -56,9 +60,9 @@ static uint64_t global_loads(const char *body)
 #define LOAD(space, f, at) "ld." space ".f32 %" f ", [" at "]; "
 #define STORE(at) "st.shared.f32 [%a+" at "], %f9; "
 #define USE23 "add.f32 %f0, %f0, %f2; add.f32 %f0, %f0, %f3; "
-#define FOUR(space, base)                                                                                    \
-    LOAD(space, "f0", base) LOAD(space, "f1", base "+4") LOAD(space, "f2", base "+8")                        \
-    LOAD(space, "f3", base "+12") USE23
+#define FOUR(space, base)                                                                          \
+    LOAD(space, "f0", base)                                                                        \
+    LOAD(space, "f1", base "+4") LOAD(space, "f2", base "+8") LOAD(space, "f3", base "+12") USE23
 
 static void neighbouring_loads_join_as_far_as_their_alignment_goes(void **state)
 {
@@ -67,16 +71,19 @@ static void neighbouring_loads_join_as_far_as_their_alignment_goes(void **state)
     assert_int_equal(shared_loads(8, FOUR("shared", "%a")), 2);
     assert_int_equal(shared_loads(4, FOUR("shared", "%a")), 4);
     assert_int_equal(shared_loads(16, "add.u64 %a, %a, %d;" FOUR("shared", "%a")), 1);
-    assert_int_equal(shared_loads(16, "shr.u64 %t, %d, 2; add.u64 %a, %a, %t;" FOUR("shared", "%a")), 4);
+    assert_int_equal(
+        shared_loads(16, "shr.u64 %t, %d, 2; add.u64 %a, %a, %t;" FOUR("shared", "%a")), 4);
     assert_int_equal(shared_loads(16, LOAD("shared", "f0", "%a+8") LOAD("shared", "f1", "%a+12")
-                                          LOAD("shared", "f2", "%a+16") LOAD("shared", "f3", "%a+20") USE23),
+                                          LOAD("shared", "f2", "%a+16")
+                                              LOAD("shared", "f3", "%a+20") USE23),
                      2);
 }
 
 static void a_joined_load_has_the_conflicts_of_its_width(void **state)
 {
     (void)state;
-    assert_int_equal(count(8, LOAD("shared", "f0", "%a") LOAD("shared", "f1", "%a+4")).shared_load.conflicts, 0);
+    assert_int_equal(
+        count(8, LOAD("shared", "f0", "%a") LOAD("shared", "f1", "%a+4")).shared_load.conflicts, 0);
     assert_int_equal(count(8, LOAD("shared", "f0", "%a")).shared_load.conflicts, 1);
     /* The upper half of 16 bytes. */
     sim_totals half = count(16, "ld.shared.v4.f32 {%f4, %f5, %f0, %f1}, [%a];");
@@ -90,8 +97,11 @@ static void three_of_four_words_are_one_load_and_two_are_one_if_they_fill_a_half
     static const struct {
         const char *at[3];
         uint64_t loads;
-    } cases[] = {{{"%a", "%a+4", "%a+8"}, 1}, {{"%a+12", "%a+4", "%a+8"}, 1}, {{"%a", "%a+8", "%a"}, 2},
-                 {{"%a+8", "%a+12", "%a+8"}, 1}, {{"%a+4", "%a+8", "%a+4"}, 2}};
+    } cases[] = {{{"%a", "%a+4", "%a+8"}, 1},
+                 {{"%a+12", "%a+4", "%a+8"}, 1},
+                 {{"%a", "%a+8", "%a"}, 2},
+                 {{"%a+8", "%a+12", "%a+8"}, 1},
+                 {{"%a+4", "%a+8", "%a+4"}, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char body[512];
         snprintf(body, sizeof body,
@@ -105,10 +115,14 @@ static void three_of_four_words_are_one_load_and_two_are_one_if_they_fill_a_half
 static void a_vector_load_leaves_out_what_nothing_reads(void **state)
 {
     (void)state;
-    assert_int_equal(count(16, "ld.global.v4.f32 {%f4, %f5, %f0, %f1}, [%g];").global_load.bytes, 32 * 8);
-    assert_int_equal(count(16, "ld.global.v4.f32 {%f4, %f0, %f1, %f5}, [%g];").global_load.requests, 2);
-    assert_int_equal(count(16, "@%q ld.global.v4.f32 {%f4, %f5, %f0, %f1}, [%g];").global_load.bytes, 32 * 8);
-    sim_totals three = count(16, "ld.global.v4.f32 {%f4, %f0, %f1, %f2}, [%g]; add.f32 %f0, %f0, %f2;");
+    assert_int_equal(count(16, "ld.global.v4.f32 {%f4, %f5, %f0, %f1}, [%g];").global_load.bytes,
+                     32 * 8);
+    assert_int_equal(count(16, "ld.global.v4.f32 {%f4, %f0, %f1, %f5}, [%g];").global_load.requests,
+                     2);
+    assert_int_equal(
+        count(16, "@%q ld.global.v4.f32 {%f4, %f5, %f0, %f1}, [%g];").global_load.bytes, 32 * 8);
+    sim_totals three =
+        count(16, "ld.global.v4.f32 {%f4, %f0, %f1, %f2}, [%g]; add.f32 %f0, %f0, %f2;");
     assert_int_equal(three.global_load.requests, 1);
     assert_int_equal(three.global_load.bytes, 32 * 16);
 }
@@ -137,21 +151,28 @@ static void loads_do_not_join_across_what_they_may_not_pass(void **state)
     assert_int_equal(shared_loads(16, PAIR("membar.cta;")), 2);
     assert_int_equal(shared_loads(16, PAIR("@!%q bra NEXT; NEXT:")), 2);
     assert_int_equal(shared_loads(16, PAIR("add.u64 %a, %a, 128;")), 2);
-    assert_int_equal(shared_loads(16, "ld.volatile.shared.f32 %f0, [%a]; ld.volatile.shared.f32 %f1, [%a+4];"), 2);
+    assert_int_equal(
+        shared_loads(16, "ld.volatile.shared.f32 %f0, [%a]; ld.volatile.shared.f32 %f1, [%a+4];"),
+        2);
 }
 
 static void a_pointer_is_aligned_where_a_wider_access_says_so(void **state)
 {
     (void)state;
     assert_int_equal(global_loads(FOUR("global", "%g")), 4);
-#define WIDE "ld.global.v4.f32 {%f4, %f5, %f6, %f7}, [%g+64]; add.f32 %f4, %f4, %f5; add.f32 %f6, %f6, %f7;"
+#define WIDE                                                                                       \
+    "ld.global.v4.f32 {%f4, %f5, %f6, %f7}, [%g+64]; add.f32 %f4, %f4, %f5; add.f32 %f6, %f6, "    \
+    "%f7;"
     assert_int_equal(global_loads(FOUR("global", "%g") WIDE), 2);
     assert_int_equal(global_loads(WIDE FOUR("global.nc", "%g")), 2);
     assert_int_equal(global_loads(FOUR("global", "%g") "@!%q bra NEXT; " WIDE "NEXT:"), 5);
-    assert_int_equal(global_loads(WIDE LOAD("global", "f0", "%g") "st.global.f32 [%o], %f0;"
-                                  LOAD("global", "f1", "%g+4")), 3);
-    assert_int_equal(global_loads(WIDE LOAD("global.nc", "f0", "%g") "st.global.f32 [%o], %f0;"
-                                  LOAD("global.nc", "f1", "%g+4")), 2);
+    assert_int_equal(global_loads(WIDE LOAD("global", "f0", "%g") "st.global.f32 [%o], %f0;" LOAD(
+                         "global", "f1", "%g+4")),
+                     3);
+    assert_int_equal(
+        global_loads(WIDE LOAD("global.nc", "f0",
+                               "%g") "st.global.f32 [%o], %f0;" LOAD("global.nc", "f1", "%g+4")),
+        2);
 }
 
 int main(void)

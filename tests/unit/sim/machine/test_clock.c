@@ -1,4 +1,5 @@
-/* Vector clocks and what was released where: what is known is never lost, and never more than was given. */
+/* Vector clocks and what was released where: what is known is never lost, and never more than was
+ * given. */
 #include "check.h"
 
 #include "sim/machine/clock.h"

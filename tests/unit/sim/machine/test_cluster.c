@@ -7,22 +7,29 @@
 /* What the bodies below are written in: a grid of 4 blocks of 64 threads, in clusters of 2. */
 static const char prelude[] =
     "typedef unsigned int u32; typedef unsigned long long u64;\n"
-    "#define REGISTER(name) ([] { u32 v; asm volatile(\"mov.u32 %0, %%\" name \";\" : \"=r\"(v)); return v; }())\n"
+    "#define REGISTER(name) ([] { u32 v; asm volatile(\"mov.u32 %0, %%\" name \";\" : \"=r\"(v)); "
+    "return v; }())\n"
     "__device__ u32 at(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
-    "__device__ void arrive() { asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\"); }\n"
-    "__device__ void relaxed() { asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\"); }\n"
+    "__device__ void arrive() { asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\"); "
+    "}\n"
+    "__device__ void relaxed() { asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: "
+    "\"memory\"); }\n"
     "__device__ void wait() { asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\"); }\n"
     "__device__ void meet() { arrive(); wait(); }\n"
     "__device__ u32 map(u32 a, u32 r) {\n"
-    "    u32 d; asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(d) : \"r\"(a), \"r\"(r)); return d; }\n"
+    "    u32 d; asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(d) : \"r\"(a), \"r\"(r)); "
+    "return d; }\n"
     "__device__ int *of(int *p, u32 r) {\n"
-    "    u64 d; asm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(d) : \"l\"(p), \"r\"(r)); return (int *)d; }\n"
+    "    u64 d; asm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(d) : \"l\"(p), \"r\"(r)); return (int *)d; "
+    "}\n"
     "__device__ int load(u32 a) {\n"
-    "    int v; asm volatile(\"ld.shared::cluster.s32 %0, [%1];\" : \"=r\"(v) : \"r\"(a) : \"memory\"); return v; }\n"
+    "    int v; asm volatile(\"ld.shared::cluster.s32 %0, [%1];\" : \"=r\"(v) : \"r\"(a) : "
+    "\"memory\"); return v; }\n"
     "__device__ void store(u32 a, int v) {\n"
     "    asm volatile(\"st.shared::cluster.s32 [%0], %1;\" :: \"r\"(a), \"r\"(v) : \"memory\"); }\n"
     "__device__ void add(u32 a, int v) {\n"
-    "    asm volatile(\"red.shared::cluster.add.s32 [%0], %1;\" :: \"r\"(a), \"r\"(v) : \"memory\"); }\n"
+    "    asm volatile(\"red.shared::cluster.add.s32 [%0], %1;\" :: \"r\"(a), \"r\"(v) : "
+    "\"memory\"); }\n"
     "extern \"C\" __global__ void k(const int *in, int *out)\n"
     "{\n"
     "    __shared__ int pad, x[64];\n"
@@ -77,11 +84,15 @@ static void blocks_read_what_another_of_their_cluster_wrote(void **state)
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; meet();", 0);
     /* Threads of one warp may read from several blocks. */
     assert_exchanges("x[t] = in[i]; meet(); int a = of(x, t & 1)[t], b = of(x, ~t & 1)[t];\n"
-                     "out[i] = (t & 1) == other ? a : b; meet();", 0);
+                     "out[i] = (t & 1) == other ? a : b; meet();",
+                     0);
     /* A block's own shared memory is one of the cluster's. */
-    assert_exchanges("x[t] = in[i] + 1; meet(); int v = load(at(x + t)) - load(map(at(x + t), me));\n"
-                     "out[i] = v + of(x, other)[t]; meet();", 1);
-    assert_exchanges("store(at(x + t), in[i]); meet(); out[i] = load(map(at(x + t), other)); meet();", 0);
+    assert_exchanges(
+        "x[t] = in[i] + 1; meet(); int v = load(at(x + t)) - load(map(at(x + t), me));\n"
+        "out[i] = v + of(x, other)[t]; meet();",
+        1);
+    assert_exchanges(
+        "store(at(x + t), in[i]); meet(); out[i] = load(map(at(x + t), other)); meet();", 0);
 }
 
 static void blocks_write_to_each_other_and_add_up(void **state)
@@ -103,12 +114,15 @@ static void registers_say_where_a_block_is(void **state)
 {
     (void)state;
     static const char body[] =
-        "u32 e; asm volatile(\"{.reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p;}\"\n"
+        "u32 e; asm volatile(\"{.reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, "
+        "0, p;}\"\n"
         "    : \"=r\"(e));\n"
-        "u32 r; asm volatile(\"getctarank.shared::cluster.u32 %0, %1;\" : \"=r\"(r) : \"r\"(map(at(x), other)));\n"
+        "u32 r; asm volatile(\"getctarank.shared::cluster.u32 %0, %1;\" : \"=r\"(r) : "
+        "\"r\"(map(at(x), other)));\n"
         "out[i] = REGISTER(\"clusterid.x\") + 10 * me + 100 * REGISTER(\"cluster_ctaid.x\") +\n"
         "    1000 * REGISTER(\"cluster_nctaid.x\") + 10000 * REGISTER(\"cluster_nctarank\") +\n"
-        "    100000 * REGISTER(\"nclusterid.x\") + 1000000 * e + 10000000 * r + 100000000 * REGISTER(\"clusterid.y\");";
+        "    100000 * REGISTER(\"nclusterid.x\") + 1000000 * e + 10000000 * r + 100000000 * "
+        "REGISTER(\"clusterid.y\");";
     assert_fine(body);
     for (int i = 0; i < COUNT; i++) {
         int cluster = i / THREADS / 2, rank = i / THREADS % 2;
@@ -121,13 +135,14 @@ static void a_cluster_may_have_three_dimensions(void **state)
     (void)state;
     sim_test t;
     static uint32_t ranks[24];
-    sim_test_init(&t,
-                  "extern \"C\" __global__ void k(unsigned *out) {\n"
-                  "unsigned r, c, z; asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r));\n"
-                  "asm volatile(\"mov.u32 %0, %%cluster_ctaid.y;\" : \"=r\"(c));\n"
-                  "asm volatile(\"mov.u32 %0, %%clusterid.x;\" : \"=r\"(z));\n"
-                  "out[blockIdx.x + 4 * blockIdx.y] = r + 10 * c + 100 * z; }",
-                  "sm_90", "k");
+    sim_test_init(
+        &t,
+        "extern \"C\" __global__ void k(unsigned *out) {\n"
+        "unsigned r, c, z; asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r));\n"
+        "asm volatile(\"mov.u32 %0, %%cluster_ctaid.y;\" : \"=r\"(c));\n"
+        "asm volatile(\"mov.u32 %0, %%clusterid.x;\" : \"=r\"(z));\n"
+        "out[blockIdx.x + 4 * blockIdx.y] = r + 10 * c + 100 * z; }",
+        "sm_90", "k");
     t.cluster[0] = 2, t.cluster[1] = 3, t.cluster[2] = 1;
     sim_test_u64(&t, sim_test_buffer(&t, "out", ranks, sizeof ranks, false));
     sim_test_run_well(&t, 4, 6, 1, 1, 0);
@@ -140,13 +155,14 @@ static void a_cluster_may_have_three_dimensions(void **state)
 static void what_the_language_has_for_clusters_is_known(void **state)
 {
     (void)state;
-    assert_exchanges("__cluster_barrier_arrive_relaxed(); __cluster_barrier_wait();\n"
-                     "x[t] = in[i]; __cluster_barrier_arrive(); __cluster_barrier_wait();\n"
-                     "u32 next = (__clusterRelativeBlockRank() + 1) % __clusterSizeInBlocks();\n"
-                     "int *p = (int *)__cluster_map_shared_rank(x, next);\n"
-                     "out[i] = p[t] + (__cluster_query_shared_rank(p) == other) + __clusterDimIsSpecified();\n"
-                     "__cluster_barrier_arrive(); __cluster_barrier_wait();",
-                     2);
+    assert_exchanges(
+        "__cluster_barrier_arrive_relaxed(); __cluster_barrier_wait();\n"
+        "x[t] = in[i]; __cluster_barrier_arrive(); __cluster_barrier_wait();\n"
+        "u32 next = (__clusterRelativeBlockRank() + 1) % __clusterSizeInBlocks();\n"
+        "int *p = (int *)__cluster_map_shared_rank(x, next);\n"
+        "out[i] = p[t] + (__cluster_query_shared_rank(p) == other) + __clusterDimIsSpecified();\n"
+        "__cluster_barrier_arrive(); __cluster_barrier_wait();",
+        2);
 }
 
 static void a_block_alone_is_a_cluster_of_one(void **state)
@@ -154,13 +170,14 @@ static void a_block_alone_is_a_cluster_of_one(void **state)
     (void)state;
     sim_test t;
     static int got[3];
-    sim_test_init(&t,
-                  "extern \"C\" __global__ void k(int *out) { __shared__ int x; x = blockIdx.x;\n"
-                  "asm volatile(\"barrier.cluster.arrive;\\nbarrier.cluster.wait;\" ::: \"memory\");\n"
-                  "unsigned n, id; asm volatile(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(n));\n"
-                  "asm volatile(\"mov.u32 %0, %%clusterid.x;\" : \"=r\"(id)); \n"
-                  "out[blockIdx.x] = x * 100 + n * 10 + id; }",
-                  "sm_90", "k");
+    sim_test_init(
+        &t,
+        "extern \"C\" __global__ void k(int *out) { __shared__ int x; x = blockIdx.x;\n"
+        "asm volatile(\"barrier.cluster.arrive;\\nbarrier.cluster.wait;\" ::: \"memory\");\n"
+        "unsigned n, id; asm volatile(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(n));\n"
+        "asm volatile(\"mov.u32 %0, %%clusterid.x;\" : \"=r\"(id)); \n"
+        "out[blockIdx.x] = x * 100 + n * 10 + id; }",
+        "sm_90", "k");
     sim_test_u64(&t, sim_test_buffer(&t, "out", got, sizeof got, false));
     sim_test_run_well(&t, 3, 1, 1, 1, 0);
     for (int i = 0; i < 3; i++)
@@ -173,40 +190,51 @@ static void a_read_without_a_barrier_of_the_cluster_is_a_race(void **state)
     (void)state;
     static const char *const race = "of block (1,0,0) without a barrier of the cluster between";
     /* A block's own barrier tells other blocks nothing. */
-    assert_fault("meet(); x[t] = in[i]; __syncthreads(); out[i] = of(x, other)[t]; meet();", SIM_FAULT_RACE, race);
-    assert_fault("meet(); if (me == 0) out[i] = of(x, 1)[t]; meet();", SIM_FAULT_UNINITIALISED, "was never written");
+    assert_fault("meet(); x[t] = in[i]; __syncthreads(); out[i] = of(x, other)[t]; meet();",
+                 SIM_FAULT_RACE, race);
+    assert_fault("meet(); if (me == 0) out[i] = of(x, 1)[t]; meet();", SIM_FAULT_UNINITIALISED,
+                 "was never written");
     assert_fault("x[t] = 0; meet(); x[t] = in[i]; __syncthreads();\n"
                  "if (me == 1) { out[i] = of(x, 0)[t]; } meet();",
-                 SIM_FAULT_RACE, "read by this thread after a write by thread (0,0,0) of block (0,0,0)");
-    assert_fault("x[t] = 0; meet(); if (me == 0) out[i] = of(x, 1)[t]; else x[t] = in[i]; meet();", SIM_FAULT_RACE,
-                 "of the cluster between");
-    /* Neither do halves of the barrier. */
-    assert_fault("x[t] = 0; meet(); arrive(); x[t] = in[i]; wait(); out[i] = of(x, other)[t]; meet();", SIM_FAULT_RACE,
-                 race);
-    assert_fault("x[t] = 0; meet(); x[t] = in[i]; arrive(); out[i] = of(x, other)[t]; wait(); meet();",
+                 SIM_FAULT_RACE,
+                 "read by this thread after a write by thread (0,0,0) of block (0,0,0)");
+    assert_fault("x[t] = 0; meet(); if (me == 0) out[i] = of(x, 1)[t]; else x[t] = in[i]; meet();",
                  SIM_FAULT_RACE, "of the cluster between");
+    /* Neither do halves of the barrier. */
+    assert_fault(
+        "x[t] = 0; meet(); arrive(); x[t] = in[i]; wait(); out[i] = of(x, other)[t]; meet();",
+        SIM_FAULT_RACE, race);
+    assert_fault(
+        "x[t] = 0; meet(); x[t] = in[i]; arrive(); out[i] = of(x, other)[t]; wait(); meet();",
+        SIM_FAULT_RACE, "of the cluster between");
     /* Nor does an arrival that releases nothing; behind a fence it does. */
-    assert_fault("x[t] = in[i]; relaxed(); wait(); out[i] = of(x, other)[t]; meet();", SIM_FAULT_RACE, race);
-    assert_exchanges("x[t] = in[i]; __threadfence(); relaxed(); wait(); out[i] = of(x, other)[t]; meet();", 0);
+    assert_fault("x[t] = in[i]; relaxed(); wait(); out[i] = of(x, other)[t]; meet();",
+                 SIM_FAULT_RACE, race);
+    assert_exchanges(
+        "x[t] = in[i]; __threadfence(); relaxed(); wait(); out[i] = of(x, other)[t]; meet();", 0);
 }
 
 static void a_write_to_what_another_block_may_still_read_is_a_race(void **state)
 {
     (void)state;
     static const char *const race = "written by this thread after a read by";
-    assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; else x[t] = 0; meet();", SIM_FAULT_RACE,
-                 race);
-    assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads(); x[t] = 0; meet();", SIM_FAULT_RACE,
-                 "of the cluster between");
+    assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; else x[t] = 0; meet();",
+                 SIM_FAULT_RACE, race);
+    assert_fault(
+        "x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads(); x[t] = 0; meet();",
+        SIM_FAULT_RACE, "of the cluster between");
     assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t] + x[t];\n"
                  "meet(); x[t] = 0; __syncthreads(); if (me == 0) of(x, 1)[t] = 2; meet();",
                  SIM_FAULT_RACE, "written by this thread and by");
-    assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; meet(); x[t] = 0; meet();", 0);
+    assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; meet(); x[t] = 0; meet();",
+                     0);
     /* The reader itself may write there, as its block's barriers say. */
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();\n"
-                     "of(x, other)[63 - t] = 0; meet();", 0);
-    assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; of(x, other)[63 - t] = 0; meet();", SIM_FAULT_RACE,
-                 "without a barrier between");
+                     "of(x, other)[63 - t] = 0; meet();",
+                     0);
+    assert_fault(
+        "x[t] = in[i]; meet(); out[i] = of(x, other)[t]; of(x, other)[63 - t] = 0; meet();",
+        SIM_FAULT_RACE, "without a barrier between");
 }
 
 static void a_block_must_not_end_while_another_reads_there(void **state)
@@ -216,20 +244,26 @@ static void a_block_must_not_end_while_another_reads_there(void **state)
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t];", SIM_FAULT_RACE, "which");
     /* Whichever of them is simulated first. */
     assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t];", SIM_FAULT_RACE, ended);
-    assert_fault("x[t] = in[i]; meet(); if (me == 1) out[i] = of(x, 0)[t];", SIM_FAULT_RACE, "which has ended");
-    assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();", SIM_FAULT_RACE, "which");
+    assert_fault("x[t] = in[i]; meet(); if (me == 1) out[i] = of(x, 0)[t];", SIM_FAULT_RACE,
+                 "which has ended");
+    assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();", SIM_FAULT_RACE,
+                 "which");
     /* Its arrival alone does not hold a block back. */
-    assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 0) wait();",
-                 SIM_FAULT_RACE, ended);
+    assert_fault(
+        "x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 0) wait();",
+        SIM_FAULT_RACE, ended);
     /* The one that reads need not wait. */
-    assert_fine("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 1) wait();");
+    assert_fine(
+        "x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 1) wait();");
 }
 
 static void a_block_must_have_begun_before_another_writes_there(void **state)
 {
     (void)state;
-    assert_fault("store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", SIM_FAULT_RACE, "may not have begun");
-    assert_exchanges("relaxed(); wait(); store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", 0);
+    assert_fault("store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", SIM_FAULT_RACE,
+                 "may not have begun");
+    assert_exchanges(
+        "relaxed(); wait(); store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", 0);
 }
 
 static void an_address_is_of_a_block_of_the_cluster(void **state)
@@ -237,20 +271,24 @@ static void an_address_is_of_a_block_of_the_cluster(void **state)
     (void)state;
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, 2)[t]; meet();", SIM_FAULT_BOUNDS,
                  "no block 2 in a cluster of 2");
-    assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t + 64]; meet();", SIM_FAULT_BOUNDS, "shared address");
+    assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t + 64]; meet();", SIM_FAULT_BOUNDS,
+                 "shared address");
     assert_fault("out[i] = of(out, other)[t];", SIM_FAULT_BOUNDS, "no address of shared memory");
     /* An instruction of a block's own shared memory reaches no other. */
-    assert_fault("x[t] = in[i]; meet(); int v; asm volatile(\"ld.shared.s32 %0, [%1];\" : \"=r\"(v) :\n"
-                 "\"r\"(map(at(x + t), other))); out[i] = v; meet();", SIM_FAULT_BOUNDS, "shared address");
+    assert_fault(
+        "x[t] = in[i]; meet(); int v; asm volatile(\"ld.shared.s32 %0, [%1];\" : \"=r\"(v) :\n"
+        "\"r\"(map(at(x + t), other))); out[i] = v; meet();",
+        SIM_FAULT_BOUNDS, "shared address");
 }
 
 static void a_barrier_that_some_do_not_reach_is_told(void **state)
 {
     (void)state;
     assert_fault("if (t != 3) meet(); meet();", SIM_FAULT_BARRIER, "does not reach the barrier");
-    assert_fault("if (me == 0) meet(); else { if (t < 32) __syncthreads(); else meet(); }", SIM_FAULT_BARRIER,
-                 "others wait elsewhere");
-    assert_fault("arrive(); if (me == 0) arrive(); wait();", SIM_FAULT_BARRIER, "again without a wait");
+    assert_fault("if (me == 0) meet(); else { if (t < 32) __syncthreads(); else meet(); }",
+                 SIM_FAULT_BARRIER, "others wait elsewhere");
+    assert_fault("arrive(); if (me == 0) arrive(); wait();", SIM_FAULT_BARRIER,
+                 "again without a wait");
     assert_fault("wait();", SIM_FAULT_BARRIER, "without having arrived");
     /* Those that have ended are not waited for. */
     assert_fine("if (me == 0) return; meet();");
@@ -263,10 +301,11 @@ static void the_barrier_orders_global_memory_of_the_cluster_only(void **state)
     assert_fine("out[i] = in[i]; meet(); int v = out[i ^ 64]; meet(); out[i] = v;");
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(out[i], in[i ^ THREADS]);
-    assert_fault("out[i] = in[i]; __syncthreads(); int v = out[i ^ 64]; meet(); out[i] = v;", SIM_FAULT_RACE,
-                 "read by this thread after a write by");
+    assert_fault("out[i] = in[i]; __syncthreads(); int v = out[i ^ 64]; meet(); out[i] = v;",
+                 SIM_FAULT_RACE, "read by this thread after a write by");
     assert_fault("out[i] = in[i]; meet(); if (me == 0) in = out + (i ^ 64); else out[i] = 1;\n"
-                 "if (me == 0) out[i] = *in;", SIM_FAULT_RACE, "written by this thread after a read by");
+                 "if (me == 0) out[i] = *in;",
+                 SIM_FAULT_RACE, "written by this thread after a read by");
     assert_fault("out[i % 128] = in[i]; meet();", SIM_FAULT_RACE, "written by this thread and by");
 }
 

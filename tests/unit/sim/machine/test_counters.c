@@ -144,10 +144,12 @@ static void padding_shows_in_the_bank_conflicts_of_a_transpose(void **state)
                  "{\n"
                  "    __shared__ float tile[32][%d];\n"
                  "    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;\n"
-                 "    for (int j = 0; j < 32; j += 8) tile[threadIdx.y + j][threadIdx.x] = src[(y + j) * 64 + x];\n"
+                 "    for (int j = 0; j < 32; j += 8) tile[threadIdx.y + j][threadIdx.x] = src[(y "
+                 "+ j) * 64 + x];\n"
                  "    __syncthreads();\n"
                  "    x = blockIdx.y * 32 + threadIdx.x; y = blockIdx.x * 32 + threadIdx.y;\n"
-                 "    for (int j = 0; j < 32; j += 8) dst[(y + j) * 64 + x] = tile[threadIdx.x][threadIdx.y + j];\n"
+                 "    for (int j = 0; j < 32; j += 8) dst[(y + j) * 64 + x] = "
+                 "tile[threadIdx.x][threadIdx.y + j];\n"
                  "}\n",
                  32 + pad);
         sim_test t;

@@ -1,4 +1,5 @@
-/* Barriers in shared memory and bulk copies: what is right passes, and what is forgotten is told. */
+/* Barriers in shared memory and bulk copies: what is right passes, and what is forgotten is
+ * told. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,25 +10,30 @@ static const char prelude[] =
     "typedef unsigned int u32; typedef unsigned long long u64;\n"
     "__device__ u32 at(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
     "__device__ void init(u64 *b, u32 n) {\n"
-    "    asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\" :: \"r\"(at(b)), \"r\"(n) : \"memory\"); }\n"
+    "    asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\" :: \"r\"(at(b)), \"r\"(n) : "
+    "\"memory\"); }\n"
     "__device__ void expect(u64 *b, u32 n) {\n"
     "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"
     "                 :: \"r\"(at(b)), \"r\"(n) : \"memory\"); }\n"
     "__device__ void arrive(u64 *b) {\n"
-    "    asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: \"r\"(at(b)) : \"memory\"); }\n"
+    "    asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: \"r\"(at(b)) : \"memory\"); "
+    "}\n"
     "__device__ void await(u64 *b, u32 parity) {\n"
     "    u32 done; do {\n"
     "    asm volatile(\"{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\"\n"
-    "                 \"selp.u32 %0, 1, 0, p;}\" : \"=r\"(done) : \"r\"(at(b)), \"r\"(parity) : \"memory\");\n"
+    "                 \"selp.u32 %0, 1, 0, p;}\" : \"=r\"(done) : \"r\"(at(b)), \"r\"(parity) : "
+    "\"memory\");\n"
     "    } while (!done); }\n"
     "__device__ void load(void *to, const void *from, u32 n, u64 *b) {\n"
-    "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\"\n"
+    "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+    "[%1], %2, [%3];\"\n"
     "                 :: \"r\"(at(to)), \"l\"(from), \"r\"(n), \"r\"(at(b)) : \"memory\"); }\n"
     "__device__ void store(void *to, const void *from, u32 n) {\n"
     "    asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\"\n"
     "                 :: \"l\"(to), \"r\"(at(from)), \"r\"(n) : \"memory\"); }\n"
     "__device__ void commit() { asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\"); }\n"
-    "__device__ void leave() { asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\"); }\n"
+    "__device__ void leave() { asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\"); "
+    "}\n"
     "__device__ void fence() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
     "extern \"C\" __global__ void k(const int *in, int *out)\n"
     "{\n"
@@ -74,7 +80,9 @@ static void assert_fault(const char *body, sim_fault_kind kind, const char *part
     sim_test_deinit(&t);
 }
 
-#define BEGIN "if (t == 0) { init(full, 1); fence(); expect(full, 256); load(x, in, 256, full); } __syncthreads();\n"
+#define BEGIN                                                                                      \
+    "if (t == 0) { init(full, 1); fence(); expect(full, 256); load(x, in, 256, full); } "          \
+    "__syncthreads();\n"
 
 static void what_a_bulk_copy_brings_is_there_after_the_wait(void **state)
 {
@@ -86,9 +94,11 @@ static void a_copy_that_is_not_waited_for_is_told(void **state)
 {
     (void)state;
     assert_fault(BEGIN "out[t] = x[t]; await(full, 0);", SIM_FAULT_UNINITIALISED, "is on its way");
-    assert_fault(BEGIN "if (t >= 32) await(full, 0); out[t] = x[t];", SIM_FAULT_UNINITIALISED, "is on its way");
+    assert_fault(BEGIN "if (t >= 32) await(full, 0); out[t] = x[t];", SIM_FAULT_UNINITIALISED,
+                 "is on its way");
     /* The wait of one warp tells another nothing. */
-    assert_fault(BEGIN "if (t < 32) await(full, 0); out[t] = x[t];", SIM_FAULT_RACE, "read by this thread");
+    assert_fault(BEGIN "if (t < 32) await(full, 0); out[t] = x[t];", SIM_FAULT_RACE,
+                 "read by this thread");
 }
 
 static void what_threads_wrote_leaves_after_a_fence_and_a_barrier(void **state)
@@ -129,14 +139,18 @@ static void shared_memory_stays_as_it_is_until_a_copy_has_read_it(void **state)
 static void a_barrier_that_nothing_completes_is_told_with_what_is_missing(void **state)
 {
     (void)state;
-    assert_fault("if (t == 0) { init(full, 1); expect(full, 272); load(x, in, 256, full); } __syncthreads();\n"
+    assert_fault("if (t == 0) { init(full, 1); expect(full, 272); load(x, in, 256, full); } "
+                 "__syncthreads();\n"
                  "await(full, 0);",
                  SIM_FAULT_BARRIER, "0 arrivals and 16 bytes are missing");
-    assert_fault("if (t == 0) init(full, 3); __syncthreads(); if (t < 2) arrive(full); await(full, 0);",
-                 SIM_FAULT_BARRIER, "1 arrivals and 0 bytes are missing");
-    assert_fault("if (t == 0) init(full, 1); __syncthreads(); if (t < 2) arrive(full); await(full, 1);",
-                 SIM_FAULT_NONE, "");
-    assert_fault("if (t == 0) init(full, 2); __syncthreads(); asm volatile(\"mbarrier.arrive.shared::cta.b64 _, "
+    assert_fault(
+        "if (t == 0) init(full, 3); __syncthreads(); if (t < 2) arrive(full); await(full, 0);",
+        SIM_FAULT_BARRIER, "1 arrivals and 0 bytes are missing");
+    assert_fault(
+        "if (t == 0) init(full, 1); __syncthreads(); if (t < 2) arrive(full); await(full, 1);",
+        SIM_FAULT_NONE, "");
+    assert_fault("if (t == 0) init(full, 2); __syncthreads(); asm "
+                 "volatile(\"mbarrier.arrive.shared::cta.b64 _, "
                  "[%0], 3;\" :: \"r\"(at(full)) : \"memory\");",
                  SIM_FAULT_BARRIER, "3 arrivals");
 }
@@ -145,7 +159,8 @@ static void a_barrier_must_be_initialised_and_the_others_told(void **state)
 {
     (void)state;
     assert_fault("arrive(full);", SIM_FAULT_BARRIER, "nothing has initialised it");
-    assert_fault("if (t == 0) load(x, in, 256, full);", SIM_FAULT_BARRIER, "nothing has initialised");
+    assert_fault("if (t == 0) load(x, in, 256, full);", SIM_FAULT_BARRIER,
+                 "nothing has initialised");
     assert_fault("if (t == 0) init(full, 64); arrive(full); await(full, 0);", SIM_FAULT_RACE,
                  "without a barrier between");
 }
@@ -153,8 +168,8 @@ static void a_barrier_must_be_initialised_and_the_others_told(void **state)
 static void sizes_and_addresses_are_multiples_of_16(void **state)
 {
     (void)state;
-    assert_fault("if (t == 0) { init(full, 1); expect(full, 8); load(x, in, 8, full); }", SIM_FAULT_MISALIGNED,
-                 "a bulk copy of 8 bytes");
+    assert_fault("if (t == 0) { init(full, 1); expect(full, 8); load(x, in, 8, full); }",
+                 SIM_FAULT_MISALIGNED, "a bulk copy of 8 bytes");
     assert_fault("if (t == 0) { init(full, 1); expect(full, 16); load(x, in + 1, 16, full); }",
                  SIM_FAULT_MISALIGNED, "multiples of 16");
     assert_fault("if (t == 0) { init(full, 1); expect(full, 16); load(x + 1, in, 16, full); }",
@@ -164,26 +179,29 @@ static void sizes_and_addresses_are_multiples_of_16(void **state)
     assert_fault("if (t == 0) { fence(); store((void *)in, x, 16); }", SIM_FAULT_UNINITIALISED, "");
 }
 
-/* One thread brings pieces through two places, the other warp takes them away: the places change hands by
- * two barriers each. */
-#define PIPELINE(RELEASE)                                                                                    \
-    "if (t == 0) { for (int s = 0; s < 2; s++) { init(full + s, 1); init(empty + s, 32); } fence(); }\n"     \
-    "__syncthreads();\n"                                                                                     \
-    "if (t == 0) for (int i = 0; i < 8; i++) { int s = i % 2;\n"                                             \
-    "    if (i >= 2) await(empty + s, (i / 2 - 1) & 1);\n"                                                   \
-    "    expect(full + s, 32); load(x + s * 8, in + i * 8, 32, full + s); }\n"                               \
-    "if (t >= 32) for (int i = 0; i < 8; i++) { int s = i % 2, l = t - 32;\n"                                \
-    "    await(full + s, (i / 2) & 1);\n"                                                                    \
+/* One thread brings pieces through two places, the other warp takes them away: the places change
+ * hands by two barriers each. */
+#define PIPELINE(RELEASE)                                                                          \
+    "if (t == 0) { for (int s = 0; s < 2; s++) { init(full + s, 1); init(empty + s, 32); } "       \
+    "fence(); }\n"                                                                                 \
+    "__syncthreads();\n"                                                                           \
+    "if (t == 0) for (int i = 0; i < 8; i++) { int s = i % 2;\n"                                   \
+    "    if (i >= 2) await(empty + s, (i / 2 - 1) & 1);\n"                                         \
+    "    expect(full + s, 32); load(x + s * 8, in + i * 8, 32, full + s); }\n"                     \
+    "if (t >= 32) for (int i = 0; i < 8; i++) { int s = i % 2, l = t - 32;\n"                      \
+    "    await(full + s, (i / 2) & 1);\n"                                                          \
     "    if (l < 8) out[i * 8 + l] = x[s * 8 + l] + 2;\n" RELEASE "}\n"
 
 static void a_pipeline_between_warps_is_right_and_its_mistakes_are_found(void **state)
 {
     (void)state;
     assert_copies(PIPELINE("arrive(empty + s);"), 2);
-    assert_fault(PIPELINE("if (l < 31) arrive(empty + s);"), SIM_FAULT_BARRIER, "1 arrivals and 0 bytes");
+    assert_fault(PIPELINE("if (l < 31) arrive(empty + s);"), SIM_FAULT_BARRIER,
+                 "1 arrivals and 0 bytes");
     /* The producer that does not wait for its place overwrites what is not read yet. */
     assert_fault("if (t == 0) { init(full, 1); init(full + 1, 1); fence(); } __syncthreads();\n"
-                 "if (t == 0) for (int i = 0; i < 2; i++) { expect(full + i, 256); load(x, in, 256, full + i); }\n"
+                 "if (t == 0) for (int i = 0; i < 2; i++) { expect(full + i, 256); load(x, in, "
+                 "256, full + i); }\n"
                  "await(full, 0); out[t] = x[t];",
                  SIM_FAULT_RACE, "written while a bulk copy to it");
 }

@@ -42,7 +42,8 @@ static void assert_fault(const char *body, uint32_t blocks, uint32_t threads, si
 {
     sim_test t;
     char source[1024];
-    snprintf(source, sizeof source, "extern \"C\" __global__ void k(int *in, int *out)\n{ %s }\n", body);
+    snprintf(source, sizeof source, "extern \"C\" __global__ void k(int *in, int *out)\n{ %s }\n",
+             body);
     sim_fault_kind found = run_grid(&t, source, blocks, threads);
     if (found != kind)
         fail_msg("%s: fault %d (%s), not %d", body, found, t.fault.message, kind);
@@ -73,20 +74,25 @@ static void a_write_behind_a_buffer_names_buffer_thread_and_line(void **state)
 static void faults_name_elements_where_a_plan_says_what_a_buffer_holds(void **state)
 {
     (void)state;
-    static const buffer_plan matrix = {.name = "m", .type = DTYPE_FLOAT, .count = 12, .rank = 2, .shape = {3, 4}};
+    static const buffer_plan matrix = {
+        .name = "m", .type = DTYPE_FLOAT, .count = 12, .rank = 2, .shape = {3, 4}};
     static const struct {
         const char *body;
         sim_fault_kind kind;
         const char *story;
-    } cases[] = {{"m[4 * threadIdx.x] = 1;", SIM_FAULT_BOUNDS, "m[3][0], 0 bytes behind the end of m (48 bytes)"},
-                 {"m[13] = 1;", SIM_FAULT_BOUNDS, "m[3][1], 4 bytes behind the end of m (48 bytes)"},
-                 {"m[-1] = 1;", SIM_FAULT_BOUNDS, "global address 0xffffffffc, 4 bytes before the start of m (48 bytes)"},
-                 {"m[0] = m[6];", SIM_FAULT_UNINITIALISED, "m[1][2], byte 24 of m (48 bytes)"}};
+    } cases[] = {
+        {"m[4 * threadIdx.x] = 1;", SIM_FAULT_BOUNDS,
+         "m[3][0], 0 bytes behind the end of m (48 bytes)"},
+        {"m[13] = 1;", SIM_FAULT_BOUNDS, "m[3][1], 4 bytes behind the end of m (48 bytes)"},
+        {"m[-1] = 1;", SIM_FAULT_BOUNDS,
+         "global address 0xffffffffc, 4 bytes before the start of m (48 bytes)"},
+        {"m[0] = m[6];", SIM_FAULT_UNINITIALISED, "m[1][2], byte 24 of m (48 bytes)"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sim_test t;
         char source[256];
         float elements[12] = {0};
-        snprintf(source, sizeof source, "extern \"C\" __global__ void k(float *m)\n{ %s }\n", cases[i].body);
+        snprintf(source, sizeof source, "extern \"C\" __global__ void k(float *m)\n{ %s }\n",
+                 cases[i].body);
         sim_test_init(&t, source, "sm_90", NULL);
         sim_test_u64(&t, sim_test_buffer(&t, "m", elements, sizeof elements, false));
         t.memory.regions[0].plan = &matrix;
@@ -108,12 +114,14 @@ static void faults_name_the_array_in_shared_memory(void **state)
         "    out[threadIdx.x] = first[0] + part[on] + more[on];\n"
         "}\n"
         "extern \"C\" __global__ void k(int *in, int *out) { meet<64>(out, in[2]); }\n"
-        "extern \"C\" __global__ void other(int *out) { __shared__ int alone[9]; alone[threadIdx.x] = 1; __syncthreads();\n"
+        "extern \"C\" __global__ void other(int *out) { __shared__ int alone[9]; "
+        "alone[threadIdx.x] = 1; __syncthreads();\n"
         "    out[0] = alone[3]; }\n";
     static const struct {
         const char *body, *story;
-    } cases[] = {{"more[threadIdx.x % 8] = 1; __syncthreads();", "byte 8 of part (shared memory byte "},
-                 {"part[threadIdx.x] = 1; __syncthreads();", "byte 8 of more (shared memory byte "}};
+    } cases[] = {
+        {"more[threadIdx.x % 8] = 1; __syncthreads();", "byte 8 of part (shared memory byte "},
+        {"part[threadIdx.x] = 1; __syncthreads();", "byte 8 of more (shared memory byte "}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sim_test t;
         int in[64] = {0, 0, 2}, out[64];
@@ -147,14 +155,16 @@ static void shared_and_local_arrays_have_ends(void **state)
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{ __shared__ int s[32]; s[in[threadIdx.x] + 1] = 1; __syncthreads(); out[threadIdx.x] = s[in[threadIdx.x]]; }\n",
+                              "{ __shared__ int s[32]; s[in[threadIdx.x] + 1] = 1; "
+                              "__syncthreads(); out[threadIdx.x] = s[in[threadIdx.x]]; }\n",
                               32);
     assert_int_equal(kind, SIM_FAULT_BOUNDS);
     assert_story(&t, "shared address 128 of 128 bytes");
     sim_test_deinit(&t);
     kind = run(&t,
                "extern \"C\" __global__ void k(const int *in, int *out)\n"
-               "{ int l[8]; for (int i = 0; i < 8; i++) l[i] = in[i]; l[in[threadIdx.x] & 15] = 7; out[threadIdx.x] = l[in[3] & 7]; }\n",
+               "{ int l[8]; for (int i = 0; i < 8; i++) l[i] = in[i]; l[in[threadIdx.x] & 15] = 7; "
+               "out[threadIdx.x] = l[in[3] & 7]; }\n",
                32);
     assert_int_equal(kind, SIM_FAULT_BOUNDS);
     assert_story(&t, "local address 32 of 32 bytes");
@@ -165,10 +175,11 @@ static void a_misaligned_vector_load_is_a_fault(void **state)
 {
     (void)state;
     sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{ int2 v = ((const int2 *)(in + 1))[threadIdx.x]; out[threadIdx.x] = v.x + v.y; }\n",
-                              8);
+    sim_fault_kind kind =
+        run(&t,
+            "extern \"C\" __global__ void k(const int *in, int *out)\n"
+            "{ int2 v = ((const int2 *)(in + 1))[threadIdx.x]; out[threadIdx.x] = v.x + v.y; }\n",
+            8);
     assert_int_equal(kind, SIM_FAULT_MISALIGNED);
     assert_story(&t, "for 8 bytes");
     sim_test_deinit(&t);
@@ -187,10 +198,12 @@ static void reads_of_what_nothing_wrote_are_faults(void **state)
     sim_test_deinit(&t);
     kind = run(&t,
                "extern \"C\" __global__ void k(const int *in, int *out)\n"
-               "{ __shared__ int s[33]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads(); out[threadIdx.x] = s[threadIdx.x + 1]; }\n",
+               "{ __shared__ int s[33]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads(); "
+               "out[threadIdx.x] = s[threadIdx.x + 1]; }\n",
                32);
     assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
-    assert_story(&t, "byte 128 of s (shared memory byte 128 of 132), which was never written, read at test.cu:2");
+    assert_story(&t, "byte 128 of s (shared memory byte 128 of 132), which was never written, read "
+                     "at test.cu:2");
     sim_test_deinit(&t);
 }
 
@@ -198,10 +211,11 @@ static void a_barrier_that_some_lanes_miss_is_a_fault(void **state)
 {
     (void)state;
     sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{ if (in[threadIdx.x] < 7) __syncthreads(); out[threadIdx.x] = 1; }\n",
-                              32);
+    sim_fault_kind kind =
+        run(&t,
+            "extern \"C\" __global__ void k(const int *in, int *out)\n"
+            "{ if (in[threadIdx.x] < 7) __syncthreads(); out[threadIdx.x] = 1; }\n",
+            32);
     assert_int_equal(kind, SIM_FAULT_BARRIER);
     assert_int_equal(t.fault.thread[0], 7);
     sim_test_deinit(&t);
@@ -218,9 +232,9 @@ static void a_missing_barrier_is_a_race_between_warps(void **state)
 {
     (void)state;
     sim_test t;
-    static const char racy[] =
-        "extern \"C\" __global__ void k(const int *in, int *out)\n"
-        "{ __shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; %s out[threadIdx.x] = s[63 - threadIdx.x]; }\n";
+    static const char racy[] = "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                               "{ __shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; %s "
+                               "out[threadIdx.x] = s[63 - threadIdx.x]; }\n";
     char source[512];
     snprintf(source, sizeof source, racy, "__syncthreads();");
     assert_int_equal(run(&t, source, 64), SIM_FAULT_NONE);
@@ -258,9 +272,9 @@ static void a_warp_that_synchronises_itself_may_share(void **state)
 {
     (void)state;
     sim_test t;
-    static const char form[] =
-        "extern \"C\" __global__ void k(const int *in, int *out)\n"
-        "{ __shared__ volatile int s[32]; s[threadIdx.x] = in[threadIdx.x]; %s out[threadIdx.x] = s[31 - threadIdx.x]; }\n";
+    static const char form[] = "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                               "{ __shared__ volatile int s[32]; s[threadIdx.x] = in[threadIdx.x]; "
+                               "%s out[threadIdx.x] = s[31 - threadIdx.x]; }\n";
     char source[512];
     snprintf(source, sizeof source, form, "__syncwarp();");
     assert_int_equal(run(&t, source, 32), SIM_FAULT_NONE);
@@ -292,7 +306,8 @@ static void a_shuffle_whose_partners_are_elsewhere_is_a_fault(void **state)
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{ int v = in[threadIdx.x]; if (v < 9) v = __shfl_xor_sync(~0u, v, 1) + 2; out[threadIdx.x] = v; }\n",
+                              "{ int v = in[threadIdx.x]; if (v < 9) v = __shfl_xor_sync(~0u, v, "
+                              "1) + 2; out[threadIdx.x] = v; }\n",
                               32);
     assert_int_equal(kind, SIM_FAULT_SHUFFLE);
     sim_test_deinit(&t);
@@ -302,14 +317,15 @@ static void an_endless_loop_ends(void **state)
 {
     (void)state;
     sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(volatile int *in, volatile int *out)\n"
-                              "{ int sum = 0;\n"
-                              "for (int i = 0; in[0] == 0; i++) {\n"
-                              "    sum += in[i % 8];\n"
-                              "    out[threadIdx.x] = sum;\n"
-                              "} }\n",
-                              32);
+    sim_fault_kind kind =
+        run(&t,
+            "extern \"C\" __global__ void k(volatile int *in, volatile int *out)\n"
+            "{ int sum = 0;\n"
+            "for (int i = 0; in[0] == 0; i++) {\n"
+            "    sum += in[i % 8];\n"
+            "    out[threadIdx.x] = sum;\n"
+            "} }\n",
+            32);
     assert_int_equal(kind, SIM_FAULT_BUDGET);
     assert_story(&t, "endless loop in k at test.cu:3 ");
     sim_test_deinit(&t);
@@ -320,12 +336,14 @@ static void a_kernel_that_runs_at_its_deadline_is_told_with_its_loop(void **stat
     (void)state;
     sim_test t;
     int in[8] = {0};
-    sim_test_init(&t, "extern \"C\" __global__ void k(volatile int *in)\n{\n"
-                      "    int sum = 0;\n"
-                      "    for (int i = 0; i < 1 << 30; i++)\n"
-                      "        sum += in[i % 8];\n"
-                      "    in[0] = sum;\n"
-                      "}\n", "sm_90", NULL);
+    sim_test_init(&t,
+                  "extern \"C\" __global__ void k(volatile int *in)\n{\n"
+                  "    int sum = 0;\n"
+                  "    for (int i = 0; i < 1 << 30; i++)\n"
+                  "        sum += in[i % 8];\n"
+                  "    in[0] = sum;\n"
+                  "}\n",
+                  "sm_90", NULL);
     sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
     t.deadline_ns = clock_now_ns() + 1000000;
     assert_int_equal(sim_test_run(&t, 1, 1, 64, 1, 0), SIM_FAULT_LATE);
@@ -367,13 +385,13 @@ static void a_copy_that_is_not_waited_for_is_seen(void **state)
 {
     (void)state;
     sim_test t;
-    sim_fault_kind kind =
-        run(&t,
-            "#include <cuda_pipeline.h>\n"
-            "extern \"C\" __global__ void k(const int *in, int *out)\n"
-            "{ __shared__ int s[32]; __pipeline_memcpy_async(&s[threadIdx.x], in + threadIdx.x, 4);\n"
-            "  __pipeline_commit(); __syncthreads(); out[threadIdx.x] = s[threadIdx.x]; }\n",
-            32);
+    sim_fault_kind kind = run(
+        &t,
+        "#include <cuda_pipeline.h>\n"
+        "extern \"C\" __global__ void k(const int *in, int *out)\n"
+        "{ __shared__ int s[32]; __pipeline_memcpy_async(&s[threadIdx.x], in + threadIdx.x, 4);\n"
+        "  __pipeline_commit(); __syncthreads(); out[threadIdx.x] = s[threadIdx.x]; }\n",
+        32);
     assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
     sim_test_deinit(&t);
 }
@@ -402,10 +420,16 @@ static sim_fault run_module(const char *ptx, uint64_t first)
     at_error error = {0};
     sim_kernel k;
     sim_fault fault;
-    assert_ok(sim_kernel_init(&k, ptx, strlen(ptx), "test.ptx", (const char *[]){"k"}, 1, &error), error);
+    assert_ok(sim_kernel_init(&k, ptx, strlen(ptx), "test.ptx", (const char *[]){"k"}, 1, &error),
+              error);
     const sim_memory memory = {0};
-    const sim_launch launch = {.program = k.programs[0], .memory = &memory, .parameters = (const uint8_t *)&first,
-                               .grid = {1, 1, 1}, .block = {32, 1, 1}, .check = true, .threads = 1};
+    const sim_launch launch = {.program = k.programs[0],
+                               .memory = &memory,
+                               .parameters = (const uint8_t *)&first,
+                               .grid = {1, 1, 1},
+                               .block = {32, 1, 1},
+                               .check = true,
+                               .threads = 1};
     assert_ok(sim_run(&launch, &fault, &error), error);
     sim_kernel_deinit(&k);
     return fault;
@@ -414,9 +438,11 @@ static sim_fault run_module(const char *ptx, uint64_t first)
 static sim_fault run_ptx(const char *body, uint64_t first)
 {
     char ptx[2048];
-    snprintf(ptx, sizeof ptx,
-             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n%s}\n"
-             "\t.file 1 \"kernel.cu\"\n", body);
+    snprintf(
+        ptx, sizeof ptx,
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n%s}\n"
+        "\t.file 1 \"kernel.cu\"\n",
+        body);
     return run_module(ptx, first);
 }
 
@@ -440,13 +466,18 @@ static void a_call_by_address_reaches_the_functions_that_its_table_names(void **
     (void)state;
     static const char kernel[] =
         ".version 8.0\n.target sm_90\n.address_size 64\n"
-        ".func f(.param .b32 a) { ret; }\n.func g(.param .b32 a) { trap; }\n.func h(.param .b32 a) { ret; }\n"
+        ".func f(.param .b32 a) { ret; }\n.func g(.param .b32 a) { trap; }\n.func h(.param .b32 a) "
+        "{ ret; }\n"
         ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %%rd<2>;\nmov.u64 %%rd1, %s;\n"
-        "targets: .calltargets f, g;\n{ .param .b32 x; st.param.b32 [x], 1; call %%rd1, (x), targets; }\nret;\n}\n";
+        "targets: .calltargets f, g;\n{ .param .b32 x; st.param.b32 [x], 1; call %%rd1, (x), "
+        "targets; }\nret;\n}\n";
     static const struct {
         const char *address;
         sim_fault_kind kind;
-    } cases[] = {{"f", SIM_FAULT_NONE}, {"g", SIM_FAULT_TRAP}, {"h", SIM_FAULT_BOUNDS}, {"0", SIM_FAULT_BOUNDS}};
+    } cases[] = {{"f", SIM_FAULT_NONE},
+                 {"g", SIM_FAULT_TRAP},
+                 {"h", SIM_FAULT_BOUNDS},
+                 {"0", SIM_FAULT_BOUNDS}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char ptx[1024];
         snprintf(ptx, sizeof ptx, kernel, cases[i].address);
@@ -459,14 +490,21 @@ static void a_call_by_address_reaches_the_functions_that_its_table_names(void **
 static void what_cannot_be_read_matters_where_it_is_executed(void **state)
 {
     (void)state;
-    static const char *const unread[] = {"frobnicate {%p1 ~ %p1}, [[8], {9}];", "ld.u32 1, [8, 4];", "bra NOWHERE;",
-                                         "@%nothing ret;", ".reg .wrong %x; mov.b32 %x, 1;",
-                                         "call.uni absent, ();", "mov.b128 %q, 1;", ".shared .weird t[4]; st.shared.u32 [t], 1;"};
+    static const char *const unread[] = {"frobnicate {%p1 ~ %p1}, [[8], {9}];",
+                                         "ld.u32 1, [8, 4];",
+                                         "bra NOWHERE;",
+                                         "@%nothing ret;",
+                                         ".reg .wrong %x; mov.b32 %x, 1;",
+                                         "call.uni absent, ();",
+                                         "mov.b128 %q, 1;",
+                                         ".shared .weird t[4]; st.shared.u32 [t], 1;"};
     for (size_t i = 0; i < sizeof unread / sizeof *unread; i++) {
         char body[512];
-        snprintf(body, sizeof body,
-                 ".reg .b64 %%rd<2>;\n.reg .pred %%p<2>;\n.reg .b128 %%q;\nld.param.u64 %%rd1, [p];\n"
-                 "setp.eq.u64 %%p1, %%rd1, 0;\n@!%%p1 bra END;\n%s\nEND: ret;\n", unread[i]);
+        snprintf(
+            body, sizeof body,
+            ".reg .b64 %%rd<2>;\n.reg .pred %%p<2>;\n.reg .b128 %%q;\nld.param.u64 %%rd1, [p];\n"
+            "setp.eq.u64 %%p1, %%rd1, 0;\n@!%%p1 bra END;\n%s\nEND: ret;\n",
+            unread[i]);
         if (run_ptx(body, 0).kind != SIM_FAULT_UNKNOWN || run_ptx(body, 1).kind != SIM_FAULT_NONE)
             fail_msg("%s: %s", unread[i], run_ptx(body, 0).message);
     }
@@ -478,7 +516,8 @@ static void blocks_that_write_different_values_to_one_place_race(void **state)
     assert_fault("out[threadIdx.x] = blockIdx.x;", 2, 32, SIM_FAULT_RACE,
                  "byte 0 of out: written by this thread and by thread (0,0,0) of block");
     assert_fault("out[threadIdx.x] = 5;", 2, 32, SIM_FAULT_NONE, NULL);
-    assert_fault("atomicExch(out + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_UNINITIALISED, NULL);
+    assert_fault("atomicExch(out + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_UNINITIALISED,
+                 NULL);
     assert_fault("atomicAdd(in + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_NONE, NULL);
     assert_fault("in[threadIdx.x] += blockIdx.x;", 2, 32, SIM_FAULT_RACE, "of in");
 }
@@ -489,7 +528,8 @@ static void what_another_block_wrote_needs_a_fence(void **state)
     static const char form[] =
         "__shared__ bool last; if (threadIdx.x == 0) { out[blockIdx.x] = blockIdx.x + 7; %s"
         " last = atomicAdd(in, 1) == 3; } __syncthreads();"
-        " if (last && threadIdx.x == 0) { int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + i); out[8] = s; }";
+        " if (last && threadIdx.x == 0) { int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + "
+        "i); out[8] = s; }";
     char body[512];
     snprintf(body, sizeof body, form, "__threadfence();");
     assert_fault(body, 4, 32, SIM_FAULT_NONE, NULL);
@@ -506,7 +546,8 @@ static void what_another_block_published_counts_once_an_atomic_has_seen_it(void 
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
         " %s out[blockIdx.x] = blockIdx.x; __threadfence(); %s"
-        " if (blockIdx.x == 3) { %s int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + i); out[8] = s; } } }";
+        " if (blockIdx.x == 3) { %s int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + i); "
+        "out[8] = s; } } }";
     static const struct {
         const char *before, *behind, *reader;
         sim_fault_kind wanted;
@@ -526,7 +567,8 @@ static void what_another_block_published_counts_once_an_atomic_has_seen_it(void 
     }
 }
 
-/* What one block leaves before it sets a flag, and another reads after it has seen the flag: by how they do that. */
+/* What one block leaves before it sets a flag, and another reads after it has seen the flag: by how
+ * they do that. */
 static void a_flag_orders_what_is_released_and_acquired_through_it(void **state)
 {
     (void)state;
@@ -535,30 +577,35 @@ static void a_flag_orders_what_is_released_and_acquired_through_it(void **state)
         " volatile int *flag = in;"
         " if (blockIdx.x == 0) { out[0] = 7; %s } else { %s out[1] = out[0]; } }";
 #define SET(order) "asm volatile(\"st." order ".global.u32 [%0], 1;\" :: \"l\"(in) : \"memory\");"
-#define AWAIT(order) "int seen; do asm volatile(\"ld." order ".global.u32 %0, [%1];\" : \"=r\"(seen) : \"l\"(in) : \"memory\");" \
-                     " while (seen == 0);"
+#define AWAIT(order)                                                                               \
+    "int seen; do asm volatile(\"ld." order                                                        \
+    ".global.u32 %0, [%1];\" : \"=r\"(seen) : \"l\"(in) : \"memory\");"                            \
+    " while (seen == 0);"
     static const struct {
         const char *set, *await;
         bool is_right;
-    } cases[] = {{"__threadfence(); *flag = 1;", "while (*flag == 0); __threadfence();", true},
-                 {"__threadfence(); *flag = 1;", "while (*flag == 0);", false},
-                 {"__threadfence(); *flag = 1;", "__threadfence(); while (*flag == 0);", false},
-                 {"*flag = 1; __threadfence();", "while (*flag == 0); __threadfence();", false},
-                 {"__threadfence_block(); *flag = 1;", "while (*flag == 0); __threadfence();", false},
-                 {"__threadfence(); *flag = 1;", "while (*flag == 0); __threadfence_block();", false},
-                 {"__threadfence(); flag[1] = 1; *flag = 1;", "(void)flag[2]; __threadfence();", false},
-                 {SET("release.gpu"), AWAIT("acquire.gpu"), true},
-                 {SET("release.sys"), AWAIT("acquire.gpu"), true},
-                 {SET("release.gpu"), AWAIT("relaxed.gpu") " __threadfence();", true},
-                 {SET("release.gpu"), AWAIT("relaxed.gpu"), false},
-                 {SET("relaxed.gpu"), AWAIT("acquire.gpu"), false},
-                 {SET("release.cta"), AWAIT("acquire.gpu"), false},
-                 {SET("release.cluster"), AWAIT("acquire.gpu"), false},
-                 {SET("release.gpu"), AWAIT("acquire.cta"), false},
-                 {SET("release.gpu"), AWAIT("acquire.cluster"), false},
-                 {"__threadfence(); atomicExch(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();", true},
-                 {"atomicExch(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();", false},
-                 {"__threadfence(); atomicExch_block(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();", false}};
+    } cases[] = {
+        {"__threadfence(); *flag = 1;", "while (*flag == 0); __threadfence();", true},
+        {"__threadfence(); *flag = 1;", "while (*flag == 0);", false},
+        {"__threadfence(); *flag = 1;", "__threadfence(); while (*flag == 0);", false},
+        {"*flag = 1; __threadfence();", "while (*flag == 0); __threadfence();", false},
+        {"__threadfence_block(); *flag = 1;", "while (*flag == 0); __threadfence();", false},
+        {"__threadfence(); *flag = 1;", "while (*flag == 0); __threadfence_block();", false},
+        {"__threadfence(); flag[1] = 1; *flag = 1;", "(void)flag[2]; __threadfence();", false},
+        {SET("release.gpu"), AWAIT("acquire.gpu"), true},
+        {SET("release.sys"), AWAIT("acquire.gpu"), true},
+        {SET("release.gpu"), AWAIT("relaxed.gpu") " __threadfence();", true},
+        {SET("release.gpu"), AWAIT("relaxed.gpu"), false},
+        {SET("relaxed.gpu"), AWAIT("acquire.gpu"), false},
+        {SET("release.cta"), AWAIT("acquire.gpu"), false},
+        {SET("release.cluster"), AWAIT("acquire.gpu"), false},
+        {SET("release.gpu"), AWAIT("acquire.cta"), false},
+        {SET("release.gpu"), AWAIT("acquire.cluster"), false},
+        {"__threadfence(); atomicExch(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();",
+         true},
+        {"atomicExch(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();", false},
+        {"__threadfence(); atomicExch_block(in, 1);",
+         "while (atomicAdd(in, 0) == 0); __threadfence();", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char source[1024];
         int in[4] = {0}, out[2] = {0};
@@ -580,7 +627,8 @@ static void every_block_that_read_has_to_publish_that_before_a_write(void **stat
     (void)state;
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
-        " if (blockIdx.x < 2) { out[blockIdx.x] = __ldcg(in + 8); __threadfence(); if (%s) atomicAdd(in, 1); }"
+        " if (blockIdx.x < 2) { out[blockIdx.x] = __ldcg(in + 8); __threadfence(); if (%s) "
+        "atomicAdd(in, 1); }"
         " else if (atomicAdd(in, 1) >= 0) in[8] = -1; } }";
     static const char *const publish[] = {"true", "blockIdx.x == 0", "blockIdx.x == 1"};
     for (size_t i = 0; i < sizeof publish / sizeof *publish; i++) {
@@ -597,14 +645,17 @@ static void every_block_that_read_has_to_publish_that_before_a_write(void **stat
 static void a_block_that_overwrites_what_another_read_races(void **state)
 {
     (void)state;
-    assert_fault("out[threadIdx.x + 32 * blockIdx.x] = in[(threadIdx.x + 32 * blockIdx.x + 1) % 64];"
-                 " in[threadIdx.x + 32 * blockIdx.x] = -1;", 2, 32, SIM_FAULT_RACE, "of in");
+    assert_fault(
+        "out[threadIdx.x + 32 * blockIdx.x] = in[(threadIdx.x + 32 * blockIdx.x + 1) % 64];"
+        " in[threadIdx.x + 32 * blockIdx.x] = -1;",
+        2, 32, SIM_FAULT_RACE, "of in");
 }
 
 static void threads_of_a_block_share_global_memory_by_barriers(void **state)
 {
     (void)state;
-    static const char form[] = "in[threadIdx.x] = threadIdx.x + 100; %s out[threadIdx.x] = in[63 - threadIdx.x];";
+    static const char form[] =
+        "in[threadIdx.x] = threadIdx.x + 100; %s out[threadIdx.x] = in[63 - threadIdx.x];";
     char body[256];
     snprintf(body, sizeof body, form, "__syncthreads();");
     assert_fault(body, 1, 64, SIM_FAULT_NONE, NULL);
@@ -615,10 +666,9 @@ static void threads_of_a_block_share_global_memory_by_barriers(void **state)
 static void a_warp_barrier_orders_the_lanes_of_its_mask_alone(void **state)
 {
     (void)state;
-    static const char form[] =
-        "__shared__ volatile int s[32]; s[threadIdx.x] = threadIdx.x;"
-        " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
-        " out[threadIdx.x] = s[threadIdx.x ^ %d];";
+    static const char form[] = "__shared__ volatile int s[32]; s[threadIdx.x] = threadIdx.x;"
+                               " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
+                               " out[threadIdx.x] = s[threadIdx.x ^ %d];";
     char body[256];
     snprintf(body, sizeof body, form, 15);
     assert_fault(body, 1, 32, SIM_FAULT_NONE, NULL);
@@ -635,7 +685,8 @@ static void a_mask_holds_the_lane_that_executes(void **state)
         "out[threadIdx.x] = __ballot_sync(0xfffffffeu, in[threadIdx.x] == 3);",
         "out[threadIdx.x] = __match_any_sync(0xffffu, in[threadIdx.x]);",
         "out[threadIdx.x] = __reduce_add_sync(0xffffu, (unsigned)in[threadIdx.x]);",
-        "__shared__ int s[32]; s[threadIdx.x] = 1; __syncwarp(0xffffu); out[threadIdx.x] = s[threadIdx.x];",
+        "__shared__ int s[32]; s[threadIdx.x] = 1; __syncwarp(0xffffu); out[threadIdx.x] = "
+        "s[threadIdx.x];",
     };
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
         assert_fault(bodies[i], 1, 32, SIM_FAULT_SHUFFLE, "leaves out lane");
@@ -644,30 +695,39 @@ static void a_mask_holds_the_lane_that_executes(void **state)
 static void a_shuffle_reads_lanes_that_take_part(void **state)
 {
     (void)state;
-    assert_fault("if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 20);"
-                 " else out[threadIdx.x] = 0;", 1, 32, SIM_FAULT_SHUFFLE, "it reads lane 20");
+    assert_fault(
+        "if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 20);"
+        " else out[threadIdx.x] = 0;",
+        1, 32, SIM_FAULT_SHUFFLE, "it reads lane 20");
     assert_fault("out[threadIdx.x] = __shfl_down_sync(~0u, in[threadIdx.x], 16);", 1, 16,
                  SIM_FAULT_SHUFFLE, "it reads lane 16, which does not execute it");
     assert_fault("out[threadIdx.x] = __shfl_down_sync(~0u, in[threadIdx.x], 16);", 1, 32,
                  SIM_FAULT_NONE, NULL);
-    assert_fault("out[threadIdx.x] = threadIdx.x < 16 ? __shfl_xor_sync(0xffffu, in[threadIdx.x], 8)"
-                 " : __shfl_xor_sync(0xffff0000u, in[threadIdx.x], 8) + 1;", 1, 32, SIM_FAULT_NONE, NULL);
+    assert_fault(
+        "out[threadIdx.x] = threadIdx.x < 16 ? __shfl_xor_sync(0xffffu, in[threadIdx.x], 8)"
+        " : __shfl_xor_sync(0xffff0000u, in[threadIdx.x], 8) + 1;",
+        1, 32, SIM_FAULT_NONE, NULL);
 }
 
 static void all_who_meet_at_a_barrier_mean_the_same(void **state)
 {
     (void)state;
-    assert_fault("if (threadIdx.x < 32) asm volatile(\"bar.sync 1, 64;\"); else asm volatile(\"bar.sync 1, 32;\");"
-                 " out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER, "wait for");
-    assert_fault("asm volatile(\"bar.sync 1, 40;\"); out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER,
-                 "whole warps");
-    assert_fault("asm volatile(\"bar.sync 1, 96;\"); out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER,
-                 "waits for 96 threads");
+    assert_fault("if (threadIdx.x < 32) asm volatile(\"bar.sync 1, 64;\"); else asm "
+                 "volatile(\"bar.sync 1, 32;\");"
+                 " out[threadIdx.x] = 1;",
+                 1, 64, SIM_FAULT_BARRIER, "wait for");
+    assert_fault("asm volatile(\"bar.sync 1, 40;\"); out[threadIdx.x] = 1;", 1, 64,
+                 SIM_FAULT_BARRIER, "whole warps");
+    assert_fault("asm volatile(\"bar.sync 1, 96;\"); out[threadIdx.x] = 1;", 1, 64,
+                 SIM_FAULT_BARRIER, "waits for 96 threads");
     /* One that counts a warp brings none together. */
     assert_fault("__shared__ int s[64]; s[threadIdx.x] = 1; asm volatile(\"bar.sync 1, 32;\");"
-                 " out[threadIdx.x] = s[63 - threadIdx.x];", 1, 64, SIM_FAULT_UNINITIALISED, NULL);
-    assert_fault("if (threadIdx.x < 32) __syncthreads(); else out[40] = __syncthreads_or(in[threadIdx.x]);"
-                 " out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER, "another kind of barrier");
+                 " out[threadIdx.x] = s[63 - threadIdx.x];",
+                 1, 64, SIM_FAULT_UNINITIALISED, NULL);
+    assert_fault(
+        "if (threadIdx.x < 32) __syncthreads(); else out[40] = __syncthreads_or(in[threadIdx.x]);"
+        " out[threadIdx.x] = 1;",
+        1, 64, SIM_FAULT_BARRIER, "another kind of barrier");
 }
 
 static void a_copy_into_what_others_still_read_races(void **state)
@@ -689,8 +749,9 @@ static void a_copy_into_what_others_still_read_races(void **state)
 static void local_memory_that_nothing_wrote_is_not_read(void **state)
 {
     (void)state;
-    assert_fault("int l[8]; l[in[threadIdx.x] & 7] = 3; out[threadIdx.x] = l[(in[threadIdx.x] + 1) & 7];",
-                 1, 32, SIM_FAULT_UNINITIALISED, "local memory");
+    assert_fault(
+        "int l[8]; l[in[threadIdx.x] & 7] = 3; out[threadIdx.x] = l[(in[threadIdx.x] + 1) & 7];", 1,
+        32, SIM_FAULT_UNINITIALISED, "local memory");
 }
 
 static void an_index_that_wrapped_ends_in_no_other_buffer(void **state)
@@ -705,7 +766,8 @@ static void a_sum_that_begins_with_no_value_is_no_sum(void **state)
 {
     (void)state;
     assert_fault("int s; for (int i = 1; i <= in[1]; i++) s += in[i]; out[s - 1] = 1;", 1, 1,
-                 SIM_FAULT_UNINITIALISED, "the address comes from a variable or register that nothing wrote");
+                 SIM_FAULT_UNINITIALISED,
+                 "the address comes from a variable or register that nothing wrote");
 }
 
 /* Inline PTX, since NVRTC leaves out what has no value where it sees that. */
@@ -715,15 +777,25 @@ static void a_register_that_nothing_wrote_is_no_value(void **state)
     static const struct {
         const char *body, *story;
     } wrong[] = {
-        {"asm volatile(\"{ .reg .b32 r; st.global.b32 [%0], r; }\" :: \"l\"(out) : \"memory\");", "what it stores"},
-        {"asm volatile(\"{ .reg .b32 r; xor.b32 r, r, 5; st.global.b32 [%0], r; }\" :: \"l\"(out) : \"memory\");",
+        {"asm volatile(\"{ .reg .b32 r; st.global.b32 [%0], r; }\" :: \"l\"(out) : \"memory\");",
          "what it stores"},
-        {"asm volatile(\"{ .reg .b64 a; ld.global.b32 %0, [a]; }\" : \"=r\"(out[0]));", "the address"},
-        {"asm volatile(\"{ .reg .pred p; @p st.global.b32 [%0], 1; }\" :: \"l\"(out) : \"memory\");", "the condition"},
-        {"asm volatile(\"{ .reg .b32 r; red.global.add.u32 [%0], r; }\" :: \"l\"(in) : \"memory\");", "an operand"},
-        {"asm volatile(\"{ .reg .b32 r, q; shfl.sync.bfly.b32 q, r, 0, 31, 1; st.global.b32 [%0], q; }\" :: "
-         "\"l\"(out) : \"memory\");", "what it stores"},
-        {"int l[4]; l[in[1]] = 1; out[0] = l[in[2]];", "local memory byte 8 of 16, which was never written"}};
+        {"asm volatile(\"{ .reg .b32 r; xor.b32 r, r, 5; st.global.b32 [%0], r; }\" :: \"l\"(out) "
+         ": \"memory\");",
+         "what it stores"},
+        {"asm volatile(\"{ .reg .b64 a; ld.global.b32 %0, [a]; }\" : \"=r\"(out[0]));",
+         "the address"},
+        {"asm volatile(\"{ .reg .pred p; @p st.global.b32 [%0], 1; }\" :: \"l\"(out) : "
+         "\"memory\");",
+         "the condition"},
+        {"asm volatile(\"{ .reg .b32 r; red.global.add.u32 [%0], r; }\" :: \"l\"(in) : "
+         "\"memory\");",
+         "an operand"},
+        {"asm volatile(\"{ .reg .b32 r, q; shfl.sync.bfly.b32 q, r, 0, 31, 1; st.global.b32 [%0], "
+         "q; }\" :: "
+         "\"l\"(out) : \"memory\");",
+         "what it stores"},
+        {"int l[4]; l[in[1]] = 1; out[0] = l[in[2]];",
+         "local memory byte 8 of 16, which was never written"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_fault(wrong[i].body, 1, 1, SIM_FAULT_UNINITIALISED, wrong[i].story);
 }
@@ -732,20 +804,29 @@ static void what_discards_a_value_needs_none(void **state)
 {
     (void)state;
     static const char *const right[] = {
-        "asm volatile(\"{ .reg .b32 r; and.b32 r, r, 0; st.global.b32 [%0], r; }\" :: \"l\"(out) : \"memory\");",
-        "asm volatile(\"{ .reg .b32 r; or.b32 r, r, -1; st.global.b32 [%0], r; }\" :: \"l\"(out) : \"memory\");",
-        "asm volatile(\"{ .reg .b32 r; xor.b32 r, r, r; st.global.b32 [%0], r; }\" :: \"l\"(out) : \"memory\");",
-        "asm volatile(\"{ .reg .b32 r; mul.lo.u32 r, r, 0; st.global.b32 [%0], r; }\" :: \"l\"(out) : \"memory\");",
-        "asm volatile(\"{ .reg .b32 r; .reg .pred p; setp.ne.s32 p, %1, 1; selp.b32 r, r, 7, p; st.global.b32 [%0], r; }\""
+        "asm volatile(\"{ .reg .b32 r; and.b32 r, r, 0; st.global.b32 [%0], r; }\" :: \"l\"(out) : "
+        "\"memory\");",
+        "asm volatile(\"{ .reg .b32 r; or.b32 r, r, -1; st.global.b32 [%0], r; }\" :: \"l\"(out) : "
+        "\"memory\");",
+        "asm volatile(\"{ .reg .b32 r; xor.b32 r, r, r; st.global.b32 [%0], r; }\" :: \"l\"(out) : "
+        "\"memory\");",
+        "asm volatile(\"{ .reg .b32 r; mul.lo.u32 r, r, 0; st.global.b32 [%0], r; }\" :: "
+        "\"l\"(out) : \"memory\");",
+        "asm volatile(\"{ .reg .b32 r; .reg .pred p; setp.ne.s32 p, %1, 1; selp.b32 r, r, 7, p; "
+        "st.global.b32 [%0], r; }\""
         " :: \"l\"(out), \"r\"(in[1]) : \"memory\");",
-        "asm volatile(\"{ .reg .b32 r, h; .reg .b64 w; mov.b64 w, {%1, r}; mov.b64 {h, r}, w; st.global.b32 [%0], h; }\""
+        "asm volatile(\"{ .reg .b32 r, h; .reg .b64 w; mov.b64 w, {%1, r}; mov.b64 {h, r}, w; "
+        "st.global.b32 [%0], h; }\""
         " :: \"l\"(out), \"r\"(in[1]) : \"memory\");",
-        "asm volatile(\"{ .reg .b32 r; .reg .pred p; setp.eq.s32 p, %1, 1; @p mov.b32 r, 3; @p st.global.b32 [%0], r; }\""
+        "asm volatile(\"{ .reg .b32 r; .reg .pred p; setp.eq.s32 p, %1, 1; @p mov.b32 r, 3; @p "
+        "st.global.b32 [%0], r; }\""
         " :: \"l\"(out), \"r\"(in[1]) : \"memory\");",
         "asm volatile(\"{ .reg .b32 r; prmt.b32 r, r, %1, 0x7654; st.global.b32 [%0], r; }\""
         " :: \"l\"(out), \"r\"(in[1]) : \"memory\");",
-        "struct gap { char a; int b; } s = {(char)in[1], in[2]}, l[2]; l[in[1]] = s; l[0] = l[in[1]]; out[0] = l[0].b;",
-        "__shared__ int s[4]; s[0] = in[1]; int4 v = *(int4 *)s; asm volatile(\"\" :: \"r\"(v.w)); out[0] = v.x;"};
+        "struct gap { char a; int b; } s = {(char)in[1], in[2]}, l[2]; l[in[1]] = s; l[0] = "
+        "l[in[1]]; out[0] = l[0].b;",
+        "__shared__ int s[4]; s[0] = in[1]; int4 v = *(int4 *)s; asm volatile(\"\" :: \"r\"(v.w)); "
+        "out[0] = v.x;"};
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
         assert_fault(right[i], 1, 1, SIM_FAULT_NONE, NULL);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "sim_fixture.h"
 #include "sim/program/operations.h"
+#include "sim_fixture.h"
 
 static const char *const architectures[] = {"sm_75", "sm_80", "sm_90", "sm_100"};
 enum { ARCHITECTURES = 4 };
@@ -20,16 +20,19 @@ static float *new_floats(size_t n)
 }
 
 static const char transpose_source[] =
-    "extern \"C\" __global__ void transpose(const float *__restrict__ src, float *dst, int rows, int cols)\n"
+    "extern \"C\" __global__ void transpose(const float *__restrict__ src, float *dst, int rows, "
+    "int cols)\n"
     "{\n"
     "    __shared__ float tile[32][33];\n"
     "    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;\n"
     "    for (int j = 0; j < 32; j += 8)\n"
-    "        if (x < cols && y + j < rows) tile[threadIdx.y + j][threadIdx.x] = src[(y + j) * cols + x];\n"
+    "        if (x < cols && y + j < rows) tile[threadIdx.y + j][threadIdx.x] = src[(y + j) * cols "
+    "+ x];\n"
     "    __syncthreads();\n"
     "    x = blockIdx.y * 32 + threadIdx.x; y = blockIdx.x * 32 + threadIdx.y;\n"
     "    for (int j = 0; j < 32; j += 8)\n"
-    "        if (x < rows && y + j < cols) __stcs(&dst[(y + j) * rows + x], tile[threadIdx.x][threadIdx.y + j]);\n"
+    "        if (x < rows && y + j < cols) __stcs(&dst[(y + j) * rows + x], "
+    "tile[threadIdx.x][threadIdx.y + j]);\n"
     "}\n";
 
 static void a_tiled_transpose_with_ragged_edges_is_exact(void **state)
@@ -84,7 +87,8 @@ static const char reduce_source[] =
     "{\n"
     "    extern __shared__ float sums[];\n"
     "    float s = 0;\n"
-    "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
+    "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) "
+    "{\n"
     "        float4 u = __ldg(a + i), v = __ldcs(b + i);\n"
     "        s += u.x * v.x + u.y * v.y + u.z * v.z + u.w * v.w;\n"
     "    }\n"
@@ -326,7 +330,8 @@ static void loops_switches_and_calls_diverge_and_meet_again(void **state)
 
 static const char half_source[] =
     "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
-    "extern \"C\" __global__ void halves(const __half2 *a, const __half2 *b, __half2 *c, const float *f, __nv_bfloat16 *d, int n)\n"
+    "extern \"C\" __global__ void halves(const __half2 *a, const __half2 *b, __half2 *c, const "
+    "float *f, __nv_bfloat16 *d, int n)\n"
     "{\n"
     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     "    if (i >= n) return;\n"
@@ -360,7 +365,8 @@ static void half_and_bfloat16_arithmetic_rounds_once(void **state)
             float got = half_to_float(c[i]);
             /* Nearest: no other half is closer to the exact value, which fits a long double. */
             long double exact = x * y + sum, error = fabsl(exact - got);
-            float below = half_to_float((uint16_t)(c[i] - 1)), above = half_to_float((uint16_t)(c[i] + 1));
+            float below = half_to_float((uint16_t)(c[i] - 1)),
+                  above = half_to_float((uint16_t)(c[i] + 1));
             assert_true(error <= fabsl(exact - below) && error <= fabsl(exact - above));
         }
         for (int i = 0; i < N; i++) {
@@ -379,10 +385,12 @@ static const char special_source[] =
     "{\n"
     "    int i = threadIdx.x; float x = in[i]; float local[16];\n"
     "    for (int k = 0; k < 16; k++) local[(k * 5 + i) & 15] = x * k;\n"
-    "    f[i * 4] = __expf(x) + table[i & 3]; f[i * 4 + 1] = sinf(x * 100) ; f[i * 4 + 2] = rsqrtf(x * x + 1);\n"
+    "    f[i * 4] = __expf(x) + table[i & 3]; f[i * 4 + 1] = sinf(x * 100) ; f[i * 4 + 2] = "
+    "rsqrtf(x * x + 1);\n"
     "    f[i * 4 + 3] = local[i & 15] / (1 + fabsf(x));\n"
     "    g[i] = sqrt((double)x * x + 2) * exp((double)x) + pow(2.5, (double)x);\n"
-    "    q[i] = (long long)(x * 1e10f) / (i + 1) + __mul64hi(0x123456789abcdefLL * (i + 1), -7) + (long long)__brev(i) + __clz(i);\n"
+    "    q[i] = (long long)(x * 1e10f) / (i + 1) + __mul64hi(0x123456789abcdefLL * (i + 1), -7) + "
+    "(long long)__brev(i) + __clz(i);\n"
     "}\n";
 
 static void special_functions_local_arrays_and_long_integers_are_right(void **state)
@@ -418,7 +426,8 @@ static void special_functions_local_arrays_and_long_integers_are_right(void **st
                 reversed |= (uint32_t)(i >> bit & 1) << (31 - bit);
             int64_t product = (int64_t)((wide)(0x123456789abcdefLL * (i + 1)) * -7 >> 64);
             int64_t zeros = i ? __builtin_clz((unsigned)i) : 32;
-            assert_true(q[i] == (int64_t)(in[i] * 1e10f) / (i + 1) + product + (int64_t)reversed + zeros);
+            assert_true(q[i] ==
+                        (int64_t)(in[i] * 1e10f) / (i + 1) + product + (int64_t)reversed + zeros);
         }
         sim_test_deinit(&t);
         free(in);

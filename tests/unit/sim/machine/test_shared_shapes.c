@@ -1,6 +1,6 @@
 /* Wavefronts and bank conflicts of shared memory by the shape of an access: what an H200 counted
- * (results/nvidia-h200/shared_shapes.csv, made by tests/bench/shared_shapes.py) is what the simulator
- * counts. */
+ * (results/nvidia-h200/shared_shapes.csv, made by tests/bench/shared_shapes.py) is what the
+ * simulator counts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@ static bool read_shape(const char *line, shape *s)
 {
     int used = 0;
     *s = (shape){.mask = 0};
-    if (sscanf(line, "%127[^,],%15[^,],%u,%llu,%llu,%llu,%n", s->name, s->kind, &s->bytes, &s->requests,
-               &s->wavefronts, &s->conflicts, &used) != 6)
+    if (sscanf(line, "%127[^,],%15[^,],%u,%llu,%llu,%llu,%n", s->name, s->kind, &s->bytes,
+               &s->requests, &s->wavefronts, &s->conflicts, &used) != 6)
         return false;
     const char *at = line + used;
     for (int l = 0; l < SIM_LANES; l++) {
@@ -63,9 +63,9 @@ static void each_shape_counts_as_on_the_hardware(void **state)
         uint64_t slack = atomic && s.bytes > 4 ? 2 : 0;
         if (c.conflicts != s.conflicts || c.wavefronts < s.wavefronts ||
             c.wavefronts > s.wavefronts + slack)
-            fail_msg("%s: %llu wavefronts and %llu conflicts, and %llu and %llu on the hardware", s.name,
-                     (unsigned long long)c.wavefronts, (unsigned long long)c.conflicts, s.wavefronts,
-                     s.conflicts);
+            fail_msg("%s: %llu wavefronts and %llu conflicts, and %llu and %llu on the hardware",
+                     s.name, (unsigned long long)c.wavefronts, (unsigned long long)c.conflicts,
+                     s.wavefronts, s.conflicts);
         shapes++;
         wide += s.bytes > 4;
     }
