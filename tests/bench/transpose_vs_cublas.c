@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/paths.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -24,6 +23,23 @@
 #include "script/script.h"
 
 enum { HELPER_THREADS = 256, MOST_SAMPLES = 10001, TEXT_BYTES = 1024, RESULT_BYTES = 64 };
+
+/* The bench's own kernels: a change of the tool's cannot break it. */
+static const char helper_source[] =
+    "typedef unsigned long long u64;\n"
+    "#define EACH(i, count) for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; "
+    "\\\n"
+    "                            i += gridDim.x * (u64)blockDim.x)\n"
+    "extern \"C\" __global__ void fill(float *data, u64 count)\n"
+    "{ EACH(i, count) data[i] = (unsigned)(i * 2654435761u) * 0x1p-32f; }\n"
+    "extern \"C\" __global__ void flush_write(uint4 *data, u64 count)\n"
+    "{ EACH(i, count) data[i] = make_uint4(i, 1, 2, 3); }\n"
+    "extern \"C\" __global__ void flush_read(const uint4 *data, u64 count, u64 *sink)\n"
+    "{ unsigned sum = 0; EACH(i, count) sum ^= data[i].x ^ data[i].y;\n"
+    "  if (sum == 0xdeadbeef) *sink = sum; }\n"
+    "extern \"C\" __global__ void compare(const unsigned *a, const unsigned *b, u64 count,\n"
+    "                                   u64 *wrong)\n"
+    "{ EACH(i, count) if (a[i] != b[i]) atomicAdd(wrong, 1); }\n";
 
 typedef enum contender { OURS, CUBLAS, COPY, CONTENDERS } contender;
 
@@ -199,26 +215,24 @@ static at_status load_source(bench *b, compile_pool *pool, const char *name, con
     return status;
 }
 
-static at_status load_helpers(bench *b, compile_pool *pool, const paths *files, at_error *error)
+static at_status load_helpers(bench *b, compile_pool *pool, at_error *error)
 {
-    char path[PATHS_BYTES + 32];
-    emitted support = {0};
-    snprintf(path, sizeof path, "%s/device_support.cu", files->template_dir);
-    at_status status = file_read(path, 1 << 20, &support.source, NULL, error);
-    if (!status)
-        status = load_source(b, pool, "device_support.cu", "at_fill", &support, &b->helpers, error);
+    emitted helpers = {.source = strdup(helper_source)};
+    at_status status =
+        helpers.source ? load_source(b, pool, "helpers.cu", "fill", &helpers, &b->helpers, error)
+                       : error_set(error, AT_NO_MEMORY, "out of memory");
     const struct {
         CUfunction *function;
         const char *name;
-    } functions[] = {{&b->fill, "at_fill"},
-                     {&b->flush_write, "at_flush_write"},
-                     {&b->flush_read, "at_flush_read"},
-                     {&b->compare, "at_compare_exact"}};
+    } functions[] = {{&b->fill, "fill"},
+                     {&b->flush_write, "flush_write"},
+                     {&b->flush_read, "flush_read"},
+                     {&b->compare, "compare"}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions && !status; i++)
         status = check(
             b, b->cuda.cuModuleGetFunction(functions[i].function, b->helpers, functions[i].name),
             functions[i].name, error);
-    free(support.source);
+    free(helpers.source);
     return status;
 }
 
@@ -271,8 +285,7 @@ static at_status launch_helper(bench *b, CUfunction function, void **arguments, 
 static at_status write_flush_buffer(bench *b, CUdeviceptr data, at_error *error)
 {
     uint64_t count = b->flush_bytes / 16;
-    uint32_t salt = 1;
-    void *arguments[] = {&data, &count, &salt};
+    void *arguments[] = {&data, &count};
     return launch_helper(b, b->flush_write, arguments, error);
 }
 
@@ -304,9 +317,8 @@ static at_status allocate(bench *b, at_error *error)
         if (status)
             return status;
     }
-    uint64_t count = b->rows * b->cols, limit = 0, seed = 1;
-    int type = DTYPE_FLOAT, kind = FILL_UNIFORM;
-    void *arguments[] = {&b->src, &count, &type, &kind, &limit, &seed};
+    uint64_t count = b->rows * b->cols;
+    void *arguments[] = {&b->src, &count};
     at_status status = launch_helper(b, b->fill, arguments, error);
     if (!status)
         status = write_flush_buffer(b, b->flush_from, error);
@@ -351,8 +363,8 @@ static const run_function run_functions[CONTENDERS] = {run_ours, run_cublas, run
 static at_status compare(bench *b, at_error *error)
 {
     uint64_t wrong[RESULT_BYTES / sizeof(uint64_t)];
-    uint32_t width = sizeof(float);
-    void *arguments[] = {&b->dst, &b->expected, &b->size_bytes, &width, &b->results};
+    uint64_t count = b->rows * b->cols;
+    void *arguments[] = {&b->dst, &b->expected, &count, &b->results};
     at_status status;
     if ((status = run_cublas(b, b->expected, error)) || (status = run_ours(b, b->dst, error)) ||
         (status = check(b, b->cuda.cuMemsetD8Async(b->results, 0, RESULT_BYTES, b->stream),
@@ -462,7 +474,7 @@ static at_status prepare(bench *b, const bench_request *r, char configuration[TE
         (status = compile_pool_new(&options, &pool, error)) || (status = open_gpu(b, error)) ||
         (status = open_cublas(b, error)) ||
         (status = find_configuration(b, r, configuration, error)) ||
-        (status = load_helpers(b, pool, &files, error)) ||
+        (status = load_helpers(b, pool, error)) ||
         (status = load_variant(b, pool, &files, r, configuration, error)) ||
         (status = allocate(b, error)))
         goto cleanup;
