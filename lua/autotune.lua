@@ -22,6 +22,10 @@
 --   derived *   NAME = EXPRESSION: names for what follows from parameters, the problem and other
 --               derived values; expressions and templates use them like parameters, configurations
 --               do not have them
+--   choose_by * NAME = EXPRESSION, up to 8 numbers that a choice among configurations may ask, beside the
+--               problem's variables: waves = "ceil_div(tiles, device.sm_count)". `autotune portfolio` grows
+--               its tree with them; pick, library and exported headers compute them. One that reads
+--               parameters is asked of each of the portfolio's configurations
 --   where *     a list of constraints: expressions that are true for valid configurations
 --   baseline *  NAME = VALUE: the configuration that people would write first, where it differs from
 --               the first value of each parameter
@@ -194,8 +198,8 @@ host.missing(at, function(_, name)
 end)
 
 local PATTERN_FIELDS = {
-  "name", "summary", "problem", "ragged", "simulated", "space", "derived", "where", "baseline",
-  "starts", "layout", "buffers", "prepare", "transfer", "kernel", "launch", "launches", "traffic", "flops",
+  "name", "summary", "problem", "ragged", "simulated", "space", "derived", "choose_by", "where",
+  "baseline", "starts", "layout", "buffers", "prepare", "transfer", "kernel", "launch", "launches", "traffic", "flops",
   "items", "ceiling", "reference", "tolerance", "deterministic",
 }
 
@@ -232,6 +236,7 @@ function at.pattern(description)
   p.problem, p.ragged_count, p.has_simulated = problem.read(description, taken)
   p.parameters, p.conditions = space.read_space(description, taken)
   p.derived = space.read_derived(description, taken)
+  p.features = space.read_features(description, taken)
   p.constraints = space.read_where(description)
   p.baseline = space.read_baseline(description, p.parameters)
   p.starts = space.read_starts(description, p.parameters, p.baseline)

@@ -240,6 +240,25 @@ function space.read_derived(description, taken)
   return list
 end
 
+-- choose_by = { NAME = EXPRESSION }: what a choice among configurations may ask. A derived value may have the same name.
+local MOST_FEATURES = 8
+
+function space.read_features(description, taken)
+  local path = { "choose_by" }
+  local given = description.choose_by
+  if given == nil then return {} end
+  check.table(given, path, "choose_by = { waves = \"ceil_div(tiles, device.sm_count)\" }")
+  local list, others = {}, {}
+  for name, what in pairs(taken) do others[name] = what ~= "derived value" and what or nil end
+  for _, name in ipairs(ordered_keys(given, path)) do
+    local where = child(path, name)
+    check.name(name, where, others)
+    list[#list + 1] = { name = name, value = expression(given[name], where) }
+  end
+  if #list > MOST_FEATURES then fail(path, "has %d names; %d are allowed", #list, MOST_FEATURES) end
+  return list
+end
+
 function space.read_where(description)
   local given = description.where
   if given == nil then return {} end

@@ -97,13 +97,15 @@ AUTOTUNE_FUNCTION bool autotune_$_fits(
     return broken == 0;
 }
 
+@features@
 /* The place of a portfolio's configuration in the order for this problem; -1: the
  * portfolio is not for it. Of index -1: how many come before the default; -1: the
  * tree does not say. */
 AUTOTUNE_FUNCTION int autotune_$_place(
-    int portfolio, int index, const autotune_$_problem *problem)
+    int portfolio, int index, const autotune_device *device, const autotune_$_problem *problem)
 {
     (void)index;
+    (void)device;
     (void)problem;
 @portfolios@
     return portfolio < 0 ? 0 : -1;
@@ -143,9 +145,9 @@ autotune_$_find(const autotune_device *device, const autotune_$_problem *problem
     for (i = 0; i < autotune_$_count(); i++) {
         const autotune_$_entry e = autotune_$_at(i);
         autotune_rule rule = AUTOTUNE_RULE_OTHER;
-        int place = autotune_$_place(e.portfolio, e.place, problem);
+        int place = autotune_$_place(e.portfolio, e.place, device, problem);
         double distance = e.portfolio < 0 ? autotune_$_distance(&e.problem, problem) : place;
-        int ahead = e.portfolio < 0 ? -1 : autotune_$_place(e.portfolio, -1, problem);
+        int ahead = e.portfolio < 0 ? -1 : autotune_$_place(e.portfolio, -1, device, problem);
         bool as_good = false; /* the default */
         if (place < 0)
             continue;

@@ -8,6 +8,7 @@
 
 #include "base/version.h"
 #include "device/field.h"
+#include "export/common_subexpression.h"
 #include "export/derived.h"
 #include "export/export.h"
 #include "export/header.h"
@@ -220,6 +221,59 @@ static void print_constraints(const export_model *m, FILE *to)
 
 /* ---- portfolios ---- */
 
+static bool is_asked(const export_model *m, const export_feature *f)
+{
+    bool asked = false;
+    for (size_t p = 0; p < m->portfolio_count; p++)
+        for (size_t i = 0; i < m->portfolios[p]->node_count && !asked; i++) {
+            const record_node *n = &m->portfolios[p]->nodes[i];
+            asked = n->feature && export_find_feature(m, n->feature) == f;
+        }
+    return asked;
+}
+
+/* What fails is below no bound, as record/pick.h has it. */
+static void print_features(const export_model *m, FILE *to)
+{
+    for (size_t i = 0; i < m->feature_count; i++) {
+        const export_feature *f = &m->features[i];
+        if (!f->c || !is_asked(m, f))
+            continue;
+        fprintf(to,
+                "\n/* What the trees of portfolios ask for: %s. */\n"
+                "AUTOTUNE_FUNCTION double autotune_%s_feature_%s(\n"
+                "    const autotune_device *device, const autotune_%s_problem *problem,\n"
+                "    const autotune_%s_config of)\n{\n"
+                "    const autotune_%s_config *config = &of;\n"
+                "    int broken = 0, *failed = &broken;\n",
+                f->of->name, m->pattern, f->of->name, m->pattern, m->pattern, m->pattern);
+        if (export_calls_derived(f->c))
+            export_print_underived(m, to);
+        fputs("    double value = 0;\n    (void)device;\n    (void)problem;\n    (void)config;\n"
+              "    (void)failed;\n",
+              to);
+        export_print_assignment("value", f->c, 4, to);
+        fputs("    return broken == 0 ? value : 1.7976931348623157e308;\n}\n", to);
+    }
+}
+
+/* The row of a portfolio's configuration. */
+static size_t row_of(const export_model *m, size_t portfolio, size_t place)
+{
+    size_t row = 0;
+    while (m->rows[row].entry || m->rows[row].portfolio != portfolio || m->rows[row].place != place)
+        row++;
+    return row;
+}
+
+static bool can_be_asked(const export_model *m, const record_portfolio *p)
+{
+    bool can = true;
+    for (size_t i = 0; i < p->node_count && can; i++)
+        can = !p->nodes[i].feature || export_find_feature(m, p->nodes[i].feature)->c;
+    return can;
+}
+
 static void print_leaf(const record_portfolio *p, const record_node *n, FILE *to)
 {
     fprintf(to, "return index < 0 ? %d", n->has_default ? n->default_at : -1);
@@ -229,8 +283,16 @@ static void print_leaf(const record_portfolio *p, const record_node *n, FILE *to
 }
 
 /* What a node asks, in C. What cannot be asked of a type is never so, as record/pick.c has it. */
-static void print_question(const export_model *m, const record_node *n, FILE *to)
+static void print_question(const export_model *m, size_t portfolio, const record_node *n, FILE *to)
 {
+    if (n->feature) {
+        fprintf(to,
+                "autotune_%s_feature_%s(device, problem, autotune_%s_at(%zu).config) < "
+                "(double)%.17g",
+                m->pattern, n->feature->name, m->pattern, row_of(m, portfolio, n->of),
+                value_number(n->bound));
+        return;
+    }
     const export_column *c = export_find_variable(m, n->variable);
     const export_column *times = n->times ? export_find_variable(m, n->times) : c;
     bool number = value_is_number(n->bound);
@@ -253,8 +315,9 @@ static void print_question(const export_model *m, const record_node *n, FILE *to
 }
 
 /* Nodes are numbered; children come behind their parents. */
-static void print_tree(const export_model *m, const record_portfolio *p, FILE *to)
+static void print_tree(const export_model *m, size_t portfolio, FILE *to)
 {
+    const record_portfolio *p = m->portfolios[portfolio];
     for (size_t i = 0; i < p->node_count; i++) {
         const record_node *n = &p->nodes[i];
         fprintf(to, "        if (node == %zu) {\n            ", i);
@@ -262,7 +325,7 @@ static void print_tree(const export_model *m, const record_portfolio *p, FILE *t
             print_leaf(p, n, to);
         } else {
             fputs("node = ", to);
-            print_question(m, n, to);
+            print_question(m, portfolio, n, to);
             fprintf(to, " ? %zu : %zu;\n", n->then, n->otherwise);
         }
         fputs("        }\n", to);
@@ -275,6 +338,8 @@ static void print_portfolios(const export_model *m, FILE *to)
     fputs(m->portfolio_count ? "    int node = 0;\n" : "", to);
     for (size_t p = 0; p < m->portfolio_count; p++) {
         const record_portfolio *portfolio = m->portfolios[p];
+        if (!can_be_asked(m, portfolio))
+            continue;
         fprintf(to, "    if (portfolio == %zu", p);
         for (size_t i = 0; i < portfolio->fixed.count; i++) {
             const export_column *c = export_find_variable(m, portfolio->fixed.pairs[i].name);
@@ -282,7 +347,7 @@ static void print_portfolios(const export_model *m, FILE *to)
             export_print_value(m, c, portfolio->fixed.pairs[i].value, to);
         }
         fputs(") {\n", to);
-        print_tree(m, portfolio, to);
+        print_tree(m, p, to);
         fputs("    }\n", to);
     }
 }
@@ -419,6 +484,7 @@ void export_print_header(const export_model *m, FILE *to)
         {"same", print_same, NULL},
         {"derived", export_print_derived, NULL},
         {"constraints", print_constraints, NULL},
+        {"features", print_features, NULL},
         {"portfolios", print_portfolios, NULL},
         {"seen", print_seen, NULL},
         {"kernel", print_kernel, NULL},

@@ -83,8 +83,9 @@ static void hold_portfolio(held_values *held, const export_column *c, const reco
     hold(held, record_get(&p->fixed, c->name));
     for (size_t i = 0; i < p->node_count; i++) {
         const record_node *n = &p->nodes[i];
-        /* A product's bound and a divisor are no values of the variable. */
-        if (n->variable && !n->times && !n->multiple_of && strcmp(n->variable, c->name) == 0)
+        /* A feature's or a product's bound and a divisor are no values of the variable. */
+        if (n->variable && !n->feature && !n->times && !n->multiple_of &&
+            strcmp(n->variable, c->name) == 0)
             hold(held, &n->bound);
     }
 }
@@ -252,16 +253,32 @@ bool export_is_first(const export_model *m, size_t row)
     return true;
 }
 
-/* Names of variables that the model has not: it is of another script. */
+const export_feature *export_find_feature(const export_model *m, const record_feature *asked)
+{
+    for (size_t i = 0; i < m->feature_count; i++)
+        if (strcmp(m->features[i].of->name, asked->name) == 0 &&
+            strcmp(m->features[i].of->definition, asked->definition) == 0)
+            return &m->features[i];
+    return NULL;
+}
+
+/* Can what a node asks be asked in the model? */
+static bool is_asked_of_model(const export_model *m, const record_node *n)
+{
+    if (n->feature)
+        return export_find_feature(m, n->feature) != NULL;
+    return !n->variable || (export_find_variable(m, n->variable) &&
+                            (!n->times || export_find_variable(m, n->times)));
+}
+
+/* With a name that the model has not it is of another script. */
 static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
     bool has = true;
     for (size_t i = 0; i < p->fixed.count && has; i++)
         has = export_find_variable(m, p->fixed.pairs[i].name) != NULL;
     for (size_t n = 0; n < p->node_count && has; n++)
-        has = !p->nodes[n].variable ||
-              (export_find_variable(m, p->nodes[n].variable) &&
-               (!p->nodes[n].times || export_find_variable(m, p->nodes[n].times)));
+        has = is_asked_of_model(m, &p->nodes[n]);
     for (size_t i = 0; i < p->configuration_count && has; i++)
         has = export_has_parameters(m, &p->configurations[i]);
     return has;
@@ -372,6 +389,11 @@ at_status export_model_add_constraint(export_model *m, const char *text, char *c
     return export_no_memory(error);
 }
 
+void export_model_set_feature(export_model *m, size_t feature, char *c)
+{
+    m->features[feature].c = c;
+}
+
 at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
                                    at_error *error)
 {
@@ -471,6 +493,8 @@ at_status export_model_init(export_model *m, const char *pattern_name, const rec
     else
         status =
             error_set(error, AT_NOT_FOUND, "there is nothing to export for '%s'", pattern_name);
+    for (size_t i = 0; p && i < p->feature_count; i++)
+        m->features[m->feature_count++].of = &p->features[i];
     if (!status)
         status = choose_rows(m, records, error);
     if (!status)
@@ -493,6 +517,8 @@ void export_model_deinit(export_model *m)
     for (size_t i = 0; i < m->derived_count; i++)
         free(m->derived[i].c);
     free(m->derived);
+    for (size_t i = 0; i < m->feature_count; i++)
+        free(m->features[i].c);
     free(m->launch.statements);
     export_kernels_deinit(&m->kernels);
     free(m->portfolios);

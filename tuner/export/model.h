@@ -66,6 +66,13 @@ typedef struct export_seen {
     const record_seen *seen;
 } export_seen;
 
+/* What the trees of portfolios may ask for beside the problem's variables. */
+typedef struct export_feature {
+    const pattern_feature *of;
+    char
+        *c; /* owned; NULL: it cannot be translated, and portfolios that ask for it serve nothing */
+} export_feature;
+
 typedef struct export_model {
     const char *pattern;
     const record_set *records; /* borrowed */
@@ -82,10 +89,12 @@ typedef struct export_model {
     export_constraint *constraints; /* owned */
     size_t derived_count;           /* of export_model_add_derived() */
     export_derived *derived;        /* owned; each behind those that it reads */
-    record_values defaults;         /* pairs owned */
-    export_launch launch;           /* owned; zeroed unless kernels are exported */
-    export_kernels kernels;         /* owned; likewise */
-    size_t skipped;                 /* entries of other variables or parameters */
+    size_t feature_count;           /* of the script */
+    export_feature features[PATTERN_MAX_FEATURES];
+    record_values defaults; /* pairs owned */
+    export_launch launch;   /* owned; zeroed unless kernels are exported */
+    export_kernels kernels; /* owned; likewise */
+    size_t skipped;         /* entries of other variables or parameters */
 } export_model;
 
 /* With `p` NULL, variables, parameters and the default are those of the latest entry. AT_NOT_FOUND
@@ -102,6 +111,12 @@ at_status export_model_add_constraint(export_model *m, const char *text, char *c
  * (borrowed), its type and its C, which the model owns also after an error. AT_NO_MEMORY. */
 at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
                                    at_error *error);
+
+/* Gives a feature its C, which the model owns (NULL: none). */
+void export_model_set_feature(export_model *m, size_t feature, char *c);
+
+/* The model's feature of this name and definition; NULL: it has none. */
+const export_feature *export_find_feature(const export_model *m, const record_feature *asked);
 
 /* Adds a problem's values to the types and words of the variables; `problem` has all of them.
  * AT_USAGE for a value of another kind than its variable, AT_NO_MEMORY. */

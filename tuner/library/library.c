@@ -245,6 +245,7 @@ static at_status choose_checked(at_choice *c, script *s, pick_target *target, pi
 {
     library_check check = {.script = s};
     target->fits = library_fits;
+    target->ask = library_ask;
     target->context = &check;
     c->checked = true;
     at_status status = keep_default(c, script_pattern(s), error);

@@ -2,6 +2,7 @@
 #include "library/pattern.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,20 @@ bool library_fits(void *context, const record_values *configuration)
     if (!valid)
         check->broken = &p->constraints[broken];
     return valid;
+}
+
+bool library_ask(void *context, const record_feature *feature, const record_values *configuration,
+                 double *out)
+{
+    script *s = ((library_check *)context)->script;
+    uint16_t indices[RECORD_MAX_VALUES];
+    size_t place = script_find_feature(s, feature->name, feature->definition);
+    if (place == SIZE_MAX || configuration->count != script_pattern(s)->parameter_count ||
+        !record_indices(script_pattern(s), configuration, indices))
+        return false;
+    if (script_feature(s, PROBLEM_TUNED, place, indices, out, NULL))
+        *out = INFINITY;
+    return true;
 }
 
 record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES])

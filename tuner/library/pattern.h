@@ -26,6 +26,10 @@ typedef struct library_check {
 /* pick_target.fits for a library_check: is the configuration in the script's space and valid? */
 bool library_fits(void *check, const record_values *configuration);
 
+/* pick_target.ask for a library_check. */
+bool library_ask(void *check, const record_feature *feature, const record_values *configuration,
+                 double *out);
+
 /* The problem that the script was loaded for; borrows from both. */
 record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES]);
 

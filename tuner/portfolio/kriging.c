@@ -6,7 +6,7 @@
 
 enum {
     COLUMNS = RECORD_MAX_KEPT + 1,
-    LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2,
+    LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2 + PORTFOLIO_MAX_FEATURES,
     FIT_ROWS = 320, /* tell one measure from another; of 160 more was lost, cross-validated */
     FIT_ROUNDS = 2,
     NOISE_ROWS =
@@ -18,11 +18,11 @@ enum {
 /* What makes problems alike. */
 typedef struct measure {
     /* One over the doublings within which times change little: of each axis, then of the product of
-     * each two. */
+     * each two variables. */
     double scales[LENGTHS];
     /* What is left of the likeness where a divisor divides one of two numbers alone: of each axis,
      * for each divisor. */
-    double divided[PORTFOLIO_MAX_AXES][PORTFOLIO_MAX_DIVISORS];
+    double divided[PORTFOLIO_MOST_AXES][PORTFOLIO_MAX_DIVISORS];
     double noise; /* its variance, over that of what was timed */
 } measure;
 
@@ -62,7 +62,7 @@ static measure usual_measure(const portfolio_axis *axes, size_t axis_count)
 {
     measure by = {.noise = usual_noise};
     for (size_t i = 0; i < axis_count; i++) {
-        by.scales[i] = usual_scale;
+        by.scales[i] = axes[i].feature ? 0 : usual_scale;
         for (size_t d = 0; d < axes[i].divisor_count; d++)
             by.divided[i][d] = pow(usual_divided, 1.0 / (double)axes[i].divisor_count);
     }
@@ -72,8 +72,12 @@ static measure usual_measure(const portfolio_axis *axes, size_t axis_count)
 static double likeness_by(const measure *by, const portfolio_axis *axes, size_t axis_count,
                           const value *a, const value *b)
 {
-    double doublings[PORTFOLIO_MAX_AXES] = {0}, squares = 0, alike = 1;
+    double doublings[PORTFOLIO_MOST_AXES] = {0}, squares = 0, alike = 1;
     for (size_t i = 0; i < axis_count; i++) {
+        if (axes[i].feature) {
+            doublings[i] = log2((fabs(a[i].number) + 1) / (fabs(b[i].number) + 1));
+            continue;
+        }
         if (a[i].kind != VALUE_INTEGER || b[i].kind != VALUE_INTEGER) {
             if (!value_equal(a[i], b[i]))
                 return 0;
@@ -87,7 +91,7 @@ static double likeness_by(const measure *by, const portfolio_axis *axes, size_t 
     }
     for (size_t i = 0, length = axis_count; i < axis_count; i++) {
         squares += pow(doublings[i] * by->scales[i], 2);
-        for (size_t j = i + 1; j < axis_count; j++, length++)
+        for (size_t j = i + 1; j < axis_count && !axes[j].feature; j++, length++)
             squares += pow((doublings[i] + doublings[j]) * by->scales[length], 2);
     }
     double d = sqrt(3 * squares);
@@ -275,8 +279,10 @@ static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, 
 /* By one number after the other, of rows that are spread over all. */
 static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *among)
 {
-    size_t step = 1 + (k->rows - 1) / FIT_ROWS, count = 0,
-           lengths = k->axis_count * (k->axis_count + 1) / 2;
+    size_t step = 1 + (k->rows - 1) / FIT_ROWS, count = 0, variables = 0;
+    while (variables < k->axis_count && !k->axes[variables].feature)
+        variables++;
+    size_t lengths = k->axis_count + variables * (variables - 1) / 2;
     for (size_t row = 0; row < k->rows; row += step)
         among[count++] = row;
     double best = likelihood_of(k, m, among, count, w);

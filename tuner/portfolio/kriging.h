@@ -4,7 +4,8 @@
  *
  * The logarithm of a configuration's time over the best one's changes gradually with the sizes of a
  * problem, in doublings (Matern's kernel of order 3/2), with a step between sizes of different
- * divisibility; problems with different words tell nothing of each other. */
+ * divisibility; problems with different words tell nothing of each other. Features, which come
+ * behind the variables, count as far as what was timed says that they do. */
 #ifndef AUTOTUNE_PORTFOLIO_KRIGING_H
 #define AUTOTUNE_PORTFOLIO_KRIGING_H
 

@@ -21,15 +21,26 @@
 
 #include "base/error.h"
 #include "base/value.h"
+#include "record/record.h"
 
-enum { PORTFOLIO_MAX_AXES = 8, PORTFOLIO_MAX_DIVISORS = 16 };
+enum {
+    PORTFOLIO_MAX_AXES = 8, /* variables */
+    PORTFOLIO_MAX_DIVISORS = 16,
+    PORTFOLIO_MAX_FEATURES = 32, /* axes behind those: each of each configuration, as far as there
+                                    is room */
+    PORTFOLIO_MOST_AXES = PORTFOLIO_MAX_AXES + PORTFOLIO_MAX_FEATURES
+};
 
+/* A variable of a problem; or a feature of one of the configurations, a number that follows from
+ * the problem. Problems are chosen, and their distances measured, by variables alone. */
 typedef struct portfolio_axis {
     const char *name;
-    int64_t least, most;                      /* of a range: 1 <= least <= most; unless there is */
-    const value *values;                      /* a list; borrowed */
-    size_t value_count;                       /* 0: a range */
-    size_t divisor_count;                     /* 0 of a list */
+    const record_feature *feature; /* NULL: a variable; else there is no range, no list */
+    size_t of;                     /* the place of the feature's configuration */
+    int64_t least, most;           /* of a range: 1 <= least <= most; unless there is */
+    const value *values;           /* a list; borrowed */
+    size_t value_count;            /* 0: a range */
+    size_t divisor_count;          /* 0 of a list */
     int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */
 } portfolio_axis;
 

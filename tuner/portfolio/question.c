@@ -19,9 +19,17 @@ bool question_asks(const question *q, const value *problem)
 record_node question_node(const question *q, const portfolio_axis *axes)
 {
     return (record_node){.variable = axes[q->axis].name,
+                         .feature = axes[q->axis].feature,
+                         .of = axes[q->axis].of,
                          .times = q->times != QUESTION_ALONE ? axes[q->times].name : NULL,
                          .multiple_of = q->multiple_of,
                          .bound = q->bound};
+}
+
+/* Products of sizes mean something; those of what a script has made of them it would have named. */
+static bool may_be_factor(const portfolio_axis *axis)
+{
+    return !axis->feature && question_has_numbers(axis);
 }
 
 bool question_has_numbers(const portfolio_axis *axis)
@@ -57,9 +65,9 @@ static void ask_bounds(const asking *a, question q)
     stats_sort(a->numbers, a->count);
     size_t step = 1 + a->count / a->most_bounds;
     for (size_t i = step; i < a->count; i += step) {
-        double below = a->numbers[i - 1], above = a->numbers[i], bound = sqrt(below * above),
-               whole = ceil(bound);
-        if (!(below > 0) || below == above)
+        double below = a->numbers[i - 1], above = a->numbers[i];
+        double bound = below > 0 ? sqrt(below * above) : (below + above) / 2, whole = ceil(bound);
+        if (below == above || bound <= below)
             continue;
         q.bound = whole <= above && whole < 0x1p53
                       ? (value){.kind = VALUE_INTEGER, .integer = (int64_t)whole}
@@ -102,7 +110,7 @@ at_status question_each(const portfolio_axis *axes, size_t axis_count, const val
         ask_axis(&a, i);
     for (size_t i = 0; i < axis_count; i++)
         for (size_t j = i + 1; j < axis_count; j++)
-            if (question_has_numbers(&axes[i]) && question_has_numbers(&axes[j]))
+            if (may_be_factor(&axes[i]) && may_be_factor(&axes[j]))
                 ask_bounds(&a, (question){.axis = i, .times = j});
     free(a.numbers);
     return AT_OK;

@@ -1,5 +1,6 @@
-/* A question that a portfolio's tree asks of a problem: is a variable, or the product of two, below
- * a bound; is it a whole multiple of a number; is it a word? As record/pick.c asks. */
+/* A question that a portfolio's tree asks of a problem: is a variable, a feature or the product of
+ * two variables below a bound; is a variable a whole multiple of a number; is it a word? As
+ * record/pick.c asks. */
 #ifndef AUTOTUNE_PORTFOLIO_QUESTION_H
 #define AUTOTUNE_PORTFOLIO_QUESTION_H
 

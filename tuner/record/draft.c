@@ -22,7 +22,9 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
             json_put(&object, "default_at", json_integer(n->default_at));
         return object;
     }
-    json_put(&object, "variable", json_string(n->variable));
+    json_put(&object, n->feature ? "feature" : "variable", json_string(n->variable));
+    if (n->feature)
+        json_put(&object, "of", json_integer((json_int_t)n->of));
     if (n->times)
         json_put(&object, "times", json_string(n->times));
     bool number = value_is_number(n->bound);
@@ -33,6 +35,21 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
              n->multiple_of ? json_integer(n->multiple_of) : json_from_value(n->bound));
     json_put(&object, "then", json_integer((json_int_t)n->then));
     json_put(&object, "else", json_integer((json_int_t)n->otherwise));
+    return object;
+}
+
+/* Those that some node asks for; NULL: none is. */
+static json_t *pack_features(const record_portfolio *p)
+{
+    json_t *object = NULL;
+    for (size_t i = 0; i < p->node_count; i++) {
+        const record_feature *f = p->nodes[i].feature;
+        if (!f)
+            continue;
+        if (!object)
+            object = json_object();
+        json_object_set_new(object, f->name, json_string(f->definition));
+    }
     return object;
 }
 
@@ -60,6 +77,9 @@ static json_t *pack_portfolio(const portfolio_draft *d)
         json_append(&problems, pack_problem(p, &d->problems[i]));
     json_t *root = json_pack("{so so so so}", "fixed", record_pack_values(&p->fixed),
                              "configurations", configurations, "tree", tree, "problems", problems);
+    json_t *features = pack_features(p);
+    if (features)
+        json_put(&root, "choose_by", features);
     if (root && p->held_out)
         json_put(&root, "regret",
                  json_pack("{sI so so}", "held_out", (json_int_t)p->held_out, "mean",

@@ -58,6 +58,16 @@ int pick_preference(const record_entry *e)
     return 2 * e->energy + e->warm_cache;
 }
 
+/* Sets *known to false where the target does not tell the feature that the node asks for. */
+static bool is_feature_below(const record_portfolio *p, const record_node *n,
+                             const pick_target *target, bool *known)
+{
+    double found = 0;
+    *known =
+        target->ask && target->ask(target->context, n->feature, &p->configurations[n->of], &found);
+    return *known && found < value_number(n->bound);
+}
+
 static bool goes_to_then(const record_node *n, const record_values *problem)
 {
     const value *v = record_get(problem, n->variable);
@@ -73,17 +83,21 @@ static bool goes_to_then(const record_node *n, const record_values *problem)
 }
 
 /* The leaf for the problem; NULL: the portfolio is not for it. */
-static const record_node *leaf_of(const record_portfolio *p, const record_values *problem)
+static const record_node *leaf_of(const record_portfolio *p, const pick_target *target)
 {
     for (size_t i = 0; i < p->fixed.count; i++) {
-        const value *v = record_get(problem, p->fixed.pairs[i].name);
+        const value *v = record_get(target->problem, p->fixed.pairs[i].name);
         if (!v || !value_equal(*v, p->fixed.pairs[i].value))
             return NULL;
     }
     const record_node *n = &p->nodes[0];
-    while (n->variable)
-        n = &p->nodes[goes_to_then(n, problem) ? n->then : n->otherwise];
-    return n;
+    bool known = true;
+    while (n->variable && known) {
+        bool then =
+            n->feature ? is_feature_below(p, n, target, &known) : goes_to_then(n, target->problem);
+        n = &p->nodes[then ? n->then : n->otherwise];
+    }
+    return known ? n : NULL;
 }
 
 /* Those of a portfolio, in the order of its leaf. */
@@ -146,7 +160,7 @@ bool pick_next(const record_set *set, const pick_target *target, const pick_cand
         pick_rule rule = rule_for(rec, target);
         for (size_t p = 0; p < rec->portfolio_count; p++) {
             const record_portfolio *portfolio = &rec->portfolios[p];
-            const record_node *leaf = leaf_of(portfolio, target->problem);
+            const record_node *leaf = leaf_of(portfolio, target);
             for (size_t i = 0; leaf && i < portfolio->configuration_count; i++)
                 consider(&s, candidate_at(rec, portfolio, leaf, (int)i, rule));
         }

@@ -3,7 +3,8 @@
  * In: records of one pattern. Out: the configuration that fits best and the rule that found it, in
  * this order: same GPU and problem; the same GPU's portfolio, as its tree says; same GPU, nearest
  * problem; same compute capability, then same major one (a portfolio before the nearest problem);
- * the pattern's default; a GPU that has nothing in common; none. Never one that the caller says is
+ * the pattern's default; a GPU that has nothing in common; none. A portfolio whose tree asks what
+ * the script does not tell is passed over. Never one that the caller says is
  * impossible. The first that is possible decides: what was measured on another problem is only
  * given if it was faster than the default, beyond noise, on the nearest problem on which its GPU
  * has timed both, or comes before the default in its portfolio's tree, where that has the default;
@@ -49,13 +50,20 @@ typedef enum pick_verdict {
     PICK_SLOWER
 } pick_verdict;
 
+/* Computes, for the target's problem and GPU, a feature of a configuration: *out, or INFINITY where
+ * that fails. False: there is no such feature, and who asks for it cannot be followed. */
+typedef bool (*pick_asks)(void *context, const record_feature *feature,
+                          const record_values *configuration, double *out);
+
 typedef struct pick_target {
     const char *gpu; /* the device's own name */
     int major, minor;
     const record_values *problem;
     /* Is a configuration possible? NULL: any is. */
     bool (*fits)(void *context, const record_values *configuration);
-    void *context;
+    /* NULL: nobody computes any, and portfolios whose trees ask for one are left out. */
+    pick_asks ask;
+    void *context;                 /* of both */
     const record_values *fallback; /* the pattern's default; NULL: as recorded last */
     /* Is told of what is not given, and where that was (NULL: impossible here). NULL: no one is. */
     void (*refused)(void *context, const pick_candidate *c, pick_verdict verdict,

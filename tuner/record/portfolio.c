@@ -1,9 +1,11 @@
 /* Reading portfolios, and what they and the entries tell of configurations beside the default. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json_text.h"
 #include "record/record.h"
 #include "record/schema.h"
+#include "space/pattern.h"
 
 static void read_order(record_reading *r, const json_t *j, const json_t *default_at,
                        const record_portfolio *p, record_node *out)
@@ -30,13 +32,42 @@ static void read_order(record_reading *r, const json_t *j, const json_t *default
     out->default_at = (uint8_t)place;
 }
 
+static const record_feature *find_feature(const record_portfolio *p, const json_t *name)
+{
+    for (size_t i = 0; i < p->feature_count && json_is_string(name); i++)
+        if (strcmp(p->features[i].name, json_string_value(name)) == 0)
+            return &p->features[i];
+    return NULL;
+}
+
+/* {"feature": "waves", "of": 2, "below": 1.5}, the rest of whose members are read before. */
+static void read_feature_node(record_reading *r, const json_t *j, const json_t *feature,
+                              const record_portfolio *p, record_node *out)
+{
+    const json_t *of = json_object_get(j, "of");
+    out->feature = find_feature(p, feature);
+    if (!out->feature)
+        record_bad(r, "feature", "one of the names in \"choose_by\"");
+    else
+        out->variable = out->feature->name;
+    if (of && (!json_is_integer(of) || json_integer_value(of) < 0 ||
+               (size_t)json_integer_value(of) >= p->configuration_count))
+        record_bad(r, "of", "the place of one of the portfolio's configurations");
+    out->of = (size_t)json_integer_value(of);
+    if (!json_is_number(json_object_get(j, "below")) || json_object_get(j, "variable") ||
+        json_object_get(j, "times") || json_object_get(j, "multiple_of") ||
+        json_object_get(j, "is"))
+        record_bad(r, "a node that asks for a feature", "with a number \"below\", alone");
+}
+
 /* A tree in the file is a list of nodes, in which children come behind their parents: so it
  * ends. */
 static void read_node(record_reading *r, const json_t *j, const record_portfolio *p, size_t at,
                       record_node *out)
 {
-    const json_t *variable = json_object_get(j, "variable");
-    if (!variable) {
+    const json_t *variable = json_object_get(j, "variable"),
+                 *feature = json_object_get(j, "feature");
+    if (!variable && !feature) {
         read_order(r, json_object_get(j, "order"), json_object_get(j, "default_at"), p, out);
         return;
     }
@@ -45,7 +76,9 @@ static void read_node(record_reading *r, const json_t *j, const record_portfolio
                  *multiple = json_object_get(j, "multiple_of");
     const json_t *then = json_object_get(j, "then"), *otherwise = json_object_get(j, "else");
     out->variable = json_string_value(variable);
-    if (!out->variable || !record_is_name(out->variable))
+    if (feature)
+        read_feature_node(r, j, feature, p, out);
+    else if (!out->variable || !record_is_name(out->variable))
         record_bad(r, "variable", "an identifier");
     out->times = json_string_value(times);
     if (times && (!below || !out->times || !record_is_name(out->times)))
@@ -82,6 +115,30 @@ static void read_configurations(record_reading *r, const json_t *list, record_po
                            &out->configurations[out->configuration_count++]);
 }
 
+/* {NAME: DEFINITION, ...} */
+static void read_features(record_reading *r, json_t *list, record_portfolio *out)
+{
+    const char *name;
+    json_t *definition;
+    size_t count = json_object_size(list);
+    if (list && (!json_is_object(list) || count > PATTERN_MAX_FEATURES))
+        record_bad(r, "choose_by", "an object of at most 8 names");
+    if (r->status || !count)
+        return;
+    out->features = calloc(count, sizeof *out->features);
+    if (!out->features)
+        record_no_memory(r);
+    json_object_foreach(list, name, definition)
+    {
+        const char *text = json_string_value(definition);
+        if (r->status)
+            return;
+        if (!record_is_name(name) || !text || strlen(text) >= PATTERN_MAX_DEFINITION_BYTES)
+            record_bad(r, "choose_by", "identifiers, each with a text of less than 2000 bytes");
+        out->features[out->feature_count++] = (record_feature){name, text};
+    }
+}
+
 static void read_tree(record_reading *r, const json_t *list, record_portfolio *out)
 {
     size_t count = json_array_size(list);
@@ -105,6 +162,7 @@ static void read_portfolio(record_reading *r, const json_t *j, record_portfolio 
     out->date = date ? date : "";
     record_read_values(r, json_object_get(j, "fixed"), "fixed", &out->fixed);
     read_configurations(r, json_object_get(j, "configurations"), out);
+    read_features(r, json_object_get(j, "choose_by"), out);
     read_tree(r, json_object_get(j, "tree"), out);
     out->held_out = held_out > 0 ? (size_t)held_out : 0;
     out->mean_regret = json_number_value(json_object_get(regret, "mean"));
@@ -116,6 +174,7 @@ static void portfolio_deinit(record_portfolio *p)
     for (size_t c = 0; c < p->configuration_count; c++)
         free(p->configurations[c].pairs);
     free(p->configurations);
+    free(p->features);
     free(p->nodes);
     free(p->fixed.pairs);
     *p = (record_portfolio){0};

@@ -67,13 +67,23 @@ typedef struct record_entry {
     const char *effort, *script_hash, *template_hash, *source_hash; /* likewise */
 } record_entry;
 
+/* A number that a tree asks for beside a problem's variables; who computes it does so by the
+ * pattern's script, where that has a feature of this name and definition (pattern_feature). */
+typedef struct record_feature {
+    const char *name;
+    const char *definition;
+} record_feature;
+
 /* A node of a portfolio's tree. A leaf has the portfolio's configurations in the order in which
  * they are to be tried. Any other node tests one variable, or its product with another: is it below
  * `bound`; or, if `bound` is no number, equal to it; or, if `multiple_of` is not 0, a whole
- * multiple of that? */
+ * multiple of that? Or it tests a feature of one of the portfolio's configurations: is that below
+ * `bound`? What cannot be computed (a division by zero) is not. */
 typedef struct record_node {
-    const char *variable; /* NULL: a leaf */
-    const char *times;    /* the other; NULL: the variable alone is asked for */
+    const char *variable;          /* or the feature's name; NULL: a leaf */
+    const record_feature *feature; /* NULL: a variable is asked for */
+    size_t of;                     /* place of the feature's configuration */
+    const char *times;             /* the other; NULL: the variable alone is asked for */
     int64_t multiple_of;
     value bound;
     size_t then, otherwise;
@@ -88,6 +98,8 @@ typedef struct record_portfolio {
         fixed; /* variables that have these values, else the portfolio is not for the problem */
     size_t configuration_count;
     record_values *configurations;
+    size_t feature_count;
+    record_feature *features; /* those that nodes ask for */
     size_t node_count;
     record_node *nodes; /* the root first */
     size_t held_out;    /* problems that it was tried on; 0: none */

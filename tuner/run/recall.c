@@ -7,6 +7,7 @@
 #include "base/paths.h"
 #include "record/folders.h"
 #include "record/pick.h"
+#include "run/setup/setup.h"
 
 bool recall_find(const char *results_dir, const run_summary *s, effort wanted, record *out,
                  const record_entry **entry)
@@ -104,6 +105,14 @@ static void add_starts(starts *to, const record_set *known, const pick_target *t
     }
 }
 
+/* pick_target.ask for a session. */
+static bool ask(void *context, const record_feature *feature, const record_values *configuration,
+                double *out)
+{
+    const session *s = context;
+    return target_feature(s->script, s->problem, feature, configuration, out);
+}
+
 /* Of a folder that was named it alone, else all that are known. */
 static at_status read_known(const session *s, const char *results_dir, record_set *out)
 {
@@ -133,7 +142,9 @@ at_status recall_starts(const session *s, const char *results_dir, uint64_t *out
                    &(pick_target){.gpu = s->workers->properties.limits.name,
                                   .major = s->workers->properties.limits.major,
                                   .minor = s->workers->properties.limits.minor,
-                                  .problem = &problem});
+                                  .problem = &problem,
+                                  .ask = ask,
+                                  .context = (void *)(uintptr_t)s});
     *count = to.count;
     record_set_deinit(&known);
     free(problem.pairs);

@@ -564,6 +564,12 @@ at_status script_constraint_c(const script *s, size_t constraint, c_spelling spe
     return status;
 }
 
+at_status script_feature_c(const script *s, size_t feature, c_spelling spell, void *context,
+                           c_type *type, char **out, at_error *error)
+{
+    return script_expression_c(s, &s->features[feature], spell, context, type, out, error);
+}
+
 at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context,
                            const char **name, c_type *type, char **out, at_error *error)
 {

@@ -34,6 +34,10 @@ at_status script_expression_c(const script *s, const struct expression *e, c_spe
 at_status script_constraint_c(const script *s, size_t constraint, c_spelling spell, void *context,
                               char **out, at_error *error);
 
+/* A feature of the pattern, of type *type; *out as for script_constraint_c(). */
+at_status script_feature_c(const script *s, size_t feature, c_spelling spell, void *context,
+                           c_type *type, char **out, at_error *error);
+
 /* A derived value so long that its readers call it as a function: its name, borrowed, and its value
  * as for script_constraint_c(), of type *type. `place` counts from 0; a value comes behind those
  * that it reads; *name is NULL where there is no more. AT_NO_MEMORY. */

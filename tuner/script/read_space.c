@@ -270,6 +270,7 @@ void script_read_space(lua_State *L, script *s)
     read_parameters(L, s);
     check_text(L, s);
     read_derived(L, s);
+    script_read_features(L, s);
     read_choices(L, s);
     read_constraints(L, s);
     read_baseline(L, s);

@@ -84,6 +84,14 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
  * asks. It may break those of a ragged problem, and --only may rule it out. */
 at_status script_check_baseline(script *s, problem_kind problem, at_error *error);
 
+/* Evaluates a feature of the pattern for a configuration; `indices` is not read where the feature
+ * is not of_configuration. AT_SCRIPT, with its line, when it fails or gives no finite number. */
+at_status script_feature(script *s, problem_kind problem, size_t feature, const uint16_t *indices,
+                         double *out, at_error *error);
+
+/* The feature of this name and definition; SIZE_MAX: the script has none. */
+size_t script_find_feature(const script *s, const char *name, const char *definition);
+
 /* How data lies in memory may depend on a few parameters (`layout` in the script); variants that
  * agree on them share buffers and what the reference made. Layouts are numbered: a pattern without
  * such parameters has one. */

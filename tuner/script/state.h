@@ -161,6 +161,7 @@ struct script {
     int *value_tables; /* registry references: each parameter's values as a Lua array */
     int problem_tables[PROBLEM_KINDS]; /* likewise, one for each problem */
     expression *constraint_tests;
+    expression *features; /* one for each of the pattern's */
     size_t buffer_count;
     script_buffer *buffers;
     expression traffic, flops, items, ceiling; /* text NULL when absent */
@@ -249,6 +250,9 @@ void script_read_pattern(lua_State *L);
 
 /* In script/read_space.c: reads its space, and which parameters are of the layout. Raises. */
 void script_read_space(lua_State *L, script *s);
+
+/* In script/feature.c: reads what a choice may ask. Raises. */
+void script_read_features(lua_State *L, script *s);
 
 /* In script/transfer.c: what is moved between host and device, and how a configuration does it
  * (`has_kernel`: it launches one). Both raise. */

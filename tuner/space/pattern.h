@@ -19,6 +19,18 @@ typedef struct pattern_variable {
     value value;
 } pattern_variable;
 
+enum { PATTERN_MAX_FEATURES = 8, PATTERN_MAX_DEFINITION_BYTES = 2000 };
+
+/* A number that a choice among configurations may ask, beside the variables of a problem
+ * (`choose_by` in the script). */
+typedef struct pattern_feature {
+    const char *name;
+    /* Its expression, and those of the derived values that it reads: "a * waves; waves = ...". Two
+     * features of a name and definition are the same. */
+    const char *definition;
+    bool of_configuration; /* it reads parameters */
+} pattern_feature;
+
 enum { PATTERN_MAX_RAGGED = 3 };
 
 /* Which problem: the one to tune; the smaller one that a simulated device tunes; that one without
@@ -47,6 +59,8 @@ typedef struct pattern {
     const space_parameter *parameters;
     size_t constraint_count;
     const space_constraint *constraints;
+    size_t feature_count;
+    const pattern_feature *features;
     const uint16_t *baseline; /* value indices, one a parameter: the script's default */
     size_t start_count;
     const uint16_t *const

@@ -267,10 +267,48 @@ static void few_problems_leave_the_measure_as_it_is(void **state)
     kriging_free(k);
 }
 
+/* Times that go up and down with a share of the size: what is expected of sizes between, by who
+ * knows the share and by who does not. */
+static void a_feature_tells_what_sizes_do_not(void **state)
+{
+    (void)state;
+    enum { TIMED = 60 };
+    static const record_feature share = {"share", "n % 512 / 512"};
+    const portfolio_axis facts[] = {axes[0], {.name = "share", .feature = &share}};
+    value problems[2 * TIMED], alone[TIMED];
+    double ratios[COUNT * TIMED], defaults[TIMED], off[2] = {0, 0};
+    at_error error = {0};
+    kriging *knowing, *ignorant;
+    for (int64_t i = 0; i < TIMED; i++) {
+        int64_t n = 1024 + 331 * i;
+        double x = (double)(n % 512) / 512;
+        alone[i] = problems[2 * i] = number(n);
+        problems[2 * i + 1] = (value){.kind = VALUE_NUMBER, .number = 8 * x};
+        ratios[COUNT * i] = x < 0.5 ? 1 : 1.5;
+        ratios[COUNT * i + 1] = x < 0.5 ? 1.5 : 1;
+        defaults[i] = 2;
+    }
+    const portfolio_matrix m = {TIMED, COUNT, ratios, defaults, NULL};
+    assert_ok(kriging_new(&m, facts, 2, problems, true, &knowing, &error), error);
+    assert_ok(kriging_new(&m, facts, 1, alone, true, &ignorant, &error), error);
+    for (int64_t n = 1100; n < 20000; n += 97) {
+        double x = (double)(n % 512) / 512, expected[COUNT + 1];
+        const value problem[] = {number(n), {.kind = VALUE_NUMBER, .number = 8 * x}};
+        kriging_expect(knowing, problem, expected);
+        off[0] += fabs(expected[0] - (x < 0.5 ? 1 : 1.5));
+        kriging_expect(ignorant, problem, expected);
+        off[1] += fabs(expected[0] - (x < 0.5 ? 1 : 1.5));
+    }
+    assert_true(off[0] < off[1] / 3);
+    kriging_free(knowing);
+    kriging_free(ignorant);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_feature_tells_what_sizes_do_not),
         TEST(what_was_timed_is_expected_there),
         TEST(between_problems_times_change_gradually),
         TEST(a_ratio_is_over_the_best_of_what_is_compared),

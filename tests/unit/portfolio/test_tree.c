@@ -393,6 +393,40 @@ static void what_words_part_is_learnt_apart(void **state)
     assert_float_equal(sum, 0, 1e-9);
 }
 
+/* A tile that is cut badly in every other range of sizes: no few bounds of a size tell where. */
+static void what_a_feature_parts_takes_one_question(void **state)
+{
+    (void)state;
+    enum { COUNT = 45, FACTS = 3 };
+    static const record_feature cut = {"cut", "n % 1000 / 1000"};
+    portfolio_axis facts[FACTS] = {axes[0],
+                                   {.name = "cut", .feature = &cut, .of = 0},
+                                   {.name = "cut", .feature = &cut, .of = 1}};
+    value problems[FACTS * COUNT];
+    double ratios[2 * COUNT], defaults[COUNT];
+    record_node nodes[RECORD_MAX_NODES];
+    size_t count;
+    at_error error = {0};
+    for (int64_t p = 0; p < COUNT; p++) {
+        int64_t n = 100 + 137 * p;
+        double share = (double)(n % 1000) / 1000;
+        problems[FACTS * p] = (value){.kind = VALUE_INTEGER, .integer = n};
+        problems[FACTS * p + 1] = (value){.kind = VALUE_NUMBER, .number = 0.5};
+        problems[FACTS * p + 2] = (value){.kind = VALUE_NUMBER, .number = share};
+        ratios[2 * p] = share < 0.5 ? 1 : 1.5;
+        ratios[2 * p + 1] = share < 0.5 ? 1.5 : 1;
+        defaults[p] = 3;
+    }
+    const portfolio_matrix m = {COUNT, 2, ratios, defaults, NULL};
+    assert_ok(portfolio_grow(&m, facts, FACTS, problems, nodes, &count, &error), error);
+    assert_int_equal(count, 3);
+    assert_ptr_equal(nodes[0].feature, &cut);
+    assert_string_equal(nodes[0].variable, "cut");
+    assert_int_equal(nodes[0].of, 1);
+    assert_int_equal(nodes[nodes[0].then].order[0], 0);
+    assert_int_equal(nodes[nodes[0].otherwise].order[0], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_gain_does_not_make_up_for_harm),
         cmocka_unit_test(harm_that_no_race_could_tell_counts),
         cmocka_unit_test(few_problems_are_told_apart),
+        cmocka_unit_test(what_a_feature_parts_takes_one_question),
         cmocka_unit_test(what_words_part_is_learnt_apart),
         cmocka_unit_test(of_more_questions_than_there_is_room_for_those_that_pay_most_stay),
         cmocka_unit_test(every_problem_gets_what_is_possible),

@@ -98,6 +98,70 @@ static void what_was_merged_is_read_and_picked(void **state)
     record_deinit(&r);
 }
 
+/* Tells of each configuration its tile over 10 and where it was asked; of nothing else. */
+static bool tell_tile(void *context, const record_feature *feature,
+                      const record_values *configuration, double *out)
+{
+    *(int *)context += 1;
+    *out = (double)record_get(configuration, "tile")->integer / 10;
+    return strcmp(feature->name, "tenth") == 0 && strcmp(feature->definition, "tile / 10") == 0;
+}
+
+static const record_values *picked(const record *r, pick_asks ask, int *asked)
+{
+    record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = 9999}},
+                           {"dtype", {.kind = VALUE_STRING, .string = "float"}}};
+    const record_values problem = {2, pairs};
+    pick_candidate found;
+    *asked = 0;
+    pick(&(record_set){.count = 1, .records = (record *)(uintptr_t)r},
+         &(pick_target){
+             .gpu = "NVIDIA X", .major = 9, .problem = &problem, .ask = ask, .context = asked},
+         &found);
+    return found.configuration;
+}
+
+/* The tree asks for a feature of the second configuration. */
+static void a_feature_is_read_and_asked_for(void **state)
+{
+    fixture *f = *state;
+    record_feature features[] = {{"unused", "n"}, {"tenth", "tile / 10"}};
+    char path[4096];
+    at_error error = {0};
+    int asked;
+    f->portfolio.feature_count = 2;
+    f->portfolio.features = features;
+    f->nodes[0].feature = &features[1];
+    f->nodes[0].variable = features[1].name;
+    f->nodes[0].of = 1;
+    f->nodes[0].times = NULL;
+    f->nodes[0].multiple_of = 0;
+    f->nodes[1].default_at = 2;
+    f->nodes[2].has_default = true;
+    f->nodes[2].default_at = 2;
+    const int64_t second = record_get(&f->configurations[1], "tile")->integer;
+    for (int below = 0; below < 2; below++) {
+        record r;
+        f->nodes[0].bound =
+            (value){.kind = VALUE_NUMBER, .number = (double)second / 10 + (below ? 0.5 : -0.5)};
+        merge(f, path);
+        assert_ok(record_read(path, &r, &error), error);
+        assert_int_equal(r.portfolio_count, 1);
+        assert_int_equal(r.portfolios[0].feature_count, 1);
+        assert_string_equal(r.portfolios[0].features[0].definition, "tile / 10");
+        assert_int_equal(r.portfolios[0].nodes[0].of, 1);
+        const record_values *found = picked(&r, tell_tile, &asked);
+        assert_non_null(found);
+        assert_true(asked > 0);
+        assert_true(record_same_values(found, &f->configurations[below]));
+        /* Nobody tells it, or the script means something else by it. */
+        assert_null(picked(&r, NULL, &asked));
+        r.portfolios[0].features[0].definition = "tile / 11";
+        assert_null(picked(&r, tell_tile, &asked));
+        record_deinit(&r);
+    }
+}
+
 static void a_later_one_of_the_same_kind_takes_its_place(void **state)
 {
     fixture *f = *state;
@@ -158,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_merged_is_read_and_picked, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_feature_is_read_and_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_one_of_the_same_kind_takes_its_place, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_else_is_in_the_file_stays, setup, teardown),

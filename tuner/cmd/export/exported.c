@@ -1,5 +1,7 @@
 #include "cmd/export/exported.h"
 
+#include <stdlib.h>
+
 #include "script/constraint_c.h"
 
 static const export_type derived_types[] = {[C_WHOLE] = EXPORT_LONG,
@@ -38,6 +40,23 @@ static at_status add_derived(const script *s, export_model *out, at_error *error
     return status;
 }
 
+/* What has no number in C is no feature there. */
+static at_status add_features(const script *s, export_model *out, at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    at_status status = AT_OK;
+    for (size_t i = 0; i < p->feature_count && !status; i++) {
+        c_type type = C_TEXT;
+        char *c;
+        status = script_feature_c(s, i, exported_spell, out, &type, &c, error);
+        if (!status && type <= C_NUMBER)
+            export_model_set_feature(out, i, c);
+        else
+            free(c);
+    }
+    return status;
+}
+
 at_status exported_model(const char *pattern_name, const record_set *records, const script *s,
                          export_model *out, at_error *error)
 {
@@ -45,6 +64,8 @@ at_status exported_model(const char *pattern_name, const record_set *records, co
     at_status status = export_model_init(out, pattern_name, records, p, error);
     if (p && !status)
         status = add_derived(s, out, error);
+    if (p && !status)
+        status = add_features(s, out, error);
     for (size_t i = 0; p && i < p->constraint_count && !status; i++) {
         char *c = NULL;
         status = script_constraint_c(s, i, exported_spell, out, &c, error);

@@ -301,6 +301,7 @@ static at_status add_for_target(making *k, pick_target target, at_error *error)
     pick_candidate found;
     target.problem = k->problem;
     target.fits = library_fits;
+    target.ask = library_ask;
     target.context = &check;
     target.fallback = &k->m->defaults;
     if (pick(k->records, &target, &found) == PICK_NONE ||

@@ -115,6 +115,12 @@ static bool fits(void *context, const record_values *configuration)
     return library_fits(&((picking *)context)->check, configuration);
 }
 
+static bool ask(void *context, const record_feature *feature, const record_values *configuration,
+                double *out)
+{
+    return library_ask(&((picking *)context)->check, feature, configuration, out);
+}
+
 static void refused(void *context, const pick_candidate *c, pick_verdict verdict,
                     const record_seen *seen)
 {
@@ -208,6 +214,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
                           .minor = gpu.minor,
                           .problem = &problem,
                           .fits = fits,
+                          .ask = ask,
                           .context = &a,
                           .fallback = &fallback,
                           .refused = refused};

@@ -183,6 +183,11 @@ static void show_portfolio(const record *r, const record_portfolio *p)
                             "tree"),
             i);
         const char *times = json_string_value(json_object_get(node, "times"));
+        if (n->feature) {
+            line(label, "%s of configuration %zu below %s: node %zu, else node %zu", n->variable,
+                 n->of, bound, n->then, n->otherwise);
+            continue;
+        }
         line(label, "%s%s%s %s %s: node %zu, else node %zu", n->variable, times ? " * " : "",
              times ? times : "",
              json_object_get(node, "below")         ? "below"

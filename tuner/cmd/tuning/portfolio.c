@@ -115,6 +115,10 @@ static void format_question(const record_node *n, char *text, size_t size_bytes)
     char bound[300];
     value_format(n->bound, bound, sizeof bound);
     bool number = value_is_number(n->bound);
+    if (n->feature) {
+        snprintf(text, size_bytes, "%s of %zu is below %s", n->variable, n->of + 1, bound);
+        return;
+    }
     snprintf(text, size_bytes, "%s%s%s is %s%s", n->variable, n->times ? " * " : "",
              n->times ? n->times : "",
              n->multiple_of ? "a multiple of "

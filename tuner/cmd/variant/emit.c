@@ -74,6 +74,7 @@ static at_status find_best(const options *o, script *s, const arch_limits *gpu, 
                                 .minor = gpu->minor,
                                 .problem = &problem,
                                 .fits = library_fits,
+                                .ask = library_ask,
                                 .context = &check,
                                 .fallback = &fallback};
     *rule = pick(&records, &target, &found);

@@ -10,6 +10,7 @@
 #include "portfolio/expect.h"
 #include "portfolio/shortlist.h"
 #include "record/pick.h"
+#include "run/setup/setup.h"
 
 static const double gain_least =
     0.0001; /* of one more configuration, in mean regret where it was timed */
@@ -244,6 +245,12 @@ static bool fits(void *context, const record_values *configuration)
     return known_fits(f->script, f->text);
 }
 
+static bool ask(void *context, const record_feature *feature, const record_values *configuration,
+                double *out)
+{
+    return target_feature(((fit *)context)->script, PROBLEM_TUNED, feature, configuration, out);
+}
+
 /* What a reader is given for a problem. */
 at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
 {
@@ -273,6 +280,7 @@ at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
                                 .minor = p->found.device.limits.minor,
                                 .problem = &values,
                                 .fits = fits,
+                                .ask = ask,
                                 .context = &f,
                                 .fallback = &fallback};
     const record_set set = {.count = 1, .records = &p->given};

@@ -224,6 +224,17 @@ static at_status try_all(portfolio *p, at_error *error)
 
 /* ---- the whole ---- */
 
+/* What gives no number on the problem that was described last gives none elsewhere. */
+static at_status check_features(portfolio *p, at_error *error)
+{
+    const pattern *described = script_pattern(p->script);
+    at_status status = AT_OK;
+    double any;
+    for (size_t i = 0; i < described->feature_count && !status; i++)
+        status = script_feature(p->script, PROBLEM_TUNED, i, described->baseline, &any, error);
+    return status;
+}
+
 static at_status open(portfolio *p, at_error *error)
 {
     const portfolio_asked *a = p->asked;
@@ -232,6 +243,8 @@ static at_status open(portfolio *p, at_error *error)
         status = workers_open(&p->workers, a->run, error);
     if (!status)
         status = target_load_script(a->run, &p->workers.properties.limits, &p->script, error);
+    if (!status)
+        status = check_features(p, error);
     if (status)
         return status;
     if (a->run->must_record && (!p->workers.device || p->workers.properties.predicted))

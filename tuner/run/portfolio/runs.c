@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "process/interrupt.h"
 #include "run/portfolio/spending.h"
+#include "run/setup/setup.h"
 #include "run/tune.h"
 
 double portfolio_elapsed_s(const portfolio *p)
@@ -156,6 +157,32 @@ at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *pla
         known_ask(&p->known, problem, places[i], p->script);
     if (!status && p->known_default != SIZE_MAX)
         known_ask(&p->known, problem, p->known_default, p->script);
+    return status;
+}
+
+/* Numbers that a record and a distance of problems can have; the largest for what fails, which is
+ * below no bound then, as for readers (record/pick.h). */
+static double bounded(double x)
+{
+    static const double most = 1e18;
+    return isnan(x) ? most : fmax(-most, fmin(x, most));
+}
+
+at_status portfolio_tell_features(portfolio *p, size_t problem, value *out, at_error *error)
+{
+    pattern_variable values[PORTFOLIO_MAX_AXES];
+    size_t axes = p->asked->axis_count;
+    if (p->fact_count == axes)
+        return AT_OK;
+    list_values(p, problem, values);
+    at_status status = script_set_problem(p->script, values, axes, error);
+    for (size_t i = axes; i < p->fact_count && !status; i++) {
+        const portfolio_axis *a = &p->facts[i];
+        double found = INFINITY;
+        target_feature(p->script, PROBLEM_TUNED, a->feature,
+                       &p->known.items[p->chosen[a->of]].values, &found);
+        out[i - axes] = (value){.kind = VALUE_NUMBER, .number = bounded(found)};
+    }
     return status;
 }
 

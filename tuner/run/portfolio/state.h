@@ -36,6 +36,9 @@ struct portfolio {
     size_t *everywhere, everywhere_count; /* places */
     size_t chosen[RECORD_MAX_KEPT], chosen_count;
     record_portfolio kept;
+    record_feature features[PATTERN_MAX_FEATURES]; /* of the script */
+    portfolio_axis facts[PORTFOLIO_MOST_AXES];     /* the axes, then features of what was chosen */
+    size_t fact_count;
     draft_problem *rows;
     int64_t *row_times_ns;
     record_pair *pairs; /* of the rows' problems */
@@ -94,6 +97,9 @@ double portfolio_spent(const portfolio *p);
  * Whether it takes the problem at all is not asked. */
 at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count,
                                  at_error *error);
+
+/* Fills in the features among p->facts for a problem. */
+at_status portfolio_tell_features(portfolio *p, size_t problem, value *out, at_error *error);
 
 /* Those of what was chosen that may be given on a problem, which was asked; how many. */
 size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT]);

@@ -31,11 +31,13 @@ static const double finalists_share = 0.4;
 /* ---- what is timed ---- */
 
 /* What was chosen, on all problems that it was timed on but for those held out, as a matrix with
- * its problems; and room for `more` rows. */
+ * its problems; and room for `more` rows. A problem is its axes' values, or all facts. */
 typedef struct rows {
     portfolio_matrix m;
     double *ratios, *defaults;
     value *problems;
+    bool has_facts;
+    size_t axis_count; /* values of a problem */
 } rows;
 
 static void rows_deinit(rows *r)
@@ -51,32 +53,40 @@ static bool is_timed(const portfolio *p, size_t problem)
     return !portfolio_is_held_out(p, problem) && !at->left_out && at->best_ns > 0;
 }
 
-static double *add_row(const portfolio *p, rows *r, size_t problem)
+static at_status add_row(portfolio *p, rows *r, size_t problem, double **ratios, at_error *error)
 {
-    size_t axes = p->asked->axis_count, row = r->m.problem_count++;
-    memcpy(&r->problems[row * axes], portfolio_problem_at(p, problem), axes * sizeof *r->problems);
-    return &r->ratios[row * r->m.configuration_count];
+    size_t row = r->m.problem_count++;
+    value *values = &r->problems[row * r->axis_count];
+    *ratios = &r->ratios[row * r->m.configuration_count];
+    memcpy(values, portfolio_problem_at(p, problem), p->asked->axis_count * sizeof *values);
+    return r->has_facts ? portfolio_tell_features(p, problem, values + p->asked->axis_count, error)
+                        : AT_OK;
 }
 
-static at_status rows_init(const portfolio *p, size_t more, rows *r, at_error *error)
+static at_status rows_init(portfolio *p, size_t more, bool has_facts, rows *r, at_error *error)
 {
-    size_t most = p->known.problem_count + more + 1, width = p->chosen_count;
+    size_t most = p->known.problem_count + more + 1, width = p->chosen_count,
+           axes = has_facts ? p->fact_count : p->asked->axis_count;
     *r = (rows){.ratios = calloc(most * (width + 1), sizeof *r->ratios),
                 .defaults = calloc(most, sizeof *r->defaults),
-                .problems = calloc(most * p->asked->axis_count, sizeof *r->problems)};
+                .problems = calloc(most * axes, sizeof *r->problems),
+                .has_facts = has_facts,
+                .axis_count = axes};
     if (!r->ratios || !r->defaults || !r->problems)
         return known_no_memory(error);
     r->m = (portfolio_matrix){0, width, r->ratios, r->defaults, NULL};
-    for (size_t q = 0; q < p->known.problem_count; q++) {
+    at_status status = AT_OK;
+    for (size_t q = 0; q < p->known.problem_count && !status; q++) {
         const known_problem *at = &p->known.problems[q];
+        double *ratios;
         if (!is_timed(p, q))
             continue;
         r->defaults[r->m.problem_count] = at->baseline_ns / at->best_ns;
-        double *ratios = add_row(p, r, q);
+        status = add_row(p, r, q, &ratios, error);
         for (size_t i = 0; i < width; i++)
             ratios[i] = p->known.items[p->chosen[i]].times_ns[q] / at->best_ns;
     }
-    return AT_OK;
+    return status;
 }
 
 /* ---- the tree ---- */
@@ -96,33 +106,52 @@ static void expect_row(const kriging *k, rows *r, const value *problem, size_t r
 }
 
 /* A witness that was not timed: 1 stands for what is possible. */
-static void add_expected(portfolio *p, rows *r, size_t witness)
+static at_status add_expected(portfolio *p, rows *r, size_t witness, at_error *error)
 {
+    double *ratios;
     if (is_timed(p, witness) ||
         portfolio_ask_possible(p, witness, p->chosen, p->chosen_count, NULL) != AT_OK)
-        return;
+        return AT_OK;
     r->defaults[r->m.problem_count] = portfolio_has_default(p, witness);
-    double *ratios = add_row(p, r, witness);
+    at_status status = add_row(p, r, witness, &ratios, error);
     for (size_t i = 0; i < p->chosen_count; i++)
         ratios[i] = p->known.items[p->chosen[i]].possible[witness] == 1;
+    return status;
+}
+
+/* Each feature of each configuration that was chosen, or of the problem alone. */
+static void list_facts(portfolio *p)
+{
+    const pattern *described = script_pattern(p->script);
+    p->fact_count = p->asked->axis_count;
+    memcpy(p->facts, p->asked->axes, p->fact_count * sizeof *p->facts);
+    for (size_t f = 0; f < described->feature_count; f++) {
+        const pattern_feature *feature = &described->features[f];
+        size_t of = feature->of_configuration ? p->chosen_count : 1;
+        p->features[f] = (record_feature){feature->name, feature->definition};
+        for (size_t i = 0; i < of && p->fact_count < p->asked->axis_count + PORTFOLIO_MAX_FEATURES;
+             i++)
+            p->facts[p->fact_count++] =
+                (portfolio_axis){.name = feature->name, .feature = &p->features[f], .of = i};
+    }
 }
 
 at_status portfolio_grow_tree(portfolio *p, at_error *error)
 {
-    size_t axes = p->asked->axis_count;
     rows timed = {.ratios = NULL}, all = {.ratios = NULL};
     kriging *k = NULL;
-    at_status status = rows_init(p, 0, &timed, error);
+    list_facts(p);
+    at_status status = rows_init(p, 0, true, &timed, error);
     if (!status)
-        status = rows_init(p, p->witness_count, &all, error);
+        status = rows_init(p, p->witness_count, true, &all, error);
     if (!status)
-        status = kriging_new(&timed.m, p->asked->axes, axes, timed.problems, true, &k, error);
+        status = kriging_new(&timed.m, p->facts, p->fact_count, timed.problems, true, &k, error);
     for (size_t w = 0; w < p->witness_count && !status; w++)
-        add_expected(p, &all, p->problem_count + w);
+        status = add_expected(p, &all, p->problem_count + w, error);
     for (size_t row = 0; row < all.m.problem_count && !status; row++)
-        expect_row(k, &all, &all.problems[row * axes], row);
+        expect_row(k, &all, &all.problems[row * p->fact_count], row);
     if (!status)
-        status = portfolio_grow(&all.m, p->asked->axes, axes, all.problems, p->kept.nodes,
+        status = portfolio_grow(&all.m, p->facts, p->fact_count, all.problems, p->kept.nodes,
                                 &p->kept.node_count, error);
     kriging_free(k);
     rows_deinit(&timed);
@@ -223,7 +252,7 @@ static at_status choose_witnesses(portfolio *p, chosen_witnesses *w, at_error *e
 {
     rows timed = {.ratios = NULL};
     kriging *k = NULL;
-    at_status status = w->by_risk ? rows_init(p, 0, &timed, error) : AT_OK;
+    at_status status = w->by_risk ? rows_init(p, 0, false, &timed, error) : AT_OK;
     if (!status && w->by_risk)
         status = kriging_new(&timed.m, p->asked->axes, p->asked->axis_count, timed.problems, false,
                              &k, error);

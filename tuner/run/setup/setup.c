@@ -1,5 +1,6 @@
 #include "run/setup/setup.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "base/paths.h"
 #include "bench/client.h"
 #include "process/interrupt.h"
+#include "record/record.h"
 #include "report/progress.h"
 
 at_status target_here(arch_limits *out, at_error *error)
@@ -67,6 +69,18 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
                                          .device = *limits,
                                          .stop = interrupt_asked},
                        out, error);
+}
+
+bool target_feature(script *s, problem_kind problem, const record_feature *feature,
+                    const record_values *configuration, double *out)
+{
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    size_t place = script_find_feature(s, feature->name, feature->definition);
+    if (place == SIZE_MAX || !record_indices(script_pattern(s), configuration, indices))
+        return false;
+    if (script_feature(s, problem, place, indices, out, NULL))
+        *out = INFINITY;
+    return true;
 }
 
 /* Of the configuration, what is not as `asked`. */

@@ -13,6 +13,9 @@
 #include "script/emit.h"
 #include "script/script.h"
 
+struct record_feature; /* record/record.h */
+struct record_values;
+
 /* Finds the name and limits of the architecture: of --arch, else of the machine's first GPU (asked
  * in a worker process), else of sm_90. */
 at_status target_find(const char *arch, arch_limits *out, at_error *error);
@@ -27,6 +30,11 @@ at_status target_check_script(const settings *o, at_error *error);
  * *out. */
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error);
+
+/* Computes a feature of a recorded configuration: INFINITY where it fails. False: the script has
+ * none of that name and definition, or no such configuration. */
+bool target_feature(script *s, problem_kind problem, const struct record_feature *feature,
+                    const struct record_values *configuration, double *out);
 
 /* Parses the configuration of --config (NULL: the script's default) and completes it to the nearest
  * valid one; a change is reported on stderr. Parameters that are swept (NULL: none) may change

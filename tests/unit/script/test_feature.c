@@ -1,0 +1,110 @@
+/* What a choice among configurations may ask (choose_by). */
+#include <math.h>
+
+#include "script_fixture.h"
+
+static script *load_with(const char *extra)
+{
+    return fixture_load_pattern(&(fixture_pattern){.extra = extra});
+}
+
+static double value_with(script *s, size_t feature, const char *configuration)
+{
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    double found = NAN;
+    at_error error = {0};
+    assert_ok(script_parse_configuration(s, configuration, indices, &error), error);
+    assert_ok(script_feature(s, PROBLEM_TUNED, feature, indices, &found, &error), error);
+    return found;
+}
+
+static void it_follows_from_problem_device_and_configuration(void **state)
+{
+    (void)state;
+    script *s = load_with("derived = { tiles = 'ceil_div(n, tile)' }, "
+                          "choose_by = { waves = 'tiles / device.sm_count', rest = 'n % 1000' },");
+    const pattern *p = script_pattern(s);
+    assert_int_equal(p->feature_count, 2);
+    assert_string_equal(p->features[0].name, "waves");
+    assert_true(p->features[0].of_configuration);
+    assert_false(p->features[1].of_configuration);
+    assert_float_equal(value_with(s, 0, "tile=2,mode=a"), 512.0 / 132, 1e-12);
+    assert_float_equal(value_with(s, 0, "tile=4,mode=a"), 256.0 / 132, 1e-12);
+    assert_float_equal(value_with(s, 1, "tile=4,mode=a"), 24, 0);
+    script_free(s);
+}
+
+/* What a record keeps has to change where what is asked does. */
+static void its_definition_has_the_derived_values_that_it_reads(void **state)
+{
+    (void)state;
+    script *s = load_with("derived = { b = 'n // tile', other = 7, a = 'b + 1' }, "
+                          "choose_by = { x = '2 * a' },");
+    assert_string_equal(script_pattern(s)->features[0].definition,
+                        "2 * a; a = b + 1; b = n // tile");
+    assert_int_equal(script_find_feature(s, "x", "2 * a; a = b + 1; b = n // tile"), 0);
+    assert_int_equal(script_find_feature(s, "y", "2 * a; a = b + 1; b = n // tile"), SIZE_MAX);
+    assert_int_equal(script_find_feature(s, "x", "2 * a; a = b + 1; b = n"), SIZE_MAX);
+    script_free(s);
+}
+
+static void it_may_have_the_name_of_a_derived_value_alone(void **state)
+{
+    (void)state;
+    script_free(load_with("derived = { tiles = 'n // tile' }, choose_by = { tiles = 'tiles' },"));
+    fixture_write_pattern(&(fixture_pattern){.extra = "choose_by = { tile = 'n' },"});
+    fixture_expect_failure("choose_by.tile: there is a parameter of that name already", 10);
+    fixture_write_pattern(&(fixture_pattern){.extra = "choose_by = { n = 'tile' },"});
+    fixture_expect_failure("choose_by.n: there is a problem variable of that name already", 10);
+}
+
+static void what_is_wrong_is_told_with_its_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *extra, *wanted;
+    } cases[] = {
+        {"choose_by = { x = 'tiel' },", "choose_by.x: \"tiel\": there is no 'tiel'; did you mean 'tile'?"},
+        {"choose_by = { x = 'n +' },", "choose_by.x"},
+        {"choose_by = { x = {} },", "choose_by.x: is a table; write an expression"},
+        {"choose_by = 'n',", "choose_by: is 'n'; write choose_by = {"},
+        {"choose_by = { 'n' },", "choose_by"},
+        {"choose_by = { a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9 },",
+         "choose_by: has 9 names; 8 are allowed"},
+        {"derived = { d = '" /* 2,000 bytes */
+         "n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n"
+         "+0' .. ('+n'):rep(1000) }, choose_by = { x = 'd' },",
+         "choose_by.x: \"d\": with the derived values that it reads it is longer than 1999 bytes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture_write_pattern(&(fixture_pattern){.extra = cases[i].extra});
+        fixture_expect_failure(cases[i].wanted, 10);
+    }
+}
+
+static void what_gives_no_number_is_an_error_where_it_is_asked(void **state)
+{
+    (void)state;
+    script *s = load_with("choose_by = { x = 'n > tile', y = 'n // (tile - tile)' },");
+    uint16_t indices[PATTERN_MAX_PARAMETERS] = {0};
+    double found;
+    at_error error = {0};
+    assert_int_equal(script_feature(s, PROBLEM_TUNED, 0, indices, &found, &error), AT_SCRIPT);
+    assert_contains(error.message, "choose_by.x: \"n > tile\": gives a boolean");
+    assert_int_equal(error.line, 10);
+    assert_int_equal(script_feature(s, PROBLEM_TUNED, 1, indices, &found, &error), AT_SCRIPT);
+    assert_contains(error.message, "choose_by.y");
+    script_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_follows_from_problem_device_and_configuration),
+        cmocka_unit_test(its_definition_has_the_derived_values_that_it_reads),
+        cmocka_unit_test(it_may_have_the_name_of_a_derived_value_alone),
+        cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(what_gives_no_number_is_an_error_where_it_is_asked),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
