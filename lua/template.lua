@@ -192,8 +192,10 @@ function compile(name)
 end
 
 -- Runs the template `name` in the environment `scope`. Returns a table with a mark and a text by
--- turns; a text may be several lines.
-local function run(name, scope)
+-- turns; a text may be several lines. With `exact`, what is written stays as it is: a text's own
+-- last line end counts, empty lines get no indentation, and file(name) begins another file, for
+-- which the mark is 0.
+local function run(name, scope, exact)
   local out, n, depth = {}, 0, 0
   local function put(mark, line)
     out[n + 1] = mark
@@ -204,8 +206,24 @@ local function run(name, scope)
   local function block(mark, indent, v, expression)
     v = text(v, expression)
     if v == "" then return end
+    if exact and type(v) == "string" then
+      if string.sub(v, -1) == "\n" then v = string.sub(v, 1, -2) end
+      v = string.gsub(v, "\n([^\n])", "\n" .. indent .. "%1")
+      if string.sub(v, 1, 1) ~= "\n" then v = indent .. v end
+      put(mark, v)
+      return
+    end
     if indent ~= "" and type(v) == "string" then v = string.gsub(v, "\n", "\n" .. indent) end
     put(mark, indent .. v)
+  end
+  if exact then
+    function scope.file(named)
+      if type(named) ~= "string" or not string.find(named, "^[%w_.-]+$")
+          or not string.find(named, "[^.]") then
+        error("file: a name has letters, digits, '_', '-' and '.'", 0)
+      end
+      put(0, named)
+    end
   end
   function scope.include(included)
     local f, why

@@ -1,153 +1,304 @@
-/* $: configurations that autotune @version@ found, and a look-up. C11 or C++17.
+% -- The header of one pattern, `p`. Its look-up is record/pick.c in the header's own types; a test compiles a
+% -- header and holds the two together.
+% local c, text = require "lib.c_text", require "lib.c_header"
+% local example, fields_read, entry, is_size, all = text.example, text.fields_read, text.entry, text.is_size, text.all
+% local spaced, underived, any, serves, question = text.spaced, text.underived, text.any, text.serves, text.question
+% local order, entries, has_untold = text.order, text.entries, text.has_untold
+% local function members(columns)
+%   for _, column in ipairs(columns) do
+    ${c.type(p, column)} ${column.identifier};
+%   end
+%   if #columns == 0 then
+    char nothing;
+%   end
+% end
+/* ${p.name}: configurations that autotune ${version} found, and a look-up. C11 or C++17.
  *
- *     autotune_$_problem problem = @example@;
- *     autotune_$_choice choice = autotune_$_find(&device, &problem);
+ *     autotune_${p.name}_problem problem = ${example(p)};
+ *     autotune_${p.name}_choice choice = autotune_${p.name}_find(&device, &problem);
  *
  * The launch is choice.config; choice.rule says how it was found. What the pattern's
  * constraints forbid on this device or for this problem is never given; what was no faster
  * than the default on a neighbouring problem, beyond noise, only where the default is impossible.
  * AUTOTUNE_RULE_NONE says that nothing is left.
  * In C++ all of it is constexpr, in CUDA for host and device. Fill autotune_device in with
- * autotune_device_of(), where <cuda_runtime.h> is included before; of its fields@fields_read@.
- * Written by 'autotune export $ --format header' from @count@ results: change those, not
+ * autotune_device_of(), where <cuda_runtime.h> is included before; of its fields${fields_read(p, device_fields)}.
+ * Written by 'autotune export ${p.name} --format header' from ${#p.rows} results: change those, not
  * this. */
-#ifndef AUTOTUNE_EXPORTED_$_h
-#define AUTOTUNE_EXPORTED_$_h
+#ifndef AUTOTUNE_EXPORTED_${p.name}_h
+#define AUTOTUNE_EXPORTED_${p.name}_h
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-@prelude@
-@enums@
+% include "export/prelude.h"
+% for _, columns in ipairs { p.variables, p.parameters } do
+%   for _, column in ipairs(columns) do
+%     if not column.c_type then
+%       local kind = c.type(p, column)
 
-typedef struct autotune_$_problem {
-@problem_members@
-} autotune_$_problem;
+typedef enum ${kind} {
+%       for i, word in ipairs(column.words) do
+    ${c.constant(p, column, word)} = ${i - 1}${i < #column.words and "," or ""}
+%       end
+} ${kind};
 
-typedef struct autotune_$_config {
-@config_members@
-} autotune_$_config;
+AUTOTUNE_FUNCTION const char *
+${kind}_name(${kind} kind)
+{
+    switch (kind) {
+%       for _, word in ipairs(column.words) do
+    case ${c.constant(p, column, word)}:
+        return ${c.literal(word.text)};
+%       end
+    }
+    return "";
+}
+%     end
+%   end
+% end
+
+typedef struct autotune_${p.name}_problem {
+% members(p.variables)
+} autotune_${p.name}_problem;
+
+typedef struct autotune_${p.name}_config {
+% members(p.parameters)
+} autotune_${p.name}_config;
 
 /* A recorded configuration; of a portfolio (the range of problems that it serves) where
  * `portfolio` is not -1: it then has no problem and no time. */
-typedef struct autotune_$_entry {
+typedef struct autotune_${p.name}_entry {
     const char *gpu;
     int major, minor; /* compute capability */
     int portfolio, place;
-    autotune_$_problem problem;
-    autotune_$_config config;
+    autotune_${p.name}_problem problem;
+    autotune_${p.name}_config config;
     int64_t time_ns; /* median of a launch */
-} autotune_$_entry;
+} autotune_${p.name}_entry;
 
-typedef struct autotune_$_choice {
+typedef struct autotune_${p.name}_choice {
     autotune_rule rule;
-    autotune_$_config config;
-    int entry; /* where it is from, for autotune_$_at(); -1 for the default */
-} autotune_$_choice;
+    autotune_${p.name}_config config;
+    int entry; /* where it is from, for autotune_${p.name}_at(); -1 for the default */
+} autotune_${p.name}_choice;
 
 /* How many configurations are recorded, and each of them. */
-AUTOTUNE_FUNCTION int autotune_$_count(void)
+AUTOTUNE_FUNCTION int autotune_${p.name}_count(void)
 {
-    return @count@;
+    return ${#p.rows};
 }
 
-AUTOTUNE_FUNCTION autotune_$_entry autotune_$_at(int i)
+AUTOTUNE_FUNCTION autotune_${p.name}_entry autotune_${p.name}_at(int i)
 {
     switch (i) {
-@entries@
+% for i = 1, math.max(#p.rows, 1) do
+%   local row = p.rows[i]
+    ${i < #p.rows and "case " .. i - 1 or "default"}: {
+        const autotune_${p.name}_entry entry = {
+            ${entry(p, row)}};
+        return entry;
+    }
+% end
     }
 }
 
 /* The pattern's default, which is fair on any GPU. */
-AUTOTUNE_FUNCTION autotune_$_config autotune_$_default(void)
+AUTOTUNE_FUNCTION autotune_${p.name}_config autotune_${p.name}_default(void)
 {
-    const autotune_$_config config =
-        @default@;
+    const autotune_${p.name}_config config =
+        ${c.values(p, p.parameters, p.default, 8)};
     return config;
 }
 
 /* How far two problems are apart. */
-AUTOTUNE_FUNCTION double autotune_$_distance(
-    const autotune_$_problem *a, const autotune_$_problem *b)
+AUTOTUNE_FUNCTION double autotune_${p.name}_distance(
+    const autotune_${p.name}_problem *a, const autotune_${p.name}_problem *b)
 {
     double distance = 0;
-@distances@
+% for _, v in ipairs(p.variables) do
+%   if is_size(v) then
+    distance += autotune_apart((double)a->${v.identifier}, (double)b->${v.identifier});
+%   else
+    distance += a->${v.identifier} == b->${v.identifier} ? 0 : AUTOTUNE_UNLIKE;
+%   end
+% end
+% if #p.variables == 0 then
+    (void)a;
+    (void)b;
+% end
     return distance;
 }
 
-AUTOTUNE_FUNCTION bool autotune_$_same(
-    const autotune_$_problem *a, const autotune_$_problem *b)
+AUTOTUNE_FUNCTION bool autotune_${p.name}_same(
+    const autotune_${p.name}_problem *a, const autotune_${p.name}_problem *b)
 {
-@same@
+% if #p.variables == 0 then
+    (void)a;
+    (void)b;
+    return true;
+% else
+    return ${all(p.variables, "a->%s == b->%s")};
+% end
 }
 
-@derived@
+% if #p.derived > 0 then
+
+/* What follows from device, problem and configuration. */
+typedef struct autotune_${p.name}_derived {
+%   for _, d in ipairs(p.derived) do
+    bool has_${d.name};
+    ${spaced(d.c_type)}value_${d.name};
+%   end
+} autotune_${p.name}_derived;
+%   for _, d in ipairs(p.derived) do
+
+AUTOTUNE_FUNCTION ${spaced(d.c_type)}autotune_${p.name}_derived_${d.name}(
+    const autotune_device *device, const autotune_${p.name}_problem *problem,
+    const autotune_${p.name}_config *config, autotune_${p.name}_derived *derived, int *failed)
+{
+    (void)device;
+    (void)problem;
+    (void)config;
+    (void)failed;
+    if (!derived->has_${d.name}) {
+${d.assignment}
+        derived->has_${d.name} = true;
+    }
+    return derived->value_${d.name};
+}
+%   end
+% end
 /* Do the pattern's constraints allow a configuration on this device, for this problem? */
-AUTOTUNE_FUNCTION bool autotune_$_fits(
-    const autotune_device *device, const autotune_$_problem *problem,
-    const autotune_$_config *config)
+AUTOTUNE_FUNCTION bool autotune_${p.name}_fits(
+    const autotune_device *device, const autotune_${p.name}_problem *problem,
+    const autotune_${p.name}_config *config)
 {
     int broken = 0;
     (void)device;
     (void)problem;
     (void)config;
-@constraints@
+% if any(p, "failed)") then
+    int *failed = &broken;
+% end
+% if any(p, ", derived, failed)") then
+    ${underived(p)}
+% end
+% for _, constraint in ipairs(p.constraints) do
+%   if constraint.c then
+    if (!(${constraint.c}))
+        return false;
+%   end
+% end
     return broken == 0;
 }
 
-@features@
+% for _, f in ipairs(p.features) do
+%   if f.c and text.asks(p, f) then
+
+/* What the trees of portfolios ask for: ${f.name}. */
+AUTOTUNE_FUNCTION double autotune_${p.name}_feature_${f.name}(
+    const autotune_device *device, const autotune_${p.name}_problem *problem,
+    const autotune_${p.name}_config of)
+{
+    const autotune_${p.name}_config *config = &of;
+    int broken = 0, *failed = &broken;
+%     if string.find(f.c, ", derived, failed)", 1, true) then
+    ${underived(p)}
+%     end
+    double value = 0;
+    (void)device;
+    (void)problem;
+    (void)config;
+    (void)failed;
+${f.assignment}
+    return broken == 0 ? value : 1.7976931348623157e308;
+}
+%   end
+% end
 /* The place of a portfolio's configuration in the order for this problem; -1: the
  * portfolio is not for it. Of index -1: how many come before the default; -1: the
  * tree does not say. */
-AUTOTUNE_FUNCTION int autotune_$_place(
-    int portfolio, int index, const autotune_device *device, const autotune_$_problem *problem)
+AUTOTUNE_FUNCTION int autotune_${p.name}_place(
+    int portfolio, int index, const autotune_device *device, const autotune_${p.name}_problem *problem)
 {
     (void)index;
     (void)device;
     (void)problem;
-@portfolios@
+% if #p.portfolios > 0 then
+    int node = 0;
+% end
+% for number, portfolio in ipairs(p.portfolios) do
+%   if text.can_be_asked(p, portfolio) then
+    if (${serves(p, portfolio, number - 1)}) {
+%   for i, node in ipairs(portfolio.tree) do
+        if (node == ${i - 1}) {
+%     if node["then"] then
+            node = ${question(p, node, number - 1)} ? ${node["then"]} : ${node.otherwise};
+%     else
+            return ${order(node)};
+%     end
+        }
+%   end
+    }
+%   end
+% end
     return portfolio < 0 ? 0 : -1;
 }
 
 /* Was an entry's configuration faster than the default, beyond noise, on the nearest problem on
  * which its GPU has timed both? So too where it has timed them on none. A portfolio's tree may
  * say it itself. */
-AUTOTUNE_FUNCTION bool autotune_$_faster(int entry, const autotune_$_problem *problem)
+AUTOTUNE_FUNCTION bool autotune_${p.name}_faster(int entry, const autotune_${p.name}_problem *problem)
 {
     bool faster = true;
     (void)entry;
     (void)problem;
-@seen@
+% if #p.seen > 0 then
+    double distance = 0, nearest = -1;
+% end
+% for _, seen in ipairs(p.seen) do
+    if (${entries(seen.rows)}) {
+        const autotune_${p.name}_problem seen = ${c.values(p, p.variables, seen.problem, 12)};
+        distance = autotune_${p.name}_distance(&seen, problem);
+        if (nearest < 0 || distance < nearest) {
+            nearest = distance;
+            faster = ${seen.faster};
+        }
+    }
+% end
     return faster;
 }
-@kernel@
+% if p.launch then
+%   include "export/kernel.h"
+% end
 
 /* The best configuration known for a device and a problem: measured on this GPU and
  * problem, else of this GPU's portfolio, else on this GPU for the nearest problem, else on a
  * GPU of the same compute capability, else of the same major one, else the default; and the
  * default where that is no faster. */
-AUTOTUNE_FUNCTION autotune_$_choice
-autotune_$_find(const autotune_device *device, const autotune_$_problem *problem)
+AUTOTUNE_FUNCTION autotune_${p.name}_choice
+autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_problem *problem)
 {
-    const autotune_$_choice fallback = {AUTOTUNE_RULE_DEFAULT, autotune_$_default(), -1};
-    autotune_$_choice best = {AUTOTUNE_RULE_NONE, autotune_$_default(), -1};
+    const autotune_${p.name}_choice fallback = {AUTOTUNE_RULE_DEFAULT, autotune_${p.name}_default(), -1};
+    autotune_${p.name}_choice best = {AUTOTUNE_RULE_NONE, autotune_${p.name}_default(), -1};
     autotune_rule rank = AUTOTUNE_RULE_NONE;
     bool has_default = false;
     double nearest = 0;
     int i = 0;
-    if (autotune_$_fits(device, problem, &fallback.config)@default_has_kernel@) {
+    if (autotune_${p.name}_fits(device, problem, &fallback.config)${p.launch and " &&\n        autotune_" .. p.name .. "_kernel(device, problem, &fallback.config) >= 0" or ""}) {
         has_default = true;
         best = fallback;
         rank = best.rule;
     }
-    for (i = 0; i < autotune_$_count(); i++) {
-        const autotune_$_entry e = autotune_$_at(i);
+    for (i = 0; i < autotune_${p.name}_count(); i++) {
+        const autotune_${p.name}_entry e = autotune_${p.name}_at(i);
         autotune_rule rule = AUTOTUNE_RULE_OTHER;
-        int place = autotune_$_place(e.portfolio, e.place, device, problem);
-        double distance = e.portfolio < 0 ? autotune_$_distance(&e.problem, problem) : place;
-        int ahead = e.portfolio < 0 ? -1 : autotune_$_place(e.portfolio, -1, device, problem);
+        int place = autotune_${p.name}_place(e.portfolio, e.place, device, problem);
+        double distance = e.portfolio < 0 ? autotune_${p.name}_distance(&e.problem, problem) : place;
+        int ahead = e.portfolio < 0 ? -1 : autotune_${p.name}_place(e.portfolio, -1, device, problem);
         bool as_good = false; /* the default */
         if (place < 0)
             continue;
@@ -158,20 +309,27 @@ autotune_$_find(const autotune_device *device, const autotune_$_problem *problem
                                             : AUTOTUNE_RULE_MAJOR;
         if (rule == AUTOTUNE_RULE_NEAREST && e.portfolio >= 0)
             rule = AUTOTUNE_RULE_PORTFOLIO;
-        else if (rule == AUTOTUNE_RULE_NEAREST && autotune_$_same(&e.problem, problem))
+        else if (rule == AUTOTUNE_RULE_NEAREST && autotune_${p.name}_same(&e.problem, problem))
             rule = AUTOTUNE_RULE_EXACT;
         else if (e.portfolio >= 0)
             distance -= 1000;
-@pass_over@
+% if has_untold(p) then
+        if (rule != AUTOTUNE_RULE_EXACT)
+            continue;
+% end
+% if p.launch then
+        if (autotune_${p.name}_kernel(device, problem, &e.config) < 0)
+            continue;
+% end
         if (rule > rank || (rule == rank && distance >= nearest))
             continue;
-        if (!autotune_$_fits(device, problem, &e.config))
+        if (!autotune_${p.name}_fits(device, problem, &e.config))
             continue;
         as_good = has_default && rule != AUTOTUNE_RULE_EXACT &&
-                  (ahead < 0 ? !autotune_$_faster(i, problem) : place >= ahead);
+                  (ahead < 0 ? !autotune_${p.name}_faster(i, problem) : place >= ahead);
         /* Other configurations of a portfolio come before the default in its place. */
         if (as_good && e.portfolio >= 0)
-            distance += @most_kept@;
+            distance += ${most_kept};
         if (rule == rank && distance >= nearest)
             continue;
         rank = rule;

@@ -1,13 +1,17 @@
+% local text = require "lib.c_header"
 
 /* Which of the sources has a configuration's kernels for this problem and device: there
  * are sizes and limits in some. -1: none has. */
-AUTOTUNE_FUNCTION int autotune_$_kernel(
-    const autotune_device *device, const autotune_$_problem *problem,
-    const autotune_$_config *config)
+AUTOTUNE_FUNCTION int autotune_${p.name}_kernel(
+    const autotune_device *device, const autotune_${p.name}_problem *problem,
+    const autotune_${p.name}_config *config)
 {
     (void)device;
     (void)problem;
     (void)config;
-@uses@
+% for _, use in ipairs(p.uses) do
+    if (${text.conditions(p, use, device_fields)})
+        return ${use.kernel - 1};
+% end
     return -1;
 }

@@ -1,12 +1,13 @@
-/* Declares what the file with the kernels of $ has. */
+% local text = require "lib.c_header"
+/* Declares what the file with the kernels of ${p.name} has. */
 #ifndef AUTOTUNE_WITHOUT_CUDA
 #include <cuda_runtime_api.h>
 #endif
 
-@header@
+% include "export/header.h"
 
-#ifndef AUTOTUNE_LAUNCHES_$_h
-#define AUTOTUNE_LAUNCHES_$_h
+#ifndef AUTOTUNE_LAUNCHES_${p.name}_h
+#define AUTOTUNE_LAUNCHES_${p.name}_h
 
 
 #ifndef AUTOTUNE_PLAN_DEFINED
@@ -243,9 +244,9 @@ AUTOTUNE_HOST bool autotune_launch_next(const autotune_plan *plan, int *place, u
 
 /* What a configuration launches on this device, for this problem; false where the
  * pattern's expressions fail, or give what no launch can be. */
-AUTOTUNE_HOST bool autotune_$_evaluate(
-    const autotune_device *device, const autotune_$_problem *problem,
-    const autotune_$_config *config, autotune_plan *plan)
+AUTOTUNE_HOST bool autotune_${p.name}_evaluate(
+    const autotune_device *device, const autotune_${p.name}_problem *problem,
+    const autotune_${p.name}_config *config, autotune_plan *plan)
 {
     int broken = 0;
     int *failed = &broken;
@@ -254,7 +255,10 @@ AUTOTUNE_HOST bool autotune_$_evaluate(
     (void)problem;
     (void)config;
     memset(plan, 0, sizeof *plan);
-@launches@
+% if string.find(p.launch.statements, ", derived, failed)", 1, true) then
+    ${text.underived(p)}
+% end
+${p.launch.statements}
     return broken == 0 && plan->launch_count > 0;
 }
 
@@ -262,9 +266,14 @@ AUTOTUNE_HOST bool autotune_$_evaluate(
 
 /* Device addresses, each with room for as many bytes as a plan's buffer_bytes has at its
  * place. */
-typedef struct autotune_$_buffers {
-@buffers@
-} autotune_$_buffers;
+typedef struct autotune_${p.name}_buffers {
+% for _, buffer in ipairs(p.launch.buffers) do
+    ${buffer.is_input and "const " or ""}void *${buffer.identifier};
+% end
+% if #p.launch.buffers == 0 then
+    char nothing;
+% end
+} autotune_${p.name}_buffers;
 
 #ifdef __cplusplus
 extern "C" {
@@ -273,18 +282,18 @@ extern "C" {
 /* Picks a configuration for a device (NULL: the current one) and a problem, evaluates its launches and
  * allows its kernels the shared memory that they need on the current device. *choice (NULL: not
  * wanted) says which. cudaErrorNotSupported when the file has no kernel for that problem there. */
-cudaError_t autotune_$_plan(const autotune_device *device,
-                            const autotune_$_problem *problem,
-                            autotune_$_choice *choice, autotune_plan *plan);
+cudaError_t autotune_${p.name}_plan(const autotune_device *device,
+                            const autotune_${p.name}_problem *problem,
+                            autotune_${p.name}_choice *choice, autotune_plan *plan);
 
 /* Queues the launches of a plan, and before them what fills __constant__ data, for which launches of
  * one pattern must then not overlap. Allocates nothing, waits for nothing. */
-cudaError_t autotune_$_run(const autotune_plan *plan, const autotune_$_buffers *buffers,
+cudaError_t autotune_${p.name}_run(const autotune_plan *plan, const autotune_${p.name}_buffers *buffers,
                            cudaStream_t stream);
 
 /* Both, on the current device. */
-cudaError_t autotune_$_launch(const autotune_$_problem *problem,
-                              const autotune_$_buffers *buffers, cudaStream_t stream);
+cudaError_t autotune_${p.name}_launch(const autotune_${p.name}_problem *problem,
+                              const autotune_${p.name}_buffers *buffers, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,14 @@
+% local text = require "lib.c_header"
+% local said = {
+%   exact = { "EXACT", "measured on this GPU and problem" },
+%   portfolio = { "PORTFOLIO", "on this GPU, for a range of problems" },
+%   nearest_problem = { "NEAREST", "on this GPU, for the nearest problem" },
+%   same_capability = { "CAPABILITY", "on a GPU of the same compute capability" },
+%   same_major = { "MAJOR", "on a GPU of the same major compute capability" },
+%   default = { "DEFAULT", "not measured: the pattern's default" },
+%   other_gpu = { "OTHER", "on another GPU; the default is impossible" },
+%   none = { "NONE", "nothing that is known is possible: do not launch" },
+% }
 #ifndef AUTOTUNE_RULE_DEFINED
 #define AUTOTUNE_RULE_DEFINED
 #if defined(__GNUC__)
@@ -15,13 +26,18 @@
 
 /* How a configuration was found, best first. */
 typedef enum autotune_rule {
-@rules@
+% for i, rule in ipairs(rules) do
+    AUTOTUNE_RULE_${said[rule][1]}${i < #rules and "," or ""} /* ${said[rule][2]} */
+% end
 } autotune_rule;
 
 AUTOTUNE_FUNCTION const char *autotune_rule_name(autotune_rule rule)
 {
     switch (rule) {
-@rule_names@
+% for _, rule in ipairs(rules) do
+    case AUTOTUNE_RULE_${said[rule][1]}:
+        return "${rule}";
+% end
     }
     return "";
 }
@@ -29,14 +45,17 @@ AUTOTUNE_FUNCTION const char *autotune_rule_name(autotune_rule rule)
 /* The device at hand. `name` is what the driver calls it, `major` and `minor` are its compute
  * capability, sizes are in bytes; of the rest only what a pattern's constraints read counts. */
 typedef struct autotune_device {
-@device_fields@
+% local types = { int = "int64_t ", size = "int64_t ", double = "double ", text = "const char *" }
+% for _, field in ipairs(device_fields) do
+    ${types[field.kind]}${field.name};
+% end
 } autotune_device;
 
 /* A device of which no more is known than this; the rest is 0. */
 AUTOTUNE_FUNCTION autotune_device
 autotune_device_named(const char *name, int major, int minor)
 {
-    const autotune_device device = {@device_values@};
+    const autotune_device device = {${text.device_values(device_fields)}};
     return device;
 }
 
@@ -229,14 +248,22 @@ AUTOTUNE_FUNCTION bool autotune_contains(const char *text, const char *part)
 /* Bytes of an element. */
 AUTOTUNE_FUNCTION int64_t autotune_sizeof(const char *dtype, int *failed)
 {
-@element_bytes@
+% for _, t in ipairs(element_types) do
+    if (autotune_same_text(dtype, "${t.name}"))
+        return ${t.bytes};
+% end
     *failed = 1;
     return 1;
 }
 
 AUTOTUNE_FUNCTION bool autotune_is_float(const char *dtype, int *failed)
 {
-@floats@
+% for _, t in ipairs(element_types) do
+%   if t.is_float then
+    if (autotune_same_text(dtype, "${t.name}"))
+        return true;
+%   end
+% end
     (void)autotune_sizeof(dtype, failed);
     return false;
 }
@@ -310,5 +337,5 @@ autotune_device_of(int ordinal, struct cudaDeviceProp *properties, autotune_devi
 #endif
 
 /* What a variable adds that is no size and differs. */
-#define AUTOTUNE_UNLIKE @unlike@
+#define AUTOTUNE_UNLIKE ${unlike}
 #endif

@@ -11,19 +11,21 @@
 #include "export/export.h"
 #include "space/pattern.h"
 
-/* The text of the exporter's file of this number (*size_bytes may be NULL); the caller frees it. */
-static inline char *exported_text(const exporter *e, const export_model *const *models,
+/* The text of the format's file of this number (*size_bytes may be NULL); the caller frees it. */
+static inline char *exported_text(const char *format, const export_model *const *models,
                                   size_t count, size_t file, size_t *size_bytes)
 {
     export_files files = {0};
     at_error error = {0};
-    assert_ok(e->write(models, count, "exported", &files, &error), error);
+    const exporter *e;
+    assert_ok(exporter_find(format, &e, &error), error);
+    assert_ok(exporter_write(e, models, count, "exported", &files, &error), error);
     assert_true(file < files.count);
-    char *text = malloc(files.files[file]->size_bytes + 1);
+    char *text = malloc(files.files[file].size_bytes + 1);
     assert_non_null(text);
-    memcpy(text, files.files[file]->text, files.files[file]->size_bytes + 1);
+    memcpy(text, files.files[file].text, files.files[file].size_bytes + 1);
     if (size_bytes)
-        *size_bytes = files.files[file]->size_bytes;
+        *size_bytes = files.files[file].size_bytes;
     export_files_deinit(&files);
     return text;
 }
@@ -33,9 +35,12 @@ static inline void print_c(FILE *to, const export_model *m, const export_column 
 {
     char text[RECORD_TEXT_BYTES];
     if (c->type == EXPORT_WORD) {
-        const export_word *word = export_find_word(c, v);
-        assert_non_null(word);
-        fprintf(to, "(autotune_%s_%s_kind)%td", m->pattern, c->identifier, word - c->words);
+        size_t word = 0;
+        value_format(v, text, sizeof text);
+        while (word < c->word_count && strcmp(c->words[word].text, text) != 0)
+            word++;
+        assert_true(word < c->word_count);
+        fprintf(to, "(autotune_%s_%s_kind)%zu", m->pattern, c->identifier, word);
         return;
     }
     value_format(v, text, sizeof text);

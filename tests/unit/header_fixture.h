@@ -37,7 +37,7 @@ static inline void write_consumer(const script *s, const char *one_record, const
         if (!m.constraints[i].c)
             fail_msg("not said in C: %s", m.constraints[i].text);
     const export_model *models[] = {&m};
-    char *header = exported_text(&export_header, models, 1, 0, NULL);
+    char *header = exported_text("header", models, 1, 0, NULL);
     fixture_write("p.h", header);
     fixture_write("main.c", main_c);
     free(header);

@@ -11,7 +11,8 @@
 
 /* ---- columns ---- */
 
-const export_word *export_find_word(const export_column *c, value v)
+/* The word for a value's text; NULL when the column has none. */
+static const export_word *find_word(const export_column *c, value v)
 {
     char text[RECORD_TEXT_BYTES];
     value_format(v, text, sizeof text);
@@ -23,7 +24,7 @@ const export_word *export_find_word(const export_column *c, value v)
 
 static at_status add_word(const export_model *m, export_column *c, value v, at_error *error)
 {
-    if (export_find_word(c, v))
+    if (find_word(c, v))
         return AT_OK;
     export_word w = {.identifier = ""};
     value_format(v, w.text, sizeof w.text);
@@ -222,7 +223,7 @@ static bool has_columns(const record_values *values, const export_column *column
     return true;
 }
 
-const export_column *export_find_variable(const export_model *m, const char *name)
+static const export_column *find_variable(const export_model *m, const char *name)
 {
     for (size_t v = 0; v < m->variable_count; v++)
         if (strcmp(m->variables[v].name, name) == 0)
@@ -235,7 +236,7 @@ bool export_has_variables(const export_model *m, const record_values *problem)
     return has_columns(problem, m->variables, m->variable_count);
 }
 
-bool export_has_parameters(const export_model *m, const record_values *configuration)
+static bool has_parameters(const export_model *m, const record_values *configuration)
 {
     return has_columns(configuration, m->parameters, m->parameter_count);
 }
@@ -253,7 +254,7 @@ bool export_is_first(const export_model *m, size_t row)
     return true;
 }
 
-const export_feature *export_find_feature(const export_model *m, const record_feature *asked)
+static const export_feature *find_feature(const export_model *m, const record_feature *asked)
 {
     for (size_t i = 0; i < m->feature_count; i++)
         if (strcmp(m->features[i].of->name, asked->name) == 0 &&
@@ -266,9 +267,9 @@ const export_feature *export_find_feature(const export_model *m, const record_fe
 static bool is_asked_of_model(const export_model *m, const record_node *n)
 {
     if (n->feature)
-        return export_find_feature(m, n->feature) != NULL;
-    return !n->variable || (export_find_variable(m, n->variable) &&
-                            (!n->times || export_find_variable(m, n->times)));
+        return find_feature(m, n->feature) != NULL;
+    return !n->variable ||
+           (find_variable(m, n->variable) && (!n->times || find_variable(m, n->times)));
 }
 
 /* With a name that the model has not it is of another script. */
@@ -276,11 +277,11 @@ static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
     bool has = true;
     for (size_t i = 0; i < p->fixed.count && has; i++)
-        has = export_find_variable(m, p->fixed.pairs[i].name) != NULL;
+        has = find_variable(m, p->fixed.pairs[i].name) != NULL;
     for (size_t n = 0; n < p->node_count && has; n++)
         has = is_asked_of_model(m, &p->nodes[n]);
     for (size_t i = 0; i < p->configuration_count && has; i++)
-        has = export_has_parameters(m, &p->configurations[i]);
+        has = has_parameters(m, &p->configurations[i]);
     return has;
 }
 
@@ -301,7 +302,7 @@ static void add_rows(export_model *m, const record *from)
     }
     for (size_t i = 0; i < from->entry_count; i++) {
         const record_entry *e = &from->entries[i];
-        if (export_has_variables(m, &e->problem) && export_has_parameters(m, &e->configuration))
+        if (export_has_variables(m, &e->problem) && has_parameters(m, &e->configuration))
             m->rows[m->row_count++] =
                 (export_row){.from = from, .entry = e, .configuration = &e->configuration};
         else

@@ -115,9 +115,6 @@ at_status export_model_add_derived(export_model *m, const char *name, export_typ
 /* Gives a feature its C, which the model owns (NULL: none). */
 void export_model_set_feature(export_model *m, size_t feature, char *c);
 
-/* The model's feature of this name and definition; NULL: it has none. */
-const export_feature *export_find_feature(const export_model *m, const record_feature *asked);
-
 /* Adds a problem's values to the types and words of the variables; `problem` has all of them.
  * AT_USAGE for a value of another kind than its variable, AT_NO_MEMORY. */
 at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error);
@@ -132,20 +129,13 @@ const export_column *export_spell(const export_model *m, const char *name, char 
 const export_derived *export_spell_derived(const export_model *m, const char *name, char *text,
                                            size_t size_bytes);
 
-/* Does this problem have exactly the model's variables, this configuration its parameters? */
+/* Does this problem have exactly the model's variables? */
 bool export_has_variables(const export_model *m, const record_values *problem);
-bool export_has_parameters(const export_model *m, const record_values *configuration);
-
-/* NULL: there is none of that name. */
-const export_column *export_find_variable(const export_model *m, const char *name);
 
 /* Is the row an entry, and the first choice among those of its GPU and problem? */
 bool export_is_first(const export_model *m, size_t row);
 
 /* Does what was seen tell of the row's configuration? */
 bool export_tells_of(const export_model *m, const export_seen *s, const export_row *r);
-
-/* The word for a value's text; NULL when the column has none. */
-const export_word *export_find_word(const export_column *c, value v);
 
 #endif

@@ -42,7 +42,9 @@ static void run_module(lua_State *L, const char *name)
         luaL_error(L, "require: there is no '%s' in the script's folder (%s) nor in %s%s", relative,
                    s->folder, s->lua_dir, link);
     }
-    snprintf(chunk_name, sizeof chunk_name, "@%s", path);
+    /* Of an error in the tool's own module, the place is where it was called. */
+    bool is_own = s->quiet_modules && strncmp(path, s->lua_dir, strlen(s->lua_dir)) == 0;
+    snprintf(chunk_name, sizeof chunk_name, "%c%s", is_own ? '=' : '@', path);
     script_range *source = script_new_range(L);
     lua_pushvalue(L, lua_upvalueindex(2));
     script_load_file(L, path, chunk_name, source);
@@ -75,6 +77,14 @@ static int require_module(lua_State *L)
     return 1;
 }
 
+void script_add_require(lua_State *L)
+{
+    lua_newtable(L);
+    lua_pushvalue(L, -2);
+    lua_pushcclosure(L, require_module, 2);
+    lua_setfield(L, -2, "require");
+}
+
 static int reserve_reference(lua_State *L)
 {
     lua_pushboolean(L, 0);
@@ -105,10 +115,7 @@ static int load(lua_State *L)
     emit_open(L);
 
     sandbox_push_environment(L);
-    lua_newtable(L);
-    lua_pushvalue(L, -2);
-    lua_pushcclosure(L, require_module, 2);
-    lua_setfield(L, -2, "require");
+    script_add_require(L);
 
     char chunk_name[PATH_MAX + 1];
     snprintf(chunk_name, sizeof chunk_name, "@%s", s->path);

@@ -179,6 +179,7 @@ struct script {
     int interned;           /* text -> its one copy */
     int declared;           /* what at.pattern made, and what it returned for it */
     int token;
+    bool quiet_modules; /* errors in the tool's own modules are told where these are called */
 };
 
 /* Zeroed memory that lives as long as the script; raises AT_NO_MEMORY. */
@@ -244,6 +245,10 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
 /* Reads and runs one of the tool's own Lua files (autotune.lua, template.lua), which get a table of
  * functions as their argument, and leaves its result on the stack. */
 void script_run_own(lua_State *L, const char *file);
+
+/* Gives the environment on top of the stack require(), which loads modules of the script's folder
+ * and the tool's. */
+void script_add_require(lua_State *L);
 
 /* Reads the canonical table on top of the stack into the script; pops it. Raises. */
 void script_read_pattern(lua_State *L);

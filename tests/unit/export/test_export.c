@@ -65,7 +65,7 @@ static char *write_export(fixture *f, const char *pattern_name, const pattern *p
     size_t size;
     assert_ok(export_model_init(&m, pattern_name, &f->set, p, &f->error), f->error);
     const export_model *models[] = {&m};
-    text = exported_text(&export_header, models, 1, 0, &size);
+    text = exported_text("header", models, 1, 0, &size);
     export_model_deinit(&m);
     snprintf(path, sizeof path, "%s/exported.h", f->folder);
     assert_ok(file_replace(path, text, size, &f->error), f->error);

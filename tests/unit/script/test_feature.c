@@ -64,7 +64,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
     static const struct {
         const char *extra, *wanted;
     } cases[] = {
-        {"choose_by = { x = 'tiel' },", "choose_by.x: \"tiel\": there is no 'tiel'; did you mean 'tile'?"},
+        {"choose_by = { x = 'tiel' },",
+         "choose_by.x: \"tiel\": there is no 'tiel'; did you mean 'tile'?"},
         {"choose_by = { x = 'n +' },", "choose_by.x"},
         {"choose_by = { x = {} },", "choose_by.x: is a table; write an expression"},
         {"choose_by = 'n',", "choose_by: is 'n'; write choose_by = {"},
@@ -72,7 +73,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"choose_by = { a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9 },",
          "choose_by: has 9 names; 8 are allowed"},
         {"derived = { d = '" /* 2,000 bytes */
-         "n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n"
+         "n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+n+"
+         "n+n"
          "+0' .. ('+n'):rep(1000) }, choose_by = { x = 'd' },",
          "choose_by.x: \"d\": with the derived values that it reads it is longer than 1999 bytes"},
     };

@@ -159,7 +159,7 @@ static at_status write_into(const char *folder, const export_files *files, at_er
     char path[PATHS_BYTES];
     at_status status = file_make_folder(folder, error);
     for (size_t i = 0; i < files->count && !status; i++) {
-        const export_file *f = files->files[i];
+        const export_file *f = &files->files[i];
         if (snprintf(path, sizeof path, "%s/%s", folder, f->name) >= (int)sizeof path)
             return error_set(error, AT_USAGE, "%.200s...: the path is too long", folder);
         status = file_replace(path, f->text, f->size_bytes, error);
@@ -194,10 +194,10 @@ static at_status write_one(const options *o, const exporter *e, const export_fil
         return error_set(
             error, AT_USAGE,
             "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/%s%s",
-            files->count, files->files[0]->name, files->files[1]->name,
+            files->count, files->files[0].name, files->files[1].name,
             files->count > 2 ? " ..." : "", e->pair ? ", or -o FILE" : "",
             e->pair ? e->extension : "");
-    return terminal_or_file(o->output, files->files[0]->text, files->files[0]->size_bytes, error);
+    return terminal_or_file(o->output, files->files[0].text, files->files[0].size_bytes, error);
 }
 
 static at_status write_subjects(const options *o, const exporter *e, const subject *subjects,
@@ -217,13 +217,13 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
                          e->name, count);
     if (folder) {
         for (size_t i = 0; i < count && !status; i++)
-            status = e->write(&models[i], 1, subjects[i].name, &files, error);
+            status = exporter_write(e, &models[i], 1, subjects[i].name, &files, error);
     } else {
         if (o->output)
             stem_of(o->output, stem);
         else
             snprintf(stem, sizeof stem, "%s", count == 1 ? subjects[0].name : "autotune");
-        status = e->write(models, count, stem, &files, error);
+        status = exporter_write(e, models, count, stem, &files, error);
     }
     if (!status)
         status = folder                 ? write_into(o->output, &files, error)

@@ -209,7 +209,7 @@ static void ask_pattern(work *w, const char *name)
     snprintf(path, sizeof path, "%s/%s.h", w->folder, name);
     const export_model *models[] = {&m};
     size_t size;
-    char *header = exported_text(&export_header, models, 1, 0, &size);
+    char *header = exported_text("header", models, 1, 0, &size);
     assert_ok(file_replace(path, header, size, &error), error);
     free(header);
     fprintf(w->source, "#include \"%s.h\"\n", name);

@@ -337,7 +337,7 @@ static void launches_in_c_are_those_of_the_script(void **state)
         subject_open(&s, files[i], sums ? columns_record : NULL);
         const export_model *models[] = {&s.model};
         size_t size;
-        char *header = exported_text(&export_cuda, models, 1, 1, &size);
+        char *header = exported_text("cuda", models, 1, 1, &size);
         snprintf(name, sizeof name, "%s.h", s.model.pattern);
         write_file(folder, name, header, size);
         free(header);
@@ -559,7 +559,7 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
         models[i] = &subjects[i].model;
     }
     for (size_t i = 0; i < 2; i++) {
-        char *text = exported_text(&export_cuda, models, COUNT, i, &size);
+        char *text = exported_text("cuda", models, COUNT, i, &size);
         write_file(folder, i ? "exported.h" : "exported.cu", text, size);
         free(text);
     }
