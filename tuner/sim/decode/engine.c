@@ -132,8 +132,25 @@ static at_status decode_bulk(decoder *d)
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
 }
 
+/* cp.async.mbarrier.arrive{.noinc} [at]. It releases nothing but the copies. */
+static at_status decode_copied(decoder *d)
+{
+    if (!decode_has(d, "async") || !decode_has(d, "arrive"))
+        return decode_unknown(d);
+    decode_count(d, 1, 1);
+    place at = shared_address(d, decode_operand(d, 0));
+    sim_instruction *c = emit(
+        d, decode_has(d, "noinc") ? SIM_MBARRIER_ARRIVE_COPIED : SIM_MBARRIER_ARRIVE_COPIED_MORE,
+        &at, SIM_NO_SLOT);
+    c->releases = false;
+    c->acquires = SIM_ACQUIRES_NOTHING;
+    return d->status;
+}
+
 static at_status decode_cp(decoder *d)
 {
+    if (decode_has(d, "mbarrier"))
+        return decode_copied(d);
     return decode_has(d, "bulk") ? decode_bulk(d) : decode_thread_copy(d);
 }
 

@@ -127,6 +127,13 @@ static void land(sim_block *b, sim_mbarrier_state *m)
         complete_if_due(b, m);
     }
     e->flight_count = kept;
+    if (m->tracked_count == 0)
+        return;
+    for (size_t i = 0; i < m->tracked_count; i++)
+        sim_copy_land(b, m->tracked[i].warp, m->tracked[i].lane, m->tracked[i].before);
+    m->pending -= (uint32_t)m->tracked_count;
+    m->tracked_count = 0;
+    complete_if_due(b, m);
 }
 
 static bool expect(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -144,7 +151,7 @@ static bool expect(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
 static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                    sim_mbarrier_state *m, uint32_t count)
 {
-    if (count == 0 || count > m->pending)
+    if (count == 0 || count > m->pending - m->tracked_count)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "%u arrivals at a barrier in shared memory that waits for %u of %u", count,
                         m->pending, m->expected);
@@ -154,6 +161,25 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
         sim_order_give(b, w, lane, &m->brought);
     complete_if_due(b, m);
     return true;
+}
+
+/* The arrival comes with the thread's copies up to now, which land when somebody asks; it releases
+ * nothing else. */
+static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                          sim_mbarrier_state *m)
+{
+    if (c->op == SIM_MBARRIER_ARRIVE_COPIED_MORE)
+        m->pending++;
+    if (m->tracked_count == m->pending || m->pending > MOST_DUE_BYTES)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "an arrival with copies at a barrier in shared memory that waits for %zu "
+                        "of %u, all with copies",
+                        m->tracked_count, m->expected);
+    const sim_tracked fresh = {.warp = w, .lane = lane, .before = sim_copy_track(w, lane)};
+    sim_order_copies(b, w, lane, fresh.before, &m->brought);
+    b->moment++;
+    return array_add(&m->tracked, &m->tracked_count, &fresh, sizeof fresh) ||
+           no_memory(b, w, c, lane);
 }
 
 static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -181,6 +207,9 @@ static bool apply(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
         return expect(b, w, c, lane, m) && arrive(b, w, c, lane, m, 1);
     case SIM_MBARRIER_ARRIVE:
         return arrive(b, w, c, lane, m, c->b == SIM_NO_SLOT ? 1 : sim_lanes32(w, c->b)[lane]);
+    case SIM_MBARRIER_ARRIVE_COPIED:
+    case SIM_MBARRIER_ARRIVE_COPIED_MORE:
+        return arrive_copied(b, w, c, lane, m);
     case SIM_MBARRIER_COMPLETE:
         m->due_bytes -= sim_lanes32(w, c->b)[lane];
         complete_if_due(b, m);

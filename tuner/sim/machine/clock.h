@@ -19,6 +19,8 @@
 /* Whose operations an entry is about. A warp is its number in the block. */
 enum {
     SIM_UNIT_BLOCK = 0x4000, /* all threads of the block: those before its barrier number `until` */
+    SIM_UNIT_COPIES =
+        0x5000, /* plus a warp: copies by its threads that an mbarrier tracks, up to the number */
     SIM_UNIT_ENGINE =
         0x8000, /* plus an mbarrier's offset / 8: copies that its phases up to `until` completed */
 };
@@ -26,7 +28,7 @@ enum {
 typedef struct sim_known {
     uint32_t block; /* linear index + 1 */
     uint32_t unit;
-    uint32_t lanes; /* of a warp; otherwise 1 */
+    uint32_t lanes; /* of a warp, or its copies; otherwise 1 */
     uint32_t until; /* of a warp: operations of these lanes up to this order, included */
 } sim_known;
 

@@ -22,6 +22,9 @@ void sim_mbarrier_drop(sim_mbarrier_state *m)
     sim_clock_drop(m->brought);
     sim_clock_drop(m->passed);
     m->brought = m->passed = NULL;
+    free(m->tracked);
+    m->tracked = NULL;
+    m->tracked_count = 0;
 }
 
 static void drop_barriers(sim_engine *e)

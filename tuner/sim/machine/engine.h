@@ -8,9 +8,17 @@
 
 enum { SIM_MOST_THREADS = 1024 };
 
+typedef struct sim_tracked { /* an arrival that comes with a lane's copies below that number */
+    sim_warp *warp;
+    int lane;
+    uint32_t before;
+} sim_tracked;
+
 typedef struct sim_mbarrier_state {
     uint32_t at;                /* offset in shared memory */
     uint32_t expected, pending; /* arrivals */
+    sim_tracked *tracked;       /* those of them that come with copies; owned */
+    size_t tracked_count;
     int64_t due_bytes;  /* expected and not arrived; below 0: arrived and not expected yet */
     uint64_t phase;     /* number of completions */
     sim_clock *brought; /* to the phase under way; owned */

@@ -37,7 +37,8 @@ typedef enum sim_warp_state { SIM_READY, SIM_POLLING, SIM_WAITING, SIM_DONE } si
 typedef struct sim_copy { /* a cp.async that has not landed */
     uint32_t lane, to, bytes;
     uint32_t group;
-    uint32_t number;        /* of the warp's copies */
+    uint32_t number;        /* of the instruction among the warp's copies */
+    bool tracked;           /* by an mbarrier */
     uint32_t from_bytes;    /* that it reads */
     const sim_region *from; /* NULL: where nobody looks for races */
     uint64_t from_at;       /* offset in it */
@@ -265,6 +266,10 @@ uint32_t sim_warps_left(const sim_block *b); /* that have not ended */
 bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 void sim_copy_commit(sim_warp *w, uint32_t mask);
+/* The lane's copies up to now are tracked by an mbarrier: they have numbers below the result. */
+uint32_t sim_copy_track(sim_warp *w, int lane);
+/* Those with numbers below `before` have landed, if they had not before. */
+void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
 bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 

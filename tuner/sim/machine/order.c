@@ -72,7 +72,7 @@ static bool is_known(const sim_clock *clock, const sim_stamp *s, uint32_t lanes)
 {
     if (!clock)
         return false;
-    return (s->unit < SIM_UNIT_ENGINE && sim_clock_epoch(clock, s->block) > s->epoch) ||
+    return (sim_is_by_thread(s) && sim_clock_epoch(clock, s->block) > s->epoch) ||
            sim_clock_lanes(clock, s->block, s->unit, lanes, s->order) == lanes;
 }
 
@@ -81,7 +81,7 @@ bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const si
     uint32_t lanes = s->lanes;
     if (s->flags & SIM_STAMP_UNDER_WAY)
         return false;
-    if (s->block == b->number && s->unit < SIM_UNIT_ENGINE) {
+    if (s->block == b->number && sim_is_by_thread(s)) {
         if (s->epoch < b->epoch)
             return true;
         if (s->unit == w->first_thread / SIM_LANES) {
@@ -225,6 +225,16 @@ void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from)
 {
     if (b->launch->check && from && lore_of(b, w))
         expect_memory(b, sim_clock_join(&w->lore[lane].clocks[SIM_LORE_KNOWN], from));
+}
+
+void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to)
+{
+    const sim_known copies = {.block = b->number,
+                              .unit = SIM_UNIT_COPIES + w->first_thread / SIM_LANES,
+                              .lanes = 1u << lane,
+                              .until = before - 1};
+    if (b->launch->check && before > 0)
+        expect_memory(b, sim_clock_add(to, &copies, 1));
 }
 
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)

@@ -66,6 +66,10 @@ void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_lore *to);
 void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to);
 void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from);
 
+/* The copies by a lane whose numbers are below `before`, and that an mbarrier tracks, have landed
+ * for whoever knows the clock. */
+void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to);
+
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask);
 /* Was the access known at a proxy fence that happened before what the lane does now? */

@@ -69,7 +69,7 @@ static bool make_room(sim_pool *pool, sim_set *set)
 /* Did the access take place before a barrier that the whole block has passed? */
 static inline bool is_past(const sim_race_access *a, const sim_stamp *s)
 {
-    return s->block == a->stamp.block && s->epoch < a->block->epoch && s->unit < SIM_UNIT_ENGINE &&
+    return s->block == a->stamp.block && s->epoch < a->block->epoch && sim_is_by_thread(s) &&
            !(s->flags & SIM_STAMP_UNDER_WAY);
 }
 
@@ -91,7 +91,7 @@ static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const 
         return false;
     /* Shared memory of a block alone: all who can come have passed the same barriers. */
     if (!a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch &&
-        old->unit < SIM_UNIT_ENGINE)
+        sim_is_by_thread(old))
         return true;
     return fresh->scope == 0 ||
            (old->scope > 0 && fresh->scope <= old->scope &&
@@ -100,7 +100,7 @@ static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const 
 
 static bool is_superfluous(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
 {
-    return fresh->unit < SIM_UNIT_ENGINE && follows(a, old) && is_stricter(a, fresh, old);
+    return sim_is_by_thread(fresh) && follows(a, old) && is_stricter(a, fresh, old);
 }
 
 /* May both be one entry: the same warp at the same time, in the same way? */
@@ -108,7 +108,7 @@ static inline bool is_alike(const sim_stamp *s, const sim_stamp *t)
 {
     return s->unit == t->unit && s->order == t->order && s->block == t->block &&
            s->epoch == t->epoch && s->seen == t->seen && s->scope == t->scope &&
-           s->flags == t->flags && !(s->flags & SIM_STAMP_UNDER_WAY) && s->unit < SIM_UNIT_ENGINE;
+           s->flags == t->flags && !(s->flags & SIM_STAMP_UNDER_WAY) && sim_is_by_thread(s);
 }
 
 static void unite(sim_stamp *s, const sim_stamp *t)
@@ -173,6 +173,8 @@ static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
     if (s->unit >= SIM_UNIT_ENGINE)
         return s->epoch;
     uint32_t lanes = s->lanes;
+    if (!sim_is_by_thread(s))
+        return (s->unit - SIM_UNIT_COPIES) * SIM_LANES + (uint32_t)__builtin_ctz(lanes);
     bool same_warp = s->block == a->block->number && s->unit == a->stamp.unit;
     for (uint32_t m = same_warp ? lanes & ~(1u << a->lane) : lanes; m; m &= m - 1) {
         sim_stamp one = *s;
@@ -322,12 +324,18 @@ static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool sa
         return true;
     if (s->flags & SIM_STAMP_UNDER_WAY)
         return report_under_way(a, s, reads, true);
-    bool copied = s->unit >= SIM_UNIT_ENGINE;
-    return report(a, s,
-                  !reads   ? copied ? "written by this thread and by a bulk copy of"
-                                    : "written by this thread and by"
-                  : copied ? "read by this thread after a bulk copy by"
-                           : "read by this thread after a write by");
+    char what[64];
+    const char *by = sim_is_by_thread(s)          ? "a write"
+                     : s->unit >= SIM_UNIT_ENGINE ? "a bulk copy"
+                                                  : "a copy";
+    if (reads)
+        snprintf(what, sizeof what, "read by this thread after %s by", by);
+    else
+        snprintf(what, sizeof what, "written by this thread and by%s%s",
+                 sim_is_by_thread(s) ? "" : " ", sim_is_by_thread(s) ? "" : by);
+    if (!reads && !sim_is_by_thread(s))
+        text_add(what, sizeof what, " of");
+    return report(a, s, what);
 }
 
 static bool check_reads(const sim_race_access *a, const sim_cell *cell, bool same)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/machine/clock.h"
 #include "sim/machine/memory.h"
 #include "sim/machine/pool.h"
 #include "sim/program/program.h"
@@ -33,14 +34,21 @@ typedef struct sim_stamp { /* an access: who made it, and when */
     uint32_t block;        /* linear index + 1; 0: there was none */
     uint32_t
         epoch; /* barriers of the block before it; of a bulk copy that has landed: the thread */
-    uint32_t order; /* sim_warp.epoch then; of a bulk copy that has landed: the mbarrier's phase */
+    uint32_t order; /* sim_warp.epoch then; of a bulk copy that has landed: the mbarrier's phase;
+                       of a thread's that an mbarrier tracks: its number */
     uint32_t lanes; /* of the warp, all at the same order */
     int32_t pc;     /* of the instruction; -1: several */
     uint32_t seen;  /* sim_cell.strong then, itself included */
-    uint16_t unit;  /* sim_known.unit: a warp, or an mbarrier */
+    uint16_t unit;  /* sim_known.unit: a warp, its copies, or an mbarrier */
     uint8_t scope;  /* sim_scope; 0: it was weak */
     uint8_t flags;
 } sim_stamp;
+
+/* Was it made by a thread itself, in the order of its program? */
+static inline bool sim_is_by_thread(const sim_stamp *s)
+{
+    return s->unit < SIM_UNIT_BLOCK;
+}
 
 typedef struct sim_more { /* older accesses of a set; from the pool */
     uint32_t count;

@@ -159,6 +159,8 @@ typedef enum sim_mbarrier_op {
     SIM_MBARRIER_EXPECT,
     SIM_MBARRIER_ARRIVE_EXPECT,
     SIM_MBARRIER_COMPLETE,
+    SIM_MBARRIER_ARRIVE_COPIED,      /* once the thread's copies by cp.async are there */
+    SIM_MBARRIER_ARRIVE_COPIED_MORE, /* and one more arrival is waited for */
     SIM_MBARRIER_TEST,
     SIM_MBARRIER_TEST_PARITY
 } sim_mbarrier_op;
