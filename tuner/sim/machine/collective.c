@@ -28,65 +28,91 @@ static bool lacks_members(const sim_warp *w, int32_t members_slot, uint32_t mask
     return (named & w->live & ~mask) != 0;
 }
 
-static bool shuffle(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+/* What lanes bring to an operation of their warp, each by its own instruction, and what they take
+ * away. */
+typedef struct exchange {
+    const sim_instruction *of[SIM_LANES];
+    uint32_t lanes;
+    uint64_t a[SIM_LANES]; /* a vote's: 0 or 1 */
+    uint32_t b[SIM_LANES], c[SIM_LANES], members[SIM_LANES];
+    uint32_t result[SIM_LANES], yes; /* `yes`: of predicates */
+} exchange;
+
+static int32_t members_slot(const sim_instruction *c)
 {
-    const uint32_t *a = sim_lanes32(w, c->a);
-    uint32_t r[SIM_LANES], inside = 0;
-    for (int l = 0; l < SIM_LANES; l++) {
-        bool ok;
-        int from = sim_shuffle_source(w, c, l, &ok);
-        if ((mask >> l & 1) && !(mask & sim_lanes32(w, c->e)[l] & 1u << from))
-            return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE, "it reads lane %d, which %s", from,
-                            mask >> from & 1 ? "its mask leaves out" : "does not execute it");
-        r[l] = a[from];
-        inside |= (uint32_t)ok << l;
-    }
-    sim_put32(w, c->d, r, mask);
-    if (c->d2 != SIM_NO_SLOT)
-        sim_put_predicate(w, c->d2, inside, mask);
-    return true;
+    return c->kind == SIM_WARP_BARRIER ? c->a : c->e;
 }
 
-static bool vote(sim_warp *w, const sim_instruction *c, uint32_t mask)
+static void bring(exchange *x, const sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    uint32_t p = sim_predicate(w, c->a, c->negate_a) & mask;
-    const uint32_t *members = sim_lanes32(w, c->e);
-    uint32_t r[SIM_LANES] = {0}, result = 0;
+    const bool shuffles = c->kind == SIM_SHUFFLE, votes = c->kind == SIM_VOTE;
+    const uint32_t *a32 = sim_lanes32(w, c->a), *members = sim_lanes32(w, members_slot(c));
+    const uint32_t p = votes ? sim_predicate(w, c->a, c->negate_a) : 0;
+    x->lanes |= mask;
     SIM_EACH_OF(l, mask)
     {
-        uint32_t here = members[l] & mask, yes = p & here;
-        bool v = c->op == SIM_VOTE_ALL   ? yes == here
-                 : c->op == SIM_VOTE_ANY ? yes != 0
-                                         : yes == here || yes == 0;
-        r[l] = yes;
-        result |= (uint32_t)v << l;
+        x->of[l] = c;
+        x->members[l] = members[l];
+        x->a[l] = votes                                          ? p >> l & 1
+                  : c->kind == SIM_MATCH && c->source_width == 8 ? sim_lanes64(w, c->a)[l]
+                                                                 : a32[l];
+        x->b[l] = shuffles ? sim_lanes32(w, c->b)[l] : 0;
+        x->c[l] = shuffles ? sim_lanes32(w, c->c)[l] : 0;
     }
-    if (c->op == SIM_VOTE_BALLOT)
-        sim_put32(w, c->d, r, mask);
+}
+
+static void take_away(const exchange *x, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    if (c->kind == SIM_VOTE && c->op != SIM_VOTE_BALLOT)
+        sim_put_predicate(w, c->d, x->yes, mask);
     else
-        sim_put_predicate(w, c->d, result, mask);
+        sim_put32(w, c->d, x->result, mask);
+    if (c->kind != SIM_VOTE && c->d2 != SIM_NO_SLOT)
+        sim_put_predicate(w, c->d2, x->yes, mask);
+}
+
+static bool shuffle(sim_block *b, sim_warp *w, exchange *x)
+{
+    SIM_EACH_OF(l, x->lanes)
+    {
+        bool inside;
+        int from = sim_shuffle_source(x->of[l], x->b[l], x->c[l], l, &inside);
+        if (!(x->lanes & x->members[l] & 1u << from))
+            return sim_fail(b, w, x->of[l], l, SIM_FAULT_SHUFFLE, "it reads lane %d, which %s",
+                            from,
+                            x->lanes >> from & 1 ? "its mask leaves out" : "does not execute it");
+        x->result[l] = (uint32_t)x->a[from];
+        x->yes |= (uint32_t)inside << l;
+    }
     return true;
 }
 
-static bool match(sim_warp *w, const sim_instruction *c, uint32_t mask)
+static void vote(exchange *x, uint32_t op)
 {
-    uint64_t v[SIM_LANES];
-    uint32_t r[SIM_LANES] = {0}, agree = 0;
-    SIM_EACH_LANE(l)
-    v[l] = c->source_width == 8 ? sim_lanes64(w, c->a)[l] : sim_lanes32(w, c->a)[l];
-    SIM_EACH_OF(l, mask)
+    uint32_t all = 0;
+    SIM_EACH_OF(l, x->lanes) all |= (uint32_t)x->a[l] << l;
+    SIM_EACH_OF(l, x->lanes)
     {
-        uint32_t members = sim_lanes32(w, c->e)[l] & mask, same = 0;
-        for (uint32_t k = members; k; k &= k - 1)
-            same |= (uint32_t)(v[__builtin_ctz(k)] == v[l]) << __builtin_ctz(k);
-        bool all = same == members;
-        r[l] = c->op == SIM_MATCH_ANY ? same : all ? members : 0;
-        agree |= (uint32_t)all << l;
+        uint32_t here = x->members[l] & x->lanes, yes = all & here;
+        bool v = op == SIM_VOTE_ALL   ? yes == here
+                 : op == SIM_VOTE_ANY ? yes != 0
+                                      : yes == here || yes == 0;
+        x->result[l] = yes;
+        x->yes |= (uint32_t)v << l;
     }
-    sim_put32(w, c->d, r, mask);
-    if (c->d2 != SIM_NO_SLOT)
-        sim_put_predicate(w, c->d2, agree, mask);
-    return true;
+}
+
+static void match(exchange *x, uint32_t op)
+{
+    SIM_EACH_OF(l, x->lanes)
+    {
+        uint32_t members = x->members[l] & x->lanes, same = 0;
+        for (uint32_t k = members; k; k &= k - 1)
+            same |= (uint32_t)(x->a[__builtin_ctz(k)] == x->a[l]) << __builtin_ctz(k);
+        bool all = same == members;
+        x->result[l] = op == SIM_MATCH_ANY ? same : all ? members : 0;
+        x->yes |= (uint32_t)all << l;
+    }
 }
 
 static uint32_t reduce_two(uint32_t op, bool is_signed, uint32_t a, uint32_t b)
@@ -108,26 +134,39 @@ static uint32_t reduce_two(uint32_t op, bool is_signed, uint32_t a, uint32_t b)
     }
 }
 
-static bool reduce(sim_warp *w, const sim_instruction *c, uint32_t mask)
+static void reduce(exchange *x, const sim_instruction *c)
 {
-    const uint32_t *a = sim_lanes32(w, c->a), *members = sim_lanes32(w, c->e);
-    uint32_t r[SIM_LANES] = {0}, elected = 0;
-    SIM_EACH_OF(l, mask)
+    SIM_EACH_OF(l, x->lanes)
     {
-        uint32_t here = members[l] & mask;
+        uint32_t here = x->members[l] & x->lanes;
         int first = here ? __builtin_ctz(here) : l;
-        r[l] = a[first];
+        uint32_t r = (uint32_t)x->a[first];
         for (uint32_t k = here & (here - 1); k && c->op != SIM_ELECT; k &= k - 1)
-            r[l] = reduce_two(c->op, c->type == PTX_S32, r[l], a[__builtin_ctz(k)]);
-        if (c->op == SIM_ELECT) {
-            r[l] = (uint32_t)first;
-            elected |= (uint32_t)(first == l) << l;
-        }
+            r = reduce_two(c->op, c->type == PTX_S32, r, (uint32_t)x->a[__builtin_ctz(k)]);
+        x->result[l] = c->op == SIM_ELECT ? (uint32_t)first : r;
+        x->yes |= (uint32_t)(first == l) << l;
     }
-    sim_put32(w, c->d, r, mask);
-    if (c->op == SIM_ELECT)
-        sim_put_predicate(w, c->d2, elected, mask);
-    return true;
+}
+
+/* The lanes have met, by instructions that are all alike. */
+static bool exchange_values(sim_block *b, sim_warp *w, exchange *x)
+{
+    const sim_instruction *c = x->of[__builtin_ctz(x->lanes)];
+    if (w->lacks && !sim_values_exchange(b, w, x->of, x->lanes))
+        return false;
+    switch (c->kind) {
+    case SIM_SHUFFLE:
+        return shuffle(b, w, x);
+    case SIM_VOTE:
+        vote(x, c->op);
+        return true;
+    case SIM_MATCH:
+        match(x, c->op);
+        return true;
+    default:
+        reduce(x, c);
+        return true;
+    }
 }
 
 /* Lanes with different masks are different barriers. */
@@ -145,61 +184,99 @@ static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return true;
 }
 
-/* Lanes may arrive at a barrier of their warp by different instructions: those of this path wait,
- * and the last to come lets all go on. True: this path is done with it, or has given way to others.
- * PTX ISA, "bar.warp.sync". */
-static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+/* Do lanes that wait at these meet? PTX ISA, "shfl.sync" and its like: the same qualifiers; "the
+ * same membermask" is for the caller. */
+static bool are_alike(const sim_instruction *c, const sim_instruction *other)
 {
-    const uint32_t *members = sim_lanes32(w, c->a);
-    const uint32_t named = members[__builtin_ctz(mask)];
-    if ((w->released & mask) == mask) {
-        w->released &= ~mask;
+    return c->kind == other->kind &&
+           (c->kind == SIM_WARP_BARRIER || (c->op == other->op && c->type == other->type &&
+                                            c->source_width == other->source_width));
+}
+
+/* The lanes among `named` that wait to meet them by an instruction like this. */
+static uint32_t find_waiting(const sim_block *b, const sim_warp *w, const sim_instruction *c,
+                             uint32_t named)
+{
+    uint32_t waiting = 0;
+    SIM_EACH_OF(l, named & w->awaiting)
+    {
+        const sim_instruction *other = &b->program->code[w->await_pc[l]];
+        if (are_alike(c, other) && sim_lanes32(w, members_slot(other))[l] == named)
+            waiting |= 1u << l;
+    }
+    return waiting;
+}
+
+/* The lanes all wait for each other, and need to no more. */
+static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t lanes)
+{
+    exchange x = {.lanes = 0};
+    w->awaiting &= ~lanes;
+    w->released |= lanes;
+    if (c->kind == SIM_WARP_BARRIER) {
+        sim_order_warp(b, w, lanes);
         return true;
     }
-    SIM_EACH_OF(l, mask)
-    {
-        if (members[l] != named || !(named >> l & 1))
+    SIM_EACH_OF(l, lanes) bring(&x, w, &b->program->code[w->await_pc[l]], 1u << l);
+    if (!exchange_values(b, w, &x))
+        return false;
+    SIM_EACH_OF(l, lanes) take_away(&x, w, x.of[l], 1u << l);
+    return true;
+}
+
+/* Lanes may arrive at an operation of their warp by different instructions: those of this path
+ * wait, and the last to come lets all go on. *done: this path is done with it, or has given way to
+ * others. False: a fault. */
+static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                           bool *done)
+{
+    const uint32_t *members = sim_lanes32(w, members_slot(c));
+    for (uint32_t left = mask & ~w->released; left;) {
+        const uint32_t named = members[__builtin_ctz(left)];
+        uint32_t together = 0;
+        SIM_EACH_OF(l, left) together |= (uint32_t)(members[l] == named) << l;
+        left &= ~together;
+        SIM_EACH_OF(l, together) w->await_pc[l] = (int32_t)(c - b->program->code);
+        w->awaiting |= together;
+        if (!(together & ~named) && find_waiting(b, w, c, named) == (named & w->live) &&
+            !let_go(b, w, c, named & w->live))
             return false;
     }
-    w->awaiting |= mask;
-    if (named & w->live & ~w->awaiting)
-        return sim_paths_give_way(b, w);
-    sim_order_warp(b, w, named & w->live);
-    w->released |= w->awaiting & named & ~mask;
-    w->awaiting &= ~named;
+    *done = !(mask & ~w->released);
+    if (*done)
+        w->released &= ~mask;
+    else
+        *done = sim_paths_give_way(b, w);
     return true;
 }
 
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t active[SIM_LANES];
-    int32_t members = c->kind == SIM_WARP_BARRIER  ? c->a
-                      : c->kind == SIM_ACTIVE_MASK ? SIM_NO_SLOT
-                                                   : c->e;
-    bool meets = c->kind == SIM_WARP_BARRIER;
-    if (members != SIM_NO_SLOT &&
-        ((meets && w->released & mask) || lacks_members(w, members, mask)) &&
-        (meets ? meet_elsewhere(b, w, c, mask) : sim_paths_give_way(b, w)))
-        return true;
-    if (w->lacks && members != SIM_NO_SLOT && !meets && !sim_values_step(b, w, c, mask))
-        return false;
-    switch (c->kind) {
-    case SIM_SHUFFLE:
-        return check_members(b, w, c, mask, c->e) && shuffle(b, w, c, mask);
-    case SIM_VOTE:
-        return check_members(b, w, c, mask, c->e) && vote(w, c, mask);
-    case SIM_MATCH:
-        return check_members(b, w, c, mask, c->e) && match(w, c, mask);
-    case SIM_REDUCE:
-        return check_members(b, w, c, mask, c->e) && reduce(w, c, mask);
-    case SIM_ACTIVE_MASK:
+    if (c->kind == SIM_ACTIVE_MASK) {
         SIM_EACH_LANE(l) active[l] = mask;
         sim_put32(w, c->d, active, mask);
         return true;
-    case SIM_WARP_BARRIER:
-        return check_members(b, w, c, mask, c->a) && warp_barrier(b, w, c, mask);
-    default:
+    }
+    if (c->kind != SIM_SHUFFLE && c->kind != SIM_VOTE && c->kind != SIM_MATCH &&
+        c->kind != SIM_REDUCE && c->kind != SIM_WARP_BARRIER)
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
                         "an instruction of kind %d", c->kind);
-    }
+    bool done = false;
+    if (((w->released & mask) || lacks_members(w, members_slot(c), mask)) &&
+        (!meet_elsewhere(b, w, c, mask, &done) || done))
+        return done;
+    mask &= ~w->released;
+    w->released &= ~w->paths[w->depth - 1].mask;
+    w->awaiting &= ~mask;
+    if (!check_members(b, w, c, mask, members_slot(c)))
+        return false;
+    if (c->kind == SIM_WARP_BARRIER)
+        return warp_barrier(b, w, c, mask);
+    exchange x = {.lanes = 0};
+    bring(&x, w, c, mask);
+    if (!exchange_values(b, w, &x))
+        return false;
+    take_away(&x, w, c, mask);
+    return true;
 }

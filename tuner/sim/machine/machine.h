@@ -79,10 +79,11 @@ struct sim_warp {
     int32_t poll_pc;          /* of the last poll, by a lane of poll_mask */
     uint32_t poll_mask;
     uint32_t stalled;  /* times that paths gave way to others since any went on */
-    uint32_t awaiting; /* lanes that wait at a warp barrier for others of its mask, wherever these
-                          arrive */
-    uint32_t released; /* lanes of those that were waited for and have not gone on yet */
-    uint32_t turned;   /* times that paths gave way at all */
+    uint32_t awaiting; /* lanes that wait at an operation of the warp for others of its mask,
+                          wherever these arrive */
+    uint32_t released; /* lanes whose operation is done and that have not gone on yet */
+    int32_t await_pc[SIM_LANES]; /* of the instruction that lanes of `awaiting` are at */
+    uint32_t turned;             /* times that paths gave way at all */
 };
 
 typedef struct sim_barrier_state {
@@ -273,8 +274,10 @@ void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
 bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* The lane that a lane of a shuffle reads, and whether that is inside of what it may read. */
-int sim_shuffle_source(const sim_warp *w, const sim_instruction *c, int lane, bool *inside);
+/* The lane that a lane of a shuffle reads, by its operands b and c, and whether that is inside of
+ * what it may read. */
+int sim_shuffle_source(const sim_instruction *c, uint32_t b, uint32_t control, int lane,
+                       bool *inside);
 
 /* Bulk copies and mbarriers. */
 bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);

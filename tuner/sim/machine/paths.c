@@ -91,8 +91,8 @@ void sim_paths_turn(sim_block *b, sim_warp *w, bool polls)
     turn_family(b, w);
 }
 
-/* Siblings at the same instruction that wait for no path join the top one. Those that have met at a
- * warp barrier and are to leave it do not join others that arrive there. */
+/* Siblings at the same instruction that wait for no path join the top one. Those that have met at
+ * an operation of the warp and are to leave it do not join others that arrive there. */
 static bool merge(sim_warp *w)
 {
     const sim_path top = w->paths[w->depth - 1];
@@ -116,10 +116,28 @@ static bool merge(sim_warp *w)
     return joined != 0;
 }
 
+/* Lanes that arrived where they are to meet others, and have nothing to do there but to end, do not
+ * wait for them. False: there were none. */
+static bool end_waiting(const sim_block *b, sim_warp *w)
+{
+    uint32_t above = w->paths[w->depth - 1].mask, ended = 0;
+    for (int i = w->depth - 2; i >= 0; i--) {
+        const sim_path *path = &w->paths[i];
+        const sim_instruction *c = &b->program->code[path->pc];
+        if (c->kind == SIM_EXIT && c->guard == SIM_NO_SLOT)
+            ended |= path->mask & ~above;
+        above |= path->mask;
+    }
+    for (int i = 0; ended && i < w->depth; i++)
+        w->paths[i].mask &= ~ended;
+    w->live &= ~ended;
+    return ended != 0;
+}
+
 bool sim_paths_give_way(sim_block *b, sim_warp *w)
 {
     w->paths[w->depth - 1].pc--;
-    if (merge(w))
+    if (merge(w) || end_waiting(b, w))
         return true;
     if (w->stalled < (uint32_t)w->depth * (uint32_t)w->depth && turn_family(b, w)) {
         w->stalled++;

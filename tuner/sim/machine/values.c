@@ -354,40 +354,61 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
     put(w, c->d, c->width, lacks, mask);
 }
 
-static void shuffle(sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    uint64_t lacks[SIM_LANES];
-    SIM_EACH_LANE(l)
-    {
-        bool inside;
-        int from = sim_shuffle_source(w, c, l, &inside);
-        lacks[l] = lacks32(w, c->a)[from];
-    }
-    if (lacking(w, c->a, 4, UINT64_MAX))
-        inherit(w, c->d, c->a);
-    put(w, c->d, 4, lacks, mask);
-    put_predicate(w, c->d2, 0, mask);
-}
-
-/* Votes, matches and reductions: of what all of its lanes give. */
-static void gather(sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    uint32_t width = c->kind == SIM_VOTE ? 0 : c->kind == SIM_MATCH ? c->source_width : 4;
-    uint32_t lanes = lacking(w, c->a, width, UINT64_MAX) & mask;
-    uint64_t lacks[SIM_LANES];
-    if (lanes)
-        inherit(w, c->d, c->a);
-    if (c->kind == SIM_VOTE && c->op == SIM_VOTE_BALLOT) {
-        SIM_EACH_LANE(l) lacks[l] = lanes;
-        put(w, c->d, 4, lacks, mask);
-        return;
-    }
-    put_whole(w, c->d, c->kind == SIM_VOTE ? 0 : 4, lanes ? UINT32_MAX : 0, mask);
-    put_predicate(w, c->d2, lanes ? UINT32_MAX : 0, mask);
-}
-
 static const char address[] = "the address", condition[] = "the condition",
                   operand[] = "an operand";
+
+/* A shuffle moves what its lane reads. What votes, matches and reductions give comes from all lanes
+ * that the mask names; of a ballot each bit from one. */
+static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
+                                 uint32_t lost, int32_t *from)
+{
+    const sim_instruction *c = of[lane];
+    if (c->kind == SIM_SHUFFLE) {
+        bool inside;
+        int source = sim_shuffle_source(c, sim_lanes32(w, c->b)[lane], sim_lanes32(w, c->c)[lane],
+                                        lane, &inside);
+        *from = of[source] ? of[source]->a : c->a;
+        return of[source] ? lacks32(w, *from)[source] : 0;
+    }
+    lost &= sim_lanes32(w, c->e)[lane];
+    *from = of[lost ? __builtin_ctz(lost) : lane]->a;
+    bool is_ballot = c->kind == SIM_VOTE && c->op == SIM_VOTE_BALLOT;
+    return is_ballot ? lost : lost ? UINT64_MAX : 0;
+}
+
+bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const of[],
+                         uint32_t mask)
+{
+    uint32_t lost = 0;
+    uint64_t lacks[SIM_LANES];
+    int32_t from[SIM_LANES];
+    SIM_EACH_OF(l, mask)
+    {
+        const sim_instruction *c = of[l];
+        bool shuffles = c->kind == SIM_SHUFFLE;
+        if (!need(b, w, c, 1u << l, c->e, 4, operand) ||
+            (shuffles && (!need(b, w, c, 1u << l, c->b, 4, operand) ||
+                          !need(b, w, c, 1u << l, c->c, 4, operand))))
+            return false;
+        uint32_t width = c->kind == SIM_VOTE ? 0 : c->kind == SIM_MATCH ? c->source_width : 4;
+        lost |= lacking(w, c->a, width, UINT64_MAX) & 1u << l;
+    }
+    SIM_EACH_OF(l, mask) lacks[l] = lost_in_exchange(w, of, l, lost, &from[l]);
+    SIM_EACH_OF(l, mask)
+    {
+        const sim_instruction *c = of[l];
+        bool is_predicate = c->kind == SIM_VOTE && c->op != SIM_VOTE_BALLOT;
+        if (lacks[l])
+            inherit(w, c->d, from[l]);
+        if (is_predicate)
+            put_predicate(w, c->d, lacks[l] ? UINT32_MAX : 0, 1u << l);
+        else
+            put(w, c->d, 4, lacks, 1u << l);
+        if (c->kind != SIM_VOTE)
+            put_predicate(w, c->d2, c->kind != SIM_SHUFFLE && lacks[l] ? UINT32_MAX : 0, 1u << l);
+    }
+    return true;
+}
 
 static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
@@ -476,18 +497,10 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     case SIM_ATOMIC:
         return step_access(b, w, c, mask);
     case SIM_SHUFFLE:
-        if (!need(b, w, c, mask, c->b, 4, operand) || !need(b, w, c, mask, c->c, 4, operand) ||
-            !need(b, w, c, mask, c->e, 4, operand))
-            return false;
-        shuffle(w, c, mask);
-        return true;
     case SIM_VOTE:
     case SIM_MATCH:
     case SIM_REDUCE:
-        if (!need(b, w, c, mask, c->e, 4, operand))
-            return false;
-        gather(w, c, mask);
-        return true;
+        return true; /* when its lanes have met */
     default:
         return step_other(b, w, c, mask);
     }

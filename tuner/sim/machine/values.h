@@ -26,6 +26,10 @@ void sim_values_free(sim_block *b);
  * values are kept: w->lacks. */
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
+/* The same of lanes that exchange values, each by its own instruction, when they have met. */
+bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const of[],
+                         uint32_t mask);
+
 /* The lane has loaded bits into that register that nothing wrote, from the place that `where`
  * tells; `local`, unless NULL, is where its local memory says that it was not written. False, with
  * a fault: no memory. */

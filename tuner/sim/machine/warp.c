@@ -374,13 +374,6 @@ static void note_ran(uint8_t *ran, bool back)
         __atomic_fetch_or(ran, bits, __ATOMIC_RELAXED);
 }
 
-/* What waits for other lanes, and is executed when they are there. */
-static bool is_collective(const sim_instruction *c)
-{
-    return c->kind == SIM_SHUFFLE || c->kind == SIM_VOTE || c->kind == SIM_MATCH ||
-           c->kind == SIM_REDUCE;
-}
-
 bool sim_warp_run(sim_block *b, sim_warp *w)
 {
     const sim_instruction *code = b->program->code;
@@ -409,8 +402,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         if (b->launch->ran && mask != 0)
             note_ran(&b->launch->ran[top->pc], c->kind == SIM_BRANCH && c->target <= top->pc);
         top->pc++;
-        if ((w->lacks && !is_collective(c) && !sim_values_step(b, w, c, mask)) ||
-            (mask != 0 && !step(b, w, c, mask)))
+        if ((w->lacks && !sim_values_step(b, w, c, mask)) || (mask != 0 && !step(b, w, c, mask)))
             return false;
         if (stalled != 0 && w->stalled == stalled)
             w->stalled = 0;
