@@ -509,3 +509,122 @@ END
     grep -q 'ld.shared.v4' vectors.ptx
     lacks 'ld.shared.u64\|st.shared.u64' vectors.ptx
 }
+
+# ---- templates ----
+
+# Prints what a selector and a table of `scale` give, as C++.
+scale_consumer() {
+    cat <<END
+#include "policy.h"
+#include "table.h"
+#include <cstdio>
+#ifndef __CUDACC__
+#define __host__
+#define __device__
+#endif
+struct capability {
+    int of;
+    __host__ __device__ constexpr int get() const { return of; }
+};
+constexpr auto newest = autotune_scale::policy_selector{}(capability{90});
+static_assert(newest.block == 128 && autotune_scale::policy_selector{}(70).block == 64, "constexpr");
+static_assert(autotune_scale::get_config(800, 4096).block == 128, "constexpr");
+int main()
+{
+    std::printf("%d %d %d %d\n", autotune_scale::policy_selector{}(100).block, autotune_scale::policy_selector{}(75).block,
+                autotune_scale::get_config(900, 4096).block, autotune_scale::get_config(900, 4097).block);
+}
+END
+}
+
+@test "a CUB policy selector and a table as ggml's come as templates, constexpr, for g++ and nvcc" {
+    record results/nvidia-h200 "NVIDIA H200" 9.0
+    record results/nvidia-a100 "NVIDIA A100" 8.0
+    tool export scale --template cub_policy.cuh -o policy.h
+    succeeds
+    tool export scale --template ggml_configs.h -o table.h
+    succeeds
+    scale_consumer >main.cpp
+    c++ -std=c++17 -Wall -Wextra -Werror -pedantic main.cpp -o main
+    [ "$(./main)" = "128 64 128 64" ]
+    if nvcc --version >nvcc.txt 2>&1; then
+        cp main.cpp main.cu
+        nvcc -std=c++17 -Werror all-warnings -arch=compute_90 -c main.cu -o main.o
+    fi
+}
+
+@test "the same templates compile for the records of real patterns" {
+    for kind in cub_policy.cuh ggml_configs.h; do
+        tool export transpose matmul histogram conv2d --template $kind --results "$BATS_TEST_DIRNAME/../../results" -o all.h
+        succeeds
+        echo '#include "all.h"' >all.cpp
+        c++ -std=c++17 -Wall -Wextra -Werror -pedantic -fsyntax-only all.cpp
+    done
+}
+
+@test "configurations by the device's name are JSON" {
+    record results/nvidia-h200 "NVIDIA H200" 9.0
+    record results/nvidia-a100 "NVIDIA A100" 8.0
+    tool export scale --template by_device.json
+    succeeds
+    python3 -c 'import json, sys
+devices = json.loads(sys.argv[1])
+assert sorted(devices) == ["NVIDIA A100", "NVIDIA H200"], devices
+assert devices["NVIDIA H200"]["scale"] == [
+    {"problem": {"n": 4096}, "configuration": {"block": 128}, "time_ns": 1000}]' "$output"
+}
+
+@test "a template of one's own writes what it says, into one file, several, or a folder's for each pattern" {
+    record results/nvidia-h200 "NVIDIA H200" 9.0
+    cat >mine.txt.tmpl <<'END'
+% for _, p in ipairs(patterns) do
+%   for _, row in ipairs(p.rows) do
+${row.record.gpu} ${json(row.configuration)}
+%   end
+% end
+END
+    tool export scale --template mine.txt.tmpl
+    succeeds
+    [ "$output" = 'NVIDIA H200 {"block":128}' ]
+    tool export scale --template mine.txt.tmpl -o folder/
+    succeeds
+    [ "$(cat folder/scale.txt)" = 'NVIDIA H200 {"block":128}' ]
+    cat >several.tmpl <<'END'
+% for _, p in ipairs(patterns) do
+%   file(p.name .. ".a")
+a
+%   file(p.name .. ".b")
+b
+% end
+END
+    tool export scale --template several.tmpl -o out/
+    succeeds
+    [ "$(cat out/scale.a)$(cat out/scale.b)" = ab ]
+    tool export scale --template several.tmpl
+    fails_with 2 "this makes 2 files (scale.a, scale.b): name a folder"
+}
+
+@test "what is wrong with a template is told with its file and line, and what to do" {
+    record results/nvidia-h200 "NVIDIA H200" 9.0
+    printf 'a\n${patterns[1].nmae}\n' >mine.tmpl
+    tool export scale --template mine.tmpl
+    [ "$status" -ne 0 ]
+    [[ "$errors" == *"mine.tmpl:2: there is no member 'nmae' here; did you mean 'name'?"* ]]
+    printf 'a\n%% for i = 1, 2 do\n' >mine.tmpl
+    tool export scale --template mine.tmpl
+    [ "$status" -ne 0 ]
+    [[ "$errors" == *"mine.tmpl:2: 'end' expected"* ]]
+    printf '%% while true do end\n' >mine.tmpl
+    tool export scale --template mine.tmpl
+    [ "$status" -ne 0 ]
+    [[ "$errors" == *"mine.tmpl:1: "*"does every loop end?"* ]]
+    printf '%% io.open("x")\n' >mine.tmpl
+    tool export scale --template mine.tmpl
+    [ "$status" -ne 0 ]
+    [[ "$errors" == *"mine.tmpl:1: there is no 'io'"* ]]
+    printf '%% refuse("no kernel of " .. patterns[1].name)\n' >mine.tmpl
+    tool export scale --template mine.tmpl
+    fails_with 2 "no kernel of scale"
+    tool export scale --template none.tmpl
+    fails_with 2 "--template none.tmpl: there is no such file"
+}

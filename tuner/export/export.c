@@ -44,7 +44,7 @@ at_status exporter_write(const exporter *e, const export_model *const *models, s
     snprintf(unnamed, sizeof unnamed, "%.100s%s", stem, e->extension);
     for (size_t i = 0; i < texts.count && !status; i++) {
         rendered_file *f = &texts.files[i];
-        if (f->name[0] == '\0' && f->size_bytes == 0)
+        if (f->name[0] == '\0' && f->size_bytes == 0 && !e->path)
             continue;
         status =
             export_files_add(files, f->name[0] ? f->name : unnamed, f->text, f->size_bytes, error);

@@ -110,6 +110,18 @@ static void push_elements(lua_State *L, json_t *from)
     }
 }
 
+/* Of the table on top of the stack. */
+static void note_origin(lua_State *L, const json_t *from)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, rendering_of(L)->origins);
+    lua_pushvalue(L, -2);
+    lua_rawsetp(L, -2, from);
+    lua_pushvalue(L, -2);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)from);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
 /* Pushes the table that was made of `from`; false: none was. */
 static bool push_known(lua_State *L, const json_t *from)
 {
@@ -149,13 +161,7 @@ static void push_json(lua_State *L, json_t *from)
         lua_pushnil(L);
         return;
     }
-    lua_rawgeti(L, LUA_REGISTRYINDEX, rendering_of(L)->origins);
-    lua_pushvalue(L, -2);
-    lua_rawsetp(L, -2, from);
-    lua_pushvalue(L, -2);
-    lua_pushlightuserdata(L, from);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
+    note_origin(L, from);
 }
 
 /* ---- Lua as JSON ---- */
@@ -402,6 +408,7 @@ static void push_scope(lua_State *L, const rendering *r)
         push_json(L, member);
         lua_setfield(L, -2, name);
     }
+    note_origin(L, r->table); /* so that json(_ENV) is all of it */
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, unknown_name);
     lua_setfield(L, -2, "__index");

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/paths.h"
@@ -16,6 +17,13 @@
 #include "record/record.h"
 #include "run/setup/setup.h"
 #include "script/script.h"
+
+enum { OWN_EXTENSION_BYTES = 40 };
+
+/* What the exporter of a user's template is called, and its files. */
+typedef struct own_template {
+    char name[PATHS_BYTES], extension[OWN_EXTENSION_BYTES];
+} own_template;
 
 /* Constraints are exported, not asked, so that any architecture will do. */
 static const char any_arch[] = "sm_90";
@@ -233,10 +241,61 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
     return status;
 }
 
+/* ---- users' own templates ---- */
+
+/* "policy.cuh.tmpl" -> ".cuh" */
+static void extension_of(const char *template, char out[OWN_EXTENSION_BYTES])
+{
+    char name[PATHS_BYTES];
+    const char *slash = strrchr(template, '/');
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : template);
+    char *dot = strrchr(name, '.');
+    if (dot && strcmp(dot, ".tmpl") == 0)
+        *dot = '\0';
+    dot = strrchr(name, '.');
+    snprintf(out, OWN_EXTENSION_BYTES, "%s", dot ? dot : "");
+}
+
+/* Makes an exporter write what the template of --template says: a file, or by its name one of those
+ * that come with the tool. */
+static at_status use_template(const char *template, own_template *own, exporter *e, at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES];
+    at_status status = paths_find(&p, error);
+    if (status)
+        return status;
+    extension_of(template, own->extension);
+    snprintf(own->name, sizeof own->name, "export/%.100s.tmpl", template);
+    snprintf(path, sizeof path, "%.3900s/%s", p.template_dir, own->name);
+    e->path = template;
+    if (access(template, F_OK) != 0) {
+        if (strchr(template, '/') || access(path, F_OK) != 0)
+            return error_set(
+                error, AT_USAGE,
+                "--template %.200s: there is no such file, nor a template of that name "
+                "in %.200s/export; docs/record_table.md has one to begin with",
+                template, p.template_dir);
+        e->path = NULL;
+        e->template_name = own->name;
+    }
+    e->name = template;
+    e->extension = own->extension;
+    e->several = true;
+    e->pair = false;
+    return AT_OK;
+}
+
 static at_status run(const options *o, at_error *error)
 {
-    const exporter *e;
-    at_status status = exporter_find(o->format ? o->format : "header", &e, error);
+    const exporter *format;
+    own_template own;
+    at_status status = exporter_find(o->format ? o->format : "header", &format, error);
+    if (status)
+        return status;
+    exporter written = *format, *e = &written;
+    if (o->template_path)
+        status = use_template(o->template_path, &own, e, error);
     if (status)
         return status;
     if (o->sweep_count > 0 && !e->kernels)
@@ -272,7 +331,7 @@ const command cmd_export = {
     .operands_least = 1,
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Write the recorded configurations of all GPUs for use without autotune.",
-    .options = "format output over results set",
+    .options = "format template output over results set",
     .chooses = "format",
     .words = "header|cuda|json|wisdom|t4",
     .raw = true,

@@ -147,6 +147,8 @@ static const option_info known[] = {
     {"no-line", NULL, "leave out the #line directives", .type = CELL_TRUE, AT(no_line)},
     {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", .type = CELL_TRUE, AT(ptx)},
     {"format", "NAME", "what to write (see below)", .type = CELL_TEXT, AT(format)},
+    {"template", "FILE", "write what a template of one's own makes of the same data (see below)",
+     .type = CELL_TEXT, AT(template_path)},
     {"output", "FILE", "write there instead of stdout, which '-' names, too", .type = CELL_TEXT,
      AT(output)},
     {"help", NULL, "print this help", .type = CELL_TRUE, AT(help)},

@@ -48,6 +48,7 @@ typedef struct options {
     const char *results; /* folder of the records; NULL: all known ones */
     bool best;
     const char *format;
+    const char *template_path; /* of a user's own template */
     const char *output;
     const char *trace; /* NULL: none */
 } options;

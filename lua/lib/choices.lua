@@ -1,0 +1,72 @@
+-- What is known by compute capability, for templates that choose among GPUs without their names.
+
+local c = require "lib.c_text"
+
+local choices = {}
+
+-- A column of sizes; of the others a value is a name for itself.
+function choices.is_size(column)
+  return column.c_type == "int" or column.c_type == "int64_t" or column.c_type == "double"
+end
+
+--- split(columns): the sizes among them, and the others.
+function choices.split(columns)
+  local sizes, others = {}, {}
+  for _, column in ipairs(columns) do
+    table.insert(choices.is_size(column) and sizes or others, column)
+  end
+  return sizes, others
+end
+
+function choices.capability(row)
+  return 10 * row.record.major + row.record.minor
+end
+
+local function key_of(row, columns)
+  local parts = { choices.capability(row) }
+  for i, column in ipairs(columns) do parts[i + 1] = c.spelled(row.entry.problem[column.name]) end
+  return table.concat(parts, "\0")
+end
+
+local function extent(row, sizes)
+  local product = 1.0
+  for _, column in ipairs(sizes) do product = product * (1 + math.abs(row.entry.problem[column.name])) end
+  return product
+end
+
+-- The rows that `better` prefers among those of one capability that agree on `columns`; the newest GPUs first.
+local function best_of(p, columns, better)
+  local best, keys = {}, {}
+  for place, row in ipairs(p.rows) do
+    if row.first then
+      local key = key_of(row, columns)
+      if not best[key] then table.insert(keys, key) end
+      if not best[key] or better(row, best[key].row) then
+        best[key] = { row = row, place = best[key] and best[key].place or place }
+      end
+    end
+  end
+  local out = {}
+  for i, key in ipairs(keys) do out[i] = best[key] end
+  table.sort(out, function(a, b)
+    local x, y = choices.capability(a.row), choices.capability(b.row)
+    if x ~= y then return x > y end
+    return a.place < b.place
+  end)
+  for i, found in ipairs(out) do out[i] = found.row end
+  return out
+end
+
+--- by_capability(p): of each compute capability, and of each combination of values that are no sizes, the
+--- row of the largest problem.
+function choices.by_capability(p)
+  local sizes, others = choices.split(p.variables)
+  return best_of(p, others, function(a, b) return extent(a, sizes) > extent(b, sizes) end)
+end
+
+--- by_problem(p): of each compute capability and problem the first row.
+function choices.by_problem(p)
+  return best_of(p, p.variables, function() return false end)
+end
+
+return choices
