@@ -4,35 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "script/expression_vector.h"
+#include "reader_fixture.h"
+#include "script/expression/vector.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { WHOLES = 2, INPUTS = 4, MOST_STEPS = 256, MOST_TEXT = 1000 };
-static const char *const names[INPUTS] = {"x", "y", "p", "q"};
+enum { MOST_TEXT = 1000 };
 
-static bool resolve(void *context, token name, token field, vector_operand *operand)
+static bool resolve(void *context, const node *leaf, vector_operand *operand)
 {
     (void)context;
-    for (size_t i = 0; i < INPUTS && field.kind == TOKEN_END; i++)
-        if (token_is(name, names[i])) {
-            *operand =
-                (vector_operand){.type = i < WHOLES ? VECTOR_WHOLE : VECTOR_TRUTH, .input = i};
-            return true;
-        }
-    return false;
+    *operand = (vector_operand){.input = leaf->op == NODE_INPUT ? reader_input(leaf) : 0};
+    return leaf->op == NODE_INPUT && operand->input < W;
+}
+
+/* Lua has no functions here. */
+static const node *read_input(void *context, tree *t, token name, token next)
+{
+    return name.length == 1 ? reader_fixture_name(context, t, name, next) : NULL;
 }
 
 /* The function is on top of the stack, and stays there. */
 static bool ask_lua(lua_State *L, const int64_t *inputs)
 {
     lua_pushvalue(L, -1);
-    for (size_t i = 0; i < INPUTS; i++)
-        if (i < WHOLES)
+    for (size_t i = 0; i < W; i++)
+        if (i < P)
             lua_pushinteger(L, inputs[i]);
         else
             lua_pushboolean(L, (int)inputs[i]);
-    if (lua_pcall(L, INPUTS, 1, 0) != LUA_OK || !lua_isboolean(L, -1))
+    if (lua_pcall(L, W, 1, 0) != LUA_OK || !lua_isboolean(L, -1))
         abort();
     bool answer = lua_toboolean(L, -1);
     lua_pop(L, 1);
@@ -54,6 +55,20 @@ static void compare(lua_State *L, const vector_step *steps, size_t step_count)
     }
 }
 
+/* How many steps the expression has; 0: none. */
+static size_t compile(const char *text, vector_step *steps)
+{
+    tree *t = tree_new();
+    const reader_names names = {NULL, read_input, reader_fixture_field};
+    const node *root = t ? reader_read(t, &notation_lua, text, &names) : NULL, *term = NULL;
+    term_type type = TERM_WHOLE;
+    if (root && term_make(t, root, &reader_leaves, &type, &term, NULL) != AT_OK)
+        term = NULL;
+    size_t count = term && type == TERM_TRUTH ? vector_compile(term, resolve, NULL, steps) : 0;
+    tree_free(t);
+    return count;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > MOST_TEXT)
@@ -66,9 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     strcat(chunk, text);
     strcat(chunk, after);
     lua_State *L = luaL_newstate();
-    vector_step steps[MOST_STEPS];
+    vector_step steps[VECTOR_MOST_STEPS];
     if (L && luaL_loadbufferx(L, chunk, strlen(chunk), "=expression", "t") == LUA_OK) {
-        size_t step_count = vector_compile(text, resolve, NULL, steps, MOST_STEPS);
+        size_t step_count = compile(text, steps);
         if (step_count)
             compare(L, steps, step_count);
     }

@@ -390,18 +390,20 @@ at_status export_model_add_constraint(export_model *m, const char *text, char *c
     return export_no_memory(error);
 }
 
-void export_model_set_feature(export_model *m, size_t feature, char *c)
+void export_model_set_feature(export_model *m, size_t feature, char *c, char *assignment)
 {
     m->features[feature].c = c;
+    m->features[feature].assignment = assignment;
 }
 
 at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
-                                   at_error *error)
+                                   char *assignment, at_error *error)
 {
-    const export_derived added = {name, type, c};
+    const export_derived added = {name, type, c, assignment};
     if (array_add(&m->derived, &m->derived_count, &added, sizeof added))
         return AT_OK;
     free(c);
+    free(assignment);
     return export_no_memory(error);
 }
 
@@ -515,11 +517,15 @@ void export_model_deinit(export_model *m)
     for (size_t i = 0; i < m->constraint_count; i++)
         free(m->constraints[i].c);
     free(m->constraints);
-    for (size_t i = 0; i < m->derived_count; i++)
+    for (size_t i = 0; i < m->derived_count; i++) {
         free(m->derived[i].c);
+        free(m->derived[i].assignment);
+    }
     free(m->derived);
-    for (size_t i = 0; i < m->feature_count; i++)
+    for (size_t i = 0; i < m->feature_count; i++) {
         free(m->features[i].c);
+        free(m->features[i].assignment);
+    }
     free(m->launch.statements);
     export_kernels_deinit(&m->kernels);
     free(m->portfolios);

@@ -55,9 +55,9 @@ typedef struct export_constraint {
 
 /* What follows from parameters, problem and device, as a function. */
 typedef struct export_derived {
-    const char *name; /* in the script */
-    export_type type; /* EXPORT_WORD: a text */
-    char *c;          /* owned */
+    const char *name;     /* in the script */
+    export_type type;     /* EXPORT_WORD: a text */
+    char *c, *assignment; /* owned: its value, and statements that assign it */
 } export_derived;
 
 /* A problem on which a GPU has timed a configuration beside the default. */
@@ -69,8 +69,8 @@ typedef struct export_seen {
 /* What the trees of portfolios may ask for beside the problem's variables. */
 typedef struct export_feature {
     const pattern_feature *of;
-    char
-        *c; /* owned; NULL: it cannot be translated, and portfolios that ask for it serve nothing */
+    /* Owned; NULL: it cannot be translated, and portfolios that ask for it serve nothing. */
+    char *c, *assignment;
 } export_feature;
 
 typedef struct export_model {
@@ -108,12 +108,13 @@ void export_model_deinit(export_model *m);
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error);
 
 /* Adds a derived value that constraints and launches may name, behind those that it reads: its name
- * (borrowed), its type and its C, which the model owns also after an error. AT_NO_MEMORY. */
+ * (borrowed), its type and its C in both forms, which the model owns also after an error.
+ * AT_NO_MEMORY. */
 at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
-                                   at_error *error);
+                                   char *assignment, at_error *error);
 
-/* Gives a feature its C, which the model owns (NULL: none). */
-void export_model_set_feature(export_model *m, size_t feature, char *c);
+/* Gives a feature its C in both forms, which the model owns. */
+void export_model_set_feature(export_model *m, size_t feature, char *c, char *assignment);
 
 /* Adds a problem's values to the types and words of the variables; `problem` has all of them.
  * AT_USAGE for a value of another kind than its variable, AT_NO_MEMORY. */

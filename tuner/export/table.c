@@ -6,7 +6,6 @@
 #include "base/json_text.h"
 #include "base/version.h"
 #include "device/field.h"
-#include "export/common_subexpression.h"
 #include "record/pick.h"
 #include "record/table.h"
 
@@ -127,20 +126,6 @@ static void put_rows(const export_model *m, json_t **out)
 
 /* ---- what is said in C ---- */
 
-/* The statements that give `target` the value. */
-static json_t *assignment(const char *target, const char *c, size_t indent)
-{
-    char *text = NULL;
-    size_t size_bytes;
-    FILE *to = open_memstream(&text, &size_bytes);
-    if (!to)
-        return NULL;
-    export_print_assignment(target, c, indent, to);
-    json_t *out = fclose(to) == 0 ? json_string(text) : NULL;
-    free(text);
-    return out;
-}
-
 static void put_expressions(const export_model *m, json_t **out)
 {
     static const char *const c_types[] = {[EXPORT_INTEGER] = "int64_t",
@@ -155,17 +140,14 @@ static void put_expressions(const export_model *m, json_t **out)
                                             m->constraints[i].c));
     for (size_t i = 0; i < m->derived_count; i++) {
         const export_derived *d = &m->derived[i];
-        char target[RECORD_NAME_BYTES + sizeof "derived->value_"];
-        snprintf(target, sizeof target, "derived->value_%s", d->name);
-        json_append(&derived,
-                    json_pack("{ss ss ss so}", "name", d->name, "c_type", c_types[d->type], "c",
-                              d->c, "assignment", assignment(target, d->c, 8)));
+        json_append(&derived, json_pack("{ss ss ss ss}", "name", d->name, "c_type",
+                                        c_types[d->type], "c", d->c, "assignment", d->assignment));
     }
     for (size_t i = 0; i < m->feature_count; i++) {
         const export_feature *f = &m->features[i];
-        json_append(&features, json_pack("{ss ss ss? so}", "name", f->of->name, "definition",
-                                         f->of->definition, "c", f->c, "assignment",
-                                         f->c ? assignment("value", f->c, 4) : json_null()));
+        json_append(&features,
+                    json_pack("{ss ss ss? ss?}", "name", f->of->name, "definition",
+                              f->of->definition, "c", f->c, "assignment", f->assignment));
     }
     json_put(out, "features", features);
     json_put(out, "constraints", constraints);

@@ -5,7 +5,7 @@
 #include "script/state.h"
 
 /* A derived value takes the place of its name, so that constraints can be tested without Lua
- * (expression_vector.h); but each could double what it reads, and those that are longer are
+ * (expression/vector.h); but each could double what it reads, and those that are longer are
  * functions, as are those that call one. */
 enum { MOST_IN_PLACE_BYTES = 512 };
 
@@ -16,14 +16,6 @@ script_derived *script_find_derived(const script *s, const char *name)
 {
     for (size_t i = 0; i < s->derived_count; i++)
         if (strcmp(s->derived[i].name, name) == 0)
-            return &s->derived[i];
-    return NULL;
-}
-
-const script_derived *script_called(const script *s, const char *call)
-{
-    for (size_t i = 0; i < s->derived_count; i++)
-        if (s->derived[i].call && strcmp(s->derived[i].call, call) == 0)
             return &s->derived[i];
     return NULL;
 }

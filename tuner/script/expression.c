@@ -6,21 +6,8 @@
 #include <string.h>
 
 #include "device/field.h"
-#include "script/lexer.h"
+#include "script/expression/reader.h"
 #include "script/state.h"
-
-static const char *const keywords[] = {"and",   "break", "do",       "else", "elseif", "end",
-                                       "false", "for",   "function", "goto", "if",     "in",
-                                       "local", "nil",   "not",      "or",   "repeat", "return",
-                                       "then",  "true",  "until",    "while"};
-
-static bool is_keyword(const char *name)
-{
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        if (strcmp(keywords[i], name) == 0)
-            return true;
-    return false;
-}
 
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)
 {
@@ -38,10 +25,13 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
 /* Compile-time state: the names found so far, in the order of the function's parameters, and where
  * the code, in which derived values stand for their names, differs from the text. */
 typedef struct names {
+    lua_State *L;
+    const expression *e;
+    expression_reach reach;
     expression_input inputs[2 * SCRIPT_MAX_NAMES];
     size_t count;
-    const char *copied;     /* the text up to here is in the code */
-    uint32_t device_fields; /* that functions read */
+    const char *copied; /* the text up to here is in the code */
+    uint32_t device_fields;
     luaL_Buffer *code;
 } names;
 
@@ -90,97 +80,105 @@ static void raise_unknown(lua_State *L, const expression *e, const char *name)
                      name);
 }
 
-/* Misspelt fields of `device` are told when the script is loaded, like any other name. */
-static void check_device_field(lua_State *L, const expression *e, lexer ahead)
-{
-    if (!token_is(lexer_next(&ahead), "."))
-        return;
-    token field = lexer_next(&ahead);
-    char name[128];
-    snprintf(name, sizeof name, "%.*s", (int)field.length, field.text);
-    const char *nearest;
-    if (field.kind != TOKEN_NAME || script_is_device_field(name, &nearest))
-        return;
-    if (nearest)
-        expression_raise(L, e, "there is no 'device.%s'; did you mean 'device.%s'?", name, nearest);
-    expression_raise(L, e, "there is no 'device.%s'", name);
-}
-
 /* `derived`: the value through which the input is read, or NULL. */
-static void check_reach(lua_State *L, const expression *e, expression_reach reach,
-                        expression_input input, const char *derived)
+static void check_reach(const names *found, expression_input input, const char *derived)
 {
+    lua_State *L = found->L;
     const script *s = script_of(L);
-    if (!input.is_parameter || reach == REACH_ALL ||
-        (reach == REACH_LAYOUT && s->choices[input.index].in_layout))
+    if (!input.is_parameter || found->reach == REACH_ALL ||
+        (found->reach == REACH_LAYOUT && s->choices[input.index].in_layout))
         return;
     const char *name = expression_input_name(s, input);
     const char *remedy =
-        reach == REACH_LAYOUT ? "; if the data depends on it, name it in 'layout'" : "";
+        found->reach == REACH_LAYOUT ? "; if the data depends on it, name it in 'layout'" : "";
     if (derived)
-        expression_raise(L, e,
+        expression_raise(L, found->e,
                          "'%s' reads the parameter '%s', but this must be the same for all "
                          "variants%s",
                          derived, name, remedy);
-    expression_raise(L, e, "'%s' is a parameter, but this must be the same for all variants%s",
-                     name, remedy);
+    expression_raise(L, found->e,
+                     "'%s' is a parameter, but this must be the same for all variants%s", name,
+                     remedy);
 }
 
 /* Puts the derived value, or its call, in place of the token that names it. */
-static void add_derived(lua_State *L, const expression *e, expression_reach reach, token t,
-                        script_derived *derived, names *found)
+static const node *add_derived(names *found, tree *t, token name, script_derived *derived)
 {
+    lua_State *L = found->L;
     script_derive(L, derived);
     const expression *read = &derived->value;
     for (size_t i = 0; i < read->input_count; i++) {
-        check_reach(L, e, reach, read->inputs[i], derived->name);
+        check_reach(found, read->inputs[i], derived->name);
         add_input(found, read->inputs[i]);
     }
-    luaL_addlstring(found->code, found->copied, (size_t)(t.text - found->copied));
+    found->device_fields |= read->device_fields;
+    luaL_addlstring(found->code, found->copied, (size_t)(name.text - found->copied));
+    found->copied = name.text + name.length;
     if (derived->call) {
         script_add_call(L, found->code, derived);
-        found->device_fields |= read->device_fields;
-    } else {
-        luaL_addstring(found->code, "(");
-        luaL_addstring(found->code, read->code);
-        /* The value may end in a comment. */
-        luaL_addstring(found->code, "\n)");
+        return tree_add(t, &(node){.op = NODE_DERIVED,
+                                   .count = 1,
+                                   .of = {read->root},
+                                   .name = derived->name,
+                                   .length = name.length});
     }
-    found->copied = t.text + t.length;
+    luaL_addstring(found->code, "(");
+    luaL_addstring(found->code, read->code);
+    /* The value may end in a comment. */
+    luaL_addstring(found->code, "\n)");
+    return read->root;
 }
 
-static void scan(lua_State *L, const expression *e, expression_reach reach, names *found)
+static uint32_t all_device_fields(void)
 {
+    size_t count;
+    device_fields(&count);
+    return count < 32 ? (UINT32_C(1) << count) - 1 : UINT32_MAX;
+}
+
+static const node *read_name(void *context, tree *t, token name, token next)
+{
+    names *found = context;
+    lua_State *L = found->L;
     const script *s = script_of(L);
-    lexer l = lexer_make(e->code, strlen(e->code));
-    bool member = false;
-    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l)) {
-        bool skip = member || t.kind != TOKEN_NAME;
-        member = token_is(t, ".") || token_is(t, ":");
-        if (skip)
-            continue;
-        lexer ahead = l;
-        if (token_is(lexer_next(&ahead), "="))
-            continue; /* a key in a table constructor: an expression assigns nothing */
-        char name[128];
-        snprintf(name, sizeof name, "%.*s", (int)t.length, t.text);
-        if (strcmp(name, "function") == 0)
-            expression_raise(L, e, "an expression cannot define a function");
-        expression_input input;
-        if (is_keyword(name))
-            continue;
-        script_derived *derived = script_find_derived(s, name);
-        if (derived) {
-            add_derived(L, e, reach, t, derived, found);
-        } else if (find_name(s, name, &input)) {
-            check_reach(L, e, reach, input, NULL);
-            add_input(found, input);
-        } else if (!is_helper(L, name)) {
-            raise_unknown(L, e, name);
-        } else if (strcmp(name, "device") == 0) {
-            check_device_field(L, e, l);
-        }
+    char text[128];
+    snprintf(text, sizeof text, "%.*s", (int)name.length, name.text);
+    if (strcmp(text, "function") == 0)
+        expression_raise(L, found->e, "an expression cannot define a function");
+    script_derived *derived = script_find_derived(s, text);
+    if (derived)
+        return add_derived(found, t, name, derived);
+    expression_input input;
+    if (find_name(s, text, &input)) {
+        check_reach(found, input, NULL);
+        add_input(found, input);
+        return tree_add(t, &(node){.op = NODE_INPUT, .name = name.text, .length = name.length});
     }
+    if (!is_helper(L, text))
+        raise_unknown(L, found->e, text);
+    /* As a table, any of its fields may be read. */
+    if (strcmp(text, "device") == 0 && !token_is(next, "."))
+        found->device_fields = all_device_fields();
+    return reader_plain_name(t, name);
+}
+
+/* Misspelt fields of `device` are told when the script is loaded, like any other name. */
+static const node *read_field(void *context, tree *t, const node *of, token field)
+{
+    names *found = context;
+    if (strcmp(of->name, "device") != 0)
+        return reader_plain_field(t, of, field);
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)field.length, field.text);
+    const char *nearest;
+    int place = script_device_field(name, &nearest);
+    if (place < 0 && nearest)
+        expression_raise(found->L, found->e, "there is no 'device.%s'; did you mean 'device.%s'?",
+                         name, nearest);
+    if (place < 0)
+        expression_raise(found->L, found->e, "there is no 'device.%s'", name);
+    found->device_fields |= UINT32_C(1) << place;
+    return tree_add(t, &(node){.op = NODE_DEVICE, .name = field.text, .length = field.length});
 }
 
 /* Pushes "return function(a,b) return (text) end": arguments of a function that takes a fixed
@@ -228,21 +226,6 @@ static void raise_syntax(lua_State *L, const expression *e)
 
 _Static_assert(DEVICE_MOST_FIELDS <= 32, "expression.device_fields has a bit for each");
 
-/* The fields of the device that its code names: told once, since it is asked at every
- * evaluation. */
-static uint32_t named_device_fields(const expression *e)
-{
-    size_t count;
-    const device_field *fields = device_fields(&count);
-    uint32_t named = 0;
-    lexer l = lexer_make(e->code, strlen(e->code));
-    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l))
-        for (size_t i = 0; t.kind == TOKEN_NAME && i < count; i++)
-            if (token_is(t, fields[i].name))
-                named |= UINT32_C(1) << i;
-    return named;
-}
-
 void expression_compile(lua_State *L, expression *e, expression_reach reach)
 {
     script *s = script_of(L);
@@ -251,14 +234,17 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     e->code = e->text;
     luaL_Buffer code;
     luaL_buffinit(L, &code);
-    names found = {.copied = e->code, .code = &code};
-    scan(L, e, reach, &found);
+    names found = {.L = L, .e = e, .reach = reach, .copied = e->text, .code = &code};
+    e->root = reader_read(s->expressions, &notation_lua, e->text,
+                          &(reader_names){&found, read_name, read_field});
+    if (tree_lacks_memory(s->expressions))
+        sandbox_raise_memory(L);
     luaL_addstring(&code, found.copied);
     luaL_pushresult(&code);
     if (found.copied != e->code)
         e->code = script_copy(L, lua_tostring(L, -1));
     lua_pop(L, 1);
-    e->device_fields = named_device_fields(e) | found.device_fields;
+    e->device_fields = found.device_fields;
     e->input_count = found.count;
     e->inputs = script_allocate(L, found.count * sizeof *e->inputs);
     for (size_t i = 0; i < found.count; i++) {
@@ -271,6 +257,9 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
     if (!sandbox_load(L, chunk, size_bytes, "=expression"))
         raise_syntax(L, e);
+    /* Lua takes "a) or (b" in the brackets of the function. */
+    if (!e->root)
+        expression_raise(L, e, "this is not one expression");
     lua_call(L, 0, 1);
     e->function = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pop(L, 1);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "script/expression_vector.h"
+#include "script/expression/vector.h"
 #include "script/patience.h"
 #include "space/pattern.h"
 #include "space/space.h"
@@ -29,15 +29,16 @@ typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } express
 
 typedef struct expression {
     const char *text; /* as the script spells it; NULL: absent */
-    const char
-        *code; /* as Lua gets it: derived values, or calls of them, in place of their names */
+    /* As Lua gets it: derived values, or calls of them, in place of their names. */
+    const char *code;
+    const node *root; /* the same in the script's tree */
     const char *what; /* for messages: "where[2]", "launch.grid" */
     int line;         /* of the script; 0 unknown */
     int function;     /* registry reference */
     size_t input_count;
     expression_input *inputs;
     bool reads_parameters;
-    uint32_t device_fields; /* bit i: it names field i of device_fields() */
+    uint32_t device_fields; /* bit i: it reads field i of device_fields() */
     vector_step *steps;     /* of a constraint: the same without Lua */
     size_t step_count;      /* 0: only Lua can evaluate it */
 } expression;

@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "script/expression/term.h"
 #include "script/state.h"
 
-/* Longer expressions are left to Lua. */
-enum { MOST_STEPS = 256 };
-
-static bool vector_type_of(value_kind kind, vector_type *type)
+static bool type_of_kind(value_kind kind, term_type *type)
 {
-    *type = kind == VALUE_BOOLEAN  ? VECTOR_TRUTH
-            : kind == VALUE_STRING ? VECTOR_TEXT
-                                   : VECTOR_WHOLE;
+    static const term_type types[] = {[VALUE_INTEGER] = TERM_WHOLE,
+                                      [VALUE_NUMBER] = TERM_NUMBER,
+                                      [VALUE_BOOLEAN] = TERM_TRUTH,
+                                      [VALUE_STRING] = TERM_TEXT};
+    *type = types[kind];
     return kind != VALUE_NUMBER;
 }
 
@@ -22,81 +22,81 @@ static int64_t text_number(const char *string)
     return (int64_t)(intptr_t)string;
 }
 
-/* A string between plain quotes, without escapes. */
-static bool resolve_string(lua_State *L, token string, vector_operand *operand)
-{
-    char text[256];
-    size_t length = string.length >= 2 ? string.length - 2 : sizeof text;
-    if ((string.text[0] != '\'' && string.text[0] != '"') || length >= sizeof text ||
-        memchr(string.text, '\\', string.length))
-        return false;
-    memcpy(text, string.text + 1, length);
-    text[length] = '\0';
-    *operand = (vector_operand){
-        .type = VECTOR_TEXT, .is_constant = true, .constant = text_number(script_intern(L, text))};
-    return true;
-}
-
-/* The type of all values that an input takes. */
-static bool vector_type_of_input(const script *s, expression_input input, vector_type *type)
-{
-    if (!input.is_parameter) {
-        value_kind kind = s->problems[PROBLEM_TUNED][input.index].value.kind;
-        for (int problem = 0; problem < PROBLEM_KINDS; problem++)
-            if (s->problems[problem][input.index].value.kind != kind)
-                return false;
-        return vector_type_of(kind, type);
-    }
-    const space_parameter *p = &s->parameters[input.index];
-    for (size_t v = 0; v < p->value_count; v++)
-        if (p->values[v].kind != p->values[0].kind)
-            return false;
-    return vector_type_of(p->values[0].kind, type);
-}
-
-/* `device.field`, where that is a whole number. */
-static bool resolve_field(lua_State *L, token name, token field, vector_operand *operand)
-{
-    if (!token_is(name, "device") || field.kind != TOKEN_NAME)
-        return false;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->expression_environment);
-    lua_getfield(L, -1, "device");
-    lua_pushlstring(L, field.text, field.length);
-    lua_gettable(L, -2);
-    bool whole = lua_isinteger(L, -1);
-    *operand = (vector_operand){
-        .type = VECTOR_WHOLE, .is_constant = true, .constant = lua_tointeger(L, -1)};
-    lua_pop(L, 3);
-    return whole;
-}
-
 typedef struct vector_scope {
     lua_State *L;
     const expression *e;
 } vector_scope;
 
-static bool resolve_operand(void *context, token name, token field, vector_operand *operand)
+static size_t find_input(const script *s, const expression *e, const char *name)
+{
+    size_t i = 0;
+    while (i < e->input_count && strcmp(name, expression_input_name(s, e->inputs[i])) != 0)
+        i++;
+    return i;
+}
+
+/* The type of all values that an input takes. Derived values are put in place. */
+static bool type_of_leaf(void *context, const node *leaf, term_type *type)
 {
     const vector_scope *scope = context;
     const script *s = script_of(scope->L);
-    if (name.kind == TOKEN_STRING)
-        return resolve_string(scope->L, name, operand);
-    for (size_t i = 0; i < scope->e->input_count; i++) {
-        expression_input input = scope->e->inputs[i];
-        if (token_is(name, expression_input_name(s, input))) {
-            *operand = (vector_operand){.input = i};
-            return field.kind == TOKEN_END && vector_type_of_input(s, input, &operand->type);
-        }
+    size_t place = leaf->op == NODE_INPUT ? find_input(s, scope->e, leaf->name) : SIZE_MAX;
+    if (place >= scope->e->input_count)
+        return false;
+    expression_input input = scope->e->inputs[place];
+    if (!input.is_parameter) {
+        value_kind kind = s->problems[PROBLEM_TUNED][input.index].value.kind;
+        for (int problem = 0; problem < PROBLEM_KINDS; problem++)
+            if (s->problems[problem][input.index].value.kind != kind)
+                return false;
+        return type_of_kind(kind, type);
     }
-    return resolve_field(scope->L, name, field, operand);
+    const space_parameter *p = &s->parameters[input.index];
+    for (size_t v = 0; v < p->value_count; v++)
+        if (p->values[v].kind != p->values[0].kind)
+            return false;
+    return type_of_kind(p->values[0].kind, type);
+}
+
+/* `device.field`, where that is a whole number. */
+static bool resolve_field(lua_State *L, const char *field, vector_operand *operand)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->expression_environment);
+    lua_getfield(L, -1, "device");
+    lua_getfield(L, -1, field);
+    bool whole = lua_isinteger(L, -1);
+    *operand = (vector_operand){.is_constant = true, .constant = lua_tointeger(L, -1)};
+    lua_pop(L, 3);
+    return whole;
+}
+
+static bool resolve_leaf(void *context, const node *leaf, vector_operand *operand)
+{
+    const vector_scope *scope = context;
+    if (leaf->op == NODE_DEVICE)
+        return resolve_field(scope->L, leaf->name, operand);
+    if (leaf->op == NODE_TEXT)
+        *operand = (vector_operand){.is_constant = true,
+                                    .constant = text_number(script_intern(scope->L, leaf->name))};
+    else
+        *operand = (vector_operand){.input = find_input(script_of(scope->L), scope->e, leaf->name)};
+    return true;
 }
 
 void expression_prepare_tests(lua_State *L, expression *e)
 {
-    vector_step steps[MOST_STEPS];
+    vector_step steps[VECTOR_MOST_STEPS];
     vector_scope scope = {L, e};
-    e->step_count = vector_compile(e->code, resolve_operand, &scope, steps, MOST_STEPS);
-    if (!e->step_count)
+    term_type type;
+    const node *term;
+    at_error error = {0};
+    if (term_make(script_of(L)->expressions, e->root, &(term_leaves){&scope, type_of_leaf}, &type,
+                  &term, &error))
+        sandbox_raise_error(L, &error);
+    if (!term || type != TERM_TRUTH)
+        return;
+    e->step_count = vector_compile(term, resolve_leaf, &scope, steps);
+    if (e->step_count == 0)
         return;
     e->steps = script_allocate(L, e->step_count * sizeof *e->steps);
     memcpy(e->steps, steps, e->step_count * sizeof *e->steps);

@@ -112,7 +112,7 @@ static int bits_type(lua_State *L)
     return 1;
 }
 
-bool script_is_device_field(const char *name, const char **nearest)
+int script_device_field(const char *name, const char **nearest)
 {
     const char *names[DEVICE_MOST_FIELDS];
     size_t count;
@@ -120,10 +120,10 @@ bool script_is_device_field(const char *name, const char **nearest)
     for (size_t i = 0; i < count; i++) {
         names[i] = fields[i].name;
         if (strcmp(name, names[i]) == 0)
-            return true;
+            return (int)i;
     }
     *nearest = nearest_name(name, names, count);
-    return false;
+    return -1;
 }
 
 static void push_device(lua_State *L, const arch_limits *limits)

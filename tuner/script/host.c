@@ -7,7 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/plain_text.h"
-#include "script/lexer.h"
+#include "script/expression/lexer.h"
 #include "script/state.h"
 
 enum { MAX_STEPS = 8 };

@@ -25,20 +25,21 @@ static void refuse(writer *w, const expression *e, const char *why)
 }
 
 /* The expression in C; NULL after a failure, else the caller's. */
-static char *translate(writer *w, const expression *e, c_type *type)
+static char *translate(writer *w, const expression *e, term_type *type)
 {
     char *c = NULL;
     if (!w->status)
-        w->status = script_expression_c(w->s, e, w->spell, w->context, type, &c, w->error);
+        w->status = c_text_write(w->s->expressions, e->root, w->spell, w->context, (c_text_form){0},
+                                 type, &c, w->error);
     if (!c)
         refuse(w, e, "this cannot be translated to C");
     return c;
 }
 
-static char *translate_number(writer *w, const expression *e, c_type *type)
+static char *translate_number(writer *w, const expression *e, term_type *type)
 {
     char *c = translate(w, e, type);
-    if (c && *type != C_WHOLE && *type != C_NUMBER)
+    if (c && *type != TERM_WHOLE && *type != TERM_NUMBER)
         refuse(w, e, "this is not a number");
     return c;
 }
@@ -46,31 +47,31 @@ static char *translate_number(writer *w, const expression *e, c_type *type)
 /* A whole number from `least` to `most`. */
 static void print_whole(writer *w, const expression *e, int64_t least, int64_t most)
 {
-    c_type type;
+    term_type type;
     char *c = translate_number(w, e, &type);
     if (c)
-        fprintf(w->to,
-                "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
-                type == C_NUMBER ? "autotune_whole(" : "", c, type == C_NUMBER ? ", failed)" : "",
-                least == INT64_MIN ? least + 1 : least, least == INT64_MIN ? " - 1" : "", most);
+        fprintf(
+            w->to, "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
+            type == TERM_NUMBER ? "autotune_whole(" : "", c, type == TERM_NUMBER ? ", failed)" : "",
+            least == INT64_MIN ? least + 1 : least, least == INT64_MIN ? " - 1" : "", most);
     free(c);
 }
 
 static void print_number(writer *w, const expression *e)
 {
-    c_type type;
+    term_type type;
     char *c = translate_number(w, e, &type);
     if (c)
         fprintf(w->to, "(double)(%s)", c);
     free(c);
 }
 
-static void print_typed(writer *w, const expression *e, c_type wanted)
+static void print_typed(writer *w, const expression *e, term_type wanted)
 {
-    c_type type;
+    term_type type;
     char *c = translate(w, e, &type);
     if (c && type != wanted)
-        refuse(w, e, wanted == C_TEXT ? "this is not a text" : "this is neither true nor false");
+        refuse(w, e, wanted == TERM_TEXT ? "this is not a text" : "this is neither true nor false");
     else if (c)
         fputs(c, w->to);
     free(c);
@@ -88,18 +89,18 @@ static void print_whole_value(writer *w, const expression *e, argument_type type
 static void print_truth_value(writer *w, const expression *e)
 {
     fputs("autotune_truth_value(", w->to);
-    print_typed(w, e, C_TRUTH);
+    print_typed(w, e, TERM_TRUTH);
     fputs(")", w->to);
 }
 
 /* Without a type of its own it is an int or a bool, as script/launch.c has it. */
 static void print_plain_value(writer *w, const expression *e)
 {
-    c_type type;
+    term_type type;
     char *c = translate(w, e, &type);
-    if (c && type == C_WHOLE)
+    if (c && type == TERM_WHOLE)
         print_whole_value(w, e, ARGUMENT_INT32);
-    else if (c && type == C_TRUTH)
+    else if (c && type == TERM_TRUTH)
         print_truth_value(w, e);
     else
         refuse(w, e, "an argument without a type is a whole number or a truth");
@@ -174,7 +175,7 @@ static void print_launch(writer *w, const script_launch *l, launch_c *out)
     fputs("    ", w->to);
     if (l->when.text) {
         fputs("if (", w->to);
-        print_typed(w, &l->when, C_TRUTH);
+        print_typed(w, &l->when, TERM_TRUTH);
         fputs(") ", w->to);
     }
     if (l->times.text) {
@@ -196,12 +197,12 @@ static void print_launch(writer *w, const script_launch *l, launch_c *out)
     }
     if (l->balanced.text) {
         fputs("        launch->balanced = ", w->to);
-        print_typed(w, &l->balanced, C_TRUTH);
+        print_typed(w, &l->balanced, TERM_TRUTH);
         fputs(" && autotune_cluster_blocks(launch) > 1;\n", w->to);
     }
     if (l->cooperative.text) {
         fputs("        launch->cooperative = ", w->to);
-        print_typed(w, &l->cooperative, C_TRUTH);
+        print_typed(w, &l->cooperative, TERM_TRUTH);
         fputs(";\n", w->to);
     }
     for (size_t i = 0; i < l->argument_count; i++)
@@ -214,7 +215,7 @@ static void print_buffer(writer *w, const script_buffer *b)
     fputs("    autotune_add_size(plan, ", w->to);
     print_whole(w, &b->count, 1, (int64_t)PLAN_MAX_ELEMENTS);
     fputs(", autotune_sizeof(", w->to);
-    print_typed(w, &b->type, C_TEXT);
+    print_typed(w, &b->type, TERM_TEXT);
     fputs(", failed));\n", w->to);
 }
 
@@ -247,4 +248,43 @@ at_status script_launch_c(const script *s, c_spelling spell, void *context, laun
     if (w.status)
         free(out->statements);
     return w.status;
+}
+
+at_status script_constraint_c(const script *s, size_t constraint, c_spelling spell, void *context,
+                              char **out, at_error *error)
+{
+    term_type type = TERM_TRUTH;
+    at_status status = c_text_write(s->expressions, s->constraint_tests[constraint].root, spell,
+                                    context, (c_text_form){0}, &type, out, error);
+    if (type != TERM_TRUTH) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+at_status script_feature_c(const script *s, size_t feature, c_spelling spell, void *context,
+                           c_text_form form, term_type *type, char **out, at_error *error)
+{
+    return c_text_write(s->expressions, s->features[feature].root, spell, context, form, type, out,
+                        error);
+}
+
+at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context,
+                           c_text_form form, const char **name, term_type *type, char **out,
+                           at_error *error)
+{
+    *name = NULL;
+    *out = NULL;
+    char target[256];
+    for (size_t i = 0; i < s->derived_count; i++) {
+        const script_derived *d = &s->derived[i];
+        if (!d->call || d->rank != place)
+            continue;
+        *name = d->name;
+        snprintf(target, sizeof target, "%s%s", form.target ? form.target : "", d->name);
+        form.target = form.target ? target : NULL;
+        return c_text_write(s->expressions, d->value.root, spell, context, form, type, out, error);
+    }
+    return AT_OK;
 }

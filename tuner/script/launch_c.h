@@ -1,13 +1,15 @@
-/* Launches in C: for programs that launch a configuration without Lua.
+/* Constraints, derived values and launches in C: for programs that pick and launch a configuration
+ * without Lua.
  *
- * In: a loaded script and how its names are spelt in C. Out: C statements that evaluate what a
- * configuration launches (as script_launch_plan() does) and how large its buffers are, into an
- * autotune_plan (export/launch.c, which has the functions that they call). Where Lua would raise an
- * error they set `*failed`. */
+ * In: a loaded script and how its names are spelt in C. Out: of a launch, C statements that
+ * evaluate what a configuration launches (as script_launch_plan() does) and how large its buffers
+ * are, into an autotune_plan (export/launch.c, which has the functions that they call). Where Lua
+ * would raise an error they set `*failed`. */
 #ifndef AUTOTUNE_SCRIPT_LAUNCH_C_H
 #define AUTOTUNE_SCRIPT_LAUNCH_C_H
 
-#include "script/constraint_c.h"
+#include "script/expression/c_text.h"
+#include "script/script.h"
 
 typedef struct launch_c {
     char *statements; /* owned */
@@ -24,5 +26,21 @@ typedef struct launch_c {
  * the expression that cannot be translated to C, AT_NO_MEMORY. */
 at_status script_launch_c(const script *s, c_spelling spell, void *context, launch_c *out,
                           at_error *error);
+
+/* *out is owned by the caller; NULL when the constraint cannot be translated. AT_NO_MEMORY. */
+at_status script_constraint_c(const script *s, size_t constraint, c_spelling spell, void *context,
+                              char **out, at_error *error);
+
+/* A feature of the pattern, of type *type, in this form; *out likewise. */
+at_status script_feature_c(const script *s, size_t feature, c_spelling spell, void *context,
+                           c_text_form form, term_type *type, char **out, at_error *error);
+
+/* A derived value so long that its readers call it as a function: its name, borrowed, its type and
+ * statements, owned by the caller, that give form.target with that name after it its value; *out is
+ * NULL when it cannot be translated. `place` counts from 0; a value comes after those that
+ * it reads; *name is NULL where there is no more. AT_NO_MEMORY. */
+at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context,
+                           c_text_form form, const char **name, term_type *type, char **out,
+                           at_error *error);
 
 #endif

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #include "base/hash_text.h"
-#include "script/lexer.h"
+#include "script/expression/lexer.h"
 #include "script/sandbox/library.h"
 #include "script/state.h"
 
@@ -153,7 +153,8 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     s->lua_dir = duplicate(options->lua_dir, &status);
     s->template_dir = duplicate(options->template_dir, &status);
     s->hash = XXH3_createState();
-    if (status || !s->hash)
+    s->expressions = tree_new();
+    if (status || !s->hash || !s->expressions)
         return error_set(error, AT_NO_MEMORY, "out of memory while loading %s", path);
     char *slash = strrchr(s->folder, '/');
     if (slash)
@@ -203,6 +204,7 @@ void script_free(script *s)
         free(s->arena);
         s->arena = next;
     }
+    tree_free(s->expressions);
     free(s->source.bytes);
     XXH3_freeState(s->hash);
     free(s->path);

@@ -4,8 +4,8 @@
  * plain data; problem.c, launch.c, transfer.c, view.c, constraints.c and configuration.c evaluate;
  * emit.c runs templates; host.c loads files and has what the tool's own Lua calls; expression.c
  * compiles and evaluates expressions, expression_test.c those of constraints; helpers.c has what
- * expressions and templates call; state.c keeps the memory and finds the files. script/sandbox has
- * the Lua state itself. */
+ * expressions and templates call; state.c keeps the memory and finds the files. script/expression
+ * has expressions as trees, without Lua; script/sandbox has the Lua state itself. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
@@ -150,6 +150,7 @@ struct script {
     void *hash;                /* XXH3 state of the Lua files read */
     uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
     arena_block *arena;        /* everything that the pattern points to */
+    tree *expressions;         /* of all that are compiled */
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
     space_parameter *parameters;
@@ -219,8 +220,6 @@ struct luaL_Buffer;
 void script_add_call(lua_State *L, struct luaL_Buffer *code, const script_derived *derived);
 /* Compiles a derived value, and first those that it reads. Raises, also when it reads itself. */
 void script_derive(lua_State *L, script_derived *derived);
-/* The derived value whose function is called so in code; NULL: none. */
-const script_derived *script_called(const script *s, const char *call);
 
 /* In script/expression.c. Pushes the function and its arguments, for lua_call(L, result, 1);
  * allocates nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
@@ -230,9 +229,9 @@ const char *expression_failure(lua_State *L);
 
 const char *expression_input_name(const script *s, expression_input input);
 
-/* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or
- * NULL. */
-bool script_is_device_field(const char *name, const char **nearest);
+/* The place of a field of `device` among device_fields(); -1: there is none of that name, and
+ * *nearest is what may have been meant or NULL. */
+int script_device_field(const char *name, const char **nearest);
 
 /* The name most like `name` among parameters, problem variables, derived values and an environment
  * (a registry reference); NULL when none is similar. It lives as long as the environment does. */

@@ -1,4 +1,3 @@
-#include "base/rng.h"
 #include "script/state.h"
 #include "script_fixture.h"
 
@@ -75,63 +74,6 @@ static void helpers_say_what_they_promise(void **state)
     }
 }
 
-/* A random expression over integers, with its value by C's arithmetic. */
-static int64_t random_sum(rng *r, char *text, size_t size, int depth, int64_t tile, int64_t n)
-{
-    char left[2048], right[2048];
-    if (depth == 0) {
-        int64_t constant = (int64_t)rng_below(r, 100);
-        const char *names[] = {"tile", "n"};
-        uint64_t choice = rng_below(r, 3);
-        if (choice == 2)
-            snprintf(text, size, "%lld", (long long)constant);
-        else
-            snprintf(text, size, "%s", names[choice]);
-        return choice == 0 ? tile : choice == 1 ? n : constant;
-    }
-    int64_t a = random_sum(r, left, sizeof left, depth - 1, tile, n);
-    int64_t b = random_sum(r, right, sizeof right, depth - 1, tile, n);
-    switch (rng_below(r, 4)) {
-    case 0:
-        snprintf(text, size, "(%s + %s)", left, right);
-        return (int64_t)((uint64_t)a + (uint64_t)b);
-    case 1:
-        snprintf(text, size, "(%s - %s)", left, right);
-        return (int64_t)((uint64_t)a - (uint64_t)b);
-    case 2:
-        snprintf(text, size, "max(%s, %s)", left, right);
-        return a > b ? a : b;
-    default:
-        snprintf(text, size, "(%s) * (%s)", left, right);
-        return (int64_t)((uint64_t)a * (uint64_t)b);
-    }
-}
-
-static void values_are_what_c_computes(void **state)
-{
-    (void)state;
-    rng r = rng_seeded(7);
-    static const int64_t tiles[] = {1, 2, 4};
-    for (int round = 0; round < 60; round++) {
-        char text[4096], where[5000];
-        rng again = r; /* the same expression for each value of tile */
-        int64_t sum = random_sum(&r, text, sizeof text, 4, tiles[0], 1024);
-        snprintf(where, sizeof where, "where = { '(%s) == %lld' },", text, (long long)sum);
-        script *s = fixture_load_pattern(&(fixture_pattern){.where = where});
-        for (uint16_t i = 0; i < 3; i++) {
-            rng copy = again;
-            bool wanted = random_sum(&copy, text, sizeof text, 4, tiles[i], 1024) == sum;
-            bool valid;
-            size_t broken;
-            at_error error = {0};
-            assert_ok(script_valid(s, PROBLEM_TUNED, (uint16_t[]){i, 0}, &valid, &broken, &error),
-                      error);
-            assert_int_equal(valid, wanted);
-        }
-        script_free(s);
-    }
-}
-
 /* String values reach expressions from Lua's own tables; numbers and booleans are pushed. */
 static void values_of_every_kind_reach_an_expression(void **state)
 {
@@ -197,7 +139,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_those_that_lua_would_look_up),
         cmocka_unit_test(helpers_say_what_they_promise),
-        cmocka_unit_test(values_are_what_c_computes),
         cmocka_unit_test(values_of_every_kind_reach_an_expression),
         cmocka_unit_test(values_tested_together_get_the_answers_that_they_get_alone),
     };

@@ -2,20 +2,20 @@
 
 #include <stdlib.h>
 
-#include "script/constraint_c.h"
+#include "script/launch_c.h"
 
-static const export_type derived_types[] = {[C_WHOLE] = EXPORT_LONG,
-                                            [C_NUMBER] = EXPORT_NUMBER,
-                                            [C_TRUTH] = EXPORT_BOOLEAN,
-                                            [C_TEXT] = EXPORT_WORD};
+static const export_type derived_types[] = {[TERM_WHOLE] = EXPORT_LONG,
+                                            [TERM_NUMBER] = EXPORT_NUMBER,
+                                            [TERM_TRUTH] = EXPORT_BOOLEAN,
+                                            [TERM_TEXT] = EXPORT_WORD};
 
-bool exported_spell(void *model, const char *name, c_type *type, char *text, size_t size_bytes)
+bool exported_spell(void *model, const char *name, term_type *type, char *text, size_t size_bytes)
 {
-    static const c_type types[] = {[EXPORT_INTEGER] = C_WHOLE,
-                                   [EXPORT_LONG] = C_WHOLE,
-                                   [EXPORT_NUMBER] = C_NUMBER,
-                                   [EXPORT_BOOLEAN] = C_TRUTH,
-                                   [EXPORT_WORD] = C_TEXT};
+    static const term_type types[] = {[EXPORT_INTEGER] = TERM_WHOLE,
+                                      [EXPORT_LONG] = TERM_WHOLE,
+                                      [EXPORT_NUMBER] = TERM_NUMBER,
+                                      [EXPORT_BOOLEAN] = TERM_TRUTH,
+                                      [EXPORT_WORD] = TERM_TEXT};
     const export_column *c = export_spell(model, name, text, size_bytes);
     if (c)
         *type = types[c->type];
@@ -25,17 +25,26 @@ bool exported_spell(void *model, const char *name, c_type *type, char *text, siz
     return c || d;
 }
 
+/* As templates/export/header.h has them. */
+static const c_text_form as_value = {NULL, 0}, to_derived = {"derived->value_", 8},
+                         to_feature = {"value", 4};
+
 /* What can be translated; what cannot is put in place. */
 static at_status add_derived(const script *s, export_model *out, at_error *error)
 {
     at_status status = AT_OK;
     const char *name = "";
     for (size_t place = 0; name && !status; place++) {
-        c_type type;
-        char *c;
-        status = script_derived_c(s, place, exported_spell, out, &name, &type, &c, error);
+        term_type type;
+        char *c, *assignment = NULL;
+        status = script_derived_c(s, place, exported_spell, out, as_value, &name, &type, &c, error);
         if (!status && c)
-            status = export_model_add_derived(out, name, derived_types[type], c, error);
+            status = script_derived_c(s, place, exported_spell, out, to_derived, &name, &type,
+                                      &assignment, error);
+        if (!status && c && assignment)
+            status = export_model_add_derived(out, name, derived_types[type], c, assignment, error);
+        else
+            free(c);
     }
     return status;
 }
@@ -46,11 +55,14 @@ static at_status add_features(const script *s, export_model *out, at_error *erro
     const pattern *p = script_pattern(s);
     at_status status = AT_OK;
     for (size_t i = 0; i < p->feature_count && !status; i++) {
-        c_type type = C_TEXT;
-        char *c;
-        status = script_feature_c(s, i, exported_spell, out, &type, &c, error);
-        if (!status && type <= C_NUMBER)
-            export_model_set_feature(out, i, c);
+        term_type type = TERM_TEXT;
+        char *c, *assignment = NULL;
+        status = script_feature_c(s, i, exported_spell, out, as_value, &type, &c, error);
+        if (!status && c && type <= TERM_NUMBER)
+            status =
+                script_feature_c(s, i, exported_spell, out, to_feature, &type, &assignment, error);
+        if (assignment)
+            export_model_set_feature(out, i, c, assignment);
         else
             free(c);
     }

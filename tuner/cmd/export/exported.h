@@ -4,7 +4,7 @@
 #define AUTOTUNE_CMD_EXPORT_EXPORTED_H
 
 #include "export/model.h"
-#include "script/constraint_c.h"
+#include "script/launch_c.h"
 #include "script/script.h"
 
 /* As export_model_init(); `s` may be NULL. The model borrows from records and script. */
@@ -12,6 +12,6 @@ at_status exported_model(const char *pattern_name, const record_set *records, co
                          export_model *out, at_error *error);
 
 /* The c_spelling of the names of an export_model. */
-bool exported_spell(void *model, const char *name, c_type *type, char *text, size_t size_bytes);
+bool exported_spell(void *model, const char *name, term_type *type, char *text, size_t size_bytes);
 
 #endif

@@ -1,9 +1,11 @@
-/* Chains of cases ("a and 1 or b and 2 or 3") choose in exported C what they choose in Lua: random
- * ones, of every type, with and without a last value, within each other and as conditions. They
- * fail where they fail there. */
+/* Random expressions give what Lua gives: in exported C, and where many are evaluated at once
+ * without Lua. Chains of cases ("a and 1 or b and 2 or 3") of every type, with and without a last
+ * value, within each other and as conditions, of what operators and functions make. They fail where
+ * Lua fails. */
 #include "base/rng.h"
 #include "check.h"
 #include "header_fixture.h"
+#include "script/state.h"
 
 /* The parameter `chain` of a configuration says which chain is asked (0: none), `probe` or `text`
  * which value it should have, the others are what chains read. */
@@ -44,6 +46,36 @@ typedef enum kind { WHOLE, NUMBER, WORD, TRUTH, KINDS } kind;
 static void append_cases(rng *r, int depth, kind k, char *text);
 static void append_chain(rng *r, int depth, kind k, char *text);
 
+/* Operators without brackets, too, to try which binds more strongly. */
+static void append_arithmetic(rng *r, int depth, char *text)
+{
+    static const char *const leaves[] = {"x", "y", "-x", "probe", "device.major"};
+    static const char *const forms[] = {
+        "@ + @",          "@ - @",          "@ * @",
+        "@ // (@ + 1)",   "@ % 3",          "@ & @",
+        "@ | @",          "@ ~ @",          "@ << 2",
+        "@ >> (@ % 4)",   "(@ * @)",        "-(@)",
+        "min(@, @, 7)",   "max(@, @)",      "math.abs(@)",
+        "ceil_div(@, 3)", "round_up(@, 4)", "log2(@)",
+        "floor((@) / 3)", "ceil((@) / 2)",  "cluster_load(132, 1 + (@) % 300, 2, 1)",
+    };
+    if (depth == 0) {
+        const uint64_t leaf = rng_below(r, 8);
+        if (leaf == 5)
+            append(text, "sizeof('half')");
+        else if (leaf < 5)
+            append(text, "%s", leaves[leaf]);
+        else
+            append(text, "%d", (int)rng_below(r, 9));
+        return;
+    }
+    for (const char *c = forms[rng_below(r, sizeof forms / sizeof *forms)]; *c; c++)
+        if (*c == '@')
+            append_arithmetic(r, depth - 1, text);
+        else
+            append(text, "%c", *c);
+}
+
 static void append_plain_value(rng *r, kind k, char *text)
 {
     static const char *const plain[KINDS][4] = {{"x", "y", "x + y", "y * 2 - 1"},
@@ -52,6 +84,8 @@ static void append_plain_value(rng *r, kind k, char *text)
                                                 {"flag", "not flag", "true", "false"}};
     if (k == WHOLE && rng_below(r, 10) == 0)
         append(text, "6 // (x - y)");
+    else if (k == WHOLE && rng_below(r, 3) == 0)
+        append_arithmetic(r, 2, text);
     else if (k == WHOLE && rng_below(r, 2))
         append(text, "%d", (int)rng_below(r, PROBES));
     else
@@ -189,7 +223,7 @@ static script *load_chains(void)
                                        "0, flag = false, word = 'a' },"});
 }
 
-/* ---- the two answers ---- */
+/* ---- the answers ---- */
 
 /* '1' or '0' for each question of each chain; '0' also where it fails. */
 static void ask_lua(script *s, char *answers, int *yes, int *failed)
@@ -207,6 +241,34 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
             *answers++ = !fails && valid ? '1' : '0';
         }
     *answers = '\0';
+}
+
+/* Each chain for which there is another evaluation than Lua's, for a value of `probe` and of
+ * `text`. */
+static void chains_evaluated_at_once_choose_what_they_choose_in_lua(void **state)
+{
+    (void)state;
+    size_t without_lua = 0;
+    script *s = load_chains();
+    for (uint16_t chain = 1; chain <= CHAINS; chain++) {
+        const expression *e = &s->constraint_tests[chain - 1];
+        without_lua += e->step_count > 0;
+        for (int i = 0; i < QUESTIONS; i++) {
+            uint16_t indices[NAMES];
+            bool alone = false, at_once = false;
+            question(chain, i, indices);
+            const space_question q = {chain - 1u, indices, 1, &(uint16_t){indices[1]}, 1};
+            at_status wanted = expression_test(s, e, PROBLEM_TUNED, indices, &alone, NULL);
+            assert_int_equal(
+                expression_test_each(s, e, PROBLEM_TUNED, &q, &(patience){0}, &at_once, NULL),
+                wanted);
+            if (at_once != alone)
+                fail_msg("question %d of %s: %d", i, e->text, at_once);
+        }
+    }
+    /* Those of numbers are left to Lua, and some others. */
+    assert_in_range(without_lua, CHAINS / 3, CHAINS);
+    script_free(s);
 }
 
 static void chains_choose_in_c_what_they_choose_in_lua(void **state)
@@ -237,6 +299,7 @@ static void chains_choose_in_c_what_they_choose_in_lua(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_evaluated_at_once_choose_what_they_choose_in_lua),
         cmocka_unit_test(chains_choose_in_c_what_they_choose_in_lua),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -1,4 +1,4 @@
-#include "script/lexer.h"
+#include "script/expression/lexer.h"
 
 #include <string.h>
 

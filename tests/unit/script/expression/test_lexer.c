@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "script/lexer.h"
+#include "script/expression/lexer.h"
 
 static void expect_tokens(const char *text, const char *wanted)
 {

@@ -1,0 +1,185 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "reader_fixture.h"
+#include "script/expression/c_text.h"
+
+static bool spell(void *context, const char *name, term_type *type, char *text, size_t size_bytes)
+{
+    (void)context;
+    snprintf(text, size_bytes, "%s", name);
+    return reader_fixture_type(NULL, &(node){.op = NODE_INPUT, .name = name}, type);
+}
+
+/* The expression in C, as it is or (`target` not NULL) in statements; NULL: it has none. */
+static char *in_c(const char *text, const char *target)
+{
+    tree *t = tree_new();
+    assert_non_null(t);
+    const node *root = reader_read(t, &notation_lua, text, &reader_inputs);
+    char *c = NULL;
+    term_type type;
+    at_error error = {0};
+    assert_non_null(root);
+    assert_ok(c_text_write(t, root, spell, NULL, (c_text_form){target, 0}, &type, &c, &error),
+              error);
+    tree_free(t);
+    return c;
+}
+
+static void expect(const char *text, const char *wanted)
+{
+    char *c = in_c(text, "v");
+    assert_non_null(c);
+    assert_string_equal(c, wanted);
+    free(c);
+}
+
+static void a_call_that_stands_there_twice_is_made_once(void **state)
+{
+    (void)state;
+    expect("min(x + y, (x + y) * 3)",
+           "const int64_t common_0 = autotune_add(x, y);\n"
+           "v = autotune_min(common_0, autotune_multiply(common_0, INT64_C(3)));\n");
+}
+
+static void what_has_nothing_twice_stays_as_it_is(void **state)
+{
+    (void)state;
+    expect("x + y // 2", "v = autotune_add(x, autotune_divide(y, INT64_C(2), failed));\n");
+    expect("x", "v = x;\n");
+}
+
+static void calls_in_a_call_that_stands_there_twice_are_not_constants_of_their_own(void **state)
+{
+    (void)state;
+    expect("max(x // y + 1, x // y + 1)",
+           "const int64_t common_1 = autotune_add(autotune_divide(x, y, failed), INT64_C(1));\n"
+           "v = autotune_max(common_1, common_1);\n");
+}
+
+static void a_constant_comes_before_those_that_it_is_part_of(void **state)
+{
+    (void)state;
+    expect("max(log2(x) + y, min(log2(x) + y, log2(x)))",
+           "const int64_t common_0 = autotune_log2(x, failed);\n"
+           "const int64_t common_1 = autotune_add(common_0, y);\n"
+           "v = autotune_max(common_1, autotune_min(common_1, common_0));\n");
+}
+
+static void what_may_not_be_evaluated_is_not_evaluated_before(void **state)
+{
+    (void)state;
+    expect("(p and y // x or 0) + (p and y // x or 1)",
+           "v = autotune_add((p ? autotune_divide(y, x, failed) : INT64_C(0)), (p ? "
+           "autotune_divide(y, x, failed) : INT64_C(1)));\n");
+    expect("p and y // x == y // x",
+           "v = (p && (autotune_divide(y, x, failed) == autotune_divide(y, x, failed)));\n");
+    expect("not p or y // x < y // x",
+           "v = (!(p) || (autotune_divide(y, x, failed) < autotune_divide(y, x, failed)));\n");
+}
+
+static void bits_are_no_conditions(void **state)
+{
+    (void)state;
+    expect("(x + y) & (x + y)",
+           "const int64_t common_0 = autotune_add(x, y);\nv = (common_0 & common_0);\n");
+}
+
+static void each_side_of_a_choice_has_constants_of_its_own(void **state)
+{
+    (void)state;
+    expect("x == y and min(x + y, x + y) or p and 1 or x + y",
+           "if (x == y) {\n"
+           "    const int64_t common_0 = autotune_add(x, y);\n"
+           "    v = autotune_min(common_0, common_0);\n"
+           "} else {\n"
+           "    if (p) {\n"
+           "        v = INT64_C(1);\n"
+           "    } else {\n"
+           "        v = autotune_add(x, y);\n"
+           "    }\n"
+           "}\n");
+}
+
+static void calls_that_give_no_whole_number_are_no_constants(void **state)
+{
+    (void)state;
+    expect("max(x / y, 0.5) + max(x / y, 0.5)",
+           "v = (autotune_max_number(((double)x / (double)y), (double)0.5) + "
+           "autotune_max_number(((double)x / (double)y), (double)0.5));\n");
+    expect("is_pow2(x) == is_pow2(x)", "v = ((autotune_is_pow2(x)) == (autotune_is_pow2(x)));\n");
+}
+
+static void texts_are_escaped(void **state)
+{
+    (void)state;
+    expect("w == '(?\"autotune_add('",
+           "v = autotune_same_text(w, \"(\\077\\042autotune_add(\");\n");
+    expect("string.find(w, 'x')", "v = autotune_contains(w, \"x\");\n");
+}
+
+/* Each line doubles the one before. */
+static void what_would_be_too_long_in_c_has_none(void **state)
+{
+    (void)state;
+    char text[8192] = "x", longer[2 * sizeof text];
+    for (int i = 0; i < 9; i++) {
+        snprintf(longer, sizeof longer, "(%s / 3 + %s)", text, text);
+        strcpy(text, longer);
+    }
+    char *c = in_c(text, "v");
+    assert_non_null(c);
+    free(c);
+    tree *t = tree_new();
+    assert_non_null(t);
+    const node *root = reader_read(t, &notation_lua, "x / 3", &reader_inputs);
+    for (int i = 0; i < 60; i++)
+        root = tree_add(t, &(node){.op = NODE_ADD, .count = 2, .of = {root, root}});
+    term_type type;
+    at_error error = {0};
+    assert_ok(c_text_write(t, root, spell, NULL, (c_text_form){"v", 0}, &type, &c, &error), error);
+    assert_null(c);
+    tree_free(t);
+}
+
+static void what_has_no_term_has_no_c(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"x ^ 2",
+                                        "#w",
+                                        "w .. w",
+                                        "x and 1",
+                                        "nil",
+                                        "{ x }",
+                                        "w + 1",
+                                        "w:len()",
+                                        "f(x)",
+                                        "x % 0.5",
+                                        "p + 1",
+                                        "w == 'a\\n'",
+                                        "string.find(w, '[a]')",
+                                        "x // 0 == 'a'"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (in_c(texts[i], NULL))
+            fail_msg("%s", texts[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_that_stands_there_twice_is_made_once),
+        cmocka_unit_test(what_has_nothing_twice_stays_as_it_is),
+        cmocka_unit_test(calls_in_a_call_that_stands_there_twice_are_not_constants_of_their_own),
+        cmocka_unit_test(a_constant_comes_before_those_that_it_is_part_of),
+        cmocka_unit_test(what_may_not_be_evaluated_is_not_evaluated_before),
+        cmocka_unit_test(bits_are_no_conditions),
+        cmocka_unit_test(each_side_of_a_choice_has_constants_of_its_own),
+        cmocka_unit_test(calls_that_give_no_whole_number_are_no_constants),
+        cmocka_unit_test(texts_are_escaped),
+        cmocka_unit_test(what_would_be_too_long_in_c_has_none),
+        cmocka_unit_test(what_has_no_term_has_no_c),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
