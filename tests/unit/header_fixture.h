@@ -31,8 +31,8 @@ static inline void write_consumer(const script *s, const char *one_record, const
     export_model m;
     at_error error = {0};
     assert_ok(record_parse(one_record, strlen(one_record), "r.json", NULL, &only, &error), error);
-    assert_ok(exported_model("p", &(record_set){.count = 1, .records = &only}, s, &m, &error),
-              error);
+    const record_set records = {.count = 1, .records = &only}; /* which the model borrows */
+    assert_ok(exported_model("p", &records, s, &m, &error), error);
     for (size_t i = 0; i < m.constraint_count; i++)
         if (!m.constraints[i].c)
             fail_msg("not said in C: %s", m.constraints[i].text);
