@@ -7,7 +7,7 @@
 Problems of all kinds are drawn as by portfolio.py, but others, and more that are tall or prime. FILE has the median of
 --samples (15) cold ones of each configuration that is possible on all of the problems that were timed in --seconds (150).
 
-results/nvidia-h200/landscapes/columns.json was made so (commit 66a5152, 82 problems):
+results/nvidia-h200/landscapes/columns.json was made so (commit 66a5152, whose script had these parameters; 82 problems):
 
   --pattern loop_order --set axis=columns --problems 130
   --part algorithm=tile:waves=1,2,4:block=512,1024:vec=2,4:unroll=1,2,4,8:lanes=32
@@ -15,13 +15,27 @@ results/nvidia-h200/landscapes/columns.json was made so (commit 66a5152, 82 prob
 """
 import argparse
 import json
+import subprocess
 import sys
 import time
 
-from choices import time_all
-from portfolio import PATTERNS, draw_all
+from portfolio import PATTERNS, draw_all, spelt
 
 KINDS = ("tall", "flat", "prime", "any", "square", "tall", "any", "prime", "power of two", "flat", "any")
+
+
+def time_all(args, shape, only):
+    """The device and [(configuration, ns)] of a part of a space, each NAME=V1,V2,..., or what went wrong."""
+    words = [w for one in only for w in ("--only", one)]
+    done = subprocess.run(
+        [args.program, args.pattern, *args.device, *spelt(shape), *words, "--strategy", "exhaustive", "--fixed", str(args.samples),
+         "--no-record", "--json", "--quiet", "--top", "100000"], capture_output=True, text=True)
+    try:
+        said = json.loads(done.stdout)
+        device = said["device"]["name"] + (", predicted" if said["device"]["kind"] != "cuda" else "")
+        return device, [(r["config"], r["time_ns"]) for r in said["results"] if r["outcome"] == "ok"]
+    except ValueError:
+        return done.stderr.strip() or "exit %d" % done.returncode
 
 
 def problems_of(args, fixed):
@@ -35,7 +49,7 @@ def times_of(args, problem):
     for part in args.part:
         if time.monotonic() > args.end_s:
             return None
-        found = time_all(args, args.pattern, problem, part.split(":"), ["--fixed", str(args.samples)])
+        found = time_all(args, problem, part.split(":"))
         if isinstance(found, str):
             print("%s: %s" % (problem, found), file=sys.stderr)
             return None

@@ -1,33 +1,34 @@
 load helpers
 
-# A product for each of the tiles that matmul fits, its threads and the blocks that its estimate counts on side by side.
-@test "of a tile that fits as many blocks find room as its estimate counts on, and none spills" {
-    while read -r m n k threads blocks; do
-        tool inspect matmul.lua --arch sm_90 --set "m=$m" --set "n=$n" --set "k=$k" --config algorithm=fit --json
+# Tiles of matmul, their threads and the blocks that it counts on side by side where they share tiles of c.
+@test "of a tile as many blocks find room as it has registers for, and none spills" {
+    while read -r tile threads blocks; do
+        tool inspect matmul.lua --arch sm_90 --set m=1000 --set n=1000 --set k=1000 \
+            --config "algorithm=tile,lanes_m=4,pad=4,vec=4,group=8,overhead=2,$tile" --json
         succeeds
         says "\"threads\": $threads,"
         says '"spill_store_bytes": 0,'
         share=$(sed -n 's/.*"occupancy": \([0-9.]*\),.*/\1/p' out.txt)
         awk -v share="$share" -v threads="$threads" -v blocks="$blocks" \
             'BEGIN { exit !(share > 0 && share * 2048 >= threads * blocks) }' ||
-            { echo "$m $n $k: occupancy $share, of $blocks blocks of $threads threads"; return 1; }
+            { echo "$tile: occupancy $share, of $blocks blocks of $threads threads"; return 1; }
     done <<'END'
-237 168 214 64 10
-936 134 271 64 16
-1088 199 129 64 12
-451 1471 339 64 10
-156 3757 139 128 8
-1379 1140 148 128 5
-223 2028 207 128 5
-375 2184 677 128 5
-3084 416 3150 64 6
-382 678 1472 128 4
-2623 265 270 128 5
-3648 2834 361 128 3
-708 2340 201 128 3
-2243 621 552 128 3
-2519 145 3395 128 3
-1109 1674 2014 128 2
-1980 984 3880 256 1
+tile_m=16,tile_n=64,tile_k=16,thread_m=4,thread_n=4,layout_a=columns,staging=async,stages=4,unroll=16,registers=64 64 10
+tile_m=32,tile_n=32,tile_k=8,thread_m=4,thread_n=4,layout_a=columns,staging=async,stages=4,unroll=8,registers=64 64 16
+tile_m=32,tile_n=32,tile_k=16,thread_m=4,thread_n=4,layout_a=columns,staging=async,stages=4,unroll=16,registers=64 64 12
+tile_m=32,tile_n=64,tile_k=8,thread_m=4,thread_n=8,layout_a=columns,staging=async,stages=4,unroll=8,registers=96 64 10
+tile_m=32,tile_n=64,tile_k=8,thread_m=4,thread_n=4,layout_a=columns,staging=async,stages=4,unroll=8,registers=64 128 8
+tile_m=32,tile_n=128,tile_k=8,thread_m=4,thread_n=8,layout_a=columns,staging=async,stages=4,unroll=8,registers=96 128 5
+tile_m=32,tile_n=128,tile_k=16,thread_m=4,thread_n=8,layout_a=columns,staging=async,stages=3,unroll=16,registers=96 128 5
+tile_m=64,tile_n=64,tile_k=8,thread_m=4,thread_n=8,layout_a=columns,staging=async,stages=4,unroll=8,registers=96 128 5
+tile_m=64,tile_n=64,tile_k=16,thread_m=8,thread_n=8,layout_a=columns,staging=async,stages=2,unroll=16,registers=168 64 6
+tile_m=64,tile_n=64,tile_k=16,thread_m=8,thread_n=4,layout_a=rows,staging=async,stages=2,unroll=16,registers=128 128 4
+tile_m=64,tile_n=64,tile_k=16,thread_m=8,thread_n=4,layout_a=rows,staging=async,stages=3,unroll=16,registers=96 128 5
+tile_m=64,tile_n=128,tile_k=8,thread_m=8,thread_n=8,layout_a=columns,staging=async,stages=4,unroll=8,registers=168 128 3
+tile_m=64,tile_n=128,tile_k=16,thread_m=8,thread_n=8,layout_a=columns,staging=async,stages=2,unroll=16,registers=168 128 3
+tile_m=64,tile_n=128,tile_k=16,thread_m=8,thread_n=8,layout_a=columns,staging=registers,stages=2,unroll=16,registers=168 128 3
+tile_m=128,tile_n=64,tile_k=16,thread_m=8,thread_n=8,layout_a=columns,staging=async,stages=2,unroll=4,registers=168 128 3
+tile_m=128,tile_n=128,tile_k=16,thread_m=8,thread_n=16,layout_a=columns,staging=async,stages=2,unroll=4,registers=255 128 2
+tile_m=128,tile_n=256,tile_k=16,thread_m=8,thread_n=16,layout_a=columns,staging=registers,stages=2,unroll=16,registers=255 256 1
 END
 }

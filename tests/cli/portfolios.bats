@@ -102,6 +102,21 @@ END
     says "rule      default"
 }
 
+@test "a portfolio whose configurations the script has no more gives none of them" {
+    chosen_by_waves
+    sed -i 's/"vec"/"width"/g' results/nvidia-h200/scale.json
+    tool pick scale.lua --set n=1024 --gpu nvidia-h200
+    succeeds
+    says "rule      default"
+    tool emit scale.lua --best --set n=1024 --arch sm_90
+    says "block=256,vec=1"
+    tool export scale.lua --results results --format header -o scale.h
+    [[ "$errors" == *"2 "*"left out"* || "$errors" == *"skipped"* || "$errors" == *"2 "* ]]
+    lacks feature_waves scale.h
+    tool portfolio scale.lua --over n=1000..4000 --set scale=3.0 --device sim:sm_90 --problems 2 --held-out 0 --budget 20 --quiet
+    succeeds
+}
+
 @test "a portfolio's tree that asks for an unknown feature, or of no configuration, is left out and told" {
     chosen_by_waves
     sed -i 's/"of": 0/"of": 2/' results/nvidia-h200/scale.json

@@ -24,7 +24,7 @@ SUBJECTS = [
     (os.path.join(BENCH, "product.lua"), "tile_m=64,tile_n=64,threads_m=8,threads_n=8,layout=blocked,vec=4"),
     (os.path.join(BENCH, "product.lua"), "tile_m=64,tile_n=64,threads_m=16,threads_n=16,layout=strided"),
     ("matmul.lua", "algorithm=tile,tile_m=64,tile_n=128,tile_k=8,thread_m=8,thread_n=8,lanes_m=4,"
-     "layout_a=columns,pad=4,vec=4,staging=registers,stages=2,unroll=8,min_blocks=1,group=1"),
+     "layout_a=columns,pad=4,vec=4,staging=registers,stages=2,unroll=8,registers=168,group=1"),
     ("stencil1d.lua", "algorithm=window,block=64,width=16,items=1,load_hint=none,store_hint=none"),
 ]
 

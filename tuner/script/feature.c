@@ -1,8 +1,10 @@
 /* Features: what a choice among configurations may ask (`choose_by`). */
 #include <ctype.h>
+#include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "script/fields.h"
 
@@ -21,34 +23,54 @@ static bool has_name(const char *text, const char *name)
     return false;
 }
 
+/* Which derived values the expression reads, and those read. */
+static void find_read(const script *s, const expression *e, bool read[SCRIPT_MAX_NAMES])
+{
+    for (size_t i = 0; i < s->derived_count; i++)
+        if (!read[i] && has_name(e->text, s->derived[i].name)) {
+            read[i] = true;
+            find_read(s, &s->derived[i].value, read);
+        }
+}
+
 /* A record keeps a feature's definition, so that a script that means something else by its name is
  * found out. It says what the script says, not what the expression compiles to, and so outlives
- * other versions of this program. */
+ * other versions of this program. Where the derived values that it reads are too long, XXH3-128 of
+ * them stands for them. */
 static const char *define(lua_State *L, const script *s, const expression *e)
 {
-    char text[PATTERN_MAX_DEFINITION_BYTES];
-    bool told[SCRIPT_MAX_NAMES] = {false};
-    size_t length = (size_t)snprintf(text, sizeof text, "%s", e->text);
-    for (bool more = true; more && length < sizeof text;) {
-        more = false;
-        for (size_t i = 0; i < s->derived_count && length < sizeof text; i++) {
-            const script_derived *d = &s->derived[i];
-            if (told[i] || !has_name(text, d->name))
-                continue;
-            told[i] = more = true;
-            length += (size_t)snprintf(text + length, sizeof text - length, "; %s = %s", d->name,
-                                       d->value.text);
+    bool read[SCRIPT_MAX_NAMES] = {false};
+    luaL_Buffer b;
+    find_read(s, e, read);
+    luaL_buffinit(L, &b);
+    for (size_t i = 0; i < s->derived_count; i++)
+        if (read[i]) {
+            luaL_addstring(&b, "; ");
+            luaL_addstring(&b, s->derived[i].name);
+            luaL_addstring(&b, " = ");
+            luaL_addstring(&b, s->derived[i].value.text);
         }
+    luaL_pushresult(&b);
+    size_t length;
+    const char *derived = lua_tolstring(L, -1, &length);
+    if (strlen(e->text) + length < PATTERN_MAX_DEFINITION_BYTES) {
+        lua_pushfstring(L, "%s%s", e->text, derived);
+    } else {
+        char hex[33];
+        XXH128_hash_t h = XXH3_128bits(derived, length);
+        snprintf(hex, sizeof hex, "%016" PRIx64 "%016" PRIx64, (uint64_t)h.high64,
+                 (uint64_t)h.low64);
+        lua_pushfstring(L, "%s; XXH3 of what it reads: %s", e->text, hex);
     }
-    if (length >= sizeof text)
-        expression_raise(L, e,
-                         "with the derived values that it reads it is longer than %d bytes, which "
-                         "is all that a record keeps: read fewer of them",
-                         PATTERN_MAX_DEFINITION_BYTES - 1);
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] < ' ')
-            text[i] = ' ';
-    return script_copy(L, text);
+    char *definition = (char *)(uintptr_t)script_copy(L, lua_tostring(L, -1));
+    lua_pop(L, 2);
+    if (strlen(definition) >= PATTERN_MAX_DEFINITION_BYTES)
+        expression_raise(L, e, "it is longer than %d bytes; give parts of it names (derived)",
+                         PATTERN_MAX_DEFINITION_BYTES - 64);
+    for (char *c = definition; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    return definition;
 }
 
 static bool reads_parameters(const expression *e)

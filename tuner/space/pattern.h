@@ -25,8 +25,8 @@ enum { PATTERN_MAX_FEATURES = 8, PATTERN_MAX_DEFINITION_BYTES = 2000 };
  * (`choose_by` in the script). */
 typedef struct pattern_feature {
     const char *name;
-    /* Its expression, and those of the derived values that it reads: "a * waves; waves = ...". Two
-     * features of a name and definition are the same. */
+    /* Its expression, and those of the derived values that it reads, or their hash where they are
+     * long: "a * waves; waves = ...". Two features of a name and definition are the same. */
     const char *definition;
     bool of_configuration; /* it reads parameters */
 } pattern_feature;

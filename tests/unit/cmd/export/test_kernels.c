@@ -341,9 +341,8 @@ static void launches_in_c_are_those_of_the_script(void **state)
         snprintf(name, sizeof name, "%s.h", s.model.pattern);
         write_file(folder, name, header, size);
         free(header);
-        /* Columns that the blocks of a cluster share: of how many is the problem's and the
-         * device's. */
-        ask_subject(&s, sums ? "algorithm=tile,lanes=32,waves=2,vec=4" : NULL, &r, PROBLEMS, to,
+        /* Columns that the blocks of a cluster share. */
+        ask_subject(&s, sums ? "algorithm=tile,lanes=32,cluster=8,vec=4" : NULL, &r, PROBLEMS, to,
                     wanted);
         fprintf(last, "    ask_%s();\n", s.model.pattern);
         subject_close(&s);
