@@ -1,5 +1,5 @@
-% -- The header of one pattern, `p`. Its look-up is record/pick.c in the header's own types; a test compiles a
-% -- header and holds the two together.
+% -- The header of one pattern, `p`. Its look-up is record/pick.c in the header's own types: the rules are the same
+% -- text (pick_rules.h), and a test compiles a header and holds the two together.
 % local c, text = require "lib.c_text", require "lib.c_header"
 % local example, fields_read, entry, is_size, all = text.example, text.fields_read, text.entry, text.is_size, text.all
 % local spaced, underived, any, serves, question = text.spaced, text.underived, text.any, text.serves, text.question
@@ -295,24 +295,19 @@ autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_
     }
     for (i = 0; i < autotune_${p.name}_count(); i++) {
         const autotune_${p.name}_entry e = autotune_${p.name}_at(i);
-        autotune_rule rule = AUTOTUNE_RULE_OTHER;
         int place = autotune_${p.name}_place(e.portfolio, e.place, device, problem);
-        double distance = e.portfolio < 0 ? autotune_${p.name}_distance(&e.problem, problem) : place;
         int ahead = e.portfolio < 0 ? -1 : autotune_${p.name}_place(e.portfolio, -1, device, problem);
+        autotune_rule rule = AUTOTUNE_RULE_NONE;
+        double distance = 0;
         bool as_good = false; /* the default */
         if (place < 0)
             continue;
-        if (autotune_same_text(e.gpu, device->name))
-            rule = AUTOTUNE_RULE_NEAREST;
-        else if (e.major == device->major)
-            rule = e.minor == device->minor ? AUTOTUNE_RULE_CAPABILITY
-                                            : AUTOTUNE_RULE_MAJOR;
-        if (rule == AUTOTUNE_RULE_NEAREST && e.portfolio >= 0)
-            rule = AUTOTUNE_RULE_PORTFOLIO;
-        else if (rule == AUTOTUNE_RULE_NEAREST && autotune_${p.name}_same(&e.problem, problem))
-            rule = AUTOTUNE_RULE_EXACT;
-        else if (e.portfolio >= 0)
-            distance -= 1000;
+        place = e.portfolio < 0 ? -1 : place;
+        rule = autotune_rule_for(autotune_same_text(e.gpu, device->name), e.major == device->major,
+                                 e.minor == device->minor, place,
+                                 place < 0 && autotune_${p.name}_same(&e.problem, problem));
+        distance = autotune_rank(
+            rule, place, place < 0 ? autotune_${p.name}_distance(&e.problem, problem) : 0);
 % if has_untold(p) then
         if (rule != AUTOTUNE_RULE_EXACT)
             continue;
@@ -325,10 +320,11 @@ autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_
             continue;
         if (!autotune_${p.name}_fits(device, problem, &e.config))
             continue;
-        as_good = has_default && rule != AUTOTUNE_RULE_EXACT &&
-                  (ahead < 0 ? !autotune_${p.name}_faster(i, problem) : place >= ahead);
+        as_good = has_default &&
+                  autotune_default_will_do(rule, place, ahead,
+                                           ahead >= 0 || autotune_${p.name}_faster(i, problem));
         /* Other configurations of a portfolio come before the default in its place. */
-        if (as_good && e.portfolio >= 0)
+        if (as_good && place >= 0)
             distance += ${most_kept};
         if (rule == rank && distance >= nearest)
             continue;

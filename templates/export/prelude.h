@@ -1,14 +1,4 @@
 % local text = require "lib.c_header"
-% local said = {
-%   exact = { "EXACT", "measured on this GPU and problem" },
-%   portfolio = { "PORTFOLIO", "on this GPU, for a range of problems" },
-%   nearest_problem = { "NEAREST", "on this GPU, for the nearest problem" },
-%   same_capability = { "CAPABILITY", "on a GPU of the same compute capability" },
-%   same_major = { "MAJOR", "on a GPU of the same major compute capability" },
-%   default = { "DEFAULT", "not measured: the pattern's default" },
-%   other_gpu = { "OTHER", "on another GPU; the default is impossible" },
-%   none = { "NONE", "nothing that is known is possible: do not launch" },
-% }
 #ifndef AUTOTUNE_RULE_DEFINED
 #define AUTOTUNE_RULE_DEFINED
 #if defined(__GNUC__)
@@ -24,23 +14,7 @@
 #define AUTOTUNE_FUNCTION AUTOTUNE_UNUSED static inline
 #endif
 
-/* How a configuration was found, best first. */
-typedef enum autotune_rule {
-% for i, rule in ipairs(rules) do
-    AUTOTUNE_RULE_${said[rule][1]}${i < #rules and "," or ""} /* ${said[rule][2]} */
-% end
-} autotune_rule;
-
-AUTOTUNE_FUNCTION const char *autotune_rule_name(autotune_rule rule)
-{
-    switch (rule) {
-% for _, rule in ipairs(rules) do
-    case AUTOTUNE_RULE_${said[rule][1]}:
-        return "${rule}";
-% end
-    }
-    return "";
-}
+% include "export/pick_rules.h"
 
 /* The device at hand. `name` is what the driver calls it, `major` and `minor` are its compute
  * capability, sizes are in bytes; of the rest only what a pattern's constraints read counts. */
@@ -268,28 +242,6 @@ AUTOTUNE_FUNCTION bool autotune_is_float(const char *dtype, int *failed)
     return false;
 }
 
-/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by
- * their ratio. */
-AUTOTUNE_FUNCTION double autotune_scale(double x)
-{
-    double size = 1 + (x < 0 ? -x : x), power = 0;
-    if (!(size < 1e30))
-        size = 1e30;
-    while (size >= 2) {
-        size /= 2;
-        power += 1;
-    }
-    power += size - 1;
-    return x < 0 ? -power : power;
-}
-
-/* How far two sizes are apart. */
-AUTOTUNE_FUNCTION double autotune_apart(double a, double b)
-{
-    double d = autotune_scale(a) - autotune_scale(b);
-    return d < 0 ? -d : d;
-}
-
 #if defined(CUDART_VERSION) && !defined(__CUDACC_RTC__)
 /* Fills in a device of the CUDA runtime; the name is in `properties`, which must outlive it. */
 AUTOTUNE_UNUSED static inline cudaError_t
@@ -335,7 +287,4 @@ autotune_device_of(int ordinal, struct cudaDeviceProp *properties, autotune_devi
     return status;
 }
 #endif
-
-/* What a variable adds that is no size and differs. */
-#define AUTOTUNE_UNLIKE ${unlike}
 #endif

@@ -6,7 +6,6 @@
 #include "base/json_text.h"
 #include "base/version.h"
 #include "device/field.h"
-#include "record/pick.h"
 #include "record/table.h"
 
 /* Texts of kernels are as their authors typed them, in whatever encoding. */
@@ -274,7 +273,7 @@ static json_t *element_types_table(void)
 
 json_t *export_table(const export_model *const *models, size_t count, const char *stem)
 {
-    json_t *out = json_object(), *patterns = json_array(), *rules = json_array();
+    json_t *out = json_object(), *patterns = json_array();
     for (size_t i = 0; i < count; i++)
         json_append(&patterns, pattern_table(models[i]));
     json_put(&out, "tool", json_sprintf("autotune %s", version_text()));
@@ -283,10 +282,6 @@ json_t *export_table(const export_model *const *models, size_t count, const char
     json_put(&out, "patterns", patterns);
     json_put(&out, "device_fields", fields_table());
     json_put(&out, "element_types", element_types_table());
-    for (int r = 0; r < PICK_RULES; r++)
-        json_append(&rules, json_string(pick_rule_name((pick_rule)r)));
-    json_put(&out, "rules", rules);
-    json_put(&out, "unlike", json_real(PICK_UNLIKE));
     json_put(&out, "most_kept", json_integer(RECORD_MAX_KEPT));
     return out;
 }

@@ -1,43 +1,36 @@
 #include "record/pick.h"
 
-#include <math.h>
 #include <string.h>
 
-static const char *const names[PICK_RULES] = {
-    [PICK_EXACT] = "exact",
-    [PICK_PORTFOLIO] = "portfolio",
-    [PICK_NEAREST] = "nearest_problem",
-    [PICK_CAPABILITY] = "same_capability",
-    [PICK_MAJOR] = "same_major",
-    [PICK_DEFAULT] = "default",
-    [PICK_OTHER] = "other_gpu",
-    [PICK_NONE] = "none",
-};
+#define AUTOTUNE_FUNCTION static inline
+#include "pick_rules.h"
+
+_Static_assert((int)PICK_EXACT == (int)AUTOTUNE_RULE_EXACT &&
+                   (int)PICK_PORTFOLIO == (int)AUTOTUNE_RULE_PORTFOLIO &&
+                   (int)PICK_NEAREST == (int)AUTOTUNE_RULE_NEAREST &&
+                   (int)PICK_CAPABILITY == (int)AUTOTUNE_RULE_CAPABILITY &&
+                   (int)PICK_MAJOR == (int)AUTOTUNE_RULE_MAJOR &&
+                   (int)PICK_DEFAULT == (int)AUTOTUNE_RULE_DEFAULT &&
+                   (int)PICK_OTHER == (int)AUTOTUNE_RULE_OTHER &&
+                   (int)PICK_NONE == (int)AUTOTUNE_RULE_NONE,
+               "rules have one order");
 
 const char *pick_rule_name(pick_rule rule)
 {
-    return (size_t)rule < PICK_RULES ? names[rule] : "unknown";
+    const char *name = autotune_rule_name((autotune_rule)rule);
+    return *name ? name : "unknown";
 }
 
 double pick_scale(double x)
 {
-    double size = 1 + (x < 0 ? -x : x), power = 0;
-    /* Numbers that no problem has; the loop below stays short. */
-    if (!(size < 1e30))
-        size = 1e30;
-    while (size >= 2) {
-        size /= 2;
-        power += 1;
-    }
-    power += size - 1;
-    return x < 0 ? -power : power;
+    return autotune_scale(x);
 }
 
 double pick_value_distance(value a, value b)
 {
     if (value_is_number(a) && value_is_number(b))
-        return fabs(pick_scale(value_number(a)) - pick_scale(value_number(b)));
-    return value_equal(a, b) ? 0 : PICK_UNLIKE;
+        return autotune_apart(value_number(a), value_number(b));
+    return value_equal(a, b) ? 0 : AUTOTUNE_UNLIKE;
 }
 
 /* The sum over all variables of both. */
@@ -48,9 +41,9 @@ static double pick_distance(const record_values *a, const record_values *b)
     for (size_t i = 0; i < a->count; i++) {
         const value *other = record_get(b, a->pairs[i].name);
         shared += other != NULL;
-        distance += other ? pick_value_distance(a->pairs[i].value, *other) : PICK_UNLIKE;
+        distance += other ? pick_value_distance(a->pairs[i].value, *other) : AUTOTUNE_UNLIKE;
     }
-    return distance + PICK_UNLIKE * (double)(b->count - shared);
+    return distance + AUTOTUNE_UNLIKE * (double)(b->count - shared);
 }
 
 int pick_preference(const record_entry *e)
@@ -100,28 +93,6 @@ static const record_node *leaf_of(const record_portfolio *p, const pick_target *
     return known ? n : NULL;
 }
 
-/* Those of a portfolio, in the order of its leaf. */
-static pick_candidate candidate_at(const record *from, const record_portfolio *p,
-                                   const record_node *leaf, int place, pick_rule rule)
-{
-    const bool own = rule == PICK_NEAREST;
-    return (pick_candidate){.rule = own ? PICK_PORTFOLIO : rule,
-                            .distance = own ? place : PICK_PORTFOLIO_FIRST + place,
-                            .from = from,
-                            .configuration = &p->configurations[leaf->order[place]],
-                            .is_told = leaf->has_default,
-                            .standing = place < leaf->default_at ? RECORD_FASTER : RECORD_LEVEL};
-}
-
-static pick_rule rule_for(const record *r, const pick_target *t)
-{
-    if (strcmp(r->gpu, t->gpu) == 0)
-        return PICK_NEAREST;
-    if (r->major != t->major)
-        return PICK_OTHER;
-    return r->minor == t->minor ? PICK_CAPABILITY : PICK_MAJOR;
-}
-
 /* Of what is equally far, the one that a caller who says nothing more wants. */
 static bool comes_before(const pick_candidate *a, const pick_candidate *b)
 {
@@ -150,6 +121,42 @@ static void consider(search *s, pick_candidate c)
     s->found = true;
 }
 
+/* What the record's GPU and the target's have in common gives the rule of its configurations. */
+static pick_candidate candidate_of(const record *from, const pick_target *t, int portfolio_place,
+                                   bool same_problem, double distance)
+{
+    autotune_rule rule = autotune_rule_for(strcmp(from->gpu, t->gpu) == 0, from->major == t->major,
+                                           from->minor == t->minor, portfolio_place, same_problem);
+    return (pick_candidate){.rule = (pick_rule)rule,
+                            .distance = autotune_rank(rule, portfolio_place, distance),
+                            .from = from,
+                            .portfolio_place = portfolio_place,
+                            .ahead = -1};
+}
+
+static void consider_portfolio(search *s, const record *from, const record_portfolio *p,
+                               const pick_target *t)
+{
+    const record_node *leaf = leaf_of(p, t);
+    for (size_t i = 0; leaf && i < p->configuration_count; i++) {
+        pick_candidate c = candidate_of(from, t, (int)i, false, 0);
+        c.configuration = &p->configurations[leaf->order[i]];
+        c.ahead = leaf->has_default ? leaf->default_at : -1;
+        consider(s, c);
+    }
+}
+
+static void consider_entry(search *s, const record *from, const record_entry *e,
+                           const pick_target *t)
+{
+    pick_candidate c = candidate_of(from, t, -1, record_same_values(&e->problem, t->problem),
+                                    pick_distance(&e->problem, t->problem));
+    c.preference = pick_preference(e);
+    c.entry = e;
+    c.configuration = &e->configuration;
+    consider(s, c);
+}
+
 bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
                pick_candidate *out)
 {
@@ -157,23 +164,10 @@ bool pick_next(const record_set *set, const pick_target *target, const pick_cand
     search s = {.after = after, .best = &best};
     for (size_t r = 0; r < set->count; r++) {
         const record *rec = &set->records[r];
-        pick_rule rule = rule_for(rec, target);
-        for (size_t p = 0; p < rec->portfolio_count; p++) {
-            const record_portfolio *portfolio = &rec->portfolios[p];
-            const record_node *leaf = leaf_of(portfolio, target);
-            for (size_t i = 0; leaf && i < portfolio->configuration_count; i++)
-                consider(&s, candidate_at(rec, portfolio, leaf, (int)i, rule));
-        }
-        for (size_t i = 0; i < rec->entry_count; i++) {
-            const record_entry *e = &rec->entries[i];
-            bool exact = rule == PICK_NEAREST && record_same_values(&e->problem, target->problem);
-            consider(&s, (pick_candidate){.rule = exact ? PICK_EXACT : rule,
-                                          .distance = pick_distance(&e->problem, target->problem),
-                                          .preference = pick_preference(e),
-                                          .from = rec,
-                                          .entry = e,
-                                          .configuration = &e->configuration});
-        }
+        for (size_t p = 0; p < rec->portfolio_count; p++)
+            consider_portfolio(&s, rec, &rec->portfolios[p], target);
+        for (size_t i = 0; i < rec->entry_count; i++)
+            consider_entry(&s, rec, &rec->entries[i], target);
     }
     const record_values *fallback = target->fallback ? target->fallback : pick_default(set);
     if (fallback)
@@ -213,16 +207,14 @@ pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
 {
     if (!is_possible(target, c->configuration))
         return PICK_IMPOSSIBLE;
-    if (!c->from || c->rule == PICK_EXACT)
+    const record_seen *s = c->from && c->ahead < 0 ? nearest_seen(c, target->problem) : NULL;
+    bool faster = !s || s->standing == RECORD_FASTER;
+    if (!c->from ||
+        !autotune_default_will_do((autotune_rule)c->rule, c->portfolio_place, c->ahead, faster))
         return PICK_GOOD;
-    if (c->is_told)
-        return c->standing == RECORD_FASTER ? PICK_GOOD : PICK_LEVEL;
-    const record_seen *s = nearest_seen(c, target->problem);
-    if (!s || s->standing == RECORD_FASTER)
-        return PICK_GOOD;
-    if (seen)
+    if (seen && s)
         *seen = s;
-    return s->standing == RECORD_SLOWER ? PICK_SLOWER : PICK_LEVEL;
+    return s && s->standing == RECORD_SLOWER ? PICK_SLOWER : PICK_LEVEL;
 }
 
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out)

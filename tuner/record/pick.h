@@ -11,8 +11,8 @@
  * else the default is, where that is possible. Only other configurations of portfolios are tried
  * before, since they were timed on the same problems. What was never timed beside the default is
  * taken: there the default was wrong, or not tried. Deterministic: of equals the first in the
- * records' order. The exported header holds the same rules (templates/export/header.h), and a test
- * holds them together. */
+ * records' order. The rules are the text that exported headers hold as well
+ * (templates/export/pick_rules.h), compiled into both; a test holds the look-ups together. */
 #ifndef AUTOTUNE_RECORD_PICK_H
 #define AUTOTUNE_RECORD_PICK_H
 
@@ -31,15 +31,6 @@ typedef enum pick_rule {
     PICK_OTHER,      /* on another GPU, and the default is impossible */
     PICK_NONE        /* nothing that is known is possible */
 } pick_rule;
-
-enum { PICK_RULES = PICK_NONE + 1 };
-
-/* What one variable that differs in kind, text or truth, or is missing on one side, adds to a
- * distance: more than any two sizes can differ. */
-#define PICK_UNLIKE 256.0
-
-/* What the configurations of another GPU's portfolio have as distance, plus their place. */
-#define PICK_PORTFOLIO_FIRST (-1000.0)
 
 typedef struct pick_candidate pick_candidate;
 
@@ -78,16 +69,16 @@ struct pick_candidate {
     const record *from;                 /* NULL: the default */
     const record_entry *entry;          /* NULL: of a portfolio, or the default */
     const record_values *configuration; /* NULL: PICK_NONE */
-    bool is_told;                       /* by its portfolio's tree: */
-    record_standing standing;           /* how it compares with the default on such problems */
+    int portfolio_place;                /* in its portfolio's order; -1: of none */
+    int ahead; /* how many that has before the default; -1: it does not say, or there is none */
 };
 
 /* "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu",
  * "none"; static storage. */
 const char *pick_rule_name(pick_rule rule);
 
-/* The distance of two values: for numbers the difference of their pick_scale(), else 0 or
- * PICK_UNLIKE. */
+/* The distance of two values: for numbers the difference of their pick_scale(); else 0, or, where
+ * they differ, AUTOTUNE_UNLIKE, which a missing one is apart from any, too. */
 double pick_value_distance(value a, value b);
 
 /* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio,

@@ -1,0 +1,92 @@
+/* How a configuration was found, best first. */
+typedef enum autotune_rule {
+    AUTOTUNE_RULE_EXACT, /* measured on this GPU and problem */
+    AUTOTUNE_RULE_PORTFOLIO, /* on this GPU, for a range of problems */
+    AUTOTUNE_RULE_NEAREST, /* on this GPU, for the nearest problem */
+    AUTOTUNE_RULE_CAPABILITY, /* on a GPU of the same compute capability */
+    AUTOTUNE_RULE_MAJOR, /* on a GPU of the same major compute capability */
+    AUTOTUNE_RULE_DEFAULT, /* not measured: the pattern's default */
+    AUTOTUNE_RULE_OTHER, /* on another GPU; the default is impossible */
+    AUTOTUNE_RULE_NONE /* nothing that is known is possible: do not launch */
+} autotune_rule;
+
+AUTOTUNE_FUNCTION const char *autotune_rule_name(autotune_rule rule)
+{
+    switch (rule) {
+    case AUTOTUNE_RULE_EXACT:
+        return "exact";
+    case AUTOTUNE_RULE_PORTFOLIO:
+        return "portfolio";
+    case AUTOTUNE_RULE_NEAREST:
+        return "nearest_problem";
+    case AUTOTUNE_RULE_CAPABILITY:
+        return "same_capability";
+    case AUTOTUNE_RULE_MAJOR:
+        return "same_major";
+    case AUTOTUNE_RULE_DEFAULT:
+        return "default";
+    case AUTOTUNE_RULE_OTHER:
+        return "other_gpu";
+    case AUTOTUNE_RULE_NONE:
+        return "none";
+    }
+    return "";
+}
+
+/* What a variable adds to the distance of two problems that is no size and differs: more than any two
+ * sizes can differ. */
+#define AUTOTUNE_UNLIKE 256.0
+
+/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by
+ * their ratio, and nothing but arithmetic is needed. */
+AUTOTUNE_FUNCTION double autotune_scale(double x)
+{
+    double size = 1 + (x < 0 ? -x : x), power = 0;
+    /* Numbers that no problem has; the loop stays short. */
+    if (!(size < 1e30))
+        size = 1e30;
+    while (size >= 2) {
+        size /= 2;
+        power += 1;
+    }
+    power += size - 1;
+    return x < 0 ? -power : power;
+}
+
+/* How far two sizes are apart. */
+AUTOTUNE_FUNCTION double autotune_apart(double a, double b)
+{
+    double d = autotune_scale(a) - autotune_scale(b);
+    return d < 0 ? -d : d;
+}
+
+/* The rule for a recorded configuration, by what its GPU and this one have in common, whether it is of a
+ * portfolio (`place` from 0), and whether its problem is this one. */
+AUTOTUNE_FUNCTION autotune_rule
+autotune_rule_for(bool same_gpu, bool same_major, bool same_minor, int place, bool same_problem)
+{
+    if (same_gpu && place >= 0)
+        return AUTOTUNE_RULE_PORTFOLIO;
+    if (same_gpu)
+        return same_problem ? AUTOTUNE_RULE_EXACT : AUTOTUNE_RULE_NEAREST;
+    if (!same_major)
+        return AUTOTUNE_RULE_OTHER;
+    return same_minor ? AUTOTUNE_RULE_CAPABILITY : AUTOTUNE_RULE_MAJOR;
+}
+
+/* What ranks the configurations of one rule, the least first: the distance of their problems, or the
+ * place in the order of a portfolio, which of another GPU comes before all that was measured there. */
+AUTOTUNE_FUNCTION double autotune_rank(autotune_rule rule, int place, double distance)
+{
+    if (place < 0)
+        return distance;
+    return rule == AUTOTUNE_RULE_PORTFOLIO ? place : place - 1000.0;
+}
+
+/* Is the default as good as a configuration that is possible? Not on the problem that was measured;
+ * else as the portfolio's tree says, which has `ahead` before the default (-1: it does not say); else
+ * as was seen on the nearest problem: was it `faster` than the default? */
+AUTOTUNE_FUNCTION bool autotune_default_will_do(autotune_rule rule, int place, int ahead, bool faster)
+{
+    return rule != AUTOTUNE_RULE_EXACT && (ahead < 0 ? !faster : place >= ahead);
+}
