@@ -19,8 +19,8 @@ static at_status set_dirs(paths *out, const char *share, at_error *error)
 {
     snprintf(out->lua_dir, sizeof out->lua_dir, "%s/lua", share);
     snprintf(out->template_dir, sizeof out->template_dir, "%s/templates", share);
-    char probe[PATHS_BYTES + 16];
-    snprintf(probe, sizeof probe, "%s/autotune.lua", out->lua_dir);
+    char probe[PATHS_BYTES + 24];
+    snprintf(probe, sizeof probe, "%s/lib/autotune.lua", out->lua_dir);
     if (is_file(probe))
         return AT_OK;
     return error_set(error, AT_NOT_FOUND,
@@ -60,18 +60,6 @@ bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes)
 
 enum { MOST_SCRIPTS = 256 };
 
-/* The tool's own Lua lies beside the installed scripts. */
-static bool is_own(const char *file)
-{
-    static const char *const own[] = {"autotune.lua",  "check.lua", "kernel.lua",
-                                      "problem.lua",   "space.lua", "template.lua",
-                                      "tolerance.lua", "work.lua"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcmp(own[i], file) == 0)
-            return true;
-    return false;
-}
-
 static size_t list_scripts(const char *dir, char names[][64])
 {
     size_t count = 0;
@@ -80,7 +68,7 @@ static size_t list_scripts(const char *dir, char names[][64])
         return 0;
     for (struct dirent *e; count < MOST_SCRIPTS && (e = readdir(d));) {
         const char *dot = strrchr(e->d_name, '.');
-        if (dot && strcmp(dot, ".lua") == 0 && strlen(e->d_name) < 64 && !is_own(e->d_name))
+        if (dot && strcmp(dot, ".lua") == 0 && strlen(e->d_name) < 64)
             snprintf(names[count++], 64, "%s", e->d_name);
     }
     closedir(d);

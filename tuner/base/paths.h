@@ -10,7 +10,7 @@
 enum { PATHS_BYTES = 4096, PATHS_SLUG_BYTES = 64 };
 
 typedef struct paths {
-    char lua_dir[PATHS_BYTES];      /* autotune.lua and the installed pattern scripts */
+    char lua_dir[PATHS_BYTES];      /* the installed pattern scripts; in lib/ the tool's own Lua */
     char template_dir[PATHS_BYTES]; /* installed templates */
 } paths;
 

@@ -88,9 +88,9 @@ static at_status print_lua_file(const paths *p, const char *name, at_error *erro
 
 static at_status print_scripts(const paths *p, at_error *error)
 {
-    at_status status = print_lua_file(p, "autotune.lua", error);
+    at_status status = print_lua_file(p, "lib/autotune.lua", error);
     puts("\nLists of values and conditional parameters\n");
-    return status ? status : print_lua_file(p, "space.lua", error);
+    return status ? status : print_lua_file(p, "lib/space.lua", error);
 }
 
 /* Templates of a pattern are its own: their names start with the pattern's. */
@@ -114,7 +114,7 @@ static int is_plain_template(const struct dirent *e)
 static at_status print_templates(const paths *p, at_error *error)
 {
     struct dirent **list = NULL;
-    at_status status = print_lua_file(p, "template.lua", error);
+    at_status status = print_lua_file(p, "lib/template.lua", error);
     int count = status ? 0 : scandir(p->template_dir, &list, is_plain_template, alphasort);
     if (count < 0)
         return error_set(error, AT_IO, "%s cannot be read", p->template_dir);

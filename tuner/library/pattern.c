@@ -18,7 +18,7 @@ static bool set_share(paths *p, const char *share)
     char probe[PATHS_BYTES + 32];
     snprintf(p->lua_dir, sizeof p->lua_dir, "%s/lua", share);
     snprintf(p->template_dir, sizeof p->template_dir, "%s/templates", share);
-    snprintf(probe, sizeof probe, "%s/autotune.lua", p->lua_dir);
+    snprintf(probe, sizeof probe, "%s/lib/autotune.lua", p->lua_dir);
     return access(probe, R_OK) == 0;
 }
 

@@ -275,7 +275,7 @@ void script_run_own(lua_State *L, const char *file)
 {
     script *s = script_of(L);
     char path[PATH_MAX], name[64];
-    snprintf(path, sizeof path, "%s/%s", s->lua_dir, file);
+    snprintf(path, sizeof path, "%s/lib/%s", s->lua_dir, file);
     snprintf(name, sizeof name, "=%s", file);
     script_range *source = script_new_range(L);
     sandbox_push_environment(L);

@@ -27,7 +27,7 @@ typedef struct script_setting { /* one --set NAME=VALUE */
 } script_setting;
 
 typedef struct script_options {
-    const char *lua_dir;      /* holds autotune.lua, template.lua and the installed patterns */
+    const char *lua_dir; /* holds the installed patterns, in lib/ autotune.lua and template.lua */
     const char *template_dir; /* installed templates; the script's own folder is searched first */
     const script_setting *settings;
     size_t setting_count;

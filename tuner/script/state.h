@@ -16,7 +16,7 @@
 #include "script/sandbox/sandbox.h"
 #include "script/script.h"
 
-/* As lua/autotune.lua has them. */
+/* As lua/lib/autotune.lua has them. */
 enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_CONSTRAINTS = 256, SCRIPT_MAX_OPTIONS = 16 };
 enum { SCRIPT_MAX_LAYOUT = 4 }; /* parameters */
 enum { SCRIPT_MAX_FILE_BYTES = 4 << 20 };
