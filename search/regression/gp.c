@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cholesky.h"
+
 /* Candidates are handled in blocks of this many, which compilers turn into vector instructions. */
 enum { LANES = 16 };
 
@@ -217,28 +219,6 @@ static void fill_matrix(climb *c, const gp_kernel *k)
     }
 }
 
-/* Factors the lower triangle in place; returns the sum of the pivots' logarithms, NAN when the
- * matrix is not positive definite. */
-static double factor_matrix(double *m, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double s = m[i * n + j];
-            for (size_t k = 0; k < j; k++)
-                s -= m[i * n + k] * m[j * n + k];
-            if (i != j) {
-                m[i * n + j] = s / m[j * n + j];
-                continue;
-            }
-            if (!(s > 0))
-                return NAN;
-            m[i * n + i] = sqrt(s);
-            sum += log(m[i * n + i]);
-        }
-    return sum;
-}
-
 /* Replaces a factor L by the lower triangle of (L L^T)^-1, a row of L^-1 at a time. */
 static void invert_factor(double *m, double *scratch, size_t n)
 {
@@ -295,9 +275,9 @@ static double density(climb *c, double *scratch, const double *at, double *gradi
     size_t n = c->count, features = c->features;
     gp_kernel k = kernel_from(at, features);
     fill_matrix(c, &k);
-    double half_log_determinant = factor_matrix(c->matrix, n);
-    if (isnan(half_log_determinant))
+    if (!cholesky_factor(c->matrix, n, 0))
         return NAN;
+    double half_log_determinant = cholesky_log_determinant(c->matrix, n);
     invert_factor(c->matrix, scratch, n);
     multiply_inverse(c);
     double fit = 0;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cholesky.h"
+
 enum {
     COLUMNS = RECORD_MAX_KEPT + 1,
     LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2 + PORTFOLIO_MAX_FEATURES,
@@ -105,38 +107,6 @@ double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const val
     return likeness_by(&by, axes, axis_count, a, b);
 }
 
-/* Replaces the lower triangle of a positive definite matrix by its factor. */
-static void factorise(double *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double sum = a[i * n + j];
-            for (size_t k = 0; k < j; k++)
-                sum -= a[i * n + k] * a[j * n + k];
-            a[i * n + j] = i == j ? sqrt(fmax(sum, 1e-12)) : sum / a[j * n + j];
-        }
-}
-
-/* x := L^-1 x */
-static void solve_lower(const double *factor, size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++)
-            x[i] -= factor[i * n + k] * x[k];
-        x[i] /= factor[i * n + i];
-    }
-}
-
-/* x := L^-T x */
-static void solve_upper(const double *factor, size_t n, double *x)
-{
-    for (size_t i = n; i-- > 0;) {
-        x[i] /= factor[i * n + i];
-        for (size_t k = 0; k < i; k++)
-            x[k] -= factor[i * n + k] * x[i];
-    }
-}
-
 static double ratio_at(const portfolio_matrix *m, size_t row, size_t column)
 {
     return column == m->configuration_count ? m->defaults[row]
@@ -164,7 +134,7 @@ static void factorise_rows(const kriging *k, const size_t *rows, size_t count, d
         for (size_t j = 0; j <= i; j++)
             factor[i * count + j] =
                 k->likeness[rows[i] * k->rows + rows[j]] + (i == j ? k->by.noise : 0);
-    factorise(factor, count);
+    cholesky_factor(factor, count, 1e-12);
 }
 
 /* The logarithms of a column's ratios, less their mean, at those of `among` where it was possible;
@@ -215,8 +185,8 @@ static void learn(kriging *k, const portfolio_matrix *m, size_t column, const wo
     if (count < k->rows)
         factorise_rows(k, w->rows, count, w->factor);
     const double *use = count < k->rows ? w->factor : k->factor;
-    solve_lower(use, count, y);
-    solve_upper(use, count, y);
+    cholesky_solve_lower(use, count, y);
+    cholesky_solve_upper(use, count, y);
     for (size_t i = 0; i < count; i++)
         k->weights[column * k->rows + w->rows[i]] = y[i];
 }
@@ -243,13 +213,11 @@ static double likelihood_of(kriging *k, const portfolio_matrix *m, const size_t 
         size_t count = gather(m, c, among, among_count, w->rows, y, &mean);
         if (count != before || memcmp(w->rows, w->before, count * sizeof *w->rows) != 0) {
             factorise_rows(k, w->rows, count, w->factor);
-            logs = 0;
-            for (size_t i = 0; i < count; i++)
-                logs += log(w->factor[i * count + i]);
+            logs = cholesky_log_determinant(w->factor, count);
             memcpy(w->before, w->rows, count * sizeof *w->rows);
             before = count;
         }
-        solve_lower(w->factor, count, y);
+        cholesky_solve_lower(w->factor, count, y);
         double squares = 0;
         for (size_t i = 0; i < count; i++)
             squares += y[i] * y[i];
@@ -474,7 +442,7 @@ static double doubt_of(const kriging *k, const value *problem)
     double known = 0, *x = k->scratch;
     for (size_t row = 0; row < k->rows; row++)
         x[row] = likeness_by(&k->by, k->axes, k->axis_count, row_of(k, row), problem);
-    solve_lower(k->factor, k->rows, x);
+    cholesky_solve_lower(k->factor, k->rows, x);
     for (size_t row = 0; row < k->rows; row++)
         known += x[row] * x[row];
     return fmax(0, fmin(1, 1 - known));

@@ -32,6 +32,7 @@ typedef struct names {
     size_t count;
     const char *copied; /* the text up to here is in the code */
     uint32_t device_fields;
+    uint64_t derived;
     luaL_Buffer *code;
 } names;
 
@@ -112,6 +113,7 @@ static const node *add_derived(names *found, tree *t, token name, script_derived
         add_input(found, read->inputs[i]);
     }
     found->device_fields |= read->device_fields;
+    found->derived |= read->derived | UINT64_C(1) << (derived - script_of(L)->derived);
     luaL_addlstring(found->code, found->copied, (size_t)(name.text - found->copied));
     found->copied = name.text + name.length;
     if (derived->call) {
@@ -224,7 +226,8 @@ static void raise_syntax(lua_State *L, const expression *e)
     expression_raise(L, e, "%s", what);
 }
 
-_Static_assert(DEVICE_MOST_FIELDS <= 32, "expression.device_fields has a bit for each");
+_Static_assert(DEVICE_MOST_FIELDS <= 32 && SCRIPT_MAX_NAMES <= 64,
+               "expression.device_fields and expression.derived have a bit for each");
 
 void expression_compile(lua_State *L, expression *e, expression_reach reach)
 {
@@ -245,6 +248,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
         e->code = script_copy(L, lua_tostring(L, -1));
     lua_pop(L, 1);
     e->device_fields = found.device_fields;
+    e->derived = found.derived;
     e->input_count = found.count;
     e->inputs = script_allocate(L, found.count * sizeof *e->inputs);
     for (size_t i = 0; i < found.count; i++) {

@@ -39,6 +39,7 @@ typedef struct expression {
     expression_input *inputs;
     bool reads_parameters;
     uint32_t device_fields; /* bit i: it reads field i of device_fields() */
+    uint64_t derived;       /* bit i: it reads the i-th derived value, itself or by others */
     vector_step *steps;     /* of a constraint: the same without Lua */
     size_t step_count;      /* 0: only Lua can evaluate it */
 } expression;

@@ -1,5 +1,4 @@
 /* Features: what a choice among configurations may ask (`choose_by`). */
-#include <ctype.h>
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
@@ -8,43 +7,16 @@
 
 #include "script/fields.h"
 
-static bool is_name_byte(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Does the text have the name as a word of its own? In a literal, too: that does no harm. */
-static bool has_name(const char *text, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = text; (at = strstr(at, name)); at++)
-        if ((at == text || !is_name_byte(at[-1])) && !is_name_byte(at[length]))
-            return true;
-    return false;
-}
-
-/* Which derived values the expression reads, and those read. */
-static void find_read(const script *s, const expression *e, bool read[SCRIPT_MAX_NAMES])
-{
-    for (size_t i = 0; i < s->derived_count; i++)
-        if (!read[i] && has_name(e->text, s->derived[i].name)) {
-            read[i] = true;
-            find_read(s, &s->derived[i].value, read);
-        }
-}
-
 /* A record keeps a feature's definition, so that a script that means something else by its name is
  * found out. It says what the script says, not what the expression compiles to, and so outlives
  * other versions of this program. Where the derived values that it reads are too long, XXH3-128 of
  * them stands for them. */
 static const char *define(lua_State *L, const script *s, const expression *e)
 {
-    bool read[SCRIPT_MAX_NAMES] = {false};
     luaL_Buffer b;
-    find_read(s, e, read);
     luaL_buffinit(L, &b);
     for (size_t i = 0; i < s->derived_count; i++)
-        if (read[i]) {
+        if (e->derived >> i & 1) {
             luaL_addstring(&b, "; ");
             luaL_addstring(&b, s->derived[i].name);
             luaL_addstring(&b, " = ");
@@ -73,14 +45,6 @@ static const char *define(lua_State *L, const script *s, const expression *e)
     return definition;
 }
 
-static bool reads_parameters(const expression *e)
-{
-    bool reads = false;
-    for (size_t i = 0; i < e->input_count; i++)
-        reads = reads || e->inputs[i].is_parameter;
-    return reads;
-}
-
 void script_read_features(lua_State *L, script *s)
 {
     size_t count = fields_enter(L, "features");
@@ -90,7 +54,7 @@ void script_read_features(lua_State *L, script *s)
         features[i].name = field_string(L, "name");
         s->features[i] = field_expression(L, "value", REACH_ALL);
         features[i].definition = define(L, s, &s->features[i]);
-        features[i].of_configuration = reads_parameters(&s->features[i]);
+        features[i].of_configuration = s->features[i].reads_parameters;
     }
     s->pattern.feature_count = count;
     s->pattern.features = features;
