@@ -6,8 +6,7 @@
 #   tests/bench/compare_gpu.sh [BUILD_FOLDER [RUNS [DEVICE]]]      (build/release, 100, cuda:0)
 #
 # Every pair is a problem of its own, set up, loaded, checked and raced anew; a quarter of them share a process, which opens
-# the GPU once. Prints the verdicts' counts and ends with 1 when a promise is not kept. With PAIRS=timed the kernels are
-# those of tests/faults/timed.lua, which the driver for tests knows.
+# the GPU once. Prints the verdicts' counts and ends with 1 when a promise is not kept.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
@@ -16,20 +15,17 @@ device=${3:-cuda:0}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME=$work/state
-cp "$here"/two_percent.cu.tmpl "$here"/copy_ref.cu.tmpl "$here"/../faults/timed*.tmpl "$work"
+cp "$here"/two_percent.cu.tmpl "$here"/copy_ref.cu.tmpl "$work"
 # Problems that differ by name alone: their kernels are compiled once.
-for script in "$here"/two_percent.lua "$here"/../faults/timed.lua; do
-    sed -e 's/{ 204000, 200000 }/{ 204000, 202000, 200000 }/' -e 's/problem = { /problem = { pair = 0, /' "$script" \
-        >"$work/$(basename "$script")"
-done
+sed -e 's/{ 204000, 200000 }/{ 204000, 202000, 200000 }/' -e 's/problem = { /problem = { pair = 0, /' \
+    "$here/two_percent.lua" >"$work/two_percent.lua"
 cd "$work" || exit 1
 
-python3 - "$build/bin/autotune" "$runs" "$device" "${PAIRS:-two_percent}" <<'END'
+python3 - "$build/bin/autotune" "$runs" "$device" <<'END'
 import json, subprocess, sys, time
-autotune, runs, device, pattern = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+autotune, runs, device = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 # A kernel of about 100 us, and the same 1 % slower.
-PLAIN, SLOWER = {"two_percent": ({"cycles": 200000}, {"cycles": 202000}),
-                 "timed": ({"a": 60, "b": 36}, {"a": 60, "b": 37})}[pattern]
+PLAIN, SLOWER = {"cycles": 200000}, {"cycles": 202000}
 BATCHES = 4
 VERDICTS = ["SLOWER", "SAME", "FASTER", "NOT SURE"]
 
@@ -38,7 +34,7 @@ def record(path, configuration, first, count):
     time_ns = {"median_ns": 1000, "low_ns": 1000, "high_ns": 1000}
     entries = [{"problem": {"pair": i}, "configuration": configuration, "time": time_ns}
                for i in range(first, first + count)]
-    json.dump({"schema": "autotune-record", "version": 1, "pattern": pattern, "gpu": "any", "compute_capability": "9.0",
+    json.dump({"schema": "autotune-record", "version": 1, "pattern": "two_percent", "gpu": "any", "compute_capability": "9.0",
                "entries": entries}, open(path, "w"))
 
 def race(configuration):

@@ -10,6 +10,7 @@ a table and exits with 1 when the sets differ or autotune is not 20 times as fas
 
 import io
 import contextlib
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -125,7 +126,8 @@ def main():
         space = json.loads(subprocess.run([autotune, "space", script, "--arch", "sm_80", "--json"],
                                           check=True, stdout=subprocess.PIPE).stdout)
         ours, command, configurations = by_autotune(autotune, script)
-        others = [limited(by_kernel_tuner, space), limited(by_pyatf, space)]
+        others = [limited(function, space) if importlib.util.find_spec(module) else (float("inf"), None)
+                  for function, module in ((by_kernel_tuner, "kernel_tuner"), (by_pyatf, "pyatf"))]
         same = all(c is None or set(c) == set(configurations) and len(c) == len(configurations)
                    for _, c in others)
         ratio = min(elapsed for elapsed, _ in others) / ours

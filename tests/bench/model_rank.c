@@ -275,7 +275,10 @@ int main(int argc, char **argv)
     if (!status)
         status = predict_all(&r, &error);
     bool good = false;
-    if (!status && r.count > 20) {
+    if (!status && r.count <= 20)
+        status = error_set(&error, AT_FORMAT, "%s has %zu measured variants, and 21 are needed",
+                           argv[2], r.count);
+    if (!status) {
         double correlation = spearman(r.items, r.count), best = r.items[0].time_ns, first = best;
         for (size_t i = 0; i < r.count; i++) {
             best = r.items[i].time_ns < best ? r.items[i].time_ns : best;

@@ -3,7 +3,7 @@
 
   tests/bench/quick.py PROGRAM RECORDS [--patterns NAME,...] [--runs N] [--device cuda:0]
 
-Each run knows nothing: its caches, journals and records are in a new folder, which is empty. What it names then races
+NAME is a pattern, or the path of a script without its ".lua". Each run knows nothing: its caches, journals and records are in a new folder, which is empty. What it names then races
 against the winner of RECORDS, in the same blocks, unless it is the same. Prints for each run its seconds, from the
 command to its end, and by how much its winner is slower than the recorded one; ends with 1 where that is over 3 s or 1 %.
 """
@@ -53,11 +53,12 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     args = parser.parse_args()
     missed = 0
-    for name in args.patterns.split(","):
+    for script in args.patterns.split(","):
+        name = os.path.basename(script)
         for _ in range(args.runs):
             with tempfile.TemporaryDirectory() as folder:
                 os.mkdir(folder + "/results")
-                pattern = name + ".lua"
+                pattern = script + ".lua"
                 quick, seconds = run([args.program, pattern, "--effort", "quick", "--no-record", "--json", "--quiet",
                                       "--device", args.device], folder)
                 recorded, _ = run([args.program, "pick", name, "--gpu", quick["device"]["name"], "--results",

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # What the race promises, on a real GPU with the real program:
-#   the same kernel under eight names ends tied, in at least 19 of 20 runs;
+#   eight copies of one kernel end tied, in at least 19 of 20 runs;
 #   two kernels that differ by 2 % are ordered right, in at least 19 of 20 runs.
 #
-#   tests/bench/race_gpu.sh [BUILD_FOLDER [RUNS [DEVICE]]]      (build/release, 20, cuda:0)
+#   tests/bench/race_gpu.sh [BUILD_FOLDER [RUNS [DEVICE [OPTION...]]]]      (build/release, 20, cuda:0)
 #
-# Prints a line for each run and one for each promise; ends with 1 when one is not kept.
+# OPTIONs go to every run. Prints a line for each run and one for each promise; ends with 1 when one is not kept.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
 runs=${2:-20}
 device=${3:-cuda:0}
+shift $(($# < 3 ? $# : 3))
+options=("$@")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME=$work/state
@@ -26,7 +28,7 @@ promise() {
     local kept=0 needed=$(((runs * 19 + 19) / 20))
     for ((seed = 1; seed <= runs; seed++)); do
         "$build/bin/autotune" "$here/$2" --device "$device" --seed "$seed" --no-record --quiet \
-            --json >"$work/run.json" || { failed=1; continue; }
+            --json "${options[@]}" >"$work/run.json" || { failed=1; continue; }
         local right=no
         if $3; then
             right=yes

@@ -20,7 +20,6 @@ import sys
 import tempfile
 import warnings
 
-import numpy
 
 from slices import read as read_json
 
@@ -148,6 +147,7 @@ def main():
         write_cache(cache, records, names, values)
         for seed in range(first, last + 1):
             random.seed(seed)
+            import numpy
             numpy.random.seed(seed)
             watch.restart()
             note = None

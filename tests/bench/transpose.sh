@@ -4,14 +4,15 @@
 #   tests/bench/transpose.sh [BUILD_FOLDER [RESULTS_FOLDER]]     (build/portable, results)
 #
 # Needs a driver and the CUDA Toolkit's cuBLAS and NVRTC, nothing else. Fails when a configuration is
-# not recorded for this GPU or its output is not cuBLAS's.
+# not recorded for this GPU or its output is not cuBLAS's. BENCH_SIZES and BENCH_OPTIONS say other sizes and options.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${1:-$root/build/portable}
 results=${2:-$root/results}
 status=0
-for size in 8192 16384; do
-    "$build/tests/transpose_vs_cublas" --results "$results" "$size" "$size" || status=1
+# shellcheck disable=SC2086
+for size in ${BENCH_SIZES:-8192 16384}; do
+    "$build/tests/transpose_vs_cublas" --results "$results" ${BENCH_OPTIONS:-} "$size" "$size" || status=1
     echo
 done
 exit $status

@@ -120,7 +120,10 @@ static at_status open_cublas(bench *b, at_error *error)
                                         "/usr/local/cuda/lib64/libcublas.so.12",
                                         "/usr/local/cuda/lib64/libcublas.so"};
     cublas *c = &b->blas;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !c->library; i++)
+    const char *given = getenv("AUTOTUNE_LIBCUBLAS");
+    if (given)
+        c->library = dlopen(given, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !given && !c->library; i++)
         c->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
         return error_set(error, AT_NO_TOOLCHAIN,

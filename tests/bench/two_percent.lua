@@ -16,9 +16,13 @@ return at.pattern {
     src = at.input { dtype = "uint32", count = "n" },
     dst = at.output { dtype = "uint32", count = "n" },
   },
-  kernel = { template = "two_percent.cu.tmpl", entry = "copy", args = { "src", "dst" } },
+  kernel = {
+    template = "two_percent.cu.tmpl",
+    entry = "spin",
+    args = { "src", "dst", at.uint64 "n", at.uint64 "cycles" },
+  },
   launch = { grid = "ceil_div(n, 256)", block = 256 },
   traffic = "8 * n",
-  reference = at.reference { template = "copy_ref.cu.tmpl" },
+  reference = at.reference { template = "copy_ref.cu.tmpl", args = { "src", "dst", at.uint64 "n" } },
   tolerance = 0,
 }

@@ -13,7 +13,8 @@
  * FAKE_CUDA_TIMES (a file that grows by a byte for each timed sample), FAKE_CUDA_INITS (a file that
  * gets a line from each cuInit: the GPUs that it is shown), FAKE_CUDA_ATTRIBUTES (a file that gets
  * a line for each launch with attributes: "KERNEL CLUSTER policy cooperative"), FAKE_CUDA_PINNED
- * (bytes of the host's memory that may be pinned at once). What copies between host and device
+ * (bytes of the host's memory that may be pinned at once), FAKE_CUDA_ANY (kernels of unknown names
+ * exist and do nothing). What copies between host and device
  * take: fake_stream.h. */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
