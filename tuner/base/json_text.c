@@ -184,3 +184,8 @@ json_t *json_rounded(double v, int digits)
     snprintf(text, sizeof text, "%.*g", digits, v);
     return json_real(strtod(text, NULL));
 }
+
+json_t *json_exact(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}

@@ -60,5 +60,7 @@ json_t *json_count_rounded(double count);
 /* A real rounded to `digits` significant decimal digits (new reference; null when not finite):
  * figures are kept as precise as they are known, not to the last bit. */
 json_t *json_rounded(double v, int digits);
+/* All of its digits, for what rounds them itself (new reference; null when not finite). */
+json_t *json_exact(double v);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/plain_text.h"
 #include "base/thread_state.h"
 #include "base/version.h"
+#include "base/wrap.h"
 #include "bench/child.h"
 #include "cluster/cluster.h"
 #include "cmd/environment.h"
@@ -25,7 +26,6 @@
 #include "compile/worker.h"
 #include "process/confine.h"
 #include "process/interrupt.h"
-#include "report/wrap.h"
 
 /* Documented in the README and in --help; scripts of users depend on them. */
 enum {

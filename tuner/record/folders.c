@@ -37,7 +37,8 @@ void record_folders_find(const char *given, const paths *own, record_folders *ou
         add(out, installed);
 }
 
-void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
+/* Writes "A, B and C", as far as it fits. */
+static void folders_text(const record_folders *f, char *text, size_t size_bytes)
 {
     text[0] = '\0';
     for (size_t i = 0; i < f->count; i++)
@@ -108,7 +109,7 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
     }
     if (!status && !found) {
         char names[3 * PATHS_BYTES];
-        record_folders_text(folders, names, sizeof names);
+        folders_text(folders, names, sizeof names);
         status =
             error_set(error, AT_NOT_FOUND,
                       folders->count == 1 ? "there is no results folder %.1000s"

@@ -27,7 +27,4 @@ void record_folders_find(const char *given, const paths *own, record_folders *ou
 at_status record_search(const record_folders *folders, const char *pattern_name, record_set *out,
                         at_error *error);
 
-/* Writes "A, B and C", as far as it fits. */
-void record_folders_text(const record_folders *folders, char *text, size_t size_bytes);
-
 #endif

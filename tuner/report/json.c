@@ -17,7 +17,6 @@
  * tried itself), message (why it is not ok), proven (on a simulated device), unproven (why not, of
  * what a GPU measured). What is not known is null. A device of kind "none" is an architecture that
  * was only compiled for. */
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,18 +186,9 @@ static void put_work(json_t **root, const run_summary *s)
     json_put(root, "rate_unit", json_string(work_rate_name(unit, s->item, text)));
 }
 
-at_status report_print_json(const run_summary *s, size_t top, FILE *to, at_error *error)
+json_t *report_pack(const run_summary *s, size_t top)
 {
-    char *text = NULL;
     json_t *root = pack_run(s, top);
     put_work(&root, s);
-    if (!root)
-        return error_set(error, AT_NO_MEMORY,
-                         "no memory to write the results, or a name that is not UTF-8");
-    at_status status = json_text_format(root, 2, &text, error);
-    json_decref(root);
-    if (!status && (fprintf(to, "%s\n", text) < 0 || fflush(to) != 0))
-        status = error_set_errno(error, errno, "cannot write the results");
-    free(text);
-    return status;
+    return root;
 }

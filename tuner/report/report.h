@@ -1,32 +1,22 @@
-/* What the user sees at the end of a run: tables for people, one JSON object for programs.
+/* The findings of a run as JSON: what --json prints, and what the text that people see needs beside
+ * it (templates/pages/tune.tmpl).
  *
- * In: the summary of a run. Out: text on a stream. All times of a table are in one unit. Parameters
- * that differ among the rows shown are columns; the others are printed once. Colours are the
- * caller's choice. AT_IO when the stream does not take the text. */
+ * In: the summary of a run. Out: new references; NULL when memory ran out, or where a name is not
+ * UTF-8. */
 #ifndef AUTOTUNE_REPORT_REPORT_H
 #define AUTOTUNE_REPORT_REPORT_H
 
-#include <stdbool.h>
+#include <jansson.h>
 #include <stddef.h>
-#include <stdio.h>
 
-#include "base/error.h"
 #include "record/summary.h"
 
-typedef struct report_options {
-    size_t top; /* rows of the table */
-    bool colour;
-    size_t columns; /* of the page, at least 40; 0: 100 */
-} report_options;
-
-/* The final report: the top variants, the baseline, the speed-up with its confidence, the number of
- * variants by outcome, the time by stage, the record, warnings. For a run that only compiled:
- * resources and occupancy of its variants, highest occupancy first. */
-at_status report_print(const run_summary *s, const report_options *options, FILE *to,
-                       at_error *error);
-
-/* The same as one JSON object and a newline; `top` limits "results". Its members are documented in
+/* The object that --json prints; `top` limits "results". Its members are documented in
  * report/json.c. */
-at_status report_print_json(const run_summary *s, size_t top, FILE *to, at_error *error);
+json_t *report_pack(const run_summary *s, size_t top);
+
+/* What text needs beside it, documented in report/words.c: the `top` rows of its table, the
+ * baseline below them when it is not among them. */
+json_t *report_pack_words(const run_summary *s, size_t top);
 
 #endif

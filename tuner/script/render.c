@@ -11,6 +11,7 @@
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/paths.h"
+#include "script/render_text.h"
 #include "script/sandbox/library.h"
 #include "script/state.h"
 
@@ -19,6 +20,10 @@ enum {
     NODE_INSTRUCTIONS = 100, /* what writing a value counts as: it may be in many places */
     MOST_NAMES = 256         /* that are compared with one that is missing */
 };
+
+/* The tool's own templates do what the data asks for, which may be a hundred thousand entries. */
+static const size_t OWN_MEMORY_BYTES = (size_t)8 << 30;
+static const uint64_t OWN_INSTRUCTIONS = UINT64_C(1) << 48;
 
 /* The state is a script's, without a pattern. Every table that came with the data is known by its
  * JSON value: `origins` has a light userdata for each, and for each userdata its table, so that
@@ -393,6 +398,7 @@ static void make_environment(lua_State *L, rendering *r)
     r->origins = luaL_ref(L, LUA_REGISTRYINDEX);
     sandbox_push_environment(L);
     luaL_setfuncs(L, functions, 0);
+    render_add_texts(L);
     script_add_require(L);
     r->environment = luaL_ref(L, LUA_REGISTRYINDEX);
 }
@@ -520,11 +526,12 @@ at_status script_render_files(const char *name, const char *path, const json_t *
     if (!r.s.hash)
         return error_set(error, AT_NO_MEMORY, "out of memory for what the template writes");
     XXH3_128bits_reset(r.s.hash);
-    status = sandbox_init(&r.s.box, path ? path : name, 0, 0, error);
+    status = path ? sandbox_init(&r.s.box, path, 0, 0, error)
+                  : sandbox_init(&r.s.box, name, OWN_MEMORY_BYTES, OWN_INSTRUCTIONS, error);
     if (!status)
         status = sandbox_open_library(&r.s.box, error);
     if (!status)
-        status = sandbox_call(&r.s.box, render, &r, true, error);
+        status = sandbox_call(&r.s.box, render, &r, path != NULL, error);
     sandbox_deinit(&r.s.box);
     XXH3_freeState(r.s.hash);
     if (status)

@@ -1,9 +1,9 @@
 /* Texts of data: a template over a table.
  *
- * In: a template in lua/lib/template.lua's language, and a JSON object, whose members are names in
- * it. Out: one text, or several files. A template may require() Lua modules: those beside it, and
- * the tool's own in lua/lib. It runs in the sandbox of scripts, under the same limits of memory and
- * time. Beside Lua's own functions it has
+ * In: a template in lua/lib/template.lua's language, and a JSON object, whose members are names in it.
+ * Out: one text, or several files. A template may require() Lua modules: those beside it, and the
+ * tool's own in lua/lib. It runs in the sandbox of scripts, one that is not the tool's under the
+ * same limits of memory and time. Beside Lua's own functions it has
  *
  *   json(value, indent)   its text; what came with the table is written as it came, members in
  *                         their order; `indent` 0 or none: on one line
@@ -13,6 +13,8 @@
  *   slug(text)            as a part of a file's name: "nvidia-h200"
  *   refuse(message)       ends it with AT_USAGE and this message
  *   file(name)            what follows is the text of another file
+ *
+ * and what render_text.h lists.
  *
  * A member that is null is nil, an element that is null is false. Lines are written as they stand,
  * blanks and empty lines included; a line that is nothing but ${...} gives whole lines, with its

@@ -24,7 +24,8 @@ const char *explain_kind_name(explain_kind kind)
     return names[kind];
 }
 
-double explain_sector_efficiency(const sim_counter *c)
+/* Bytes requested over bytes in the sectors moved: 1 is best; 1 also when nothing moved. */
+static double sector_efficiency(const sim_counter *c)
 {
     return c->sectors ? (double)c->bytes / ((double)c->sectors * SIM_SECTOR_BYTES) : 1.0;
 }
@@ -111,7 +112,7 @@ static void judge_access(explanation *e, const char *line, explain_kind kind, co
             "do, "
             "%.1f times the ideal; %.1f of the 32 bytes of a sector are used.",
             line, verbs[kind], per(c->sectors, c->requests), per(c->fewest, c->requests),
-            per(c->sectors, c->fewest), SIM_SECTOR_BYTES * explain_sector_efficiency(c));
+            per(c->sectors, c->fewest), SIM_SECTOR_BYTES * sector_efficiency(c));
     if (c->requests > 0 && per(c->turns, c->requests) > good_ratio - 1)
         say(e,
             "%s queues up: of a warp's atomics on global memory %.1f lanes hit one address and "

@@ -55,7 +55,4 @@ void explanation_deinit(explanation *e);
 
 const char *explain_kind_name(explain_kind kind); /* "load" ... */
 
-/* Bytes requested over bytes in the sectors moved: 1 is best; 1 also when nothing moved. */
-double explain_sector_efficiency(const sim_counter *c);
-
 #endif

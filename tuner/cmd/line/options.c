@@ -11,8 +11,8 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "base/wrap.h"
 #include "cmd/line/terminal.h"
-#include "report/table.h"
 #include "search/table.h"
 
 /* What the value of an option is, and so what its place in the options holds. */
@@ -489,7 +489,7 @@ static void print_paragraphs(const char *text, size_t columns, FILE *to)
                      text);
             text += length + (text[length] == '\n');
         }
-        table_print_wrapped(columns, 0, "", paragraph, to);
+        wrap_print(columns, 0, "", paragraph, to);
     }
 }
 
@@ -498,7 +498,7 @@ static void print_described(const char *name, const char *words, size_t columns,
 {
     char label[64];
     int indent = snprintf(label, sizeof label, "  %-24s ", name);
-    table_print_wrapped(columns, indent < (int)sizeof label ? indent : 0, label, words, to);
+    wrap_print(columns, indent < (int)sizeof label ? indent : 0, label, words, to);
 }
 
 static void print_strategies(size_t columns, FILE *to)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "report/table.h"
 
 bool terminal_wants_colour(void)
 {
@@ -43,9 +42,9 @@ size_t terminal_columns(size_t most)
 
 size_t terminal_page(void)
 {
-    enum { WIDEST = 200 };
+    enum { WIDEST = 200, USUAL = 80 };
     size_t columns = terminal_columns(WIDEST);
-    return columns ? columns : TABLE_PAGE_COLUMNS;
+    return columns ? columns : USUAL;
 }
 
 at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error)
@@ -55,10 +54,4 @@ at_status terminal_or_file(const char *path, const void *bytes, size_t size_byte
     if (fwrite(bytes, 1, size_bytes, stdout) != size_bytes || fflush(stdout) != 0)
         return error_set_errno(error, errno, "stdout could not be written");
     return AT_OK;
-}
-
-at_status terminal_print_table(table *t, at_error *error)
-{
-    t->page_columns = terminal_page();
-    return table_print(t, terminal_wants_colour(), stdout, error);
 }

@@ -7,8 +7,6 @@
 
 #include "base/error.h"
 
-struct table; /* report/table.h */
-
 /* Is stdout a terminal, and does NO_COLOR not refuse colour? */
 bool terminal_wants_colour(void);
 
@@ -21,9 +19,6 @@ size_t terminal_columns(size_t most);
 /* The longest line: $COLUMNS, else the width of the terminal, from 40 to 200; 80 without a
  * terminal. */
 size_t terminal_page(void);
-
-/* Prints a table to stdout in that width, in colour if wanted. As table_print(). */
-at_status terminal_print_table(struct table *t, at_error *error);
 
 /* Writes to the file, as file_replace(); to stdout where `path` is NULL. AT_IO. */
 at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error);

@@ -35,11 +35,8 @@ static at_status run(const options *o, at_error *error)
     record_folders folders;
     char title[TITLE_BYTES], *picture = NULL;
     size_t size_bytes = 0;
-    plot_request q = {.kind = o->kind ? o->kind : "rank",
-                      .by = o->by,
-                      .title = title,
-                      .columns = terminal_page(),
-                      .ceilings = &ceilings};
+    plot_request q = {
+        .kind = o->kind ? o->kind : "rank", .by = o->by, .title = title, .ceilings = &ceilings};
     at_status status = choose_format(o, &q.format, error);
     if (!status)
         status = recorded_read(o->operand, &r, error);

@@ -1,68 +1,33 @@
 /* autotune importance: which parameters decide, and which of them only together. */
-#include <stdio.h>
-
 #include <jansson.h>
 
 #include "base/json_text.h"
 #include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "history/history.h"
 #include "history/importance.h"
-#include "report/table.h"
 
-static const double least_pair = 0.005; /* of the variance: smaller ones are not worth a line */
-
-static at_status print_tables(const char *path, const recorded *r, const importance *m, size_t top,
-                              at_error *error)
+static at_status print(const options *o, const recorded *r, const importance *m, at_error *error)
 {
-    table t;
-    table_init(&t);
-    printf("%s%s%s: %zu configurations that work%s; log(%s) varies by %.3f\n\n",
-           *r->kernel ? r->kernel : path, *r->device ? " on " : "", r->device, m->measured,
-           m->whole ? ", the whole space" : "", r->objective, m->deviation);
-    table_add_columns(&t, "<parameter,total,alone,worst value costs,<best");
-    for (size_t i = 0; i < m->parameter_count; i++) {
-        const importance_parameter *p = &m->parameters[i];
-        char text[64];
-        value_format(r->results[p->best_value].values[p->parameter], text, sizeof text);
-        table_add_cell(&t, "%s", r->names[p->parameter]);
-        table_add_cell(&t, "%.1f %%", 100 * p->total);
-        table_add_cell(&t, "%.1f %%", 100 * p->alone);
-        table_add_cell(&t, "+%.1f %%", 100 * (p->worst - 1));
-        table_add_cell(&t, "%s", text);
-    }
-    at_status status = terminal_print_table(&t, error);
-    table_deinit(&t);
-    for (size_t i = 0, shown = 0;
-         i < m->pair_count && shown < top && m->pairs[i].share >= least_pair; i++)
-        printf("%s  %4.1f %%  %s with %s\n",
-               shown++ ? "" : "\nTogether, beyond what each does alone:\n", 100 * m->pairs[i].share,
-               r->names[m->pairs[i].a], r->names[m->pairs[i].b]);
-    puts("\ntotal: of the variance, what it decides once all others are fixed; alone: what it "
-         "decides by itself;\n"
-         "worst value costs: the best that is to be had with the parameter's worst value, beside "
-         "the best.");
-    if (!m->whole)
-        puts("Exact for the configurations measured; an estimate for those that were not.");
-    return status;
-}
-
-static at_status print_json(const recorded *r, const importance *m, at_error *error)
-{
-    json_t *parameters = json_array(), *pairs = json_array();
+    json_t *parameters = json_array(), *pairs = json_array(), *best = json_array();
     for (size_t i = 0; i < m->parameter_count; i++) {
         const importance_parameter *p = &m->parameters[i];
         json_append(&parameters,
                     json_pack("{s:s, s:f, s:f, s:f}", "name", r->names[p->parameter], "total",
                               p->total, "alone", p->alone, "worst_value_ratio", p->worst));
+        json_append(&best, json_from_value(r->results[p->best_value].values[p->parameter]));
     }
     for (size_t i = 0; i < m->pair_count; i++)
         json_append(&pairs, json_pack("{s:s, s:s, s:f}", "a", r->names[m->pairs[i].a], "b",
                                       r->names[m->pairs[i].b], "share", m->pairs[i].share));
-    return json_text_print(json_pack("{ss sI sb so so}", "kernel", r->kernel, "measured",
-                                     (json_int_t)m->measured, "whole", (int)m->whole, "parameters",
-                                     parameters, "pairs", pairs),
-                           1, stdout, error);
+    json_t *found =
+        json_pack("{ss sI sb so so}", "kernel", r->kernel, "measured", (json_int_t)m->measured,
+                  "whole", (int)m->whole, "parameters", parameters, "pairs", pairs);
+    return page_show(o, "importance", 1, found,
+                     json_pack("{so ss ss so so sI}", "path", json_path(o->operand), "device",
+                               r->device, "objective", r->objective, "deviation",
+                               json_exact(m->deviation), "best", best, "top", (json_int_t)o->top),
+                     error);
 }
 
 static at_status run(const options *o, at_error *error)
@@ -78,8 +43,7 @@ static at_status run(const options *o, at_error *error)
     if (!status)
         status = importance_of(&r, &m, error);
     if (!status)
-        status =
-            o->json ? print_json(&r, &m, error) : print_tables(o->operand, &r, &m, o->top, error);
+        status = print(o, &r, &m, error);
     importance_deinit(&m);
     recorded_deinit(&r);
     return status;

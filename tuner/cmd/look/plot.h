@@ -1,7 +1,6 @@
 /* Pictures of recorded measurements, drawn by gnuplot.
  *
- * In: recorded measurements and what to draw. Out: the picture. Colours are Okabe & Ito's, which
- * people with any colour vision tell apart, each with a dash and a point of its own for print. */
+ * In: recorded measurements and what to draw. Out: the picture. */
 #ifndef AUTOTUNE_CMD_LOOK_PLOT_H
 #define AUTOTUNE_CMD_LOOK_PLOT_H
 
@@ -18,14 +17,13 @@ typedef struct plot_request {
     const char *by;   /* "algorithm" or "tile_x,tile_y"; NULL: what decides most */
     const char *title;
     plot_format format;
-    size_t columns;                /* of the terminal */
     const ceiling_rates *ceilings; /* for a roofline; NULL: the recording's own alone */
 } plot_request;
 
-/* Draws: writes a program with the data in it and has gnuplot run it. The picture, text for the
- * terminal, is the caller's to free. AT_USAGE for an unknown kind or parameter, AT_NOT_FOUND where
- * the recording lacks what the kind draws, saying what does have it, AT_NO_TOOLCHAIN, with the
- * package's name, where there is no gnuplot, AT_IO when it fails. */
+/* Draws: has gnuplot run the program that templates/pages/plot_<kind>.tmpl makes of the data. The
+ * picture, text for the terminal, is the caller's to free. AT_USAGE for an unknown kind or
+ * parameter, AT_NOT_FOUND where the recording lacks what the kind draws, saying what does have it,
+ * AT_NO_TOOLCHAIN, with the package's name, where there is no gnuplot, AT_IO when it fails. */
 at_status plot_draw(const recorded *r, const plot_request *q, char **picture, size_t *size_bytes,
                     at_error *error);
 

@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "base/json_text.h"
-#include "base/units.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/page.h"
 #include "history/history.h"
 #include "history/replay.h"
 #include "history/space.h"
@@ -14,29 +14,6 @@
 static const size_t default_repeat = 100;
 /* Figures are means over seeds: more digits than these are noise. */
 enum { DIGITS = 6 };
-
-static void print_table(const char *path, const recorded *r, const replay_result *result,
-                        const replay_options *chosen)
-{
-    char time[UNITS_BYTES];
-    printf("%s: %s%s%s\n", path, r->kernel, *r->device ? " on " : "", r->device);
-    printf("%" PRIu64 " configurations, of which %" PRIu64 " fail; optimum %.6g (%s)\n",
-           result->space_count, result->failed, result->optimum, r->objective);
-    printf("strategy %s, %zu seeds from %" PRIu64 "\n\n", result->strategy, chosen->repeat,
-           chosen->seed);
-    puts("evaluations  share of optimum  random  |  recorded time  share of optimum");
-    for (size_t i = 0; i < result->mark_count; i++) {
-        const replay_mark *m = &result->marks[i];
-        printf("%11" PRIu64 "            %.4f  %.4f  |  %13s            %.4f\n", m->evaluations,
-               m->share, m->random_share, units_duration(m->seconds, time), m->share_in_time);
-    }
-    printf("\nscore by evaluations %.3f, by time %.3f (0: random search, 1: the optimum at once)\n",
-           result->score, result->score_in_time);
-    printf("against the methodology's own baseline %.3f and %.3f (random search is above 0)\n",
-           result->rank_score, result->rank_score_in_time);
-    printf("taken up to %" PRIu64 " evaluations, %s\n", result->budget_evaluations,
-           units_duration(result->budget_s, time));
-}
 
 /* {"1": share, ...} by evaluations, or by seconds. */
 static json_t *shares(const replay_result *result, bool by_time, bool random)
@@ -55,14 +32,33 @@ static json_t *shares(const replay_result *result, bool by_time, bool random)
     return object;
 }
 
-static at_status print_json(const char *path, const replay_result *result,
-                            const replay_options *chosen, at_error *error)
+/* To the last digit. */
+static json_t *pack_words(const char *path, const recorded *r, const replay_result *result)
+{
+    json_t *marks = json_array();
+    for (size_t i = 0; i < result->mark_count; i++) {
+        const replay_mark *m = &result->marks[i];
+        json_append(&marks,
+                    json_pack("{sI so so so so}", "evaluations", (json_int_t)m->evaluations,
+                              "share", json_exact(m->share), "random", json_exact(m->random_share),
+                              "seconds", json_exact(m->seconds), "in_time",
+                              json_exact(m->share_in_time)));
+    }
+    return json_pack("{so ss ss ss so s[o o o o] so}", "path", json_path(path), "kernel", r->kernel,
+                     "device", r->device, "objective", r->objective, "marks", marks, "scores",
+                     json_exact(result->score), json_exact(result->score_in_time),
+                     json_exact(result->rank_score), json_exact(result->rank_score_in_time),
+                     "exact_budget_s", json_exact(result->budget_s));
+}
+
+static at_status print(const options *o, const recorded *r, const replay_result *result,
+                       const replay_options *chosen, at_error *error)
 {
     json_t *root = json_pack(
         "{s:o, s:s, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
-        json_path(path), "strategy", result->strategy, "seeds", (json_int_t)chosen->repeat, "seed",
-        (json_int_t)chosen->seed, "configurations", (json_int_t)result->space_count, "failed",
-        (json_int_t)result->failed, "optimum", result->optimum, "budget_evaluations",
+        json_path(o->operand), "strategy", result->strategy, "seeds", (json_int_t)chosen->repeat,
+        "seed", (json_int_t)chosen->seed, "configurations", (json_int_t)result->space_count,
+        "failed", (json_int_t)result->failed, "optimum", result->optimum, "budget_evaluations",
         (json_int_t)result->budget_evaluations, "budget_s", json_rounded(result->budget_s, DIGITS),
         "share_at", shares(result, false, false), "share_at_s", shares(result, true, false),
         "random_share_at", shares(result, false, true), "score",
@@ -70,7 +66,7 @@ static at_status print_json(const char *path, const replay_result *result,
         json_rounded(result->score_in_time, DIGITS), "methodology_score",
         json_rounded(result->rank_score, DIGITS), "methodology_score_in_time",
         json_rounded(result->rank_score_in_time, DIGITS));
-    return json_text_print(root, 2, stdout, error);
+    return page_show(o, "replay", 2, root, pack_words(o->operand, r, result), error);
 }
 
 static at_status run(const options *o, at_error *error)
@@ -92,10 +88,8 @@ static at_status run(const options *o, at_error *error)
         status = recorded_space_init(&rs, &r, error);
     if (!status)
         status = replay_run(&rs, &chosen, &result, error);
-    if (!status && o->json)
-        status = print_json(o->operand, &result, &chosen, error);
-    else if (!status)
-        print_table(o->operand, &r, &result, &chosen);
+    if (!status)
+        status = print(o, &r, &result, &chosen, error);
     recorded_space_deinit(&rs);
     recorded_deinit(&r);
     return status;

@@ -8,13 +8,12 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/judge.h"
 #include "cmd/variant/explained.h"
 #include "history/history.h"
 #include "record/record.h"
-#include "report/table.h"
 #include "run/race/side_by_side.h"
 #include "run/setup/session.h"
 #include "run/setup/setup.h"
@@ -340,68 +339,6 @@ static void count_sides(const options *o, comparison *c)
 
 /* ---- printing ---- */
 
-static void add_counts(const comparison *c, table *t)
-{
-    const struct {
-        const char *name;
-        double a, b;
-        bool are_counted;
-    } counts[] = {{"sectors", c->a->sectors, c->b->sectors, true},
-                  {"bank conflicts", c->a->conflicts, c->b->conflicts, true},
-                  {"registers", c->a->registers, c->b->registers, false},
-                  {"bytes spilled", c->a->spill_bytes, c->b->spill_bytes, false},
-                  {"bytes shared", c->a->shared_bytes, c->b->shared_bytes, false}};
-    bool counted = c->a->is_counted && c->b->is_counted;
-    char text[TEXT_BYTES] = "";
-    if (strcmp(c->a->configuration, c->b->configuration) != 0)
-        text_add(text, sizeof text, "another configuration won");
-    if (counted)
-        text_add(text, sizeof text, "; counted on a simulated %s: ", c->a->arch);
-    bool first = counted;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        bool known = counts[i].are_counted ? counted : c->a->has_resources && c->b->has_resources;
-        if (!known || (counts[i].a == counts[i].b && !counts[i].are_counted))
-            continue;
-        text_add(text, sizeof text, "%s%s %.0f -> %.0f", *text && !first ? "; " : "",
-                 counts[i].name, counts[i].a, counts[i].b);
-        first = false;
-    }
-    if (*text)
-        table_note_row(t, text);
-}
-
-static at_status print_table(const comparison *all, size_t count, bool raced, at_error *error)
-{
-    table t;
-    table_init(&t);
-    table_add_columns(&t, "<,<B takes,A us,B us,<problem");
-    for (size_t i = 0; i < count; i++) {
-        const comparison *c = &all[i];
-        table_add_cell(&t, "%s", judge_name(c->found.verdict));
-        table_add_cell(&t, c->found.high > 0 ? "%.4f to %.4f of A's time" : "an unknown time",
-                       c->found.low, c->found.high);
-        table_add_cell(&t, "%.2f", c->a->time_ns / 1e3);
-        table_add_cell(&t, "%.2f", c->b->time_ns / 1e3);
-        table_add_cell(&t, "%s", *c->a->problem ? c->a->problem : c->b->problem);
-        table_style_row(&t, c->found.verdict == FASTER ? TABLE_BEST
-                            : c->found.verdict == SAME ? TABLE_DIM
-                                                       : TABLE_PLAIN);
-        add_counts(c, &t);
-    }
-    at_status status = terminal_print_table(&t, error);
-    table_deinit(&t);
-    puts(raced ? "\nRaced side by side just now; the intervals are at 99 %."
-               : "\nFrom what was recorded; the intervals are at 99 %. --race times both side by "
-                 "side.");
-    for (size_t i = 0; i < count; i++)
-        if (all[i].a->predicted || all[i].b->predicted) {
-            puts("Without a GPU these are predictions, made of exact counts: they repeat, and are "
-                 "no times.");
-            break;
-        }
-    return status;
-}
-
 static void put_counts(json_t **object, const char *name, const subject *s)
 {
     if (s->is_counted)
@@ -411,24 +348,50 @@ static void put_counts(json_t **object, const char *name, const subject *s)
                            "spill_bytes", (int)s->spill_bytes));
 }
 
-static at_status print_json(const comparison *all, size_t count, at_error *error)
+static json_t *pack_comparison(const comparison *c)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        const comparison *c = &all[i];
-        json_t *one = json_deep_copy(c->a->asked);
-        json_put(&one, "verdict", json_string(judge_name(c->found.verdict)));
-        json_put(&one, "ratio_low", c->found.low > 0 ? json_real(c->found.low) : json_null());
-        json_put(&one, "ratio_high", c->found.high > 0 ? json_real(c->found.high) : json_null());
-        json_put(&one, "a_ns", json_count_rounded(c->a->time_ns));
-        json_put(&one, "b_ns", json_count_rounded(c->b->time_ns));
-        json_put(&one, "a_config", json_incref(c->a->values));
-        json_put(&one, "b_config", json_incref(c->b->values));
-        put_counts(&one, "a_counts", c->a);
-        put_counts(&one, "b_counts", c->b);
-        json_append(&list, one);
+    json_t *one = json_deep_copy(c->a->asked);
+    json_put(&one, "verdict", json_string(judge_name(c->found.verdict)));
+    json_put(&one, "ratio_low", c->found.low > 0 ? json_real(c->found.low) : json_null());
+    json_put(&one, "ratio_high", c->found.high > 0 ? json_real(c->found.high) : json_null());
+    json_put(&one, "a_ns", json_count_rounded(c->a->time_ns));
+    json_put(&one, "b_ns", json_count_rounded(c->b->time_ns));
+    json_put(&one, "a_config", json_incref(c->a->values));
+    json_put(&one, "b_config", json_incref(c->b->values));
+    put_counts(&one, "a_counts", c->a);
+    put_counts(&one, "b_counts", c->b);
+    return one;
+}
+
+/* What text says of a side beside that. */
+static json_t *pack_side(const subject *s)
+{
+    json_t *out = json_pack("{ss ss so sb sb ss}", "problem", s->problem, "configuration",
+                            s->configuration, "time_ns", json_exact(s->time_ns), "predicted",
+                            (int)s->predicted, "counted", (int)s->is_counted, "arch", s->arch);
+    if (s->is_counted) {
+        json_put(&out, "sectors", json_exact(s->sectors));
+        json_put(&out, "conflicts", json_exact(s->conflicts));
     }
-    return json_text_print(json_pack("{so}", "comparisons", list), 1, stdout, error);
+    if (s->has_resources)
+        json_put(&out, "resources",
+                 json_pack("[I, I, I]", (json_int_t)s->registers, (json_int_t)s->spill_bytes,
+                           (json_int_t)s->shared_bytes));
+    return out;
+}
+
+static at_status print(const options *o, const comparison *all, size_t count, const char *a_gpu,
+                       const char *b_gpu, at_error *error)
+{
+    json_t *list = json_array(), *sides = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_append(&list, pack_comparison(&all[i]));
+        json_append(&sides, json_pack("[o, o]", pack_side(all[i].a), pack_side(all[i].b)));
+    }
+    return page_show(
+        o, "compare", 1, json_pack("{so}", "comparisons", list),
+        json_pack("{so sb s[s, s]}", "sides", sides, "raced", (int)o->race, "gpus", a_gpu, b_gpu),
+        error);
 }
 
 static at_status answer(const options *o, int *exit_code, at_error *error)
@@ -461,9 +424,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
             *exit_code = EXIT_SLOWER;
     }
     if (!status)
-        status = o->json ? print_json(all, count, error) : print_table(all, count, o->race, error);
-    if (!status && !o->json && !o->race && *a.gpu && *b.gpu && strcmp(a.gpu, b.gpu) != 0)
-        printf("A was measured on %s, B on %s.\n", a.gpu, b.gpu);
+        status = print(o, all, count, a.gpu, b.gpu, error);
     workers_close(&on.workers);
     free(all);
     side_file_deinit(&a);

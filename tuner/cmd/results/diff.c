@@ -6,14 +6,10 @@
 #include <sys/stat.h>
 
 #include "base/json_text.h"
-#include "base/text.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/judge.h"
 #include "cmd/results/results.h"
-#include "report/table.h"
-
-enum { TEXT_BYTES = 1024 };
 
 /* A file is a set of one. */
 static at_status read_side(const char *path, record_set *out, at_error *error)
@@ -86,68 +82,43 @@ static size_t list_differences(const record_set *a, const record_set *b, differe
     return count;
 }
 
-static void note(const difference *d, table *t)
+/* For programs, and with the digits that text rounds itself. */
+static json_t *pack_difference(const difference *d)
 {
-    char text[2 * TEXT_BYTES] = "", a[TEXT_BYTES], b[TEXT_BYTES];
-    if (d->times.high > 0)
-        text_add(text, sizeof text, "B takes %.4f to %.4f of A's time", d->times.low,
-                 d->times.high);
-    if (d->changed) {
-        record_format_values(&d->a->configuration, a, sizeof a);
-        record_format_values(&d->b->configuration, b, sizeof b);
-        text_add(text, sizeof text, "%s%s, then %s", *text ? "; " : "", a, b);
+    json_t *one = json_pack("{ss ss ss sb}", "kind", d->kind, "pattern", d->from->pattern, "gpu",
+                            d->from->gpu, "configuration_changed", (int)d->changed);
+    results_put_question(&one, d->a ? d->a : d->b);
+    if (d->a)
+        json_put(&one, "a_ns", json_integer(d->a->time_ns));
+    if (d->b)
+        json_put(&one, "b_ns", json_integer(d->b->time_ns));
+    if (d->times.high > 0) {
+        json_put(&one, "ratio_low", json_rounded(d->times.low, 6));
+        json_put(&one, "ratio_high", json_rounded(d->times.high, 6));
     }
-    if (*text)
-        table_note_row(t, text);
+    return one;
 }
 
-static at_status print_table(const difference *all, size_t count, at_error *error)
+static json_t *pack_words(const difference *d)
 {
-    table t;
-    size_t same = 0;
-    table_init(&t);
-    table_add_columns(&t, "<,<pattern,A us,B us,<problem");
-    for (size_t i = 0; i < count; i++) {
-        const difference *d = &all[i];
-        char problem[TEXT_BYTES];
-        if (strcmp(d->kind, judge_name(SAME)) == 0) {
-            same++;
-            continue;
-        }
-        results_problem(d->a ? d->a : d->b, problem, sizeof problem, 0);
-        table_add_cell(&t, "%s", d->kind);
-        table_add_cell(&t, "%s", d->from->pattern);
-        table_add_cell(&t, d->a ? "%.2f" : "", d->a ? (double)d->a->time_ns / 1e3 : 0);
-        table_add_cell(&t, d->b ? "%.2f" : "", d->b ? (double)d->b->time_ns / 1e3 : 0);
-        table_add_cell(&t, "%s", problem);
-        note(d, &t);
-    }
-    at_status status = same < count ? terminal_print_table(&t, error) : AT_OK;
-    table_deinit(&t);
-    printf("%s%zu of %zu entries are as they were; the intervals are at 99 %%\n",
-           same < count ? "\n" : "", same, count);
-    return status;
+    json_t *one =
+        json_pack("{so so}", "low", json_exact(d->times.low), "high", json_exact(d->times.high));
+    if (d->changed)
+        json_put(&one, "changed",
+                 json_pack("[o, o]", record_pack_values(&d->a->configuration),
+                           record_pack_values(&d->b->configuration)));
+    return one;
 }
 
-static at_status print_json(const difference *all, size_t count, at_error *error)
+static at_status print(const options *o, const difference *all, size_t count, at_error *error)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *words = json_array();
     for (size_t i = 0; i < count; i++) {
-        const difference *d = &all[i];
-        json_t *one = json_pack("{ss ss ss sb}", "kind", d->kind, "pattern", d->from->pattern,
-                                "gpu", d->from->gpu, "configuration_changed", (int)d->changed);
-        results_put_question(&one, d->a ? d->a : d->b);
-        if (d->a)
-            json_put(&one, "a_ns", json_integer(d->a->time_ns));
-        if (d->b)
-            json_put(&one, "b_ns", json_integer(d->b->time_ns));
-        if (d->times.high > 0) {
-            json_put(&one, "ratio_low", json_rounded(d->times.low, 6));
-            json_put(&one, "ratio_high", json_rounded(d->times.high, 6));
-        }
-        json_append(&list, one);
+        json_append(&list, pack_difference(&all[i]));
+        json_append(&words, pack_words(&all[i]));
     }
-    return json_text_print(json_pack("{so}", "differences", list), 1, stdout, error);
+    return page_show(o, "results_diff", 1, json_pack("{so}", "differences", list),
+                     json_pack("{so}", "words", words), error);
 }
 
 at_status results_diff(const options *o, at_error *error)
@@ -171,7 +142,7 @@ at_status results_diff(const options *o, at_error *error)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status) {
         size_t count = list_differences(&sides[0], &sides[1], all);
-        status = o->json ? print_json(all, count, error) : print_table(all, count, error);
+        status = print(o, all, count, error);
     }
     free(all);
     for (int i = 0; i < 2; i++)

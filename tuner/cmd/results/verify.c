@@ -12,11 +12,10 @@
 #include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "cmd/results/entry.h"
 #include "process/interrupt.h"
 #include "report/progress.h"
-#include "report/table.h"
 #include "run/race/standing.h"
 #include "run/setup/setup.h"
 #include "run/setup/workers.h"
@@ -213,63 +212,6 @@ static void count_verdicts(const verification *v, size_t counts[STANDINGS])
         counts[v->answers[i].verdict]++;
 }
 
-static void note(const verification *v, size_t at, table *t)
-{
-    const standing_answer *a = &v->answers[at];
-    char text[4 * TEXT_BYTES] = "", changes[TEXT_BYTES];
-    if (a->rival)
-        text_add(text, sizeof text, "by %.1000s; the winner takes %.4f to %.4f of its time",
-                 a->rival, a->low, a->high);
-    else if (a->why)
-        text_add(text, sizeof text, "%.1500s", a->why);
-    say_changes(v, at, changes, sizeof changes);
-    if (*changes && a->verdict != STANDING_HOLDS)
-        text_add(text, sizeof text, "%schanged since: %s", *text ? "; " : "", changes);
-    for (char *c = text; *c; c++)
-        *c = *c == '\n' ? ' ' : *c;
-    if (*text)
-        table_note_row(t, text);
-}
-
-static at_status print_table(const verification *v, at_error *error)
-{
-    table t;
-    size_t counts[STANDINGS];
-    table_init(&t);
-    table_add_columns(&t, "<,<pattern,us then,us now,<problem");
-    for (size_t i = 0; i < v->answered; i++) {
-        const standing_question *q = &v->questions[i];
-        const standing_answer *a = &v->answers[i];
-        char problem[TEXT_BYTES];
-        record_format_values(&q->entry->problem, problem, sizeof problem);
-        table_add_cell(&t, "%s", standing_name(a->verdict));
-        table_add_cell(&t, "%s", q->from->pattern);
-        table_add_cell(&t, "%.2f", (double)q->entry->time_ns / 1e3);
-        table_add_cell(&t, a->time_ns ? "%.2f" : "", (double)a->time_ns / 1e3);
-        table_add_cell(&t, "%s%s", problem, q->entry->warm_cache ? " (warm)" : "");
-        table_style_row(&t, a->verdict == STANDING_HOLDS ? TABLE_DIM : TABLE_PLAIN);
-        note(v, i, &t);
-    }
-    at_status status = terminal_print_table(&t, error);
-    table_deinit(&t);
-    count_verdicts(v, counts);
-    const char *driver = v->workers.properties.driver;
-    printf("\n%zu of %zu hold on %s (driver %s, NVRTC %s): %zu overtaken, %zu broken, %zu not "
-           "verifiable; %.1f s\n",
-           counts[STANDING_HOLDS], v->count, v->workers.properties.limits.name,
-           *driver ? driver : "unknown", compile_nvrtc_version(v->workers.pool),
-           counts[STANDING_OVERTAKEN], counts[STANDING_BROKEN], counts[STANDING_NOT_VERIFIABLE],
-           v->wall_s);
-    if (v->others)
-        printf("%zu entries of other GPUs were left out.\n", v->others);
-    if (v->answered < v->count)
-        printf("%zu were not reached.\n", v->count - v->answered);
-    if (counts[STANDING_OVERTAKEN] + counts[STANDING_BROKEN])
-        puts("What does not hold is found anew by 'autotune PATTERN --set NAME=VALUE ...' of its "
-             "problem.");
-    return status;
-}
-
 static json_t *pack_answer(const verification *v, size_t at)
 {
     const standing_question *q = &v->questions[at];
@@ -298,13 +240,26 @@ static json_t *pack_answer(const verification *v, size_t at)
     return object;
 }
 
-static at_status print_json(const verification *v, at_error *error)
+/* What text says of an answer beside that. */
+static json_t *pack_words(const standing_answer *a)
 {
-    json_t *list = json_array();
+    json_t *words = json_object();
+    if (a->rival)
+        json_put(&words, "rival",
+                 json_pack("{so so so}", "name", json_said(a->rival), "low", json_exact(a->low),
+                           "high", json_exact(a->high)));
+    return words;
+}
+
+static at_status print(const options *o, const verification *v, at_error *error)
+{
+    json_t *list = json_array(), *words = json_array();
     size_t counts[STANDINGS];
     count_verdicts(v, counts);
-    for (size_t i = 0; i < v->answered; i++)
+    for (size_t i = 0; i < v->answered; i++) {
         json_append(&list, pack_answer(v, i));
+        json_append(&words, pack_words(&v->answers[i]));
+    }
     json_t *root = json_pack(
         "{ss ss ss sI sI sI sI sI sI so so}", "gpu", v->workers.properties.limits.name, "driver",
         v->workers.properties.driver, "nvrtc", compile_nvrtc_version(v->workers.pool), "holds",
@@ -313,7 +268,9 @@ static at_status print_json(const verification *v, at_error *error)
         (json_int_t)counts[STANDING_NOT_VERIFIABLE], "not_reached",
         (json_int_t)(v->count - v->answered), "of_other_gpus", (json_int_t)v->others, "wall_s",
         json_rounded(v->wall_s, 4), "records", list);
-    return json_text_print(root, 1, stdout, error);
+    json_t *also = json_pack("{so so sI}", "words", words, "exact_s", json_exact(v->wall_s),
+                             "count", (json_int_t)v->count);
+    return page_show(o, "verify", 1, root, also, error);
 }
 
 /* ---- the command ---- */
@@ -358,7 +315,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     progress_free(shown);
     v.wall_s = (double)(clock_now_ns() - start_ns) / 1e9;
     at_error *unsaid = status ? NULL : error;
-    at_status printed = o->json ? print_json(&v, unsaid) : print_table(&v, unsaid);
+    at_status printed = print(o, &v, unsaid);
     status = status ? status : printed;
     count_verdicts(&v, counts);
     for (int s = 0; s < STANDINGS; s++)

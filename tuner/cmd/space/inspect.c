@@ -1,17 +1,14 @@
 /* autotune inspect: registers, spills, shared memory and occupancy along a sweep, by compiling
  * alone. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
 #include "base/json_text.h"
-#include "base/text.h"
 #include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "cmd/space/inspection.h"
-#include "report/table.h"
 #include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 
@@ -22,7 +19,7 @@ typedef struct inspected {
     inspect_row *rows;
 } inspected;
 
-enum { MOST_ARCHS = 32, NAME_BYTES = 64, NUMBERS = 7 };
+enum { MOST_ARCHS = 32 };
 
 static void inspected_deinit(inspected *a)
 {
@@ -62,122 +59,9 @@ static const char *axis_name(const inspected *a, size_t axis)
     return script_pattern(a->script)->parameters[a->sweep.axes[axis].parameter].name;
 }
 
-/* The values of every axis but the first: "max_registers=64, vec=2". */
-static void describe_others(const inspected *a, size_t row, char *text, size_t size_bytes)
-{
-    text[0] = '\0';
-    for (size_t i = 1; i < a->sweep.axis_count; i++) {
-        char v[NAME_BYTES];
-        value_format(axis_value(a, row, i), v, sizeof v);
-        text_add(text, size_bytes, "%s%s=%s", i > 1 ? ", " : "", axis_name(a, i), v);
-    }
-}
-
 static bool row_compiled(const inspect_row *r)
 {
     return r->valid && r->outcome == COMPILE_OK;
-}
-
-/* The line of the log that says "error", with the template's line in front of it. */
-static void first_line(const char *log, char *text, size_t size_bytes)
-{
-    const char *found = log ? strstr(log, "error") : NULL;
-    while (found && found > log && found[-1] != '\n')
-        found--;
-    if (!found)
-        found = log ? log : "";
-    snprintf(text, size_bytes, "%.*s", (int)strcspn(found, "\n"), found);
-}
-
-/* What a row of the table says besides numbers: what limits it, or why there are none. */
-static void add_words(const inspected *a, const inspect_row *r, table *t)
-{
-    char why[128];
-    const space_constraint *c =
-        r->valid ? NULL : &script_pattern(a->script)->constraints[r->broken];
-    if (c && c->line)
-        table_add_cell(t, "rejected: line %d: %s", c->line, c->text);
-    else if (c)
-        table_add_cell(t, "rejected: %s", c->text);
-    else if (r->outcome == COMPILE_OK)
-        table_add_cell(t, "%s", occupancy_limit_name(r->occupancy.limit));
-    else {
-        first_line(r->log, why, sizeof why);
-        table_add_cell(t, "%s: %s", compile_outcome_name(r->outcome), why);
-    }
-}
-
-static void add_row(const inspected *a, size_t row, table *t)
-{
-    const inspect_row *r = &a->rows[row];
-    char v[NAME_BYTES];
-    for (size_t i = 0; i < a->sweep.axis_count; i++) {
-        value_format(axis_value(a, row, i), v, sizeof v);
-        table_add_cell(t, "%s", v);
-    }
-    if (row_compiled(r)) {
-        table_add_cell(t, "%u", r->resources.registers);
-        table_add_cell(t, "%u", r->resources.spill_store_bytes);
-        table_add_cell(t, "%u", r->resources.spill_load_bytes);
-        table_add_cell(t, "%u", r->resources.stack_bytes);
-        table_add_cell(t, "%zu", r->shared_bytes);
-        table_add_cell(t, "%d", r->threads);
-        table_add_cell(t, "%.0f %%", 100 * r->occupancy.fraction);
-    }
-    for (int i = 0; i < NUMBERS && !row_compiled(r); i++)
-        table_add_cell(t, "%s", "");
-    add_words(a, r, t);
-}
-
-/* Where spilling begins along the first axis, for each combination of the others. */
-static void print_thresholds(const inspected *a)
-{
-    const sweep *w = &a->sweep;
-    size_t lines = w->row_count / w->axes[0].count;
-    for (size_t other = 0; other < lines; other++) {
-        size_t first = SIZE_MAX, compiled = 0;
-        for (size_t i = 0; i < w->axes[0].count && first == SIZE_MAX; i++) {
-            const inspect_row *r = &a->rows[i * lines + other];
-            if (!row_compiled(r))
-                continue;
-            compiled++;
-            if (inspect_spill_bytes(&r->resources) > 0)
-                first = i * lines + other;
-        }
-        char others[256], v[NAME_BYTES];
-        describe_others(a, other, others, sizeof others);
-        printf("%s%s%s: ", a->arch.name, others[0] ? ", " : "", others);
-        if (first == SIZE_MAX) {
-            puts(compiled ? "no spills along the sweep" : "nothing compiled");
-            continue;
-        }
-        value_format(axis_value(a, first, 0), v, sizeof v);
-        printf("spills begin at %s=%s (%u bytes stored, %u loaded, %u registers)\n",
-               axis_name(a, 0), v, a->rows[first].resources.spill_store_bytes,
-               a->rows[first].resources.spill_load_bytes, a->rows[first].resources.registers);
-    }
-}
-
-static at_status print_rows(const inspected *a, at_error *error)
-{
-    char text[CONFIGURATION_BYTES], head[CONFIGURATION_BYTES + NAME_BYTES];
-    table t;
-    script_format_configuration(a->script, a->sweep.base, text, sizeof text);
-    snprintf(head, sizeof head, "%s on %s: %s", script_pattern(a->script)->name, a->arch.name,
-             text);
-    table_print_wrapped(terminal_page(), 0, "", head, stdout);
-    putchar('\n');
-    table_init(&t);
-    for (size_t i = 0; i < a->sweep.axis_count; i++)
-        table_add_column(&t, axis_name(a, i), TABLE_RIGHT);
-    table_add_columns(&t,
-                      "registers,spill st,spill ld,stack,shared mem,threads,occupancy,<limited by");
-    for (size_t i = 0; i < a->sweep.row_count; i++)
-        add_row(a, i, &t);
-    at_status status = terminal_print_table(&t, error);
-    table_deinit(&t);
-    putchar('\n');
-    return status;
 }
 
 static json_t *row_json(const inspected *a, size_t row)
@@ -203,20 +87,36 @@ static json_t *row_json(const inspected *a, size_t row)
                      occupancy_limit_name(r->occupancy.limit));
 }
 
-static at_status print_json(const inspected *all, size_t count, at_error *error)
+/* Of a row that was rejected, the line of the constraint; 0: it has none. */
+static json_t *row_words(const inspected *a, size_t row)
+{
+    const inspect_row *r = &a->rows[row];
+    return json_integer(r->valid ? 0 : script_pattern(a->script)->constraints[r->broken].line);
+}
+
+static at_status print(const options *o, const inspected *all, size_t count, at_error *error)
 {
     const pattern *p = script_pattern(all[0].script);
-    json_t *archs = json_array();
+    json_t *archs = json_array(), *words = json_array();
     for (size_t i = 0; i < count; i++) {
-        json_t *rows = json_array();
-        for (size_t r = 0; r < all[i].sweep.row_count; r++)
-            json_append(&rows, row_json(&all[i], r));
-        json_append(&archs,
-                    json_pack("{ss so so}", "arch", all[i].arch.name, "base",
-                              pattern_json_configuration(p, all[i].sweep.base), "rows", rows));
+        const inspected *a = &all[i];
+        char text[CONFIGURATION_BYTES];
+        json_t *rows = json_array(), *lines = json_array(), *axes = json_array();
+        for (size_t r = 0; r < a->sweep.row_count; r++) {
+            json_append(&rows, row_json(a, r));
+            json_append(&lines, row_words(a, r));
+        }
+        for (size_t x = 0; x < a->sweep.axis_count; x++)
+            json_append(&axes, json_string(axis_name(a, x)));
+        script_format_configuration(a->script, a->sweep.base, text, sizeof text);
+        json_append(&words,
+                    json_pack("{ss so so sI}", "base", text, "axes", axes, "lines", lines, "along",
+                              (json_int_t)(o->sweep_count ? a->sweep.axes[0].count : 0)));
+        json_append(&archs, json_pack("{ss so so}", "arch", a->arch.name, "base",
+                                      pattern_json_configuration(p, a->sweep.base), "rows", rows));
     }
-    return json_text_print(json_pack("{ss so}", "pattern", p->name, "archs", archs), 2, stdout,
-                           error);
+    return page_show(o, "inspect", 2, json_pack("{ss so}", "pattern", p->name, "archs", archs),
+                     json_pack("{so}", "words", words), error);
 }
 
 static bool any_compiled(const inspected *all, size_t count)
@@ -250,14 +150,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     } while (list && (arch = strtok_r(NULL, ",", &rest)) != NULL);
     if (status)
         goto cleanup;
-    if (o->json) {
-        status = print_json(all, count, error);
-    } else {
-        for (size_t i = 0; i < count; i++)
-            status = print_rows(&all[i], error);
-        for (size_t i = 0; o->sweep_count && i < count; i++)
-            print_thresholds(&all[i]);
-    }
+    status = print(o, all, count, error);
     *exit_code = any_compiled(all, count) ? 0 : 1;
 cleanup:
     for (size_t i = 0; i < count; i++)

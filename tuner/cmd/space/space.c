@@ -5,75 +5,13 @@
 
 #include "base/clock.h"
 #include "base/json_text.h"
-#include "base/text.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/page.h"
 #include "cmd/space/unchecked.h"
 #include "report/progress.h"
+#include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 #include "space/space.h"
-
-/* The values on one line, the middle left out when they are many. */
-static void format_values(const space_parameter *p, char *text, size_t size_bytes)
-{
-    enum { SHOWN = 12 };
-    text[0] = '\0';
-    for (size_t i = 0; i < p->value_count; i++) {
-        char one[64];
-        if (p->value_count > SHOWN && i == SHOWN - 2) {
-            text_add(text, size_bytes, " ...");
-            i = p->value_count - 2;
-            continue;
-        }
-        value_format(p->values[i], one, sizeof one);
-        text_add(text, size_bytes, "%s%s", i ? " " : "", one);
-    }
-}
-
-/* Of the product; text of `size_bytes`. */
-static const char *format_points(const space *sp, char *text, size_t size_bytes)
-{
-    if (space_cartesian(sp) == UINT64_MAX)
-        snprintf(text, size_bytes, "2^64 or more");
-    else
-        snprintf(text, size_bytes, "%" PRIu64, space_cartesian(sp));
-    return text;
-}
-
-static void print_table(const script *s, const space *sp)
-{
-    const pattern *p = script_pattern(s);
-    printf("%s: %s\n\n", p->name, p->summary);
-    puts("problem");
-    for (size_t i = 0; i < p->problem_count; i++) {
-        char v[64];
-        value_format(p->problems[PROBLEM_TUNED][i].value, v, sizeof v);
-        printf("  %-16s %s\n", p->problems[PROBLEM_TUNED][i].name, v);
-    }
-    puts("\nparameters");
-    for (size_t i = 0; i < p->parameter_count; i++) {
-        char values[512];
-        format_values(&p->parameters[i], values, sizeof values);
-        printf("  %-16s %5zu  %s\n", p->parameters[i].name, p->parameters[i].value_count, values);
-    }
-    if (space_is_sample(sp)) {
-        puts("\nconstraints");
-        for (size_t i = 0; i < p->constraint_count; i++)
-            printf("  line %-4d %s\n", p->constraints[i].line, p->constraints[i].text);
-        char points[32];
-        printf("\n%s points in the product, too many to enumerate: %" PRIu64
-               " valid configurations were sampled\n",
-               format_points(sp, points, sizeof points), space_count(sp));
-        return;
-    }
-    puts("\nconstraints              removes  (a point is charged to the first that is tested)");
-    for (size_t i = 0; i < p->constraint_count; i++)
-        printf("  line %-4d %20.15g  %s\n", p->constraints[i].line, space_removed(sp, i),
-               p->constraints[i].text);
-    char points[32];
-    printf("\n%s points in the product, %" PRIu64 " valid configurations (%.3g %%)\n",
-           format_points(sp, points, sizeof points), space_count(sp),
-           100.0 * (double)space_count(sp) / (double)space_cartesian(sp));
-}
 
 static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
 {
@@ -91,8 +29,8 @@ static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
                 unchecked, space_count(sp));
 }
 
-static at_status print_json(const script *s, const space *sp, double enumerate_s,
-                            uint64_t unchecked, at_error *error)
+static at_status print(const options *o, const script *s, const space *sp, double enumerate_s,
+                       uint64_t unchecked, at_error *error)
 {
     const pattern *p = script_pattern(s);
     const bool sampled = space_is_sample(sp);
@@ -108,13 +46,20 @@ static at_status print_json(const script *s, const space *sp, double enumerate_s
         json_append(&constraints, json_pack("{ss si so}", "text", p->constraints[i].text, "line",
                                             p->constraints[i].line, "removed",
                                             json_count_rounded(space_removed(sp, i))));
-    return json_text_print(json_pack("{ss sf so sb so so so so}", "pattern", p->name, "enumerate_s",
-                                     enumerate_s, "cartesian", json_count(space_cartesian(sp)),
-                                     "sampled", (int)sampled, sampled ? "configurations" : "valid",
-                                     json_count(space_count(sp)), "unchecked",
-                                     sampled ? json_null() : json_count(unchecked), "parameters",
-                                     parameters, "constraints", constraints),
-                           2, stdout, error);
+    json_t *found =
+        json_pack("{ss sf so sb so so so so}", "pattern", p->name, "enumerate_s", enumerate_s,
+                  "cartesian", json_count(space_cartesian(sp)), "sampled", (int)sampled,
+                  sampled ? "configurations" : "valid", json_count(space_count(sp)), "unchecked",
+                  sampled ? json_null() : json_count(unchecked), "parameters", parameters,
+                  "constraints", constraints);
+    return page_show(
+        o, "space", 2, found,
+        json_pack("{ss so sI so sb}", "summary", p->summary, "problem",
+                  pattern_json_problem(p, PROBLEM_TUNED), "count", (json_int_t)space_count(sp),
+                  "share",
+                  json_exact(100.0 * (double)space_count(sp) / (double)space_cartesian(sp)),
+                  "is_countable", space_cartesian(sp) != UINT64_MAX),
+        error);
 }
 
 /* One line each. */
@@ -168,10 +113,8 @@ static at_status run(const options *o, at_error *error)
         goto cleanup;
     if (o->list)
         status = print_list(s, sp, error);
-    else if (o->json)
-        status = print_json(s, sp, enumerate_s, unchecked, error);
     else
-        print_table(s, sp);
+        status = print(o, s, sp, enumerate_s, unchecked, error);
     if (!status && !o->list && script_pattern(s)->measurable)
         warn_unchecked(s, sp, unchecked);
 cleanup:

@@ -181,22 +181,6 @@ value spill_map_get(const spill_map *m, size_t axis, size_t line, size_t place)
                     : (value){.kind = VALUE_INTEGER, .integer = a->caps[at]};
 }
 
-void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place,
-                     char text[SPILL_TEXT_BYTES])
-{
-    value_format(spill_map_get(m, axis, line, place), text, SPILL_TEXT_BYTES);
-}
-
-void spill_map_line_name(const spill_map *m, size_t line, char text[SPILL_TEXT_BYTES])
-{
-    text[0] = '\0';
-    for (size_t i = 1; i < m->axis_count; i++) {
-        char v[SPILL_TEXT_BYTES];
-        spill_map_value(m, i, line, 0, v);
-        text_add(text, SPILL_TEXT_BYTES, "%s%s=%s", i > 1 ? ", " : "", m->axes[i].name, v);
-    }
-}
-
 spill_point *spill_map_point(const spill_map *m, size_t line, size_t place)
 {
     return &m->points[line * m->line_length + place];

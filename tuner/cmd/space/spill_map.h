@@ -11,7 +11,7 @@
 #include "cmd/space/inspection.h"
 #include "search/threshold.h"
 
-enum { SPILL_MOST_AXES = 3, SPILL_TEXT_BYTES = 256 };
+enum { SPILL_MOST_AXES = 3 };
 
 typedef struct spill_axis {
     const char *name;
@@ -72,12 +72,8 @@ void spill_map_deinit(spill_map *m);
 /* Finds every threshold. */
 at_status spill_map_solve(spill_map *m, at_error *error);
 
-/* The value of a point on an axis, also as text, and "vec=2, block=128" for what a line has in
- * common. */
+/* The value of a point on an axis. */
 value spill_map_get(const spill_map *m, size_t axis, size_t line, size_t place);
-void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place,
-                     char text[SPILL_TEXT_BYTES]);
-void spill_map_line_name(const spill_map *m, size_t line, char text[SPILL_TEXT_BYTES]);
 
 spill_point *spill_map_point(const spill_map *m, size_t line, size_t place);
 

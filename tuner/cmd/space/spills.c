@@ -9,17 +9,15 @@
 
 #include "base/json_text.h"
 #include "base/stats.h"
-#include "base/units.h"
 #include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "cmd/space/spill_map.h"
-#include "report/table.h"
 #include "run/race/side_by_side.h"
 #include "run/setup/session.h"
 #include "run/setup/setup.h"
 #include "search/race/paired.h"
 
-enum { MOST_ARCHS = 32, BLOCKS = 20, LINES_IN_FULL = 8, LINE_BYTES = 1024 };
+enum { MOST_ARCHS = 32, BLOCKS = 20 };
 
 typedef struct explored {
     arch_limits arch;
@@ -104,65 +102,28 @@ static const side *fastest(const explored *x, size_t line, bool spilling, spill_
     return best;
 }
 
-/* Does spilling pay on this line? From samples of the same blocks. */
-static void print_payoff(const explored *x, size_t line)
+/* Does spilling pay on this line? From samples of the same blocks: the interval of the ratio of the
+ * fastest that spills to the fastest that does not, and where that one is. Null: nothing to
+ * compare. */
+static json_t *pack_payoff(const explored *x, size_t line)
 {
     spill_point *without_point = NULL, *with_point = NULL;
     const side *without = fastest(x, line, false, &without_point),
                *with = fastest(x, line, true, &with_point);
     double scratch[BLOCKS];
-    char at[SPILL_TEXT_BYTES];
     if (!without || !with)
-        return;
+        return json_null();
     size_t blocks =
         without->sample_count < with->sample_count ? without->sample_count : with->sample_count;
     paired p = paired_compare(with->samples_ns, without->samples_ns, blocks, x->tick_ns, scratch);
     double half = paired_half_width(&p, paired_quantile(0.025, blocks));
-    spill_map_value(&x->map, 0, line, (size_t)(with_point - x->map.points) % x->map.line_length,
-                    at);
-    const char *verdict = p.mean + half < 0   ? "spilling pays here"
-                          : p.mean - half > 0 ? "spilling does not pay here"
-                                              : "spilling neither pays nor costs here";
-    printf("    %s: the fastest that spills (%s=%s, occupancy %.0f %%) takes %.3f to %.3f times as "
-           "long as "
-           "the fastest that does not\n",
-           verdict, x->map.axes[0].name, at, 100 * with_point->row.occupancy.fraction,
-           exp(p.mean - half), exp(p.mean + half));
+    const size_t place = (size_t)(with_point - x->map.points) % x->map.line_length;
+    return json_pack("{so so so so}", "at", json_from_value(spill_map_get(&x->map, 0, line, place)),
+                     "low", json_exact(exp(p.mean - half)), "high", json_exact(exp(p.mean + half)),
+                     "occupancy", json_exact(with_point->row.occupancy.fraction));
 }
 
-/* ---- tables ---- */
-
-static void add_time_cell(table *t, const spill_point *p, bool shared)
-{
-    char text[UNITS_BYTES];
-    if (p->time_ns[shared] > 0)
-        table_add_cell(t, "%s", units_time((int64_t)p->time_ns[shared], text));
-    else
-        table_add_cell(t, "%s", shared ? "" : p->why_not);
-}
-
-static void add_row(const explored *x, const spill_point *p, const char *value_text, table *t)
-{
-    const inspect_row *r = &p->row;
-    char text[UNITS_BYTES];
-    table_add_cell(t, "%s", value_text);
-    table_add_cell(t, "%u", r->resources.registers);
-    table_add_cell(t, "%u", r->resources.spill_store_bytes);
-    table_add_cell(t, "%u", r->resources.spill_load_bytes);
-    table_add_cell(t, "%u", r->resources.stack_bytes);
-    table_add_cell(t, "%s", units_size(r->shared_bytes, text));
-    table_add_cell(t, "%.0f %%", 100 * r->occupancy.fraction);
-    if (x->timed)
-        add_time_cell(t, p, false);
-    if (!x->map.shared_spills)
-        return;
-    bool has = p->shared.valid && p->shared.outcome == COMPILE_OK;
-    table_add_cell(t, has ? "%u" : "", has ? inspect_spill_bytes(&p->shared.resources) : 0);
-    table_add_cell(t, "%s", has ? units_size(p->shared.shared_bytes, text) : "");
-    table_add_cell(t, has ? "%.0f %%" : "", has ? 100 * p->shared.occupancy.fraction : 0);
-    if (x->timed)
-        add_time_cell(t, p, true);
-}
+/* ---- what is shown ---- */
 
 /* The points of a line that have something to show, from `place` on; line_length: no more. */
 static size_t next_shown(const spill_map *m, size_t line, size_t place)
@@ -186,132 +147,6 @@ static bool says_nothing_new(const spill_map *m, size_t line, size_t before, siz
                   sizeof here->resources) == 0 &&
            memcmp(&here->resources, &spill_map_point(m, line, after)->row.resources,
                   sizeof here->resources) == 0;
-}
-
-static at_status print_line_table(const explored *x, size_t line, at_error *error)
-{
-    table t;
-    table_init(&t);
-    table_add_column(&t, x->map.axes[0].name, TABLE_RIGHT);
-    table_add_columns(&t, "regs,stored,loaded,stack,shared,occup");
-    if (x->timed)
-        table_add_column(&t, "time", TABLE_RIGHT);
-    if (x->map.shared_spills) {
-        table_add_columns(&t, "| local,shared,occup");
-        if (x->timed)
-            table_add_column(&t, "time", TABLE_RIGHT);
-    }
-    size_t before = SIZE_MAX;
-    for (size_t i = next_shown(&x->map, line, 0); i < x->map.line_length;
-         before = i, i = next_shown(&x->map, line, i + 1)) {
-        char text[SPILL_TEXT_BYTES];
-        if (says_nothing_new(&x->map, line, before, i))
-            continue;
-        spill_map_value(&x->map, 0, line, i, text);
-        add_row(x, spill_map_point(&x->map, line, i), text, &t);
-    }
-    at_status status = t.cell_count ? terminal_print_table(&t, error) : AT_OK;
-    table_deinit(&t);
-    return status;
-}
-
-/* The stretches in which it spills, of a line that was asked for everywhere. */
-static void print_stretches(const explored *x, size_t line)
-{
-    const threshold *t = &x->map.lines[line].search;
-    bool open = false, any = false;
-    char text[SPILL_TEXT_BYTES];
-    for (size_t i = 0; i < t->count; i++) {
-        bool spills = t->told[i] == THRESHOLD_YES,
-             ends = i + 1 == t->count || t->told[i + 1] != THRESHOLD_YES;
-        spill_map_value(&x->map, 0, line, i, text);
-        if (spills && !open)
-            printf("%s%s", any ? ", " : " ", text);
-        else if (spills && ends)
-            printf(" to %s", text);
-        any = any || spills;
-        open = spills && !ends;
-    }
-}
-
-static void print_why_nothing(const explored *x, size_t line)
-{
-    const inspect_row *row = &spill_map_point(&x->map, line, 0)->row;
-    const space_constraint *c =
-        row->valid ? NULL : &script_pattern(x->script)->constraints[row->broken];
-    char text[LINE_BYTES];
-    if (c)
-        snprintf(text, sizeof text, "nothing compiled: it breaks the constraint of line %d: %s",
-                 c->line, c->text);
-    else
-        snprintf(text, sizeof text, "nothing compiled: %.*s",
-                 row->log ? (int)strcspn(row->log, "\n") : 0, row->log ? row->log : "");
-    printf("%s\n", text);
-}
-
-static void print_threshold(const explored *x, size_t line)
-{
-    const spill_map *m = &x->map;
-    const spill_line *l = &m->lines[line];
-    char name[SPILL_TEXT_BYTES], at[SPILL_TEXT_BYTES] = "", before[SPILL_TEXT_BYTES] = "";
-    const char *axis = m->axes[0].name;
-    spill_map_line_name(m, line, name);
-    printf("  %s%s%s: ", x->arch.name, name[0] ? ", " : "", name);
-    if (l->kind == THRESHOLD_RISES || l->kind == THRESHOLD_FALLS) {
-        size_t last = l->place;
-        do
-            last--;
-        while (last > 0 && l->search.told[last] == THRESHOLD_GAP);
-        spill_map_value(m, 0, line, l->place, at);
-        spill_map_value(m, 0, line, last, before);
-    }
-    bool unordered =
-        !m->axes[0].ordered && l->kind != THRESHOLD_NOTHING && l->kind != THRESHOLD_NEVER;
-    switch (unordered ? THRESHOLD_MIXED : l->kind) {
-    case THRESHOLD_NOTHING:
-        print_why_nothing(x, line);
-        break;
-    case THRESHOLD_NEVER:
-        printf("no spills along %s\n", axis);
-        break;
-    case THRESHOLD_ALWAYS:
-        printf("spills everywhere along %s\n", axis);
-        break;
-    case THRESHOLD_RISES:
-        printf("spills begin at %s=%s (none at %s)\n", axis, at, before);
-        break;
-    case THRESHOLD_FALLS:
-        printf("spills end at %s=%s (some at %s)\n", axis, at, before);
-        break;
-    case THRESHOLD_MIXED:
-        printf("%s %s", unordered ? "spills at" : "not monotone: it spills at", axis);
-        print_stretches(x, line);
-        putchar('\n');
-        break;
-    }
-    if (x->timed)
-        print_payoff(x, line);
-}
-
-static at_status print_explored(const explored *x, at_error *error)
-{
-    const spill_map *m = &x->map;
-    char text[CONFIGURATION_BYTES];
-    at_status status = AT_OK;
-    script_format_configuration(x->script, m->sweep.base, text, sizeof text);
-    printf("%s on %s\n", script_pattern(x->script)->name, x->arch.name);
-    table_print_wrapped(terminal_page(), 2, "", text, stdout);
-    for (size_t i = 0; i < m->line_count && m->line_count <= LINES_IN_FULL && !status; i++) {
-        char name[SPILL_TEXT_BYTES];
-        spill_map_line_name(m, i, name);
-        printf("\n%s%s%s", name[0] ? "  " : "", name, name[0] ? "\n" : "");
-        status = print_line_table(x, i, error);
-    }
-    putchar('\n');
-    for (size_t i = 0; i < m->line_count && !status; i++)
-        print_threshold(x, i);
-    printf("  %zu of %zu points compiled\n\n", m->compiled, m->line_count * m->line_length);
-    return status;
 }
 
 /* ---- JSON ---- */
@@ -359,22 +194,87 @@ static json_t *line_json(const explored *x, size_t line)
     return out;
 }
 
-static at_status print_json(const explored *all, size_t count, at_error *error)
+/* ---- what text needs beside that ---- */
+
+/* The stretches in which it spills, [first, last] each, of a line that was asked for everywhere. */
+static json_t *pack_stretches(const explored *x, size_t line)
 {
-    json_t *archs = json_array();
+    const threshold *t = &x->map.lines[line].search;
+    json_t *stretches = json_array();
+    for (size_t i = 0, first = 0; i < t->count; i++) {
+        if (t->told[i] != THRESHOLD_YES)
+            continue;
+        if (i == 0 || t->told[i - 1] != THRESHOLD_YES)
+            first = i;
+        if (i + 1 == t->count || t->told[i + 1] != THRESHOLD_YES)
+            json_append(&stretches,
+                        json_pack("[o, o]", json_from_value(spill_map_get(&x->map, 0, line, first)),
+                                  json_from_value(spill_map_get(&x->map, 0, line, i))));
+    }
+    return stretches;
+}
+
+static json_t *why_nothing(const explored *x, size_t line)
+{
+    const inspect_row *row = &spill_map_point(&x->map, line, 0)->row;
+    const space_constraint *c =
+        row->valid ? NULL : &script_pattern(x->script)->constraints[row->broken];
+    return c ? json_pack("{si ss}", "line", c->line, "constraint", c->text)
+             : json_pack("{so}", "log", json_said(row->log ? row->log : ""));
+}
+
+/* The value on the line before the threshold at which something was compiled. */
+static json_t *pack_before(const spill_map *m, size_t line)
+{
+    const spill_line *l = &m->lines[line];
+    size_t last = l->place;
+    if (l->kind != THRESHOLD_RISES && l->kind != THRESHOLD_FALLS)
+        return json_null();
+    do
+        last--;
+    while (last > 0 && l->search.told[last] == THRESHOLD_GAP);
+    return json_from_value(spill_map_get(m, 0, line, last));
+}
+
+static json_t *line_words(const explored *x, size_t line)
+{
+    const spill_map *m = &x->map;
+    json_t *new = json_array(), *why_not = json_array();
+    size_t before = SIZE_MAX;
+    for (size_t i = next_shown(m, line, 0); i < m->line_length;
+         before = i, i = next_shown(m, line, i + 1)) {
+        json_append(&new, json_boolean(!says_nothing_new(m, line, before, i)));
+        json_append(&why_not, json_string(spill_map_point(m, line, i)->why_not));
+    }
+    return json_pack("{so so so so so so}", "is_new", new, "why_not", why_not, "before",
+                     pack_before(m, line), "stretches", pack_stretches(x, line), "nothing",
+                     why_nothing(x, line), "payoff", x->timed ? pack_payoff(x, line) : json_null());
+}
+
+static at_status print(const options *o, const explored *all, size_t count, at_error *error)
+{
+    json_t *archs = json_array(), *words = json_array();
     for (size_t i = 0; i < count; i++) {
         const spill_map *m = &all[i].map;
-        json_t *lines = json_array();
-        for (size_t l = 0; l < m->line_count; l++)
+        char base[CONFIGURATION_BYTES];
+        json_t *lines = json_array(), *of_lines = json_array();
+        for (size_t l = 0; l < m->line_count; l++) {
             json_append(&lines, line_json(&all[i], l));
+            json_append(&of_lines, line_words(&all[i], l));
+        }
+        script_format_configuration(all[i].script, m->sweep.base, base, sizeof base);
         json_append(&archs,
                     json_pack("{ss sI sI so}", "arch", all[i].arch.name, "compiled",
                               (json_int_t)m->compiled, "of",
                               (json_int_t)(m->line_count * m->line_length), "lines", lines));
+        json_append(&words, json_pack("{ss sb sb sb so}", "base", base, "ordered",
+                                      (int)m->axes[0].ordered, "timed", (int)all[i].timed, "shared",
+                                      (int)m->shared_spills, "lines", of_lines));
     }
-    return json_text_print(json_pack("{ss ss so}", "pattern", script_pattern(all[0].script)->name,
-                                     "axis", all[0].map.axes[0].name, "archs", archs),
-                           1, stdout, error);
+    return page_show(o, "spills", 1,
+                     json_pack("{ss ss so}", "pattern", script_pattern(all[0].script)->name, "axis",
+                               all[0].map.axes[0].name, "archs", archs),
+                     json_pack("{so}", "words", words), error);
 }
 
 /* ---- the command ---- */
@@ -455,10 +355,8 @@ static at_status run(const options *o, at_error *error)
         status = explore_device(o, &s, &all[count++], error);
     else
         status = explore_archs(o, &pool, all, &count, error);
-    if (!status && o->json)
-        status = print_json(all, count, error);
-    for (size_t i = 0; i < count && !status && !o->json; i++)
-        status = print_explored(&all[i], error);
+    if (!status)
+        status = print(o, all, count, error);
     for (size_t i = 0; i < count; i++)
         explored_deinit(&all[i], !o->run.device);
     free(all);

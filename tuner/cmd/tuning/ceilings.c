@@ -7,13 +7,11 @@
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/paths.h"
-#include "base/units.h"
 #include "base/version.h"
 #include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "record/ceilings.h"
 #include "record/schema.h"
-#include "report/table.h"
 #include "run/setup/workers.h"
 #include "run/tune.h"
 
@@ -44,8 +42,8 @@ enum { TRIALS = sizeof trials / sizeof *trials };
 
 /* What is printed. */
 typedef struct sheet {
-    table rows;
-    json_t *ceilings;
+    json_t *ceilings;       /* for programs; owned, as is what follows */
+    json_t *words;          /* for people */
     char file[PATHS_BYTES]; /* "": nothing was kept */
     size_t missed;          /* ceilings of which no kernel worked */
 } sheet;
@@ -107,26 +105,16 @@ static void add_row(sheet *on, const run_summary *s, const run_result *best, cei
 {
     const ceiling_info *ceiling = ceiling_get(kind);
     const double rate = best->rates[ceiling->unit];
-    char text[UNITS_BYTES], unit[WORK_RATE_BYTES];
+    char unit[WORK_RATE_BYTES];
     work_rate_name(ceiling->unit, s->item, unit);
-    table_add_cell(&on->rows, "%s", ceiling->name);
-    if (kind == CEILING_LAUNCHES)
-        table_add_cell(&on->rows, "%s a launch", units_time((int64_t)(1 / rate + 0.5), text));
-    else
-        table_add_cell(&on->rows, "%s %s", units_rate(rate, text), unit);
-    table_add_cell(&on->rows, "%.2f %%",
-                   50.0 * (double)(best->time.high_ns - best->time.low_ns) /
-                       (double)best->time.median_ns);
-    table_add_cell(&on->rows, "%s", best->configuration);
     json_put(&on->ceilings, ceiling->name, pack_values(s, best, unit, rate));
+    json_put(&on->words, ceiling->name,
+             json_pack("{so sb ss}", "rate", json_exact(rate), "of_launches",
+                       kind == CEILING_LAUNCHES, "by", best->configuration));
 }
 
 static void add_missed(sheet *on, ceiling_kind kind)
 {
-    table_add_cell(&on->rows, "%s", ceiling_get(kind)->name);
-    table_add_cell(&on->rows, "-");
-    table_add_cell(&on->rows, "-");
-    table_add_cell(&on->rows, "no kernel worked");
     json_put(&on->ceilings, ceiling_get(kind)->name, json_null());
     on->missed++;
 }
@@ -162,29 +150,21 @@ static at_status measure(const options *o, const paths *own, const trial *t, wor
 
 static at_status print(const options *o, sheet *on, const device_properties *d, at_error *error)
 {
-    if (!o->json) {
-        char name[256];
-        printf("ceilings of %s (%s, driver %s)\n\n", table_clean(d->limits.name, name, sizeof name),
-               d->arch, d->driver);
-        at_status status = terminal_print_table(&on->rows, error);
-        if (!status && on->file[0])
-            printf("\nkept in     %s\n", on->file);
-        return status;
-    }
     json_t *root =
         json_pack("{s{ss ss ss ss} sO so ss}", "device", "kind", d->kind, "name", d->limits.name,
                   "arch", d->arch, "driver", d->driver, "ceilings", on->ceilings, "file",
                   on->file[0] ? json_path(on->file) : json_null(), "version", version_text());
-    return json_text_print(root, 2, stdout, error);
+    return page_show(o, "ceilings", 2, root,
+                     json_pack("{sO so}", "words", on->words, "kept",
+                               on->file[0] ? json_path(on->file) : json_null()),
+                     error);
 }
 
 static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     paths own;
     workers shared = {0};
-    sheet on = {.ceilings = json_object()};
-    table_init(&on.rows);
-    table_add_columns(&on.rows, "<ceiling,rate,+-,<by");
+    sheet on = {.ceilings = json_object(), .words = json_object()};
     at_status status = check_names(o, error);
     if (!status)
         status = paths_find(&own, error);
@@ -201,8 +181,8 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     status = status ? status : printed;
     *exit_code = on.missed ? 1 : 0;
     workers_close(&shared);
-    table_deinit(&on.rows);
     json_decref(on.ceilings);
+    json_decref(on.words);
     return status;
 }
 

@@ -1,5 +1,4 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "base/plain_text.h"
 #include "base/rng.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/page.h"
 #include "compile/compile.h"
 #include "record/coverage.h"
 #include "run/setup/pattern_json.h"
@@ -70,16 +70,7 @@ static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_err
     return status;
 }
 
-/* What kernels printed, which may be anything: as text, with a bar before each line. */
-static void tell_printed(const char *text)
-{
-    for (const char *at = text; *at;) {
-        const size_t length = strcspn(at, "\n");
-        printf("            | %.*s\n", (int)length, at);
-        at += length + (at[length] == '\n');
-    }
-}
-
+/* What kernels printed, which may be anything. */
 static json_t *printed_json(const char *text)
 {
     const size_t most = 6 * strlen(text) + 1; /* an escaped character has 6 */
@@ -92,48 +83,46 @@ static json_t *printed_json(const char *text)
     return out;
 }
 
-static void tell(checking *c, const options *o, const proof *one)
+/* For programs at the end, for people as it happens: of many, those that are not proven, or that
+ * printed something. */
+static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
     static const char *const words[] = {"", "proven", "wrong", "not proven"};
+    const bool proven = one->verdict == PROOF_PROVEN;
     char text[CONFIGURATION_BYTES];
     c->counts[one->verdict]++;
+    if (!o->json && proven && c->count > 1 && !one->printed)
+        return AT_OK;
+    json_t *variant = json_pack(
+        "{so ss so so}", "config",
+        pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
+        "verdict", words[one->verdict], "message", json_said(proven ? NULL : one->message),
+        "covered", coverage_pack(proven ? &one->coverage : NULL));
+    if (o->json && one->printed)
+        json_put(&variant, "printed", printed_json(one->printed));
     if (o->json) {
-        json_t *variant = json_pack(
-            "{so ss so so}", "config",
-            pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
-            "verdict", words[one->verdict], "message",
-            json_said(one->verdict == PROOF_PROVEN ? NULL : one->message), "covered",
-            coverage_pack(one->verdict == PROOF_PROVEN ? &one->coverage : NULL));
-        if (one->printed)
-            json_put(&variant, "printed", printed_json(one->printed));
         json_append(&c->variants, variant);
-        return;
+        return AT_OK;
     }
-    if (one->verdict == PROOF_PROVEN && c->count > 1 && !one->printed)
-        return;
     script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
-    printf("%-12s%s\n", words[one->verdict], text);
-    if (one->verdict != PROOF_PROVEN)
-        printf("            %s\n", one->message ? one->message : "");
-    char sentence[COVERAGE_SENTENCE_BYTES];
-    for (size_t i = 0;
-         one->verdict == PROOF_PROVEN && coverage_sentence(&one->coverage, i, sentence); i++)
-        printf("            %s\n", sentence);
-    if (one->printed)
-        tell_printed(one->printed);
+    return page_show(o, "check_variant", 0, variant,
+                     json_pack("{ss so}", "configuration", text, "said",
+                               json_string_nocheck(one->printed ? one->printed : "")),
+                     error);
 }
 
 /* Is it likely to hang as others did? Then it is told so and not run. */
-static bool leave_out(checking *c, const options *o, size_t number)
+static at_status leave_out(checking *c, const options *o, size_t number, bool *left_out,
+                           at_error *error)
 {
     char why[HANGS_WHY_BYTES];
     const hang_cause *cause = hangs_find(&c->hangs, c->indices + number * width(c));
+    *left_out = cause != NULL;
     if (!cause)
-        return false;
+        return AT_OK;
     hangs_explain(cause, why);
-    tell(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why});
     c->done++;
-    return true;
+    return tell(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
 /* Keeps the pool busy without compiling the whole space ahead; and while variants may all hang,
@@ -144,7 +133,9 @@ static at_status feed(checking *c, const options *o, at_error *error)
     const size_t ahead = (ends ? 3 : 1) * compile_width(c->pool);
     at_status status = AT_OK;
     while (!status && c->submitted < c->count && c->submitted - c->done < ahead) {
-        if (!leave_out(c, o, c->submitted))
+        bool left_out;
+        status = leave_out(c, o, c->submitted, &left_out, error);
+        if (!left_out)
             status =
                 prover_add(c->prover, c->submitted, c->indices + c->submitted * width(c), error);
         c->submitted++;
@@ -169,7 +160,7 @@ static at_status prove(checking *c, const options *o, at_error *error)
         if (!status)
             status = prover_work(c->prover, STEP_MS, error);
         while (!status && prover_take(c->prover, &one)) {
-            tell(c, o, &one);
+            status = tell(c, o, &one, error);
             note_hang(c, &one);
             proof_deinit(&one);
             c->done++;
@@ -206,19 +197,13 @@ static at_status open_all(const options *o, checking *c, at_error *error)
 static at_status print_end(const checking *c, const options *o, at_error *error)
 {
     const pattern *p = script_pattern(c->script);
-    if (o->json)
-        return json_text_print(json_pack("{ss ss ss sI sI sI sO}", "pattern", p->name, "arch",
-                                         c->chip.arch, "problems", prover_problems(c->prover),
-                                         "proven", (json_int_t)c->counts[PROOF_PROVEN], "wrong",
-                                         (json_int_t)c->counts[PROOF_CONVICTED], "unknown",
-                                         (json_int_t)c->counts[PROOF_UNKNOWN], "variants",
-                                         c->variants),
-                               2, stdout, error);
-    printf("\n%s on a simulated %s, %s: %" PRIu64 " proven, %" PRIu64 " wrong, %" PRIu64
-           " not proven\n",
-           p->name, c->chip.arch, prover_problems(c->prover), c->counts[PROOF_PROVEN],
-           c->counts[PROOF_CONVICTED], c->counts[PROOF_UNKNOWN]);
-    return AT_OK;
+    return page_show(o, "check", 2,
+                     json_pack("{ss ss ss sI sI sI sO}", "pattern", p->name, "arch", c->chip.arch,
+                               "problems", prover_problems(c->prover), "proven",
+                               (json_int_t)c->counts[PROOF_PROVEN], "wrong",
+                               (json_int_t)c->counts[PROOF_CONVICTED], "unknown",
+                               (json_int_t)c->counts[PROOF_UNKNOWN], "variants", c->variants),
+                     NULL, error);
 }
 
 static at_status answer(const options *o, int *exit_code, at_error *error)

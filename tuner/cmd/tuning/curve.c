@@ -1,11 +1,14 @@
 /* autotune sweep: tune along variables of the problem, one run after the other with the same
  * workers. (The axes of --over that inspect takes are in cmd/space/sweep.c.) */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/gnuplot.h"
 #include "cmd/line/known.h"
+#include "cmd/line/page.h"
 #include "cmd/line/series.h"
 #include "record/record.h"
 #include "report/curve.h"
@@ -88,12 +91,9 @@ static at_status measure(const settings *asked, const char *const *values, curve
     at_status status = tune_run(asked, &t, &why);
     const run_summary *s = t ? tune_summary(t) : NULL;
     bool found = s && s->best_found;
-    at_status added = AT_OK;
     if (found || !is_general(status))
-        added = curve_add(out, values, s, why.message, error);
+        curve_add(out, values, s, why.message);
     tune_free(t);
-    if (added)
-        return added;
     if (status)
         workers_close(asked->workers); /* who knows what state they are in */
     if (status && !first->status)
@@ -123,33 +123,43 @@ static at_status recall(const options *o, const settings *asked, const record *r
         if (entry)
             status = recall_fill(r, entry, &found, error);
         if (!status)
-            status = curve_add(out, values, &found, "not recorded", error);
+            curve_add(out, values, &found, "not recorded");
     }
     run_summary_deinit(&found);
     script_free(s);
     return status;
 }
 
-static at_status print(const options *o, const curve *c, at_error *error)
+static at_status draw(const options *o, const curve *c, at_error *error)
 {
-    at_status status = o->json ? curve_print_json(c, stdout, error) : curve_print(c, stdout, error);
-    if (status || !o->picture)
-        return status;
     char *program = NULL, *picture = NULL;
-    size_t program_bytes = 0, picture_bytes = 0;
-    FILE *to = open_memstream(&program, &program_bytes);
-    if (!to)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    status = curve_plot(c, o->picture, to, error);
-    if (fclose(to) != 0 && !status)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    size_t size_bytes = 0;
+    const char *suffix = strrchr(o->picture, '.');
+    const bool png = suffix && strcmp(suffix, ".png") == 0;
+    if (!png && !(suffix && strcmp(suffix, ".svg") == 0))
+        return error_set(error, AT_USAGE, "a picture's name ends in .png or .svg, unlike '%s'",
+                         o->picture);
+    if (!c->found)
+        return error_set(error, AT_USAGE, "there is nothing to draw: no point has a winner");
+    at_status status = page_text(
+        "curve_plot", curve_pack(c),
+        json_pack("{sb so}", "png", (int)png, "words", curve_pack_words(c)), &program, error);
     if (!status)
-        status = gnuplot_run(program, program_bytes, &picture, &picture_bytes, error);
+        status = gnuplot_run(program, strlen(program), &picture, &size_bytes, error);
     if (!status)
-        status = file_replace(o->picture, picture, picture_bytes, error);
+        status = file_replace(o->picture, picture, size_bytes, error);
     free(program);
     free(picture);
     return status;
+}
+
+static at_status print(const options *o, const curve *c, at_error *error)
+{
+    at_status status = o->json
+                           ? json_text_print(curve_pack(c), 2, stdout, error)
+                           : page_show(o, "curve", 2, json_pack("{s[o]}", "curves", curve_pack(c)),
+                                       json_pack("{s[o]}", "words", curve_pack_words(c)), error);
+    return status || !o->picture ? status : draw(o, c, error);
 }
 
 /* What no script takes is told before any point is measured. What it says of a point alone is that
@@ -177,30 +187,29 @@ static at_status check_points(const options *o, const course *c, at_error *error
 static at_status sweep_measured(const options *o, const course *c, int *exit_code, at_error *error)
 {
     workers shared = {0};
-    curve *found;
+    curve found;
     at_error first = {0};
     at_status status = check_points(o, c, error);
-    if (!status)
-        status = curve_new(c->names, c->axis_count, &found, error);
     if (status)
         return status;
+    curve_init(&found, c->names, c->axis_count);
     for (size_t i = 0; !status && i < c->point_count; i++) {
         const char *values[CURVE_MAX_AXES];
         settings asked = settings_at(c, o, i, values);
         asked.workers = &shared;
         show(c, o, values, i);
-        status = measure(&asked, values, found, &first, error);
+        status = measure(&asked, values, &found, &first, error);
     }
     workers_close(&shared);
-    if (curve_found(found)) {
-        at_status printed = print(o, found, status ? NULL : error);
+    if (found.found) {
+        at_status printed = print(o, &found, status ? NULL : error);
         status = status ? status : printed;
     } else if (!status) {
         *exit_code = 1;
         status = first.status;
         *error = first;
     }
-    curve_free(found);
+    curve_deinit(&found);
     return status;
 }
 
@@ -216,20 +225,18 @@ static at_status sweep_recorded(const options *o, const course *c, int *exit_cod
     if (!status)
         status = known_records(o, script_pattern(s)->name, false, &set, error);
     for (size_t k = 0; !status && k < set.count; k++) {
-        curve *found;
-        status = curve_new(c->names, c->axis_count, &found, error);
-        if (status)
-            break;
+        curve found;
+        curve_init(&found, c->names, c->axis_count);
         for (size_t i = 0; !status && i < c->point_count; i++) {
             const char *values[CURVE_MAX_AXES];
             settings asked = settings_at(c, o, i, values);
-            status = recall(o, &asked, &set.records[k], values, found, error);
+            status = recall(o, &asked, &set.records[k], values, &found, error);
         }
-        if (!status && curve_found(found)) {
+        if (!status && found.found) {
             shown++;
-            status = print(o, found, error);
+            status = print(o, &found, error);
         }
-        curve_free(found);
+        curve_deinit(&found);
     }
     if (!status && !shown)
         *exit_code = 1;

@@ -9,14 +9,12 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/text.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/page.h"
 #include "cmd/line/series.h"
-#include "cmd/line/terminal.h"
-#include "report/table.h"
 #include "run/portfolio/portfolio.h"
 
-enum { PERCENT_DIGITS = 4, LINE_BYTES = 1024 };
+enum { PERCENT_DIGITS = 4 };
 
 static const char units[] = "KMG";
 
@@ -107,153 +105,7 @@ static at_status ranges_init(ranges *r, const options *o, at_error *error)
     return AT_OK;
 }
 
-/* ---- words ---- */
-
-/* What a node asks. */
-static void format_question(const record_node *n, char *text, size_t size_bytes)
-{
-    char bound[300];
-    value_format(n->bound, bound, sizeof bound);
-    bool number = value_is_number(n->bound);
-    if (n->feature) {
-        snprintf(text, size_bytes, "%s of %zu is below %s", n->variable, n->of + 1, bound);
-        return;
-    }
-    snprintf(text, size_bytes, "%s%s%s is %s%s", n->variable, n->times ? " * " : "",
-             n->times ? n->times : "",
-             n->multiple_of ? "a multiple of "
-             : number       ? "below "
-                            : "",
-             bound);
-}
-
-static void format_order(const record_portfolio *p, const record_node *n, char *text,
-                         size_t size_bytes)
-{
-    text[0] = '\0';
-    for (size_t i = 0; i < p->configuration_count; i++) {
-        if (n->has_default && i == n->default_at)
-            text_add(text, size_bytes, "%sthe default", i ? ", else " : "");
-        text_add(text, size_bytes, "%s%d",
-                 i || (n->has_default && n->default_at == 0) ? ", else " : "", n->order[i] + 1);
-    }
-}
-
-static void print_node(const record_portfolio *p, size_t at, int depth)
-{
-    const record_node *n = &p->nodes[at];
-    char text[LINE_BYTES];
-    if (!n->variable) {
-        format_order(p, n, text, sizeof text);
-        printf("%*s%s\n", 12 + 2 * depth, "", text);
-        return;
-    }
-    format_question(n, text, sizeof text);
-    printf("%*swhere %s:\n", 12 + 2 * depth, "", text);
-    print_node(p, n->then, depth + 1);
-    printf("%*selse:\n", 12 + 2 * depth, "");
-    print_node(p, n->otherwise, depth + 1);
-}
-
-/* "rows=256..16384 dtype=float,half" */
-static void format_axes(const ranges *r, char *text, size_t size_bytes)
-{
-    text[0] = '\0';
-    for (size_t i = 0; i < r->count; i++) {
-        const portfolio_axis *axis = &r->axes[i];
-        text_add(text, size_bytes, "%s%s=", i ? " " : "", axis->name);
-        for (size_t v = 0; v < axis->value_count; v++)
-            text_add(text, size_bytes, "%s%s", v ? "," : "", r->lists[i].texts[v]);
-        if (!axis->value_count)
-            text_add(text, size_bytes, "%" PRId64 "..%" PRId64, axis->least, axis->most);
-    }
-}
-
-/* ---- text ---- */
-
-static at_status print_problems(const portfolio_found *f, const ranges *r, at_error *error)
-{
-    table t;
-    table_init(&t);
-    for (size_t a = 0; a < r->count; a++)
-        table_add_column(&t, r->axes[a].name, TABLE_RIGHT);
-    table_add_columns(&t, "best us,gives,loses,default,<");
-    for (size_t i = 0; i < f->tried_count; i++) {
-        const portfolio_tried *p = &f->tried[i];
-        for (size_t a = 0; a < r->count; a++) {
-            char text[300];
-            value_format(p->values[a], text, sizeof text);
-            table_add_cell(&t, "%s", text);
-        }
-        bool timed = !p->left_out && p->time_ns;
-        table_add_cell(&t, timed ? "%.2f" : "", (double)p->best_ns / 1e3);
-        if (p->place != SIZE_MAX)
-            table_add_cell(&t, "%zu", p->place + 1);
-        else
-            table_add_cell(&t, "%s", p->left_out ? "" : p->rule ? p->rule : "none");
-        table_add_cell(&t, timed ? "%.2f %%" : "", 100 * p->regret);
-        table_add_cell(&t, timed && p->baseline_ns ? "%+.1f %%" : "",
-                       100 * ((double)p->baseline_ns / (double)(p->best_ns ? p->best_ns : 1) - 1));
-        table_add_cell(&t, "%s",
-                       p->left_out   ? "left out"
-                       : p->held_out ? "held out"
-                       : p->searched ? "searched"
-                                     : "");
-        if (p->left_out) {
-            table_note_row(&t, p->left_out);
-            table_style_row(&t, TABLE_DIM);
-        }
-    }
-    at_status status = terminal_print_table(&t, error);
-    table_deinit(&t);
-    return status;
-}
-
-static void print_regret(const char *label, const char *what, const portfolio_regret *r)
-{
-    if (r->count)
-        printf("%-12son %zu problem%s %s: mean %.2f %%, worst %.2f %%; slower than the default on "
-               "%zu\n",
-               label, r->count, r->count == 1 ? "" : "s", what, 100 * r->mean, 100 * r->worst,
-               r->slower);
-}
-
-static at_status print_text(const portfolio_found *f, const ranges *r, at_error *error)
-{
-    char text[LINE_BYTES];
-    const record_portfolio *p = f->draft.portfolio;
-    size_t columns = terminal_page();
-    format_axes(r, text, sizeof text);
-    printf("%s on %s%s\n%s", f->draft.pattern, f->device.limits.name,
-           f->device.predicted ? " (times are predicted)" : "", text);
-    record_format_values(&p->fixed, text, sizeof text);
-    printf("%s%s\n\n", *text ? "; " : "", text);
-    at_status status = print_problems(f, r, error);
-    if (status)
-        return status;
-    puts("");
-    for (size_t i = 0; i < p->configuration_count; i++) {
-        char label[32], configuration[4096];
-        snprintf(label, sizeof label, "%zu", i + 1);
-        record_format_values(&p->configurations[i], configuration, sizeof configuration);
-        table_print_wrapped(columns, 12, label, configuration, stdout);
-    }
-    puts("choice");
-    print_node(p, 0, 0);
-    print_regret("regret", "held out", &f->held_out);
-    print_regret(f->held_out.count ? "" : "regret", "that it was made on", &f->made_on);
-    printf("%-12sone configuration for all: mean %.2f %%\n", "", 100 * f->single_mean);
-    if (f->refused)
-        printf("%-12s%zu problems that the script does not allow: %s\n", "left out", f->refused,
-               f->refused_why);
-    printf("%-12s%" PRIu64 " variants timed, %.1f s%s\n", "time", f->evaluations, f->wall_s,
-           f->out_of_budget ? "; the budget ended before the searches did" : "");
-    if (*f->record_path)
-        printf("%-12s%s\n", "record", f->record_path);
-    return AT_OK;
-}
-
-/* ---- JSON ---- */
+/* ---- what is printed ---- */
 
 static json_t *pack_regret(const portfolio_regret *r)
 {
@@ -306,7 +158,27 @@ static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
     return object;
 }
 
-static at_status print_json(const portfolio_found *f, const ranges *r, at_error *error)
+/* What text needs beside that: figures to the last digit, and what is told of a problem. */
+static json_t *pack_words(const portfolio_found *f, const ranges *r)
+{
+    json_t *axes = json_array(), *tried = json_array();
+    for (size_t i = 0; i < r->count; i++) {
+        json_t *texts = json_array();
+        for (size_t v = 0; v < r->axes[i].value_count; v++)
+            json_append(&texts, json_string(r->lists[i].texts[v]));
+        json_append(&axes, json_pack("{ss so}", "name", r->axes[i].name, "texts", texts));
+    }
+    for (size_t i = 0; i < f->tried_count; i++)
+        json_append(&tried, json_pack("{so sI}", "regret", json_exact(f->tried[i].regret),
+                                      "time_ns", (json_int_t)f->tried[i].time_ns));
+    return json_pack("{so so s[[o o] [o o]] so so sb ss?}", "axes", axes, "exact", tried, "regrets",
+                     json_exact(f->held_out.mean), json_exact(f->held_out.worst),
+                     json_exact(f->made_on.mean), json_exact(f->made_on.worst), "single",
+                     json_exact(f->single_mean), "exact_s", json_exact(f->wall_s), "out_of_budget",
+                     (int)f->out_of_budget, "refused_why", f->refused_why);
+}
+
+static at_status print(const options *o, const portfolio_found *f, const ranges *r, at_error *error)
 {
     char *text;
     json_t *whole = NULL, *tried = json_array();
@@ -331,7 +203,7 @@ static at_status print_json(const portfolio_found *f, const ranges *r, at_error 
     json_decref(whole);
     if (*f->record_path)
         json_put(&root, "record", json_path(f->record_path));
-    return json_text_print(root, 2, stdout, error);
+    return page_show(o, "portfolio", 2, root, o->json ? NULL : pack_words(f, r), error);
 }
 
 static at_status run(const options *o, at_error *error)
@@ -348,8 +220,7 @@ static at_status run(const options *o, at_error *error)
     if (!status)
         status = portfolio_make(&asked, &p, error);
     if (!status)
-        status = o->json ? print_json(portfolio_get_found(p), &r, error)
-                         : print_text(portfolio_get_found(p), &r, error);
+        status = print(o, portfolio_get_found(p), &r, error);
     portfolio_free(p);
     ranges_deinit(&r);
     return status;

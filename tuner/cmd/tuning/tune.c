@@ -4,21 +4,10 @@
 #include "base/clock.h"
 #include "cluster/wire.h"
 #include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "cmd/tuning/models.h"
 #include "report/report.h"
 #include "run/tune.h"
-
-static at_status print(const options *o, const run_summary *s, at_error *error)
-{
-    if (o->json)
-        return report_print_json(s, o->top, stdout, error);
-    return report_print(s,
-                        &(report_options){.top = o->top,
-                                          .colour = terminal_wants_colour(),
-                                          .columns = terminal_page()},
-                        stdout, error);
-}
 
 static at_status tune_and_print(const options *o, const settings *asked, int *exit_code,
                                 at_error *error)
@@ -30,7 +19,10 @@ static at_status tune_and_print(const options *o, const settings *asked, int *ex
     const run_summary *s = tune_summary(t);
     /* An error before anything was tried says all there is to say. */
     bool empty = status && !s->result_count;
-    at_status printed = empty ? AT_OK : print(o, s, status ? NULL : error);
+    at_status printed =
+        empty ? AT_OK
+              : page_show(o, "tune", 2, report_pack(s, o->top),
+                          o->json ? NULL : report_pack_words(s, o->top), status ? NULL : error);
     status = status ? status : printed;
     *exit_code = s->best_found || (s->compiled_only && s->counts[OUTCOME_OK]) ? 0 : 1;
     tune_free(t);

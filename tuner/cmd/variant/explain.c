@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/page.h"
 #include "cmd/variant/explained.h"
 #include "report/progress.h"
 #include "run/setup/setup.h"
@@ -212,10 +213,9 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     explained x = {0};
     at_status status = make_proven(&o->run, o->configuration, &x, error);
-    if (!status && o->json)
-        status = explained_print_json(&x, error);
-    else if (!status)
-        explained_print(&x);
+    if (!status)
+        status = page_show(o, "explain", 2, explained_pack(&x),
+                           o->json ? NULL : explained_pack_words(&x), error);
     *exit_code = x.wrong || explained_faulted(&x) ? 1 : x.unproven ? 3 : 0;
     explained_deinit(&x);
     return status;

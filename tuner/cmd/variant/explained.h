@@ -1,6 +1,8 @@
-/* An explained variant: what `autotune explain` found, and how it is printed. */
+/* An explained variant: what `autotune explain` found. */
 #ifndef AUTOTUNE_CMD_VARIANT_EXPLAINED_H
 #define AUTOTUNE_CMD_VARIANT_EXPLAINED_H
+
+#include <jansson.h>
 
 #include "compile/compile.h"
 #include "device/plan.h"
@@ -51,12 +53,12 @@ const char *explained_metric(const explained *x, uint32_t launch, size_t i, doub
 /* Did a launch end in a fault of the kernel? */
 bool explained_faulted(const explained *x);
 
-/* Prints the source with counters beside its lines, for all launches together; then totals,
- * prediction and verdict of each launch. */
-void explained_print(const explained *x);
+/* What --json prints. Each of "lines" is one kind of access of one line. Several launches are a
+ * list, "launches"; a single one is the object itself. New reference; NULL when memory ran out. */
+json_t *explained_pack(const explained *x);
 
-/* Prints the same as one JSON object. Each of "lines" is one kind of access of one line. Several
- * launches are a list, "launches"; a single one is the object itself. */
-at_status explained_print_json(const explained *x, at_error *error);
+/* What text needs beside it: the source with its files and, of each launch, what was counted in the
+ * blocks that were run. New reference. */
+json_t *explained_pack_words(const explained *x);
 
 #endif

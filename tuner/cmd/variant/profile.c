@@ -8,11 +8,9 @@
 
 #include "base/json_text.h"
 #include "base/stats.h"
-#include "base/units.h"
 #include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "cmd/variant/explained.h"
-#include "report/table.h"
 #include "run/race/side_by_side.h"
 #include "run/setup/pattern_json.h"
 #include "run/setup/session.h"
@@ -242,73 +240,6 @@ static double counter(const profiled *x, uint32_t launch, size_t metric)
     return x->counters[launch * x->name_count + metric];
 }
 
-static void add_number(table *t, double v)
-{
-    char text[UNITS_BYTES];
-    if (!isfinite(v))
-        table_add_cell(t, "%s", "");
-    else if (v >= 0 && v < 0x1p63 && v == floor(v))
-        table_add_cell(t, "%s", units_count((uint64_t)v, text));
-    else
-        table_add_cell(t, fabs(v) < 1000 ? "%.2f" : "%.0f", v);
-}
-
-static at_status print_launch(const profiled *x, uint32_t launch, at_error *error)
-{
-    table t;
-    table_init(&t);
-    const uint32_t rounds = plan_rounds(&x->launch, launch);
-    if (x->launch.launch_count > 1 || rounds > 1)
-        printf("\nLaunch %u of %u: %s%s\n", launch + 1, x->launch.launch_count,
-               x->launch.launches[launch].entry, rounds > 1 ? ", the first of several times" : "");
-    table_add_columns(&t, "<counted,GPU");
-    if (x->is_simulated)
-        table_add_columns(&t, "simulated,differs");
-    for (size_t i = 0; i < x->name_count; i++) {
-        double measured = counter(x, launch, i),
-               simulated = simulated_count(x, launch, x->names[i]);
-        if (isnan(measured))
-            continue;
-        table_add_cell(&t, "%s", words_of(x->names[i]));
-        add_number(&t, measured);
-        if (x->is_simulated) {
-            add_number(&t, simulated);
-            if (isnan(simulated) || measured == simulated)
-                table_add_cell(&t, "%s", isnan(simulated) ? "" : "no");
-            else
-                table_add_cell(&t, "%+.2f %%",
-                               100 * (simulated - measured) / fmax(fabs(measured), 1));
-        }
-        table_note_row(&t, x->names[i]);
-    }
-    at_status status = terminal_print_table(&t, error);
-    table_deinit(&t);
-    return status;
-}
-
-static at_status print_profiled(const profiled *x, at_error *error)
-{
-    const pattern *p = script_pattern(x->session.script);
-    char text[256];
-    at_status status = AT_OK;
-    printf("%s on %s (%s)\n", p->name, x->session.workers->properties.limits.name,
-           x->session.workers->properties.arch);
-    table_print_wrapped(terminal_page(), 2, "", x->configuration, stdout);
-    for (size_t i = 0; i < p->problem_count; i++) {
-        value_format(p->problems[x->session.problem][i].value, text, sizeof text);
-        printf("%s%s=%s", i ? " " : "  ", p->problems[x->session.problem][i].name, text);
-    }
-    printf("; checked; %s\n\n", units_time(x->time_ns, text));
-    for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
-        status = print_launch(x, i, error);
-    if (!x->is_simulated)
-        printf("\nThe simulated device does not count it: %s\n",
-               x->why_not.status ? x->why_not.message : "it faults there");
-    else if (x->simulated.launches[0].explanation.scale > 1)
-        puts("\nThe simulated device counted a sample of the blocks, and multiplied.");
-    return status;
-}
-
 /* Sums are counts; averages and shares are not. */
 static json_t *figure_json(const char *name, double v)
 {
@@ -330,7 +261,27 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
                      simulated);
 }
 
-static at_status print_json(const profiled *x, at_error *error)
+/* What text needs beside that: of each counter its name in plain words and its figures to the last
+ * digit; null where there is none. */
+static json_t *pack_words(const profiled *x)
+{
+    json_t *launches = json_array();
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        json_t *rows = json_array();
+        for (size_t k = 0; k < x->name_count; k++)
+            json_append(&rows,
+                        json_pack("{ss ss so so}", "name", x->names[k], "words",
+                                  words_of(x->names[k]), "gpu", json_exact(counter(x, i, k)),
+                                  "simulated", json_exact(simulated_count(x, i, x->names[k]))));
+        json_append(&launches, rows);
+    }
+    return json_pack("{ss so sb ss sb}", "configuration", x->configuration, "counted", launches,
+                     "is_simulated", (int)x->is_simulated, "why_not",
+                     x->why_not.status ? x->why_not.message : "it faults there", "sampled",
+                     x->is_simulated && x->simulated.launches[0].explanation.scale > 1);
+}
+
+static at_status print(const options *o, const profiled *x, at_error *error)
 {
     const pattern *p = script_pattern(x->session.script);
     const device_properties *d = &x->session.workers->properties;
@@ -342,7 +293,7 @@ static at_status print_json(const profiled *x, at_error *error)
         d->driver, "arch", d->arch, "config", pattern_json_configuration(p, x->indices), "problem",
         pattern_json_problem(p, x->session.problem), "time_ns", (json_int_t)x->time_ns, "registers",
         (int)x->compiled.resources.registers, "launches", launches);
-    return json_text_print(root, 1, stdout, error);
+    return page_show(o, "profile", 1, root, pack_words(x), error);
 }
 
 static void profiled_deinit(profiled *x)
@@ -375,7 +326,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
                 outcome_name(x->outcome), x->message);
     } else if (!status) {
         simulate(o, x);
-        status = o->json ? print_json(x, error) : print_profiled(x, error);
+        status = print(o, x, error);
     }
     profiled_deinit(x);
     return status;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wrap.h"
 #include "check.h"
-#include "report/wrap.h"
 
 static char *wrap(const char *text, size_t columns)
 {

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* fopencookie */
-#include "report/wrap.h"
+#include "base/wrap.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -75,6 +75,20 @@ size_t wrap_cut(const char *text, size_t columns, size_t *skip)
         ++*skip;
     }
     return best;
+}
+
+void wrap_print(size_t columns, int indent, const char *label, const char *words, FILE *to)
+{
+    size_t room = columns > (size_t)indent ? columns - (size_t)indent : 1;
+    fprintf(to, "%-*s", indent, label);
+    for (;;) {
+        size_t skip, cut = wrap_cut(words, room, &skip);
+        fprintf(to, "%.*s\n", (int)cut, words);
+        words += cut + skip;
+        if (*words == '\0')
+            return;
+        fprintf(to, "%*s", indent, "");
+    }
 }
 
 static size_t indentation(const char *text)

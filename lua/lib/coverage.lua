@@ -1,0 +1,32 @@
+-- What a proof covered, in sentences: of "covered" as records and --json have it.
+
+return function(covered)
+  local out = {}
+  if not covered then return out end
+  local tuned = covered.tuned
+  if tuned then
+    local told = units.count(tuned.run) .. " of the tuned problem's " .. units.count(tuned.blocks)
+      .. " blocks were run"
+    local parts = {
+      { "cut", "; %s of them were left unfinished" },
+      { "blind", "; %s ended where they read what others write" },
+      { "compared", "; %s elements are the reference's" },
+    }
+    for _, part in ipairs(parts) do
+      local n = tuned[part[1]]
+      if n > 0 then told = told .. string.format(part[2], units.count(n)) end
+    end
+    out[1] = told
+  end
+  local texts = {
+    { "skipped", "of the tuned problem: " },
+    { "never_ran", "never executed: " },
+    { "ran_once", "loops that went round once at most, whatever the problem: " },
+    { "allowed", "results that differ, as at.mismatches() allows: " },
+  }
+  for _, text in ipairs(texts) do
+    local what = has(covered, text[1]) and covered[text[1]]
+    if what and what ~= "" then out[#out + 1] = text[2] .. what end
+  end
+  return out
+end

@@ -1,0 +1,204 @@
+-- Text for a terminal: lines that are wrapped to its width, labels, tables.
+--
+--   local p = require "lib.page"(page)
+--
+-- `page` is what the program knows of the terminal: columns, colour, utf8. What people see came from
+-- scripts, drivers and files of others: no control character of it, which a terminal would obey, is
+-- written.
+
+local STYLES = { best = "\27[1;32m", dim = "\27[2m", bold = "\27[1m", good = "\27[1;32m", warning = "\27[33m" }
+local STOP = "\27[0m"
+local GAP, NOTE_INDENT, LEAST_WORDS = 2, 6, 16
+local MOST_COLUMNS = 96
+
+local format, rep, sub, find, gsub = string.format, string.rep, string.sub, string.find, string.gsub
+
+-- Every control character replaced by '?', those of two bytes included.
+local function clean(text)
+  if not find(text, "[\0-\31\127\194]") then return text end
+  text = gsub(text, "\194[\128-\159]", "?")
+  return (gsub(text, "[\0-\31\127]", "?"))
+end
+
+-- Characters, not bytes: every byte but the continuations of UTF-8.
+local function width(text)
+  if not find(text, "[\128-\191]") then return #text end
+  return #(gsub(text, "[\128-\191]", ""))
+end
+
+local function pad_left(text, columns) return rep(" ", columns - width(text)) .. text end
+local function pad_right(text, columns) return text .. rep(" ", columns - width(text)) end
+
+-- The lines of `words` on `columns`; the first one follows what has `indent` characters already.
+local function wrap(words, columns, indent)
+  local lines = {}
+  repeat
+    local used, skip = cut(words, columns)
+    lines[#lines + 1] = sub(words, 1, used)
+    words = sub(words, used + skip + 1)
+  until words == ""
+  return table.concat(lines, "\n" .. rep(" ", indent))
+end
+
+-- "a=1, b=2": the members of an object in their order, or a list of { name, value }.
+local function pairs_of(values, between)
+  local texts = {}
+  if #values > 0 then
+    for i, pair in ipairs(values) do texts[i] = pair[1] .. "=" .. spell(pair[2]) end
+  else
+    for i, name in ipairs(names(values)) do texts[i] = name .. "=" .. spell(values[name]) end
+  end
+  return table.concat(texts, between or ",")
+end
+
+-- "A, B and C"
+local function list(texts)
+  local out = texts[1] or ""
+  for i = 2, #texts do out = out .. (i < #texts and ", " or " and ") .. texts[i] end
+  return out
+end
+
+-- "rows=8192,cols=8192 (warm)": what a recorded entry answers.
+local function question(entry)
+  return pairs_of(entry.problem) .. (entry.cache == "warm" and " (warm)" or "")
+    .. (entry.objective == "energy" and " (energy)" or "")
+end
+
+-- A path: a text, or where it is not UTF-8 its bytes.
+local function path(p)
+  if type(p) == "string" then return p end
+  return (gsub(p.bytes, "%x%x", function(h) return string.char(tonumber(h, 16)) end))
+end
+
+-- A member that may be missing; null is missing too.
+local function get(object, name)
+  if object and has(object, name) then return object[name] end
+end
+
+-- The heads of a table, "<name,time": '<' before those whose column is on the left.
+local function split_heads(heads)
+  if type(heads) ~= "string" then return heads end
+  local out = {}
+  for head in string.gmatch(heads .. ",", "([^,]*),") do out[#out + 1] = head end
+  return out
+end
+
+return function(page)
+  local p = {
+    clean = clean, width = width, pad_left = pad_left, pad_right = pad_right, pairs_of = pairs_of,
+    path = path, get = get, list = list, question = question, split_heads = split_heads, page = page,
+  }
+
+  function p.ink(style, text)
+    return page.colour and STYLES[style] .. text .. STOP or text
+  end
+
+  -- A label and words beside it, wrapped to the page. `indent` is the width of the label's column.
+  function p.wrapped(indent, label, words)
+    return pad_right(label, indent) .. wrap(words, math.max(page.columns - indent, 1), indent) .. "\n"
+  end
+
+  -- Every line of a message; of an endless one the first, and how many more there are.
+  function p.message(text)
+    local MOST, lines, count = 24, {}, 0
+    for line in string.gmatch(sub(text, -1) == "\n" and text or text .. "\n", "([^\n]*)\n") do
+      count = count + 1
+      if count <= MOST then lines[count] = p.wrapped(4, "", clean(line)) end
+    end
+    if count > MOST then lines[MOST + 1] = format("    ... and %d more lines (--json has them)\n", count - MOST) end
+    return table.concat(lines)
+  end
+
+  -- What the columns take, with the gaps before them.
+  local function band_width(t, from, last)
+    local sum = from > 1 and GAP + t.widths[1] or 0
+    for c = from, last do sum = sum + GAP + t.widths[c] end
+    return sum
+  end
+
+  -- As many columns from `from` on as the page has room for, and one at least. Words of a last column
+  -- that has no room are wrapped.
+  local function next_band(t, from)
+    local count = #t.heads
+    local last = math.min(from + (from == 1 and 1 or 0), count)
+    while last < count and band_width(t, from, last + 1) <= page.columns do last = last + 1 end
+    local left_out = last == count - 1 or band_width(t, from, last) > page.columns
+    if last >= count - 1 and left_out and count > from and t.left[count]
+       and band_width(t, from, count - 1) + LEAST_WORDS <= page.columns then
+      return count, page.columns - band_width(t, from, count - 1) - GAP
+    end
+    return last
+  end
+
+  local function cell(t, c, text, is_last)
+    if not t.left[c] then return rep(" ", GAP) .. pad_left(text, t.widths[c]) end
+    return rep(" ", GAP) .. (is_last and text or pad_right(text, t.widths[c]))
+  end
+
+  local function row_text(t, from, last, word_columns, texts)
+    local parts = {}
+    if from > 1 then parts[1] = cell(t, 1, texts[1]) end
+    for c = from, last do
+      if word_columns and c == last then
+        parts[#parts + 1] = rep(" ", GAP)
+          .. wrap(texts[c] or "", word_columns, band_width(t, from, c - 1) + GAP)
+      else
+        parts[#parts + 1] = cell(t, c, texts[c] or "", c == last)
+      end
+    end
+    return table.concat(parts)
+  end
+
+  local function band_text(t, from, last, word_columns, parts)
+    local function put(style, text)
+      parts[#parts + 1] = page.colour and style and STYLES[style] .. text .. STOP .. "\n" or text .. "\n"
+    end
+    put("bold", row_text(t, from, last, word_columns, t.heads))
+    for _, row in ipairs(t.rows) do
+      put(row.style, row_text(t, from, last, word_columns, row))
+      if row.note and from == 1 then
+        put("dim", rep(" ", NOTE_INDENT) .. wrap(row.note, math.max(page.columns - NOTE_INDENT, 1), NOTE_INDENT))
+      end
+    end
+  end
+
+  -- The table's text. Each row is a list of cells, texts or numbers; `style` ("best", "dim") is how it
+  -- is shown in colour, `note` words below it. On a page that is too narrow a last column of text is
+  -- wrapped; other columns without room follow in a table of their own, which repeats the first.
+  local function layout(heads, rows)
+    local t = { heads = {}, left = {}, widths = {}, rows = {} }
+    for c, head in ipairs(split_heads(heads)) do
+      t.left[c] = sub(head, 1, 1) == "<"
+      t.heads[c] = clean(t.left[c] and sub(head, 2) or head)
+      t.widths[c] = width(t.heads[c])
+    end
+    for r, row in ipairs(rows) do
+      local texts = { style = row.style, note = row.note and clean(row.note) }
+      for c = 1, #t.heads do
+        texts[c] = clean(tostring(row[c] or ""))
+        t.widths[c] = math.max(t.widths[c], width(texts[c]))
+      end
+      t.rows[r] = texts
+    end
+    return t
+  end
+
+  -- Has the page room for all columns side by side?
+  function p.fits(heads, rows)
+    local t = layout(heads, rows)
+    return #t.heads < MOST_COLUMNS and band_width(t, 1, #t.heads) <= page.columns
+  end
+
+  function p.table(heads, rows)
+    local t, parts, from = layout(heads, rows), {}, 1
+    repeat
+      if from > 1 then parts[#parts + 1] = "\n" end
+      local last, word_columns = next_band(t, from)
+      band_text(t, from, last, word_columns, parts)
+      from = last + 1
+    until from > #t.heads
+    return table.concat(parts)
+  end
+
+  return p
+end

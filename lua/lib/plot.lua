@@ -1,0 +1,53 @@
+-- Programs for gnuplot. Colours are Okabe & Ito's (2008), which people with any colour vision tell
+-- apart, each with a dash and a point of its own for print; yellow, which is faint on white, is last.
+
+local plot = {
+  colours = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#b0a000" },
+}
+
+-- Between double quotes, without what gnuplot or its terminals would read as more than text.
+function plot.quoted(text)
+  return '"' .. string.gsub(text, "[\"\\`{}^@&~\n$]", "") .. '"'
+end
+
+function plot.g(v) return string.format("%g", v) end
+
+-- What a program begins with. `d` is what is drawn, `columns` the terminal's.
+function plot.head(d, columns)
+  local terminals = {
+    svg = "set terminal svg size 900,480 dynamic font 'sans-serif,14' background '#ffffff'\n",
+    png = "set terminal pngcairo size 1350,720 font 'sans,15'\n",
+    terminal = string.format("set terminal dumb noenhanced %d,%d\n", columns - 1, math.max(columns * 3 // 10, 18)),
+  }
+  local grid = "set termoption noenhanced\nset grid lt 1 lc rgb '#dddddd'\n"
+  return terminals[d.format] .. (d.format ~= "terminal" and grid or "") .. "set title " .. plot.quoted(d.title) .. "\n"
+end
+
+-- A terminal shows it where there is room beside the numbers.
+function plot.ylabel(d, name)
+  return (d.format == "terminal" and "set lmargin 20\n" or "") .. "set ylabel '" .. name .. "'\n"
+end
+
+-- What the figures are in, and the figure at place `i`: a rate where all have one, else a time.
+function plot.unit(d)
+  if d.rate_unit then return d.rate_unit end
+  return d.objective ~= "time" and d.objective or d.format == "terminal" and "us" or "time (us)"
+end
+
+function plot.figure(d, i)
+  return d.rate_unit and d.rates[i] or d.costs[i] * 1e3
+end
+
+-- The ceiling and the baseline, which end the order to plot.
+function plot.bounds(d)
+  local text = ""
+  if d.ceiling then
+    text = text .. string.format(", \\\n %g with lines lc rgb '#555555' lw 2 title '%s'", d.ceiling.rate, d.ceiling.words)
+  end
+  if d.baseline_rate > 0 then
+    text = text .. string.format(", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d.baseline_rate)
+  end
+  return text
+end
+
+return plot

@@ -1,0 +1,16 @@
+/* What templates that write for people have beside Lua's own functions; render.c adds it.
+ *
+ *   cut(text, columns)    how many bytes of it go on a line of so many characters, and how many
+ *                         blanks the break replaces: base/wrap.h
+ *   units.NAME(number)    time (of ns), duration (of s), size (of bytes), rate (10^9 a second),
+ *                         count, percent (of a share): base/units.h
+ *   spell(value)          a value as scripts and records spell it: base/value.h */
+#ifndef AUTOTUNE_SCRIPT_RENDER_TEXT_H
+#define AUTOTUNE_SCRIPT_RENDER_TEXT_H
+
+#include <lua.h>
+
+/* Adds them to the table on top of the stack. */
+void render_add_texts(lua_State *L);
+
+#endif
