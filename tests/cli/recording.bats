@@ -21,6 +21,16 @@ PY
     says 'NVIDIA H200 (9.0)'
     says 'rows=8192,cols=8192,dtype=float'
     [ "$(grep -v '^[a-z0-9_]*: \|^Searched' out.txt | awk '{ if (length > 80) n++ } END { print n + 0 }')" -eq 0 ]
+    # No two rows of a file are the same: what tells problems apart is there on a narrow page too.
+    COLUMNS=60 tool results list aos_soa --gpu nvidia-h200 --results "$RECORDS"
+    says 'operation=convert'
+    python3 - <<'PY'
+import re
+text = open("out.txt").read().split("problem\n")[1].split("\n\n")[0]
+rows = re.split(r"\n(?= {1,4}\d)", text)
+problems = [re.sub(r"^.*\d{4}-\d\d-\d\d", "", row).split() for row in rows]
+assert len(rows) > 10 and len({"".join(p) for p in problems}) == len(rows), rows
+PY
     one
     AUTOTUNE_RESULTS=mine tool results list
     succeeds
@@ -124,6 +134,11 @@ PY
     says '"configuration_changed": true'
     tool results diff results
     fails_with 2 'needs A and B'
+    tool results diff "$RECORDS/nvidia-h200" "$RECORDS/nvidia-h100-80gb-hbm3"
+    succeeds
+    says 'A is of NVIDIA H200, B of NVIDIA H100 80GB HBM3: entries are compared with those of the same GPU.'
+    tool results diff "$RECORDS" "$RECORDS/nvidia-h200"
+    says_nothing_of 'A is of'
 }
 
 @test "another machine's records are merged, all of it said; --dry-run only says it" {

@@ -370,12 +370,20 @@ at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *
 at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
                           at_error *error)
 {
+    record_set own = {0};
     loading l = {pattern_name, out};
     *out = (record_set){0};
     at_status status = record_each_gpu(results_dir, load_folder, &l, error);
-    /* The folder of one GPU. */
-    if (!status && out->count == 0 && out->faults.count == 0)
+    /* The folder of one GPU, which may have others in it that are none of records. */
+    l.set = &own;
+    if (!status && out->count == 0)
         status = load_folder(&l, results_dir, error);
+    if (!status && out->count == 0 && (own.count > 0 || out->faults.count == 0)) {
+        record_set_deinit(out);
+        *out = own;
+        own = (record_set){0};
+    }
+    record_set_deinit(&own);
     if (status)
         record_set_deinit(out);
     else if (out->count)

@@ -110,7 +110,18 @@ static json_t *pack_words(const difference *d)
     return one;
 }
 
-static at_status print(const options *o, const difference *all, size_t count, at_error *error)
+/* The GPUs that a side has records of, each once: sets are in the order of these. */
+static json_t *pack_gpus(const record_set *set)
+{
+    json_t *gpus = json_array();
+    for (size_t i = 0; i < set->count; i++)
+        if (i == 0 || strcmp(set->records[i].gpu, set->records[i - 1].gpu) != 0)
+            json_append(&gpus, json_string(set->records[i].gpu));
+    return gpus;
+}
+
+static at_status print(const options *o, const record_set sides[2], const difference *all,
+                       size_t count, at_error *error)
 {
     json_t *list = json_array(), *words = json_array();
     for (size_t i = 0; i < count; i++) {
@@ -118,7 +129,9 @@ static at_status print(const options *o, const difference *all, size_t count, at
         json_append(&words, pack_words(&all[i]));
     }
     return page_show(o, "results_diff", 1, json_pack("{so}", "differences", list),
-                     json_pack("{so}", "words", words), error);
+                     json_pack("{so so so}", "words", words, "a_gpus", pack_gpus(&sides[0]),
+                               "b_gpus", pack_gpus(&sides[1])),
+                     error);
 }
 
 at_status results_diff(const options *o, at_error *error)
@@ -142,7 +155,7 @@ at_status results_diff(const options *o, at_error *error)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status) {
         size_t count = list_differences(&sides[0], &sides[1], all);
-        status = print(o, all, count, error);
+        status = print(o, sides, all, count, error);
     }
     free(all);
     for (int i = 0; i < 2; i++)
