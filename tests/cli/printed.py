@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What each command prints with --json is what tuner/schemas/commands.json says, by a validator that is none of
-autotune's; of every command that has the option, so that a new one cannot do without a schema.
+"""What each command prints with --json is one object, and what schemas/commands.json and the command's own schema say,
+by a validator that is none of autotune's; of every command that has the option, so that a new one cannot do without.
 
 usage: printed.py SCHEMAS AUTOTUNE TESTS FAKE_CUDA FAKE_CUPTI
 
@@ -59,6 +59,7 @@ RUNS = [
     ("devices", 0, []),
     ("sweep", 0, ["fixtures/scale.lua", "--over", "n=1000,1024", *SIM, *QUIET, "--budget", "1"]),
     ("sweep", 0, ["strided", "--over", "stride=1,2,64", "--recorded", "--results", "records"]),
+    ("sweep", 1, ["strided", "--over", "stride=77", "--recorded", "--results", "records"]),
     ("portfolio", 0, ["faults/ranged.lua", "--over", "rows=16..64", "--over", "cols=16..64", "--problems", "2",
                       "--held-out", "1", "--finals", "6", *GPU, *QUIET]),
     ("results list", 0, ["--results", ODD]),
@@ -74,15 +75,6 @@ RUNS = [
     ("inspect", 1, ["latin.lua", *ARCH]),
     ("tune", 1, ["latin.lua", *ARCH, *QUIET, "--budget", "2"]),
 ]
-
-
-def documents(text):
-    """The JSON documents of a text, one after the other."""
-    reads = json.JSONDecoder()
-    while text.strip():
-        value, end = reads.raw_decode(text.lstrip())
-        yield value
-        text = text.lstrip()[end:]
 
 
 def paths(value):
@@ -112,17 +104,28 @@ def main():
     for schema in files.values():
         Validator.check_schema(schema)
 
-    def holds(value, schema, what):
+    def errors_of(value, schema):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             resolver = jsonschema.RefResolver("commands.json", described, store=files)
-            errors = list(Validator(schema, resolver=resolver).iter_errors(value))
+            return list(Validator(schema, resolver=resolver).iter_errors(value))
+
+    def holds(value, schema, what):
+        errors = errors_of(value, schema)
         assert not errors, f"{what}: " + "\n".join(f"{list(e.absolute_path)}: {e.message}" for e in errors[:5])
 
     asked = commands(autotune)
     assert len(asked) > 20, f"only {asked} have --json"
-    lacking = {name for name in asked if name.replace(" ", "_") not in described["$defs"]}
-    assert not lacking, f"no schema in commands.json: {lacking}"
+    # Each command's own file, as any validator uses it: nothing is looked up elsewhere.
+    own = {f[:-5].replace("results_", "results "): json.load(open(os.path.join(schemas, "commands", f)))
+           for f in os.listdir(os.path.join(schemas, "commands"))}
+    assert asked == set(own), f"no schema, or of no command: {asked ^ set(own)}"
+    for name, schema in own.items():
+        Validator.check_schema(schema)
+        assert "json#" not in json.dumps(schema), f"{name}'s schema refers to another file"
+        assert not Validator(schema).is_valid({"nonsense": 1}), f"{name}'s schema accepts anything"
+    nonsense = [e for e in errors_of({"nonsense": 1}, described)]
+    assert nonsense, "commands.json accepts anything"
     assert asked == {name for name, _, _ in RUNS}, f"not tried, or not there: {asked ^ {name for name, _, _ in RUNS}}"
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(os.path.join(tests, "faults"), os.path.join(folder, "faults"))
@@ -153,11 +156,11 @@ def main():
                                   capture_output=True, text=True)
             what = f"autotune {name} {' '.join(words)}"
             assert said.returncode == code, f"{what}: exit code {said.returncode}: {said.stderr[-2000:]}"
-            values = list(documents(said.stdout))
-            assert values, f"{what}: nothing was printed"
-            for value in values:
-                holds(value, {"$ref": "commands.json#/$defs/" + name.replace(" ", "_")}, what)
-            odd = [path for value in values for path in paths(value)]
+            value = json.loads(said.stdout)
+            holds(value, {"$ref": "commands.json#/$defs/" + name.replace(" ", "_")}, what)
+            wrong = list(Validator(own[name]).iter_errors(value))
+            assert not wrong, f"{what}: not what {name}'s own schema says: {wrong[0].message}"
+            odd = list(paths(value))
             assert bool(odd) == any("\udcff" in w or "\udce9" in w for w in words), f"{what!r}: {odd}"
             for path in odd:
                 assert os.path.exists(os.path.join(os.fsencode(folder), path)), f"{what!r}: there is no {path}"

@@ -34,14 +34,25 @@ assert eval(sys.argv[1].replace("\n", " ")), points' "$1"
 
 @test "the curve of a sweep can be had from the records, and drawn" {
     mkdir results
-    cp -r "$FIXTURES/../../results/nvidia-h200" results/ # the curve of each GPU is an object of its own
+    cp -r "$FIXTURES/../../results/"nvidia-* results/
     tool sweep strided --over stride=1,2,4,128 --recorded --json
     succeeds
-    holds 'points[2]["config"] and points[3]["message"] == "not recorded"'
+    python3 - <<'PY'
+import json
+curves = json.load(open("out.txt"))["curves"]
+assert len({c["device"] for c in curves}) == len(curves) == 2
+assert curves[1]["points"][2]["config"] and curves[1]["points"][3]["message"] == "not recorded"
+PY
     command -v gnuplot || skip "gnuplot is not installed"
     tool sweep strided --over stride=1,2,4 --recorded --picture a.svg
     succeeds
     grep -q '</svg>' a.svg
+}
+
+@test "a sweep of which nothing is recorded says so, and ends with 1" {
+    tool sweep strided --over stride=77 --recorded --results "$FIXTURES/../../results"
+    [ -z "$output" ]
+    fails_with 1 "nothing is recorded of these problems of strided"
 }
 
 @test "a sweep over what the problem does not have names what it has" {

@@ -153,15 +153,6 @@ static at_status draw(const options *o, const curve *c, at_error *error)
     return status;
 }
 
-static at_status print(const options *o, const curve *c, at_error *error)
-{
-    at_status status = o->json
-                           ? json_text_print(curve_pack(c), 2, stdout, error)
-                           : page_show(o, "curve", 2, json_pack("{s[o]}", "curves", curve_pack(c)),
-                                       json_pack("{s[o]}", "words", curve_pack_words(c)), error);
-    return status || !o->picture ? status : draw(o, c, error);
-}
-
 /* What no script takes is told before any point is measured. What it says of a point alone is that
  * point's. */
 static at_status check_points(const options *o, const course *c, at_error *error)
@@ -184,6 +175,15 @@ static at_status check_points(const options *o, const course *c, at_error *error
     return status;
 }
 
+static at_status print_measured(const options *o, const curve *c, at_error *error)
+{
+    at_status status = o->json
+                           ? json_text_print(curve_pack(c), 2, stdout, error)
+                           : page_show(o, "curve", 2, json_pack("{s[o]}", "curves", curve_pack(c)),
+                                       json_pack("{s[o]}", "words", curve_pack_words(c)), error);
+    return status || !o->picture ? status : draw(o, c, error);
+}
+
 static at_status sweep_measured(const options *o, const course *c, int *exit_code, at_error *error)
 {
     workers shared = {0};
@@ -202,7 +202,7 @@ static at_status sweep_measured(const options *o, const course *c, int *exit_cod
     }
     workers_close(&shared);
     if (found.found) {
-        at_status printed = print(o, &found, status ? NULL : error);
+        at_status printed = print_measured(o, &found, status ? NULL : error);
         status = status ? status : printed;
     } else if (!status) {
         *exit_code = 1;
@@ -213,33 +213,54 @@ static at_status sweep_measured(const options *o, const course *c, int *exit_cod
     return status;
 }
 
+/* The curve of a GPU's record; what has no point is left out. */
+static at_status add_recorded(const options *o, const course *c, const record *r, json_t **curves,
+                              json_t **words, at_error *error)
+{
+    curve found;
+    at_status status = AT_OK;
+    curve_init(&found, c->names, c->axis_count);
+    for (size_t i = 0; !status && i < c->point_count; i++) {
+        const char *values[CURVE_MAX_AXES];
+        settings asked = settings_at(c, o, i, values);
+        status = recall(o, &asked, r, values, &found, error);
+    }
+    if (!status && found.found) {
+        json_append(curves, curve_pack(&found));
+        json_append(words, curve_pack_words(&found));
+    }
+    if (!status && found.found && o->picture)
+        status = draw(o, &found, error);
+    curve_deinit(&found);
+    return status;
+}
+
 static at_status sweep_recorded(const options *o, const course *c, int *exit_code, at_error *error)
 {
     arch_limits limits;
     script *s = NULL;
     record_set set = {0};
-    size_t shown = 0;
+    json_t *curves = json_array(), *words = json_array();
     at_status status = target_find("sm_90", &limits, error);
     if (!status)
         status = target_load_script(&o->run, &limits, &s, error);
     if (!status)
         status = known_records(o, script_pattern(s)->name, false, &set, error);
-    for (size_t k = 0; !status && k < set.count; k++) {
-        curve found;
-        curve_init(&found, c->names, c->axis_count);
-        for (size_t i = 0; !status && i < c->point_count; i++) {
-            const char *values[CURVE_MAX_AXES];
-            settings asked = settings_at(c, o, i, values);
-            status = recall(o, &asked, &set.records[k], values, &found, error);
-        }
-        if (!status && found.found) {
-            shown++;
-            status = print(o, &found, error);
-        }
-        curve_deinit(&found);
-    }
-    if (!status && !shown)
+    for (size_t k = 0; !status && k < set.count; k++)
+        status = add_recorded(o, c, &set.records[k], &curves, &words, error);
+    const bool nothing = json_array_size(curves) == 0;
+    if (!status && nothing) {
         *exit_code = 1;
+        fprintf(stderr,
+                "autotune: nothing is recorded of these problems of %s; 'autotune results list %s' "
+                "lists what is\n",
+                script_pattern(s)->name, script_pattern(s)->name);
+    }
+    if (!status && (o->json || !nothing))
+        status = page_show(o, "curve", 2, json_pack("{sO}", "curves", curves),
+                           json_pack("{sO}", "words", words), error);
+    json_decref(curves);
+    json_decref(words);
     record_set_deinit(&set);
     script_free(s);
     return status;
