@@ -63,3 +63,28 @@ grows() { # grows COMMAND...: it fits, and takes the room that there is
     COLUMNS=120 tool compare "$BATS_TEST_DIRNAME"/../../results/nvidia-h{200,100-80gb-hbm3}/transpose.json
     says 'rows=8192,cols=8192,dtype=float'
 }
+
+@test "colours are for terminals that have them, unless NO_COLOR refuses them" {
+    escapes() { # escapes VARIABLE=VALUE: of a table on a terminal
+        env "$1" python3 - "$AUTOTUNE" "$RESULTS" <<'PY'
+import os, pty, subprocess, sys
+ours, theirs = pty.openpty()
+child = subprocess.Popen([sys.argv[1], "results", "list", "dot", "--results", sys.argv[2]], stdout=theirs)
+os.close(theirs)
+out = b""
+while True:
+    try:
+        piece = os.read(ours, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    out += piece
+assert child.wait() == 0 and b"reaches" in out
+print(out.count(b"\x1b"))
+PY
+    }
+    [ "$(escapes TERM=xterm)" -gt 0 ]
+    [ "$(escapes TERM=dumb)" -eq 0 ]
+    [ "$(TERM=xterm escapes NO_COLOR=1)" -eq 0 ]
+}

@@ -67,7 +67,7 @@ static const struct {
     {"LC_ALL", "whether tables may use UTF-8; numbers are written as in C"},
     {"LC_CTYPE", "the same, without LC_ALL"},
     {"LANG", "the same, without both"},
-    {"TERM", "'dumb' has no progress line"},
+    {"TERM", "'dumb' has no progress line and no colour"},
     {"COLUMNS", "how wide tables are"},
     {"NO_COLOR", "no colour"},
 };

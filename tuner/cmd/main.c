@@ -211,9 +211,7 @@ static const worker_program *const workers[] = {&compile_worker_program, &device
  * the terminal. Without memory for that it is printed as it is. */
 static void set_streams(FILE *own[2])
 {
-    const char *no_color = getenv("NO_COLOR");
-    FILE *out =
-        plain_text_stream(STDOUT_FILENO, isatty(STDOUT_FILENO) && !(no_color && *no_color), true);
+    FILE *out = plain_text_stream(STDOUT_FILENO, terminal_wants_colour(), true);
     FILE *err = plain_text_stream(STDERR_FILENO, false, false);
     own[0] = stdout;
     own[1] = stderr;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* Is stdout a terminal, and does NO_COLOR not refuse colour? */
+/* Is stdout a terminal that has colours (TERM is not dumb), and does NO_COLOR not refuse them? */
 bool terminal_wants_colour(void);
 
 /* Does the locale ($LC_ALL, $LC_CTYPE, $LANG) have characters beyond ASCII? */
