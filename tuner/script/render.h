@@ -1,9 +1,9 @@
 /* Texts of data: a template over a table.
  *
- * In: a template in lua/lib/template.lua's language, and a JSON object, whose members are names in it.
- * Out: one text, or several files. A template may require() Lua modules: those beside it, and the
- * tool's own in lua/lib. It runs in the sandbox of scripts, one that is not the tool's under the
- * same limits of memory and time. Beside Lua's own functions it has
+ * In: a template in lua/lib/template.lua's language, and a JSON object, whose members are names in
+ * it. Out: one text, or several files. A template may require() Lua modules: those beside it, and
+ * the tool's own in lua/lib. It runs in the sandbox of scripts, one that is not the tool's under
+ * the same limits of memory and time. Beside Lua's own functions it has
  *
  *   json(value, indent)   its text; what came with the table is written as it came, members in
  *                         their order; `indent` 0 or none: on one line
