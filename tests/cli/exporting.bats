@@ -387,49 +387,6 @@ END
     nvcc -std=c++17 -arch=sm_90 -Werror all-warnings -c hostile.cu -o hostile.o
 }
 
-@test "what emit --best prints is compiled by nvcc as it stands, and says how to launch it" {
-    command -v nvcc >/dev/null || skip "there is no nvcc"
-    cp "$FIXTURES"/luma* .
-    tool emit luma.lua --best --arch sm_90 -o luma.cu
-    succeeds
-    grep -q '^// luma: grid 16384 x 1 x 1, block 256 x 1 x 1, 0 bytes of dynamic shared memory' luma.cu
-    grep -q '^//   arguments: rgb, luma, 12 bytes 0x' luma.cu
-    nvcc -std=c++17 -arch=sm_90 -c luma.cu -o luma.o
-}
-
-@test "a choice is a template argument in C++17, and made in device code where there is nvcc" {
-    tool export transpose --results "$BATS_TEST_DIRNAME/../../results" -o tuned.h
-    succeeds
-    cat >use.cu <<'END'
-#include "tuned.h"
-constexpr autotune_device h200()
-{
-    autotune_device d = {};
-    d.name = "NVIDIA H200";
-    d.major = 9;
-    return d;
-}
-constexpr autotune_device device = h200();
-constexpr autotune_transpose_problem problem = {};
-constexpr autotune_transpose_choice choice = autotune_transpose_find(&device, &problem);
-template <int tile> struct tiled { int values[tile]; };
-tiled<(int)choice.config.tile_x> some;
-#ifdef __CUDACC__
-template <int tile> __global__ void fixed(int *out) { *out = tile; }
-template __global__ void fixed<(int)choice.config.tile_x>(int *out);
-__global__ void picks(const autotune_device *d, const autotune_transpose_problem *p, int *out)
-{
-    *out = (int)autotune_transpose_find(d, p).config.tile_x;
-}
-#endif
-END
-    for compiler in c++ clang++; do
-        ! command -v $compiler >/dev/null || $compiler -std=c++17 -Wall -Wextra -x c++ -fsyntax-only use.cu
-    done
-    command -v nvcc >/dev/null || skip "there is no nvcc"
-    nvcc -std=c++17 -arch=sm_90 -c use.cu -o use.o
-}
-
 @test "without NVRTC kernels are exported as sources alone, and that is said" {
     AUTOTUNE_NVRTC=$PWD/absent tool export transpose dot --results nowhere --format cuda -o t.cu
     succeeds
@@ -440,74 +397,6 @@ END
     succeeds
     [ "$(grep -c 'ifdef AUTOTUNE_PTX' t.cu)" -eq 2 ]
     lacks 'no PTX' <<<"$errors"
-}
-
-@test "clang compiles the recorded kernels of installed patterns without a warning, as PTX and from their sources" {
-    compiler=$("$BATS_TEST_DIRNAME/../cuda_clang.sh") || skip "$compiler"
-    for pattern in transpose dot conv2d loop_order matmul; do
-        tool export $pattern --results "$BATS_TEST_DIRNAME/../../results" --format cuda -o tuned.cu
-        succeeds
-        $compiler --cuda-device-only -c tuned.cu -o tuned.o
-        $compiler -DAUTOTUNE_CLANG_COMPILES -fsyntax-only tuned.cu
-    done
-}
-
-# What templates do with vectors of 16 bytes and cache hints, which clang has otherwise than nvcc.
-vectors() {
-    cat >vectors.lua <<'END'
-local at = require "autotune"
-return at.pattern { name = "vectors", problem = { n = 1024 }, space = { block = { 128 } }, baseline = { block = 128 },
-  buffers = { from = at.input { dtype = "float", count = "n" }, to = at.output { dtype = "float", count = "n" } },
-  kernel = { template = "vectors.cu.tmpl", entry = "vectors", args = { "from", "to", at.int32 "n // 4" } },
-  launch = { grid = "n // 4 // block", block = "block" } }
-END
-    cat >vectors.cu.tmpl <<'END'
-__constant__ float4 ones = {1, 1, 1, 1};
-__device__ float4 operator+(float4 a, float4 b)
-{
-    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
-}
-struct pair {
-    double2 first;
-    int4 second;
-};
-extern "C" __global__ void vectors(const float4 *__restrict__ from, float4 *__restrict__ to, int n)
-{
-    __shared__ float4 tile[${block}];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float4 zero = {}, two{2, 2, 2, 2};
-    float4 v = i < n ? from[i] : make_float4(0, 0, 0, 0);
-    tile[threadIdx.x] = v;
-    __syncthreads();
-    v = tile[threadIdx.x ^ 1] + zero;
-    pair p = {{1, 2}, {3, 4, 5, 6}}, q = p;
-    q.second.x += static_cast<int>(__ldg(from + i).x + __ldcs(from + i).y + __ldcg(&from[i].z));
-    float *parts = reinterpret_cast<float *>(&v);
-    parts[1] += static_cast<float>(q.second.x + p.first.y);
-    union {
-        uint4 bits;
-        float values[4];
-    } u;
-    u.bits = reinterpret_cast<const uint4 *>(from)[i];
-    v.z += u.values[3];
-    if (i < n)
-        __stcs(to + i, v + two + ones);
-}
-END
-}
-
-@test "vectors and cache hints are in clang what they are in nvcc, and a vector of 16 bytes is one access" {
-    vectors
-    tool export vectors.lua --format cuda -o vectors.cu
-    succeeds
-    ! command -v nvcc >/dev/null || nvcc -std=c++17 -arch=sm_90 -c vectors.cu -o vectors.o
-    compiler=$("$BATS_TEST_DIRNAME/../cuda_clang.sh") || skip "$compiler"
-    compiler="$compiler -DAUTOTUNE_CLANG_COMPILES"
-    $compiler -c vectors.cu -o vectors.o
-    $compiler --cuda-device-only -S vectors.cu -o vectors.ptx
-    grep -q 'st.shared.v4' vectors.ptx
-    grep -q 'ld.shared.v4' vectors.ptx
-    lacks 'ld.shared.u64\|st.shared.u64' vectors.ptx
 }
 
 # ---- templates ----
