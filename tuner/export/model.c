@@ -241,19 +241,6 @@ static bool has_parameters(const export_model *m, const record_values *configura
     return has_columns(configuration, m->parameters, m->parameter_count);
 }
 
-bool export_is_first(const export_model *m, size_t row)
-{
-    const export_row *r = &m->rows[row];
-    if (!r->entry)
-        return false;
-    /* Rows are sorted by preference. */
-    for (size_t i = 0; i < row; i++)
-        if (m->rows[i].entry && m->rows[i].from == r->from &&
-            record_same_values(&m->rows[i].entry->problem, &r->entry->problem))
-            return false;
-    return true;
-}
-
 static const export_feature *find_feature(const export_model *m, const record_feature *asked)
 {
     for (size_t i = 0; i < m->feature_count; i++)
@@ -310,19 +297,23 @@ static void add_rows(export_model *m, const record *from)
     }
 }
 
-/* Stable: of equally far ones the first is picked. */
-static void sort_by_preference(export_model *m)
+/* Stable: of equally far ones the first is picked. Entries between the rows of two records'
+ * portfolios stay there. */
+static bool sort_by_preference(export_model *m)
 {
-    for (size_t i = 1; i < m->row_count; i++) {
-        export_row row = m->rows[i];
-        int preference = row.entry ? pick_preference(row.entry) : 0;
-        size_t at = i;
-        for (;
-             at > 0 && m->rows[at - 1].entry && pick_preference(m->rows[at - 1].entry) > preference;
-             at--)
-            m->rows[at] = m->rows[at - 1];
-        m->rows[at] = row;
+    export_row *sorted = malloc((m->row_count + 1) * sizeof *sorted);
+    for (size_t from = 0, to; from < m->row_count && sorted; from = to + 1) {
+        size_t count = 0;
+        for (to = from; to < m->row_count && m->rows[to].entry; to++)
+            ;
+        for (int preference = 0; preference < PICK_PREFERENCES; preference++)
+            for (size_t i = from; i < to; i++)
+                if (pick_preference(m->rows[i].entry) == preference)
+                    sorted[count++] = m->rows[i];
+        memcpy(m->rows + from, sorted, count * sizeof *sorted);
     }
+    free(sorted);
+    return sorted != NULL;
 }
 
 /* Has the default a place in every leaf of the tree? */
@@ -338,25 +329,71 @@ bool export_tells_of(const export_model *m, const export_seen *s, const export_r
 {
     if (!r->entry && has_default(m->portfolios[r->portfolio]))
         return false;
-    return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache) &&
-           record_same_values(r->configuration, s->seen->configuration);
+    return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache);
+}
+
+/* While rows are chosen: what is equal, and the chain of rows of each class of configurations. */
+typedef struct chooser {
+    record_classes configurations, problems;
+    size_t *heads; /* of each class its first row, from 1 */
+    keymap firsts; /* questions that have their first row */
+} chooser;
+
+/* Rows are sorted by preference. */
+static bool link_rows(export_model *m, chooser *c)
+{
+    for (size_t i = 0; i < m->row_count; i++) {
+        export_row *r = &m->rows[i];
+        uint64_t known;
+        const size_t problem = r->entry ? record_class_of(&c->problems, &r->entry->problem) : 0;
+        const uint64_t key =
+            problem * (uint64_t)m->records->count + (uint64_t)(r->from - m->records->records);
+        if (record_class_of(&c->configurations, r->configuration) == RECORD_NO_CLASS ||
+            problem == RECORD_NO_CLASS)
+            return false;
+        r->first = r->entry && !keymap_get(&c->firsts, key, &known);
+        if (r->first && !keymap_put(&c->firsts, key, i))
+            return false;
+    }
+    c->heads = calloc(c->configurations.count + 1, sizeof *c->heads);
+    for (size_t i = m->row_count; i-- > 0 && c->heads;) {
+        size_t *head = &c->heads[record_class_find(&c->configurations, m->rows[i].configuration)];
+        m->rows[i].next_alike = *head;
+        *head = i + 1;
+    }
+    return c->heads != NULL;
+}
+
+static size_t first_row(const chooser *c, const record_seen *s)
+{
+    const size_t class = record_class_find(&c->configurations, s->configuration);
+    return class == RECORD_NO_CLASS ? 0 : c->heads[class];
 }
 
 /* What was seen of the rows' configurations that were no faster than the default anywhere. */
-static void choose_seen(export_model *m, const record *from)
+static bool choose_seen(export_model *m, const chooser *c, const record *from)
 {
-    for (size_t i = 0; i < from->seen_count; i++) {
-        const export_seen s = {from, &from->seen[i]};
-        bool matters = false, is_row = false;
-        for (size_t j = 0; j < from->seen_count && !matters; j++)
-            matters = from->seen[j].standing != RECORD_FASTER &&
-                      from->seen[j].warm_cache == s.seen->warm_cache &&
-                      record_same_values(from->seen[j].configuration, s.seen->configuration);
-        for (size_t r = 0; matters && r < m->row_count && !is_row; r++)
-            is_row = export_tells_of(m, &s, &m->rows[r]);
+    /* Of each class of configurations, cold and warm: was it ever no faster? */
+    bool(*matters)[2] = calloc(c->configurations.count + 1, sizeof *matters);
+    for (size_t i = 0; i < from->seen_count && matters; i++) {
+        const record_seen *s = &from->seen[i];
+        const size_t class = record_class_find(&c->configurations, s->configuration);
+        if (class != RECORD_NO_CLASS && s->standing != RECORD_FASTER)
+            matters[class][s->warm_cache] = true;
+    }
+    for (size_t i = 0; i < from->seen_count && matters; i++) {
+        const export_seen s = {from, &from->seen[i], first_row(c, &from->seen[i])};
+        bool is_row = false;
+        if (s.first_row && matters[record_class_find(&c->configurations, s.seen->configuration)]
+                                  [s.seen->warm_cache])
+            for (size_t r = s.first_row; r && !is_row; r = m->rows[r - 1].next_alike)
+                is_row = export_tells_of(m, &s, &m->rows[r - 1]);
         if (is_row && export_has_variables(m, s.seen->problem))
             m->seen[m->seen_count++] = s;
     }
+    const bool done = matters != NULL;
+    free(matters);
+    return done;
 }
 
 static at_status choose_rows(export_model *m, const record_set *records, at_error *error)
@@ -375,10 +412,15 @@ static at_status choose_rows(export_model *m, const record_set *records, at_erro
         return export_no_memory(error);
     for (size_t r = 0; r < records->count; r++)
         add_rows(m, &records->records[r]);
-    sort_by_preference(m);
-    for (size_t r = 0; r < records->count; r++)
-        choose_seen(m, &records->records[r]);
-    return AT_OK;
+    chooser c = {0};
+    bool done = sort_by_preference(m) && link_rows(m, &c);
+    for (size_t r = 0; r < records->count && done; r++)
+        done = choose_seen(m, &c, &records->records[r]);
+    record_classes_deinit(&c.configurations);
+    record_classes_deinit(&c.problems);
+    keymap_deinit(&c.firsts);
+    free(c.heads);
+    return done ? AT_OK : export_no_memory(error);
 }
 
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error)

@@ -45,6 +45,8 @@ typedef struct export_row {
     const record_entry *entry; /* NULL: the configuration is a portfolio's */
     size_t portfolio, place;   /* which of the model's portfolios, and the place in it */
     const record_values *configuration;
+    size_t next_alike; /* the next row of an equal configuration, from 1; 0: none */
+    bool first;        /* an entry, and the first choice among those of its GPU and problem */
 } export_row;
 
 /* A constraint of the pattern. */
@@ -64,6 +66,7 @@ typedef struct export_derived {
 typedef struct export_seen {
     const record *from;
     const record_seen *seen;
+    size_t first_row; /* the first row of an equal configuration, from 1; 0: none */
 } export_seen;
 
 /* What the trees of portfolios may ask for beside the problem's variables. */
@@ -133,10 +136,7 @@ const export_derived *export_spell_derived(const export_model *m, const char *na
 /* Does this problem have exactly the model's variables? */
 bool export_has_variables(const export_model *m, const record_values *problem);
 
-/* Is the row an entry, and the first choice among those of its GPU and problem? */
-bool export_is_first(const export_model *m, size_t row);
-
-/* Does what was seen tell of the row's configuration? */
+/* Does what was seen tell of the row, which has an equal configuration? */
 bool export_tells_of(const export_model *m, const export_seen *s, const export_row *r);
 
 #endif

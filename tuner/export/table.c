@@ -87,16 +87,16 @@ static json_t *row_table(const export_model *m, size_t at, const json_t *records
     json_put(&out, "portfolio", portfolio ? portfolio : json_null());
     json_put(&out, "portfolio_number", portfolio ? count_of(row->portfolio) : json_null());
     json_put(&out, "place", portfolio ? count_of(row->place) : json_null());
-    json_put(&out, "first", json_boolean(export_is_first(m, at)));
+    json_put(&out, "first", json_boolean(row->first));
     return out;
 }
 
 static json_t *seen_table(const export_model *m, const export_seen *s)
 {
     json_t *rows = json_array();
-    for (size_t r = 0; r < m->row_count; r++)
-        if (export_tells_of(m, s, &m->rows[r]))
-            json_append(&rows, count_of(r + 1));
+    for (size_t r = s->first_row; r; r = m->rows[r - 1].next_alike)
+        if (export_tells_of(m, s, &m->rows[r - 1]))
+            json_append(&rows, count_of(r));
     return json_pack("{so so sb}", "rows", rows, "problem", record_pack_values(s->seen->problem),
                      "faster", s->seen->standing == RECORD_FASTER);
 }

@@ -86,7 +86,8 @@ double pick_value_distance(value a, value b);
 double pick_scale(double x);
 
 /* Ranks entries: lower is what a caller without further wishes wants, measured cold and for
- * time. */
+ * time. 0 to PICK_PREFERENCES - 1. */
+enum { PICK_PREFERENCES = 4 };
 int pick_preference(const record_entry *e);
 
 /* The candidate that comes next after `after` (NULL: the first), best first; false: there is no

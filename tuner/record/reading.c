@@ -168,19 +168,3 @@ bool record_same_values(const record_values *a, const record_values *b)
     }
     return true;
 }
-
-bool record_same_question(const record_entry *a, const record_entry *b)
-{
-    return a->warm_cache == b->warm_cache && a->energy == b->energy &&
-           record_same_values(&a->problem, &b->problem);
-}
-
-const record_entry *record_find_question(const record *in, const record *of,
-                                         const record_entry *like)
-{
-    for (size_t i = 0; i < in->entry_count; i++)
-        if (record_same_question(&in->entries[i], like) && strcmp(in->gpu, of->gpu) == 0 &&
-            strcmp(in->pattern, of->pattern) == 0)
-            return &in->entries[i];
-    return NULL;
-}

@@ -221,6 +221,7 @@ static void read_entries(record_reading *r, const json_t *entries, record *out)
         }
     }
     r->entry = 0;
+    record_note_questions(r, out);
 }
 
 static at_status read_root(const char *path, record_faults *faults, record *out, at_error *error)
@@ -277,6 +278,8 @@ void record_deinit(record *r)
         entry_deinit(&r->entries[i]);
     record_portfolios_deinit(r);
     free(r->entries);
+    record_classes_deinit(&r->problems);
+    keymap_deinit(&r->questions);
     free(r->path);
     json_decref(r->root);
     *r = (record){0};

@@ -16,7 +16,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/keymap.h"
 #include "base/value.h"
+#include "record/classes.h"
 
 struct pattern;     /* space/pattern.h */
 struct run_summary; /* record/summary.h */
@@ -133,6 +135,8 @@ typedef struct record {
     int major, minor; /* compute capability */
     size_t entry_count;
     record_entry *entries;
+    record_classes problems; /* of the entries */
+    keymap questions;        /* the first entry of each (record_find_question) */
     size_t portfolio_count;
     record_portfolio *portfolios;
     size_t seen_count;
@@ -214,9 +218,8 @@ void record_set_deinit(record_set *set);
 /* The same names with equal values, in whatever order? */
 bool record_same_values(const record_values *a, const record_values *b);
 
-/* Do two entries of one GPU and pattern answer the same question: problem, cache, objective? */
-bool record_same_question(const record_entry *a, const record_entry *b);
-/* The entry that does of the record `in`, for one of the record `of`; NULL: none. */
+/* The first entry of the record `in` that answers the same question as one of the record `of`: GPU,
+ * pattern, problem, cache, objective; NULL: none. Found in constant time. */
 const record_entry *record_find_question(const record *in, const record *of,
                                          const record_entry *like);
 

@@ -75,6 +75,8 @@ at_status record_write(const char *path, const json_t *root, at_error *error);
 
 /* The record's portfolios, and what was seen beside the default there and in its entries. */
 void record_read_portfolios(record_reading *r, const json_t *root, record *out);
+/* Fills out->problems and out->questions. */
+void record_note_questions(record_reading *r, record *out);
 void record_note_seen(record_reading *r, const json_t *root, record *out);
 void record_portfolios_deinit(record *r);
 

@@ -197,17 +197,17 @@ static void check_entry(validation *v, const json_t *entry, size_t place)
 
 static void check_repeats(validation *v, const record *r)
 {
-    for (size_t i = 1; i < r->entry_count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (record_same_question(&r->entries[k], &r->entries[i])) {
-                char pointer[64];
-                snprintf(pointer, sizeof pointer, "/entries/%zu", r->entries[i].place);
-                fault(v, pointer,
-                      "repeats the problem of /entries/%zu, which comes first and is taken; take "
-                      "the older one out",
-                      r->entries[k].place);
-                break;
-            }
+    for (size_t i = 0; i < r->entry_count; i++) {
+        const record_entry *e = &r->entries[i], *first = record_find_question(r, r, e);
+        char pointer[64];
+        if (first == e)
+            continue;
+        snprintf(pointer, sizeof pointer, "/entries/%zu", e->place);
+        fault(v, pointer,
+              "repeats the problem of /entries/%zu, which comes first and is taken; take the older "
+              "one out",
+              first->place);
+    }
 }
 
 /* The last part of the path, or the one before it. */
