@@ -1,5 +1,5 @@
-/* Cholesky's factor L of a symmetric, positive definite matrix A = L L^T. Matrices are n x n, row by
- * row, of which the lower triangle alone is read and written. */
+/* Cholesky's factor L of a symmetric, positive definite matrix A = L L^T. Matrices are n x n, row
+ * by row, of which the lower triangle alone is read and written. */
 #ifndef AUTOTUNE_BASE_CHOLESKY_H
 #define AUTOTUNE_BASE_CHOLESKY_H
 

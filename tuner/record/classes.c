@@ -91,7 +91,9 @@ const record_entry *record_find_question(const record *in, const record *of,
                                          const record_entry *like)
 {
     uint64_t first;
-    if (strcmp(in->gpu, of->gpu) != 0 || strcmp(in->pattern, of->pattern) != 0)
+    /* A record that is yet to be made has no name. */
+    if (in->entry_count == 0 || strcmp(in->gpu, of->gpu) != 0 ||
+        strcmp(in->pattern, of->pattern) != 0)
         return NULL;
     const size_t problem = record_class_find(&in->problems, &like->problem);
     return problem != RECORD_NO_CLASS && keymap_get(&in->questions, question(problem, like), &first)

@@ -1,5 +1,5 @@
-/* Classes of equal values: which of many problems, or configurations, are the same one, each found in
- * constant time. What is numbered is borrowed, and must outlive its numbers. A zeroed struct is
+/* Classes of equal values: which of many problems, or configurations, are the same one, each found
+ * in constant time. What is numbered is borrowed, and must outlive its numbers. A zeroed struct is
  * empty and valid. */
 #ifndef AUTOTUNE_RECORD_CLASSES_H
 #define AUTOTUNE_RECORD_CLASSES_H
@@ -14,13 +14,13 @@ struct record_values;
 typedef struct record_classes {
     size_t count;
     const struct record_values **members; /* owned array: the first of each class */
-    keymap numbers;                       /* by hash; of equal hashes each next one by the hash after it */
+    keymap numbers; /* by hash; of equal hashes each next one by the hash after it */
 } record_classes;
 
 #define RECORD_NO_CLASS ((size_t)-1)
 
-/* The number of the class of `v`, a new one where it equals none (record_same_values). RECORD_NO_CLASS:
- * out of memory. */
+/* The number of the class of `v`, a new one where it equals none (record_same_values).
+ * RECORD_NO_CLASS: out of memory. */
 size_t record_class_of(record_classes *c, const struct record_values *v);
 
 /* The number of the class of `v`; RECORD_NO_CLASS: it equals none. */

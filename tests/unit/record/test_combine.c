@@ -74,6 +74,16 @@ static void expect_block(fixture *f, int64_t block)
     record_deinit(&r);
 }
 
+static void where_there_is_no_record_it_is_made(void **state)
+{
+    fixture *f = *state;
+    static const char only[] =
+        RECORD("\"entries\": [" ENTRY("2026-01-01T00:00:00Z", 1, 90, "t", "") "]");
+    merge(f, NULL, only, false);
+    expect_block(f, 1);
+    assert_int_equal(f->told[COMBINE_ADDED], 1);
+}
+
 static void the_newer_entry_is_taken_whichever_comes(void **state)
 {
     fixture *f = *state;
@@ -185,6 +195,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(where_there_is_no_record_it_is_made),
         TEST(the_newer_entry_is_taken_whichever_comes),
         TEST(an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_it),
         TEST(who_timed_it_or_has_another_template_knows_better),
