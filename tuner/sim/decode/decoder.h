@@ -129,6 +129,9 @@ ptx_space decode_space(const decoder *d);
 /* An operand in brackets, of the space that the opcode names. */
 place decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 void decode_put_place(sim_instruction *c, const place *p);
+/* Emits a weak load or store of `count` slots of a type. */
+sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_type type,
+                               const int32_t *slots, int count);
 
 /* A family of instructions: what comes before the first dot, and what decodes it and returns the
  * decoder's status. Where all of a family are alike in that: how many operands they have, and how
@@ -147,6 +150,7 @@ extern const family decode_cluster_families[];
 extern const family decode_compute_families[];
 extern const family decode_control_families[];
 extern const family decode_engine_families[];
+extern const family decode_matrix_families[];
 extern const family decode_memory_families[];
 extern const family decode_video_families[];
 

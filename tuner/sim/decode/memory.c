@@ -147,23 +147,30 @@ static transfer transfer_of(decoder *d, int address, int registers)
     return t;
 }
 
+sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_type type,
+                               const int32_t *slots, int count)
+{
+    note_cell(d, at->space, type);
+    sim_instruction *c = decode_emit(d, kind, class_of(at->space));
+    decode_put_place(c, at);
+    c->type = (uint8_t)type;
+    c->vector = (uint8_t)count;
+    c->width = (uint8_t)type_lane_bytes(type);
+    c->list = (int32_t)d->program->list_count;
+    for (int i = 0; i < count; i++)
+        decode_list(d, slots[i]);
+    return c;
+}
+
 static sim_instruction *emit_transfer(decoder *d, sim_kind kind, const transfer *t,
                                       const int32_t *slots)
 {
-    note_cell(d, t->at.space, t->type);
-    sim_instruction *c = decode_emit(d, kind, class_of(t->at.space));
-    decode_put_place(c, &t->at);
+    sim_instruction *c = decode_access(d, kind, &t->at, t->type, slots, t->count);
     put_cluster(d, c);
     put_order(d, c);
-    c->type = (uint8_t)t->type;
-    c->vector = t->count;
-    c->width = (uint8_t)t->width;
     c->shape =
         d->frame
             ->shapes[d->statement - &d->module->statements[d->frame->function->first_statement]];
-    c->list = (int32_t)d->program->list_count;
-    for (int i = 0; i < t->count; i++)
-        decode_list(d, slots[i]);
     return c;
 }
 

@@ -629,6 +629,13 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     return mask == 0 || access_space(b, w, c, mask, PTX_SPACE_GLOBAL, &p);
 }
 
+bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint64_t address[SIM_LANES];
+    add_base(w, c->a, c->source_width, c->offset, address);
+    return check_alignment(b, w, c, mask, address, c->vector);
+}
+
 static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          uint64_t address, uint32_t bytes, bool is_write, places *p)
 {

@@ -1,4 +1,5 @@
 #include "sim/machine/values.h"
+#include "sim/program/matrix.h"
 #include "sim/program/operations.h"
 
 /* The lanes that a warp operation's mask names must all be here, unless they have exited, and the
@@ -278,5 +279,19 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     if (!exchange_values(b, w, &x))
         return false;
     take_away(&x, w, c, mask);
+    return true;
+}
+
+bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    if (mask != UINT32_MAX && sim_paths_give_way(b, w))
+        return true;
+    if (mask != UINT32_MAX)
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
+                        "it needs all lanes of a warp, and lane %d does not execute it",
+                        __builtin_ctz(~mask));
+    if (w->lacks)
+        sim_values_multiply(b, w, c);
+    sim_matrix_multiply(b->program, c, w->registers);
     return true;
 }

@@ -265,6 +265,8 @@ void sim_report_deadlock(sim_block *b);
 uint32_t sim_warps_left(const sim_block *b); /* that have not ended */
 
 bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+/* Are the addresses of those lanes aligned as the instruction demands? */
+bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 void sim_copy_commit(sim_warp *w, uint32_t mask);
 /* The lane's copies up to now are tracked by an mbarrier: they have numbers below the result. */
@@ -273,6 +275,9 @@ uint32_t sim_copy_track(sim_warp *w, int lane);
 void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
 bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+/* A product of matrices, by all lanes of the warp. */
+bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
 /* The lane that a lane of a shuffle reads, by its operands b and c, and whether that is inside of
  * what it may read. */

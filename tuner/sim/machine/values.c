@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "sim/program/matrix.h"
 #include "sim/program/operations.h"
 
 /* Where values are missing: those of a load. */
@@ -410,6 +411,23 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
     return true;
 }
 
+void sim_values_multiply(const sim_block *b, sim_warp *w, const sim_instruction *c)
+{
+    const sim_matrix *x = sim_matrix_of(b->program, c);
+    const int32_t *slots = sim_matrix_slots(b->program, c, SIM_MATRIX_D), *first = slots;
+    int all = 0;
+    for (int i = SIM_MATRIX_D; i <= SIM_MATRIX_C; i++)
+        all += x->registers[i];
+    for (int i = all - 1; i >= x->registers[SIM_MATRIX_D]; i--) {
+        uint32_t width = x->elements[SIM_MATRIX_A] == SIM_ELEMENT_F64 ? 8 : 4;
+        first = lacking(w, slots[i], width, UINT64_MAX) ? &slots[i] : first;
+    }
+    const uint16_t origin = w->origin_of[*first / SIM_SLOT_STEP];
+    sim_matrix_lose(b->program, c, w->lacks);
+    for (int i = 0; first != slots && i < x->registers[SIM_MATRIX_D]; i++)
+        w->origin_of[slots[i] / SIM_SLOT_STEP] = origin;
+}
+
 static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     if (!need(b, w, c, mask, c->a, c->source_width, address))
@@ -454,6 +472,9 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_MBARRIER:
         fine = need(b, w, c, mask, c->a, c->source_width, address) &&
                need(b, w, c, mask, c->b, c->op == SIM_MBARRIER_TEST ? 8 : 4, operand);
+        break;
+    case SIM_ALIGNED:
+        fine = need(b, w, c, mask & (uint32_t)c->target, c->a, c->source_width, address);
         break;
     case SIM_CLUSTER_MAP:
         fine = need(b, w, c, mask, c->a, c->source_width, address) &&

@@ -30,6 +30,9 @@ bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
 bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const of[],
                          uint32_t mask);
 
+/* The same of a product of matrices. */
+void sim_values_multiply(const sim_block *b, sim_warp *w, const sim_instruction *c);
+
 /* The lane has loaded bits into that register that nothing wrote, from the place that `where`
  * tells; `local`, unless NULL, is where its local memory says that it was not written. False, with
  * a fault: no memory. */

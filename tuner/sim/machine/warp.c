@@ -314,6 +314,10 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_BULK_COMMIT:
     case SIM_BULK_WAIT:
         return sim_bulk_group(b, w, c, mask);
+    case SIM_MATRIX:
+        return sim_multiply(b, w, c, mask);
+    case SIM_ALIGNED:
+        return sim_aligned(b, w, c, mask & (uint32_t)c->target);
     case SIM_CLOCK:
         put_clock(w, c, mask);
         return true;

@@ -1,5 +1,7 @@
 #include "sim/program/operands.h"
 
+#include "sim/program/matrix.h"
+
 static void add(int32_t *slots, int *count, int32_t slot)
 {
     if (slot >= 0 && *count < SIM_MOST_OPERANDS)
@@ -19,7 +21,14 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
         else
             add(out->reads, &out->read_count, p->lists[c->list + v]);
     }
-    if (transfers)
+    for (int i = SIM_MATRIX_D; c->kind == SIM_MATRIX && i <= SIM_MATRIX_C; i++) {
+        bool reads = i != SIM_MATRIX_D;
+        const int32_t *slots = sim_matrix_slots(p, c, (sim_operand)i);
+        for (int k = 0; k < sim_matrix_of(p, c)->registers[i]; k++)
+            add(reads ? out->reads : out->writes, reads ? &out->read_count : &out->write_count,
+                slots[k]);
+    }
+    if (transfers || c->kind == SIM_MATRIX)
         return;
     add(out->writes, &out->write_count, c->d);
     /* Elsewhere d2 is a number. */

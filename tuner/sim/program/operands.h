@@ -7,7 +7,7 @@
 
 #include "sim/program/program.h"
 
-enum { SIM_MOST_OPERANDS = 16 };
+enum { SIM_MOST_OPERANDS = 32 };
 
 typedef struct sim_operands {
     int32_t reads[SIM_MOST_OPERANDS], writes[SIM_MOST_OPERANDS];

@@ -63,8 +63,10 @@ typedef enum sim_kind {
     SIM_BULK_LOAD,  /* c bytes from global a to shared b, completing on the mbarrier at e */
     SIM_BULK_STORE, /* c bytes from shared b to global a */
     SIM_BULK_COMMIT,
-    SIM_BULK_WAIT,  /* at most `offset` groups stay under way; op: it is enough that they have
-                       read */
+    SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
+                      read */
+    SIM_MATRIX,    /* d = a * b + c of matrices: sim/program/matrix.h */
+    SIM_ALIGNED,   /* a fault where an address a of the lanes `target` is no multiple of `vector` */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
     SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address
                       a */

@@ -1,0 +1,235 @@
+#include "sim/program/matrix.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "sim/program/operations.h"
+#include "sim/program/small_float.h"
+
+static const struct {
+    const char *modifier;
+    uint32_t bits;
+} elements[SIM_ELEMENT_COUNT] = {
+    [SIM_ELEMENT_F16] = {"f16", 16},  [SIM_ELEMENT_BF16] = {"bf16", 16},
+    [SIM_ELEMENT_TF32] = {"tf32", 32}, [SIM_ELEMENT_F32] = {"f32", 32},
+    [SIM_ELEMENT_F64] = {"f64", 64},  [SIM_ELEMENT_E4M3] = {"e4m3", 8},
+    [SIM_ELEMENT_E5M2] = {"e5m2", 8}, [SIM_ELEMENT_S8] = {"s8", 8},
+    [SIM_ELEMENT_U8] = {"u8", 8},     [SIM_ELEMENT_S4] = {"s4", 4},
+    [SIM_ELEMENT_U4] = {"u4", 4},     [SIM_ELEMENT_S32] = {"s32", 32}};
+
+sim_element sim_element_of(const char *modifier)
+{
+    int i = 0;
+    while (i < SIM_ELEMENT_COUNT && strcmp(elements[i].modifier, modifier) != 0)
+        i++;
+    return (sim_element)i;
+}
+
+uint32_t sim_element_bits(sim_element element)
+{
+    return elements[element].bits;
+}
+
+static int32_t rows_of(const sim_matrix *x, sim_operand operand)
+{
+    return operand == SIM_MATRIX_B ? x->k : x->m;
+}
+
+static int32_t columns_of(const sim_matrix *x, sim_operand operand)
+{
+    return operand == SIM_MATRIX_A ? x->k : x->n;
+}
+
+int32_t sim_matrix_elements(const sim_matrix *x, sim_operand operand)
+{
+    uint32_t bits = elements[x->elements[operand]].bits;
+    return bits == 64 ? 1 : (int32_t)(32 / bits);
+}
+
+int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand)
+{
+    int32_t all = rows_of(x, operand) * columns_of(x, operand),
+            held = SIM_LANES * sim_matrix_elements(x, operand);
+    return all % held ? 0 : all / held;
+}
+
+/* Lanes of one row have so many elements, c's and d's two, in two registers or in one. */
+static int32_t along_of_lane(const sim_matrix *x, sim_operand operand)
+{
+    return operand == SIM_MATRIX_A || operand == SIM_MATRIX_B ? sim_matrix_elements(x, operand) : 2;
+}
+
+sim_fragment sim_matrix_fragment(const sim_matrix *x, sim_operand operand, int32_t number)
+{
+    int32_t of_lane = along_of_lane(x, operand), of_register = sim_matrix_elements(x, operand);
+    int32_t together = of_lane / of_register; /* registers of a block */
+    int32_t across = operand == SIM_MATRIX_B ? x->n : x->m;
+    number %= sim_matrix_least(x, operand);
+    int32_t block = number / together, blocks = across / 8;
+    if (operand == SIM_MATRIX_B) /* its blocks go along k first */
+        return (sim_fragment){block / (x->k / (4 * of_lane)) * 8,
+                              block % (x->k / (4 * of_lane)) * 4 * of_lane};
+    return (sim_fragment){block % blocks * 8,
+                          block / blocks * 4 * of_lane + number % together * of_register};
+}
+
+/* Row and column of an element of a lane's register. */
+static void place_of(const sim_matrix *x, sim_operand operand, int32_t number, int element,
+                     int lane, int32_t *row, int32_t *column)
+{
+    const sim_fragment f = sim_matrix_fragment(x, operand, number);
+    int32_t across = f.across + lane / 4,
+            along = f.along + lane % 4 * along_of_lane(x, operand) + element;
+    *row = operand == SIM_MATRIX_B ? along : across;
+    *column = operand == SIM_MATRIX_B ? across : along;
+}
+
+static uint64_t bits_in(const uint8_t *registers, int32_t slot, uint32_t bits, int element,
+                        int lane)
+{
+    if (bits == 64)
+        return ((const uint64_t *)(const void *)(registers + slot))[lane];
+    uint32_t word = ((const uint32_t *)(const void *)(registers + slot))[lane];
+    return bits == 32 ? word : word >> (bits * (uint32_t)element) & ((1u << bits) - 1);
+}
+
+static double value_of(sim_element element, uint64_t bits)
+{
+    switch (element) {
+    case SIM_ELEMENT_F16:
+        return half_to_float((uint16_t)bits);
+    case SIM_ELEMENT_BF16:
+        return bfloat_to_float((uint16_t)bits);
+    case SIM_ELEMENT_TF32: /* what is below its fraction is not looked at */
+        return float_of_bits((uint32_t)bits & ~UINT32_C(0x1fff));
+    case SIM_ELEMENT_F32:
+        return float_of_bits((uint32_t)bits);
+    case SIM_ELEMENT_F64:
+        return double_of_bits(bits);
+    case SIM_ELEMENT_S8:
+        return (int8_t)bits;
+    case SIM_ELEMENT_S4:
+        return (int8_t)(bits << 4) / 16;
+    case SIM_ELEMENT_U8:
+    case SIM_ELEMENT_U4:
+        return (double)bits;
+    case SIM_ELEMENT_S32:
+        return (int32_t)bits;
+    default:
+        return small_float_value(
+            small_float_of(element == SIM_ELEMENT_E4M3 ? PTX_E4M3X2 : PTX_E5M2X2), (uint32_t)bits);
+    }
+}
+
+/* Integers are exact, too: a double has 53 bits, and a sum of 64 products of bytes 38. */
+static uint64_t bits_of_result(sim_element element, double v, bool saturate)
+{
+    switch (element) {
+    case SIM_ELEMENT_F16:
+        return small_float_encode(small_float_of(PTX_F16), v, SIM_ROUND_NEAREST, false);
+    case SIM_ELEMENT_F64:
+        return bits_of_double(v == v ? v : double_of_bits(SIM_NAN_DOUBLE));
+    case SIM_ELEMENT_S32:
+        if (saturate)
+            v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+        return (uint32_t)(int64_t)v;
+    default:
+        return bits_of_float(sim_float((float)v));
+    }
+}
+
+typedef double square[SIM_MATRIX_SIDE][SIM_MATRIX_SIDE];
+
+static void gather(const sim_program *p, const sim_instruction *c, sim_operand operand,
+                   const uint8_t *registers, square to)
+{
+    const sim_matrix *x = sim_matrix_of(p, c);
+    const int32_t *slots = sim_matrix_slots(p, c, operand);
+    uint32_t bits = elements[x->elements[operand]].bits;
+    for (int32_t i = 0; i < x->registers[operand]; i++)
+        for (int e = 0; e < sim_matrix_elements(x, operand); e++)
+            SIM_EACH_LANE(l)
+            {
+                int32_t row, column;
+                place_of(x, operand, i, e, l, &row, &column);
+                double v = value_of((sim_element)x->elements[operand],
+                                    bits_in(registers, slots[i], bits, e, l));
+                /* Rows of a beside columns of b. */
+                if (operand == SIM_MATRIX_B)
+                    to[column][row] = v;
+                else
+                    to[row][column] = v;
+            }
+}
+
+static void scatter(const sim_program *p, const sim_instruction *c, uint64_t of[][SIM_MATRIX_SIDE],
+                    uint8_t *registers)
+{
+    const sim_matrix *x = sim_matrix_of(p, c);
+    const int32_t *slots = sim_matrix_slots(p, c, SIM_MATRIX_D);
+    uint32_t bits = elements[x->elements[SIM_MATRIX_D]].bits;
+    for (int32_t i = 0; i < x->registers[SIM_MATRIX_D]; i++)
+        SIM_EACH_LANE(l)
+        {
+            uint64_t word = 0;
+            for (int e = 0; e < sim_matrix_elements(x, SIM_MATRIX_D); e++) {
+                int32_t row, column;
+                place_of(x, SIM_MATRIX_D, i, e, l, &row, &column);
+                word |= of[row][column] << (bits * (uint32_t)e);
+            }
+            if (bits == 64)
+                ((uint64_t *)(void *)(registers + slots[i]))[l] = word;
+            else
+                ((uint32_t *)(void *)(registers + slots[i]))[l] = (uint32_t)word;
+        }
+}
+
+void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t *registers)
+{
+    const sim_matrix *x = sim_matrix_of(p, c);
+    const bool doubles = x->elements[SIM_MATRIX_D] == SIM_ELEMENT_F64;
+    square a, b, sum;
+    uint64_t of[SIM_MATRIX_SIDE][SIM_MATRIX_SIDE];
+    gather(p, c, SIM_MATRIX_A, registers, a);
+    gather(p, c, SIM_MATRIX_B, registers, b);
+    gather(p, c, SIM_MATRIX_C, registers, sum);
+    for (int i = 0; i < x->m; i++)
+        for (int j = 0; j < x->n; j++) {
+            double v = sum[i][j];
+            for (int k = 0; doubles && k < x->k; k++)
+                v = fma(a[i][k], b[j][k], v);
+            for (int k = 0; !doubles && k < x->k; k++)
+                v += a[i][k] * b[j][k];
+            of[i][j] = bits_of_result((sim_element)x->elements[SIM_MATRIX_D], v, c->saturate);
+        }
+    scatter(p, c, of, registers);
+}
+
+void sim_matrix_lose(const sim_program *p, const sim_instruction *c, uint8_t *lacks)
+{
+    const sim_matrix *x = sim_matrix_of(p, c);
+    bool of_row[SIM_MATRIX_SIDE] = {false}, of_column[SIM_MATRIX_SIDE] = {false};
+    uint64_t of[SIM_MATRIX_SIDE][SIM_MATRIX_SIDE] = {{0}};
+    for (int operand = SIM_MATRIX_A; operand <= SIM_MATRIX_C; operand++) {
+        const int32_t *slots = sim_matrix_slots(p, c, (sim_operand)operand);
+        uint32_t bits = elements[x->elements[operand]].bits;
+        for (int32_t i = 0; i < x->registers[operand]; i++)
+            for (int e = 0; e < sim_matrix_elements(x, (sim_operand)operand); e++)
+                SIM_EACH_LANE(l)
+                {
+                    int32_t row, column;
+                    if (!bits_in(lacks, slots[i], bits, e, l))
+                        continue;
+                    place_of(x, (sim_operand)operand, i, e, l, &row, &column);
+                    of_row[row] = of_row[row] || operand == SIM_MATRIX_A;
+                    of_column[column] = of_column[column] || operand == SIM_MATRIX_B;
+                    of[row][column] |= operand == SIM_MATRIX_C;
+                }
+    }
+    uint32_t bits = elements[x->elements[SIM_MATRIX_D]].bits;
+    for (int i = 0; i < x->m; i++)
+        for (int j = 0; j < x->n; j++)
+            of[i][j] = of[i][j] || of_row[i] || of_column[j] ? UINT64_MAX >> (64 - bits) : 0;
+    scatter(p, c, of, lacks);
+}
