@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """No member of an exported header is called as a macro of the headers that people include before it.
 
-Usage: reserved_names.py BINARY           checks; exit code 1 names what is missing in tuner/export/reserved_names.h
+Usage: reserved_names.py BINARY           checks; exit code 1 names what is missing in lua/lib/reserved_names.lua
        reserved_names.py BINARY --write   adds what is missing there
 
 The compilers at hand (gcc, g++, clang, mpicc, nvcc) list the macros. Each becomes a variable of a pattern whose header
@@ -14,9 +14,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-LIST = os.path.join(HERE, "../../tuner/export/reserved_names.h")
+LIST = os.path.join(HERE, "../../lua/lib/reserved_names.lua")
 C = ("assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdbool stddef "
      "stdint stdio stdlib stdnoreturn string threads time uchar wchar wctype dirent dlfcn fcntl pthread sched semaphore "
      "strings unistd sys/mman sys/stat sys/time sys/types sys/wait sys/socket sys/ioctl netinet/in").split()
@@ -111,17 +112,10 @@ def compiles(folder, count, cuda_include):
 
 def write_list(missing):
     text = open(LIST).read()
-    names = sorted(set(re.findall(r'(?<=[" ])[A-Za-z]\w*(?= )', text[text.index("reserved_names[]"):])) | set(missing))
-    lines, line = [], ""
-    for name in names:
-        if len(line) + len(name) > 90:
-            lines.append(line)
-            line = ""
-        line += name + " "
-    lines.append(line)
-    start = text.index("{\n") + 2
+    start = text.index("[[\n") + 3
+    names = sorted(set(text[start:text.index("]]")].split()) | set(missing))
     with open(LIST, "w") as to:
-        to.write(text[:start] + ",\n".join(f'    " {l}"' for l in lines) + "};\n/* clang-format on */\n\n#endif\n")
+        to.write(text[:start] + textwrap.fill(" ".join(names), 110, break_long_words=False) + "\n]]\n")
 
 
 def main():

@@ -56,6 +56,7 @@ typedef struct export_launch {
     size_t entry_count;
     const char *entries[PLAN_MAX_LAUNCHES]; /* names of kernels */
     size_t buffer_count;
+    const char *buffer_names[PLAN_MAX_BUFFERS];              /* borrowed from the script */
     char buffers[PLAN_MAX_BUFFERS][EXPORT_IDENTIFIER_BYTES]; /* as members of a struct */
     bool is_input[PLAN_MAX_BUFFERS];
     size_t constant_count;

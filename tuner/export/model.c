@@ -5,162 +5,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "export/identifier.h"
+#include "export/columns.h"
 #include "record/pick.h"
 #include "record/schema.h"
-
-/* ---- columns ---- */
-
-/* The word for a value's text; NULL when the column has none. */
-static const export_word *find_word(const export_column *c, value v)
-{
-    char text[RECORD_TEXT_BYTES];
-    value_format(v, text, sizeof text);
-    for (size_t i = 0; i < c->word_count; i++)
-        if (strcmp(c->words[i].text, text) == 0)
-            return &c->words[i];
-    return NULL;
-}
-
-static at_status add_word(const export_model *m, export_column *c, value v, at_error *error)
-{
-    if (find_word(c, v))
-        return AT_OK;
-    export_word w = {.identifier = ""};
-    value_format(v, w.text, sizeof w.text);
-    if (!array_add(&c->words, &c->word_count, &w, sizeof w))
-        return export_no_memory(error);
-    export_name_word(m, c, &c->words[c->word_count - 1]);
-    return AT_OK;
-}
-
-static export_type type_of(value v)
-{
-    switch (v.kind) {
-    case VALUE_INTEGER:
-        return v.integer >= INT32_MIN && v.integer <= INT32_MAX ? EXPORT_INTEGER : EXPORT_LONG;
-    case VALUE_NUMBER:
-        return EXPORT_NUMBER;
-    case VALUE_BOOLEAN:
-        return EXPORT_BOOLEAN;
-    case VALUE_STRING:
-        break;
-    }
-    return EXPORT_WORD;
-}
-
-/* The type that holds both: numbers widen; a mixture of kinds becomes words. */
-static export_type join_types(export_type a, export_type b)
-{
-    if (a == b)
-        return a;
-    if (a <= EXPORT_NUMBER && b <= EXPORT_NUMBER)
-        return a > b ? a : b;
-    return EXPORT_WORD;
-}
-
-/* The values that a column must hold, in the order in which its words are named. */
-typedef struct held_values {
-    size_t count;
-    value *values; /* owned */
-    bool no_memory;
-} held_values;
-
-static void hold(held_values *held, const value *v)
-{
-    if (v && !array_add(&held->values, &held->count, v, sizeof *v))
-        held->no_memory = true;
-}
-
-/* Who reads a portfolio asks it of problems like those that it was made on. */
-static void hold_made_on(held_values *held, const export_column *c, const record *from)
-{
-    for (size_t i = 0; i < from->seen_problem_count; i++)
-        hold(held, record_get(&from->seen_problems[i], c->name));
-}
-
-static void hold_portfolio(held_values *held, const export_column *c, const record_portfolio *p)
-{
-    hold(held, record_get(&p->fixed, c->name));
-    for (size_t i = 0; i < p->node_count; i++) {
-        const record_node *n = &p->nodes[i];
-        /* A feature's or a product's bound and a divisor are no values of the variable. */
-        if (n->variable && !n->feature && !n->times && !n->multiple_of &&
-            strcmp(n->variable, c->name) == 0)
-            hold(held, &n->bound);
-    }
-}
-
-static void hold_variable(held_values *held, const export_model *m, const export_column *c)
-{
-    for (size_t i = 0; i < m->row_count; i++) {
-        const export_row *r = &m->rows[i];
-        if (r->entry)
-            hold(held, record_get(&r->entry->problem, c->name));
-        else if (r->place == 0)
-            hold_made_on(held, c, r->from);
-    }
-    for (size_t i = 0; i < m->portfolio_count; i++)
-        hold_portfolio(held, c, m->portfolios[i]);
-    for (size_t i = 0; i < m->seen_count; i++)
-        hold(held, record_get(m->seen[i].seen->problem, c->name));
-}
-
-static void hold_parameter(held_values *held, const export_model *m, const export_column *c)
-{
-    for (size_t i = 0; i < m->row_count; i++)
-        hold(held, record_get(m->rows[i].configuration, c->name));
-    hold(held, record_get(&m->defaults, c->name));
-}
-
-/* `given`: what the script gives the column. */
-static at_status finish_column(export_model *m, export_column *c, bool parameter,
-                               const value *given, size_t given_count, at_error *error)
-{
-    held_values held = {0};
-    at_status status = AT_OK;
-    for (size_t i = 0; i < given_count; i++)
-        hold(&held, &given[i]);
-    if (parameter)
-        hold_parameter(&held, m, c);
-    else
-        hold_variable(&held, m, c);
-    export_name_column(m, c);
-    c->type = held.count ? type_of(held.values[0]) : EXPORT_INTEGER;
-    for (size_t i = 0; i < held.count; i++) {
-        c->mixed = c->mixed || held.values[i].kind != VALUE_STRING;
-        c->type = join_types(c->type, type_of(held.values[i]));
-    }
-    for (size_t i = 0; c->type == EXPORT_WORD && !status && i < held.count; i++)
-        status = add_word(m, c, held.values[i], error);
-    /* A caller may have elements of another type than any that was recorded. */
-    dtype of;
-    bool is_dtype = !parameter && held.count && held.values[0].kind == VALUE_STRING &&
-                    dtype_find(held.values[0].string, &of);
-    for (int t = 0; is_dtype && c->type == EXPORT_WORD && !status && t < DTYPE_COUNT; t++)
-        status = add_word(m, c, (value){.kind = VALUE_STRING, .string = dtype_get((dtype)t)->name},
-                          error);
-    /* A caller's problem may be larger than any that was recorded. */
-    if (!parameter && c->type == EXPORT_INTEGER)
-        c->type = EXPORT_LONG;
-    if (held.no_memory && !status)
-        status = export_no_memory(error);
-    free(held.values);
-    return status;
-}
-
-static at_status finish_columns(export_model *m, const pattern *p, at_error *error)
-{
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < m->column_count; i++) {
-        bool parameter = i >= m->variable_count;
-        const space_parameter *of = p && parameter ? &p->parameters[i - m->variable_count] : NULL;
-        const value *given = of ? of->values : p ? &p->problems[PROBLEM_TUNED][i].value : NULL;
-        status = finish_column(m, &m->columns[i], parameter, given,
-                               of ? of->value_count : p != NULL, error);
-    }
-    return status;
-}
 
 /* ---- which columns and rows ---- */
 
@@ -463,18 +310,12 @@ const export_derived *export_spell_derived(const export_model *m, const char *na
     return NULL;
 }
 
-at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error)
+at_status export_model_add_problems(export_model *m, const record_values *problems, size_t count,
+                                    at_error *error)
 {
-    at_status status = AT_OK;
-    for (size_t i = 0; i < m->variable_count && !status; i++) {
-        export_column *c = &m->variables[i];
-        value v = *record_get(problem, c->name);
-        if (c->type == EXPORT_WORD)
-            status = add_word(m, c, v, error);
-        else if (join_types(c->type, type_of(v)) != c->type)
-            status = error_set(error, AT_USAGE, "'%s' has values of another kind", c->name);
-    }
-    return status;
+    m->problems = problems;
+    m->problem_count = count;
+    return export_name_columns(m, error);
 }
 
 const export_column *export_spell(const export_model *m, const char *name, char *text,
@@ -526,7 +367,7 @@ static at_status choose_default(export_model *m, const record_set *records, cons
 at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
                             const pattern *p, at_error *error)
 {
-    *m = (export_model){.pattern = pattern_name, .records = records};
+    *m = (export_model){.pattern = pattern_name, .script = p, .records = records};
     const record_entry *latest = latest_entry(records);
     at_status status = AT_OK;
     if (!record_is_name(pattern_name))
@@ -545,7 +386,7 @@ at_status export_model_init(export_model *m, const char *pattern_name, const rec
     if (!status)
         status = choose_default(m, records, p, error);
     if (!status)
-        status = finish_columns(m, p, error);
+        status = export_name_columns(m, error);
     if (status)
         export_model_deinit(m);
     return status;

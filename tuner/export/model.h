@@ -78,7 +78,10 @@ typedef struct export_feature {
 
 typedef struct export_model {
     const char *pattern;
+    const pattern *script;     /* what its script describes; NULL: it was not found. Borrowed */
     const record_set *records; /* borrowed */
+    size_t problem_count;
+    const record_values *problems; /* of export_model_add_problems(); borrowed */
     size_t column_count, variable_count, parameter_count;
     export_column *columns;                /* owned */
     export_column *variables, *parameters; /* the first of the columns, and the others */
@@ -119,9 +122,11 @@ at_status export_model_add_derived(export_model *m, const char *name, export_typ
 /* Gives a feature its C in both forms, which the model owns. */
 void export_model_set_feature(export_model *m, size_t feature, char *c, char *assignment);
 
-/* Adds a problem's values to the types and words of the variables; `problem` has all of them.
- * AT_USAGE for a value of another kind than its variable, AT_NO_MEMORY. */
-at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error);
+/* Adds problems' values to the words of the variables, and names the launch's buffers; the problems
+ * have all variables and outlive the model. AT_USAGE for a value of another kind than its variable,
+ * AT_NO_MEMORY. */
+at_status export_model_add_problems(export_model *m, const record_values *problems, size_t count,
+                                    at_error *error);
 
 /* Writes the variable or parameter of this name as an expression in autotune_<pattern>_fits(),
  * which needs no brackets. Returns its column; NULL: there is none, or it has values of several

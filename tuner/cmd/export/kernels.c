@@ -7,7 +7,6 @@
 #include "cmd/line/series.h"
 #include "device/field.h"
 #include "export/cuda_source.h"
-#include "export/identifier.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
@@ -349,7 +348,9 @@ static at_status add_launch(const script *s, export_model *m, at_error *error)
     memcpy(m->launch.entries, c.entries, sizeof c.entries);
     memcpy(m->launch.constants, c.constants, sizeof c.constants);
     for (size_t i = 0; i < c.buffer_count; i++)
-        export_launch_add_buffer(&m->launch, c.buffers[i], c.is_input[i]);
+        m->launch.buffer_names[i] = c.buffers[i];
+    memcpy(m->launch.is_input, c.is_input, sizeof c.is_input);
+    m->launch.buffer_count = c.buffer_count;
     return AT_OK;
 }
 
@@ -372,9 +373,10 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
     at_status status = k.scripts ? add_launch(s, m, error) : export_no_memory(error);
     if (!status)
         status = choose_problems(o, m, records, s, problems, error);
+    if (!status)
+        status = export_model_add_problems(m, problems->problems, problems->count, error);
     for (size_t i = 0; i < problems->count && !status; i++) {
         k.problem = &problems->problems[i];
-        status = export_model_add_problem(m, k.problem, error);
         for (size_t r = 0; r < scripts && !status; r++)
             status = add_for_record(&k, records->count ? &records->records[r] : NULL, r, error);
     }

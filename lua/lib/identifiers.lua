@@ -1,0 +1,144 @@
+-- Identifiers made of the names and texts of records and scripts: safe in C and C++, and unique.
+
+local c = require "lib.c_text"
+local MACROS = require "lib.reserved_names"
+
+local identifiers = {}
+
+-- Of C23 and C++20, and types that an exported file names.
+local KEYWORDS = [[
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
+co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype
+default delete do double dynamic_cast else enum errno explicit export extern false float for friend goto i386
+if inline int linux long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
+public register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast
+struct switch template this thread_local throw true try typedef typeid typename typeof union unix unsigned
+using virtual void volatile wchar_t while xor xor_eq imaginary int64_t offsetof size_t strdupa strndupa
+typeof_unqual
+]]
+
+-- Macros that come in families, some of which grow with each release.
+local FAMILIES = {
+  "^M_1_PI", "^M_2_PI", "^M_2_SQRTPI", "^M_E$", "^M_E[fl]", "^M_LN", "^M_LOG", "^M_PI", "^M_SQRT",
+  "^HUGE_VAL", "^SNAN", "^DBL_", "^FLT_", "^LDBL_", "^FE_", "^LC_", "^PRI[diouxX]", "^SCN[dioux]", "^SIG_",
+  "^SIGEV_", "^SI_", "^si_", "^SEGV_", "^ILL_", "^FPE_", "^SYS_", "^MPI_", "^MPIO_", "^OMPI_", "^OPAL_",
+  "^PTHREAD_", "^STATX_", "^CLONE_", "^MADV_", "^AF_", "^PF_", "^IP_", "^IPV6_", "^IPPROTO_", "^INADDR_",
+  "^SOL_", "^SCM_", "^MCAST_", "^RTLD_", "^ADJ_", "^FALLOC_", "^POSIX_", "^SIOC", "^TIOC", "^TCSET", "^TCGET",
+  "^cu[A-Z]", "^cuda[A-Z]", "^cublas[A-Z]", "^CUDART_", "^CUBLAS_", "^CUFFT_", "^CURAND_", "^CUSPARSE_",
+  "^THRUST_", "^CCCL_", "^LIBCUDACXX_", "^NV_", "^NVML_", "^NVTX_", "^NVTX3_",
+}
+
+-- As the macros of <stdint.h> and <limits.h> are called: INT32_MAX, UINT8_C, CHAR_BIT.
+local LIMITS = { _MAX = true, _MIN = true, _WIDTH = true, _C = true, _BIT = true }
+
+-- Longest stems, so that a number fits behind them in what reads them.
+local STEM_BYTES = 71
+
+-- One line, with a blank before and behind each name.
+local function listed(names)
+  return " " .. string.gsub(names, "\n", " ") .. " "
+end
+
+local RESERVED = listed(MACROS) .. listed(KEYWORDS)
+
+local function is_reserved(name)
+  if not string.find(name, "%l") and LIMITS[string.match(name, "_[^_]*$") or ""] then return true end
+  for _, family in ipairs(FAMILIES) do
+    if string.find(name, family) then return true end
+  end
+  return string.find(RESERVED, " " .. name .. " ", 1, true) ~= nil
+end
+
+-- What starts with an underscore may be a macro of the compiler (__LINE__); what starts as the header's own
+-- names do may be one of them.
+local function stem_of(name)
+  local prefixed = string.find(name, "^_") or string.lower(string.sub(name, 1, 8)) == "autotune"
+  return string.sub((prefixed and "p" or "") .. name .. (is_reserved(name) and "_" or ""), 1, STEM_BYTES)
+end
+
+-- The stem, with a number behind it where `taken` has it; `key` makes of it what must be unique.
+local function unique(stem, taken, key)
+  local name, number = stem, 1
+  while taken[key(name)] do
+    number = number + 1
+    name = stem .. "_" .. number
+  end
+  taken[key(name)] = true
+  return name
+end
+
+local function same(name) return name end
+
+--- named(list): an identifier for each name, unique among them.
+function identifiers.named(list)
+  local out, taken = {}, {}
+  for i, name in ipairs(list) do out[i] = unique(stem_of(name), taken, same) end
+  return out
+end
+
+-- ---- types ----
+
+local WIDTH = { int = 1, int64_t = 2, double = 3 }
+
+local function type_of(v)
+  if type(v) == "boolean" then return "bool" end
+  if type(v) == "string" then return "word" end
+  if math.type(v) == "float" then return "double" end
+  return v >= -2147483648 and v <= 2147483647 and "int" or "int64_t"
+end
+
+-- The type that holds both: numbers widen; a mixture of kinds becomes words.
+local function join(a, b)
+  if a == b then return a end
+  if WIDTH[a] and WIDTH[b] then return WIDTH[a] > WIDTH[b] and a or b end
+  return "word"
+end
+
+local function is_element_type(v, element_types)
+  for _, t in ipairs(element_types) do
+    if t == v then return true end
+  end
+  return false
+end
+
+--- columns(list, element_types): of each column, which has its `name` and the `values` that it must hold, in
+--- the order in which they are named, its `identifier`, `type`, `words`, and whether it is `mixed`: some of its
+--- words are no texts. A column that is `open` is a variable: a caller's may be larger than any that was
+--- recorded, or of another type of elements. `more` values are named last and change no type.
+function identifiers.columns(list, element_types)
+  local out, taken, constants = {}, {}, {}
+  for i, column in ipairs(list) do
+    local values = column.values
+    local of = { identifier = unique(stem_of(column.name), taken, same), type = "int", mixed = false, words = {} }
+    for k, v in ipairs(values) do
+      of.type = k == 1 and type_of(v) or join(of.type, type_of(v))
+      of.mixed = of.mixed or type(v) ~= "string"
+    end
+    if column.open and of.type == "int" then of.type = "int64_t" end
+    local known = {}
+    local function add(v)
+      local text = c.spelled(v)
+      if known[text] then return end
+      known[text] = true
+      local stem = string.upper(string.sub(string.gsub(text, "[^%w]", "_"), 1, STEM_BYTES))
+      local word = unique(stem == "" and "EMPTY" or stem, constants, function(name)
+        return string.upper(of.identifier .. "_" .. name)
+      end)
+      table.insert(of.words, { text = text, identifier = word })
+    end
+    if of.type == "word" then
+      for _, v in ipairs(values) do add(v) end
+      if column.open and is_element_type(values[1], element_types) then
+        for _, t in ipairs(element_types) do add(t) end
+      end
+      for _, v in ipairs(column.more) do add(v) end
+    end
+    for _, v in ipairs(column.more) do
+      if join(of.type, type_of(v)) ~= of.type then refuse("'" .. column.name .. "' has values of another kind") end
+    end
+    out[i] = of
+  end
+  return out
+end
+
+return identifiers
