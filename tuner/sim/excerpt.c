@@ -329,7 +329,8 @@ static at_status compare_buffer(comparing *c, at_error *error)
     uint64_t *chunks = malloc((count + 1) * sizeof *chunks);
     if (!chunks)
         return error_set(error, AT_NO_MEMORY, "no memory to compare an excerpt");
-    memcpy(chunks, touched, count * sizeof *chunks);
+    if (count > 0)
+        memcpy(chunks, touched, count * sizeof *chunks);
     qsort(chunks, count, sizeof *chunks, compare_numbers);
     rng r = rng_seeded(c->excerpt->plan.seed);
     if (count > 2)
