@@ -86,4 +86,15 @@ best() {
     succeeds
     says '"name": "pad"'
     says '"measured": 3722'
+    tool importance "$RECORDS/landscapes/transpose.json.gz"
+    says '3722 configurations that work'
+    says_nothing_of 'such shares are rough'
+}
+
+@test "importance of few configurations says that it is rough" {
+    tool tune "$FIXTURES/scale.lua" --device sim:sm_90 --budget 6 --quiet --json --top 100 --no-record
+    cp out.txt run.json
+    tool importance run.json
+    succeeds
+    says 'With fewer than 50 configurations such shares are rough'
 }

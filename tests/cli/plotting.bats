@@ -84,6 +84,11 @@ END
     tool plot record.json --kind rank --by load_vec -o picture.svg
     succeeds
     grep -q 'the best few and the default' picture.svg
+    [ -z "$errors" ]
+    pattern=$(python3 -c 'import json; print(json.load(open("record.json"))["pattern"])')
+    mkdir landscapes && touch "landscapes/$pattern.json.gz"
+    tool plot record.json --kind rank --by load_vec -o picture.svg
+    [[ "$errors" == *"the whole space is in landscapes/$pattern.json.gz"* ]]
     tool plot record.json --kind roofline -o picture.svg
     succeeds
     tool plot record.json --kind heatmap

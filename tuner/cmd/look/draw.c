@@ -28,6 +28,19 @@ static at_status choose_format(const options *o, plot_format *out, at_error *err
     return AT_OK;
 }
 
+/* A record keeps the best few; beside some lies the whole space. */
+static void tell_landscape(const options *o, const recorded *r)
+{
+    char path[PATHS_BYTES];
+    const char *slash = strrchr(o->operand, '/');
+    snprintf(path, sizeof path, "%.*slandscapes/%s.json.gz",
+             slash ? (int)(slash - o->operand + 1) : 0, o->operand, r->kernel);
+    if (r->is_record && access(path, R_OK) == 0)
+        fprintf(stderr,
+                "autotune: these are the best few and the default; the whole space is in %s\n",
+                path);
+}
+
 static at_status run(const options *o, at_error *error)
 {
     recorded r = {0};
@@ -57,6 +70,8 @@ static at_status run(const options *o, at_error *error)
         status = file_write_all(STDOUT_FILENO, "stdout", picture, size_bytes, error);
     else if (!status)
         status = terminal_or_file(o->output, picture, size_bytes, error);
+    if (!status)
+        tell_landscape(o, &r);
     free(picture);
     recorded_deinit(&r);
     return status;
