@@ -36,11 +36,12 @@ enum {
 typedef struct portfolio_axis {
     const char *name;
     const record_feature *feature; /* NULL: a variable; else there is no range, no list */
-    size_t of;                     /* the place of the feature's configuration */
-    int64_t least, most;           /* of a range: 1 <= least <= most; unless there is */
-    const value *values;           /* a list; borrowed */
-    size_t value_count;            /* 0: a range */
-    size_t divisor_count;          /* 0 of a list */
+    bool is_of_one;                /* it is that of the configuration at place `of`; else of any */
+    size_t of;
+    int64_t least, most;                      /* of a range: 1 <= least <= most; unless there is */
+    const value *values;                      /* a list; borrowed */
+    size_t value_count;                       /* 0: a range */
+    size_t divisor_count;                     /* 0 of a list */
     int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */
 } portfolio_axis;
 

@@ -20,6 +20,7 @@ record_node question_node(const question *q, const portfolio_axis *axes)
 {
     return (record_node){.variable = axes[q->axis].name,
                          .feature = axes[q->axis].feature,
+                         .is_of_one = axes[q->axis].is_of_one,
                          .of = axes[q->axis].of,
                          .times = q->times != QUESTION_ALONE ? axes[q->times].name : NULL,
                          .multiple_of = q->multiple_of,

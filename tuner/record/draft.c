@@ -23,7 +23,7 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
         return object;
     }
     json_put(&object, n->feature ? "feature" : "variable", json_string(n->variable));
-    if (n->feature)
+    if (n->is_of_one)
         json_put(&object, "of", json_integer((json_int_t)n->of));
     if (n->times)
         json_put(&object, "times", json_string(n->times));

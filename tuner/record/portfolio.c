@@ -53,6 +53,7 @@ static void read_feature_node(record_reading *r, const json_t *j, const json_t *
     if (of && (!json_is_integer(of) || json_integer_value(of) < 0 ||
                (size_t)json_integer_value(of) >= p->configuration_count))
         record_bad(r, "of", "the place of one of the portfolio's configurations");
+    out->is_of_one = of;
     out->of = (size_t)json_integer_value(of);
     if (!json_is_number(json_object_get(j, "below")) || json_object_get(j, "variable") ||
         json_object_get(j, "times") || json_object_get(j, "multiple_of") ||

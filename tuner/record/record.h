@@ -84,8 +84,10 @@ typedef struct record_feature {
 typedef struct record_node {
     const char *variable;          /* or the feature's name; NULL: a leaf */
     const record_feature *feature; /* NULL: a variable is asked for */
-    size_t of;                     /* place of the feature's configuration */
-    const char *times;             /* the other; NULL: the variable alone is asked for */
+    bool is_of_one; /* the feature is that of the configuration at place `of`; else of any, for it
+                       reads no parameters */
+    size_t of;
+    const char *times; /* the other; NULL: the variable alone is asked for */
     int64_t multiple_of;
     value bound;
     size_t then, otherwise;

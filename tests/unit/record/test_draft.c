@@ -133,6 +133,7 @@ static void a_feature_is_read_and_asked_for(void **state)
     f->portfolio.features = features;
     f->nodes[0].feature = &features[1];
     f->nodes[0].variable = features[1].name;
+    f->nodes[0].is_of_one = true;
     f->nodes[0].of = 1;
     f->nodes[0].times = NULL;
     f->nodes[0].multiple_of = 0;

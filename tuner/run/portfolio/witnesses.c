@@ -131,8 +131,10 @@ static void list_facts(portfolio *p)
         p->features[f] = (record_feature){feature->name, feature->definition};
         for (size_t i = 0; i < of && p->fact_count < p->asked->axis_count + PORTFOLIO_MAX_FEATURES;
              i++)
-            p->facts[p->fact_count++] =
-                (portfolio_axis){.name = feature->name, .feature = &p->features[f], .of = i};
+            p->facts[p->fact_count++] = (portfolio_axis){.name = feature->name,
+                                                         .feature = &p->features[f],
+                                                         .is_of_one = feature->of_configuration,
+                                                         .of = i};
     }
 }
 
