@@ -100,13 +100,6 @@ static double likeness_by(const measure *by, const portfolio_axis *axes, size_t 
     return alike * (1 + d) * exp(-d);
 }
 
-double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a,
-                        const value *b)
-{
-    measure by = usual_measure(axes, axis_count);
-    return likeness_by(&by, axes, axis_count, a, b);
-}
-
 static double ratio_at(const portfolio_matrix *m, size_t row, size_t column)
 {
     return column == m->configuration_count ? m->defaults[row]
@@ -466,20 +459,4 @@ void kriging_beware(const kriging *k, const value *problem, double *ratios)
         if (ratios[c] > 0 && off > 0)
             ratios[c] += caution * ratios[last] * mean_gain(log(ratios[last] / ratios[c]), off);
     }
-}
-
-double kriging_risk(const kriging *k, const value *problem, const bool *possible)
-{
-    double ratios[COLUMNS], most = 0, doubt = sqrt(doubt_of(k, problem));
-    size_t best = SIZE_MAX;
-    kriging_expect(k, problem, ratios);
-    for (size_t c = 0; c < k->columns; c++)
-        if (possible[c] && ratios[c] > 0 && (best == SIZE_MAX || ratios[c] < ratios[best]))
-            best = c;
-    for (size_t c = 0; c < k->columns && best != SIZE_MAX; c++) {
-        double off = doubt * hypot(k->spreads[c], k->spreads[best]);
-        if (c != best && possible[c] && ratios[c] > 0 && off > 0)
-            most = fmax(most, mean_gain(log(ratios[c] / ratios[best]), off));
-    }
-    return most;
 }

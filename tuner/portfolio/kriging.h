@@ -32,12 +32,4 @@ void kriging_expect(const kriging *k, const value *problem, double *ratios);
  * default: the less is known of the problem, the more. */
 void kriging_beware(const kriging *k, const value *problem, double *ratios);
 
-/* How much the times of one problem tell of those of another: 0 to 1. */
-double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a,
-                        const value *b);
-
-/* What is lost, by expectation, by who takes what is expected to be best and may be mistaken;
- * columns that are not `possible` (one a configuration, then the default) are left out. */
-double kriging_risk(const kriging *k, const value *problem, const bool *possible);
-
 #endif

@@ -105,31 +105,6 @@ static void what_is_possible_nowhere_is_not_known(void **state)
     kriging_free(k);
 }
 
-static void likeness_falls_with_distance_divisibility_and_words(void **state)
-{
-    (void)state;
-    const value here[] = {number(1024), words[0]}, near[] = {number(2048), words[0]},
-                far[] = {number(16384), words[0]}, odd[] = {number(2047), words[0]},
-                other[] = {number(1024), words[1]};
-    double to_near = kriging_likeness(axes, 2, here, near);
-    assert_float_equal(kriging_likeness(axes, 2, here, here), 1, 1e-12);
-    assert_true(to_near < 1 && kriging_likeness(axes, 2, here, far) < to_near);
-    assert_true(kriging_likeness(axes, 2, here, odd) < to_near);
-    assert_float_equal(kriging_likeness(axes, 2, here, other), 0, 1e-12);
-}
-
-static void most_is_at_risk_where_the_best_changes_and_nothing_was_timed(void **state)
-{
-    fixture *f = *state;
-    const bool possible[COUNT + 1] = {true, true, true}, alone[COUNT + 1] = {true, false, false};
-    const value between[] = {number(127), words[0]}, timed[] = {number(1), words[0]},
-                unseen[] = {number(128), words[1]};
-    double risk = kriging_risk(f->k, between, possible);
-    assert_true(risk > kriging_risk(f->k, timed, possible));
-    assert_true(kriging_risk(f->k, unseen, possible) > risk);
-    assert_float_equal(kriging_risk(f->k, between, alone), 0, 1e-12);
-}
-
 static void what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known(void **state)
 {
     fixture *f = *state;
@@ -313,13 +288,11 @@ int main(void)
         TEST(between_problems_times_change_gradually),
         TEST(a_ratio_is_over_the_best_of_what_is_compared),
         TEST(what_is_possible_nowhere_is_not_known),
-        TEST(likeness_falls_with_distance_divisibility_and_words),
         TEST(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known),
         TEST(where_only_a_product_matters_it_is_found),
         TEST(which_divisor_decides_is_found),
         TEST(what_changes_by_chance_is_not_followed),
         TEST(few_problems_leave_the_measure_as_it_is),
-        TEST(most_is_at_risk_where_the_best_changes_and_nothing_was_timed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@
  *   4. Finalists, twice as many as are kept, are timed on further problems, for two fifths of what
  * is left of the budget (without one, on as many): near equals are told apart by many problems.
  *   5. Configurations are chosen (portfolio/cover.h), and timed on further problems as long as the
- * budget lasts (without one, on three times as many), many of them where the choice is in most
- * doubt. What is expected of all others (portfolio/kriging.h) the tree is grown on
- * (portfolio/tree.h). They are proven meanwhile.
+ * budget lasts (without one, on three times as many). What is expected of all others
+ * (portfolio/kriging.h) the tree is grown on (portfolio/tree.h). They are proven meanwhile.
  *   6. Each problem that was held out is searched as well, and given what a reader of the record
  * would be (record/pick.h), in one race. A configuration that was wrong or crashed on one problem
  * is given for none.

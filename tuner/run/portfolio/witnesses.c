@@ -2,13 +2,12 @@
  * alone; and the tree, which learns from all.
  *
  * Which few configurations serve best takes more problems to tell than there is time for all that
- * are good somewhere: twice as many as are kept are timed on more of them, as they come in the
- * sequence. (Of sums of columns, six so chosen lose more than 4 % on 0.9 of 100 problems by a
- * perfect choice, without on 1.7: tests/bench/portfolio_sets.) Which of few is best on a problem is
- * soon told, and a tree of few problems chooses badly. From then on every other witness is the next
- * of the sequence, which fills the ranges evenly; the others are, of several, where most is at
- * risk: where what is expected to be best may well not be it. The tree is grown on what is expected
- * on thousands of problems that were not timed, and so keeps away from what is but chance. */
+ * are good somewhere: twice as many as are kept are timed on more of them. (Of sums of columns, six
+ * so chosen lose more than 4 % on 0.9 of 100 problems by a perfect choice, without on 1.7:
+ * tests/bench/portfolio_sets.) Which of few is best on a problem is soon told, and a tree of few
+ * problems chooses badly. Witnesses come as they do in a sequence that fills the ranges evenly. The
+ * tree is grown on what is expected on thousands of problems that were not timed, and so keeps away
+ * from what is but chance. */
 #include "run/portfolio/state.h"
 
 #include <stdlib.h>
@@ -21,8 +20,7 @@ enum {
     TIMED_WITNESSES =
         3, /* without a budget so many times the problems that the portfolio is made on */
     TIMED_FINALISTS = 1, /* likewise, of the finalists */
-    AHEAD = 16,          /* that are chosen, and compiled for, before one of them is timed */
-    LOOKED_AT = 4        /* of the sequence, for each that is chosen */
+    AHEAD = 16           /* that are chosen, and compiled for, before one of them is timed */
 };
 
 /* Of what is left of a budget when everything was timed everywhere. */
@@ -31,13 +29,11 @@ static const double finalists_share = 0.4;
 /* ---- what is timed ---- */
 
 /* What was chosen, on all problems that it was timed on but for those held out, as a matrix with
- * its problems; and room for `more` rows. A problem is its axes' values, or all facts. */
+ * its problems, all facts of each; and room for `more` rows. */
 typedef struct rows {
     portfolio_matrix m;
     double *ratios, *defaults;
     value *problems;
-    bool has_facts;
-    size_t axis_count; /* values of a problem */
 } rows;
 
 static void rows_deinit(rows *r)
@@ -56,22 +52,18 @@ static bool is_timed(const portfolio *p, size_t problem)
 static at_status add_row(portfolio *p, rows *r, size_t problem, double **ratios, at_error *error)
 {
     size_t row = r->m.problem_count++;
-    value *values = &r->problems[row * r->axis_count];
+    value *values = &r->problems[row * p->fact_count];
     *ratios = &r->ratios[row * r->m.configuration_count];
     memcpy(values, portfolio_problem_at(p, problem), p->asked->axis_count * sizeof *values);
-    return r->has_facts ? portfolio_tell_features(p, problem, values + p->asked->axis_count, error)
-                        : AT_OK;
+    return portfolio_tell_features(p, problem, values + p->asked->axis_count, error);
 }
 
-static at_status rows_init(portfolio *p, size_t more, bool has_facts, rows *r, at_error *error)
+static at_status rows_init(portfolio *p, size_t more, rows *r, at_error *error)
 {
-    size_t most = p->known.problem_count + more + 1, width = p->chosen_count,
-           axes = has_facts ? p->fact_count : p->asked->axis_count;
+    size_t most = p->known.problem_count + more + 1, width = p->chosen_count;
     *r = (rows){.ratios = calloc(most * (width + 1), sizeof *r->ratios),
                 .defaults = calloc(most, sizeof *r->defaults),
-                .problems = calloc(most * axes, sizeof *r->problems),
-                .has_facts = has_facts,
-                .axis_count = axes};
+                .problems = calloc(most * p->fact_count, sizeof *r->problems)};
     if (!r->ratios || !r->defaults || !r->problems)
         return known_no_memory(error);
     r->m = (portfolio_matrix){0, width, r->ratios, r->defaults, NULL};
@@ -143,9 +135,9 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
     rows timed = {.ratios = NULL}, all = {.ratios = NULL};
     kriging *k = NULL;
     list_facts(p);
-    at_status status = rows_init(p, 0, true, &timed, error);
+    at_status status = rows_init(p, 0, &timed, error);
     if (!status)
-        status = rows_init(p, p->witness_count, true, &all, error);
+        status = rows_init(p, p->witness_count, &all, error);
     if (!status)
         status = kriging_new(&timed.m, p->facts, p->fact_count, timed.problems, true, &k, error);
     for (size_t w = 0; w < p->witness_count && !status; w++)
@@ -166,11 +158,8 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
 /* Witnesses that are chosen and not timed yet, and where the sequence stands. */
 typedef struct chosen_witnesses {
     size_t items[AHEAD];
-    size_t count, chosen;
-    size_t next;   /* of the sequence: all before it were looked at */
-    size_t useful; /* of those */
-    double *risks; /* one a problem; negative: it is none to choose, or was chosen */
-    bool by_risk;  /* every other one */
+    size_t count;
+    size_t next; /* all before it were looked at */
 } chosen_witnesses;
 
 static bool is_new(const portfolio *p, size_t witness)
@@ -201,80 +190,17 @@ static bool is_taken(const portfolio *p, size_t witness)
     return status == AT_OK;
 }
 
-/* What those that are chosen will tell is at risk no more. */
-static double left_of_risk(const portfolio *p, const chosen_witnesses *w, size_t first,
-                           size_t witness)
-{
-    double left = 1;
-    for (size_t i = first; i < w->count; i++) {
-        double likeness =
-            kriging_likeness(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, witness),
-                             portfolio_problem_at(p, w->items[i]));
-        left *= 1 - likeness * likeness;
-    }
-    return left;
-}
-
-static double risk_of(const portfolio *p, const kriging *k, size_t witness)
-{
-    bool possible[RECORD_MAX_KEPT + 1];
-    for (size_t i = 0; i < p->chosen_count; i++)
-        possible[i] = p->known.items[p->chosen[i]].possible[witness] == 1;
-    possible[p->chosen_count] = portfolio_has_default(p, witness);
-    return kriging_risk(k, portfolio_problem_at(p, witness), possible);
-}
-
-/* Looks at more of the sequence, and at all anew by what is known now (NULL: nothing). */
-static void look(portfolio *p, chosen_witnesses *w, const kriging *k)
+/* Chooses as many as there is room for. */
+static void choose_witnesses(portfolio *p, chosen_witnesses *w)
 {
     size_t end = p->problem_count + p->witness_count;
-    for (; w->next < end && w->useful < LOOKED_AT * (w->chosen + AHEAD); w->next++) {
-        bool useful = is_useful(p, w->next);
-        w->risks[w->next] = useful ? 0 : -1;
-        w->useful += useful;
-    }
-    for (size_t q = p->problem_count; k && q < w->next; q++)
-        if (w->risks[q] >= 0)
-            w->risks[q] = risk_of(p, k, q) * left_of_risk(p, w, 0, q);
-}
-
-/* The first of the sequence, or that with most at risk. SIZE_MAX: there is none left. */
-static size_t choose_witness(const portfolio *p, const chosen_witnesses *w)
-{
-    size_t best = SIZE_MAX;
-    for (size_t q = p->problem_count; q < w->next; q++)
-        if (w->risks[q] >= 0 &&
-            (best == SIZE_MAX || (w->by_risk && w->chosen % 2 && w->risks[q] > w->risks[best])))
-            best = q;
-    return best;
-}
-
-/* Chooses as many as there is room for. */
-static at_status choose_witnesses(portfolio *p, chosen_witnesses *w, at_error *error)
-{
-    rows timed = {.ratios = NULL};
-    kriging *k = NULL;
-    at_status status = w->by_risk ? rows_init(p, 0, false, &timed, error) : AT_OK;
-    if (!status && w->by_risk)
-        status = kriging_new(&timed.m, p->asked->axes, p->asked->axis_count, timed.problems, false,
-                             &k, error);
-    if (!status)
-        look(p, w, k);
-    for (size_t q; !status && w->count < AHEAD && (q = choose_witness(p, w)) != SIZE_MAX;) {
-        size_t given[RECORD_MAX_KEPT], given_count = portfolio_list_chosen(p, q, given);
-        w->risks[q] = -1;
-        if (!is_taken(p, q))
+    for (; w->next < end && w->count < AHEAD; w->next++) {
+        size_t given[RECORD_MAX_KEPT], q = w->next;
+        if (!is_useful(p, q) || !is_taken(p, q))
             continue;
         w->items[w->count++] = q;
-        w->chosen++;
-        for (size_t other = p->problem_count; other < w->next; other++)
-            if (w->risks[other] > 0)
-                w->risks[other] *= left_of_risk(p, w, w->count - 1, other);
-        portfolio_prepare(p, q, given, given_count);
+        portfolio_prepare(p, q, given, portfolio_list_chosen(p, q, given));
     }
-    kriging_free(k);
-    rows_deinit(&timed);
-    return status;
 }
 
 /* ---- timing ---- */
@@ -302,22 +228,16 @@ static at_status time_witness(portfolio *p, size_t witness, bool late, at_error 
     return status;
 }
 
-static at_status start(const portfolio *p, bool by_risk, chosen_witnesses *w, at_error *error)
-{
-    *w = (chosen_witnesses){.next = p->problem_count,
-                            .risks = calloc(p->known.problem_count + 1, sizeof *w->risks),
-                            .by_risk = by_risk};
-    return w->risks ? AT_OK : known_no_memory(error);
-}
-
 /* The next one; SIZE_MAX: there is none left. */
-static at_status take_next(portfolio *p, chosen_witnesses *w, size_t *witness, at_error *error)
+static size_t take_next(portfolio *p, chosen_witnesses *w)
 {
-    at_status status = w->count <= AHEAD / 2 ? choose_witnesses(p, w, error) : AT_OK;
-    *witness = status || !w->count ? SIZE_MAX : w->items[0];
-    if (*witness != SIZE_MAX)
-        memmove(w->items, w->items + 1, --w->count * sizeof *w->items);
-    return status;
+    if (w->count <= AHEAD / 2)
+        choose_witnesses(p, w);
+    if (!w->count)
+        return SIZE_MAX;
+    size_t witness = w->items[0];
+    memmove(w->items, w->items + 1, --w->count * sizeof *w->items);
+    return witness;
 }
 
 static bool has_budget(const portfolio *p)
@@ -327,45 +247,39 @@ static bool has_budget(const portfolio *p)
 
 at_status portfolio_time_finalists(portfolio *p, at_error *error)
 {
-    chosen_witnesses w;
+    chosen_witnesses w = {.next = p->problem_count};
     size_t witness, given[RECORD_MAX_KEPT];
     double spent = portfolio_spent(p), until = spent + finalists_share * (1 - spent);
     if (p->everywhere_count <= p->asked->most || spent >= 1)
         return AT_OK;
-    at_status status = start(p, false, &w, error);
-    if (!status)
-        status = portfolio_narrow(p, error);
+    at_status status = portfolio_narrow(p, error);
     for (size_t timed = 0; !status && (has_budget(p) ? portfolio_spent(p) < until
                                                      : timed < TIMED_FINALISTS * p->made_on);
          timed++) {
-        status = take_next(p, &w, &witness, error);
-        if (witness == SIZE_MAX)
+        if ((witness = take_next(p, &w)) == SIZE_MAX)
             break;
         size_t count = portfolio_list_chosen(p, witness, given);
         status = portfolio_time_given(p, witness, given, count, "finalists", error);
         p->known.problems[witness].wide = true;
     }
-    free(w.risks);
     return status;
 }
 
 at_status portfolio_time_witnesses(portfolio *p, at_error *error)
 {
-    chosen_witnesses w;
+    chosen_witnesses w = {.next = p->problem_count};
     size_t witness;
-    at_status status = start(p, true, &w, error);
+    at_status status = AT_OK;
     for (size_t timed = 0; !status && (has_budget(p) || timed < TIMED_WITNESSES * p->made_on);
          timed++) {
         bool late = portfolio_spent(p) >= 1;
         if (late && !is_proof_missing(p, p->chosen, p->chosen_count))
             break;
-        status = take_next(p, &w, &witness, error);
-        if (witness == SIZE_MAX)
+        if ((witness = take_next(p, &w)) == SIZE_MAX)
             break;
         status = time_witness(p, witness, late, error);
         if (!status && portfolio_chose_condemned(p))
             status = portfolio_choose(p, error);
     }
-    free(w.risks);
     return status;
 }
