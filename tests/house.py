@@ -9,6 +9,7 @@ of the build and the includes of the sources this tells
   - rooms that use each other, directly or around;
   - modules (a .c with its .h) whose calls go round in a circle, and headers whose includes do;
   - a table in CONTRIBUTING.md that says something else, or a room within a room that goes beyond its row;
+  - a room of the library that uses base/memory.h, which ends the process where there is no memory;
   - what no one uses: functions and data visible to other modules that no other module refers to;
   - a script that begins with #! and cannot be called by its path, as README.md and CONTRIBUTING.md call them; a link
     that leads nowhere.
@@ -145,6 +146,11 @@ def main():
                 calls.setdefault(module, set()).add(home[name][1])
                 if home[name][0] != room.name and home[name][0] not in room.uses:
                     wrong.append(f"{module} uses {name} of {home[name][0]}, which {room.name} may not use")
+    library = {"library"}.union(*(r.uses for r in rooms if r.name == "library"))
+    ends = {name for name, (_, module) in home.items() if module == "base/memory"}
+    for module, wanted in wants.items():
+        if module.split("/")[0] in library and module != "base/memory" and wanted & ends:
+            wrong.append(f"{module} of the library uses {min(wanted & ends)}, which may end its caller's process")
     told = table(source)
     outer = {}  # what the rooms within a room use, too
     for room in rooms:

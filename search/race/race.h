@@ -118,9 +118,8 @@ typedef struct race_result {
     size_t count;
 } race_result;
 
-/* Starts a race between `count` entrants (copied; at least one). AT_NO_MEMORY. */
-at_status race_new(const race_options *options, const race_entrant *entrants, size_t count,
-                   race **out, at_error *error);
+/* Starts a race between `count` entrants (copied; at least one). */
+race *race_new(const race_options *options, const race_entrant *entrants, size_t count);
 void race_free(race *r); /* NULL is fine */
 
 /* The next block: *order (borrowed until the block is told) receives the entrants to sample, each

@@ -116,12 +116,7 @@ static bool run_race(const situation *s, synthetic_clock *clock, const double *t
                 entrants[i].fastest_ns = ns;
         }
     }
-    race *r;
-    at_error error = {0};
-    if (race_new(&options, entrants, s->variants, &r, &error)) {
-        fprintf(stderr, "race_synthetic: %s\n", error.message);
-        return false;
-    }
+    race *r = race_new(&options, entrants, s->variants);
     const race_result *result = synthetic_clock_race(clock, r, true_ns, samples);
     *winner = result->winner;
     if (result->verdict == RACE_CLEAR) {

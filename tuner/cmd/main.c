@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "base/plain_text.h"
@@ -34,7 +35,7 @@ enum {
     EXIT_USAGE = 2,
     EXIT_NO_TARGET = 3,
     EXIT_STORAGE = 4,
-    EXIT_BUG = 5,
+    EXIT_BUG = MEMORY_EXIT,
     EXIT_INTERRUPT = 130
 };
 

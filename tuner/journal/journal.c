@@ -10,11 +10,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/keymap.h"
 #include "base/lock.h"
+#include "base/memory.h"
 #include "base/paths.h"
 
 enum { PATH_BYTES = 4096 };
@@ -64,21 +64,16 @@ static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uin
 }
 
 /* Takes the line; the later of two of one key counts. */
-static at_status map_put(journal *j, journal_line *line, at_error *error)
+static void map_put(journal *j, journal_line *line)
 {
     uint64_t at, place;
     if (map_find(j, &line->key, &at, &place)) {
         journal_line_deinit(&j->entries[place]);
         j->entries[place] = *line;
-        return AT_OK;
+        return;
     }
-    if (array_add(&j->entries, &j->entry_count, line, sizeof *line)) {
-        if (keymap_put(&j->places, at, j->entry_count - 1))
-            return AT_OK;
-        j->entry_count--;
-    }
-    journal_line_deinit(line);
-    return error_set(error, AT_NO_MEMORY, "no memory for the journal");
+    memory_add(&j->entries, &j->entry_count, line, sizeof *line);
+    memory_have(keymap_put(&j->places, at, j->entry_count - 1) ? j : NULL);
 }
 
 journal_key journal_key_on(const journal *j, size_t gpu, journal_key variant)
@@ -97,11 +92,9 @@ bool journal_has_unfinished(const journal *j)
     return j->has_unfinished;
 }
 
-at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, journal_key *out,
-                              at_error *error)
+journal_key journal_key_of_race(const journal *j, size_t gpu, const char *plan)
 {
-    return journal_key_of_question(j->gpus[gpu].facts, &(journal_question){.asked = plan}, out,
-                                   error);
+    return journal_key_of_question(j->gpus[gpu].facts, &(journal_question){.asked = plan});
 }
 
 bool journal_find(const journal *j, journal_key key, journal_entry *out)
@@ -133,34 +126,29 @@ static bool is_ours(const journal *j, journal_key facts)
     return false;
 }
 
-/* False: out of memory. */
-static bool read_line(journal *j, lines *l, const char *text, size_t size_bytes)
+static void read_line(journal *j, lines *l, const char *text, size_t size_bytes)
 {
     uint64_t run;
     journal_key facts;
     journal_line line;
-    if (journal_line_glance(text, size_bytes, &run, &facts) && !is_ours(j, facts))
-        return (l->other_count > 0 && l->others[l->other_count - 1] == run) ||
-               array_add(&l->others, &l->other_count, &run, sizeof run);
-    bool parsed = journal_line_parse(text, size_bytes, &line);
-    j->skipped += !parsed && size_bytes > 0;
-    if (!parsed || array_add(&l->items, &l->count, &line, sizeof line))
-        return true;
-    journal_line_deinit(&line);
-    return false;
+    if (journal_line_glance(text, size_bytes, &run, &facts) && !is_ours(j, facts)) {
+        if (l->other_count == 0 || l->others[l->other_count - 1] != run)
+            memory_add(&l->others, &l->other_count, &run, sizeof run);
+    } else if (journal_line_parse(text, size_bytes, &line)) {
+        memory_add(&l->items, &l->count, &line, sizeof line);
+    } else {
+        j->skipped += size_bytes > 0;
+    }
 }
 
-static at_status lines_read(journal *j, lines *l, const char *text, size_t size_bytes,
-                            at_error *error)
+static void lines_read(journal *j, lines *l, const char *text, size_t size_bytes)
 {
     for (size_t at = 0; at < size_bytes;) {
         const char *end = memchr(text + at, '\n', size_bytes - at);
         size_t length = end ? (size_t)(end - text) - at : size_bytes - at;
-        if (!read_line(j, l, text + at, length))
-            return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
+        read_line(j, l, text + at, length);
         at += length + 1;
     }
-    return AT_OK;
 }
 
 static void lines_deinit(lines *l)
@@ -178,62 +166,52 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /* Every run that is said to be finished, sorted. */
-static at_status collect_finished(const lines *l, uint64_t **out, size_t *count, at_error *error)
+static uint64_t *collect_finished(const lines *l, size_t *count)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < l->count; i++)
-        total += l->items[i].finished_count;
-    *out = calloc(total ? total : 1, sizeof **out);
-    if (!*out)
-        return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
+    uint64_t *all = NULL;
     *count = 0;
     for (size_t i = 0; i < l->count; i++)
         for (size_t r = 0; r < l->items[i].finished_count; r++)
-            (*out)[(*count)++] = l->items[i].finished[r];
-    qsort(*out, *count, sizeof **out, compare_u64);
-    return AT_OK;
+            memory_add(&all, count, &l->items[i].finished[r], sizeof *all);
+    if (all)
+        qsort(all, *count, sizeof *all, compare_u64);
+    return all;
 }
 
-static at_status remember_resumed(journal *j, uint64_t run, at_error *error)
+static void remember_resumed(journal *j, uint64_t run)
 {
     for (size_t i = 0; i < j->resumed_count; i++)
         if (j->resumed[i] == run)
-            return AT_OK;
-    return array_add(&j->resumed, &j->resumed_count, &run, sizeof run)
-               ? AT_OK
-               : error_set(error, AT_NO_MEMORY, "no memory to read the journal");
+            return;
+    memory_add(&j->resumed, &j->resumed_count, &run, sizeof run);
 }
 
 static bool is_finished(uint64_t run, const uint64_t *finished, size_t count)
 {
-    return bsearch(&run, finished, count, sizeof *finished, compare_u64) != NULL;
+    return count > 0 && bsearch(&run, finished, count, sizeof *finished, compare_u64);
 }
 
-static at_status load_text(journal *j, const char *text, size_t size_bytes, at_error *error)
+static void load_text(journal *j, const char *text, size_t size_bytes)
 {
     lines l = {0};
-    uint64_t *finished = NULL;
     size_t finished_count = 0;
-    at_status status = lines_read(j, &l, text, size_bytes, error);
-    if (!status)
-        status = collect_finished(&l, &finished, &finished_count, error);
-    for (size_t i = 0; !status && i < l.count; i++) {
+    lines_read(j, &l, text, size_bytes);
+    uint64_t *finished = collect_finished(&l, &finished_count);
+    for (size_t i = 0; i < l.count; i++) {
         uint64_t run = l.items[i].run;
         if (l.items[i].is_finish || is_finished(run, finished, finished_count))
             continue;
         j->has_unfinished = true;
         if (!is_ours(j, l.items[i].facts))
             continue;
-        status = remember_resumed(j, run, error);
-        if (!status)
-            status = map_put(j, &l.items[i], error);
+        remember_resumed(j, run);
+        map_put(j, &l.items[i]);
         l.items[i] = (journal_line){0};
     }
-    for (size_t i = 0; !status && !j->has_unfinished && i < l.other_count; i++)
+    for (size_t i = 0; !j->has_unfinished && i < l.other_count; i++)
         j->has_unfinished = !is_finished(l.others[i], finished, finished_count);
     free(finished);
     lines_deinit(&l);
-    return status;
 }
 
 static at_status load_file(journal *j, at_error *error)
@@ -249,9 +227,9 @@ static at_status load_file(journal *j, at_error *error)
     at_status status = file_read(j->path, 2 * file_limit_bytes, &text, &size_bytes, error);
     if (status)
         return error_forgive(status, AT_NOT_FOUND, error);
-    status = load_text(j, text, size_bytes, error);
+    load_text(j, text, size_bytes);
     free(text);
-    return status;
+    return AT_OK;
 }
 
 /* ---- writing ---- */
@@ -303,17 +281,14 @@ static at_status append(journal *j, const char *text, size_t size_bytes, at_erro
     return status;
 }
 
-/* Puts the line behind those that wait; what the limit or the memory does not hold is let go. */
+/* Puts the line behind those that wait; what the limit does not hold is let go. */
 static void wait_with(journal *j, const char *line)
 {
     size_t size_bytes = strlen(line);
     if (j->waiting_bytes + size_bytes > file_limit_bytes)
         return;
-    char *larger = realloc(j->waiting, j->waiting_bytes + size_bytes);
-    if (!larger)
-        return;
-    memcpy(larger + j->waiting_bytes, line, size_bytes);
-    j->waiting = larger;
+    j->waiting = memory_have(realloc(j->waiting, j->waiting_bytes + size_bytes));
+    memcpy(j->waiting + j->waiting_bytes, line, size_bytes);
     j->waiting_bytes += size_bytes;
 }
 
@@ -359,31 +334,28 @@ at_status journal_append(journal *j, journal_key key, const journal_entry *e, at
     if (status)
         return status;
     if (journal_line_parse(text, strlen(text) - 1, &line))
-        status = map_put(j, &line, error);
-    at_status written = write_line(j, text, error);
-    return status ? status : written;
+        map_put(j, &line);
+    return write_line(j, text, error);
 }
 
 at_status journal_finish(journal *j, at_error *error)
 {
     char *text;
-    at_status status = remember_resumed(j, j->run, error);
-    if (!status)
-        status = journal_line_of_finish(j->run, j->resumed, j->resumed_count, &text, error);
+    remember_resumed(j, j->run);
+    at_status status = journal_line_of_finish(j->run, j->resumed, j->resumed_count, &text, error);
     return status ? status : write_line(j, text, error);
 }
 
 /* ---- opening ---- */
 
-at_status journal_join(journal *j, journal *part, at_error *error)
+void journal_join(journal *j, journal *part)
 {
-    at_status status = remember_resumed(j, part->run, error);
-    for (size_t i = 0; i < part->resumed_count && !status; i++)
-        status = remember_resumed(j, part->resumed[i], error);
+    remember_resumed(j, part->run);
+    for (size_t i = 0; i < part->resumed_count; i++)
+        remember_resumed(j, part->resumed[i]);
     j->unsynced = j->unsynced || part->unsynced;
     part->unsynced = false;
     journal_close(part);
-    return status;
 }
 
 at_status journal_folder(char *out, size_t out_bytes, at_error *error)
@@ -430,25 +402,20 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
     return AT_OK;
 }
 
-static at_status name_gpus(journal *j, const journal_facts *facts, at_error *error)
+static void name_gpus(journal *j, const journal_facts *facts)
 {
-    j->gpus = calloc(facts->other_count + 1, sizeof *j->gpus);
-    if (!j->gpus)
-        return error_set(error, AT_NO_MEMORY, "no memory for the journal");
     j->gpu_count = facts->other_count + 1;
-    at_status status = journal_key_of_facts(facts, &j->facts, error);
-    for (size_t i = 0; !status && i < j->gpu_count; i++)
+    j->gpus = memory_new(j->gpu_count, sizeof *j->gpus);
+    j->facts = journal_key_of_facts(facts);
+    for (size_t i = 0; i < j->gpu_count; i++)
         journal_name_gpu(j, i, i ? facts->others[i - 1] : facts->device->uuid);
-    return status;
 }
 
 at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
                        at_error *error)
 {
     *out = NULL;
-    journal *j = calloc(1, sizeof *j);
-    if (!j)
-        return error_set(error, AT_NO_MEMORY, "no memory for the journal");
+    journal *j = memory_new(1, sizeof *j);
     j->fd = -1;
     /* No two runs have the same number: a process exists once at a moment. */
     struct timespec now;
@@ -456,9 +423,8 @@ at_status journal_open(const char *folder, const journal_facts *facts, journal *
     uint64_t seed[3] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid()};
     j->run = XXH3_64bits(seed, sizeof seed);
     j->synced_ns = clock_now_ns();
-    at_status status = name_gpus(j, facts, error);
-    if (!status)
-        status = open_file(j, folder, facts, error);
+    name_gpus(j, facts);
+    at_status status = open_file(j, folder, facts, error);
     if (status) {
         journal_close(j);
         return status;

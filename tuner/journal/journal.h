@@ -28,7 +28,7 @@ at_status journal_folder(char *out, size_t out_bytes, at_error *error);
 
 /* Opens the journal of the facts' pattern and GPU in `folder` (made when missing), and loads the
  * entries of unfinished runs under the same facts. AT_IO also when another user owns or may write
- * the folder or the file; AT_NO_MEMORY. Damaged lines are only counted. */
+ * the folder or the file. Damaged lines are only counted. */
 at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
                        at_error *error);
 
@@ -46,9 +46,8 @@ void journal_name_gpu(journal *j, size_t gpu, const char *uuid);
  * named when it was opened were not loaded. */
 bool journal_has_unfinished(const journal *j);
 
-/* The key of a race on a GPU under those facts; `plan` describes the race as text. AT_NO_MEMORY. */
-at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, journal_key *out,
-                              at_error *error);
+/* The key of a race on a GPU under those facts; `plan` describes the race as text. */
+journal_key journal_key_of_race(const journal *j, size_t gpu, const char *plan);
 
 /* The entry of an unfinished run, or of this one; false when there is none. A view, valid until the
  * next append. */
@@ -64,8 +63,8 @@ at_status journal_append(journal *j, journal_key key, const journal_entry *e, at
 at_status journal_finish(journal *j, at_error *error);
 
 /* Closes the journal of a part of what `j` is the journal of, in the same file: finishing `j`
- * finishes the part as well. AT_NO_MEMORY: not then. */
-at_status journal_join(journal *j, journal *part, at_error *error);
+ * finishes the part as well. */
+void journal_join(journal *j, journal *part);
 
 const char *journal_path(const journal *j);
 size_t journal_count(const journal *j);   /* entries that journal_find() can find */

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/memory.h"
+
 static journal_key hash(const void *bytes, size_t size_bytes)
 {
     journal_key out;
@@ -12,18 +14,15 @@ static journal_key hash(const void *bytes, size_t size_bytes)
     return out;
 }
 
-at_status journal_key_of_pack(pack *m, journal_key *out, at_error *error)
+journal_key journal_key_of_pack(pack *m)
 {
-    if (m->failed) {
-        pack_deinit(m);
-        return error_set(error, AT_NO_MEMORY, "no memory for a key of the journal");
-    }
-    *out = hash(m->bytes, m->size_bytes);
+    memory_have(m->failed ? NULL : m);
+    journal_key key = hash(m->bytes, m->size_bytes);
     pack_deinit(m);
-    return AT_OK;
+    return key;
 }
 
-at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_error *error)
+journal_key journal_key_of_facts(const journal_facts *f)
 {
     const device_properties *d = f->device;
     pack m = {0};
@@ -39,7 +38,7 @@ at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_erro
         plan_put_problem(&m, &f->problems[i]);
     pack_put_string(&m, f->reference_hash);
     pack_put_u32(&m, f->warm_cache);
-    return journal_key_of_pack(&m, out, error);
+    return journal_key_of_pack(&m);
 }
 
 journal_key journal_key_of_both(journal_key first, journal_key second)
@@ -53,8 +52,7 @@ journal_key journal_key_of_gpu(journal_key facts, const char *uuid)
     return journal_key_of_both(facts, hash(uuid, strlen(uuid)));
 }
 
-at_status journal_key_of_question(journal_key race, const journal_question *q, journal_key *out,
-                                  at_error *error)
+journal_key journal_key_of_question(journal_key race, const journal_question *q)
 {
     pack m = {0};
     pack_put_bytes(&m, race.bytes, sizeof race.bytes);
@@ -65,5 +63,5 @@ at_status journal_key_of_question(journal_key race, const journal_question *q, j
         pack_put_bytes(&m, q->variants[i].bytes, sizeof q->variants[i].bytes);
         pack_put_u64(&m, q->configurations[i]);
     }
-    return journal_key_of_pack(&m, out, error);
+    return journal_key_of_pack(&m);
 }

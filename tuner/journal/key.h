@@ -4,7 +4,7 @@
  * All variants of a run share the facts: the device and its driver, NVRTC, the problems and their
  * reference, the way of measuring. What is one variant's own is its identity
  * (run/variant/identity.h). A key is the XXH3-128 of these fields, packed as in a message
- * (base/pack.h). The only failure is AT_NO_MEMORY. */
+ * (base/pack.h). */
 #ifndef AUTOTUNE_JOURNAL_KEY_H
 #define AUTOTUNE_JOURNAL_KEY_H
 
@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "base/pack.h"
 #include "device/device.h"
 #include "device/plan.h"
@@ -48,10 +47,10 @@ typedef struct journal_question {
 } journal_question;
 
 /* The facts without the GPU's UUID. */
-at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_error *error);
+journal_key journal_key_of_facts(const journal_facts *f);
 
-/* The key of what was packed; the pack is empty then, also after a failure. */
-at_status journal_key_of_pack(pack *m, journal_key *out, at_error *error);
+/* The key of what was packed; the pack is empty then. */
+journal_key journal_key_of_pack(pack *m);
 
 /* The key of both together, in this order. */
 journal_key journal_key_of_both(journal_key first, journal_key second);
@@ -60,7 +59,6 @@ journal_key journal_key_of_both(journal_key first, journal_key second);
 journal_key journal_key_of_gpu(journal_key facts, const char *uuid);
 
 /* `race` is the key of the race that it belongs to. */
-at_status journal_key_of_question(journal_key race, const journal_question *q, journal_key *out,
-                                  at_error *error);
+journal_key journal_key_of_question(journal_key race, const journal_question *q);
 
 #endif

@@ -48,7 +48,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     r->coverage = r->proven ? coverage_copy(c->coverage) : NULL;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
         r->unproven = strdup(c->unproven ? c->unproven
-                             : c->proof_asked && b->in->end != RUN_END_INTERRUPTED &&
+                             : c->verdict == PROOF_PENDING && b->in->end != RUN_END_INTERRUPTED &&
                                      !settings_are_quick(b->in->settings)
                                  ? "the simulated device took too long"
                                  : "the run ended before");
@@ -83,7 +83,7 @@ static at_status add_class(builder *b, const candidate *lead, const race_standin
 {
     at_status status = AT_OK;
     for (const candidate *c = lead; !status && c; c = c->next_twin) {
-        if (!c->finished)
+        if (!candidate_is_finished(c))
             continue;
         status = add(b, c, standing, error);
         if (!status)
@@ -222,7 +222,7 @@ static at_status add_rest(builder *b, at_error *error)
     for (int ok = 1; ok >= 0; ok--)
         for (size_t i = 0; !status && i < all->count; i++) {
             const candidate *c = all->items[i];
-            if (c->finished && !b->added[c->id] && !c->twin_of &&
+            if (candidate_is_finished(c) && !b->added[c->id] && !c->twin_of &&
                 (c->found.outcome == OUTCOME_OK) == ok)
                 status = add_class(b, c, NULL, false, error);
         }
@@ -341,8 +341,8 @@ static void warn_unchecked(builder *b)
         bool checked = false;
         for (size_t slot = 1; slot < s->slots; slot++)
             checked = checked || c->present[slot];
-        finished += c->finished;
-        if (!c->finished || checked)
+        finished += candidate_is_finished(c);
+        if (!candidate_is_finished(c) || checked)
             continue;
         unchecked++;
         broken = c->broken[1];

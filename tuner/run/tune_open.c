@@ -96,7 +96,7 @@ static at_status open_journal(tune *t, at_error *error)
 }
 
 /* Everything that a race depends on besides its variants: the same command goes on with it. */
-at_status tune_open_race_log(tune *t, at_error *error)
+void tune_open_race_log(tune *t)
 {
     const settings *o = t->settings;
     char script_text[33] = "", template_text[33] = "", starts[33] = "", plan[4096];
@@ -123,7 +123,7 @@ at_status tune_open_race_log(tune *t, at_error *error)
         n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->variables[i].name,
                       o->variables[i].text);
     size_t home = t->pipeline ? pipeline_home(t->pipeline) : 0;
-    return race_log_init(&t->log, t->journal, home, plan, error);
+    race_log_init(&t->log, t->journal, home, plan);
 }
 
 static void set_limits(tune *t)
@@ -293,9 +293,9 @@ at_status tune_open(tune *t, at_error *error)
     if (!status && session_measures(&t->session))
         status = open_journal(t, error);
     if (!status)
-        status = tune_open_race_log(t, error);
+        tune_open_race_log(t);
     if (!status)
-        status = pipeline_new(&t->session, t->journal, tune_samples(t), &t->pipeline, error);
+        t->pipeline = pipeline_new(&t->session, t->journal, tune_samples(t));
     race_options rules = race_defaults();
     if (!status && tune_races(t) && !o->prove_all &&
         (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)))

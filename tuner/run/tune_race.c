@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 
 enum { STEP_MS = 50 };
 
@@ -12,12 +13,12 @@ enum { QUICK_PROOF_MS = 2800 }; /* when a quick run has waited long enough for i
 static void keep_search(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
-    uint64_t *tried = calloc(all->count + 1, sizeof *tried);
+    uint64_t *tried = memory_new(all->count, sizeof *tried);
     size_t count = 0;
-    for (size_t i = 0; tried && i < all->count; i++)
-        if (all->items[i]->finished)
+    for (size_t i = 0; i < all->count; i++)
+        if (candidate_is_finished(all->items[i]))
             tried[count++] = all->items[i]->configuration;
-    if (tried && !t->retraced && t->end != RUN_END_INTERRUPTED && !t->session.space_timed_out)
+    if (!t->retraced && t->end != RUN_END_INTERRUPTED && !t->session.space_timed_out)
         race_log_keep_search(&t->log, tried, count, (int)t->end);
     free(tried);
 }
@@ -60,11 +61,10 @@ static bool moved_home(tune *t)
 
 static at_status race_at_home(tune *t, const candidate *baseline, at_error *error)
 {
-    at_status status =
-        t->log.gpu != pipeline_home(t->pipeline) ? tune_open_race_log(t, error) : AT_OK;
-    if (!status)
-        status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings,
-                                 &t->driver, error);
+    if (t->log.gpu != pipeline_home(t->pipeline))
+        tune_open_race_log(t);
+    at_status status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings,
+                                       &t->driver, error);
     if (status == AT_NOT_FOUND)
         return error_forgive(status, AT_NOT_FOUND, error);
     bool finished = status != AT_OK;
@@ -120,13 +120,13 @@ static at_status prove_fastest(tune *t, at_error *error)
         int64_t fastest_ns = 0;
         for (size_t i = 0; i < all->count; i++) {
             int64_t median_ns = candidate_median_ns(all->items[i]);
-            if (all->items[i]->found.outcome != OUTCOME_OK || !all->items[i]->finished ||
-                all->items[i]->twin_of || !median_ns || (fastest && median_ns >= fastest_ns))
+            if (!candidate_may_race(all->items[i]) || !median_ns ||
+                (fastest && median_ns >= fastest_ns))
                 continue;
             fastest = all->items[i];
             fastest_ns = median_ns;
         }
-        if (!fastest || fastest->verdict != PROOF_NONE)
+        if (!fastest || fastest->verdict > PROOF_PENDING)
             return AT_OK;
         at_status status = pipeline_prove(t->pipeline, fastest, error);
         while (!status && tune_proofs_pending(t) && !tune_interrupted(t)) {

@@ -74,7 +74,7 @@ static void show_search(tune *t)
 /* What the race would drop unmeasured needs its machine code no more. */
 static void thin_out(const tune *t, candidate *c)
 {
-    int64_t fastest_ns = measurement_fastest_ns(&c->found);
+    int64_t fastest_ns = c->fastest_ns;
     bool is_baseline = t->has_baseline && c->configuration == t->baseline;
     if (!t->session.workers->device ||
         (fastest_ns && !is_baseline &&
@@ -97,9 +97,9 @@ static void find_leader(tune *t)
     t->failed += t->leader->verdict != PROOF_CONVICTED; /* those are counted */
     t->leader = NULL;
     for (size_t i = 0; i < all->count; i++)
-        if (all->items[i]->finished && leads(t, all->items[i]))
+        if (candidate_is_finished(all->items[i]) && leads(t, all->items[i]))
             t->leader = all->items[i];
-    t->best_ns = t->leader ? measurement_fastest_ns(&t->leader->found) : 0;
+    t->best_ns = t->leader ? t->leader->fastest_ns : 0;
 }
 
 /* Who leads is checked on its ragged problems while the search goes on, and then proven where cores
@@ -141,7 +141,7 @@ static at_status end_check(tune *t, at_error *error)
 
 void tune_learn(tune *t, candidate *c)
 {
-    int64_t fastest_ns = measurement_fastest_ns(&c->found);
+    int64_t fastest_ns = c->fastest_ns;
     bool ok = c->found.outcome == OUTCOME_OK;
     if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
         t->best_ns = fastest_ns;
@@ -169,14 +169,14 @@ static at_status take_proofs(tune *t, at_error *error)
     const candidates *all = pipeline_candidates(t->pipeline);
     at_status status = AT_OK;
     while (!status && t->settings->prove_all && t->proof_next < all->count &&
-           all->items[t->proof_next]->finished) {
+           candidate_is_finished(all->items[t->proof_next])) {
         candidate *c = all->items[t->proof_next++];
         if (c->found.outcome == OUTCOME_OK && !c->twin_of)
             status = pipeline_prove(t->pipeline, c, error);
     }
     for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));) {
         /* One that is not tried yet is convicted when it is. */
-        bool convicted = c->verdict == PROOF_CONVICTED && c->finished;
+        bool convicted = c->verdict == PROOF_CONVICTED && candidate_is_finished(c);
         t->failed += convicted;
         if (convicted)
             pipeline_keep_conviction(t->pipeline, c);
@@ -228,7 +228,7 @@ static at_status end_of_whole(tune *t, at_error *error)
 static bool has_next(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
-    return t->in_order && t->told < all->count && all->items[t->told]->finished;
+    return t->in_order && t->told < all->count && candidate_is_finished(all->items[t->told]);
 }
 
 /* Takes into account what has finished; in order one at a time, after which there is room for one
@@ -248,7 +248,7 @@ static void learn_rest(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
     for (; t->in_order && t->told < all->count; t->told++)
-        if (all->items[t->told]->finished)
+        if (candidate_is_finished(all->items[t->told]))
             tune_learn(t, all->items[t->told]);
 }
 
@@ -310,8 +310,7 @@ static size_t likely_entrants(const tune *t)
         return RACE_LIKELY;
     size_t near = 0;
     for (size_t i = 0; i < all->count; i++) {
-        int64_t time_ns =
-            race_may_enter(all->items[i]) ? measurement_fastest_ns(&all->items[i]->found) : 0;
+        int64_t time_ns = candidate_may_race(all->items[i]) ? all->items[i]->fastest_ns : 0;
         near += time_ns > 0 && (double)time_ns <= rules.prior_ratio * (double)t->best_ns;
     }
     return near < rules.prior_entrants ? near : rules.prior_entrants;
@@ -330,9 +329,9 @@ static double likely_race_s(const tune *t)
     size_t samples = 0, entrants = likely_entrants(t), tried = 0;
     for (size_t i = 0; i < all->count; i++) {
         const candidate *c = all->items[i];
-        if (!race_may_enter(c))
+        if (!candidate_may_race(c))
             continue;
-        double time_ns = (double)measurement_fastest_ns(&c->found);
+        double time_ns = (double)c->fastest_ns;
         tried++;
         compiling_ns += (double)c->found.compile_ns;
         samples += c->from_journal ? 0 : c->found.sample_count;
@@ -356,7 +355,7 @@ static bool has_tried_first(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
     size_t tried = 0;
-    while (tried < all->count && tried < t->first && all->items[tried]->finished)
+    while (tried < all->count && tried < t->first && candidate_is_finished(all->items[tried]))
         tried++;
     return tried == t->first;
 }

@@ -67,7 +67,7 @@ at_status tune_search(tune *t, at_error *error);
 at_status tune_race(tune *t, at_error *error);
 
 /* Opens the race's part of the journal, for the GPU that runs the race. */
-at_status tune_open_race_log(tune *t, at_error *error);
+void tune_open_race_log(tune *t);
 
 /* Ranks what was measured as it stands: the device was lost before the race began. */
 void tune_rank_unraced(tune *t);

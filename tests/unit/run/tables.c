@@ -93,6 +93,8 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     *at = link;
     pool->count++;
     the_tables.compiled++;
+    if (pool->count > the_tables.most_compiling)
+        the_tables.most_compiling = pool->count;
     return AT_OK;
 }
 
@@ -125,13 +127,12 @@ size_t compile_pending(const compile_pool *pool)
 size_t compile_width(const compile_pool *pool)
 {
     (void)pool;
-    return 2;
+    return the_tables.workers ? the_tables.workers : 2;
 }
 
 size_t compile_group_width(const compile_pool *pool)
 {
-    (void)pool;
-    return 16;
+    return 8 * compile_width(pool);
 }
 
 void compile_poll(const compile_pool *pool, poll_set *set)

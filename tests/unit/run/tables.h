@@ -21,6 +21,7 @@ typedef struct tables {
     compile_outcome compiles[TABLES_MOST];
     unsigned codes[TABLES_MOST]; /* machine code; 0: an image of which it is not known */
     bool last_first;             /* results come in the opposite order */
+    size_t workers;              /* that compile; 0: two */
     const char *warning;         /* compile_warning() */
     outcome works[TABLES_MOST];
     int64_t time_ns[TABLES_MOST]; /* 0: 100 us and a little more with each number */
@@ -40,6 +41,7 @@ typedef struct tables {
     /* What was asked. */
     int calls;
     size_t compiled, tried, sampled_blocks, held, rechecked;
+    size_t most_compiling;    /* at a moment */
     size_t sampled_elsewhere; /* blocks, on any other GPU */
     size_t unchecked;         /* of those held: to be checked on ragged problems first */
     size_t checked;           /* on ragged problems alone; not among those tried */

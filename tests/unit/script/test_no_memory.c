@@ -10,12 +10,10 @@
 #include "base/json_text.h"
 #include "check.h"
 #include "export/export.h"
-#include "journal/journal.h"
 #include "record/record.h"
 #include "report/progress.h"
 #include "report/report.h"
 #include "sample_run.h"
-#include "search/race/race.h"
 #include "temporary.h"
 
 /* The linker sends the core's allocations here (--wrap). */
@@ -226,41 +224,6 @@ static void printing_the_object(void **state)
     fail_each_allocation(f, print_json);
 }
 
-static at_status write_journal(fixture *f, char **output, at_error *error)
-{
-    (void)output;
-    problem_plan problem = {.buffer_count = 1};
-    const journal_facts facts = {.pattern = "transpose",
-                                 .device = &f->run.device,
-                                 .nvrtc_version = "13.0",
-                                 .problems = &problem,
-                                 .problem_count = 1,
-                                 .reference_hash = ""};
-    const int64_t samples[] = {1, 2, 3};
-    const journal_entry e = {.found.outcome = OUTCOME_OK,
-                             .configuration = "tile=64",
-                             .found.message = "fine",
-                             .found.samples_ns = samples,
-                             .found.sample_count = 3,
-                             .found.has_resources = true};
-    journal *j = NULL;
-    char path[TEMPORARY_BYTES + 64];
-    snprintf(path, sizeof path, "%s/transpose-nvidia-h200.jsonl", f->folder);
-    unlink(path); /* what it reads does not grow from trial to trial */
-    at_status status = journal_open(f->folder, &facts, &j, error);
-    if (!status)
-        status = journal_append(j, journal_key_on(j, 0, (journal_key){{1}}), &e, error);
-    if (!status)
-        status = journal_finish(j, error);
-    journal_close(j);
-    return status;
-}
-
-static void keeping_a_journal(void **state)
-{
-    fail_each_allocation(*state, write_journal);
-}
-
 /* Without the pattern's script: what loading one does without memory is script/test_memory.c's. */
 static at_status pick_from_library(fixture *f, char **output, at_error *error)
 {
@@ -309,34 +272,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A race allocates when it is made and never again. */
-static at_status run_race(fixture *f, char **output, at_error *error)
-{
-    (void)f;
-    race_entrant entrants[10] = {{0}};
-    int64_t samples_ns[10];
-    race_options rules = race_defaults();
-    race *r;
-    at_status status = race_new(&rules, entrants, 10, &r, error);
-    if (status)
-        return status;
-    const uint32_t *order;
-    for (size_t count; (count = race_next(r, &order)) > 0; race_tell(r, samples_ns))
-        for (size_t i = 0; i < count; i++)
-            samples_ns[i] = 100000 + 3000 * (int64_t)order[i];
-    char text[64];
-    const race_result *result = race_conclude(r);
-    snprintf(text, sizeof text, "%u wins after %zu blocks", result->winner, result->blocks);
-    *output = __real_strdup(text);
-    race_free(r);
-    return AT_OK;
-}
-
-static void racing(void **state)
-{
-    fail_each_allocation(*state, run_race);
-}
-
 /* Without memory there is no progress, and that is no error. */
 static void showing_progress(void **state)
 {
@@ -360,9 +295,7 @@ int main(void)
         TEST(loading_all_records),
         TEST(exporting),
         TEST(printing_the_object),
-        TEST(keeping_a_journal),
         TEST(picking),
-        TEST(racing),
         TEST(showing_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

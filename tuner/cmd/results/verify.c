@@ -16,9 +16,9 @@
 #include "cmd/results/entry.h"
 #include "process/interrupt.h"
 #include "report/progress.h"
-#include "run/race/standing.h"
 #include "run/setup/setup.h"
 #include "run/setup/workers.h"
+#include "run/standing/standing.h"
 
 enum { EXIT_FAILED = 6, TEXT_BYTES = 512 };
 

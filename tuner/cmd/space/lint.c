@@ -107,8 +107,8 @@ static at_status identify(const linting *l, const uint16_t *indices, journal_key
     if (!status)
         status = script_launch_plan(l->script, PROBLEM_TUNED, indices, &plan, error);
     if (!status)
-        status = identity_of(&(identity_part){source.hash, &plan}, 1,
-                             (uint32_t)script_layout_of(l->script, indices), out, error);
+        *out = identity_of(&(identity_part){source.hash, &plan}, 1,
+                           (uint32_t)script_layout_of(l->script, indices));
     emitted_deinit(&source);
     return status;
 }

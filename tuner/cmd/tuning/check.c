@@ -147,7 +147,7 @@ static at_status feed(checking *c, const options *o, at_error *error)
 static void note_hang(checking *c, const proof *one)
 {
     if (one->timed_out || one->verdict != PROOF_UNKNOWN)
-        hangs_note(&c->hangs, c->indices + one->id * width(c), one->timed_out, NULL);
+        hangs_note(&c->hangs, c->indices + one->id * width(c), one->timed_out);
 }
 
 static at_status prove(checking *c, const options *o, at_error *error)

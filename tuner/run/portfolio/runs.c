@@ -47,14 +47,13 @@ static void say(const portfolio *p, size_t problem, const char *what)
 }
 
 /* Of hundreds of runs one file is open. */
-static at_status keep_journal(portfolio *p, tune *t, at_error *error)
+static void keep_journal(portfolio *p, tune *t)
 {
     journal *taken = tune_take_journal(t);
     if (taken && p->journal)
-        return journal_join(p->journal, taken, error);
-    if (taken)
+        journal_join(p->journal, taken);
+    else if (taken)
         p->journal = taken;
-    return AT_OK;
 }
 
 static at_status take(portfolio *p, size_t problem, const run_summary *s, at_error *error)
@@ -113,7 +112,7 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
     if (t && !status)
         learnt = take(p, problem, tune_summary(t), error);
     if (t && !learnt)
-        learnt = keep_journal(p, t, error);
+        keep_journal(p, t);
     tune_free(t);
     if (learnt)
         return learnt;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "run/race/rules.h"
 #include "run/race/state.h"
 
@@ -12,28 +13,9 @@
  * reach the finals. Who is quick waits for the winner's alone, and others keep it waiting. */
 enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
 
-static at_status allocate(race_driver *c, const candidates *all, at_error *error)
-{
-    for (size_t i = 0; i < all->count; i++)
-        c->count += race_may_enter(all->items[i]);
-    if (!c->count)
-        return error_set(error, AT_NOT_FOUND, "no variant worked");
-    c->entrants = calloc(c->count, sizeof *c->entrants);
-    c->asked = calloc(c->count, sizeof *c->asked);
-    c->held = calloc(c->count, sizeof *c->held);
-    c->in_block = calloc(c->count, sizeof *c->in_block);
-    c->ids = calloc(c->count, sizeof *c->ids);
-    c->energies = calloc(c->count, sizeof *c->energies);
-    c->by_energy = calloc(c->count, sizeof *c->by_energy);
-    if (!c->entrants || !c->asked || !c->held || !c->in_block || !c->ids || !c->energies ||
-        !c->by_energy)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    return AT_OK;
-}
-
 static int by_configuration(const void *a, const void *b)
 {
-    const candidate *x = *(candidate *const *)a, *y = *(candidate *const *)b;
+    const candidate *x = ((const race_place *)a)->who, *y = ((const race_place *)b)->who;
     return (x->configuration > y->configuration) - (x->configuration < y->configuration);
 }
 
@@ -41,38 +23,36 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
                           const settings *o, race_driver **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
-    race_entrant *entrants = NULL;
     race_options rules = race_rules(o, all);
-    race_driver *c = calloc(1, sizeof *c);
-    if (!c)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    c->session = s;
-    c->home = pipeline_home(p);
+    race_driver *c = memory_new(1, sizeof *c);
+    *c = (race_driver){.session = s,
+                       .home = pipeline_home(p),
+                       .pipeline = p,
+                       .log = log,
+                       .seed = o->seed,
+                       .quick = settings_are_quick(o),
+                       .energy_wanted = o->energy,
+                       .read_energy = o->read_energy};
     clock_watch_init(&c->watch);
-    c->pipeline = p;
-    c->log = log;
-    c->seed = o->seed;
-    c->quick = settings_are_quick(o);
-    c->energy_wanted = o->energy;
-    c->read_energy = o->read_energy;
-    at_status status = allocate(c, all, error);
-    if (status)
-        goto cleanup;
-    entrants = calloc(c->count, sizeof *entrants);
-    if (!entrants) {
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-        goto cleanup;
+    for (size_t i = 0; i < all->count; i++)
+        if (candidate_may_race(all->items[i]))
+            memory_add(&c->entrants, &c->count, &(race_place){.who = all->items[i]},
+                       sizeof *c->entrants);
+    if (!c->count) {
+        race_driver_free(c);
+        return error_set(error, AT_NOT_FOUND, "no variant worked");
     }
+    c->asked = memory_new(c->count, sizeof *c->asked);
+    c->ids = memory_new(c->count, sizeof *c->ids);
+    c->ranking = memory_new(c->count, sizeof *c->ranking);
     const device_ready *ready = &pipeline_get_state(p)->ready;
     /* A sample that averages a batch resolves that much less than a tick. */
     rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
-    for (size_t i = 0, n = 0; i < all->count; i++)
-        if (race_may_enter(all->items[i]))
-            c->entrants[n++] = all->items[i];
     /* What the race asks depends on their order, and a resumed run tries them in another. */
     qsort(c->entrants, c->count, sizeof *c->entrants, by_configuration);
+    race_entrant *entrants = memory_new(c->count, sizeof *entrants);
     for (size_t i = 0; i < c->count; i++) {
-        const candidate *one = c->entrants[i];
+        const candidate *one = c->entrants[i].who;
         if (one == baseline)
             rules.default_entrant = (uint32_t)i;
         entrants[i] = (race_entrant){.fastest_ns = pipeline_prior_ns(p, one),
@@ -81,16 +61,11 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
                                                      plan_most_shared_bytes(&one->launches[0]),
                                      .order = one->configuration};
     }
-    status = race_new(&rules, entrants, c->count, &c->race, error);
-    if (!status)
-        status = others_join(c, error);
-cleanup:
+    c->race = race_new(&rules, entrants, c->count);
     free(entrants);
-    if (status)
-        race_driver_free(c);
-    else
-        *out = c;
-    return status;
+    others_join(c);
+    *out = c;
+    return AT_OK;
 }
 
 void race_driver_free(race_driver *c)
@@ -99,16 +74,12 @@ void race_driver_free(race_driver *c)
         return;
     others_leave(c);
     free(c->others);
-    free(c->home_ns);
     free(c->ratios);
     race_free(c->race);
     free(c->entrants);
     free(c->asked);
-    free(c->held);
-    free(c->in_block);
     free(c->ids);
-    free(c->energies);
-    free(c->by_energy);
+    free(c->ranking);
     free(c);
 }
 
@@ -185,7 +156,7 @@ static at_status sample_at_home(race_driver *c, const uint32_t *order, size_t co
         return status;
     c->block_ns = clock_now_ns() - start_ns;
     for (size_t i = 0; i < count && out->sample_count == count; i++)
-        c->home_ns[order[i]] = out->samples_ns[i];
+        c->entrants[order[i]].home_ns = out->samples_ns[i];
     return AT_OK;
 }
 
@@ -194,9 +165,8 @@ static at_status sample_block(race_driver *c, const race_question *q, const uint
 {
     device_event e;
     bool elsewhere;
-    at_status status = others_take(c, order, count, &elsewhere, &e, error);
-    if (!status && !elsewhere)
-        status = sample_at_home(c, order, count, &e, error);
+    others_take(c, order, count, &elsewhere, &e);
+    at_status status = elsewhere ? AT_OK : sample_at_home(c, order, count, &e, error);
     if (status)
         return status;
     size_t place = 0;
@@ -214,8 +184,8 @@ static candidate *fastest_unproven(const race_driver *c, const uint32_t *order, 
 {
     candidate *found = NULL;
     for (size_t i = 0; i < count; i++) {
-        candidate *one = c->entrants[order[i]];
-        if (!one->proof_asked &&
+        candidate *one = c->entrants[order[i]].who;
+        if (one->verdict == PROOF_NONE &&
             (!found || pipeline_prior_ns(c->pipeline, one) < pipeline_prior_ns(c->pipeline, found)))
             found = one;
     }
@@ -229,7 +199,7 @@ static at_status prove_ahead(race_driver *c, const uint32_t *order, size_t count
     at_status status = pipeline_watch_proofs(c->pipeline, 0, error);
     size_t most = c->quick ? QUICK_PROVE_AHEAD : PROVE_AHEAD;
     for (size_t i = 0; !status && count <= most && i < count; i++)
-        status = pipeline_prove(c->pipeline, c->entrants[order[i]], error);
+        status = pipeline_prove(c->pipeline, c->entrants[order[i]].who, error);
     for (; !status && !c->probing && c->likely_proofs < most; c->likely_proofs++) {
         candidate *fastest = fastest_unproven(c, order, count);
         if (fastest)
@@ -247,7 +217,7 @@ static at_status race_block(race_driver *c, const uint32_t *order, size_t count,
     if (status)
         return status;
     for (size_t i = 0; i < count; i++)
-        c->asked[i] = c->entrants[order[i]];
+        c->asked[i] = c->entrants[order[i]].who;
     const race_question q = {
         .asked = "block", .number = c->blocks, .variants = c->asked, .count = count};
     bool known = race_log_find(c->log, &q, &e);
@@ -334,7 +304,7 @@ const race_result *race_driver_result(race_driver *c)
 {
     const race_result *by_time = race_conclude(c->race);
     bool known = c->energy_wanted && by_time->has_winner && by_time->verdict != RACE_INCONCLUSIVE &&
-                 c->energies[by_time->winner].launch_j > 0;
+                 c->entrants[by_time->winner].energy.launch_j > 0;
     if (!known)
         return by_time;
     finalists_rank_by_energy(c, by_time);
@@ -343,10 +313,10 @@ const race_result *race_driver_result(race_driver *c)
 
 energy_estimate race_driver_energy(const race_driver *c, uint32_t entrant)
 {
-    return c->energies[entrant];
+    return c->entrants[entrant].energy;
 }
 
 candidate *race_driver_candidate(const race_driver *c, uint32_t entrant)
 {
-    return c->entrants[entrant];
+    return c->entrants[entrant].who;
 }

@@ -5,13 +5,14 @@
 at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count,
                                    at_error *error)
 {
-    memset(c->in_block, 0, c->count * sizeof *c->in_block);
+    for (size_t i = 0; i < c->count; i++)
+        c->entrants[i].in_block = false;
     for (size_t i = 0; i < count; i++)
-        c->in_block[order[i]] = true;
+        c->entrants[order[i]].in_block = true;
     for (size_t i = 0; i < c->count; i++) {
-        if (!c->held[i] || c->in_block[i])
+        if (!c->entrants[i].held || c->entrants[i].in_block)
             continue;
-        c->held[i] = false;
+        c->entrants[i].held = false;
         at_status status = device_worker_release(c->session->workers->device, i, error);
         if (status)
             return status;
@@ -22,8 +23,8 @@ at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t
 /* Is it loaded, and checked as far as it has to be? */
 static bool is_fit(const race_driver *c, uint32_t entrant)
 {
-    const candidate *one = c->entrants[entrant];
-    return c->held[entrant] && (c->probing || candidate_is_checked(one));
+    const candidate *one = c->entrants[entrant].who;
+    return c->entrants[entrant].held && (c->probing || candidate_is_checked(one));
 }
 
 at_status entrants_submit(race_driver *c, const uint32_t *order, size_t count, at_error *error)
@@ -32,7 +33,7 @@ at_status entrants_submit(race_driver *c, const uint32_t *order, size_t count, a
     for (size_t i = 0; !status && i < count; i++) {
         while (!status && !pipeline_room(c->pipeline))
             status = pipeline_step(c->pipeline, STEP_MS, error);
-        candidate *one = c->entrants[order[i]];
+        candidate *one = c->entrants[order[i]].who;
         if (status || is_fit(c, order[i]) || one->parts > 0)
             continue;
         if (!c->probing && (!candidate_has_code(one) || candidate_waits(one)))
@@ -60,13 +61,13 @@ static at_status ensure_images(race_driver *c, const uint32_t *order, size_t cou
 void entrants_leave_out(race_driver *c, uint32_t entrant)
 {
     race_exclude(c->race, entrant);
-    c->held[entrant] = false;
+    c->entrants[entrant].held = false;
     c->state.excluded++;
 }
 
 void entrants_exclude(race_driver *c, uint32_t entrant, outcome o, const char *message)
 {
-    candidate_reject(c->entrants[entrant], o, message);
+    candidate_reject(c->entrants[entrant].who, o, message);
     entrants_leave_out(c, entrant);
 }
 
@@ -80,12 +81,12 @@ at_status entrants_await(race_driver *c, const race_request *waiting, size_t cou
         e.id = 0;
         if (!waiting[i].is_load || e.outcome != OUTCOME_OK)
             race_log_keep(c->log, &waiting[i].logged, question_stage(c), &e);
-        candidate *one = c->entrants[waiting[i].entrant];
+        candidate *one = c->entrants[waiting[i].entrant].who;
         if (e.outcome != OUTCOME_OK)
             entrants_exclude(c, waiting[i].entrant, e.outcome, e.message);
         else if (candidate_is_unchecked(one))
             one->ragged = RAGGED_PASSED;
-        c->held[waiting[i].entrant] = e.outcome == OUTCOME_OK;
+        c->entrants[waiting[i].entrant].held = e.outcome == OUTCOME_OK;
         device_event_deinit(&e);
     }
     return AT_OK;
@@ -116,14 +117,14 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
         at_status status = AT_OK;
         if (is_fit(c, entrant))
             continue;
-        if (c->held[entrant]) /* for the probe alone */
+        if (c->entrants[entrant].held) /* for the probe alone */
             status = device_worker_release(c->session->workers->device, entrant, error);
-        c->held[entrant] = false;
+        c->entrants[entrant].held = false;
         if (status)
             return status;
         if (exclude_as_before(c, &load, entrant))
             continue;
-        const candidate *one = c->entrants[entrant];
+        const candidate *one = c->entrants[entrant].who;
         if (one->found.outcome !=
             OUTCOME_OK) { /* it did not compile for a ragged problem, or not again */
             entrants_leave_out(c, entrant);

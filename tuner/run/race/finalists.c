@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 
 enum { PROOF_PATIENCE_S = 20 };
 
@@ -21,7 +22,7 @@ static at_status begin_check(race_driver *c, uint32_t entrant, race_request *che
         return AT_OK;
     }
     at_status status = entrants_load(c, &entrant, 1, error);
-    if (status || !c->held[entrant])
+    if (status || !c->entrants[entrant].held)
         return status;
     status = device_worker_recheck(c->session->workers->device, entrant, c->seed + 1, error);
     if (!status)
@@ -32,13 +33,13 @@ static at_status begin_check(race_driver *c, uint32_t entrant, race_request *che
 
 static bool is_being_proven(const candidate *one)
 {
-    return one->proof_asked && one->verdict == PROOF_NONE;
+    return one->verdict == PROOF_PENDING;
 }
 
 static bool waits_for_proof(const race_driver *c, const uint32_t *finalists, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_being_proven(c->entrants[finalists[i]]))
+        if (is_being_proven(c->entrants[finalists[i]].who))
             return true;
     return false;
 }
@@ -51,9 +52,9 @@ static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size
                                         : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++)
-        status = pipeline_prove(c->pipeline, c->entrants[finalists[i]], error);
+        status = pipeline_prove(c->pipeline, c->entrants[finalists[i]].who, error);
     for (size_t i = count; i-- > 0;)
-        pipeline_hurry_proof(c->pipeline, c->entrants[finalists[i]]);
+        pipeline_hurry_proof(c->pipeline, c->entrants[finalists[i]].who);
     while (!status) {
         while (pipeline_take_proof(c->pipeline))
             ;
@@ -66,9 +67,9 @@ static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size
     }
     for (size_t i = 0; !status && i < count; i++) {
         uint32_t entrant = finalists[i];
-        if (c->entrants[entrant]->verdict != PROOF_CONVICTED)
+        if (c->entrants[entrant].who->verdict != PROOF_CONVICTED)
             continue;
-        if (c->held[entrant])
+        if (c->entrants[entrant].held)
             status = device_worker_release(c->session->workers->device, entrant, error);
         entrants_leave_out(c, entrant);
     }
@@ -79,16 +80,15 @@ at_status finalists_check(race_driver *c, at_error *error)
 {
     const race_result *result = race_conclude(c->race);
     size_t count = 0, waiting = 0;
-    uint32_t *finalists = calloc(result->count + 1, sizeof *finalists);
-    race_request *checks = calloc(result->count + 1, sizeof *checks);
-    at_status status =
-        finalists && checks ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    uint32_t *finalists = memory_new(result->count, sizeof *finalists);
+    race_request *checks = memory_new(result->count, sizeof *checks);
+    at_status status = AT_OK;
     /* A race that was stopped early may have had no finals: its winner is checked then. Who is
      * quick checks it alone; where it is not fit the next winner has its turn. */
     bool winner_alone = c->quick && !c->energy_wanted;
-    for (size_t i = 0; !status && i < result->count; i++) {
+    for (size_t i = 0; i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
-        bool raced = c->in_block[entrant] && !winner_alone;
+        bool raced = c->entrants[entrant].in_block && !winner_alone;
         if (!result->ranking[i].failed && (raced || entrant == result->winner))
             finalists[count++] = entrant;
     }
@@ -107,7 +107,7 @@ at_status finalists_check(race_driver *c, at_error *error)
         for (size_t i = 0; i < count; i++)
             c->checked =
                 c->checked || (finalists[i] == result->winner &&
-                               (c->impatient || !is_being_proven(c->entrants[result->winner])));
+                               (c->impatient || !is_being_proven(c->entrants[result->winner].who)));
     }
     free(finalists);
     free(checks);
@@ -123,7 +123,7 @@ static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunk
     if (race_log_find(c->log, &q, out))
         return AT_OK;
     at_status status = entrants_load(c, &entrant, 1, error);
-    if (status || !c->held[entrant])
+    if (status || !c->entrants[entrant].held)
         return status;
     status = device_worker_energy(c->session->workers->device, entrant, chunks, error);
     if (!status)
@@ -143,7 +143,7 @@ at_status finalists_measure_energy(race_driver *c, at_error *error)
     uint32_t chunks = c->energy_wanted ? ENERGY_CHUNKS : ENERGY_LEAST_CHUNKS;
     for (size_t i = 0; i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
-        if (result->ranking[i].failed || !c->in_block[entrant] ||
+        if (result->ranking[i].failed || !c->entrants[entrant].in_block ||
             (!c->energy_wanted && entrant != result->winner))
             continue;
         device_event e;
@@ -153,8 +153,8 @@ at_status finalists_measure_energy(race_driver *c, at_error *error)
         question_note_others(c, e.others);
         /* The board's energy is theirs too. */
         if (!e.others)
-            c->energies[entrant] = e.energy;
-        if (!(c->energies[entrant].launch_j > 0))
+            c->entrants[entrant].energy = e.energy;
+        if (!(c->entrants[entrant].energy.launch_j > 0))
             snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s",
                      e.others    ? "other processes compute on the GPU"
                      : e.message ? e.message
@@ -163,7 +163,8 @@ at_status finalists_measure_energy(race_driver *c, at_error *error)
     }
     /* Energies of some do not rank all. */
     if (c->state.energy_trouble[0])
-        memset(c->energies, 0, c->count * sizeof *c->energies);
+        for (size_t i = 0; i < c->count; i++)
+            c->entrants[i].energy = (energy_estimate){0};
     return AT_OK;
 }
 
@@ -173,27 +174,27 @@ void finalists_rank_by_energy(race_driver *c, const race_result *by_time)
     size_t ranked = 0;
     for (size_t i = 0; i < by_time->count; i++) {
         race_standing s = by_time->ranking[i];
-        double launch_j = c->energies[s.entrant].launch_j;
+        double launch_j = c->entrants[s.entrant].energy.launch_j;
         size_t at = i;
         if (launch_j > 0 && !s.failed) {
             at = ranked++;
-            memmove(&c->by_energy[at + 1], &c->by_energy[at], (i - at) * sizeof s);
-            while (at > 0 && c->energies[c->by_energy[at - 1].entrant].launch_j > launch_j) {
-                c->by_energy[at] = c->by_energy[at - 1];
+            memmove(&c->ranking[at + 1], &c->ranking[at], (i - at) * sizeof s);
+            while (at > 0 && c->entrants[c->ranking[at - 1].entrant].energy.launch_j > launch_j) {
+                c->ranking[at] = c->ranking[at - 1];
                 at--;
             }
         }
-        c->by_energy[at] = s;
-        c->by_energy[at].tied = false;
+        c->ranking[at] = s;
+        c->ranking[at].tied = false;
     }
     c->result = *by_time;
-    c->result.ranking = c->by_energy;
-    c->result.winner = c->result.fastest = c->by_energy[0].entrant;
-    energy_estimate best = c->energies[c->result.winner];
+    c->result.ranking = c->ranking;
+    c->result.winner = c->result.fastest = c->ranking[0].entrant;
+    energy_estimate best = c->entrants[c->result.winner].energy;
     c->result.tied = 0;
     for (size_t i = 1; i < ranked; i++) {
-        c->by_energy[i].tied = c->energies[c->by_energy[i].entrant].low_j <= best.high_j;
-        c->result.tied += c->by_energy[i].tied;
+        c->ranking[i].tied = c->entrants[c->ranking[i].entrant].energy.low_j <= best.high_j;
+        c->result.tied += c->ranking[i].tied;
     }
     c->result.verdict = c->result.tied ? RACE_TIED : RACE_CLEAR;
     c->result.half_width = best.high_j / best.launch_j - 1;

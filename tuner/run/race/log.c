@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* What the figures of an answer are, in their order. */
 enum {
     FIGURE_CEILING,
@@ -16,10 +18,11 @@ enum {
     FIGURES
 };
 
-at_status race_log_init(race_log *l, journal *j, size_t gpu, const char *plan, at_error *error)
+void race_log_init(race_log *l, journal *j, size_t gpu, const char *plan)
 {
     *l = (race_log){.journal = j, .gpu = gpu};
-    return j ? journal_key_of_race(j, gpu, plan, &l->key, error) : AT_OK;
+    if (j)
+        l->key = journal_key_of_race(j, gpu, plan);
 }
 
 static void keep(race_log *l, journal_key key, const journal_entry *e)
@@ -29,26 +32,25 @@ static void keep(race_log *l, journal_key key, const journal_entry *e)
         l->trouble = trouble;
 }
 
-/* False: there is no journal, or no memory. */
+/* False: there is no journal. */
 static bool key_of(const race_log *l, const race_question *q, journal_key *out)
 {
-    journal_key *keys = calloc(q->count + 1, sizeof *keys);
-    uint64_t *configurations = calloc(q->count + 1, sizeof *configurations);
-    bool made = l->journal && keys && configurations;
-    for (size_t i = 0; made && i < q->count; i++) {
+    if (!l->journal)
+        return false;
+    journal_key *keys = memory_new(q->count, sizeof *keys);
+    uint64_t *configurations = memory_new(q->count, sizeof *configurations);
+    for (size_t i = 0; i < q->count; i++) {
         keys[i] = q->variants[i]->key;
         configurations[i] = q->variants[i]->configuration;
     }
-    made = made && !journal_key_of_question(l->key,
-                                            &(journal_question){.asked = q->asked,
-                                                                .number = q->number,
-                                                                .variants = keys,
-                                                                .configurations = configurations,
-                                                                .count = q->count},
-                                            out, NULL);
+    *out = journal_key_of_question(l->key, &(journal_question){.asked = q->asked,
+                                                               .number = q->number,
+                                                               .variants = keys,
+                                                               .configurations = configurations,
+                                                               .count = q->count});
     free(keys);
     free(configurations);
-    return made;
+    return true;
 }
 
 static const race_question the_search = {.asked = "search"};

@@ -34,8 +34,8 @@ typedef struct race_question {
 } race_question;
 
 /* `gpu`: the number, in the journal, of the GPU that runs the race. `plan`: everything that the
- * race depends on besides its variants. AT_NO_MEMORY. */
-at_status race_log_init(race_log *l, journal *j, size_t gpu, const char *plan, at_error *error);
+ * race depends on besides its variants. */
+void race_log_init(race_log *l, journal *j, size_t gpu, const char *plan);
 
 /* The configurations that the search of this race tried before it ended; false: it did not end.
  * *tried is a view, valid until the next call that keeps something; *end is what was kept. */

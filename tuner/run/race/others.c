@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/stats.h"
 
 static void deinit(race_other *o)
@@ -18,27 +19,21 @@ static void deinit(race_other *o)
     free(o->order);
 }
 
-at_status others_join(race_driver *c, at_error *error)
+void others_join(race_driver *c)
 {
     device_worker *ready[WORKERS_MOST_OTHERS];
     size_t count = pipeline_ready_others(c->pipeline, ready);
     c->random = rng_seeded(c->seed);
-    c->others = calloc(count + 1, sizeof *c->others);
-    c->home_ns = calloc(c->count, sizeof *c->home_ns);
-    c->ratios = calloc(c->count, sizeof *c->ratios);
-    if (!c->others || !c->home_ns || !c->ratios)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    c->others = memory_new(count, sizeof *c->others);
+    c->ratios = memory_new(c->count, sizeof *c->ratios);
     while (c->other_count < count) {
         race_other *o = &c->others[c->other_count];
         o->worker = ready[c->other_count++];
-        o->held = calloc(c->count, sizeof *o->held);
-        o->loads = calloc(c->count, sizeof *o->loads);
-        o->order = calloc(c->count, sizeof *o->order);
+        o->held = memory_new(c->count, sizeof *o->held);
+        o->loads = memory_new(c->count, sizeof *o->loads);
+        o->order = memory_new(c->count, sizeof *o->order);
         clock_watch_init(&o->watch);
-        if (!o->held || !o->loads || !o->order)
-            return error_set(error, AT_NO_MEMORY, "out of memory");
     }
-    return AT_OK;
 }
 
 /* What it was asked stays claimed, and is not waited for. Its failures are the pipeline's to
@@ -62,7 +57,7 @@ void others_leave(race_driver *c)
 static bool hold(race_driver *c, race_other *o, uint32_t entrant)
 {
     device_variant v;
-    candidate_variant(c->entrants[entrant], &v);
+    candidate_variant(c->entrants[entrant].who, &v);
     for (size_t i = 1; i < DEVICE_SLOTS; i++)
         v.present[i] = false;
     v.unchecked = false;
@@ -76,14 +71,14 @@ static bool hold(race_driver *c, race_other *o, uint32_t entrant)
 static bool load(race_driver *c, race_other *o, const uint32_t *order, size_t count)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (!o->held[i] || c->in_block[i])
+        if (!o->held[i] || c->entrants[i].in_block)
             continue;
         o->held[i] = false;
         if (device_worker_release(o->worker, i, NULL))
             return false;
     }
     for (size_t i = 0; i < count; i++)
-        if (!o->held[order[i]] && candidate_has_code(c->entrants[order[i]]) &&
+        if (!o->held[order[i]] && candidate_has_code(c->entrants[order[i]].who) &&
             !hold(c, o, order[i]))
             return false;
     return true;
@@ -175,9 +170,9 @@ static bool translate(race_driver *c, const race_other *o, const int64_t *there_
         for (size_t at = 0; at < o->count && !out_ns[i]; at++)
             if (o->order[at] == order[i])
                 out_ns[i] = there_ns[at];
-        if (out_ns[i] <= 0 || c->home_ns[order[i]] <= 0)
+        if (out_ns[i] <= 0 || c->entrants[order[i]].home_ns <= 0)
             return false;
-        c->ratios[i] = (double)c->home_ns[order[i]] / (double)out_ns[i];
+        c->ratios[i] = (double)c->entrants[order[i]].home_ns / (double)out_ns[i];
     }
     double ratio = stats_median(c->ratios, count);
     for (size_t i = 0; i < count; i++) {
@@ -189,16 +184,14 @@ static bool translate(race_driver *c, const race_other *o, const int64_t *there_
 }
 
 /* What the answer to its block is worth. *fit: the GPU may go on. */
-static at_status use(race_driver *c, race_other *o, const device_event *e, const uint32_t *order,
-                     size_t count, bool *fit, bool *found, device_event *out, at_error *error)
+static void use(race_driver *c, race_other *o, const device_event *e, const uint32_t *order,
+                size_t count, bool *fit, bool *found, device_event *out)
 {
     *fit = loads_succeeded(o) && e->outcome == OUTCOME_OK && e->sample_count == o->count;
     if (!*fit || o->probes != c->probing ||
         clock_watch_judge(&o->watch, e->sm_clock_khz) == CLOCK_REDO)
-        return AT_OK;
-    int64_t *samples_ns = malloc(count * sizeof *samples_ns);
-    if (!samples_ns)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return;
+    int64_t *samples_ns = memory_new(count, sizeof *samples_ns);
     *found = translate(c, o, e->samples_ns, order, count, samples_ns);
     if (*found)
         *out = (device_event){.kind = DEVICE_BLOCK,
@@ -207,34 +200,30 @@ static at_status use(race_driver *c, race_other *o, const device_event *e, const
                               .sample_count = count};
     else
         free(samples_ns);
-    return AT_OK;
 }
 
-at_status others_take(race_driver *c, const uint32_t *order, size_t count, bool *found,
-                      device_event *out, at_error *error)
+void others_take(race_driver *c, const uint32_t *order, size_t count, bool *found,
+                 device_event *out)
 {
     /* One that is slower than home finishes its block while home samples another. */
     int patience_ms = 1 + (int)(c->block_ns / 2 / 1000000);
-    at_status status = AT_OK;
     *found = false;
-    for (size_t i = c->other_count; i-- > 0 && !status && !*found;) {
+    for (size_t i = c->other_count; i-- > 0 && !*found;) {
         race_other *o = &c->others[i];
         device_event e;
         if (!o->count)
             continue;
-        at_error why = {0};
-        at_status heard = device_worker_await(o->worker, o->block, patience_ms, &e, &why);
+        at_status heard = device_worker_await(o->worker, o->block, patience_ms, &e, NULL);
         patience_ms = 0;
         if (heard == AT_NOT_FOUND)
             continue;
         bool fit = !heard;
         if (!heard) {
-            status = use(c, o, &e, order, count, &fit, found, out, error);
+            use(c, o, &e, order, count, &fit, found, out);
             device_event_deinit(&e);
             o->count = 0;
         }
         if (!fit)
             leave(c, o);
     }
-    return status;
 }

@@ -30,7 +30,7 @@ at_status question_await_latest(race_driver *c, device_event *out, at_error *err
 race_question question_of(const race_driver *c, const char *what, uint64_t number, uint32_t entrant)
 {
     return (race_question){
-        .asked = what, .number = number, .variants = &c->entrants[entrant], .count = 1};
+        .asked = what, .number = number, .variants = &c->entrants[entrant].who, .count = 1};
 }
 
 const char *question_stage(const race_driver *c)

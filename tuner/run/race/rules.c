@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/stats.h"
 
 /* A race of all that the protocol admits takes as long as a quick run may. The fastest of the first
@@ -22,27 +23,27 @@ static const double SPREADS = 4, GOOD_ENOUGH = 0.02;
 enum { LEAST_SPREADS = 8 };
 
 /* Of one variant's samples, relative to the fastest. */
-static double spread_of(const measurement *m)
+static double spread_of(const candidate *c)
 {
-    int64_t slowest_ns = 0, fastest_ns = measurement_fastest_ns(m);
-    for (size_t i = 0; i < m->sample_count; i++)
-        slowest_ns = m->samples_ns[i] > slowest_ns ? m->samples_ns[i] : slowest_ns;
-    return (double)(slowest_ns - fastest_ns) / (double)fastest_ns;
+    int64_t slowest_ns = 0;
+    for (size_t i = 0; i < c->found.sample_count; i++)
+        slowest_ns = c->found.samples_ns[i] > slowest_ns ? c->found.samples_ns[i] : slowest_ns;
+    return (double)(slowest_ns - c->fastest_ns) / (double)c->fastest_ns;
 }
 
 /* Which nine in ten stay below; INFINITY: it is not known. */
 static double likely_spread(const candidates *tried)
 {
-    double *spreads = calloc(tried->count + 1, sizeof *spreads), found = INFINITY;
+    double *spreads = memory_new(tried->count, sizeof *spreads), found = INFINITY;
     size_t count = 0, gpu = SIZE_MAX;
-    bool alike = spreads != NULL;
+    bool alike = true;
     for (size_t i = 0; alike && i < tried->count; i++) {
         const candidate *c = tried->items[i];
-        if (!race_may_enter(c) || measurement_fastest_ns(&c->found) <= 0)
+        if (!candidate_may_race(c) || c->fastest_ns <= 0)
             continue;
         alike = c->found.sample_count > 1 && (count == 0 || c->gpu == gpu);
         gpu = c->gpu;
-        spreads[count++] = spread_of(&c->found);
+        spreads[count++] = spread_of(c);
     }
     if (alike && count >= LEAST_SPREADS) {
         stats_sort(spreads, count);

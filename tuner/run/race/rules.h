@@ -6,12 +6,6 @@
 #include "run/variant/variant.h"
 #include "search/race/race.h"
 
-/* A variant ties with its twin by being the same. */
-static inline bool race_may_enter(const candidate *one)
-{
-    return one->finished && !one->twin_of && one->found.outcome == OUTCOME_OK;
-}
-
 /* The protocol with seed, blocks and margin of the settings. A quick run races only the few who are
  * nearest to the best by their first samples, in fewer blocks, and no default that is far behind:
  * how near is what the samples of those who were tried leave open, or, where they do not tell, or

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/rng.h"
 #include "process/interrupt.h"
 #include "search/race/paired.h"
@@ -77,23 +78,16 @@ static void end(side *s, const device_event *e)
 static at_status hold(device_worker *w, side *s, uint64_t id, const side_rules *rules,
                       at_error *error)
 {
-    device_variant *v = calloc(1, sizeof *v);
+    device_variant v = {
+        .layout = s->layout, .present = {true}, .images = {s->image}, .launches = {s->launch}};
     device_event e;
     at_status status = AT_OK;
-    s->samples_ns = calloc(rules->blocks + 1, sizeof *s->samples_ns);
-    if (!v || !s->samples_ns) {
-        free(v);
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    }
-    v->layout = s->layout;
-    v->present[0] = true;
-    v->images[0] = s->image;
-    v->launches[0] = s->launch;
+    s->samples_ns = memory_new(rules->blocks, sizeof *s->samples_ns);
     s->outcome = OUTCOME_OK;
     for (int step = rules->checked ? 0 : 1; step < 2 && !status && s->outcome == OUTCOME_OK;
          step++) {
-        status =
-            step == 0 ? device_worker_try(w, id, v, 0, error) : device_worker_hold(w, id, v, error);
+        status = step == 0 ? device_worker_try(w, id, &v, 0, error)
+                           : device_worker_hold(w, id, &v, error);
         if (!status)
             status = answer(w, rules, &e, error);
         if (!status) {
@@ -101,7 +95,6 @@ static at_status hold(device_worker *w, side *s, uint64_t id, const side_rules *
             device_event_deinit(&e);
         }
     }
-    free(v);
     return status;
 }
 
@@ -134,9 +127,7 @@ at_status side_by_side_run(device_worker *w, side *sides, size_t count, const si
 {
     at_status status = AT_OK;
     rng random = rng_seeded(rules->seed);
-    uint64_t *ids = calloc(count + 1, sizeof *ids);
-    if (!ids)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    uint64_t *ids = memory_new(count, sizeof *ids);
     for (size_t i = 0; !status && i < count; i++)
         status = hold(w, &sides[i], i, rules, error);
     for (size_t b = 0; !status && b < rules->blocks; b++) {
@@ -158,16 +149,14 @@ at_status side_by_side_run(device_worker *w, side *sides, size_t count, const si
     return status;
 }
 
-static at_status judge(side *sides, size_t count, int64_t tick_ns, double margin, size_t looks,
-                       side_standing *out)
+static void judge(side *sides, size_t count, int64_t tick_ns, double margin, size_t looks,
+                  side_standing *out)
 {
     const side *first = &sides[0];
     *out = (side_standing){.decided = true};
     if (count < 2 || first->outcome != OUTCOME_OK)
-        return AT_OK;
-    double *scratch = calloc(first->sample_count + 1, sizeof *scratch);
-    if (!scratch)
-        return AT_NO_MEMORY;
+        return;
+    double *scratch = memory_new(first->sample_count, sizeof *scratch);
     double chance = error_chance / (double)(looks ? looks : 1) / (double)(count - 1);
     for (size_t i = 1; i < count; i++) {
         side *s = &sides[i];
@@ -189,7 +178,6 @@ static at_status judge(side *sides, size_t count, int64_t tick_ns, double margin
         }
     }
     free(scratch);
-    return AT_OK;
 }
 
 /* 6, 9, 13, 19, 28 ...: the number of looks up to so many blocks. */
@@ -211,7 +199,6 @@ bool side_judge_enough(void *context, side *sides, size_t count, size_t blocks)
     looks_until(blocks, &at_look);
     if (!at_look)
         return false;
-    j->status =
-        judge(sides, count, j->tick_ns, j->margin, looks_until(j->blocks, &last), &j->standing);
-    return j->status || j->standing.decided;
+    judge(sides, count, j->tick_ns, j->margin, looks_until(j->blocks, &last), &j->standing);
+    return j->standing.decided;
 }

@@ -68,7 +68,6 @@ typedef struct side_judge {
     double margin;          /* relative: what is no difference */
     size_t blocks;          /* as side_rules.blocks */
     side_standing standing; /* at the last look */
-    at_status status;       /* of that look: AT_NO_MEMORY */
 } side_judge;
 
 bool side_judge_enough(void *context, side *sides, size_t count, size_t blocks);

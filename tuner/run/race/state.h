@@ -26,26 +26,32 @@ typedef struct race_other {
     clock_watch watch;
 } race_other;
 
+/* An entrant, at home. */
+typedef struct race_place {
+    candidate *who;
+    bool held;       /* by the device worker */
+    bool in_block;   /* the latest */
+    int64_t home_ns; /* its latest sample; 0: none */
+    energy_estimate energy;
+} race_place;
+
 struct race_driver {
     session *session;
     size_t home; /* the GPU that it began on */
     pipeline *pipeline;
     race_log *log;
     race *race;
-    candidate **entrants; /* by their numbers in the space, whenever they were tried */
-    candidate **asked;    /* of the block in progress, in its order */
-    uint64_t blocks;      /* that were answered */
+    race_place *entrants; /* by their numbers in the space, whenever they were tried */
     size_t count;
+    candidate **asked; /* of the block in progress, in its order */
+    uint64_t blocks;   /* that were answered */
     uint64_t seed;
-    bool *held;
     bool
         probing; /* what a probe samples counts no further, and needs no check on ragged problems */
-    bool *in_block;
     uint64_t *ids;
     race_other *others;
     size_t other_count;
     rng random;       /* of their blocks' orders */
-    int64_t *home_ns; /* the latest sample at home of each entrant; 0: none */
     double *ratios;   /* scratch, one for each */
     int64_t block_ns; /* wall time of the latest block at home */
     int64_t ceiling_ns[CEILING_SAMPLES];
@@ -60,8 +66,7 @@ struct race_driver {
     bool board_asked;
     bool energy_wanted, energy_known; /* wanted: it ranks the finalists */
     bool read_energy;                 /* the winner's alone */
-    energy_estimate *energies;        /* one for each entrant */
-    race_standing *by_energy;         /* the ranking, when energies are known */
+    race_standing *ranking;           /* by energy, when energies are known */
     race_result result;               /* what points to it */
     race_driver_state state;
 };
@@ -91,8 +96,8 @@ void question_note_others(race_driver *c, uint32_t others);
 
 /* ---- others.c ---- */
 
-/* Finds the other GPUs that are ready. AT_NO_MEMORY. */
-at_status others_join(race_driver *c, at_error *error);
+/* Finds the other GPUs that are ready. */
+void others_join(race_driver *c);
 
 /* Has them load the entrants of the next block (c->in_block), and drop others, without waiting.
  * Where home checks on ragged problems, they need not. */
@@ -108,9 +113,9 @@ void others_watch(race_driver *c);
 void others_poll(const race_driver *c, poll_set *set);
 
 /* *found: one has sampled the same entrants. The event, the caller's, is as if home had: in that
- * order, with times in home's measure. Waits for it no longer than is worth it. AT_NO_MEMORY. */
-at_status others_take(race_driver *c, const uint32_t *order, size_t count, bool *found,
-                      device_event *out, at_error *error);
+ * order, with times in home's measure. Waits for it no longer than is worth it. */
+void others_take(race_driver *c, const uint32_t *order, size_t count, bool *found,
+                 device_event *out);
 
 /* They have nothing more to do in this race: drops what they hold. */
 void others_leave(race_driver *c);

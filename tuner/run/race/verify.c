@@ -1,7 +1,5 @@
 #include "run/race/verify.h"
 
-#include <stdlib.h>
-
 #include "run/race/side_by_side.h"
 #include "script/script.h"
 
@@ -34,29 +32,23 @@ static at_status race_on(device_worker *w, const finalists *f, const settings *o
                         .blocks = BLOCKS};
     const side_rules rules = {
         .blocks = BLOCKS, .seed = o->seed, .enough = side_judge_enough, .context = &judge};
-    side *sides = calloc(f->count, sizeof *sides);
-    device_variant *v = malloc(sizeof *v);
+    side sides[MOST_FINALISTS];
     *other = NULL;
-    at_status status = sides && v ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    for (size_t i = 0; !status && i < f->count; i++) {
-        candidate_variant(f->items[i], v);
-        sides[i] = (side){.image = v->images[0], .launch = v->launches[0], .layout = v->layout};
+    for (size_t i = 0; i < f->count; i++) {
+        device_variant v;
+        candidate_variant(f->items[i], &v);
+        sides[i] = (side){.image = v.images[0], .launch = v.launches[0], .layout = v.layout};
     }
-    if (!status)
-        status = side_by_side_run(w, sides, f->count, &rules, error);
+    at_status status = side_by_side_run(w, sides, f->count, &rules, error);
     if (!status && sides[0].outcome != OUTCOME_OK)
         status = error_set(error, AT_DEVICE, "it ended as %s: %s", outcome_name(sides[0].outcome),
                            sides[0].message);
-    if (!status && judge.status)
-        status = error_set(error, judge.status, "out of memory");
     if (!status && judge.standing.rival > 0) {
         *other = f->items[judge.standing.rival];
         *ratio = judge.standing.ratio;
     }
-    for (size_t i = 0; i < f->count && sides; i++)
+    for (size_t i = 0; i < f->count; i++)
         side_deinit(&sides[i]);
-    free(sides);
-    free(v);
     return status;
 }
 
@@ -64,17 +56,16 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
                            at_error *error)
 {
     finalists f = list_finalists(c);
-    uint16_t *indices = calloc(space_parameter_count(s->space) + 1, sizeof *indices);
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     size_t agreed = 0;
-    at_status status = indices ? workers_await(s->workers, error)
-                               : error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = workers_await(s->workers, error);
     for (size_t i = 0; !status && f.count > 0 && i < s->workers->other_count; i++) {
         const candidate *other;
         const device_properties *gpu = &s->workers->other_properties[i];
         char text[CONFIGURATION_BYTES];
         double ratio = 1;
         status = race_on(s->workers->others[i], &f, o, &other, &ratio, error);
-        if (status == AT_NO_MEMORY || status == AT_INTERRUPTED)
+        if (status == AT_INTERRUPTED)
             break;
         if (status) {
             run_summary_warn(out, "the winner could not be verified on %s (%s): %s", gpu->spec,
@@ -94,6 +85,5 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
         run_summary_warn(out,
                          "verified: on %zu of %zu other GPUs no finalist is faster than the winner",
                          agreed, s->workers->other_count);
-    free(indices);
     return status;
 }

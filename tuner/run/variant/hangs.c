@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 enum { MOST_CAUSES = 64, MOST_COMPARED = 24 }; /* of those that hung, the first */
@@ -59,36 +59,32 @@ static void describe(hang_cause *cause, const pattern *p)
 }
 
 /* A cause, unless a variant with all of these values has ended. */
-static at_status suspect(hangs *h, hang_cause *cause, at_error *error)
+static void suspect(hangs *h, hang_cause *cause)
 {
     const size_t width = h->pattern->parameter_count;
     if (h->count == MOST_CAUSES || is_known(h, cause, width))
-        return AT_OK;
+        return;
     for (size_t i = 0; i < h->ended_count; i++)
         if (has_all(cause, width, h->ended + i * width))
-            return AT_OK;
+            return;
     describe(cause, h->pattern);
-    return array_add(&h->causes, &h->count, cause, sizeof *cause)
-               ? AT_OK
-               : error_set(error, AT_NO_MEMORY, "out of memory");
+    memory_add(&h->causes, &h->count, cause, sizeof *cause);
 }
 
 /* Of the latest that hung, and each two others that did. */
-static at_status suspect_with_others(hangs *h, at_error *error)
+static void suspect_with_others(hangs *h)
 {
     const size_t width = h->pattern->parameter_count, others = h->hung_count - 1;
     const size_t count = others < MOST_COMPARED ? others : MOST_COMPARED;
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < count; i++)
-        for (size_t k = 0; !status && k < i; k++) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++) {
             hang_cause cause = {.text = ""};
             memset(cause.is_common, true, width * sizeof *cause.is_common);
             memcpy(cause.values, h->hung + others * width, width * sizeof *cause.values);
             keep_common(&cause, width, h->hung + i * width);
             keep_common(&cause, width, h->hung + k * width);
-            status = suspect(h, &cause, error);
+            suspect(h, &cause);
         }
-    return status;
 }
 
 /* What ended is the cause of nothing. */
@@ -101,15 +97,14 @@ static void clear(hangs *h, const uint16_t *indices)
     h->count = kept;
 }
 
-at_status hangs_note(hangs *h, const uint16_t *indices, bool hung, at_error *error)
+void hangs_note(hangs *h, const uint16_t *indices, bool hung)
 {
-    if (!array_add(hung ? &h->hung : &h->ended, hung ? &h->hung_count : &h->ended_count, indices,
-                   h->pattern->parameter_count * sizeof *indices))
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    memory_add(hung ? &h->hung : &h->ended, hung ? &h->hung_count : &h->ended_count, indices,
+               h->pattern->parameter_count * sizeof *indices);
     if (hung)
-        return suspect_with_others(h, error);
-    clear(h, indices);
-    return AT_OK;
+        suspect_with_others(h);
+    else
+        clear(h, indices);
 }
 
 const hang_cause *hangs_find(const hangs *h, const uint16_t *indices)

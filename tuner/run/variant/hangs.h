@@ -14,7 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "space/pattern.h"
 
 enum { HANGS_OF_A_CAUSE = 3, HANGS_TEXT_BYTES = 512, HANGS_WHY_BYTES = HANGS_TEXT_BYTES + 160 };
@@ -36,8 +35,8 @@ typedef struct hangs {
 void hangs_init(hangs *h, const pattern *p);
 void hangs_deinit(hangs *h); /* a zeroed one is fine */
 
-/* Takes into account that a configuration hung, or that it ended, in whatever way. AT_NO_MEMORY. */
-at_status hangs_note(hangs *h, const uint16_t *indices, bool hung, at_error *error);
+/* Takes into account that a configuration hung, or that it ended, in whatever way. */
+void hangs_note(hangs *h, const uint16_t *indices, bool hung);
 
 /* The likely cause for which a configuration would hang; NULL: there is none. */
 const hang_cause *hangs_find(const hangs *h, const uint16_t *indices);

@@ -6,8 +6,7 @@
 #include "base/pack.h"
 #include "compile/code.h"
 
-at_status identity_of(const identity_part *parts, size_t count, uint32_t layout, journal_key *out,
-                      at_error *error)
+journal_key identity_of(const identity_part *parts, size_t count, uint32_t layout)
 {
     pack m = {0};
     pack_put_u32(&m, layout);
@@ -18,26 +17,25 @@ at_status identity_of(const identity_part *parts, size_t count, uint32_t layout,
         pack_put_string(&m, parts[i].text);
         plan_put_launch(&m, parts[i].plan);
     }
-    return journal_key_of_pack(&m, out, error);
+    return journal_key_of_pack(&m);
 }
 
 /* texts[i]: of problem i, if the variant is checked on it. */
-static at_status identify(const candidate *c, const char *const texts[DEVICE_SLOTS],
-                          journal_key *out, at_error *error)
+static journal_key identify(const candidate *c, const char *const texts[DEVICE_SLOTS])
 {
     identity_part parts[DEVICE_SLOTS] = {{0}};
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
         if (c->present[i])
             parts[i] = (identity_part){texts[i], &c->launches[i]};
-    return identity_of(parts, DEVICE_SLOTS, c->layout, out, error);
+    return identity_of(parts, DEVICE_SLOTS, c->layout);
 }
 
-at_status identity_by_source(candidate *c, const sources *all, at_error *error)
+void identity_by_source(candidate *c, const sources *all)
 {
     const char *texts[DEVICE_SLOTS];
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
         texts[i] = i > 0 && c->ragged ? c->codes[i] : all->of[i].hash;
-    return identify(c, texts, &c->source, error);
+    c->source = identify(c, texts);
 }
 
 void identity_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx)
@@ -57,16 +55,15 @@ void identity_note_code(candidate *c, size_t slot, const compile_result *r, bool
         hash_text(XXH3_128bits(&all, sizeof all), c->codes[slot]);
 }
 
-at_status identity_by_code(candidate *c, at_error *error)
+void identity_by_code(candidate *c)
 {
     const char *texts[DEVICE_SLOTS] = {NULL};
     c->has_code = false;
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         texts[i] = c->images[i] || (i > 0 && candidate_waits(c)) ? c->codes[i] : c->codes[0];
         if (c->present[i] && !texts[i][0])
-            return AT_OK;
+            return;
     }
-    at_status status = identify(c, texts, &c->code, error);
-    c->has_code = !status;
-    return status;
+    c->code = identify(c, texts);
+    c->has_code = true;
 }

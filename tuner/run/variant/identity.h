@@ -9,12 +9,11 @@
  * became of them.
  *
  * Twins (run/variant/twins.h), the journal (run/variant/log.h), checks of records
- * (run/race/standing.h) and `lint` all ask here. What only the compiler needs to tell sources apart
- * is in compile/wire.h. The only failure is AT_NO_MEMORY. */
+ * (run/standing/standing.h) and `lint` all ask here. What only the compiler needs to tell sources
+ * apart is in compile/wire.h. */
 #ifndef AUTOTUNE_RUN_VARIANT_IDENTITY_H
 #define AUTOTUNE_RUN_VARIANT_IDENTITY_H
 
-#include "base/error.h"
 #include "run/variant/sources.h"
 #include "run/variant/variant.h"
 
@@ -25,18 +24,17 @@ typedef struct identity_part {
 } identity_part;
 
 /* `layout` as the device numbers it. */
-at_status identity_of(const identity_part *parts, size_t count, uint32_t layout, journal_key *out,
-                      at_error *error);
+journal_key identity_of(const identity_part *parts, size_t count, uint32_t layout);
 
 /* Sets c->source, by what is compiled for each of its problems. One whose ragged problems are
  * deferred is another one than with them: its outcome says less. */
-at_status identity_by_source(candidate *c, const sources *all, at_error *error);
+void identity_by_source(candidate *c, const sources *all);
 
 /* Sets c->codes[slot] to a hash of the machine code and its resources; "" when the code is not
  * known. */
 void identity_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx);
 
 /* Sets c->code from c->codes, and c->has_code: false if one of them is not known. */
-at_status identity_by_code(candidate *c, at_error *error);
+void identity_by_code(candidate *c);
 
 #endif

@@ -40,19 +40,16 @@ void variant_log_keep(variant_log *log, const candidate *c)
                             .found = c->found});
 }
 
-static bool key_of_check(const variant_log *log, const candidate *c, const char *check,
-                         journal_key *out)
+static journal_key key_of_check(const candidate *c, const char *check)
 {
-    return log->journal &&
-           !journal_key_of_question(c->key, &(journal_question){.asked = check}, out, NULL);
+    return journal_key_of_question(c->key, &(journal_question){.asked = check});
 }
 
 void variant_log_keep_check(variant_log *log, const candidate *c, const char *check)
 {
-    journal_key key;
-    if (key_of_check(log, c, check, &key))
+    if (log->journal)
         append(
-            log, key,
+            log, key_of_check(c, check),
             &(journal_entry){.stage = "screen",
                              .asked = check,
                              .gpu = c->gpu,
@@ -63,9 +60,8 @@ static void find_checks(const variant_log *log, candidate *c)
 {
     static const char *const checks[] = {"ragged", "proof"};
     for (size_t i = 0; i < 2 && c->found.outcome == OUTCOME_OK; i++) {
-        journal_key key;
         journal_entry entry;
-        if (!key_of_check(log, c, checks[i], &key) || !journal_find(log->journal, key, &entry))
+        if (!journal_find(log->journal, key_of_check(c, checks[i]), &entry))
             continue;
         if (entry.found.outcome != OUTCOME_OK)
             candidate_reject(c, entry.found.outcome, entry.found.message);
@@ -95,10 +91,7 @@ bool variant_log_find(variant_log *log, candidate *c)
     c->from_journal = true;
     c->code = entry.code;
     c->has_code = entry.has_code;
-    measurement whole = entry.found;
-    measurement_own(&whole);
-    measurement_deinit(&c->found);
-    c->found = whole;
+    candidate_copy(c, &entry.found);
     find_checks(log, c);
     /* Another configuration may have the same kernel: a reader of the journal must find both. */
     char text[CONFIGURATION_BYTES];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "run/setup/gpus.h"
 #include "run/variant/hangs.h"
 #include "run/variant/identity.h"
@@ -41,8 +42,6 @@ struct pipeline {
 
     size_t compiled_bytes; /* of the machine code in that queue */
     size_t tries;          /* that devices answered */
-    size_t compiling;      /* candidates with a compile request out */
-    size_t left_behind;    /* of these: nobody waits for them any more */
     gpus gpus;             /* none of them ready without a device */
     bool far_ahead;        /* see pipeline_look_far_ahead() */
     bool defers;           /* see pipeline_defer_ragged() */
@@ -50,20 +49,14 @@ struct pipeline {
     bool abandoned;        /* nothing more goes to the device */
     bool others_rest;      /* see pipeline_rest_others() */
     candidate *checking;   /* on its ragged problems, apart from its first samples; NULL: none */
-    bool check_due;        /* it is compiled, and at no device */
-    size_t check_gpu;      /* that is at it */
+    size_t check_gpu;      /* that is at it, once it is CHECKING */
     pipeline_state state;
 };
 
-at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out, at_error *error)
+pipeline *pipeline_new(session *s, journal *log, size_t samples)
 {
-    pipeline *p = calloc(1, sizeof *p);
-    uint16_t *indices = calloc(space_parameter_count(s->space) + 1, sizeof *indices);
-    if (!p || !indices) {
-        free(p);
-        free(indices);
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    }
+    pipeline *p = memory_new(1, sizeof *p);
+    uint16_t *indices = memory_new(space_parameter_count(s->space) + 1, sizeof *indices);
     *p = (pipeline){.session = s, .indices = indices, .start_ns = clock_now_ns()};
     p->log = (variant_log){.journal = log,
                            .session = s,
@@ -74,8 +67,7 @@ at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out,
     gpus_init(&p->gpus, s->workers);
     hangs_init(&p->hangs, script_pattern(s->script));
     p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
-    *out = p;
-    return AT_OK;
+    return p;
 }
 
 void pipeline_free(pipeline *p)
@@ -89,6 +81,16 @@ void pipeline_free(pipeline *p)
     free(p);
 }
 
+static void move(pipeline *p, candidate *c, candidate_stage to)
+{
+    candidates_move(&p->table, c, to);
+}
+
+static size_t compiling(const pipeline *p)
+{
+    return p->table.at[CANDIDATE_COMPILING] + p->table.at[CANDIDATE_RECOMPILING];
+}
+
 void pipeline_abandon_queue(pipeline *p)
 {
     p->compiled = (queue){0};
@@ -96,18 +98,16 @@ void pipeline_abandon_queue(pipeline *p)
     p->abandoned = true;
     for (size_t i = 0; i < p->table.count; i++) {
         candidate *c = p->table.items[i];
-        bool leave = !c->left_behind && !c->finished && c->parts > 0;
-        c->left_behind = c->left_behind || leave;
-        p->left_behind += leave;
+        if (c->stage == CANDIDATE_COMPILING || c->stage == CANDIDATE_WAITING)
+            move(p, c, CANDIDATE_ABANDONED);
     }
 }
 
 size_t pipeline_in_flight(const pipeline *p)
 {
-    size_t trying = 0;
-    for (size_t i = 0; i < p->gpus.count; i++)
-        trying += p->gpus.items[i].trying;
-    return p->compiling - p->left_behind + p->compiled.count + p->check_due + trying;
+    const size_t *at = p->table.at;
+    return compiling(p) + at[CANDIDATE_WAITING] + at[CANDIDATE_TRYING] + at[CANDIDATE_CHECK_DUE] +
+           at[CANDIDATE_CHECKING];
 }
 
 void pipeline_look_far_ahead(pipeline *p)
@@ -127,7 +127,7 @@ size_t pipeline_room(const pipeline *p)
     size_t width = p->far_ahead
                        ? compile_group_width(p->session->workers->pool)
                        : compile_width(p->session->workers->pool) + DEVICE_QUEUE * p->gpus.count;
-    size_t under_way = p->far_ahead ? p->compiling : pipeline_in_flight(p);
+    size_t under_way = p->far_ahead ? compiling(p) : pipeline_in_flight(p);
     if (p->compiled_bytes >= COMPILED_AHEAD_BYTES || under_way >= width)
         return 0;
     return width - under_way;
@@ -139,7 +139,7 @@ static void finish_twin(pipeline *p, candidate *c)
     bool known = c->from_journal;
     twins_follow(c);
     variant_log_put_on(&p->log, c, c->twin_of->gpu);
-    c->finished = true;
+    move(p, c, CANDIDATE_FINISHED);
     if (!known)
         variant_log_keep(&p->log, c);
     p->state.finished++;
@@ -154,20 +154,21 @@ static void become_twin(pipeline *p, candidate *c, candidate *lead)
         /* It may have stood for others itself. */
         next = c->next_twin;
         twins_join(c, lead);
-        if (lead->finished)
+        if (c->stage != CANDIDATE_FOLLOWING)
+            move(p, c, CANDIDATE_FOLLOWING);
+        if (candidate_is_finished(lead))
             finish_twin(p, c);
     }
 }
 
 static void note_time(pipeline *p, const candidate *c)
 {
-    int64_t fastest_ns = c->found.outcome == OUTCOME_OK ? measurement_fastest_ns(&c->found) : 0;
+    int64_t fastest_ns = c->found.outcome == OUTCOME_OK ? c->fastest_ns : 0;
     int64_t *best_ns = &p->gpus.items[c->gpu].best_ns;
     if (fastest_ns && (!*best_ns || fastest_ns < *best_ns))
         *best_ns = fastest_ns;
 }
 
-/* Without memory for it hangs only take their time. */
 static void note_hang(pipeline *p, const candidate *c)
 {
     const outcome o = c->found.outcome;
@@ -176,7 +177,8 @@ static void note_hang(pipeline *p, const candidate *c)
     if (!ended && o != OUTCOME_TIMEOUT)
         return;
     space_at(p->session->space, c->configuration, p->indices);
-    if (hangs_note(&p->hangs, p->indices, !ended, NULL) || p->hangs.count == 0)
+    hangs_note(&p->hangs, p->indices, !ended);
+    if (p->hangs.count == 0)
         return;
     const hang_cause *cause = hangs_find(&p->hangs, p->indices);
     if (cause)
@@ -187,7 +189,7 @@ static void note_hang(pipeline *p, const candidate *c)
 static void finish(pipeline *p, candidate *c)
 {
     note_time(p, c);
-    c->finished = true;
+    move(p, c, c->parts > 0 ? CANDIDATE_RECOMPILING : CANDIDATE_FINISHED);
     p->state.finished++;
     queue_push(&p->finished, c);
     note_hang(p, c);
@@ -204,62 +206,51 @@ static void finish_or_join(pipeline *p, candidate *c, candidate *first)
         finish(p, c);
 }
 
-/* What an interrupted run measured of a variant's twin stands for it as well. */
-static at_status resume(pipeline *p, candidate *c, at_error *error)
+/* Does it need no compiling, for its twin was met or the journal knows it? What an interrupted run
+ * measured of a variant's twin stands for it as well. */
+static bool recognise(pipeline *p, candidate *c)
 {
-    candidate *first;
-    p->state.resumed++;
-    at_status status = twins_meet_code(&p->twins, &p->table, c, &first, error);
-    if (!status)
-        finish_or_join(p, c, first);
-    return status;
-}
-
-/* *done: it needs no compiling, for its twin has been met or the journal knows it. */
-static at_status recognise(pipeline *p, candidate *c, bool *done, at_error *error)
-{
-    candidate *first;
-    at_status status = twins_meet_source(&p->twins, &p->table, c, &first, error);
-    *done = !status && (first || variant_log_find(&p->log, c));
-    if (!*done)
-        return status;
-    if (!first)
-        return resume(p, c, error);
-    become_twin(p, c, first);
-    return AT_OK;
+    candidate *first = twins_meet_source(&p->twins, &p->table, c);
+    if (first) {
+        become_twin(p, c, first);
+    } else if (variant_log_find(&p->log, c)) {
+        p->state.resumed++;
+        finish_or_join(p, c, twins_meet_code(&p->twins, &p->table, c));
+    }
+    return candidate_is_finished(c) || c->stage == CANDIDATE_FOLLOWING;
 }
 
 /* Its machine code stays until it is taken from there. */
 static void queue_for_device(pipeline *p, candidate *c)
 {
-    if (p->abandoned)
+    if (p->abandoned) {
+        move(p, c, CANDIDATE_ABANDONED);
         return;
+    }
     p->compiled_bytes += candidate_code_bytes(c);
+    move(p, c, CANDIDATE_WAITING);
     queue_insert(&p->compiled, c);
 }
 
-static at_status compiled(pipeline *p, candidate *c, at_error *error)
+/* All is there that was to be compiled. */
+static void compiled(pipeline *p, candidate *c)
 {
-    candidate *first = NULL;
-    if (c->finished) { /* compiled again for the race, or for a check */
-        p->check_due = p->check_due || c == p->checking;
-        return AT_OK;
+    if (candidate_is_finished(c)) {
+        candidate_stage to = c == p->checking ? CANDIDATE_CHECK_DUE : CANDIDATE_FINISHED;
+        if (c->stage != to)
+            move(p, c, to);
+        return;
     }
-    at_status status = identity_by_code(c, error);
-    if (!status)
-        status = twins_meet_code(&p->twins, &p->table, c, &first, error);
-    if (status)
-        return status;
+    identity_by_code(c);
+    candidate *first = twins_meet_code(&p->twins, &p->table, c);
     if (!first && p->session->workers->device)
         queue_for_device(p, c);
     else
         finish_or_join(p, c, first);
-    return AT_OK;
 }
 
 static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_error *error)
 {
-    bool done = false;
     session *s = p->session;
     sources all;
     int64_t start_ns = clock_now_ns();
@@ -268,21 +259,18 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     if (!status && resumable) {
         if (p->defers)
             sources_defer_ragged(&all, c);
-        status = identity_by_source(c, &all, error);
-        if (!status)
-            variant_log_put_on(&p->log, c, c->gpu);
+        identity_by_source(c, &all);
+        variant_log_put_on(&p->log, c, c->gpu);
     }
     int64_t end_ns = clock_now_ns();
     trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
     p->state.emit_ns += end_ns - start_ns;
-    if (!status && resumable)
-        status = recognise(p, c, &done, error);
-    if (!status && !done) {
+    if (!status && (!resumable || !recognise(p, c))) {
         status = sources_submit(&all, s, c, error);
         if (!status && c->parts > 0)
-            p->compiling++;
+            move(p, c, resumable ? CANDIDATE_COMPILING : CANDIDATE_RECOMPILING);
         else if (!status)
-            status = compiled(p, c, error);
+            compiled(p, c);
     }
     sources_deinit(&all);
     return status;
@@ -309,9 +297,8 @@ static bool leave_out(pipeline *p, candidate *c)
 
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 {
-    candidate *c;
-    at_status status = candidates_add(&p->table, configuration, &c, error);
-    return status || leave_out(p, c) ? status : emit_and_submit(p, c, true, error);
+    candidate *c = candidates_add(&p->table, configuration);
+    return leave_out(p, c) ? AT_OK : emit_and_submit(p, c, true, error);
 }
 
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
@@ -342,8 +329,7 @@ const candidate *pipeline_checking(const pipeline *p)
 /* 0: it has none, or is no candidate for the race. */
 static int64_t racing_ns(const pipeline *p, const candidate *c)
 {
-    bool races = c->finished && !c->twin_of && c->found.outcome == OUTCOME_OK;
-    return races ? pipeline_prior_ns(p, c) : 0;
+    return candidate_may_race(c) ? pipeline_prior_ns(p, c) : 0;
 }
 
 /* The fastest that is not compiled for its ragged problems yet; NULL: it is not among the `most`
@@ -374,7 +360,7 @@ at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
     /* Looking through thousands after each of them would keep the devices waiting. */
     bool due = p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
     while (!status && due && p->compiled.count > 0 &&
-           p->compiling < compile_width(p->session->workers->pool)) {
+           compiling(p) < compile_width(p->session->workers->pool)) {
         candidate *c = fastest_waiting(p, most);
         if (!c) {
             p->prepared_at = p->state.finished;
@@ -393,15 +379,19 @@ static outcome compile_failure(compile_outcome o)
                                   : OUTCOME_COMPILE_ERROR;
 }
 
-static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
+static void take_compiled(pipeline *p, compile_result *r)
 {
     candidate *c = p->table.items[r->id / DEVICE_SLOTS];
     size_t slot = r->id % DEVICE_SLOTS;
     bool ptx = p->session->workers->properties.predicted;
     p->state.compile_ns += r->cached ? 0 : r->time_ns;
-    c->found.compile_ns += c->finished ? 0 : r->time_ns;
+    c->parts--;
+    if (c->stage == CANDIDATE_ABANDONED)
+        return;
+    bool finished = candidate_is_finished(c);
+    c->found.compile_ns += finished ? 0 : r->time_ns;
     if (r->outcome == COMPILE_OK) {
-        if (!c->finished)
+        if (!finished)
             identity_note_code(c, slot, r, ptx);
         c->images[slot] = ptx ? r->ptx : r->cubin;
         c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
@@ -412,24 +402,19 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
             c->found.has_resources = true;
         }
     }
-    bool last = --c->parts == 0;
-    p->compiling -= last;
-    if (last && c->left_behind) {
-        c->left_behind = false;
-        p->left_behind--;
-    }
-    if (r->outcome != COMPILE_OK && !c->finished) {
+    if (r->outcome != COMPILE_OK && !finished) {
         candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);
         finish(p, c);
         variant_log_keep(&p->log, c);
-        return AT_OK;
+        return;
     }
     if (r->outcome != COMPILE_OK &&
         (c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_UNPREPARED))
         c->ragged = RAGGED_UNPREPARED;
     else if (r->outcome != COMPILE_OK)
         candidate_reject(c, compile_failure(r->outcome), r->log);
-    return last ? compiled(p, c, error) : AT_OK;
+    if (c->parts == 0)
+        compiled(p, c);
 }
 
 /* What was wrong tells no more how fast the others are. */
@@ -443,8 +428,7 @@ static void keep_check(pipeline *p, candidate *c, const char *check)
     of->best_ns = 0;
     for (size_t i = 0; i < p->table.count; i++) {
         const candidate *other = p->table.items[i];
-        if (other->finished && !other->twin_of && other->gpu == c->gpu &&
-            other->found.outcome == OUTCOME_OK)
+        if (candidate_may_race(other) && other->gpu == c->gpu)
             note_time(p, other);
     }
 }
@@ -456,6 +440,7 @@ void pipeline_keep_conviction(pipeline *p, candidate *c)
 
 static void end_check(pipeline *p)
 {
+    move(p, p->checking, CANDIDATE_FINISHED);
     keep_check(p, p->checking, "ragged");
     p->checking = NULL;
 }
@@ -464,7 +449,6 @@ static void end_check(pipeline *p)
 static at_status begin_check(pipeline *p, gpu *on, at_error *error)
 {
     device_variant v;
-    p->check_due = false;
     if (p->checking->found.outcome != OUTCOME_OK) { /* it did not compile */
         end_check(p);
         return AT_OK;
@@ -474,6 +458,7 @@ static at_status begin_check(pipeline *p, gpu *on, at_error *error)
     for (size_t i = 1; i < DEVICE_SLOTS; i++)
         if (v.images[i].size_bytes == 0)
             v.images[i] = v.images[0];
+    move(p, p->checking, CANDIDATE_CHECKING);
     p->check_gpu = (size_t)(on - p->gpus.items);
     on->trying++;
     return device_worker_try(on->worker, p->checking->id, &v, 0, error);
@@ -489,7 +474,7 @@ static size_t device_queue(const pipeline *p)
 static at_status feed_devices(pipeline *p, at_error *error)
 {
     size_t most = device_queue(p);
-    gpu *idle = p->check_due ? gpus_idlest(&p->gpus, most) : NULL;
+    gpu *idle = p->table.at[CANDIDATE_CHECK_DUE] ? gpus_idlest(&p->gpus, most) : NULL;
     at_status begun = idle ? begin_check(p, idle, error) : AT_OK;
     if (begun)
         return begun;
@@ -504,7 +489,7 @@ static at_status feed_devices(pipeline *p, at_error *error)
         if (status)
             return status;
         variant_log_put_on(&p->log, c, (size_t)(to - p->gpus.items));
-        c->under_way = true;
+        move(p, c, CANDIDATE_TRYING);
         to->trying++;
     }
     return AT_OK;
@@ -513,19 +498,19 @@ static at_status feed_devices(pipeline *p, at_error *error)
 static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_error *error)
 {
     candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
-    if (!c || (c->finished && c != p->checking) || !from->trying)
+    bool checked = c && c->stage == CANDIDATE_CHECKING;
+    if (!c || (c->stage != CANDIDATE_TRYING && !checked) || !from->trying)
         return error_set(error, AT_INTERNAL,
                          "the device worker tried a variant that was not asked for");
     from->trying--;
     p->state.check_ns += e->check_ns;
-    if (c->finished) {
-        c->ragged = RAGGED_PASSED;
+    if (checked) {
         if (e->outcome != OUTCOME_OK)
             candidate_reject(c, e->outcome, e->message);
         end_check(p);
+        c->ragged = RAGGED_PASSED;
         return AT_OK;
     }
-    c->under_way = false;
     p->tries++;
     p->state.measure_ns += e->measure_ns;
     c->found.check_ns = e->check_ns;
@@ -573,15 +558,14 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
     if (!moved)
         return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     p->state.lost++;
-    p->check_due = p->check_due || (p->checking && !p->checking->parts && p->check_gpu == lost);
+    if (p->table.at[CANDIDATE_CHECKING] && p->check_gpu == lost)
+        move(p, p->checking, CANDIDATE_CHECK_DUE);
     snprintf(p->state.lost_why, sizeof p->state.lost_why, "%s", e->message);
     show_home(p);
     for (size_t i = 0; i < p->table.count; i++) {
         candidate *c = p->table.items[i];
-        if (!c->under_way || c->gpu != lost)
-            continue;
-        c->under_way = false;
-        queue_for_device(p, c);
+        if (c->stage == CANDIDATE_TRYING && c->gpu == lost)
+            queue_for_device(p, c);
     }
     return AT_OK;
 }
@@ -625,9 +609,12 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
         if (status)
             break;
         *moved = true;
-        status = session_owns(r.id)               ? session_take(p->session, &r, error)
-                 : p->prover && prover_owns(r.id) ? prover_compiled(p->prover, &r, error)
-                                                  : take_compiled(p, &r, error);
+        if (session_owns(r.id))
+            status = session_take(p->session, &r, error);
+        else if (p->prover && prover_owns(r.id))
+            status = prover_compiled(p->prover, &r, error);
+        else
+            take_compiled(p, &r);
         compile_result_deinit(&r);
     }
     status = error_forgive(status, AT_NOT_FOUND, error);
@@ -701,12 +688,12 @@ int64_t pipeline_best_ns(const pipeline *p, const candidate *c)
 
 double pipeline_likely_ns(const pipeline *p, const candidate *c)
 {
-    return gpus_likely_ns(&p->gpus, c->gpu, measurement_fastest_ns(&c->found));
+    return gpus_likely_ns(&p->gpus, c->gpu, c->fastest_ns);
 }
 
 int64_t pipeline_prior_ns(const pipeline *p, const candidate *c)
 {
-    return gpus_prior_ns(&p->gpus, c->gpu, measurement_fastest_ns(&c->found));
+    return gpus_prior_ns(&p->gpus, c->gpu, c->fastest_ns);
 }
 
 void pipeline_prove_with(pipeline *p, prover *with)
@@ -716,16 +703,16 @@ void pipeline_prove_with(pipeline *p, prover *with)
 
 at_status pipeline_prove(pipeline *p, candidate *c, at_error *error)
 {
-    if (c->proof_asked || !p->prover)
+    if (c->verdict != PROOF_NONE || !p->prover)
         return AT_OK;
-    c->proof_asked = true;
+    c->verdict = PROOF_PENDING;
     space_at(p->session->space, c->configuration, p->indices);
     return prover_add(p->prover, c->id, p->indices, error);
 }
 
 void pipeline_hurry_proof(pipeline *p, const candidate *c)
 {
-    if (p->prover && c->proof_asked)
+    if (p->prover && c->verdict == PROOF_PENDING)
         prover_hurry(p->prover, c->id);
 }
 

@@ -39,7 +39,7 @@ typedef struct pipeline_state { /* for progress and the summary */
 
 /* `samples`: first samples a variant (DEVICE_MAX_SAMPLES at most). `log` may be NULL. The session
  * and the journal are borrowed. */
-at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out, at_error *error);
+pipeline *pipeline_new(session *s, journal *log, size_t samples);
 void pipeline_free(pipeline *p); /* NULL is fine; candidates go with it */
 
 /* How many more configurations it can take without running further ahead than is useful. */

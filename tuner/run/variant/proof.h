@@ -22,7 +22,8 @@
 typedef struct prover prover;
 
 typedef enum proof_verdict {
-    PROOF_NONE, /* not asked for */
+    PROOF_NONE,    /* not asked for */
+    PROOF_PENDING, /* asked for; of a candidate alone */
     PROOF_PROVEN,
     PROOF_CONVICTED,
     PROOF_UNKNOWN

@@ -77,7 +77,7 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
                                script_pattern(s->script)->template_path, &c->launches[i],
                                w->properties.arch, w->properties.predicted, error);
         /* Of a variant that is measured: what is not is hundreds. */
-        if (c->finished)
+        if (candidate_is_finished(c))
             compile_hurry(w->pool);
         parts++;
     }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 void twins_deinit(twins *t)
 {
     keymap_deinit(&t->by_source);
@@ -19,35 +21,29 @@ static bool same_key(const journal_key *a, const journal_key *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-static at_status meet(keymap *known, const candidates *all, candidate *c, bool by_code,
-                      candidate **first, at_error *error)
+static candidate *meet(keymap *known, const candidates *all, candidate *c, bool by_code)
 {
     const journal_key *own = by_code ? &c->code : &c->source;
     uint64_t number, id;
     memcpy(&number, own->bytes, sizeof number);
-    *first = NULL;
-    if (!keymap_get(known, number, &id))
-        return keymap_put(known, number, c->id)
-                   ? AT_OK
-                   : error_set(error, AT_NO_MEMORY, "out of memory for variants");
+    if (!keymap_get(known, number, &id)) {
+        memory_have(keymap_put(known, number, c->id) ? known : NULL);
+        return NULL;
+    }
     /* The one that was noted may since have one that stands for it, and that may be this one. */
     candidate *other = all->items[id], *lead = twins_lead(other);
-    if (lead != c && same_key(own, by_code ? &other->code : &other->source))
-        *first = lead;
-    return AT_OK;
+    bool same = lead != c && same_key(own, by_code ? &other->code : &other->source);
+    return same ? lead : NULL;
 }
 
-at_status twins_meet_source(twins *t, const candidates *all, candidate *c, candidate **first,
-                            at_error *error)
+candidate *twins_meet_source(twins *t, const candidates *all, candidate *c)
 {
-    return meet(&t->by_source, all, c, false, first, error);
+    return meet(&t->by_source, all, c, false);
 }
 
-at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first,
-                          at_error *error)
+candidate *twins_meet_code(twins *t, const candidates *all, candidate *c)
 {
-    *first = NULL;
-    return c->has_code ? meet(&t->by_code, all, c, true, first, error) : AT_OK;
+    return c->has_code ? meet(&t->by_code, all, c, true) : NULL;
 }
 
 void twins_join(candidate *c, candidate *lead)
@@ -63,20 +59,17 @@ void twins_join(candidate *c, candidate *lead)
 void twins_follow(candidate *c)
 {
     const candidate *lead = c->twin_of;
-    measurement whole = lead->found;
-    measurement_own(&whole);
-    measurement_deinit(&c->found);
-    c->found = whole;
+    candidate_copy(c, &lead->found);
     c->code = lead->code;
     c->has_code = lead->has_code;
     c->verdict = lead->verdict;
     free(c->unproven);
-    c->unproven = lead->unproven ? strdup(lead->unproven) : NULL;
+    c->unproven = memory_text(lead->unproven);
     free(c->coverage);
     c->coverage = coverage_copy(lead->coverage);
 }
 
-/* Images and proof go along. */
+/* Machine code, and how far it was checked, go along. */
 static void give(candidate *from, candidate *to)
 {
     candidate_drop_images(to);
@@ -85,7 +78,6 @@ static void give(candidate *from, candidate *to)
     memcpy(to->image_suffixes, from->image_suffixes, sizeof to->image_suffixes);
     memset(from->images, 0, sizeof from->images);
     memset(from->image_bytes, 0, sizeof from->image_bytes);
-    to->proof_asked = from->proof_asked;
     to->ragged = from->ragged;
 }
 
@@ -111,7 +103,7 @@ void twins_elect(const candidates *all, const candidate *preferred)
 {
     for (size_t i = 0; i < all->count; i++) {
         candidate *lead = all->items[i], *best = lead;
-        if (lead->twin_of || !lead->next_twin || !lead->finished)
+        if (lead->twin_of || !lead->next_twin || !candidate_is_finished(lead))
             continue;
         for (candidate *c = lead->next_twin; c; c = c->next_twin)
             if (best != preferred && (c == preferred || c->configuration < best->configuration))

@@ -6,7 +6,6 @@
 #ifndef AUTOTUNE_RUN_VARIANT_TWINS_H
 #define AUTOTUNE_RUN_VARIANT_TWINS_H
 
-#include "base/error.h"
 #include "base/keymap.h"
 #include "run/variant/variant.h"
 
@@ -16,14 +15,12 @@ typedef struct twins { /* zeroed: none is known */
 
 void twins_deinit(twins *t);
 
-/* Enters a variant by c->source. *first is the variant that stands for those that are the same;
- * NULL: this is the first. The only failure, here and below, is AT_NO_MEMORY. */
-at_status twins_meet_source(twins *t, const candidates *all, candidate *c, candidate **first,
-                            at_error *error);
+/* Enters a variant by c->source. Returns the variant that stands for those that are the same; NULL:
+ * this is the first. */
+candidate *twins_meet_source(twins *t, const candidates *all, candidate *c);
 
-/* The same by c->code: *first is NULL where that is not known. */
-at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first,
-                          at_error *error);
+/* The same by c->code, where that is known. */
+candidate *twins_meet_code(twins *t, const candidates *all, candidate *c);
 
 /* The variant that stands for this one: itself, or its twin. */
 candidate *twins_lead(candidate *c);
@@ -31,8 +28,7 @@ candidate *twins_lead(candidate *c);
 /* Makes `lead` stand for `c`. The caller joins those that `c` stood for. */
 void twins_join(candidate *c, candidate *lead);
 
-/* Gives `c` the outcome of the variant that stands for it. If memory runs out, message and samples
- * are left out. */
+/* Gives `c` the outcome of the variant that stands for it. */
 void twins_follow(candidate *c);
 
 /* Chooses which variant stands for each finished class, independent of the order in which they

@@ -4,21 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/stats.h"
 
-at_status candidates_add(candidates *table, uint64_t configuration, candidate **out,
-                         at_error *error)
+candidate *candidates_add(candidates *table, uint64_t configuration)
 {
-    candidate *c = calloc(1, sizeof *c);
-    if (!c || !array_add(&table->items, &table->count, &c, sizeof c)) {
-        free(c);
-        return error_set(error, AT_NO_MEMORY, "out of memory for %zu variants", table->count + 1);
-    }
+    candidate *c = memory_new(1, sizeof *c);
     c->configuration = configuration;
-    c->id = table->count - 1;
-    *out = c;
-    return AT_OK;
+    c->id = table->count;
+    memory_add(&table->items, &table->count, &c, sizeof c);
+    table->at[CANDIDATE_NEW]++;
+    return c;
 }
 
 void candidates_deinit(candidates *table)
@@ -41,6 +37,15 @@ static void condemn(candidate *c)
     candidate_reject(c, OUTCOME_WRONG_RESULT, text);
 }
 
+void candidate_copy(candidate *c, const measurement *found)
+{
+    measurement copy = *found;
+    measurement_own(&copy);
+    measurement_deinit(&c->found);
+    c->found = copy;
+    c->fastest_ns = measurement_fastest_ns(&copy);
+}
+
 void candidate_found(candidate *c, outcome o, const char *message, const int64_t *samples_ns,
                      size_t sample_count)
 {
@@ -49,9 +54,7 @@ void candidate_found(candidate *c, outcome o, const char *message, const int64_t
     whole.message = message;
     whole.samples_ns = samples_ns;
     whole.sample_count = sample_count;
-    measurement_own(&whole);
-    measurement_deinit(&c->found);
-    c->found = whole;
+    candidate_copy(c, &whole);
     /* A proof may be faster than the device. */
     if (o == OUTCOME_OK && c->verdict == PROOF_CONVICTED)
         condemn(c);
@@ -85,7 +88,7 @@ int64_t candidate_median_ns(const candidate *c)
 void candidate_variant(const candidate *c, device_variant *out)
 {
     out->layout = c->layout;
-    out->launch_ns = measurement_fastest_ns(&c->found);
+    out->launch_ns = c->fastest_ns;
     out->unchecked = candidate_is_unchecked(c);
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = c->present[i] && (i == 0 || !candidate_waits(c));

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "bench/client.h"
 #include "compile/compile.h"
 #include "device/coverage.h"
@@ -16,49 +15,63 @@
 #include "device/plan.h"
 #include "journal/journal.h"
 #include "run/variant/proof.h"
+#include "run/variant/stage.h"
 
-/* The check on the ragged problems. */
+/* The check on the ragged problems. It is done together with the tuned problem's, or it is
+ * deferred: then it goes from one line to the next, and may leave out PREPARED and UNPREPARED. */
 typedef enum candidate_ragged {
     RAGGED_WITH_TUNED, /* together with the tuned problem's, or there is none */
     RAGGED_DEFERRED,   /* until a race wants the candidate, or it leads the search */
-    RAGGED_UNPREPARED, /* the same, and it did not compile when that was tried before the race */
     RAGGED_PREPARED,   /* compiled, or submitted, because a race is likely to want it */
+    RAGGED_UNPREPARED, /* deferred again: it did not compile when it was prepared */
     RAGGED_WANTED,     /* compiled, or submitted, because a race wants it or it is being checked */
-    RAGGED_PASSED      /* after it was deferred */
+    RAGGED_PASSED
 } candidate_ragged;
 
+/* Invariants (run/variant/stage.c asserts them):
+ *   - `parts` is not 0 while COMPILING or RECOMPILING, may be while ABANDONED, and is 0 else;
+ *   - until it is finished it has a `twin_of` while FOLLOWING alone; then as long as it does not
+ *     stand for itself (twins_elect);
+ *   - `found` and `fastest_ns` hold from FINISHED on; `key` and `gpu` from TRYING on, or of an
+ * outcome from the journal from FINISHED on;
+ *   - all machine code that it needs is there while it is WAITING or TRYING, and may be dropped
+ * once it is FINISHED;
+ *   - only a `ragged` of WANTED is CHECK_DUE or CHECKING. */
 typedef struct candidate {
-    uint64_t configuration; /* index into the space */
-    uint64_t id;            /* place in the table */
-    bool finished;          /* it has an outcome */
-    uint8_t parts;          /* compile results that it still waits for */
-    bool from_journal;      /* an earlier run measured it */
-    measurement found;      /* owned; samples: the first ones, unpaired */
-    char source_hash[33];   /* of the tuned problem's source */
-    journal_key source,
-        code; /* what it is by its sources, and by its machine code (run/variant/identity.h) */
-    journal_key key;           /* by its sources, under the journal's facts and on its GPU */
-    bool has_code;             /* `code` holds */
-    struct candidate *twin_of; /* stands for it, which is not tried; NULL: it stands for itself */
-    struct candidate
-        *next_twin;   /* of the one that stands for both, or the first that it stands for */
-    bool counted;     /* it, or one that it stands for, was an evaluation of the search */
-    size_t gpu;       /* of the pipeline: what measured it, or is at it */
-    bool under_way;   /* that GPU is at it */
-    bool left_behind; /* it is compiled, and nobody waits for it any more */
-    struct candidate *next_queued; /* in the pipeline, which has it in one queue at most */
-    bool present[DEVICE_SLOTS];    /* problems that it is checked on */
-    candidate_ragged ragged;
-    uint32_t broken[DEVICE_SLOTS]; /* where it is not present: the constraint that rules it out */
-    uint32_t layout;               /* of its data, as the device numbers it */
+    /* What it is. */
+    uint64_t configuration;   /* index into the space */
+    uint64_t id;              /* place in the table */
+    char source_hash[33];     /* of the tuned problem's source */
+    journal_key source, code; /* by its sources, and by its machine code (run/variant/identity.h) */
+    bool has_code;            /* `code` holds */
+    uint32_t layout;          /* of its data, as the device numbers it */
     launch_plan launches[DEVICE_SLOTS];
-    void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
+    bool present[DEVICE_SLOTS];    /* problems that it is checked on */
+    uint32_t broken[DEVICE_SLOTS]; /* where it is not present: the constraint that rules it out */
+
+    /* Where it is on its way. */
+    candidate_stage stage;
+    uint8_t parts; /* compile results that it still waits for */
+    candidate_ragged ragged;
+    struct candidate *twin_of; /* stands for it, which is not tried; NULL: it stands for itself */
+    /* Of the one that stands for both, or the first that it stands for. */
+    struct candidate *next_twin;
+    struct candidate *next_queued; /* in the pipeline, which has it in one queue at most */
+    size_t gpu;                    /* of the pipeline: what measured it, or is at it */
+    bool counted; /* it, or one that it stands for, was an evaluation of the search */
+
+    /* Its machine code: owned; NULL: that of slot 0 serves, or it was dropped. */
+    void *images[DEVICE_SLOTS];
     size_t image_bytes[DEVICE_SLOTS];
     char image_suffixes[DEVICE_SLOTS][COMPILE_SUFFIX_BYTES]; /* of the entry's name in it */
-    char codes[DEVICE_SLOTS]
-              [33]; /* of each image the code and resources, as a hash; "" not known */
-    bool proof_asked;
-    proof_verdict verdict;     /* of its proof */
+    char codes[DEVICE_SLOTS][33]; /* of each image and its resources, a hash; "" not known */
+
+    /* What was found. */
+    measurement found;  /* owned; samples: the first ones, unpaired */
+    int64_t fastest_ns; /* of these samples; 0: there is none */
+    bool from_journal;  /* an earlier run measured it */
+    journal_key key;    /* by its sources, under the journal's facts and on its GPU */
+    proof_verdict verdict;
     char *unproven;            /* owned; why it is not proven; may be NULL */
     device_coverage *coverage; /* owned; what its proof covered; NULL: it is not proven */
 } candidate;
@@ -66,15 +79,30 @@ typedef struct candidate {
 typedef struct candidates {
     candidate **items;
     size_t count;
+    size_t at[CANDIDATE_STAGES]; /* how many are at each stage */
 } candidates;
 
-/* Appends a zeroed candidate for a configuration. */
-at_status candidates_add(candidates *table, uint64_t configuration, candidate **out,
-                         at_error *error);
+/* Appends a candidate for a configuration, which is new. */
+candidate *candidates_add(candidates *table, uint64_t configuration);
 void candidates_deinit(candidates *table);
 
+/* Has it an outcome? */
+static inline bool candidate_is_finished(const candidate *c)
+{
+    return c->stage >= CANDIDATE_FINISHED;
+}
+
+/* Did it work, and does it stand for itself? Only such candidates race. */
+static inline bool candidate_may_race(const candidate *c)
+{
+    return candidate_is_finished(c) && !c->twin_of && c->found.outcome == OUTCOME_OK;
+}
+
+/* Gives it a copy of what was found. */
+void candidate_copy(candidate *c, const measurement *found);
+
 /* Notes what became of it, with copies of the message and of the samples; what it took and its
- * resources stay. Out of memory drops the copies. */
+ * resources stay. */
 void candidate_found(candidate *c, outcome o, const char *message, const int64_t *samples_ns,
                      size_t sample_count);
 

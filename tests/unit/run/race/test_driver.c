@@ -54,11 +54,11 @@ static at_status run_race(fixture *f)
 {
     if (f->two)
         open_another(&f->session);
-    assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
+    f->pipeline = pipeline_new(&f->session, NULL, 3);
     if (f->deferred)
         pipeline_defer_ragged(f->pipeline);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
-    assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
+    race_log_init(&f->log, NULL, 0, "a test's");
     at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings,
                                        &f->driver, &f->error);
     if (!status && f->stopped)
@@ -285,13 +285,13 @@ static void where_nothing_works_there_is_no_race(void **state)
 static void machine_code_that_was_dropped_is_compiled_again_for_the_race(void **state)
 {
     fixture *f = *state;
-    assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
+    f->pipeline = pipeline_new(&f->session, NULL, 3);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     const candidates *all = pipeline_candidates(f->pipeline);
     for (size_t i = 0; i < all->count; i++)
         candidate_drop_images(all->items[i]);
     the_tables.compiled = 0;
-    assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
+    race_log_init(&f->log, NULL, 0, "a test's");
     assert_ok(race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings, &f->driver,
                               &f->error),
               f->error);
@@ -311,9 +311,9 @@ static void a_failure_in_any_place_leaves_a_result(void **state)
     for (int place = 1; reached; place += 3) {
         fixture one = {.settings = f->settings};
         tables_open(&one.session);
-        assert_ok(pipeline_new(&one.session, NULL, 3, &one.pipeline, &one.error), one.error);
+        one.pipeline = pipeline_new(&one.session, NULL, 3);
         assert_ok(tables_try_all(one.pipeline, &one.session, &one.error), one.error);
-        assert_ok(race_log_init(&one.log, NULL, 0, "a test's", &one.error), one.error);
+        race_log_init(&one.log, NULL, 0, "a test's");
         assert_ok(race_driver_new(&one.session, one.pipeline, &one.log, NULL, &one.settings,
                                   &one.driver, &one.error),
                   one.error);

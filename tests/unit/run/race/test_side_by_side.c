@@ -47,7 +47,6 @@ static size_t finish_counted(race *r, double margin, side_standing *out, size_t 
                 r->sides[i].sample_count = blocks;
     }
     side_judge_enough(&judge, r->sides, r->count, blocks);
-    assert_int_equal(judge.status, AT_OK);
     *out = judge.standing;
     for (size_t i = 0; taken && i < r->count; i++)
         taken[i] = r->sides[i].sample_count;

@@ -30,7 +30,7 @@ static int close_session(void **state)
 static void start(fixture *f, journal *log)
 {
     pipeline_free(f->pipeline);
-    assert_ok(pipeline_new(&f->session, log, 3, &f->pipeline, &f->error), f->error);
+    f->pipeline = pipeline_new(&f->session, log, 3);
 }
 
 /* Each candidate is taken once. */
@@ -40,7 +40,7 @@ static void expect_all_finished(fixture *f)
     size_t taken = 0;
     bool seen[TABLES_MOST] = {false};
     for (candidate *c; (c = pipeline_take(f->pipeline)); taken++) {
-        assert_true(c->finished);
+        assert_true(candidate_is_finished(c));
         assert_false(seen[c->id]);
         seen[c->id] = true;
     }
@@ -82,6 +82,59 @@ static void every_configuration_ends_once_with_its_own_outcome(void **state)
     }
 }
 
+/* Fewer workers than the device has requests for, or more than there are variants for each. */
+static void with_one_compile_worker_or_sixteen_all_end_alike(void **state)
+{
+    fixture *f = *state;
+    const size_t widths[] = {1, 16};
+    for (size_t i = 0; i < 2; i++) {
+        tables_close(&f->session);
+        tables_open(&f->session);
+        the_tables.workers = widths[i];
+        the_tables.slow = true;
+        the_tables.compiles[1] = COMPILE_ERROR;
+        the_tables.works[3] = OUTCOME_WRONG_RESULT;
+        the_tables.most_compiling = 0;
+        start(f, NULL);
+        assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+        expect_all_finished(f);
+        const candidates *all = pipeline_candidates(f->pipeline);
+        for (size_t c = 0; c < all->count; c++)
+            assert_int_equal(all->items[c]->found.outcome, c == 1   ? OUTCOME_COMPILE_ERROR
+                                                           : c == 3 ? OUTCOME_WRONG_RESULT
+                                                                    : OUTCOME_OK);
+        assert_in_range(the_tables.most_compiling, widths[i], widths[i] + 4);
+    }
+}
+
+static void a_candidate_is_counted_at_the_stage_that_it_is_at(void **state)
+{
+    fixture *f = *state;
+    bool seen[CANDIDATE_STAGES] = {false};
+    the_tables.slow = true;
+    start(f, NULL);
+    const candidates *all = pipeline_candidates(f->pipeline);
+    for (uint64_t next = 0; next < space_count(f->session.space);) {
+        if (pipeline_room(f->pipeline))
+            assert_ok(pipeline_add(f->pipeline, next++, &f->error), f->error);
+        else
+            assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
+        size_t at[CANDIDATE_STAGES] = {0};
+        for (size_t i = 0; i < all->count; i++)
+            at[all->items[i]->stage]++;
+        assert_memory_equal(at, all->at, sizeof at);
+        for (size_t s = 0; s < CANDIDATE_STAGES; s++)
+            seen[s] = seen[s] || at[s];
+        assert_int_equal(pipeline_in_flight(f->pipeline), all->count - at[CANDIDATE_FINISHED]);
+    }
+    assert_true(seen[CANDIDATE_COMPILING] && seen[CANDIDATE_WAITING] && seen[CANDIDATE_TRYING]);
+    pipeline_abandon_queue(f->pipeline);
+    assert_true(all->at[CANDIDATE_ABANDONED] > 0);
+    while (pipeline_in_flight(f->pipeline))
+        assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
+    assert_int_equal(all->at[CANDIDATE_ABANDONED] + all->at[CANDIDATE_FINISHED], all->count);
+}
+
 static void what_was_asked_for_first_is_tried_first_whatever_compiled_first(void **state)
 {
     fixture *f = *state;
@@ -113,7 +166,7 @@ static void a_failure_in_any_place_comes_out_and_leaves_nothing_behind(void **st
         session s;
         pipeline *p;
         tables_open(&s);
-        assert_ok(pipeline_new(&s, NULL, 3, &p, &f->error), f->error);
+        p = pipeline_new(&s, NULL, 3);
         the_tables.fail_at = place;
         the_tables.failure = place % 2 ? AT_NO_MEMORY : AT_DEVICE;
         status = tables_try_all(p, &s, &f->error);
@@ -172,7 +225,7 @@ static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **
         assert_ok(pipeline_add(f->pipeline, i, &f->error), f->error);
     while (pipeline_in_flight(f->pipeline)) {
         assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
-        if (!all->items[PREPARED]->finished)
+        if (!candidate_is_finished(all->items[PREPARED]))
             continue;
         the_tables.compiles[0] = COMPILE_ERROR;
         assert_ok(pipeline_prepare_race(f->pipeline, PREPARED, &f->error), f->error);
@@ -363,6 +416,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_configuration_ends_once_with_its_own_outcome),
+        TEST(with_one_compile_worker_or_sixteen_all_end_alike),
+        TEST(a_candidate_is_counted_at_the_stage_that_it_is_at),
         TEST(what_was_asked_for_first_is_tried_first_whatever_compiled_first),
         TEST(replaced_workers_are_counted),
         TEST(a_failure_in_any_place_comes_out_and_leaves_nothing_behind),

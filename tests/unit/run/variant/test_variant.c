@@ -8,14 +8,13 @@ static void pointers_to_candidates_stay_valid_as_the_table_grows(void **state)
     (void)state;
     candidates table = {0};
     candidate *all[300];
-    at_error error = {0};
     for (uint64_t i = 0; i < 300; i++)
-        assert_ok(candidates_add(&table, 7 * i, &all[i], &error), error);
+        all[i] = candidates_add(&table, 7 * i);
     for (uint64_t i = 0; i < 300; i++) {
         assert_ptr_equal(table.items[i], all[i]);
         assert_int_equal(all[i]->id, i);
         assert_int_equal(all[i]->configuration, 7 * i);
-        assert_false(all[i]->finished);
+        assert_int_equal(all[i]->stage, CANDIDATE_NEW);
     }
     candidates_deinit(&table);
 }
@@ -24,11 +23,9 @@ static void what_was_found_is_copied_and_a_rejection_keeps_the_samples(void **st
 {
     (void)state;
     candidates table = {0};
-    candidate *c;
-    at_error error = {0};
     int64_t samples[] = {900, 700, 800};
     char message[] = "";
-    assert_ok(candidates_add(&table, 0, &c, &error), error);
+    candidate *c = candidates_add(&table, 0);
     c->found.compile_ns = 5;
     candidate_found(c, OUTCOME_OK, message, samples, 3);
     samples[1] = 1;
@@ -47,10 +44,8 @@ static void what_a_proof_convicted_stays_wrong_whatever_a_device_finds(void **st
 {
     (void)state;
     candidates table = {0};
-    candidate *c;
-    at_error error = {0};
     const int64_t samples[] = {900};
-    assert_ok(candidates_add(&table, 0, &c, &error), error);
+    candidate *c = candidates_add(&table, 0);
     candidate_judge(
         c, &(proof){.verdict = PROOF_CONVICTED, .message = strdup("it reads what nobody wrote")});
     candidate_found(c, OUTCOME_OK, NULL, samples, 1);
@@ -64,10 +59,8 @@ static void a_variant_lends_its_images_and_their_resources(void **state)
 {
     (void)state;
     candidates table = {0};
-    candidate *c;
-    at_error error = {0};
     device_variant lent;
-    assert_ok(candidates_add(&table, 0, &c, &error), error);
+    candidate *c = candidates_add(&table, 0);
     c->present[0] = true;
     c->images[0] = strdup("cubin");
     c->image_bytes[0] = 6;

@@ -26,10 +26,7 @@ static inline void set_up(size_t count, double base_ns, double spread)
 
 static inline race *start(const race_options *options, size_t count)
 {
-    race *r = NULL;
-    at_error error = {0};
-    assert_ok(race_new(options, entrants, count, &r, &error), error);
-    return r;
+    return race_new(options, entrants, count);
 }
 
 static inline race_options with_seed(uint64_t seed)

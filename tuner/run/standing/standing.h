@@ -4,8 +4,8 @@
  * In: recorded entries of this machine's GPU, and open workers. Out: for each entry whether it
  * holds. The kernels of the next entries are compiled while the current ones race; a race ends as
  * soon as it is clear. A fault of one entry is its answer, not an error. Nothing is written. */
-#ifndef AUTOTUNE_RUN_RACE_STANDING_H
-#define AUTOTUNE_RUN_RACE_STANDING_H
+#ifndef AUTOTUNE_RUN_STANDING_STANDING_H
+#define AUTOTUNE_RUN_STANDING_STANDING_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "run/race/standing.h"
+#include "run/standing/standing.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/stats.h"
 #include "process/interrupt.h"
 #include "run/race/side_by_side.h"
@@ -74,7 +75,6 @@ void standing_answers_deinit(standing_answer *answers, size_t count)
     }
 }
 
-/* Out of memory leaves the verdict without a reason. */
 __attribute__((format(printf, 3, 4))) static void say(standing_answer *a, standing verdict,
                                                       const char *format, ...)
 {
@@ -85,7 +85,7 @@ __attribute__((format(printf, 3, 4))) static void say(standing_answer *a, standi
     va_end(args);
     free(a->why);
     a->verdict = verdict;
-    a->why = strdup(text);
+    a->why = memory_text(text);
 }
 
 static void entrant_deinit(struct entrant *e)
@@ -131,12 +131,9 @@ static at_status find(script *s, const record_values *configuration, uint16_t *i
 {
     bool valid;
     size_t broken;
-    char *text = malloc(CONFIGURATION_BYTES);
-    if (!text)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    record_format_values(configuration, text, CONFIGURATION_BYTES);
+    char text[CONFIGURATION_BYTES];
+    record_format_values(configuration, text, sizeof text);
     at_status status = script_parse_configuration(s, text, indices, error);
-    free(text);
     if (!status)
         status = script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, error);
     if (!status && !valid) {
@@ -161,19 +158,14 @@ static at_status add_side(run *r, size_t number, const uint16_t *indices, at_err
     struct entrant *added = &w->entrants[w->count];
     s->layout = (uint32_t)problem_set_layout(&w->problems, indices);
     if (!status)
-        status = identity_of(&(identity_part){source.hash, &s->launch}, 1, s->layout,
-                             &added->identity, error);
+        added->identity = identity_of(&(identity_part){source.hash, &s->launch}, 1, s->layout);
     for (size_t i = 0; i < w->count && !status; i++)
         known = known ||
                 memcmp(&w->entrants[i].identity, &added->identity, sizeof added->identity) == 0;
     if (status || known)
         goto cleanup;
     snprintf(added->hash, sizeof added->hash, "%s", source.hash);
-    char *text = calloc(1, CONFIGURATION_BYTES);
-    if (!text) {
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-        goto cleanup;
-    }
+    char *text = memory_new(1, CONFIGURATION_BYTES);
     script_format_configuration(w->script, indices, text, CONFIGURATION_BYTES);
     if (s->launch.launch_count > 0) {
         status =
@@ -236,10 +228,8 @@ static at_status prepare(run *r, size_t number, at_error *error)
         say(a, STANDING_NOT_VERIFIABLE, "%s", refused);
         return AT_OK;
     }
-    w->sides = calloc(MOST, sizeof *w->sides);
-    w->entrants = calloc(MOST, sizeof *w->entrants);
-    if (!w->sides || !w->entrants)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    w->sides = memory_new(MOST, sizeof *w->sides);
+    w->entrants = memory_new(MOST, sizeof *w->entrants);
     standing verdict = STANDING_NOT_VERIFIABLE;
     status = load(r, q, &w->script, &why);
     if (!status)
@@ -391,7 +381,7 @@ static void conclude(run *r, const side_standing *s)
     const char *exchanged = find_exchanged(w, r->questions[r->current].entry);
     if (s->rival) {
         a->verdict = STANDING_OVERTAKEN;
-        a->rival = strdup(w->entrants[s->rival].text);
+        a->rival = memory_text(w->entrants[s->rival].text);
         a->rival_values = json_incref(w->entrants[s->rival].values);
         a->low = s->low;
         a->ratio = s->ratio;
@@ -428,8 +418,6 @@ static at_status race_entry(run *r, at_error *error)
                                                                    : protocol.tie_margin,
                             .tick_ns = ready.tick_ns};
     status = side_by_side_run(d, w->sides, w->count, &rules, error);
-    if (!status && r->judge.status)
-        status = error_set(error, r->judge.status, "out of memory");
     if (!status)
         conclude(r, &r->judge.standing);
     return status;
@@ -468,15 +456,12 @@ at_status standing_run(const settings *o, const standing_question *questions, si
              .workers = o->workers,
              .questions = questions,
              .answers = answers,
-             .works = calloc(count + 1, sizeof *r.works),
+             .works = memory_new(count, sizeof *r.works),
              .count = count};
     memset(answers, 0, count * sizeof *answers);
     *answered = 0;
-    at_status status =
-        r.works ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to verify %zu records", count);
-    if (!status)
-        status = problem_support_submit(&r.support, r.workers->pool, r.workers->properties.arch,
-                                        support_id, error);
+    at_status status = problem_support_submit(&r.support, r.workers->pool,
+                                              r.workers->properties.arch, support_id, error);
     for (; !status && r.current < count; r.current++) {
         progress_update(shown, &(progress_state){.stage = "verified",
                                                  .done = r.current,
@@ -486,7 +471,7 @@ at_status standing_run(const settings *o, const standing_question *questions, si
         work_deinit(&r.works[r.current]);
         *answered += !status;
     }
-    for (size_t i = 0; r.works && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         work_deinit(&r.works[i]);
     problem_support_deinit(&r.support);
     free(r.works);

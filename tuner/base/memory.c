@@ -1,0 +1,46 @@
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+void *memory_have(void *block)
+{
+    static const char said[] = "autotune: out of memory\n";
+    if (block)
+        return block;
+    /* Who cannot be told either is none the worse for it. */
+    if (write(STDERR_FILENO, said, sizeof said - 1) < 0)
+        _exit(MEMORY_EXIT);
+    _exit(MEMORY_EXIT);
+}
+
+void *memory_new(size_t count, size_t size)
+{
+    return memory_have(calloc(count ? count : 1, size));
+}
+
+void *memory_copy(const void *items, size_t count, size_t size)
+{
+    void *copy = memory_new(count, size);
+    if (count)
+        memcpy(copy, items, count * size);
+    return copy;
+}
+
+char *memory_text(const char *text)
+{
+    return text ? memory_have(strdup(text)) : NULL;
+}
+
+void *memory_grow(void *items, size_t count, size_t size)
+{
+    return memory_have(array_grow(items, count, size));
+}
+
+void memory_add(void *items, size_t *count, const void *item, size_t size)
+{
+    memory_have(array_add(items, count, item, size) ? items : NULL);
+}
