@@ -1,5 +1,7 @@
 #include "search/draw.h"
 
+#include "base/memory.h"
+
 draw draw_new(uint64_t count, rng r)
 {
     return (draw){.left = count, .rng = r};
@@ -23,8 +25,8 @@ bool draw_next(draw *d, uint64_t *number)
         return false;
     uint64_t place = rng_below(&d->rng, d->left);
     *number = number_at(d, place);
-    if (place != d->left - 1 && !keymap_put(&d->moved, place, number_at(d, d->left - 1)))
-        return false;
+    if (place != d->left - 1)
+        memory_have(keymap_put(&d->moved, place, number_at(d, d->left - 1)) ? d : NULL);
     d->left--;
     return true;
 }

@@ -20,7 +20,7 @@ typedef struct draw {
 draw draw_new(uint64_t count, rng r);
 void draw_deinit(draw *d);
 
-/* The next number; false when all are drawn or memory ran out. */
+/* The next number; false when all are drawn. */
 bool draw_next(draw *d, uint64_t *number);
 
 #endif

@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "search/regression/gp.h"
 
 /* Outcomes half of a parameter's range away weigh 1/12, neighbours on a scale of ten 0.9. */
 static const double sharpness = 10;
 
-bool feasibility_init(feasibility *f, encoding *e, size_t most)
+void feasibility_init(feasibility *f, encoding *e, size_t most)
 {
     *f = (feasibility){.encoding = e,
-                       .works = calloc(most + 1, sizeof *f->works),
-                       .breaks = calloc(most + 1, sizeof *f->breaks)};
-    return f->works && f->breaks;
+                       .works = memory_new(most, sizeof *f->works),
+                       .breaks = memory_new(most, sizeof *f->breaks)};
 }
 
 void feasibility_deinit(feasibility *f)

@@ -23,7 +23,7 @@ typedef struct feasibility {
 } feasibility;
 
 /* Makes room for `most` candidates; false when memory ran out. */
-bool feasibility_init(feasibility *f, encoding *e, size_t most);
+void feasibility_init(feasibility *f, encoding *e, size_t most);
 void feasibility_deinit(feasibility *f); /* a zeroed one is fine */
 
 /* Takes new candidates and counts all outcomes told so far. */

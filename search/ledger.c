@@ -1,11 +1,10 @@
 #include "search/ledger.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 
-bool ledger_init(ledger *l, const strategy_options *options)
+void ledger_init(ledger *l, const strategy_options *options)
 {
     *l = (ledger){.space = options->space,
                   .space_count = space_count(options->space),
@@ -16,12 +15,7 @@ bool ledger_init(ledger *l, const strategy_options *options)
     l->budget =
         options->budget && options->budget < l->space_count ? options->budget : l->space_count;
     l->unseen = draw_new(l->space_count, rng_split(&l->rng));
-    if (options->start_count == 0)
-        return true;
-    l->start = malloc(options->start_count * sizeof *l->start);
-    if (l->start)
-        memcpy(l->start, options->start, options->start_count * sizeof *l->start);
-    return l->start != NULL;
+    l->start = memory_copy(options->start, options->start_count, sizeof *l->start);
 }
 
 void ledger_deinit(ledger *l)
@@ -69,14 +63,12 @@ bool ledger_random(ledger *l, uint64_t *configuration)
     return true;
 }
 
-bool ledger_ask(ledger *l, uint64_t configuration)
+void ledger_ask(ledger *l, uint64_t configuration)
 {
     const ledger_trial trial = {.configuration = configuration, .cost = NAN};
-    bool kept = keymap_put(&l->trial_of, configuration, l->trial_count) &&
-                array_add(&l->trials, &l->trial_count, &trial, sizeof trial);
-    l->outstanding += kept;
-    l->out_of_memory = l->out_of_memory || !kept;
-    return kept;
+    memory_have(keymap_put(&l->trial_of, configuration, l->trial_count) ? l : NULL);
+    memory_add(&l->trials, &l->trial_count, &trial, sizeof trial);
+    l->outstanding++;
 }
 
 bool ledger_start(ledger *l, uint64_t *configuration)
@@ -96,8 +88,7 @@ size_t ledger_tell(ledger *l, uint64_t configuration, double cost)
         (at != SIZE_MAX && !isnan(l->trials[at].cost)))
         return SIZE_MAX;
     if (at == SIZE_MAX) {
-        if (!ledger_ask(l, configuration))
-            return SIZE_MAX;
+        ledger_ask(l, configuration);
         at = l->trial_count - 1;
     }
     l->trials[at].cost = cost;

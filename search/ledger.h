@@ -35,11 +35,10 @@ typedef struct ledger {
     uint64_t *start;
     size_t start_count, start_next;
     draw unseen;
-    bool out_of_memory;
 } ledger;
 
-/* Prepares an empty ledger. False when memory ran out. */
-bool ledger_init(ledger *l, const strategy_options *options);
+/* Prepares an empty ledger. */
+void ledger_init(ledger *l, const strategy_options *options);
 void ledger_deinit(ledger *l); /* a zeroed ledger is fine */
 
 /* True when the configuration was proposed or told already. */
@@ -54,11 +53,11 @@ bool ledger_random(ledger *l, uint64_t *configuration);
 /* The next start configuration that is unseen; false when there are no more. */
 bool ledger_start(ledger *l, uint64_t *configuration);
 
-/* Marks an unseen configuration as outstanding; false when memory ran out. */
-bool ledger_ask(ledger *l, uint64_t configuration);
+/* Marks an unseen configuration as outstanding. */
+void ledger_ask(ledger *l, uint64_t configuration);
 
 /* Notes an outcome. A configuration that was never asked was measured elsewhere. Returns its trial,
- * or SIZE_MAX when it was told before or memory ran out: then nothing changed. */
+ * or SIZE_MAX when it was told before: then nothing changed. */
 size_t ledger_tell(ledger *l, uint64_t configuration, double cost);
 
 #endif

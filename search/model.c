@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "search/strategies.h"
 
 enum { NEAREST = 5, FIRST = 5, LOOKED_AT = 64 };
@@ -33,28 +34,25 @@ static int compare_predicted(const void *left, const void *right)
     return a->configuration < b->configuration ? -1 : a->configuration > b->configuration;
 }
 
-static bool sort_by_prior(model *p, uint64_t count)
+static void sort_by_prior(model *p, uint64_t count)
 {
-    predicted *all = malloc(((size_t)count + 1) * sizeof *all);
-    p->order = malloc(((size_t)count + 1) * sizeof *p->order);
-    if (all && p->order) {
-        for (uint64_t i = 0; i < count; i++)
-            all[i] = (predicted){.configuration = i,
-                                 .cost = isnan(p->prior[i]) ? INFINITY : p->prior[i]};
-        qsort(all, (size_t)count, sizeof *all, compare_predicted);
-        for (uint64_t i = 0; i < count; i++)
-            p->order[i] = all[i].configuration;
-    }
-    bool ok = all && p->order;
+    predicted *all = memory_new((size_t)count, sizeof *all);
+    p->order = memory_new((size_t)count, sizeof *p->order);
+    for (uint64_t i = 0; i < count; i++)
+        all[i] =
+            (predicted){.configuration = i, .cost = isnan(p->prior[i]) ? INFINITY : p->prior[i]};
+    qsort(all, (size_t)count, sizeof *all, compare_predicted);
+    for (uint64_t i = 0; i < count; i++)
+        p->order[i] = all[i].configuration;
     free(all);
-    return ok;
 }
 
-static bool model_init(strategy *s, const strategy_options *options)
+static void model_init(strategy *s, const strategy_options *options)
 {
     model *p = (model *)s;
     p->prior = options->prior;
-    return !p->prior || sort_by_prior(p, s->ledger.space_count);
+    if (p->prior)
+        sort_by_prior(p, s->ledger.space_count);
 }
 
 static void model_deinit(strategy *s)

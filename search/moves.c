@@ -3,21 +3,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 enum { MOST_NEAREST = 8 };
 
-bool moves_init(moves *m, ledger *l)
+void moves_init(moves *m, ledger *l)
 {
     size_t count = space_parameter_count(l->space);
     *m = (moves){.ledger = l,
                  .parameter_count = count,
-                 .free_parameters = calloc(count + 1, sizeof *m->free_parameters),
-                 .here = calloc(count + 1, sizeof *m->here),
-                 .there = calloc(count + 1, sizeof *m->there),
+                 .free_parameters = memory_new(count, sizeof *m->free_parameters),
+                 .here = memory_new(count, sizeof *m->here),
+                 .there = memory_new(count, sizeof *m->there),
                  .near_limit = space_hamming_limit(l->space),
                  .current = SIZE_MAX};
-    m->near = malloc((m->near_limit + 1) * sizeof *m->near);
-    if (!m->free_parameters || !m->here || !m->there || !m->near)
-        return false;
+    m->near = memory_new(m->near_limit, sizeof *m->near);
     for (size_t p = 0; p < count; p++) {
         size_t used = 0;
         for (size_t v = 0; v < space_get_parameter(l->space, p)->value_count; v++)
@@ -25,7 +25,6 @@ bool moves_init(moves *m, ledger *l)
         if (used > 1)
             m->free_parameters[m->free_count++] = p;
     }
-    return true;
 }
 
 void moves_deinit(moves *m)

@@ -22,8 +22,8 @@ typedef struct moves {
     size_t current; /* trial that a walk goes on from; SIZE_MAX: nowhere yet */
 } moves;
 
-/* Makes room; false when memory ran out. The ledger must stay where it is. */
-bool moves_init(moves *m, ledger *l);
+/* Makes room. The ledger must stay where it is. */
+void moves_init(moves *m, ledger *l);
 void moves_deinit(moves *m); /* a zeroed one is fine */
 
 /* Gives `changes` parameters, chosen at random, another value. */

@@ -26,14 +26,13 @@ typedef struct neighbourhood {
     size_t idle; /* outcomes since the last step */
 } neighbourhood;
 
-static bool neighbourhood_init(strategy *s, const strategy_options *options)
+static void neighbourhood_init(strategy *s, const strategy_options *options)
 {
     (void)options;
     neighbourhood *n = (neighbourhood *)s;
     n->temperature = first_temperature;
     for (size_t i = 0; i < NEIGHBOURHOODS; i++)
         n->weight[i] = 1;
-    return true;
 }
 
 static size_t draw_neighbourhood(neighbourhood *n)

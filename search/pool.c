@@ -2,17 +2,18 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 /* Large enough to hold most spaces whole; a model's memory and time grow with it. */
 enum { POOL_LIMIT = 8192, ELITE = 8 };
 
-bool pool_init(pool *p, const ledger *l, const encoding *e)
+void pool_init(pool *p, const ledger *l, const encoding *e)
 {
     size_t most = l->space_count < POOL_LIMIT ? (size_t)l->space_count : POOL_LIMIT;
     *p = (pool){.most = most};
-    p->configurations = malloc(most * sizeof *p->configurations + 1);
-    p->points = malloc(most * e->features * sizeof *p->points + 1);
-    p->least = malloc(most * sizeof *p->least + 1);
-    return p->configurations && p->points && p->least;
+    p->configurations = memory_new(most, sizeof *p->configurations);
+    p->points = memory_new(most * e->features, sizeof *p->points);
+    p->least = memory_new(most, sizeof *p->least);
 }
 
 void pool_deinit(pool *p)

@@ -18,8 +18,7 @@ typedef struct pool {
     size_t count, most;
 } pool;
 
-/* Makes room; false when memory ran out. */
-bool pool_init(pool *p, const ledger *l, const encoding *e);
+void pool_init(pool *p, const ledger *l, const encoding *e);
 void pool_deinit(pool *p); /* a zeroed one is fine */
 
 /* Chooses the candidates anew; the moves have room for neighbours, and the ledger. */

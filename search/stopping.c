@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 
 /* Fewer evaluations than this say nothing about what more would bring. */
@@ -39,13 +39,13 @@ void stopping_deinit(stopping *s)
     *s = (stopping){0};
 }
 
-bool stopping_note(stopping *s, double cost)
+void stopping_note(stopping *s, double cost)
 {
     s->evaluations++;
     if (!isfinite(cost) || (s->step_count && cost >= s->steps[s->step_count - 1].cost))
-        return true;
+        return;
     const struct stopping_step step = {.evaluation = s->evaluations, .cost = cost};
-    return array_add(&s->steps, &s->step_count, &step, sizeof step);
+    memory_add(&s->steps, &s->step_count, &step, sizeof step);
 }
 
 /* The best cost after the first `evaluations`; INFINITY when nothing had worked by then. */

@@ -41,9 +41,8 @@ typedef struct stopping {
 void stopping_init(stopping *s, const stopping_limits *limits);
 void stopping_deinit(stopping *s);
 
-/* Notes the outcome of an evaluation; INFINITY when it failed. False when memory ran out: the
- * outcome then counts as an evaluation only. */
-bool stopping_note(stopping *s, double cost);
+/* Notes the outcome of an evaluation; INFINITY when it failed. */
+void stopping_note(stopping *s, double cost);
 
 /* Should the search stop, `elapsed_s` seconds after it began? */
 stop_reason stopping_check(const stopping *s, double elapsed_s);

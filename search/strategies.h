@@ -13,13 +13,8 @@ struct strategy {
     moves moves;
 };
 
-extern const strategy_kind strategy_annealing;
 extern const strategy_kind strategy_automatic;
-extern const strategy_kind strategy_bandit;
-extern const strategy_kind strategy_evolution;
 extern const strategy_kind strategy_exhaustive;
-extern const strategy_kind strategy_genetic;
-extern const strategy_kind strategy_greedy;
 extern const strategy_kind strategy_model;
 extern const strategy_kind strategy_neighbourhood;
 extern const strategy_kind strategy_random;

@@ -2,24 +2,20 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "search/strategies.h"
 
-at_status strategy_new(const strategy_kind *kind, const strategy_options *options, strategy **out,
-                       at_error *error)
+strategy *strategy_new(const strategy_kind *kind, const strategy_options *options)
 {
     if (kind->choose)
         kind = kind->choose(options);
-    strategy *s = calloc(1, kind->size_bytes);
-    if (!s)
-        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+    strategy *s = memory_new(1, kind->size_bytes);
     s->kind = kind;
-    if (!ledger_init(&s->ledger, options) || !moves_init(&s->moves, &s->ledger) ||
-        (kind->init && !kind->init(s, options))) {
-        strategy_free(s);
-        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
-    }
-    *out = s;
-    return AT_OK;
+    ledger_init(&s->ledger, options);
+    moves_init(&s->moves, &s->ledger);
+    if (kind->init)
+        kind->init(s, options);
+    return s;
 }
 
 const strategy_kind *strategy_get_kind(const strategy *s)
@@ -41,9 +37,8 @@ size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations)
 {
     ledger *l = &s->ledger;
     size_t count = 0;
-    while (count < capacity && l->trial_count < l->space_count && !l->out_of_memory &&
-           next(s, &configurations[count]) && ledger_ask(l, configurations[count]))
-        count++;
+    while (count < capacity && l->trial_count < l->space_count && next(s, &configurations[count]))
+        ledger_ask(l, configurations[count++]);
     return count;
 }
 

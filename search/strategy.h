@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "space/space.h"
 
 typedef struct strategy strategy;
@@ -41,8 +40,8 @@ typedef struct strategy_kind {
     bool wants_prior;  /* works worse, or not at all, without strategy_options.prior */
     bool blind;        /* its proposals do not depend on outcomes */
     size_t size_bytes; /* of its struct, whose first member is a struct strategy */
-    bool (*init)(strategy *s, const strategy_options *options); /* false: no memory. Or NULL */
-    void (*deinit)(strategy *s); /* after any init, even one that failed; NULL: nothing to do */
+    void (*init)(strategy *s, const strategy_options *options); /* NULL: nothing to do */
+    void (*deinit)(strategy *s);                                /* the same */
     /* The next configuration to try, unseen so far. False: nothing until more is told, or nothing
      * at all. */
     bool (*propose)(strategy *s, uint64_t *configuration);
@@ -52,13 +51,12 @@ typedef struct strategy_kind {
 /* The kind that made `s`: for a choosing kind, the one it chose. */
 const strategy_kind *strategy_get_kind(const strategy *s);
 
-/* Makes a strategy of a kind (search/table.h has them by name). Errors: AT_NO_MEMORY. */
-at_status strategy_new(const strategy_kind *kind, const strategy_options *options, strategy **out,
-                       at_error *error);
+/* Makes a strategy of a kind (search/table.h has them by name). */
+strategy *strategy_new(const strategy_kind *kind, const strategy_options *options);
 
 /* Up to `capacity` configurations to try next. Returns how many. 0 while outcomes are outstanding
  * means that it needs one of them first; 0 with none outstanding means that the strategy has ended:
- * the space is exhausted, or memory is. */
+ * the space is exhausted. */
 size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
 
 /* Tells the outcome of one configuration: its cost (time in ns, say; lower is better; more than 0)

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "search/feasibility.h"
 #include "search/pool.h"
 #include "search/regression/cost_scale.h"
@@ -64,19 +65,17 @@ typedef struct surrogate {
     size_t chosen_capacity;
 } surrogate;
 
-static bool surrogate_init(strategy *s, const strategy_options *options)
+static void surrogate_init(strategy *s, const strategy_options *options)
 {
     surrogate *g = (surrogate *)s;
-    g->row_trial = malloc(ROW_LIMIT * sizeof *g->row_trial);
-    if (!g->row_trial || !encoding_init(&g->encoding, options->space, GP_MAX_FEATURES) ||
-        !pool_init(&g->pool, &s->ledger, &g->encoding) ||
-        !feasibility_init(&g->feasibility, &g->encoding, g->pool.most) ||
-        !gp_init(&g->model, g->encoding.features, g->encoding.is_category, ROW_LIMIT,
-                 g->pool.points, g->pool.most))
-        return false;
+    g->row_trial = memory_new(ROW_LIMIT, sizeof *g->row_trial);
+    encoding_init(&g->encoding, options->space, GP_MAX_FEATURES);
+    pool_init(&g->pool, &s->ledger, &g->encoding);
+    feasibility_init(&g->feasibility, &g->encoding, g->pool.most);
+    gp_init(&g->model, g->encoding.features, g->encoding.is_category, ROW_LIMIT, g->pool.points,
+            g->pool.most);
     g->penalty = least_penalty;
     g->kernel = gp_prior_kernel(g->encoding.features);
-    return true;
 }
 
 static void surrogate_deinit(strategy *s)
@@ -167,19 +166,17 @@ static bool propose_design(surrogate *g, uint64_t *configuration)
     return best >= 0 || ledger_random(l, configuration);
 }
 
-static bool reserve_chosen(surrogate *g, size_t needed)
+static void reserve_chosen(surrogate *g, size_t needed)
 {
     if (needed <= g->chosen_capacity)
-        return true;
+        return;
     free(g->chosen);
     free(g->costs);
     free(g->points);
-    g->chosen = malloc(2 * needed * sizeof *g->chosen);
-    g->costs = malloc(2 * needed * sizeof *g->costs);
-    g->points = malloc(2 * needed * g->encoding.features * sizeof *g->points + 1);
-    bool ok = g->chosen && g->costs && g->points;
-    g->chosen_capacity = ok ? 2 * needed : 0;
-    return ok;
+    g->chosen_capacity = 2 * needed;
+    g->chosen = memory_new(g->chosen_capacity, sizeof *g->chosen);
+    g->costs = memory_new(g->chosen_capacity, sizeof *g->costs);
+    g->points = memory_new(g->chosen_capacity * g->encoding.features, sizeof *g->points);
 }
 
 /* Should the i-th of `count` be among `wanted` evenly spread ones? */
@@ -188,24 +185,21 @@ static bool is_even_pick(size_t i, size_t count, size_t wanted)
     return wanted >= count || i * wanted / count != (i + 1) * wanted / count;
 }
 
-/* The trials to model, in their order: all that worked, or KEPT_ROWS of them. Also makes the scale
- * of costs, from all. */
-static bool choose_trials(surrogate *g, size_t *count)
+/* Returns how many trials to model, which are in g->chosen in their order: all that worked, or
+ * KEPT_ROWS of them. Also makes the scale of costs, from all. */
+static size_t choose_trials(surrogate *g)
 {
     const ledger *l = &g->base.ledger;
     size_t n = 0, worse = 0, kept = 0;
-    if (!reserve_chosen(g, l->trial_count + 1))
-        return false;
+    reserve_chosen(g, l->trial_count + 1);
     for (size_t i = 0; i < l->trial_count; i++)
         if (isfinite(l->trials[i].cost)) {
             g->chosen[n] = i;
             g->costs[n++] = l->trials[i].cost;
         }
-    if (!cost_scale_set(&g->scale, g->costs, n))
-        return false;
-    *count = n;
+    cost_scale_set(&g->scale, g->costs, n);
     if (n <= KEPT_ROWS)
-        return true;
+        return n;
     size_t better = ledger_elite(l, g->chosen, KEPT_ROWS / 2);
     double bound = l->trials[g->chosen[better - 1]].cost;
     for (size_t i = 0; i < l->trial_count; i++) {
@@ -216,8 +210,7 @@ static bool choose_trials(surrogate *g, size_t *count)
         if (keep && kept < KEPT_ROWS)
             g->chosen[kept++] = i;
     }
-    *count = kept;
-    return true;
+    return kept;
 }
 
 /* What a row of the model has for a trial; NAN without an outcome. */
@@ -246,7 +239,7 @@ static void fit_penalty(surrogate *g, size_t count)
         (penalty_weight * least_penalty + xy - n * x * y) / (penalty_weight + xx - n * x * x);
 }
 
-static bool fit_kernel(surrogate *g, size_t count)
+static void fit_kernel(surrogate *g, size_t count)
 {
     const ledger *l = &g->base.ledger;
     size_t features = g->encoding.features, used = 0;
@@ -257,8 +250,8 @@ static bool fit_kernel(surrogate *g, size_t count)
         encoding_point(&g->encoding, t->configuration, g->points + used * features);
         g->costs[used++] = row_value(g, t);
     }
-    return gp_fit(&g->kernel, &g->model.scale, features, g->encoding.is_category, g->points,
-                  g->costs, used, FIT_STEPS);
+    gp_fit(&g->kernel, &g->model.scale, features, g->encoding.is_category, g->points, g->costs,
+           used, FIT_STEPS);
 }
 
 static void add_row(surrogate *g, size_t trial)
@@ -271,22 +264,16 @@ static void add_row(surrogate *g, size_t trial)
     g->stale = true;
 }
 
-/* Fits prior and kernel to what is known; *count: the trials to model. */
-static bool learn_shape(surrogate *g, size_t *count)
-{
-    if (!choose_trials(g, count))
-        return false;
-    fit_penalty(g, *count);
-    return fit_kernel(g, *count);
-}
-
 /* Makes the model anew from what is known, which before the first success is the prior. */
-static bool fit(surrogate *g)
+static void fit(surrogate *g)
 {
     ledger *l = &g->base.ledger;
     size_t count = 0;
-    if (g->successes > 0 && !learn_shape(g, &count))
-        return false;
+    if (g->successes > 0) {
+        count = choose_trials(g);
+        fit_penalty(g, count);
+        fit_kernel(g, count);
+    }
     pool_fill(&g->pool, &g->base.moves, &g->encoding);
     feasibility_reset(&g->feasibility, g->pool.points, g->pool.count, l);
     gp_reset(&g->model, &g->kernel, g->model.scale, g->pool.count);
@@ -300,25 +287,23 @@ static bool fit(surrogate *g)
     g->next_fit = g->successes < FITTED_EACH ? g->successes + 1
                                              : (size_t)ceil((double)g->successes * fit_growth);
     g->ready = true;
-    return true;
 }
 
 /* Brings the model up to date with all trials asked and told. */
-static bool update(surrogate *g)
+static void update(surrogate *g)
 {
     const ledger *l = &g->base.ledger;
     /* Rows of trials without an outcome stay rows until there is one. */
     bool full = g->model.rows + l->trial_count - g->next_trial > ROW_LIMIT &&
                 g->successes > g->fitted_successes;
-    if ((!g->ready || full || g->successes >= g->next_fit) && !fit(g))
-        return false;
+    if (!g->ready || full || g->successes >= g->next_fit)
+        fit(g);
     for (; g->next_trial < l->trial_count; g->next_trial++)
         if (!isinf(l->trials[g->next_trial].cost) && g->model.rows < ROW_LIMIT)
             add_row(g, g->next_trial);
     if (g->stale)
         gp_update_means(&g->model);
     g->stale = false;
-    return true;
 }
 
 static double expected_improvement(double best, double mean, double deviation)
@@ -337,8 +322,7 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
     bool failed = g->successes == 0 && l->told > 0;
     if (l->trial_count < design_count(g) || failed || g->encoding.features == 0)
         return propose_design(g, configuration);
-    if (!update(g))
-        return ledger_random(l, configuration);
+    update(g);
     if (g->successes > 1 && g->scale.count == 1) /* equal costs teach a model nothing */
         return propose_design(g, configuration);
     /* Without an outcome, better than what is expected where no value is the least. */

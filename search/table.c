@@ -6,8 +6,7 @@
 #include "search/strategies.h"
 
 static const strategy_kind *const kinds[] = {
-    &strategy_automatic, &strategy_surrogate, &strategy_neighbourhood, &strategy_genetic,
-    &strategy_annealing, &strategy_evolution, &strategy_greedy,        &strategy_bandit,
+    &strategy_automatic, &strategy_surrogate, &strategy_neighbourhood,
     &strategy_model,     &strategy_random,    &strategy_exhaustive,
 };
 

@@ -2,14 +2,15 @@
 
 #include <stdlib.h>
 
-bool threshold_init(threshold *t, size_t count, size_t budget)
+#include "base/memory.h"
+
+void threshold_init(threshold *t, size_t count, size_t budget)
 {
     *t = (threshold){.count = count,
                      .budget = budget,
-                     .told = calloc(count + 1, sizeof *t->told),
-                     .supposed = calloc(count + 1, sizeof *t->supposed),
-                     .wished = calloc(count + 1, sizeof *t->wished)};
-    return t->told && t->supposed && t->wished;
+                     .told = memory_new(count, sizeof *t->told),
+                     .supposed = memory_new(count, sizeof *t->supposed),
+                     .wished = memory_new(count, sizeof *t->wished)};
 }
 
 void threshold_deinit(threshold *t)

@@ -37,8 +37,8 @@ typedef struct threshold {
     size_t budget;     /* answers for finding out that a response is not monotone */
 } threshold;
 
-/* A line of `count` places without answers. False when memory ran out. */
-bool threshold_init(threshold *t, size_t count, size_t budget);
+/* A line of `count` places without answers. */
+void threshold_init(threshold *t, size_t count, size_t budget);
 void threshold_deinit(threshold *t); /* a zeroed one is fine */
 
 /* A place to try after the change and the places around it. */

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 static const double rank_part = 0.5;
 
 void cost_scale_deinit(cost_scale *s)
@@ -53,14 +55,10 @@ static double slope_of(const cost_scale *s)
                : 1;
 }
 
-bool cost_scale_set(cost_scale *s, const double *costs, size_t count)
+void cost_scale_set(cost_scale *s, const double *costs, size_t count)
 {
-    cost_scale made = {.logarithms = malloc(count * sizeof *made.logarithms),
-                       .scores = malloc(count * sizeof *made.scores)};
-    if (!made.logarithms || !made.scores) {
-        cost_scale_deinit(&made);
-        return false;
-    }
+    cost_scale made = {.logarithms = memory_new(count, sizeof *made.logarithms),
+                       .scores = memory_new(count, sizeof *made.scores)};
     double *x = made.logarithms, mean;
     for (size_t i = 0; i < count; i++)
         x[i] = log(costs[i]);
@@ -79,7 +77,6 @@ bool cost_scale_set(cost_scale *s, const double *costs, size_t count)
     made.slope = slope_of(&made);
     cost_scale_deinit(s);
     *s = made;
-    return true;
 }
 
 double cost_scale_score(const cost_scale *s, double cost)

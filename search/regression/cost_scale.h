@@ -17,9 +17,9 @@ typedef struct cost_scale {
     double slope; /* below the least cost */
 } cost_scale;
 
-/* Makes the scale for `count` costs, more than 0 and finite; there must be one. False when memory
- * ran out: then *s is as before. Frees what *s held. */
-bool cost_scale_set(cost_scale *s, const double *costs, size_t count);
+/* Makes the scale for `count` costs, more than 0 and finite; there must be one. Frees what
+ * *s held. */
+void cost_scale_set(cost_scale *s, const double *costs, size_t count);
 void cost_scale_deinit(cost_scale *s); /* a zeroed one is fine */
 
 /* The score of a cost: about -2 .. 2, lower is better. */

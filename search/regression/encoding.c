@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/rng.h"
 
 /* A larger space is sampled for what its values leave free. */
@@ -64,7 +65,7 @@ static void place_numbers(const space *s, size_t parameter, size_t used, float *
     }
 }
 
-static bool encode_parameter(encoding *e, size_t parameter, size_t most)
+static void encode_parameter(encoding *e, size_t parameter, size_t most)
 {
     struct encoded_parameter *ep = &e->parameters[parameter];
     const space_parameter *p = space_get_parameter(e->space, parameter);
@@ -77,11 +78,9 @@ static bool encode_parameter(encoding *e, size_t parameter, size_t most)
     if (ep->first + ep->count > most)
         ep->count = 0;
     if (ep->count == 0)
-        return true;
-    ep->position = calloc(p->value_count, sizeof *ep->position);
-    ep->free_beside = calloc(p->value_count, sizeof *ep->free_beside);
-    if (!ep->position || !ep->free_beside)
-        return false;
+        return;
+    ep->position = memory_new(p->value_count, sizeof *ep->position);
+    ep->free_beside = memory_new(p->value_count, sizeof *ep->free_beside);
     for (size_t v = 0; v < p->value_count; v++)
         ep->position[v] = (float)v;
     if (ep->ordered)
@@ -89,7 +88,6 @@ static bool encode_parameter(encoding *e, size_t parameter, size_t most)
     e->is_category[ep->first] = !ep->ordered;
     e->is_category[ep->first + ep->count - 1] = !ep->ordered || ep->count == 2;
     e->features += ep->count;
-    return true;
 }
 
 /* Notes beside which values each parameter exceeds its least: a choice that leaves another
@@ -114,22 +112,17 @@ static void find_free(encoding *e)
     }
 }
 
-bool encoding_init(encoding *e, const space *s, size_t most)
+void encoding_init(encoding *e, const space *s, size_t most)
 {
     size_t count = space_parameter_count(s);
     *e = (encoding){.space = s,
                     .parameter_count = count,
-                    .is_category = calloc(most + 1, sizeof *e->is_category),
-                    .parameters = calloc(count + 1, sizeof *e->parameters),
-                    .indices = calloc(count + 1, sizeof *e->indices)};
-    bool ok = e->is_category && e->parameters && e->indices;
-    for (size_t p = 0; ok && p < count; p++)
-        ok = encode_parameter(e, p, most);
-    if (ok)
-        find_free(e);
-    else
-        encoding_deinit(e);
-    return ok;
+                    .is_category = memory_new(most, sizeof *e->is_category),
+                    .parameters = memory_new(count, sizeof *e->parameters),
+                    .indices = memory_new(count, sizeof *e->indices)};
+    for (size_t p = 0; p < count; p++)
+        encode_parameter(e, p, most);
+    find_free(e);
 }
 
 void encoding_deinit(encoding *e)

@@ -20,9 +20,8 @@ typedef struct encoding {
     uint16_t *indices; /* scratch: of one configuration */
 } encoding;
 
-/* At most `most` features, which is at most 64: the last parameters have none. False when memory
- * ran out. */
-bool encoding_init(encoding *e, const space *s, size_t most);
+/* At most `most` features, which is at most 64: the last parameters have none. */
+void encoding_init(encoding *e, const space *s, size_t most);
 void encoding_deinit(encoding *e); /* a zeroed one is fine */
 
 /* Fills `features` numbers. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cholesky.h"
+#include "base/memory.h"
 
 /* Candidates are handled in blocks of this many, which compilers turn into vector instructions. */
 enum { LANES = 16 };
@@ -45,7 +46,7 @@ static double matern(double squared)
     return (1 + r + r * r / 3) * exp(-r);
 }
 
-bool gp_init(gp *g, size_t features, const bool *is_category, size_t row_limit, const float *pool,
+void gp_init(gp *g, size_t features, const bool *is_category, size_t row_limit, const float *pool,
              size_t pool_count)
 {
     *g = (gp){.features = features,
@@ -55,17 +56,13 @@ bool gp_init(gp *g, size_t features, const bool *is_category, size_t row_limit, 
               .pool_count = pool_count,
               .blocks = (pool_count + LANES - 1) / LANES,
               .scale = 1};
-    g->points = malloc(row_limit * features * sizeof *g->points + 1);
-    g->factor = malloc(row_limit * (row_limit + 1) / 2 * sizeof *g->factor + 1);
-    g->whitened = malloc(row_limit * sizeof *g->whitened + 1);
-    g->values = malloc(row_limit * sizeof *g->values + 1);
-    g->cross = malloc(row_limit * g->blocks * LANES * sizeof *g->cross + 1);
-    g->mean = malloc(g->blocks * LANES * sizeof *g->mean + 1);
-    g->variance = malloc(g->blocks * LANES * sizeof *g->variance + 1);
-    if (g->points && g->factor && g->whitened && g->values && g->cross && g->mean && g->variance)
-        return true;
-    gp_deinit(g);
-    return false;
+    g->points = memory_new(row_limit * features, sizeof *g->points);
+    g->factor = memory_new(row_limit * (row_limit + 1) / 2, sizeof *g->factor);
+    g->whitened = memory_new(row_limit, sizeof *g->whitened);
+    g->values = memory_new(row_limit, sizeof *g->values);
+    g->cross = memory_new(row_limit * g->blocks * LANES, sizeof *g->cross);
+    g->mean = memory_new(g->blocks * LANES, sizeof *g->mean);
+    g->variance = memory_new(g->blocks * LANES, sizeof *g->variance);
 }
 
 void gp_deinit(gp *g)
@@ -343,7 +340,7 @@ static void climb_density(climb *c, double *scratch, double *best_at, double *be
     }
 }
 
-bool gp_fit(gp_kernel *kernel, double *scale, size_t features, const bool *is_category,
+void gp_fit(gp_kernel *kernel, double *scale, size_t features, const bool *is_category,
             const float *points, const double *values, size_t count, size_t steps)
 {
     climb c = {.features = features,
@@ -352,22 +349,17 @@ bool gp_fit(gp_kernel *kernel, double *scale, size_t features, const bool *is_ca
                .points = points,
                .values = values};
     double at[GP_MAX_FEATURES + 1];
-    c.matrix = malloc(count * count * sizeof *c.matrix + 1);
-    c.slope = malloc(count * count * sizeof *c.slope + 1);
-    c.alpha = malloc(count * sizeof *c.alpha + 1);
-    double *scratch = malloc(count * count * sizeof *scratch + 1);
-    bool ok = c.matrix && c.slope && c.alpha && scratch;
-    if (ok) {
-        for (size_t f = 0; f < features; f++)
-            at[f] = -0.5 * log(kernel->weight[f]);
-        at[features] =
-            log(kernel->noise > 2 * noise_least ? kernel->noise - noise_least : noise_least);
-        climb_density(&c, scratch, at, scale, steps);
-        *kernel = kernel_from(at, features);
-    }
+    c.matrix = memory_new(count * count, sizeof *c.matrix);
+    c.slope = memory_new(count * count, sizeof *c.slope);
+    c.alpha = memory_new(count, sizeof *c.alpha);
+    double *scratch = memory_new(count * count, sizeof *scratch);
+    for (size_t f = 0; f < features; f++)
+        at[f] = -0.5 * log(kernel->weight[f]);
+    at[features] = log(kernel->noise > 2 * noise_least ? kernel->noise - noise_least : noise_least);
+    climb_density(&c, scratch, at, scale, steps);
+    *kernel = kernel_from(at, features);
     free(c.matrix);
     free(c.slope);
     free(c.alpha);
     free(scratch);
-    return ok;
 }

@@ -37,8 +37,8 @@ typedef struct gp {
     float *mean, *variance; /* of each candidate, for a signal of variance 1 */
 } gp;
 
-/* Makes room for `row_limit` rows over a pool. False when memory ran out. */
-bool gp_init(gp *g, size_t features, const bool *is_category, size_t row_limit, const float *pool,
+/* Makes room for `row_limit` rows over a pool. */
+void gp_init(gp *g, size_t features, const bool *is_category, size_t row_limit, const float *pool,
              size_t pool_count);
 void gp_deinit(gp *g); /* a zeroed one is fine */
 
@@ -46,8 +46,8 @@ void gp_deinit(gp *g); /* a zeroed one is fine */
 gp_kernel gp_prior_kernel(size_t features);
 
 /* Improves `kernel` for these observations in at most `steps` steps; *scale receives the signal's
- * variance. False when memory ran out: then nothing changed. */
-bool gp_fit(gp_kernel *kernel, double *scale, size_t features, const bool *is_category,
+ * variance. */
+void gp_fit(gp_kernel *kernel, double *scale, size_t features, const bool *is_category,
             const float *points, const double *values, size_t count, size_t steps);
 
 /* Removes all rows and sets the kernel. The first `pool_count` of the pool's points (which may have

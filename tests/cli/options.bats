@@ -114,7 +114,7 @@ load helpers
     for command in tune replay; do
         tool "$command" --help
         says "Strategies"
-        says "genetic"
+        says "neighbourhood"
     done
     tool export --help
     says_nothing_of "kernel-tuner"

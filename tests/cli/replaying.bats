@@ -44,9 +44,9 @@ make_recorded() {
 @test "a replay for people shows the curve beside that of random search" {
     make_recorded
     gzip recorded.json
-    tool replay recorded.json.gz --strategy genetic --repeat 5
+    tool replay recorded.json.gz --strategy neighbourhood --repeat 5
     succeeds
-    says "strategy genetic, 5 seeds"
+    says "strategy neighbourhood, 5 seeds"
     says "share of optimum"
 }
 
@@ -65,8 +65,8 @@ make_recorded() {
 
 @test "mistakes are usage errors that say what is right" {
     make_recorded
-    tool replay recorded.json --strategy geneti
-    fails_with 2 "did you mean 'genetic'?"
+    tool replay recorded.json --strategy neighborhood
+    fails_with 2 "did you mean 'neighbourhood'?"
     tool replay missing.json
     [ "$status" -ne 0 ]
     tool convert recorded.json --format t5

@@ -158,8 +158,8 @@ PYTHON
 
 @test "a strategy that learns tries the same variants each time, however many compile at once" {
     local tried strategy script
-    for strategy in surrogate neighbourhood greedy; do
-        [ $strategy = greedy ] && script=twins || script=scale
+    for strategy in surrogate neighbourhood model; do
+        [ $strategy = neighbourhood ] && script=twins || script=scale
         for jobs in 1 2 4; do
             tool "$FIXTURES/$script.lua" --device sim:sm_90 --strategy $strategy --budget 7 --seed 7 --jobs $jobs --json \
                  --quiet --top 100

@@ -86,7 +86,7 @@ ended_with_its_word() {
 
 @test "a command that has nothing to keep ends at once, and says so" {
     start_after "" "$AUTOTUNE" replay "$BATS_TEST_DIRNAME/../../results/nvidia-h200/landscapes/transpose.json.gz" \
-        --strategy genetic --repeat 100000
+        --strategy neighbourhood --repeat 100000
     sleep 1
     kill -USR1 "$pid"
     end_run

@@ -1,8 +1,8 @@
 /* Memory of the program, which is there or ends it.
  *
  * A process that cannot have the few bytes that it works with can do nothing sensible any more: it
- * says so once on stderr and ends with MEMORY_EXIT. A worker is replaced then, as after any death; a
- * run goes on from its journal. Not for the rooms that the library is made of, which return
+ * says so once on stderr and ends with MEMORY_EXIT. A worker is replaced then, as after any death;
+ * a run goes on from its journal. Not for the rooms that the library is made of, which return
  * AT_NO_MEMORY to their caller (the test `house` looks), and not for what may be too large in
  * earnest, such as the buffers of a problem.
  *

@@ -96,7 +96,7 @@ static at_status run_once(const replay *r, uint64_t seed, seed_run *out, at_erro
     const strategy_kind *kind;
     at_status status = strategy_find(r->options->strategy, &kind, error);
     if (!status)
-        status = strategy_new(kind, &options, &s, error);
+        s = strategy_new(kind, &options);
     if (status)
         goto cleanup;
     out->strategy = strategy_get_kind(s)->name;

@@ -281,14 +281,12 @@ at_status tune_open(tune *t, at_error *error)
     if (!status && !t->answer && t->session.workers->device && kind->wants_prior)
         status = predict(t, error);
     if (!status)
-        status = strategy_new(kind,
-                              &(strategy_options){.space = t->session.space,
-                                                  .seed = o->seed,
-                                                  .budget = likely_evaluations(t),
-                                                  .start = starts,
-                                                  .start_count = start_count,
-                                                  .prior = t->prior.times_ns},
-                              &t->strategy, error);
+        t->strategy = strategy_new(kind, &(strategy_options){.space = t->session.space,
+                                                             .seed = o->seed,
+                                                             .budget = likely_evaluations(t),
+                                                             .start = starts,
+                                                             .start_count = start_count,
+                                                             .prior = t->prior.times_ns});
     free(starts);
     if (!status && session_measures(&t->session))
         status = open_journal(t, error);

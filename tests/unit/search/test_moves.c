@@ -42,8 +42,8 @@ static void set_up(setting *t)
     t->space = NULL;
     assert_ok(space_new(parameters, 4, &even, 1, test_even, NULL, 0, &t->space, &error), error);
     strategy_options options = {.space = t->space, .seed = 1};
-    assert_true(ledger_init(&t->ledger, &options));
-    assert_true(moves_init(&t->moves, &t->ledger));
+    ledger_init(&t->ledger, &options);
+    moves_init(&t->moves, &t->ledger);
 }
 
 static void tear_down(setting *t)
@@ -104,7 +104,7 @@ static void neighbours_that_were_tried_are_left_out(void **state)
     size_t before = moves_unseen_neighbours(&t.moves, c);
     assert_int_equal(before, 3 + 3 + 7);
     assert_int_equal(moves_difference(&t.moves, c, t.moves.near[0]), 1);
-    assert_true(ledger_ask(&t.ledger, t.moves.near[0]));
+    ledger_ask(&t.ledger, t.moves.near[0]);
     assert_int_equal(moves_unseen_neighbours(&t.moves, c), before - 1);
     tear_down(&t);
 }
@@ -130,7 +130,7 @@ static void the_ledger_ranks_what_works_and_keeps_the_first_outcome(void **state
     set_up(&t);
     static const double costs[] = {5, 3, INFINITY, 4, 1, 2};
     for (uint64_t i = 0; i < 6; i++) {
-        assert_true(ledger_ask(&t.ledger, i));
+        ledger_ask(&t.ledger, i);
         assert_int_equal(ledger_tell(&t.ledger, i, costs[i]), i);
     }
     size_t elite[3];
@@ -154,9 +154,9 @@ static void a_small_space_is_looked_at_whole_and_failures_spread(void **state)
     encoding e;
     pool p;
     feasibility f;
-    assert_true(encoding_init(&e, t.space, GP_MAX_FEATURES));
-    assert_true(pool_init(&p, &t.ledger, &e));
-    assert_true(feasibility_init(&f, &e, p.most));
+    encoding_init(&e, t.space, GP_MAX_FEATURES);
+    pool_init(&p, &t.ledger, &e);
+    feasibility_init(&f, &e, p.most);
     pool_fill(&p, &t.moves, &e);
     assert_int_equal(p.count, space_count(t.space));
     feasibility_reset(&f, p.points, p.count, &t.ledger);

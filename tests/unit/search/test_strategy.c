@@ -109,13 +109,12 @@ static void tell_one(strategy *st, const space *s, cost_function cost, uint64_t 
 static run_outcome run(const strategy_kind *kind, const space *s, cost_function cost,
                        const drive *d, const strategy_options *more)
 {
-    at_error error = {0};
     strategy *st = NULL;
     strategy_options options = more ? *more : (strategy_options){0};
     options.space = s;
     options.seed = d->seed;
     options.budget = d->evaluations;
-    assert_ok(strategy_new(kind, &options, &st, &error), error);
+    st = strategy_new(kind, &options);
     uint64_t total = space_count(s), outstanding[MOST_BATCH];
     size_t waiting = 0;
     bool *met = calloc(total + 1, sizeof *met);
@@ -285,10 +284,9 @@ static void what_is_known_from_elsewhere_is_not_proposed(void **state)
     const strategy_kind *const *kind = strategy_kinds(&kinds);
     space *s = make_space(SOME);
     for (size_t k = 0; k < kinds; k++) {
-        at_error error = {0};
         strategy *st = NULL;
         strategy_options options = {.space = s, .seed = 6};
-        assert_ok(strategy_new(kind[k], &options, &st, &error), error);
+        st = strategy_new(kind[k], &options);
         for (uint64_t i = 0; i < space_count(s); i += 2)
             strategy_tell(st, i, cost_bowl(s, i));
         uint64_t configuration;
@@ -413,11 +411,11 @@ static void the_default_tries_everything_when_the_budget_allows(void **state)
     assert_ok(strategy_find(NULL, &kind, &error), error);
     assert_ok(strategy_find("auto", &named, &error), error);
     assert_ptr_equal(kind, named);
-    assert_ok(strategy_new(kind, &options, &st, &error), error);
+    st = strategy_new(kind, &options);
     assert_string_equal(strategy_get_kind(st)->name, "exhaustive");
     strategy_free(st);
     options.budget--;
-    assert_ok(strategy_new(kind, &options, &st, &error), error);
+    st = strategy_new(kind, &options);
     assert_string_not_equal(strategy_get_kind(st)->name, "exhaustive");
     strategy_free(st);
     space_free(s);
@@ -434,10 +432,7 @@ static double mean_best(const space *s, uint64_t budget, size_t evaluations)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         strategy *g;
         double best = INFINITY;
-        assert_ok(strategy_new(kind,
-                               &(strategy_options){.space = s, .seed = seed, .budget = budget}, &g,
-                               &error),
-                  error);
+        g = strategy_new(kind, &(strategy_options){.space = s, .seed = seed, .budget = budget});
         for (size_t i = 0; i < evaluations; i++) {
             uint64_t c;
             assert_int_equal(strategy_ask(g, 1, &c), 1);
@@ -539,7 +534,7 @@ static void least_values_are_held_to_be_slow_before_any_outcome(void **state)
         strategy *g;
         uint64_t asked[AT_ONCE];
         const strategy_options options = {.space = s, .seed = seed, .budget = 60};
-        assert_ok(strategy_new(kind, &options, &g, &error), error);
+        g = strategy_new(kind, &options);
         assert_int_equal(strategy_ask(g, AT_ONCE, asked), AT_ONCE);
         for (size_t i = 0; i < AT_ONCE; i++)
             least += least_values(s, asked[i]) > 0;
@@ -562,8 +557,7 @@ static void extremes_are_not_tried_first(void **state)
         strategy *g;
         uint64_t c;
         uint16_t at[PARAMETERS];
-        assert_ok(strategy_new(kind, &(strategy_options){.space = s, .seed = seed}, &g, &error),
-                  error);
+        g = strategy_new(kind, &(strategy_options){.space = s, .seed = seed});
         assert_int_equal(strategy_ask(g, 1, &c), 1);
         space_at(s, c, at);
         for (size_t p = 0; p < PARAMETERS; p++)

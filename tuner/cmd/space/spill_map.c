@@ -431,9 +431,8 @@ at_status spill_map_solve(spill_map *m, at_error *error)
             spill_line *l = &m->lines[i];
             if (l->search.told || (i % step != 0 && i + 1 != m->line_count))
                 continue;
-            if (!threshold_init(&l->search, m->line_length, bisect ? budget : m->line_length))
-                status = error_set(error, AT_NO_MEMORY, "out of memory");
-            else if (bisect)
+            threshold_init(&l->search, m->line_length, bisect ? budget : m->line_length);
+            if (bisect)
                 suppose_from_neighbours(m, i);
             batch[count++] = i;
         }

@@ -29,7 +29,8 @@
  *                                          the GPU is lost                             CHECK_DUE
  *
  * Beside its stage a candidate has two courses of its own: its check on ragged problems
- * (candidate_ragged) and its proof (proof_verdict), which may come before its outcome or after it. */
+ * (candidate_ragged) and its proof (proof_verdict), which may come before its outcome or after it.
+ */
 #ifndef AUTOTUNE_RUN_VARIANT_STAGE_H
 #define AUTOTUNE_RUN_VARIANT_STAGE_H
 
