@@ -112,7 +112,6 @@ static bool has_limit(buffer_fill fill)
            fill == FILL_SKEWED || fill == FILL_OFFSETS;
 }
 
-/* What only some fills have comes last: journals have keys of plans that knew no others. */
 static void put_buffer(pack *m, const buffer_plan *b)
 {
     pack_put_string(m, b->name);
@@ -124,13 +123,13 @@ static void put_buffer(pack *m, const buffer_plan *b)
     pack_put_u32(m, b->rank);
     for (uint32_t i = 0; i < b->rank; i++)
         pack_put_u64(m, b->shape[i]);
-    if (b->fill == FILL_LOCAL)
-        pack_put_u64(m, b->fill_block);
-    if (b->fill == FILL_VALUES) {
-        pack_put_u32(m, b->value_count);
-        for (uint32_t i = 0; i < b->value_count; i++)
-            pack_put_f64(m, b->values[i]);
-    }
+    pack_put_u64(m, b->fill_block);
+    pack_put_u32(m, b->value_count);
+    for (uint32_t i = 0; i < b->value_count; i++)
+        pack_put_f64(m, b->values[i]);
+    pack_put_u32(m, b->tolerance.kind);
+    pack_put_f64(m, b->tolerance.limit);
+    pack_put_f64(m, b->tolerance.mismatches);
 }
 
 static bool get_fill(pack *m, buffer_plan *b)
@@ -142,13 +141,10 @@ static bool get_fill(pack *m, buffer_plan *b)
         return false;
     if (b->fill == FILL_OFFSETS && b->count < 2)
         return false;
-    if (b->fill == FILL_LOCAL)
-        b->fill_block = pack_get_u64(m);
-    if (b->fill == FILL_LOCAL && b->fill_block == 0)
-        return false;
-    if (b->fill != FILL_VALUES)
-        return true;
-    if (!get_below(m, PLAN_MAX_VALUES + 1, &b->value_count) || b->value_count == 0)
+    b->fill_block = pack_get_u64(m);
+    if (!get_below(m, PLAN_MAX_VALUES + 1, &b->value_count) ||
+        (b->fill == FILL_LOCAL) != (b->fill_block > 0) ||
+        (b->fill == FILL_VALUES) != (b->value_count > 0))
         return false;
     for (uint32_t i = 0; i < b->value_count; i++)
         b->values[i] = pack_get_f64(m);
@@ -170,71 +166,12 @@ static bool get_buffer(pack *m, buffer_plan *b)
         return false;
     for (uint32_t i = 0; i < b->rank; i++)
         b->shape[i] = pack_get_u64(m);
-    return b->count > 0 && b->count <= PLAN_MAX_ELEMENTS && get_fill(m, b);
-}
-
-/* The first buffer whose contents are compared; NULL: none is. */
-static const buffer_plan *first_compared(const problem_plan *plan)
-{
-    for (uint32_t i = 0; i < plan->buffer_count; i++)
-        if (plan_is_compared(&plan->buffers[i]))
-            return &plan->buffers[i];
-    return NULL;
-}
-
-/* What one number says of all that is compared; `several` where that takes more. */
-static const double several = -1;
-
-static double common_tolerance(const problem_plan *plan)
-{
-    const buffer_plan *first = first_compared(plan);
-    if (!first)
-        return 0;
-    for (uint32_t i = 0; i < plan->buffer_count; i++)
-        if (plan_is_compared(&plan->buffers[i]) &&
-            !tolerance_equal(plan->buffers[i].tolerance, first->tolerance))
-            return several;
-    bool plain = first->tolerance.kind <= TOLERANCE_SCALED && first->tolerance.mismatches == 0;
-    return plain ? first->tolerance.limit : several;
-}
-
-/* Beside a tolerance's kind. */
-enum { HAS_MISMATCHES = 256 };
-
-/* One number for all where that will do, as journals' keys have it. */
-static void put_tolerances(pack *m, const problem_plan *plan)
-{
-    double common = common_tolerance(plan);
-    pack_put_f64(m, common);
-    for (uint32_t i = 0; common == several && i < plan->buffer_count; i++) {
-        const tolerance *t = &plan->buffers[i].tolerance;
-        pack_put_u32(m, t->kind | (t->mismatches > 0 ? HAS_MISMATCHES : 0));
-        pack_put_f64(m, t->limit);
-        if (t->mismatches > 0)
-            pack_put_f64(m, t->mismatches);
-    }
-}
-
-static bool get_tolerances(pack *m, problem_plan *out)
-{
-    double common = pack_get_f64(m);
-    bool valid = isfinite(common) && (common >= 0 || common == several);
-    for (uint32_t i = 0; valid && i < out->buffer_count; i++) {
-        buffer_plan *b = &out->buffers[i];
-        if (common != several) {
-            b->tolerance = plan_is_compared(b) ? tolerance_of(common) : tolerance_of(0);
-            continue;
-        }
-        uint32_t kind;
-        kind = pack_get_u32(m);
-        b->tolerance = (tolerance){.kind = (tolerance_kind)(kind & ~(uint32_t)HAS_MISMATCHES),
-                                   .limit = pack_get_f64(m)};
-        if (kind & HAS_MISMATCHES)
-            b->tolerance.mismatches = pack_get_f64(m);
-        valid = !m->failed && tolerance_is_valid(b->tolerance) &&
-                (b->tolerance.mismatches > 0) == ((kind & HAS_MISMATCHES) != 0);
-    }
-    return valid;
+    if (b->count == 0 || b->count > PLAN_MAX_ELEMENTS || !get_fill(m, b))
+        return false;
+    b->tolerance.kind = (tolerance_kind)pack_get_u32(m);
+    b->tolerance.limit = pack_get_f64(m);
+    b->tolerance.mismatches = pack_get_f64(m);
+    return !m->failed && tolerance_is_valid(b->tolerance);
 }
 
 bool plan_transfers(const launch_plan *plan)
@@ -242,56 +179,42 @@ bool plan_transfers(const launch_plan *plan)
     return plan->transfer.task.direction != TRANSFER_NONE;
 }
 
-/* What is said of a problem beyond its traffic is bits above the first and what follows: journals
- * have keys of plans that knew no more. */
-enum { FACT_DETERMINISTIC = 1, FACT_WORK = 2, CEILING_SHIFT = 2, DIRECTION_SHIFT = 8 };
-
 void plan_put_problem(pack *m, const problem_plan *plan)
 {
     pack_put_u32(m, plan->buffer_count);
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         put_buffer(m, &plan->buffers[i]);
-    put_tolerances(m, plan);
-    bool has_work = plan->flops > 0 || plan->items > 0;
-    pack_put_u32(m, (plan->deterministic ? FACT_DETERMINISTIC : 0) | (has_work ? FACT_WORK : 0) |
-                        (uint32_t)plan->ceiling << CEILING_SHIFT |
-                        (uint32_t)plan->transfer.direction << DIRECTION_SHIFT);
+    pack_put_u32(m, plan->deterministic);
+    pack_put_u32(m, plan->ceiling);
     pack_put_u64(m, plan->traffic_bytes);
+    pack_put_u64(m, plan->flops);
+    pack_put_u64(m, plan->items);
     pack_put_u64(m, plan->seed);
-    if (has_work) {
-        pack_put_u64(m, plan->flops);
-        pack_put_u64(m, plan->items);
-    }
+    pack_put_u32(m, plan->transfer.direction);
     if (plan->transfer.direction)
         transfer_put_task(m, &plan->transfer);
 }
 
 static bool get_problem(pack *m, problem_plan *out)
 {
-    uint32_t facts;
+    uint32_t deterministic, ceiling, direction;
     if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->buffer_count))
         return false;
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
             return false;
-    bool is_tolerance = get_tolerances(m, out);
-    bool known = get_below(m, TRANSFER_DIRECTIONS << DIRECTION_SHIFT, &facts),
-         has_work = facts & FACT_WORK;
-    uint32_t direction = facts >> DIRECTION_SHIFT,
-             ceiling = facts % (1u << DIRECTION_SHIFT) >> CEILING_SHIFT;
-    known = known && ceiling < CEILING_KINDS;
-    out->deterministic = facts & FACT_DETERMINISTIC;
-    out->ceiling = known ? (ceiling_kind)ceiling : CEILING_DEFAULT;
+    if (!get_below(m, 2, &deterministic) || !get_below(m, CEILING_KINDS, &ceiling))
+        return false;
+    out->deterministic = deterministic;
+    out->ceiling = (ceiling_kind)ceiling;
     out->traffic_bytes = pack_get_u64(m);
+    out->flops = pack_get_u64(m);
+    out->items = pack_get_u64(m);
     out->seed = pack_get_u64(m);
-    if (has_work) {
-        out->flops = pack_get_u64(m);
-        out->items = pack_get_u64(m);
-    }
-    if (known && direction)
-        known =
-            transfer_get_task(m, (transfer_direction)direction, out->buffer_count, &out->transfer);
-    return known && is_tolerance && (!has_work || out->flops > 0 || out->items > 0);
+    if (!get_below(m, TRANSFER_DIRECTIONS, &direction))
+        return false;
+    return !direction ||
+           transfer_get_task(m, (transfer_direction)direction, out->buffer_count, &out->transfer);
 }
 
 bool plan_get_problem(pack *m, problem_plan *out)
@@ -463,6 +386,12 @@ static void put_launch(pack *m, const launch_plan *plan, const kernel_launch *la
         pack_put_u32(m, launch->grid[i]);
     for (int i = 0; i < 3; i++)
         pack_put_u32(m, launch->block[i]);
+    for (int i = 0; i < 3; i++)
+        pack_put_u32(m, launch->cluster[i]);
+    pack_put_u32(m, launch->cooperative);
+    pack_put_u32(m, launch->balanced);
+    pack_put_u32(m, launch->group);
+    pack_put_u32(m, launch->rounds);
     pack_put_u32(m, launch->dynamic_shared_bytes);
     pack_put_u32(m, launch->argument_count);
     for (uint32_t i = 0; i < launch->argument_count; i++)
@@ -476,10 +405,41 @@ static bool get_shape(pack *m, uint32_t shape[3])
     return !m->failed && shape[0] > 0 && shape[1] > 0 && shape[2] > 0;
 }
 
-static bool get_launch(pack *m, launch_plan *plan, kernel_launch *launch)
+/* 0 blocks along a side are none, as is 1. */
+static bool get_cluster(pack *m, uint32_t cluster[3])
 {
-    if (!get_name(m, launch->entry) || !get_shape(m, launch->grid) || !get_shape(m, launch->block))
+    for (int i = 0; i < 3; i++) {
+        if (!get_below(m, PLAN_MAX_CLUSTER + 1, &cluster[i]))
+            return false;
+        cluster[i] = cluster[i] ? cluster[i] : 1;
+    }
+    return true;
+}
+
+/* Is launch `i` alone, or one of the group before it, or the first of its own? */
+static bool is_grouped_well(const launch_plan *plan, uint32_t i)
+{
+    const kernel_launch *launch = &plan->launches[i];
+    if (launch->group == 0)
+        return launch->rounds == 0;
+    if (launch->rounds < 2 || launch->rounds > PLAN_MAX_ROUNDS)
         return false;
+    return launch->group == i + 1 ||
+           (i > 0 && launch->group == launch[-1].group && launch->rounds == launch[-1].rounds);
+}
+
+static bool get_launch(pack *m, launch_plan *plan, uint32_t number)
+{
+    kernel_launch *launch = &plan->launches[number];
+    uint32_t cooperative, balanced;
+    if (!get_name(m, launch->entry) || !get_shape(m, launch->grid) ||
+        !get_shape(m, launch->block) || !get_cluster(m, launch->cluster) ||
+        !get_below(m, 2, &cooperative) || !get_below(m, 2, &balanced))
+        return false;
+    launch->cooperative = cooperative;
+    launch->balanced = balanced;
+    launch->group = pack_get_u32(m);
+    launch->rounds = pack_get_u32(m);
     launch->dynamic_shared_bytes = pack_get_u32(m);
     launch->first_argument = plan->argument_count;
     if (!get_below(m, PLAN_MAX_ARGUMENTS + 1 - plan->argument_count, &launch->argument_count))
@@ -487,126 +447,44 @@ static bool get_launch(pack *m, launch_plan *plan, kernel_launch *launch)
     for (uint32_t i = 0; i < launch->argument_count; i++)
         if (!get_argument(m, plan, &plan->arguments[plan->argument_count++]))
             return false;
-    for (int i = 0; i < 3; i++)
-        launch->cluster[i] = 1;
-    return !m->failed;
+    return !(launch->balanced && plan_cluster_blocks(launch) == 1) && is_grouped_well(plan, number);
 }
 
-/* One kernel, as the first version had it: keys of its journals hold. */
-static bool is_plain(const launch_plan *plan)
+static bool get_compared(pack *m, compared_plan *c)
 {
-    return plan->launch_count == 1 && !plan_transfers(plan) && plan->struct_bytes == 0 &&
-           plan->constant_count == 0 && plan->view_count == 0 && plan->compared_count == 0 &&
-           plan->launches[0].group == 0 && !plan->launches[0].cooperative &&
-           plan_cluster_blocks(&plan->launches[0]) <= 1;
-}
-
-/* Beside the number of launches. */
-enum { HAS_TRANSFER = 256, HAS_VIEWS = 512, HAS_COMPARED = 1024 };
-
-/* Of a launch: a number from 0 to 7. */
-enum { IS_COOPERATIVE = 1, IS_BALANCED = 2, IN_GROUP = 4, LAUNCH_FLAGS = 8 };
-
-static void put_attributes(pack *m, const kernel_launch *launch)
-{
-    pack_put_u32(m, (launch->cooperative ? IS_COOPERATIVE : 0) |
-                        (launch->balanced ? IS_BALANCED : 0) | (launch->group ? IN_GROUP : 0));
-    for (int k = 0; k < 3; k++)
-        pack_put_u32(m, launch->cluster[k]);
-    if (launch->group) {
-        pack_put_u32(m, launch->group);
-        pack_put_u32(m, launch->rounds);
-    }
-}
-
-/* Is launch `i`, whose group was read, one of the group before it or the first of its own? */
-static bool is_in_group(const launch_plan *plan, uint32_t i)
-{
-    const kernel_launch *launch = &plan->launches[i];
-    if (launch->rounds < 2 || launch->rounds > PLAN_MAX_ROUNDS)
+    if (!get_below(m, PLAN_MAX_BUFFERS, &c->buffer))
         return false;
-    if (launch->group == i + 1)
-        return true;
-    return i > 0 && launch->group == launch[-1].group && launch->rounds == launch[-1].rounds;
+    c->count = pack_get_u64(m);
+    return c->count > 0 && c->count <= PLAN_MAX_ELEMENTS;
 }
 
-static bool get_attributes(pack *m, launch_plan *plan, uint32_t i)
-{
-    kernel_launch *launch = &plan->launches[i];
-    uint32_t flags;
-    if (!get_below(m, LAUNCH_FLAGS, &flags) || !get_shape(m, launch->cluster))
-        return false;
-    launch->cooperative = flags & IS_COOPERATIVE;
-    launch->balanced = flags & IS_BALANCED;
-    for (int k = 0; k < 3; k++)
-        if (launch->cluster[k] > PLAN_MAX_CLUSTER)
-            return false;
-    if (launch->balanced && plan_cluster_blocks(launch) == 1)
-        return false;
-    if (flags & IN_GROUP) {
-        launch->group = pack_get_u32(m);
-        launch->rounds = pack_get_u32(m);
-    }
-    return !m->failed && (!(flags & IN_GROUP) || is_in_group(plan, i));
-}
-
-static void put_compared(pack *m, const launch_plan *plan)
-{
-    pack_put_u32(m, plan->compared_count);
-    for (uint32_t i = 0; i < plan->compared_count; i++) {
-        pack_put_u32(m, plan->compared[i].buffer);
-        pack_put_u64(m, plan->compared[i].count);
-    }
-}
-
-static bool get_compared(pack *m, launch_plan *out)
-{
-    if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->compared_count) || out->compared_count == 0)
-        return false;
-    for (uint32_t i = 0; i < out->compared_count; i++) {
-        compared_plan *c = &out->compared[i];
-        if (!get_below(m, PLAN_MAX_BUFFERS, &c->buffer))
-            return false;
-        c->count = pack_get_u64(m);
-        if (c->count == 0 || c->count > PLAN_MAX_ELEMENTS)
-            return false;
-    }
-    return true;
-}
-
-/* Where a plain plan has the name of its entry another has "", which is no name. */
 void plan_put_launch(pack *m, const launch_plan *plan)
 {
-    if (is_plain(plan)) {
-        put_launch(m, plan, &plan->launches[0]);
-        return;
-    }
-    pack_put_string(m, "");
     pack_put_bytes(m, plan->structs, plan->struct_bytes);
     pack_put_u32(m, plan->constant_count);
     for (uint32_t i = 0; i < plan->constant_count; i++) {
         pack_put_string(m, plan->constants[i].name);
         pack_put_u32(m, plan->constants[i].buffer);
     }
-    pack_put_u32(m, plan->launch_count | (plan_transfers(plan) ? HAS_TRANSFER : 0) |
-                        (plan->view_count > 0 ? HAS_VIEWS : 0) |
-                        (plan->compared_count > 0 ? HAS_COMPARED : 0));
-    if (plan->compared_count > 0)
-        put_compared(m, plan);
-    if (plan->view_count > 0)
-        pack_put_u32(m, plan->view_count);
+    pack_put_u32(m, plan->compared_count);
+    for (uint32_t i = 0; i < plan->compared_count; i++) {
+        pack_put_u32(m, plan->compared[i].buffer);
+        pack_put_u64(m, plan->compared[i].count);
+    }
+    pack_put_u32(m, plan->view_count);
     for (uint32_t i = 0; i < plan->view_count; i++)
         view_put(m, &plan->views[i]);
-    for (uint32_t i = 0; i < plan->launch_count; i++) {
+    pack_put_u32(m, plan->launch_count);
+    for (uint32_t i = 0; i < plan->launch_count; i++)
         put_launch(m, plan, &plan->launches[i]);
-        put_attributes(m, &plan->launches[i]);
-    }
+    pack_put_u32(m, plan_transfers(plan));
     if (plan_transfers(plan))
         transfer_put_plan(m, &plan->transfer);
 }
 
-static bool get_many(pack *m, launch_plan *out)
+static bool get_plan(pack *m, launch_plan *out)
 {
+    uint32_t transfers;
     size_t struct_bytes;
     const void *structs = pack_get_bytes(m, &struct_bytes);
     if (struct_bytes > PLAN_MAX_STRUCT_BYTES ||
@@ -619,39 +497,30 @@ static bool get_many(pack *m, launch_plan *out)
         if (!get_name(m, out->constants[i].name) ||
             !get_below(m, PLAN_MAX_BUFFERS, &out->constants[i].buffer))
             return false;
-    uint32_t count = pack_get_u32(m);
-    bool transfers = count & HAS_TRANSFER, views = count & HAS_VIEWS;
-    out->launch_count = count & ~(uint32_t)(HAS_TRANSFER | HAS_VIEWS | HAS_COMPARED);
-    if ((count & HAS_COMPARED) && !get_compared(m, out))
+    if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->compared_count))
         return false;
-    if (views && (!get_below(m, PLAN_MAX_VIEWS + 1, &out->view_count) || out->view_count == 0))
+    for (uint32_t i = 0; i < out->compared_count; i++)
+        if (!get_compared(m, &out->compared[i]))
+            return false;
+    if (!get_below(m, PLAN_MAX_VIEWS + 1, &out->view_count))
         return false;
     for (uint32_t i = 0; i < out->view_count; i++)
         if (!view_get(m, PLAN_MAX_BUFFERS, &out->views[i]))
             return false;
-    if (m->failed || out->launch_count > PLAN_MAX_LAUNCHES ||
-        (out->launch_count == 0 && !transfers))
+    if (!get_below(m, PLAN_MAX_LAUNCHES + 1, &out->launch_count))
         return false;
     for (uint32_t i = 0; i < out->launch_count; i++)
-        if (!get_launch(m, out, &out->launches[i]) || !get_attributes(m, out, i))
+        if (!get_launch(m, out, i))
             return false;
-    if (transfers && !transfer_get_plan(m, PLAN_MAX_BUFFERS, &out->transfer))
+    if (!get_below(m, 2, &transfers) ||
+        (transfers && !transfer_get_plan(m, PLAN_MAX_BUFFERS, &out->transfer)))
         return false;
-    return !is_plain(out);
+    return transfers || out->launch_count > 0;
 }
 
 bool plan_get_launch(pack *m, launch_plan *out)
 {
     memset(out, 0, sizeof *out);
-    size_t start = m->position;
-    bool plain = pack_get_string(m)[0] != '\0', sound;
-    if (plain) {
-        m->position = start;
-        out->launch_count = 1;
-        sound = get_launch(m, out, &out->launches[0]);
-    } else {
-        sound = get_many(m, out);
-    }
-    m->failed = !sound || m->failed;
+    m->failed = !get_plan(m, out) || m->failed;
     return !m->failed;
 }

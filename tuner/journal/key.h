@@ -17,7 +17,7 @@
 #include "device/plan.h"
 
 /* Incremented when samples of an older autotune are no longer comparable. */
-enum { JOURNAL_MEASURING_VERSION = 2 };
+enum { JOURNAL_MEASURING_VERSION = 3 };
 
 typedef struct journal_key {
     unsigned char bytes[16];
