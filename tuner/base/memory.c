@@ -35,11 +35,6 @@ char *memory_text(const char *text)
     return text ? memory_have(strdup(text)) : NULL;
 }
 
-void *memory_grow(void *items, size_t count, size_t size)
-{
-    return memory_have(array_grow(items, count, size));
-}
-
 void memory_add(void *items, size_t *count, const void *item, size_t size)
 {
     memory_have(array_add(items, count, item, size) ? items : NULL);

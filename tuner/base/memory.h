@@ -26,8 +26,7 @@ void *memory_copy(const void *items, size_t count, size_t size);
 /* A copy of a text; of NULL NULL. */
 char *memory_text(const char *text);
 
-/* array_add() and array_grow() of base/array.h, which cannot fail. */
+/* array_add() of base/array.h, which cannot fail. */
 void memory_add(void *items, size_t *count, const void *item, size_t size);
-void *memory_grow(void *items, size_t count, size_t size);
 
 #endif

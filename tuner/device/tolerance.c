@@ -25,11 +25,6 @@ bool tolerance_is_valid(tolerance t)
     return t.kind < TOLERANCE_KINDS && (t.kind != TOLERANCE_ULPS || floor(t.limit) == t.limit);
 }
 
-bool tolerance_equal(tolerance a, tolerance b)
-{
-    return a.kind == b.kind && a.limit == b.limit && a.mismatches == b.mismatches;
-}
-
 bool tolerance_is_exact(tolerance t)
 {
     return t.kind == TOLERANCE_EXACT && t.mismatches == 0;

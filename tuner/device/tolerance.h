@@ -41,8 +41,6 @@ bool tolerance_is_exact(tolerance t);
 /* How many of `count` elements may be further away; a share is rounded down. */
 uint64_t tolerance_mismatches(tolerance t, uint64_t count);
 
-bool tolerance_equal(tolerance a, tolerance b);
-
 /* "within 4 ULPs", "within 1e-05 of its magnitude": at most TOLERANCE_TEXT_BYTES. Of the distance
  * alone, without how many may be further away. */
 enum { TOLERANCE_TEXT_BYTES = 64 };

@@ -3,6 +3,11 @@
 #include "device/plan.h"
 #include "script_fixture.h"
 
+static bool tolerance_equal(tolerance a, tolerance b)
+{
+    return a.kind == b.kind && a.limit == b.limit && a.mismatches == b.mismatches;
+}
+
 static tolerance random_tolerance(rng *r)
 {
     const tolerance_kind kind = (tolerance_kind)rng_below(r, TOLERANCE_KINDS);
