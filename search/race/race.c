@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "search/race/balance.h"
 #include "search/race/paired.h"
-#include "search/race/state.h"
+#include "search/race/series.h"
 
 /* Screening rounds are judged in pairs: one sample may be an outlier, of two one is not. */
 enum { SCREEN_STEP = 2, SCREEN_ROUNDS = 8 };

@@ -8,18 +8,19 @@
  * where it was.
  *
  * Stages, each on the entrants that the one before left:
- *   prior   entrants whose fastest earlier sample is far above the best's are out, unmeasured, and
- * on request all but the fastest few; probe   with hundreds of entrants that have an earlier
- * sample: the fastest by these, and others spread over the rest, are sampled in a few blocks, which
- * show how large the error of earlier samples is. Entrants that would be slower than the fastest
- * even with the largest error seen are out. The probe's samples are not used again; screen  while
- * there are too many, or entrants without an earlier sample: whole rounds, after which those far
- * above the best are out; the margin narrows with the rounds; heats   blocks of one sample of every
- * survivor in a fresh random order; after 4, 8, 16 and 32 blocks those that are slower than the
- * leader by a one-sided test are out; finals  the best few and the default, which is never dropped
- * before, sampled anew in balanced order. Only these samples decide, so that luck in earlier stages
- * does not count. A default all of whose samples are far above those of the fastest leaves after a
- * few blocks, and is ranked by these. Samples of screen and heats are one series: a survivor's
+ *   prior   Entrants whose fastest earlier sample is far above the best's are out, unmeasured, and
+ *           on request all but the fastest few.
+ *   probe   With hundreds of entrants that have an earlier sample, the fastest by these, and others
+ *           spread over the rest, are sampled in a few blocks, which show how large the error of
+ *           earlier samples is. Entrants that would be slower than the fastest even with the
+ * largest error seen are out. The probe's samples are not used again. screen  While there are too
+ * many, or entrants without an earlier sample: whole rounds, after which those far above the best
+ * are out. The margin narrows with the rounds. heats   Blocks of one sample of every survivor in a
+ * fresh random order. After 4, 8, 16 and 32 blocks those that are slower than the leader by a
+ * one-sided test are out. finals  The best few and the default, which is never dropped before, are
+ * sampled anew in balanced order. Only these samples decide, so that luck in earlier stages does
+ * not count. A default all of whose samples are far above those of the fastest leaves after a few
+ * blocks, and is ranked by these. Samples of screen and heats are one series: a survivor's
  * screening rounds count as heats.
  *
  * Memory: everything is allocated by race_new(), some 600 bytes an entrant. Time: a block costs
@@ -31,10 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/stats.h"
-
-typedef struct race race;
+#include "search/race/result.h"
 
 #define RACE_NO_DEFAULT UINT32_MAX
 
@@ -72,52 +70,6 @@ typedef struct race_entrant {
     uint64_t order;        /* ... then the lower of this (the configuration's number, say) */
 } race_entrant;
 
-typedef enum race_stage {
-    RACE_PRIOR,
-    RACE_PROBE,
-    RACE_SCREEN,
-    RACE_HEATS,
-    RACE_FINALS,
-    RACE_FINISHED
-} race_stage;
-
-typedef enum race_verdict {
-    RACE_CLEAR,       /* every other entrant is slower by more than the tie margin, by the test */
-    RACE_TIED,        /* some are not significantly slower than the fastest */
-    RACE_INCONCLUSIVE /* stopped before the end; the winner is the best so far */
-} race_verdict;
-
-/* One entrant's standing. Ratios are times over the fastest entrant's time in the same blocks. */
-typedef struct race_standing {
-    uint32_t entrant;
-    race_stage left_at; /* the last stage it took part in */
-    bool failed;        /* excluded, or a sample of it failed */
-    bool tied;          /* not significantly slower than the fastest (true for the fastest) */
-    double ratio;       /* trimmed mean; 1 for the fastest */
-    double low, high;   /* interval of the ratio, from the test's one-sided bounds; 0 and INFINITY
-                           when   there are too few samples for one */
-    stats_summary time; /* of the samples of its last stage; count 0: prior only, and then
-                           median_ns is the earlier fastest */
-} race_standing;
-
-typedef struct race_result {
-    bool has_winner;  /* false: every entrant failed */
-    uint32_t winner;  /* what to use: the choice among the tied */
-    uint32_t fastest; /* lowest trimmed mean */
-    race_verdict verdict;
-    size_t tied; /* other entrants not significantly slower than the fastest, finalists or not */
-    double half_width; /* relative, of the comparison that decided: the widest among the tied,
-                          or the runner-up's when clear; INFINITY before there is one */
-    bool noisy;        /* half_width is wider than the difference to the runner-up */
-    race_stage stage;  /* reached */
-    size_t blocks;     /* told */
-    uint64_t samples;  /* told */
-    /* All entrants: the winner first, then finalists before the others, by ratio; failed ones
-     * last. */
-    const race_standing *ranking;
-    size_t count;
-} race_result;
-
 /* Starts a race between `count` entrants (copied; at least one). */
 race *race_new(const race_options *options, const race_entrant *entrants, size_t count);
 void race_free(race *r); /* NULL is fine */
@@ -146,11 +98,5 @@ void race_stop(race *r);
 /* The stage of the next block, the samples told so far, and at most how many more the race takes
  * with its present entrants (for a progress line); either pointer may be NULL. */
 race_stage race_progress(const race *r, uint64_t *done, uint64_t *left);
-
-/* The result so far, final once race_next() returned 0. Borrowed: valid until the next call that
- * changes the race. */
-const race_result *race_conclude(race *r);
-
-const char *race_stage_name(race_stage stage); /* "prior", "screen", "heats", ... */
 
 #endif

@@ -1,5 +1,5 @@
-/* What race.c (which decides what to measure) and result.c (which evaluates the samples) share.
- * Private to the two. */
+/* What race.c (which decides what to measure), series.c (which reads the samples) and result.c
+ * (which concludes from them) share. Private to the three. */
 #ifndef AUTOTUNE_RACE_STATE_H
 #define AUTOTUNE_RACE_STATE_H
 
@@ -58,25 +58,5 @@ struct race {
     race_standing *ranked;    /* what the result points to */
     race_result result;
 };
-
-/* The entrant's series of screen and heats, `heats` long. */
-const int64_t *race_heats(const race *r, uint32_t entrant);
-
-/* Its series of the finals, `retired` or else finals_blocks long; it must be a finalist. */
-const int64_t *race_finals(const race *r, uint32_t entrant);
-
-/* The median of the entrant's first `blocks` samples there, and the highest of them. */
-double race_heats_median(race *r, uint32_t entrant, size_t blocks, double *highest);
-
-/* Which of `entrants` (at least one) has the lowest median over `blocks` blocks of `series`. */
-uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
-                     const uint32_t *entrants, size_t count, size_t blocks);
-
-/* The best estimate of a's time over b's: paired when they shared blocks, else from other
- * samples. */
-double race_estimate(race *r, uint32_t a, uint32_t b);
-
-/* Sorts by key, then by entrant. */
-void race_sort(keyed *keys, size_t count);
 
 #endif

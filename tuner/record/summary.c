@@ -11,7 +11,7 @@
 static const char *const stage_names[STAGE_COUNT] = {
     [STAGE_ENUMERATE] = "enumerate", [STAGE_OPEN] = "open",     [STAGE_EMIT] = "emit",
     [STAGE_COMPILE] = "compile",     [STAGE_CHECK] = "check",   [STAGE_MEASURE] = "measure",
-    [STAGE_RACE] = "race",           [STAGE_FINALS] = "finals", [STAGE_RECORD] = "record",
+    [STAGE_RACE] = "race",           [STAGE_FINALS] = "finals",
 };
 
 static const char *const verdict_names[] = {

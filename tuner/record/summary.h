@@ -52,7 +52,6 @@ typedef enum run_stage {
     STAGE_MEASURE, /* screening samples */
     STAGE_RACE,
     STAGE_FINALS,
-    STAGE_RECORD,
     STAGE_COUNT
 } run_stage;
 

@@ -296,14 +296,6 @@ static void a_script_that_is_nowhere_is_an_error(void **state)
     assert_null(f->kernel);
 }
 
-static void freeing_nothing_is_fine(void **state)
-{
-    (void)state;
-    at_close(NULL);
-    at_choice_free(NULL);
-    at_kernel_free(NULL);
-}
-
 /* One call each, with one argument that is NULL and must not be; the others are as they should
  * be. */
 #define NULL_CALLS(CALL)                                                                           \
@@ -475,7 +467,6 @@ int main(void)
         TEST(what_tells_of_nothing_tells_nothing),
         TEST(a_variable_that_makes_no_sense_is_named),
         TEST(many_threads_leave_the_callers_environment_alone),
-        cmocka_unit_test(freeing_nothing_is_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
