@@ -92,6 +92,7 @@ double race_estimate(race *r, uint32_t a, uint32_t b)
         return exp(paired_compare(race_heats(r, a), race_heats(r, b), blocks, 0, r->ratios).mean);
     if (x->given.fastest_ns > 0 && y->given.fastest_ns > 0)
         return (double)x->given.fastest_ns / (double)y->given.fastest_ns;
-    double top = (double)race_time_of(r, a).median_ns, bottom = (double)race_time_of(r, b).median_ns;
+    double top = (double)race_time_of(r, a).median_ns,
+           bottom = (double)race_time_of(r, b).median_ns;
     return top > 0 && bottom > 0 ? top / bottom : INFINITY;
 }

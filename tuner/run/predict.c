@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
@@ -191,9 +192,8 @@ static size_t choose_threads(void)
 static at_status compile_fillers(crew *c, at_error *error)
 {
     const problem_set *set = &c->session->problems;
-    c->fillers = calloc(set->layout_count + 1, sizeof *c->fillers);
-    at_status status =
-        c->fillers ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    at_status status = AT_OK;
+    c->fillers = memory_new(set->layout_count, sizeof *c->fillers);
     for (size_t i = 0; !status && i < set->layout_count; i++)
         status =
             problem_set_compile_filler(set, i, c->session->workers->pool,
@@ -204,20 +204,15 @@ static at_status compile_fillers(crew *c, at_error *error)
 static at_status crew_new(const session *s, size_t threads, size_t capacity, double *times_ns,
                           crew **out, at_error *error)
 {
-    crew *c = calloc(1, sizeof *c);
-    if (!c)
-        return error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    crew *c = memory_new(1, sizeof *c);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->arrived, NULL);
     pthread_cond_init(&c->done, NULL);
     c->session = s;
     c->capacity = capacity;
     c->times_ns = times_ns;
-    c->ring = calloc(capacity, sizeof *c->ring);
-    at_status status =
-        c->ring ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
-    if (!status)
-        status = compile_fillers(c, error);
+    c->ring = memory_new(capacity, sizeof *c->ring);
+    at_status status = compile_fillers(c, error);
     for (size_t i = 0; !status && i < threads; i++) {
         status = new_estimate(c, i, 0, error);
         c->estimate_count += !status;
@@ -259,11 +254,9 @@ static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
     size_t threads = choose_threads();
     f->flight = FLIGHT_PER_WORKER * (compile_width(s->workers->pool) + threads);
     uint64_t count = space_count(s->space);
-    f->order = calloc((size_t)count + 1, sizeof *f->order);
-    f->compiling = calloc(f->flight, sizeof *f->compiling);
-    f->places = calloc(f->flight, sizeof *f->places);
-    if (!f->order || !f->compiling || !f->places)
-        return error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    f->order = memory_new((size_t)count, sizeof *f->order);
+    f->compiling = memory_new(f->flight, sizeof *f->compiling);
+    f->places = memory_new(f->flight, sizeof *f->places);
     for (uint64_t i = 0; i < count; i++)
         f->order[i] = i;
     rng r = rng_seeded(f->options->seed);
@@ -382,9 +375,7 @@ at_status predict_space(session *s, const predict_options *o, prediction *out, a
                          "a model can order spaces of up to %d configurations, and this one has "
                          "%" PRIu64 ": leave --strategy out, or narrow the space",
                          PREDICT_MAX_CONFIGURATIONS, count);
-    out->times_ns = malloc(((size_t)count + 1) * sizeof *out->times_ns);
-    if (!out->times_ns)
-        return error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    out->times_ns = memory_new((size_t)count, sizeof *out->times_ns);
     for (uint64_t i = 0; i < count; i++)
         out->times_ns[i] = NAN;
     at_status status = feeder_init(&f, out->times_ns, error);

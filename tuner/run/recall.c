@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/paths.h"
 #include "record/folders.h"
 #include "record/pick.h"
@@ -124,20 +125,18 @@ static at_status read_known(const session *s, const char *results_dir, record_se
     return record_search(&folders, script_pattern(s->script)->name, out, NULL);
 }
 
-at_status recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most,
-                        size_t *count, at_error *error)
+size_t recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most)
 {
     const pattern *p = script_pattern(s->script);
     record_set known = {0};
     record_values problem = {.count = p->problem_count,
-                             .pairs = calloc(p->problem_count + 1, sizeof *problem.pairs)};
+                             .pairs = memory_new(p->problem_count, sizeof *problem.pairs)};
     starts to = {.session = s, .found = out, .most = most};
-    at_status status = problem.pairs ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    for (size_t i = 0; !status && i < p->problem_count; i++)
+    for (size_t i = 0; i < p->problem_count; i++)
         problem.pairs[i] =
             (record_pair){p->problems[s->problem][i].name, p->problems[s->problem][i].value};
     /* A record that cannot be read is no start. */
-    if (!status && read_known(s, results_dir, &known) == AT_OK)
+    if (read_known(s, results_dir, &known) == AT_OK)
         add_starts(&to, &known,
                    &(pick_target){.gpu = s->workers->properties.limits.name,
                                   .major = s->workers->properties.limits.major,
@@ -145,8 +144,7 @@ at_status recall_starts(const session *s, const char *results_dir, uint64_t *out
                                   .problem = &problem,
                                   .ask = ask,
                                   .context = (void *)(uintptr_t)s});
-    *count = to.count;
     record_set_deinit(&known);
     free(problem.pairs);
-    return status;
+    return to.count;
 }

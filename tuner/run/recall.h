@@ -27,9 +27,7 @@ at_status recall_fill(const record *r, const record_entry *entry, run_summary *s
 /* Lists what is worth trying first, from the known records of the pattern: the winners, then the
  * configurations that came next to them, in the order in which a program would pick them for this
  * GPU and problem (record/pick.h). Records of other GPUs and problems count too, where their
- * configurations are in the space. At most `most`, each once. *count is 0 if nothing is recorded,
- * which is no error. AT_NO_MEMORY. */
-at_status recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most,
-                        size_t *count, at_error *error);
+ * configurations are in the space. Returns how many, at most `most`, each once. */
+size_t recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most);
 
 #endif

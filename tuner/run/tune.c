@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "process/interrupt.h"
 #include "run/race/verify.h"
 #include "run/tune_state.h"
@@ -68,9 +69,7 @@ static int64_t show_stage(const settings *o, uint32_t lane, const char *what, in
 at_status tune_run(const settings *o, tune **out, at_error *error)
 {
     *out = NULL;
-    tune *t = calloc(1, sizeof *t);
-    if (!t)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    tune *t = memory_new(1, sizeof *t);
     t->settings = o;
     t->start_ns = clock_now_ns();
     uint32_t lane = trace_lane(o->trace, TRACE_TUNER, "stages");

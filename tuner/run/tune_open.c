@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/hash_text.h"
+#include "base/memory.h"
 #include "base/paths.h"
 #include "script/emit.h"
 #include "search/race/race.h"
@@ -165,40 +166,37 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
 }
 
 /* The default first, then what the settings name, what was fast before, and what the script names;
- * of a quick run also what is recorded of others, which it has no time to find. *out is the
- * caller's. */
-static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_error *error)
+ * of a quick run also what is recorded of others, which it has no time to find. The caller
+ * frees. */
+static uint64_t *list_starts(const tune *t, size_t *count)
 {
     const settings *o = t->settings;
     const pattern *p = script_pattern(t->session.script);
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     uint64_t configuration;
     *count = 0;
-    *out =
-        calloc(1 + o->start_count + p->start_count + WARM_STARTS + RECORDED_STARTS, sizeof **out);
-    if (!*out)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    uint64_t *all = memory_new(1 + o->start_count + p->start_count + WARM_STARTS + RECORDED_STARTS,
+                               sizeof *all);
     if (t->has_baseline)
-        add_start(*out, count, t->baseline);
+        add_start(all, count, t->baseline);
     /* What is good on another problem may be no configuration of this one. */
     for (size_t i = 0; i < o->start_count; i++)
         if (script_parse_configuration(t->session.script, o->starts[i], indices, NULL) == AT_OK &&
             space_find(t->session.space, indices, &configuration))
-            add_start(*out, count, configuration);
+            add_start(all, count, configuration);
     for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
-        add_start(*out, count, t->warm.configurations[i]);
+        add_start(all, count, t->warm.configurations[i]);
     for (size_t i = 0; i < p->start_count; i++)
         if (space_find(t->session.space, p->starts[i], &configuration))
-            add_start(*out, count, configuration);
+            add_start(all, count, configuration);
     uint64_t recorded_starts[RECORDED_STARTS];
     size_t recorded_count = 0;
-    at_status status = AT_OK;
     if (settings_are_quick(o) && t->session.workers->device)
-        status = recall_starts(&t->session, o->results_dir, recorded_starts, RECORDED_STARTS,
-                               &recorded_count, error);
+        recorded_count =
+            recall_starts(&t->session, o->results_dir, recorded_starts, RECORDED_STARTS);
     for (size_t i = 0; i < recorded_count; i++)
-        add_start(*out, count, recorded_starts[i]);
-    return status;
+        add_start(all, count, recorded_starts[i]);
+    return all;
 }
 
 /* With --effort, a record that took as much is final; of a part of the space none is. */
@@ -263,7 +261,7 @@ at_status tune_open(tune *t, at_error *error)
     if (!status && o->warm_start)
         status = read_warm_start(t, error);
     if (!status)
-        status = list_starts(t, &starts, &start_count, error);
+        starts = list_starts(t, &start_count);
     t->first = start_count < QUICK_FIRST_LEAST  ? QUICK_FIRST_LEAST
                : start_count > QUICK_FIRST_MOST ? QUICK_FIRST_MOST
                                                 : start_count;
@@ -304,9 +302,8 @@ at_status tune_open(tune *t, at_error *error)
         t->in_order = !session_measures(&t->session);
     /* A simulated device has every variant proven by its own checks. */
     if (!status && !t->answer && session_measures(&t->session) && !o->leave_unproven) {
-        status =
-            prover_new(t->session.script, t->session.workers->pool,
-                       t->session.workers->properties.arch, false, o->trace, &t->prover, error);
+        t->prover = prover_new(t->session.script, t->session.workers->pool,
+                               t->session.workers->properties.arch, false, o->trace);
         pipeline_prove_with(t->pipeline, t->prover);
     }
     return status;

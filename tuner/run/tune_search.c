@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "run/race/rules.h"
 #include "run/variant/twins.h"
 
@@ -505,10 +506,7 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     if (end < 0 || end >= RUN_END_INTERRUPTED)
         return AT_OK;
     /* A view into the journal does not survive what trying writes to it. */
-    uint64_t *tried = calloc(count, sizeof *tried);
-    if (!tried)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    memcpy(tried, known, count * sizeof *tried);
+    uint64_t *tried = memory_copy(known, count, sizeof *tried);
     *done = t->retraced = true;
     at_status status = tune_unless_interrupted(t, retrace(t, tried, count, error), error);
     if (t->end != RUN_END_INTERRUPTED)

@@ -143,10 +143,8 @@ static at_status run_sample(explained *x, at_error *error)
 /* Keeps what the proof says is wrong, or why it could not be had. */
 static at_status prove(explained *x, at_error *error)
 {
-    prover *p;
-    at_status status = prover_new(x->script, x->pool, x->chip.arch, true, NULL, &p, error);
-    if (!status)
-        status = prover_add(p, 0, x->indices, error);
+    prover *p = prover_new(x->script, x->pool, x->chip.arch, true, NULL);
+    at_status status = prover_add(p, 0, x->indices, error);
     proof found = {.verdict = PROOF_NONE};
     while (!status && !prover_take(p, &found))
         status = prover_work(p, STEP_MS, error);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/hash_text.h"
+#include "base/memory.h"
 #include "base/pack.h"
 #include "base/paths.h"
 #include "compile/log.h"
@@ -70,11 +71,9 @@ at_status problem_set_init(problem_set *set, script *s, const space *sp, const p
     *set = (problem_set){.script = s, .slot_count = slot_count};
     memcpy(set->kinds, kinds, slot_count * sizeof *kinds);
     size_t most = script_layout_count(s) * slot_count;
-    set->problems = calloc(most, sizeof *set->problems);
-    set->plans = calloc(most, sizeof *set->plans);
-    set->compiled = calloc(PART_COUNT * most, sizeof *set->compiled);
-    if (!set->problems || !set->plans || !set->compiled)
-        return error_set(error, AT_NO_MEMORY, "out of memory for %zu problems", most);
+    set->problems = memory_new(most, sizeof *set->problems);
+    set->plans = memory_new(most, sizeof *set->plans);
+    set->compiled = memory_new(PART_COUNT * most, sizeof *set->compiled);
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < script_layout_count(s); i++)
         status = add_layout(set, i, sp, error);
@@ -101,18 +100,15 @@ size_t problem_set_layout(const problem_set *set, const uint16_t *indices)
 }
 
 /* hash := hash of (hash, what is compiled, how it is launched) */
-static at_status extend_hash(char hash[33], const emitted *source, const launch_plan *launch,
-                             at_error *error)
+static void extend_hash(char hash[33], const emitted *source, const launch_plan *launch)
 {
     pack m = {0};
     pack_put_string(&m, hash);
     pack_put_string(&m, source->hash);
     plan_put_launch(&m, launch);
-    bool failed = m.failed;
-    if (!failed)
-        hash_text(XXH3_128bits(m.bytes, m.size_bytes), hash);
+    memory_have(m.failed ? NULL : &m);
+    hash_text(XXH3_128bits(m.bytes, m.size_bytes), hash);
     pack_deinit(&m);
-    return failed ? error_set(error, AT_NO_MEMORY, "out of memory for the reference") : AT_OK;
 }
 
 static void find_place(const problem_set *set, const emitted *source, const launch_plan *launch,
@@ -152,7 +148,7 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
             find_place(set, &source, &p->reference_launch, place, place_bytes);
         set->waiting += !status;
         if (!status && hash)
-            status = extend_hash(hash, &source, launch, error);
+            extend_hash(hash, &source, launch);
         emitted_deinit(&source);
     }
     return status;
@@ -221,9 +217,7 @@ static at_status submit_part(compile_pool *pool, const char *source, size_t part
 {
     static const char *const entries[DEVICE_SUPPORT_PARTS] = {"at_fill", "at_empty"};
     size_t size_bytes = strlen(source) + 64;
-    char *text = malloc(size_bytes);
-    if (!text)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    char *text = memory_new(size_bytes, 1);
     snprintf(text, size_bytes, "#define SUPPORT_PART %zu\n#line 1\n%s", part + 1, source);
     at_status status = compile_submit(pool,
                                       &(compile_request){.id = id,

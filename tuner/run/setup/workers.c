@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 
 enum { STEP_MS = 100 };
 
@@ -176,9 +177,7 @@ static at_status open_ranks(workers *w, const settings *o, at_error *error)
 {
     enum { MOST_OF_RANK = 32 };
     at_status status = AT_OK;
-    device_properties *found = calloc(MOST_OF_RANK, sizeof *found);
-    if (!found)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    device_properties *found = memory_new(MOST_OF_RANK, sizeof *found);
     for (size_t rank = 0; !status && rank < cluster_ranks(w->cluster); rank++) {
         size_t count = 0;
         at_error trouble = {0};
@@ -217,9 +216,7 @@ static at_status open_target(const settings *o, workers *w, at_error *error)
 static at_status open_pool(workers *w, const settings *o, at_error *error)
 {
     size_t ranks = cluster_ranks(w->cluster);
-    compile_host *hosts = calloc(ranks, sizeof *hosts);
-    if (!hosts)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    compile_host *hosts = memory_new(ranks, sizeof *hosts);
     for (size_t i = 1; i < ranks; i++)
         hosts[i - 1] = (compile_host){.host = cluster_host(w->cluster, i),
                                       .jobs = cluster_cores(w->cluster, i)};

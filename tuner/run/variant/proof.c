@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cores.h"
+#include "base/memory.h"
 #include "bench/client.h"
 #include "device/plan.h"
 #include "run/setup/problems.h"
@@ -198,14 +198,10 @@ static at_status start_workers(prover *p, trace *shown, at_error *error)
     return status;
 }
 
-at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown,
-                     prover **out, at_error *error)
+prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown)
 {
     at_error trouble = {0};
-    prover *p = calloc(1, sizeof *p);
-    *out = p;
-    if (!p)
-        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+    prover *p = memory_new(1, sizeof *p);
     p->script = s;
     p->pool = pool;
     p->decided_end = &p->decided;
@@ -213,7 +209,7 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
     snprintf(p->arch, sizeof p->arch, "%s", arch);
     if (script_pattern(s)->transfers) {
         give_up(p, "not provable: a transfer is the driver's copy");
-        return AT_OK;
+        return p;
     }
     at_status status = choose_problems(p, as_set, &trouble);
     if (!status)
@@ -230,7 +226,7 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
                                     NULL, NULL, 0, &trouble);
     if (status)
         give_up(p, trouble.message);
-    return AT_OK;
+    return p;
 }
 
 void prover_free(prover *p)
@@ -254,17 +250,13 @@ const char *prover_problems(const prover *p)
     return p->names;
 }
 
-static at_status add_job(prover *p, uint64_t id, job **out, at_error *error)
+static job *add_job(prover *p, uint64_t id)
 {
-    job *j = calloc(1, sizeof *j);
-    if (!j || !array_add(&p->jobs, &p->job_count, &j, sizeof j)) {
-        free(j);
-        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
-    }
+    job *j = memory_new(1, sizeof *j);
+    memory_add(&p->jobs, &p->job_count, &j, sizeof j);
     j->id = id;
-    *out = j;
     p->undecided++;
-    return AT_OK;
+    return j;
 }
 
 /* Is this the first slot for which that is compiled, with these entries? */
@@ -310,10 +302,8 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
 
 at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error)
 {
-    job *j = NULL;
-    at_status status = add_job(p, id, &j, error);
-    if (status)
-        return status;
+    job *j = add_job(p, id);
+    at_status status = AT_OK;
     if (p->why[0]) {
         decide(p, j, PROOF_UNKNOWN, p->why);
         return AT_OK;
