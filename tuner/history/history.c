@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 
 /* Unpacked: a few MiB of gzip may become anything. */
@@ -32,9 +33,7 @@ static at_status parse_unclosed(const char *text, size_t size_bytes, const char 
     static const char closing[] = "}\n}";
     while (size_bytes > 0 && strchr(" \t\r\n,", text[size_bytes - 1]))
         size_bytes--;
-    char *closed = malloc(size_bytes + sizeof closing);
-    if (!closed)
-        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    char *closed = memory_new(size_bytes + sizeof closing, 1);
     memcpy(closed, text, size_bytes);
     memcpy(closed + size_bytes, closing, sizeof closing);
     at_status status = json_text_parse(closed, size_bytes + sizeof closing - 1, path, root, error);
@@ -81,26 +80,23 @@ static size_t nonfinite_length(const char *at, size_t left)
 }
 
 /* Observers of other tools write NaN and Infinity, which JSON lacks, for values that they could not
- * measure: they become null, which is a missing value. *out is the caller's. */
-static at_status drop_nonfinite(const char *text, size_t size_bytes, char **out, size_t *out_bytes,
-                                at_error *error)
+ * measure: they become null, which is a missing value. The caller frees. */
+static char *drop_nonfinite(const char *text, size_t size_bytes, size_t *out_bytes)
 {
     static const char missing[] = "null";
     bool quoted = false;
     *out_bytes = 0;
-    *out = malloc(size_bytes + size_bytes / strlen(nonfinite[0]) + 1);
-    if (!*out)
-        return error_set(error, AT_NO_MEMORY, "out of memory for measurements");
+    char *out = memory_new(size_bytes + size_bytes / strlen(nonfinite[0]), 1);
     for (size_t i = 0, taken; i < size_bytes; i += taken) {
         size_t word = quoted ? 0 : nonfinite_length(text + i, size_bytes - i);
         size_t plain = quoted && text[i] == '\\' && i + 1 < size_bytes ? 2 : 1;
         size_t kept = word ? strlen(missing) : plain;
         quoted ^= text[i] == '"';
         taken = word ? word : plain;
-        memcpy(*out + *out_bytes, word ? missing : text + i, kept);
+        memcpy(out + *out_bytes, word ? missing : text + i, kept);
         *out_bytes += kept;
     }
-    return AT_OK;
+    return out;
 }
 
 static at_status parse_finite(const char *text, size_t size_bytes, const char *path, recorded *out,
@@ -128,11 +124,9 @@ static at_status parse_json(const char *text, size_t size_bytes, const char *pat
         has_any = has_any || memmem(text, size_bytes, nonfinite[i], strlen(nonfinite[i]));
     if (!has_any)
         return parse_finite(text, size_bytes, path, out, error);
-    char *finite;
     size_t finite_bytes;
-    at_status status = drop_nonfinite(text, size_bytes, &finite, &finite_bytes, error);
-    if (!status)
-        status = parse_finite(finite, finite_bytes, path, out, error);
+    char *finite = drop_nonfinite(text, size_bytes, &finite_bytes);
+    at_status status = parse_finite(finite, finite_bytes, path, out, error);
     free(finite);
     return status;
 }
@@ -141,13 +135,15 @@ at_status recorded_parse(const char *text, size_t size_bytes, const char *path, 
                          at_error *error)
 {
     *out = (recorded){.device = "", .kernel = "", .objective = "time"};
-    at_status status = recorded_journal_detect(text, size_bytes)
-                           ? recorded_journal_read(text, size_bytes, out, error)
-                       : recorded_wisdom_detect(text, size_bytes)
-                           ? recorded_wisdom_read(text, size_bytes, path, out, error)
-                           : parse_json(text, size_bytes, path, out, error);
+    at_status status = AT_OK;
+    if (recorded_journal_detect(text, size_bytes))
+        recorded_journal_read(text, size_bytes, out);
+    else if (recorded_wisdom_detect(text, size_bytes))
+        status = recorded_wisdom_read(text, size_bytes, path, out, error);
+    else
+        status = parse_json(text, size_bytes, path, out, error);
     if (!status)
-        status = recorded_drop_repeated(out, error);
+        recorded_drop_repeated(out);
     if (!status && out->result_count == 0)
         status = error_set_at(error, AT_FORMAT, path, 0, "holds no results");
     if (status)
@@ -163,19 +159,11 @@ static at_status read_file(const char *path, char **out, size_t *size_bytes, at_
     if (status)
         return status;
     gzFile file = gzdopen(fd, "rb");
-    if (!file) {
-        close(fd);
-        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
-    }
+    memory_have(file);
     size_t capacity = (size_t)1 << 16, used = 0;
     char *text = NULL;
     for (;;) {
-        char *moved = realloc(text, capacity);
-        if (!moved) {
-            status = error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
-            break;
-        }
-        text = moved;
+        text = memory_have(realloc(text, capacity));
         int got = gzread(file, text + used, (unsigned)(capacity - used));
         if (got < 0) {
             int code;

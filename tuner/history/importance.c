@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/keymap.h"
+#include "base/memory.h"
 
 /* The configurations that work: for each the places of its values among those that occur. */
 typedef struct sample {
@@ -25,11 +26,9 @@ static void sample_deinit(sample *s)
     free(s->levels);
 }
 
-static bool number_values(const recorded *r, sample *s, size_t p)
+static void number_values(const recorded *r, sample *s, size_t p)
 {
-    value *known = malloc((s->count + 1) * sizeof *known);
-    if (!known)
-        return false;
+    value *known = memory_new(s->count, sizeof *known);
     for (size_t i = 0; i < s->count; i++)
         known[i] = r->results[s->result[i]].values[p];
     s->levels[p] = recorded_sort_values(known, s->count);
@@ -37,27 +36,23 @@ static bool number_values(const recorded *r, sample *s, size_t p)
         s->places[i * s->width + p] =
             (uint32_t)recorded_place_of(&r->results[s->result[i]].values[p], known, s->levels[p]);
     free(known);
-    return true;
 }
 
 static at_status take_sample(const recorded *r, sample *s, at_error *error)
 {
     *s = (sample){.width = r->parameter_count};
-    s->places = calloc(r->result_count * r->parameter_count + 1, sizeof *s->places);
-    s->y = calloc(r->result_count + 1, sizeof *s->y);
-    s->result = calloc(r->result_count + 1, sizeof *s->result);
-    s->levels = calloc(r->parameter_count + 1, sizeof *s->levels);
-    bool ok = s->places && s->y && s->result && s->levels;
-    for (size_t i = 0; ok && i < r->result_count; i++)
+    s->places = memory_new(r->result_count * r->parameter_count, sizeof *s->places);
+    s->y = memory_new(r->result_count, sizeof *s->y);
+    s->result = memory_new(r->result_count, sizeof *s->result);
+    s->levels = memory_new(r->parameter_count, sizeof *s->levels);
+    for (size_t i = 0; i < r->result_count; i++)
         if (r->results[i].outcome == OUTCOME_OK && isfinite(r->results[i].cost)) {
             s->result[s->count] = i;
             s->y[s->count] = log(r->results[i].cost);
             s->mean += s->y[s->count++];
         }
-    for (size_t p = 0; ok && p < r->parameter_count; p++)
-        ok = number_values(r, s, p);
-    if (!ok)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+    for (size_t p = 0; p < r->parameter_count; p++)
+        number_values(r, s, p);
     if (s->count < 2)
         return error_set(error, AT_NOT_FOUND,
                          "fewer than two configurations with a cost: nothing to compare");
@@ -67,35 +62,34 @@ static at_status take_sample(const recorded *r, sample *s, at_error *error)
     return AT_OK;
 }
 
-/* Var(E[y | the parameters that `in` chooses]) over Var(y). Negative when memory ran out. */
+/* Var(E[y | the parameters that `in` chooses]) over Var(y). */
 static double explained(const sample *s, const bool *in)
 {
     keymap groups = {0};
-    double *sum = calloc(s->count, sizeof *sum);
-    size_t *size = calloc(s->count, sizeof *size);
-    uint32_t *key = calloc(s->width + 1, sizeof *key);
+    double *sum = memory_new(s->count, sizeof *sum);
+    size_t *size = memory_new(s->count, sizeof *size);
+    uint32_t *key = memory_new(s->width, sizeof *key);
     size_t count = 0;
-    bool ok = sum && size && key;
-    for (size_t i = 0; ok && i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         uint64_t at;
         for (size_t p = 0; p < s->width; p++)
             key[p] = in[p] ? s->places[i * s->width + p] : 0;
         uint64_t hash = XXH3_64bits(key, s->width * sizeof *key);
         if (!keymap_get(&groups, hash, &at)) {
             at = count++;
-            ok = keymap_put(&groups, hash, at);
+            memory_have(keymap_put(&groups, hash, at) ? &groups : NULL);
         }
         sum[at] += s->y[i] - s->mean;
         size[at]++;
     }
     double between = 0;
-    for (size_t g = 0; ok && g < count; g++)
+    for (size_t g = 0; g < count; g++)
         between += sum[g] * sum[g] / (double)size[g] / (double)s->count;
     keymap_deinit(&groups);
     free(sum);
     free(size);
     free(key);
-    return !ok ? -1 : s->variance > 0 ? between / s->variance : 0;
+    return s->variance > 0 ? between / s->variance : 0;
 }
 
 static void find_worst(const sample *s, importance_parameter *p, double *best_of)
@@ -133,13 +127,12 @@ static int by_share(const void *a, const void *b)
     return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b < q->b ? -1 : 1;
 }
 
-static bool measure(const sample *s, importance *out)
+static void measure(const sample *s, importance *out)
 {
-    bool *in = calloc(s->width + 1, sizeof *in);
-    double *alone = calloc(s->width + 1, sizeof *alone),
-           *best_of = calloc(s->count + 1, sizeof *best_of);
-    bool ok = in && alone && best_of;
-    for (size_t p = 0; ok && p < s->width; p++) {
+    bool *in = memory_new(s->width, sizeof *in);
+    double *alone = memory_new(s->width, sizeof *alone),
+           *best_of = memory_new(s->count, sizeof *best_of);
+    for (size_t p = 0; p < s->width; p++) {
         if (s->levels[p] < 2)
             continue;
         importance_parameter *m = &out->parameters[out->parameter_count++];
@@ -148,27 +141,23 @@ static bool measure(const sample *s, importance *out)
         m->alone = alone[p] = explained(s, in);
         for (size_t q = 0; q < s->width; q++)
             in[q] = q != p;
-        double others = explained(s, in);
-        m->total = fmax(0, 1 - others);
-        ok = m->alone >= 0 && others >= 0;
+        m->total = fmax(0, 1 - explained(s, in));
         for (size_t q = 0; q < s->width; q++)
             in[q] = false;
         find_worst(s, m, best_of);
     }
-    for (size_t a = 0; ok && a < s->width; a++)
-        for (size_t b = a + 1; ok && b < s->width; b++) {
+    for (size_t a = 0; a < s->width; a++)
+        for (size_t b = a + 1; b < s->width; b++) {
             if (s->levels[a] < 2 || s->levels[b] < 2)
                 continue;
             in[a] = in[b] = true;
             double both = explained(s, in);
             in[a] = in[b] = false;
-            ok = both >= 0;
             out->pairs[out->pair_count++] = (importance_pair){a, b, both - alone[a] - alone[b]};
         }
     free(in);
     free(alone);
     free(best_of);
-    return ok;
 }
 
 at_status importance_of(const recorded *r, importance *out, at_error *error)
@@ -180,12 +169,9 @@ at_status importance_of(const recorded *r, importance *out, at_error *error)
         out->measured = s.count;
         out->whole = r->space_count > 0 && r->space_count == r->result_count;
         out->deviation = sqrt(s.variance);
-        out->parameters = calloc(s.width + 1, sizeof *out->parameters);
-        out->pairs = calloc(s.width * s.width / 2 + 1, sizeof *out->pairs);
-        if (!out->parameters || !out->pairs || !measure(&s, out))
-            status = error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-    }
-    if (!status) {
+        out->parameters = memory_new(s.width, sizeof *out->parameters);
+        out->pairs = memory_new(s.width * s.width / 2, sizeof *out->pairs);
+        measure(&s, out);
         qsort(out->parameters, out->parameter_count, sizeof *out->parameters, by_total);
         qsort(out->pairs, out->pair_count, sizeof *out->pairs, by_share);
     }

@@ -34,7 +34,7 @@ typedef struct importance {
     importance_pair *pairs; /* owned; by share, descending */
 } importance;
 
-/* AT_NOT_FOUND when fewer than two configurations work; AT_NO_MEMORY. The caller calls
+/* AT_NOT_FOUND when fewer than two configurations work. The caller calls
  * importance_deinit. */
 at_status importance_of(const recorded *r, importance *out, at_error *error);
 void importance_deinit(importance *m); /* a zeroed one is fine */

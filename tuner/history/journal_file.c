@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/stats.h"
 #include "history/recorded.h"
 #include "journal/line.h"
@@ -12,8 +13,8 @@ typedef bool (*pair_visit)(void *context, size_t place, const char *name, const 
 
 static bool visit_pairs(const char *configuration, pair_visit visit, void *context, size_t *count)
 {
-    char *copy = strdup(configuration), *rest = copy, *pair;
-    bool ok = copy != NULL;
+    char *copy = memory_text(configuration), *rest = copy, *pair;
+    bool ok = true;
     *count = 0;
     while (ok && (pair = strsep(&rest, ",")) != NULL) {
         char *equals = strchr(pair, '=');
@@ -76,7 +77,7 @@ static void drop_last(recorded *r)
     free(result->samples_ms);
 }
 
-static bool read_samples(recorded_result *result, const journal_entry *e)
+static void read_samples(recorded_result *result, const journal_entry *e)
 {
     result->outcome = e->found.outcome;
     result->has_resources = e->found.has_resources;
@@ -87,16 +88,11 @@ static bool read_samples(recorded_result *result, const journal_entry *e)
     result->compile_ms = (double)e->found.compile_ns / 1e6;
     result->check_ms = (double)e->found.check_ns / 1e6;
     if (e->found.sample_count == 0)
-        return true;
-    int64_t *sorted = malloc(e->found.sample_count * sizeof *sorted);
-    result->samples_ms = malloc(e->found.sample_count * sizeof *result->samples_ms);
-    if (!sorted || !result->samples_ms) {
-        free(sorted);
-        return false;
-    }
-    memcpy(sorted, e->found.samples_ns, e->found.sample_count * sizeof *sorted);
-    stats_summary summary = stats_summarise(sorted, e->found.sample_count);
-    free(sorted);
+        return;
+    stats_summary summary;
+    memory_have(stats_summarise_copy(e->found.samples_ns, e->found.sample_count, &summary) ? result
+                                                                                           : NULL);
+    result->samples_ms = memory_new(e->found.sample_count, sizeof *result->samples_ms);
     result->sample_count = e->found.sample_count;
     for (size_t i = 0; i < e->found.sample_count; i++) {
         result->samples_ms[i] = (double)e->found.samples_ns[i] / 1e6;
@@ -107,30 +103,27 @@ static bool read_samples(recorded_result *result, const journal_entry *e)
         result->low_ms = (double)summary.low_ns / 1e6;
         result->high_ms = (double)summary.high_ns / 1e6;
     }
-    return true;
 }
 
-/* Adds an entry; one that is not of this journal's parameters is left out. False: no memory. */
-static bool add_entry(recorded *r, const journal_entry *e)
+/* Adds an entry; one that is not of this journal's parameters is left out. */
+static void add_entry(recorded *r, const journal_entry *e)
 {
     size_t count;
     if (r->parameter_count == 0) {
         name_list list = {.r = r};
         at_error error = {0};
         if (!visit_pairs(e->configuration, visit_name, &list, &count))
-            return true;
+            return;
         if (recorded_set_names(r, list.names, count, &error))
-            return false;
+            return;
     }
     value_list list = {.r = r, .result = recorded_add(r)};
-    if (!list.result)
-        return false;
     if (!visit_pairs(e->configuration, visit_value, &list, &count) || count != r->parameter_count ||
         (e->found.outcome == OUTCOME_OK && e->found.sample_count == 0)) {
         drop_last(r);
-        return true;
+        return;
     }
-    return read_samples(list.result, e);
+    read_samples(list.result, e);
 }
 
 bool recorded_journal_detect(const char *text, size_t size_bytes)
@@ -143,14 +136,13 @@ bool recorded_journal_detect(const char *text, size_t size_bytes)
     return is_line;
 }
 
-at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *out, at_error *error)
+void recorded_journal_read(const char *text, size_t size_bytes, recorded *out)
 {
-    out->root = json_array();
+    out->root = memory_have(json_array());
     out->newest_first = true;
-    bool ok = out->root != NULL;
     /* Backwards: of several entries for a variant the last counts. */
     size_t end = size_bytes;
-    while (ok && end > 0) {
+    while (end > 0) {
         size_t start = end - 1;
         while (start > 0 && text[start - 1] != '\n')
             start--;
@@ -158,10 +150,9 @@ at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *o
         journal_line line;
         if (journal_line_parse(text + start, length, &line)) {
             if (!line.is_finish && !*line.entry.asked)
-                ok = add_entry(out, &line.entry);
+                add_entry(out, &line.entry);
             journal_line_deinit(&line);
         }
         end = start;
     }
-    return ok ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
 }

@@ -29,7 +29,7 @@ static json_t *richest_entry(const json_t *root)
 
 /* One of the entry's configurations with its time; what has none, or other parameters, is left
  * out. */
-static at_status add_result(recorded *out, work_unit unit, const json_t *from, at_error *error)
+static void add_result(recorded *out, work_unit unit, const json_t *from)
 {
     const json_t *config = json_object_get(from, "configuration"),
                  *time = json_object_get(from, "time");
@@ -37,13 +37,11 @@ static at_status add_result(recorded *out, work_unit unit, const json_t *from, a
     for (size_t p = 0; p < out->parameter_count; p++) {
         value known;
         if (!json_to_value(json_object_get(config, out->names[p]), &known))
-            return AT_OK;
+            return;
     }
     if (median_ns <= 0)
-        return AT_OK;
+        return;
     recorded_result *r = recorded_add(out);
-    if (!r)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
     for (size_t p = 0; p < out->parameter_count; p++)
         json_to_value(json_object_get(config, out->names[p]), &r->values[p]);
     r->outcome = OUTCOME_OK;
@@ -52,7 +50,6 @@ static at_status add_result(recorded *out, work_unit unit, const json_t *from, a
     r->high_ms = recorded_positive(time, "high_ns") / 1e6;
     r->rate = out->work[unit] / median_ns;
     r->occupancy = recorded_positive(json_object_get(from, "resources"), "occupancy");
-    return AT_OK;
 }
 
 static at_status read_record(recorded *out, const char *path, at_error *error)
@@ -73,14 +70,14 @@ static at_status read_record(recorded *out, const char *path, at_error *error)
     at_status status = recorded_read_names(out, json_object_get(entry, "configuration"), path,
                                            "an entry of the record has no 'configuration'", error);
     if (!status)
-        status = add_result(out, unit, entry, error);
+        add_result(out, unit, entry);
     json_array_foreach(json_object_get(entry, "contenders"), i, contender)
     {
         if (!status)
-            status = add_result(out, unit, contender, error);
+            add_result(out, unit, contender);
     }
     if (!status)
-        status = add_result(out, unit, baseline, error);
+        add_result(out, unit, baseline);
     out->kernel = recorded_text(out->root, "pattern", "");
     out->device = json_string_value(json_object_get(out->root, "gpu"));
     out->ranked = out->is_record = true;

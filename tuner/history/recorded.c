@@ -5,9 +5,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
 #include "base/json_text.h"
 #include "base/keymap.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error)
@@ -15,11 +15,7 @@ at_status recorded_set_names(recorded *r, const char *const *names, size_t count
     if (count == 0 || count > RECORDED_MAX_PARAMETERS)
         return error_set(error, AT_FORMAT, "%zu parameters: 1 to %d are supported", count,
                          RECORDED_MAX_PARAMETERS);
-    r->names = malloc(count * sizeof *r->names);
-    if (!r->names)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-    for (size_t p = 0; p < count; p++)
-        r->names[p] = names[p];
+    r->names = memory_copy(names, count, sizeof *r->names);
     r->parameter_count = count;
     return AT_OK;
 }
@@ -44,12 +40,10 @@ void recorded_read_problem(recorded *r, const json_t *from)
 
 recorded_result *recorded_add(recorded *r)
 {
-    recorded_result result = {.values = calloc(r->parameter_count, sizeof *result.values),
-                              .cost = INFINITY};
-    if (result.values && array_add(&r->results, &r->result_count, &result, sizeof result))
-        return &r->results[r->result_count - 1];
-    free(result.values);
-    return NULL;
+    const recorded_result result = {.values = memory_new(r->parameter_count, sizeof *result.values),
+                                    .cost = INFINITY};
+    memory_add(&r->results, &r->result_count, &result, sizeof result);
+    return &r->results[r->result_count - 1];
 }
 
 at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path,
@@ -73,8 +67,6 @@ at_status recorded_read_values(recorded *r, const json_t *configuration, const c
                                const char *which, recorded_result **out, at_error *error)
 {
     *out = recorded_add(r);
-    if (!*out)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
     for (size_t p = 0; p < r->parameter_count; p++)
         if (!json_to_value(json_object_get(configuration, r->names[p]), &(*out)->values[p]))
             return error_set_at(error, AT_FORMAT, path, 0, "%s has no value for '%s'", which,
@@ -88,20 +80,17 @@ static double positive(const json_t *j)
     return isfinite(v) && v > 0 ? v : 0;
 }
 
-at_status recorded_read_samples(recorded_result *result, const json_t *list, at_error *error)
+void recorded_read_samples(recorded_result *result, const json_t *list)
 {
     size_t count = json_array_size(list);
     if (count == 0)
-        return AT_OK;
-    result->samples_ms = calloc(count, sizeof *result->samples_ms);
-    if (!result->samples_ms)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+        return;
+    result->samples_ms = memory_new(count, sizeof *result->samples_ms);
     for (size_t i = 0; i < count; i++) {
         double sample_ms = positive(json_array_get(list, i));
         result->samples_ms[result->sample_count] = sample_ms;
         result->sample_count += sample_ms > 0;
     }
-    return AT_OK;
 }
 
 double recorded_positive(const json_t *object, const char *name)
@@ -138,10 +127,7 @@ size_t recorded_place_of(const value *v, const value *sorted, size_t count)
 
 value *recorded_values_of(const recorded *r, size_t p, size_t *count)
 {
-    value *all = malloc((r->result_count + 1) * sizeof *all);
-    *count = 0;
-    if (!all)
-        return NULL;
+    value *all = memory_new(r->result_count, sizeof *all);
     for (size_t i = 0; i < r->result_count; i++)
         all[i] = r->results[i].values[p];
     *count = recorded_sort_values(all, r->result_count);
@@ -159,13 +145,12 @@ static int compare_costs(const void *left, const void *right)
 
 const recorded_result **recorded_rank(const recorded *r, size_t *count)
 {
-    const recorded_result **all = malloc((r->result_count + 1) * sizeof *all);
+    const recorded_result **all = memory_new(r->result_count, sizeof *all);
     *count = 0;
-    for (size_t i = 0; all && i < r->result_count; i++)
+    for (size_t i = 0; i < r->result_count; i++)
         if (isfinite(r->results[i].cost))
             all[(*count)++] = &r->results[i];
-    if (all)
-        qsort(all, *count, sizeof *all, compare_costs);
+    qsort(all, *count, sizeof *all, compare_costs);
     return all;
 }
 
@@ -218,9 +203,8 @@ static bool same_values(const recorded *r, const value *a, const value *b)
 }
 
 /* Keeps the first result of each configuration. */
-at_status recorded_drop_repeated(recorded *r, at_error *error)
+void recorded_drop_repeated(recorded *r)
 {
-    at_status status = AT_OK;
     keymap seen = {0};
     size_t kept = 0;
     for (size_t i = 0; i < r->result_count; i++) {
@@ -233,11 +217,9 @@ at_status recorded_drop_repeated(recorded *r, at_error *error)
             result_deinit(&r->results[i]);
             continue;
         }
-        if (!status && !keymap_put(&seen, key, kept))
-            status = error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+        memory_have(keymap_put(&seen, key, kept) ? r : NULL);
         r->results[kept++] = r->results[i];
     }
     r->result_count = kept;
     keymap_deinit(&seen);
-    return status;
 }

@@ -72,11 +72,9 @@ extern const recorded_format recorded_run;
 extern const recorded_format recorded_record;
 
 /* Formats of lines, which are told by the first: our own journals, and Kernel Launcher's wisdom, of
- * which the results of all devices and problems are read. AT_FORMAT naming the line,
- * AT_NO_MEMORY. */
+ * which the results of all devices and problems are read. AT_FORMAT naming the line. */
 bool recorded_journal_detect(const char *text, size_t size_bytes);
-at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *out,
-                                at_error *error);
+void recorded_journal_read(const char *text, size_t size_bytes, recorded *out);
 bool recorded_wisdom_detect(const char *text, size_t size_bytes);
 at_status recorded_wisdom_read(const char *text, size_t size_bytes, const char *path, recorded *out,
                                at_error *error);
@@ -89,11 +87,10 @@ at_status recorded_set_names(recorded *r, const char *const *names, size_t count
 /* For formats: reads "problem" and the work of a launch from `from`. */
 void recorded_read_problem(recorded *r, const json_t *from);
 
-/* For formats: a new result with room for the values; NULL when memory ran out. Valid until the
- * next call. */
+/* For formats: a new result with room for the values. Valid until the next call. */
 recorded_result *recorded_add(recorded *r);
 
-/* For formats in JSON, each with the file's `path` for errors (AT_FORMAT, AT_NO_MEMORY): */
+/* For formats in JSON, each with the file's `path` for errors (AT_FORMAT): */
 
 /* Sets the parameters' names to those of the members of `configuration`; `missing` is the message
  * when it has none. */
@@ -104,8 +101,8 @@ at_status recorded_read_names(recorded *r, const json_t *configuration, const ch
 at_status recorded_read_values(recorded *r, const json_t *configuration, const char *path,
                                const char *which, recorded_result **out, at_error *error);
 
-/* Sets the result's samples to a list of milliseconds. AT_NO_MEMORY. */
-at_status recorded_read_samples(recorded_result *result, const json_t *list, at_error *error);
+/* Sets the result's samples to a list of milliseconds. */
+void recorded_read_samples(recorded_result *result, const json_t *list);
 
 /* A member that is a finite number above 0; 0 for anything else. */
 double recorded_positive(const json_t *object, const char *name);
@@ -119,15 +116,14 @@ size_t recorded_sort_values(value *all, size_t count);
 /* The place of a value among sorted ones; `count`: it is none of them. */
 size_t recorded_place_of(const value *v, const value *sorted, size_t count);
 
-/* The different values that parameter `p` takes, sorted; the caller frees. NULL when memory ran
- * out. */
+/* The different values that parameter `p` takes, sorted; the caller frees. */
 value *recorded_values_of(const recorded *r, size_t p, size_t *count);
 
-/* The results that work, best first, the first of equals before the others; the caller frees. NULL
- * when memory ran out. */
+/* The results that work, best first, the first of equals before the others; the caller
+ * frees. */
 const recorded_result **recorded_rank(const recorded *r, size_t *count);
 
-/* Keeps the first result of each configuration. AT_NO_MEMORY. */
-at_status recorded_drop_repeated(recorded *r, at_error *error);
+/* Keeps the first result of each configuration. */
+void recorded_drop_repeated(recorded *r);
 
 #endif

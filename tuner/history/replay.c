@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cores.h"
+#include "base/memory.h"
 #include "history/score.h"
 #include "search/strategy.h"
 #include "search/table.h"
@@ -87,18 +88,14 @@ static bool finished(const replay *r, const progress *p)
 
 static at_status run_once(const replay *r, uint64_t seed, seed_run *out, at_error *error)
 {
-    uint64_t *waiting = malloc(r->options->batch * sizeof *waiting);
-    if (!waiting)
-        return error_set(error, AT_NO_MEMORY, "no memory for a replay");
-    strategy *s = NULL;
     strategy_options options = {.space = r->rs->space, .seed = seed, .budget = r->evaluations};
     progress p = {.run = out, .best = INFINITY};
     const strategy_kind *kind;
     at_status status = strategy_find(r->options->strategy, &kind, error);
-    if (!status)
-        s = strategy_new(kind, &options);
     if (status)
-        goto cleanup;
+        return status;
+    uint64_t *waiting = memory_new(r->options->batch, sizeof *waiting);
+    strategy *s = strategy_new(kind, &options);
     out->strategy = strategy_get_kind(s)->name;
     size_t count = 0;
     do {
@@ -109,11 +106,9 @@ static at_status run_once(const replay *r, uint64_t seed, seed_run *out, at_erro
         memmove(waiting, waiting + 1, --count * sizeof *waiting);
     } while (!finished(r, &p));
     advance(r, &p, INFINITY, INFINITY);
-
-cleanup:
     strategy_free(s);
     free(waiting);
-    return status;
+    return AT_OK;
 }
 
 /* A thread: takes seeds until there are no more. */
@@ -250,11 +245,7 @@ at_status replay_run(const recorded_space *rs, const replay_options *options, re
     at_status status = score_space_init(&r.scores, rs->cost, (size_t)rs->count, error);
     if (status)
         return status;
-    r.runs = calloc(options->repeat, sizeof *r.runs);
-    if (!r.runs) {
-        status = error_set(error, AT_NO_MEMORY, "no memory for a replay");
-        goto cleanup;
-    }
+    r.runs = memory_new(options->repeat, sizeof *r.runs);
     for (uint64_t i = 0; i < rs->count; i++)
         r.mean_s += rs->elapsed_s[i];
     r.mean_s /= (double)rs->count;
@@ -271,8 +262,6 @@ at_status replay_run(const recorded_space *rs, const replay_options *options, re
         take_means(&r);
         take_scores(&r);
     }
-
-cleanup:
     free(r.runs);
     score_space_deinit(&r.scores);
     return status;

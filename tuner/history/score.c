@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 static const double way_of_budget = 0.95;
 
 static int compare_costs(const void *left, const void *right)
@@ -14,9 +16,7 @@ static int compare_costs(const void *left, const void *right)
 at_status score_space_init(score_space *s, const double *costs, size_t count, at_error *error)
 {
     *s = (score_space){.count = count};
-    s->costs = malloc((count + 1) * sizeof *s->costs);
-    if (!s->costs)
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu costs", count);
+    s->costs = memory_new(count, sizeof *s->costs);
     for (size_t i = 0; i < count; i++)
         if (isfinite(costs[i]))
             s->costs[s->works++] = costs[i];

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "base/keymap.h"
+#include "base/memory.h"
 
 /* The prefixes of the recorded configurations: constraint n holds for a prefix of n + 1 values that
  * some recorded configuration begins with, so that the space is built without walking the
@@ -45,57 +46,45 @@ static void indices_of(const recorded_space *rs, const recorded *r, size_t resul
         indices[p] = index_of(&rs->parameters[p], &r->results[result].values[p]);
 }
 
-static bool collect_parameters(recorded_space *rs, const recorded *r)
+static void collect_parameters(recorded_space *rs, const recorded *r)
 {
-    rs->parameters = calloc(r->parameter_count, sizeof *rs->parameters);
-    rs->values = calloc(r->parameter_count, sizeof *rs->values);
-    if (!rs->parameters || !rs->values)
-        return false;
+    rs->parameters = memory_new(r->parameter_count, sizeof *rs->parameters);
+    rs->values = memory_new(r->parameter_count, sizeof *rs->values);
     rs->parameter_count = r->parameter_count;
     for (size_t p = 0; p < r->parameter_count; p++) {
         rs->values[p] = recorded_values_of(r, p, &rs->parameters[p].value_count);
-        if (!rs->values[p])
-            return false;
         rs->parameters[p].name = r->names[p];
         rs->parameters[p].values = rs->values[p];
     }
-    return true;
 }
 
-static bool collect_prefixes(prefixes *known, const recorded_space *rs, const recorded *r)
+static void collect_prefixes(prefixes *known, const recorded_space *rs, const recorded *r)
 {
     for (size_t i = 0; i < r->result_count; i++) {
         uint16_t indices[RECORDED_MAX_PARAMETERS];
         indices_of(rs, r, i, indices);
         for (size_t n = 0; n < r->parameter_count; n++)
-            if (!keymap_put(&known->known[n], hash_prefix(indices, n + 1), 0))
-                return false;
+            memory_have(keymap_put(&known->known[n], hash_prefix(indices, n + 1), 0) ? known
+                                                                                     : NULL);
     }
-    return true;
 }
 
 static at_status make_space(recorded_space *rs, const recorded *r, at_error *error)
 {
-    at_status status = AT_OK;
     size_t count = r->parameter_count;
     size_t places[RECORDED_MAX_PARAMETERS];
-    prefixes known = {.parameter_count = count, .known = calloc(count, sizeof *known.known)};
-    space_constraint *constraints = calloc(count, sizeof *constraints);
-    if (!known.known || !constraints || !collect_parameters(rs, r) ||
-        !collect_prefixes(&known, rs, r)) {
-        status = error_set(error, AT_NO_MEMORY, "no memory for the recorded space");
-        goto cleanup;
-    }
+    prefixes known = {.parameter_count = count, .known = memory_new(count, sizeof *known.known)};
+    space_constraint *constraints = memory_new(count, sizeof *constraints);
+    collect_parameters(rs, r);
+    collect_prefixes(&known, rs, r);
     for (size_t n = 0; n < count; n++) {
         places[n] = n;
         constraints[n] =
             (space_constraint){.text = "recorded", .parameters = places, .parameter_count = n + 1};
     }
-    status = space_new(rs->parameters, count, constraints, count, test_prefix, &known, 0,
-                       &rs->space, error);
-
-cleanup:
-    for (size_t n = 0; known.known && n < count; n++)
+    at_status status = space_new(rs->parameters, count, constraints, count, test_prefix, &known, 0,
+                                 &rs->space, error);
+    for (size_t n = 0; n < count; n++)
         keymap_deinit(&known.known[n]);
     free(known.known);
     free(constraints);
@@ -109,11 +98,9 @@ static at_status fill_costs(recorded_space *rs, const recorded *r, at_error *err
     if (rs->count != r->result_count)
         return error_set(error, AT_INTERNAL, "the recorded space has %llu configurations, not %zu",
                          (unsigned long long)rs->count, r->result_count);
-    rs->cost = malloc(rs->count * sizeof *rs->cost);
-    rs->elapsed_s = malloc(rs->count * sizeof *rs->elapsed_s);
-    rs->result = malloc(rs->count * sizeof *rs->result);
-    if (!rs->cost || !rs->elapsed_s || !rs->result)
-        return error_set(error, AT_NO_MEMORY, "no memory for the recorded space");
+    rs->cost = memory_new(rs->count, sizeof *rs->cost);
+    rs->elapsed_s = memory_new(rs->count, sizeof *rs->elapsed_s);
+    rs->result = memory_new(rs->count, sizeof *rs->result);
     for (size_t i = 0; i < r->result_count; i++) {
         const recorded_result *result = &r->results[i];
         uint16_t indices[RECORDED_MAX_PARAMETERS];

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* A value of a parameter, and its index. */
 typedef struct indexed {
     value v;
@@ -29,20 +31,17 @@ static void match_deinit(match *m)
     free(m->place);
 }
 
-static bool match_values(match *m, const space *s)
+static void match_values(match *m, const space *s)
 {
     for (size_t p = 0; p < m->parameter_count; p++) {
         const space_parameter *parameter = space_get_parameter(s, p);
         if (m->place[p] == SIZE_MAX)
             continue;
-        m->values[p] = malloc((parameter->value_count + 1) * sizeof *m->values[p]);
-        if (!m->values[p])
-            return false;
+        m->values[p] = memory_new(parameter->value_count, sizeof *m->values[p]);
         for (size_t v = 0; v < parameter->value_count; v++)
             m->values[p][v] = (indexed){parameter->values[v], (uint16_t)v};
         qsort(m->values[p], parameter->value_count, sizeof *m->values[p], compare_indexed);
     }
-    return true;
 }
 
 static size_t match_names(const recorded *r, const space *s, size_t *place)
@@ -91,27 +90,20 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
     size_t parameters = space_parameter_count(s), count = 0;
     size_t room = most < r->result_count ? most : r->result_count;
     at_status status = AT_OK;
-    *w = (warm_start){.configurations = malloc((room + 1) * sizeof *w->configurations),
-                      .costs = malloc((room + 1) * sizeof *w->costs)};
+    *w = (warm_start){.configurations = memory_new(room, sizeof *w->configurations),
+                      .costs = memory_new(room, sizeof *w->costs)};
     match m = {.parameter_count = parameters,
-               .place = malloc((parameters + 1) * sizeof *m.place),
-               .values = calloc(parameters + 1, sizeof *m.values)};
-    uint16_t *indices = malloc((parameters + 1) * sizeof *indices);
+               .place = memory_new(parameters, sizeof *m.place),
+               .values = memory_new(parameters, sizeof *m.values)};
+    uint16_t *indices = memory_new(parameters, sizeof *indices);
     const recorded_result **all = recorded_rank(r, &count);
-    if (!w->configurations || !w->costs || !m.place || !m.values || !indices || !all) {
-        status = error_set(error, AT_NO_MEMORY, "no memory for a warm start");
-        goto cleanup;
-    }
     if (match_names(r, s, m.place) == 0) {
         status = error_set(error, AT_NOT_FOUND,
                            "none of the recorded parameters (%s ...) is one of the script's",
                            r->names[0]);
         goto cleanup;
     }
-    if (!match_values(&m, s)) {
-        status = error_set(error, AT_NO_MEMORY, "no memory for a warm start");
-        goto cleanup;
-    }
+    match_values(&m, s);
     for (size_t i = 0; i < count && w->count < room; i++) {
         uint64_t index;
         if (!match_result(all[i], s, &m, otherwise, indices, &index)) {

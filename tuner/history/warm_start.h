@@ -24,7 +24,7 @@ typedef struct warm_start {
 
 /* Matches at most `most` configurations, the fastest that work. `otherwise` has one value index a
  * parameter, usually the baseline's. AT_NOT_FOUND when the recording has none of the space's
- * parameters; AT_NO_MEMORY. */
+ * parameters. */
 at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
                           const uint16_t *otherwise, size_t most, at_error *error);
 void warm_start_deinit(warm_start *w); /* a zeroed one is fine */

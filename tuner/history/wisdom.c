@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "history/recorded.h"
 
 static size_t line_length(const char *text, size_t size_bytes)
@@ -61,8 +62,6 @@ static at_status read_line(recorded *out, const json_t *line, const char *path, 
                             "a line of wisdom has a config of %zu values and a positive %.40s",
                             out->parameter_count, out->objective);
     recorded_result *result = recorded_add(out);
-    if (!result)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
     for (size_t i = 0; i < out->parameter_count; i++)
         if (!json_to_value(json_array_get(values, i), &result->values[i]))
             return error_set_at(error, AT_FORMAT, path, number, "'%.80s' has no value",
@@ -81,9 +80,7 @@ at_status recorded_wisdom_read(const char *text, size_t size_bytes, const char *
                                at_error *error)
 {
     at_status status = AT_OK;
-    out->root = json_array();
-    if (!out->root)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+    out->root = memory_have(json_array());
     int number = 0;
     for (size_t at = 0; at < size_bytes && !status; number++) {
         size_t length = line_length(text + at, size_bytes - at);
@@ -99,8 +96,7 @@ at_status recorded_wisdom_read(const char *text, size_t size_bytes, const char *
             break;
         }
         /* The root owns the texts, from here on in any case. */
-        if (json_array_append_new(out->root, line))
-            return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+        memory_have(json_array_append_new(out->root, line) == 0 ? line : NULL);
         status = number == 0 ? read_head(out, line, path, error)
                              : read_line(out, line, path, number + 1, error);
     }
