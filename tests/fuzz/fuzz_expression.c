@@ -1,6 +1,7 @@
-/* What is evaluated without Lua gives Lua's answers: for any text that Lua takes as an
- * expression. */
+/* Any text that Lua takes as an expression is read, and what is evaluated of it without Lua gives
+ * Lua's answers. */
 #include <lauxlib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,27 @@ static void compare(lua_State *L, const vector_step *steps, size_t step_count)
     }
 }
 
+static const node *read_any(void *context, tree *t, token name, token next)
+{
+    (void)context;
+    (void)next;
+    return reader_plain_name(t, name);
+}
+
+/* As it stands there and in brackets, which "1, 2" and "1) or (2" are not. */
+static void expect_read(lua_State *L, const char *text)
+{
+    char chunk[MOST_TEXT + 16];
+    snprintf(chunk, sizeof chunk, "return %s\n", text);
+    if (strstr(text, "function") || strstr(text, "...") || luaL_loadstring(L, chunk) != LUA_OK)
+        return;
+    tree *t = tree_new();
+    if (t &&
+        !reader_read(t, &notation_lua, text, &(reader_names){NULL, read_any, reader_fixture_field}))
+        abort();
+    tree_free(t);
+}
+
 /* How many steps the expression has; 0: none. */
 static size_t compile(const char *text, vector_step *steps)
 {
@@ -73,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > MOST_TEXT)
         return 0;
-    static const char before[] = "local x, y, p, q = ...; return (", after[] = "\n)";
+    static const char before[] = "local x, y, p, q = ...; local w = 'w'; return (", after[] = "\n)";
     char chunk[sizeof before + MOST_TEXT + sizeof after], text[MOST_TEXT + 1];
     memcpy(text, data, size);
     text[size] = '\0';
@@ -83,6 +105,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     lua_State *L = luaL_newstate();
     vector_step steps[VECTOR_MOST_STEPS];
     if (L && luaL_loadbufferx(L, chunk, strlen(chunk), "=expression", "t") == LUA_OK) {
+        if (strlen(text) == size)
+            expect_read(L, text);
+        lua_settop(L, 1);
         size_t step_count = compile(text, steps);
         if (step_count)
             compare(L, steps, step_count);
