@@ -39,6 +39,7 @@ LISTS = {
     "baseline": lambda whole: [e["baseline"] for p in whole["patterns"] for r in p["records"] for e in r["entries"]
                                if e["baseline"]],
     "buffers": lambda whole: [b for p in whole["patterns"] if p["launch"] for b in p["launch"]["buffers"]],
+    "headers": lambda whole: [h for p in whole["patterns"] for k in p["kernels"] for h in k["headers"]],
     "conditions": lambda whole: [c for p in whole["patterns"] for u in p["uses"] for c in u["conditions"]],
 }
 

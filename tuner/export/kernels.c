@@ -11,16 +11,11 @@ at_status export_no_memory(at_error *error)
     return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
 }
 
-static bool same_source(const export_source *a, const export_source *b)
-{
-    return strcmp(a->text, b->text) == 0 && strcmp(a->includes, b->includes) == 0;
-}
-
 at_status export_kernels_add_source(export_kernels *k, export_source source, size_t *place,
                                     at_error *error)
 {
     for (size_t i = 0; i < k->source_count; i++)
-        if (same_source(&k->sources[i], &source)) {
+        if (strcmp(k->sources[i].text, source.text) == 0) {
             for (size_t e = 0; e < sizeof source.has_entry / sizeof *source.has_entry; e++)
                 k->sources[i].has_entry[e] |= source.has_entry[e];
             export_source_deinit(&source);
@@ -81,8 +76,7 @@ at_status export_kernels_add_use(export_kernels *k, export_use use, at_error *er
 void export_source_deinit(export_source *s)
 {
     free(s->text);
-    free(s->includes);
-    free(s->undefines);
+    json_decref(s->headers);
     free(s->ptx);
     *s = (export_source){0};
 }

@@ -4,6 +4,7 @@
 #ifndef AUTOTUNE_EXPORT_KERNELS_H
 #define AUTOTUNE_EXPORT_KERNELS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,11 +15,10 @@
 
 at_status export_no_memory(at_error *error); /* AT_NO_MEMORY, in the words of all exporters */
 
-/* CUDA C++ prepared so that several sources fit in one file (export/cuda_source.h). */
+/* CUDA C++, as NVRTC compiles it. */
 typedef struct export_source {
-    char *text;      /* owned; goes into a namespace */
-    char *includes;  /* owned; "#include <cuda_fp16.h>\n" ... */
-    char *undefines; /* owned; "#undef TILE\n" ... */
+    char *text;      /* owned; at its end a comment tells of what it includes (script/emit.h) */
+    json_t *headers; /* owned; name and text each of what it includes, other than the Toolkit's */
     char *ptx; /* owned; the kernels by what was measured (export/inline_ptx.h); NULL: by the text
                   alone */
     int capability; /* as 90: the least of the devices that use it, for which the PTX is; 0: there

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json_text.h"
 #include "cmd/line/series.h"
 #include "device/field.h"
-#include "export/cuda_source.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
@@ -259,11 +259,21 @@ static at_status add_source(making *k, const uint16_t *indices, const emitted *v
     at_status status = check_options(k, variant, error);
     if (!status)
         status = script_launch_plan(k->script, PROBLEM_TUNED, indices, &plan, error);
-    if (!status)
-        status = export_cuda_source(variant->source, variant->includes.headers,
-                                    variant->includes.count, &source, error);
     if (status)
         return status;
+    source.text = strdup(variant->source);
+    source.headers = json_array();
+    for (size_t i = 0; i < variant->includes.count; i++) {
+        const source_header *h = &variant->includes.headers[i];
+        json_t *header = json_object();
+        json_put(&header, "name", json_string_nocheck(h->name));
+        json_put(&header, "text", json_string_nocheck(h->text));
+        json_append(&source.headers, header);
+    }
+    if (!source.text || !source.headers) {
+        export_source_deinit(&source);
+        return export_no_memory(error);
+    }
     note_entries(k, &plan, &source);
     status = export_kernels_add_source(&k->m->kernels, source, place, error);
     return status ? status

@@ -51,8 +51,7 @@ static int32_t shuffle_address(decoder *d, const place *at, int32_t from)
         return decode_step(d, "extend.u", (int32_t[]){shuffle(d, at->slot, from)}, 1);
     int32_t parts[2];
     for (uint32_t i = 0; i < 2; i++)
-        parts[i] =
-            shuffle(d, step(d, "field.8.4", at->slot, constant(d, 32 * i)), from);
+        parts[i] = shuffle(d, step(d, "field.8.4", at->slot, constant(d, 32 * i)), from);
     return step(d, "pack.2x32", parts[0], parts[1]);
 }
 
@@ -85,8 +84,8 @@ static int32_t transpose(decoder *d, int32_t value)
     from = step(d, "add.u32", from, step(d, "shr.u32", row, constant(d, 1)));
     int32_t next = step(d, "add.u32", from, constant(d, 4));
     int32_t low = shuffle(d, value, from), high = shuffle(d, value, next);
-    int32_t halves = decode_step(
-        d, "mad.lo.u32", (int32_t[]){odd, constant(d, 0x2222), constant(d, 0x5410)}, 3);
+    int32_t halves =
+        decode_step(d, "mad.lo.u32", (int32_t[]){odd, constant(d, 0x2222), constant(d, 0x5410)}, 3);
     return decode_step(d, "prmt.b32", (int32_t[]){low, high, halves}, 3);
 }
 
@@ -121,10 +120,9 @@ static at_status decode_rows(decoder *d)
     int32_t along = step(d, "shl.b32", step(d, "and.b32", lane, constant(d, 3)), constant(d, 2));
     int32_t addresses[4], values[4], wide = decode_step(d, "extend.u", &along, 1);
     for (int i = 0; i < matrices; i++)
-        addresses[i] =
-            step(d, "add.u64",
-                 shuffle_address(d, &at, step(d, "add.u32", row, constant(d, 8 * (uint32_t)i))),
-                 wide);
+        addresses[i] = step(
+            d, "add.u64",
+            shuffle_address(d, &at, step(d, "add.u32", row, constant(d, 8 * (uint32_t)i))), wide);
     for (int i = 0; stores && i < matrices; i++) {
         values[i] = decode_source(d, &registers[i], 4, PTX_B32);
         values[i] = turned ? transpose(d, values[i]) : values[i];
@@ -170,8 +168,7 @@ static int find_elements(const decoder *d, int32_t found[4])
 
 static bool is_integer(int32_t e)
 {
-    return e == SIM_ELEMENT_S8 || e == SIM_ELEMENT_U8 || e == SIM_ELEMENT_S4 ||
-           e == SIM_ELEMENT_U4;
+    return e == SIM_ELEMENT_S8 || e == SIM_ELEMENT_U8 || e == SIM_ELEMENT_S4 || e == SIM_ELEMENT_U4;
 }
 
 /* Do such operands go together? */
@@ -206,8 +203,9 @@ static sim_class class_of(int32_t element)
  * alone. */
 static at_status decode_multiply(decoder *d)
 {
-    static const char *const others[] = {"sp",   "sp::ordered_metadata", "b1", "block_scale",
-                                         "f8f6f4", "kind::f8f6f4",       "rz", "rm", "rp"};
+    static const char *const others[] = {"sp",     "sp::ordered_metadata", "b1", "block_scale",
+                                         "f8f6f4", "kind::f8f6f4",         "rz", "rm",
+                                         "rp"};
     sim_matrix x;
     int found = find_elements(d, x.elements);
     if (found == 2) {
@@ -277,8 +275,8 @@ static place piece_at(decoder *d, const layout *f, int32_t across, int32_t along
     int32_t lines = f->lines_along ? across : along, within = f->lines_along ? along : across;
     int32_t far = decode_step(
         d, "mad.lo.u64", (int32_t[]){f->stride, wide_constant(d, (uint64_t)lines), f->lane}, 3);
-    int32_t at = decode_step(
-        d, "mad.lo.u64", (int32_t[]){far, wide_constant(d, f->bytes), f->at.slot}, 3);
+    int32_t at =
+        decode_step(d, "mad.lo.u64", (int32_t[]){far, wide_constant(d, f->bytes), f->at.slot}, 3);
     return (place){at, 8, f->at.offset + (int64_t)within * f->bytes, f->at.space};
 }
 
@@ -288,16 +286,15 @@ static void prepare(decoder *d, layout *f, const ptx_operand *stride)
                                  ? 2
                                  : (uint32_t)sim_matrix_elements(&f->x, f->operand);
     int32_t lane = lane_slot(d), across = step(d, "shr.u32", lane, constant(d, 2));
-    int32_t along = step(d, "mul.lo.u32", step(d, "and.b32", lane, constant(d, 3)),
-                         constant(d, of_lane));
+    int32_t along =
+        step(d, "mul.lo.u32", step(d, "and.b32", lane, constant(d, 3)), constant(d, of_lane));
     int32_t parts[2] = {decode_step(d, "extend.u", &across, 1),
                         decode_step(d, "extend.u", &along, 1)};
     if (stride)
         f->stride = decode_source(d, stride, 8, PTX_U32);
-    f->lane = decode_step(d, "mad.lo.u64",
-                          (int32_t[]){parts[f->lines_along ? 0 : 1], f->stride,
-                                      parts[f->lines_along ? 1 : 0]},
-                          3);
+    f->lane = decode_step(
+        d, "mad.lo.u64",
+        (int32_t[]){parts[f->lines_along ? 0 : 1], f->stride, parts[f->lines_along ? 1 : 0]}, 3);
     if (f->at.width == 4)
         f->at.slot = decode_step(d, "extend.u", &f->at.slot, 1);
     f->at.width = 8;
@@ -336,8 +333,7 @@ static void store_register(decoder *d, const layout *f, int32_t number, int32_t 
     bool whole = f->lines_along || count == 1;
     for (int e = 0; e < (whole ? 1 : count); e++) {
         place at = piece_at(d, f, first.across, first.along + e);
-        int32_t part =
-            whole ? from : step(d, "field.4.2", from, constant(d, 16 * (uint32_t)e));
+        int32_t part = whole ? from : step(d, "field.4.2", from, constant(d, 16 * (uint32_t)e));
         decode_access(d, SIM_STORE, &at, piece_type(whole ? f->bytes * (uint32_t)count : f->bytes),
                       &part, 1)
             ->extra = number > 0 || e > 0;

@@ -11,12 +11,12 @@ static const struct {
     const char *modifier;
     uint32_t bits;
 } elements[SIM_ELEMENT_COUNT] = {
-    [SIM_ELEMENT_F16] = {"f16", 16},  [SIM_ELEMENT_BF16] = {"bf16", 16},
+    [SIM_ELEMENT_F16] = {"f16", 16},   [SIM_ELEMENT_BF16] = {"bf16", 16},
     [SIM_ELEMENT_TF32] = {"tf32", 32}, [SIM_ELEMENT_F32] = {"f32", 32},
-    [SIM_ELEMENT_F64] = {"f64", 64},  [SIM_ELEMENT_E4M3] = {"e4m3", 8},
-    [SIM_ELEMENT_E5M2] = {"e5m2", 8}, [SIM_ELEMENT_S8] = {"s8", 8},
-    [SIM_ELEMENT_U8] = {"u8", 8},     [SIM_ELEMENT_S4] = {"s4", 4},
-    [SIM_ELEMENT_U4] = {"u4", 4},     [SIM_ELEMENT_S32] = {"s32", 32}};
+    [SIM_ELEMENT_F64] = {"f64", 64},   [SIM_ELEMENT_E4M3] = {"e4m3", 8},
+    [SIM_ELEMENT_E5M2] = {"e5m2", 8},  [SIM_ELEMENT_S8] = {"s8", 8},
+    [SIM_ELEMENT_U8] = {"u8", 8},      [SIM_ELEMENT_S4] = {"s4", 4},
+    [SIM_ELEMENT_U4] = {"u4", 4},      [SIM_ELEMENT_S32] = {"s32", 32}};
 
 sim_element sim_element_of(const char *modifier)
 {

@@ -8,8 +8,8 @@
  * more registers than the matrix has blocks, they begin again.
  *
  * Products of floats are exact, and are added with the element of c before they are rounded once;
- * the ISA leaves open in which order, and with which precision above a float's, a GPU adds. Those of
- * doubles are added one by one along k, each rounded. */
+ * the ISA leaves open in which order, and with which precision above a float's, a GPU adds. Those
+ * of doubles are added one by one along k, each rounded. */
 #ifndef AUTOTUNE_SIM_PROGRAM_MATRIX_H
 #define AUTOTUNE_SIM_PROGRAM_MATRIX_H
 

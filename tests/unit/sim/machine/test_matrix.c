@@ -1,5 +1,5 @@
-/* Products of matrices by a warp: each shape and type beside a product by rows and columns, with the
- * fragments' places as the PTX ISA's tables have them. */
+/* Products of matrices by a warp: each shape and type beside a product by rows and columns, with
+ * the fragments' places as the PTX ISA's tables have them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,10 +171,7 @@ static uint64_t next(uint64_t *state)
 
 static int registers(const form *f, int operand)
 {
-    int elements = (operand == 1   ? f->m * f->k
-                    : operand == 2 ? f->k * f->n
-                                   : f->m * f->n) /
-                   LANES;
+    int elements = (operand == 1 ? f->m * f->k : operand == 2 ? f->k * f->n : f->m * f->n) / LANES;
     int bits = bits_of(f->types[operand]);
     return bits == 64 ? elements : elements * bits / 32;
 }
@@ -206,11 +203,12 @@ static void add_fragment(char *text, size_t size, const form *f, int operand, bo
     snprintf(each_text, sizeof each_text, "%d", each);
     snprintf(bits_text, sizeof bits_text, "%d", bits);
     char mask_text[32];
-    snprintf(mask_text, sizeof mask_text, "0x%llxull",
-             bits == 64 ? ~0ull : (1ull << bits) - 1);
-    const char *const pairs[][2] = {
-        {"EACH", each_text}, {"BITS", bits_text}, {"MASK", mask_text}, {"OF", of_text},
-        {"IN", in_text}};
+    snprintf(mask_text, sizeof mask_text, "0x%llxull", bits == 64 ? ~0ull : (1ull << bits) - 1);
+    const char *const pairs[][2] = {{"EACH", each_text},
+                                    {"BITS", bits_text},
+                                    {"MASK", mask_text},
+                                    {"OF", of_text},
+                                    {"IN", in_text}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char *found;
         while ((found = strstr(text + n, pairs[i][0]))) {
@@ -224,13 +222,14 @@ static void add_fragment(char *text, size_t size, const form *f, int operand, bo
 static void write_kernel(const form *f, char *text, size_t size)
 {
     bool wide = bits_of(f->types[0]) == 64;
-    snprintf(text, size,
-             "typedef unsigned long long word;\n"
-             "extern \"C\" __global__ void k(const word *A, const word *B, const word *C, word *D)\n"
-             "{\n"
-             "int g = threadIdx.x / 4, t = threadIdx.x %% 4;\n"
-             "%s a[8] = {0}, b[8] = {0}, c[8] = {0}, d[8];\n",
-             wide ? "word" : "unsigned");
+    snprintf(
+        text, size,
+        "typedef unsigned long long word;\n"
+        "extern \"C\" __global__ void k(const word *A, const word *B, const word *C, word *D)\n"
+        "{\n"
+        "int g = threadIdx.x / 4, t = threadIdx.x %% 4;\n"
+        "%s a[8] = {0}, b[8] = {0}, c[8] = {0}, d[8];\n",
+        wide ? "word" : "unsigned");
     for (int operand = 1; operand < 4; operand++)
         add_fragment(text, size, f, operand, false);
     size_t n = strlen(text);
@@ -246,8 +245,10 @@ static void write_kernel(const form *f, char *text, size_t size)
         for (int i = 0; i < registers(f, operand); i++) {
             n = strlen(text);
             snprintf(text + n, size - n, "%s\"%s%s\"(%c[%d])",
-                     i > 0 ? ", " : operand < 2 ? " : " : ", ", operand == 0 ? "=" : "",
-                     wide ? "l" : "r", "dabc"[operand], i);
+                     i > 0         ? ", "
+                     : operand < 2 ? " : "
+                                   : ", ",
+                     operand == 0 ? "=" : "", wide ? "l" : "r", "dabc"[operand], i);
         }
     n = strlen(text);
     snprintf(text + n, size - n, ");\n");
@@ -264,8 +265,8 @@ static double evaluate(const form *f, int row, int column, double *scale)
     double v = worth(f->types[3], c[row * f->n + column]);
     *scale = fabs(v);
     for (int k = 0; k < f->k; k++) {
-        double one = worth(f->types[1], a[row * f->k + k]) *
-                     worth(f->types[2], b[k * f->n + column]);
+        double one =
+            worth(f->types[1], a[row * f->k + k]) * worth(f->types[2], b[k * f->n + column]);
         v += one;
         *scale += fabs(one);
     }
@@ -292,7 +293,7 @@ static void assert_product(const form *f, uint64_t *random)
     sim_test_u64(&t, sim_test_buffer(&t, "C", c, sizeof c, true));
     sim_test_u64(&t, sim_test_buffer(&t, "D", d, sizeof d, false));
     sim_test_run_well(&t, 1, 1, LANES, 1, 0);
-    double allowed = f->types[0][0] == 's'            ? 0
+    double allowed = f->types[0][0] == 's'             ? 0
                      : strcmp(f->types[0], "f16") == 0 ? 0x1p-10
                      : strcmp(f->types[0], "f32") == 0 ? 0x1p-22
                                                        : 0x1p-50;
