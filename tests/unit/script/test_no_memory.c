@@ -290,12 +290,8 @@ int main(void)
     json_set_alloc_funcs(jansson_malloc, free);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(reading_a_record),
-        TEST(merging_a_record),
-        TEST(loading_all_records),
-        TEST(exporting),
-        TEST(printing_the_object),
-        TEST(picking),
+        TEST(reading_a_record), TEST(merging_a_record),    TEST(loading_all_records),
+        TEST(exporting),        TEST(printing_the_object), TEST(picking),
         TEST(showing_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,15 @@
+#include "sim/machine/access.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "sim/machine/atomic.h"
+#include "sim/machine/fault.h"
+#include "sim/machine/global.h"
+#include "sim/machine/peers.h"
+#include "sim/machine/shared.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
 

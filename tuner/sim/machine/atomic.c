@@ -1,8 +1,9 @@
+#include "sim/machine/atomic.h"
+
 #include <math.h>
 
 #include "base/bits.h"
 #include "base/half.h"
-#include "sim/machine/machine.h"
 #include "sim/program/operations.h"
 
 static double to_double(uint64_t bits, ptx_type t)

@@ -1,6 +1,8 @@
-#include "sim/machine/machine.h"
-
 /* What the barrier orders: the whole block, or those that took part. */
+#include "sim/machine/barrier.h"
+
+#include "sim/machine/fault.h"
+#include "sim/machine/paths.h"
 static void order(sim_block *b, uint32_t id)
 {
     sim_barrier_state *state = &b->barriers[id];

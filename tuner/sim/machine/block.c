@@ -1,8 +1,17 @@
+#include "sim/machine/block.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "sim/machine/barrier.h"
+#include "sim/machine/engine.h"
+#include "sim/machine/fault.h"
+#include "sim/machine/peers.h"
+#include "sim/machine/print.h"
+#include "sim/machine/shared.h"
 #include "sim/machine/values.h"
+#include "sim/machine/warp.h"
 
 static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 {

@@ -1,12 +1,18 @@
 /* Bulk copies land as late as the rules allow: those to shared memory when a thread asks the
  * barrier that they report to, so that a kernel that does not wait reads what is not there. PTX
  * ISA, "mbarrier", "cp.async.bulk" and "proxies". */
+#include "sim/machine/bulk.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "sim/machine/access.h"
 #include "sim/machine/engine.h"
+#include "sim/machine/fault.h"
+#include "sim/machine/global.h"
+#include "sim/machine/shared.h"
 
 enum { BULK_BYTES = 16, MBARRIER_BYTES = 8, MOST_DUE_BYTES = (1 << 20) - 1 };
 

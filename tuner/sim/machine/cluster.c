@@ -1,6 +1,11 @@
+#include "sim/machine/cluster.h"
+
 #include <stdlib.h>
 
-#include "sim/machine/machine.h"
+#include "sim/machine/barrier.h"
+#include "sim/machine/block.h"
+#include "sim/machine/bulk.h"
+#include "sim/machine/fault.h"
 
 /* A kernel may count its questions before it gives up. */
 enum { STALLED_ROUNDS = 1000, MOST_IDLE_POLLS = 1 << 18 };

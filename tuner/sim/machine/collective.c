@@ -1,9 +1,13 @@
+/* The lanes that a warp operation's mask names must all be here, unless they have exited, and the
+ * lane that executes it is one of them. */
+#include "sim/machine/collective.h"
+
+#include "sim/machine/fault.h"
+#include "sim/machine/paths.h"
+#include "sim/machine/shuffle.h"
 #include "sim/machine/values.h"
 #include "sim/program/matrix.h"
 #include "sim/program/operations.h"
-
-/* The lanes that a warp operation's mask names must all be here, unless they have exited, and the
- * lane that executes it is one of them. */
 static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                           int32_t members_slot)
 {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/machine/fault.h"
+
 sim_engine *sim_engine_of(sim_block *b)
 {
     if (!b->engine)

@@ -52,4 +52,9 @@ struct sim_engine {
 sim_engine *sim_engine_of(sim_block *b);
 void sim_mbarrier_drop(sim_mbarrier_state *m); /* what it owns */
 
+/* The block ends: false, with a fault, when a copy still reads or writes its shared memory. */
+bool sim_engine_allows_end(sim_block *b);
+void sim_engine_reset(sim_block *b);
+void sim_engine_free(sim_engine *engine); /* NULL is fine */
+
 #endif

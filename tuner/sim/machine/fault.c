@@ -1,9 +1,10 @@
+#include "sim/machine/fault.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "sim/machine/machine.h"
 
 static const char *const fault_names[] = {
     [SIM_FAULT_NONE] = "none",

@@ -1,9 +1,9 @@
+#include "sim/machine/global.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "sim/machine/machine.h"
 
 enum {
     STRIPES = 256,

@@ -8,8 +8,8 @@
  * happens-before, peers.c has what one block of a cluster may do in another's shared memory, bulk.c
  * executes bulk copies and mbarriers, engine.c has the copies under way, atomic.c computes atomics,
  * collective.c exchanges values within a warp, shuffle.c says whose, values.c follows values that
- * nothing wrote, fault.c records what went wrong, print.c what is printed. No other room includes
- * this. */
+ * nothing wrote, fault.c records what went wrong, print.c what is printed. The functions of each
+ * are in the header of its name. No other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
@@ -144,21 +144,6 @@ struct sim_block {
     rng order;    /* an adverse schedule's choices */
 };
 
-/* Allocates the block of that rank in the clusters of a launch, and sets the registers that are the
- * same in all such blocks. */
-at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cluster,
-                         uint32_t rank, sim_watch *watch, at_error *error);
-void sim_block_deinit(sim_block *b);
-/* Bytes of a block of the launch, of the host's memory, but for what it may add as it runs. */
-uint64_t sim_block_bytes(const sim_launch *launch);
-/* Makes it the first instruction of the block at `position` of the grid. */
-void sim_block_start(sim_block *b, const uint32_t position[3]);
-
-/* What came of a turn: a fault, progress, warps that only poll, or nothing that could run. */
-typedef enum sim_turn { SIM_TURN_FAULT, SIM_TURN_ON, SIM_TURN_POLLING, SIM_TURN_STUCK } sim_turn;
-/* Runs each warp that can until it waits or ends, and opens the barriers that were reached. */
-sim_turn sim_block_turn(sim_block *b);
-
 struct sim_cluster {
     const sim_launch *launch;
     sim_block *blocks;   /* by rank; owned */
@@ -175,32 +160,6 @@ struct sim_cluster {
         idle_polls; /* since then; 0 while a warp computes without a look at what others change */
     sim_fault fault;
 };
-
-/* Allocates the blocks of a cluster of the launch. AT_NO_MEMORY; sim_cluster_deinit() also then. */
-at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
-                           at_error *error);
-void sim_cluster_deinit(sim_cluster *cl);
-/* Makes it the cluster at that position of those to run; none of its blocks has begun. */
-void sim_cluster_start(sim_cluster *cl, uint64_t position);
-/* Gives each of its blocks a turn: false when it has ended or faulted, as cl->fault says. */
-bool sim_cluster_turn(sim_cluster *cl);
-/* Records that fault at a poll of a cluster of which all that run poll. */
-void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char *what);
-#define SIM_NOBODY_CHANGES "it looks again and again at what no thread that runs changes any more"
-/* Runs it to its end; cl->fault says how it went. */
-void sim_cluster_run(sim_cluster *cl, uint64_t position);
-/* Bytes of a cluster of the launch, of the host's memory. */
-uint64_t sim_cluster_bytes(const sim_launch *launch);
-
-/* Runs all clusters of a launch on this host thread, several at a time where they wait for one
- * another; *fault says how it went. AT_NO_MEMORY. Adds to launch->counters. */
-at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total,
-                            sim_fault *fault, at_error *error);
-/* Adds what the cluster did to its launch's sums; true where that is an excerpt and it ended for
- * the absence of other blocks, perhaps. */
-bool sim_cluster_ended_for_others(const sim_cluster *cl);
-/* Adds what the cluster's blocks have counted to launch->counters. */
-void sim_cluster_sum_counters(const sim_cluster *cl);
 
 /* A thread has changed memory that others see, or a warp has ended. */
 static inline void sim_note_change(const sim_block *b, sim_warp *w)
@@ -230,112 +189,11 @@ static inline void sim_note_poll(const sim_block *b, sim_warp *w, const sim_inst
         w->slice_end = w->executed;
 }
 
-/* Another path of a diverged warp goes on in place of the top one, where there is one. `polls`: the
- * top one may be waiting for it. */
-void sim_paths_turn(sim_block *b, sim_warp *w, bool polls);
-/* The same where the top path waits for other lanes at the instruction that it has just fetched,
- * which it will fetch again; paths at the same instruction become one. False: no other path can
- * help. */
-bool sim_paths_give_way(sim_block *b, sim_warp *w);
-
-/* barrier.cluster: a warp arrives or waits. */
-bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-/* Opens the barrier of the cluster when all warps that have not ended have arrived; false when
- * not. */
-bool sim_cluster_barrier_open(sim_cluster *cl);
-/* mapa and getctarank: of shared addresses, where another block has the same; and whose they
- * are. */
-bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-/* Whose is the shared address, which becomes one of that block's own? NULL, with a fault: no
- * block's that a thread may access. */
-sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                             uint64_t *address);
-/* The block ends: false, with a fault, when another may still access its shared memory. */
-bool sim_cluster_allows_end(sim_block *b);
-
-/* Interprets a warp until it waits or ends; false when it faults. */
-bool sim_warp_run(sim_block *b, sim_warp *w);
-
-/* A warp arrives at the barrier of its instruction, at which it has stopped. */
-bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-/* Opens the barriers that enough warps have reached; false when there is none. */
-bool sim_barriers_open(sim_block *b);
-/* Records the fault of a block whose warps all wait at barriers that cannot complete. */
-void sim_report_deadlock(sim_block *b);
-uint32_t sim_warps_left(const sim_block *b); /* that have not ended */
-
-bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-/* Are the addresses of those lanes aligned as the instruction demands? */
-bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-void sim_copy_commit(sim_warp *w, uint32_t mask);
-/* The lane's copies up to now are tracked by an mbarrier: they have numbers below the result. */
-uint32_t sim_copy_track(sim_warp *w, int lane);
-/* Those with numbers below `before` have landed, if they had not before. */
-void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
-bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-
-/* A product of matrices, by all lanes of the warp. */
-bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-
-/* The lane that a lane of a shuffle reads, by its operands b and c, and whether that is inside of
- * what it may read. */
-int sim_shuffle_source(const sim_instruction *c, uint32_t b, uint32_t control, int lane,
-                       bool *inside);
-
-/* Bulk copies and mbarriers. */
-bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-/* The block ends: false, with a fault, when a copy still reads or writes its shared memory. */
-bool sim_engine_allows_end(sim_block *b);
-/* Records the fault of a block whose warps all poll mbarriers that nothing will complete. */
-void sim_engine_report_stall(sim_block *b);
-void sim_engine_reset(sim_block *b);
-void sim_engine_free(sim_engine *engine); /* NULL is fine */
-
-/* The global side of a bulk copy by `lane`: checked, and counted in requests of 512 bytes. It is
- * under way from now on; *region and *offset say where. */
-bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                   uint32_t bytes, uint32_t number, uint8_t *to, const sim_region **region,
-                   uint64_t *offset);
-bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                    uint32_t bytes, uint32_t number, const uint8_t *from, const sim_region **region,
-                    uint64_t *offset);
-
-/* Applies an atomic at host address `at` of one lane; returns the old value. `flush`: sums of
- * floats of 32 bits take and give zeros for subnormal numbers. */
-uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush,
-                          uint64_t operand, uint64_t other);
-
-/* A lane reads or writes `bytes` of the shared memory of `a->owner`, its block or another of its
- * cluster: false, with a fault, for a race or a read of what was not written. `fresh` are the bytes
- * written: several lanes may write the same value. */
+/* What an access does. */
 typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
-bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
-                      const uint8_t *fresh);
-void sim_shared_reset(sim_block *b);
-
-/* A strong access to shared memory of `owner` has read, or written, what is there. */
-void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                     int lane, uint32_t offset);
-void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                        int lane, uint32_t offset);
 
 /* Values of shared_valid. */
 enum { SIM_NEVER_WRITTEN, SIM_WRITTEN };
-
-/* A copy that reads or writes shared memory of the block begins: false, with a fault, for a race.
- * Until it has landed it is under way. What landed there is `landed`: the thread's own access, or
- * the engine's. */
-bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      uint32_t offset, uint32_t bytes, bool writes, uint32_t number, bool bulk);
-void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
-                     uint32_t bytes, bool writes, uint32_t number, const sim_stamp *landed);
-/* An access to the shared memory of another block. */
-void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                      int lane);
 
 /* Race detection, shared by the blocks of a launch, which may run on several host threads: what all
  * of it draws on, and the cells of the regions that may be written. Regions of more than a few
@@ -354,46 +212,6 @@ static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)
 {
     return w->cells[r - w->memory->regions] != NULL;
 }
-at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out,
-                        at_error *error);
-void sim_watch_free(sim_watch *watch); /* NULL is fine */
-
-/* A lane reads or writes `bytes` at `offset` of `a->region`: false, with a fault, for a race. */
-bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
-                      const uint8_t *fresh);
-/* A copy from or to global memory begins and lands, as in shared memory. */
-bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
-                      uint32_t number, bool bulk);
-void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                     const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
-                     uint32_t number, const sim_stamp *landed);
-/* A strong access to global memory has read, or written, what is there. */
-void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                     uint64_t address);
-void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        uint64_t address);
-
-/* Records a fault of one lane; returns false, so that a handler can return it. */
-bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
-              sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
-
-/* Names a place in the block's shared memory: "byte 4 of tile (shared memory byte 12 of 512)". */
-void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t size_bytes);
-
-/* The branch back of the innermost loop around an instruction, which says where it is whatever the
- * moment; the instruction itself where it is in none. */
-const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc);
-
-/* printf, whose text the block keeps until its end; and a failed assertion, which ends the run. The
- * variables that the call hands over lie in local memory, at lists[target] and what follows
- * there. */
-bool sim_print(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-bool sim_assertion(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-/* Hands over what the block printed, before it becomes another and before it is freed. */
-void sim_print_end(sim_block *b);
-
-void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[3]);
 
 /* Lanes of a slot. */
 static inline uint32_t *sim_lanes32(const sim_warp *w, int32_t slot)

@@ -2,9 +2,9 @@
  * waits for above it. Paths whose lanes are apart are siblings, or of different families, and any
  * of them may go on: threads of a warp advance independently. CUDA C++ Programming Guide,
  * "Independent Thread Scheduling". */
-#include <string.h>
+#include "sim/machine/paths.h"
 
-#include "sim/machine/machine.h"
+#include <string.h>
 
 static bool are_apart(const sim_path *a, const sim_path *b)
 {

@@ -1,7 +1,10 @@
 /* Shared memory of the blocks of a cluster. PTX ISA, "cluster of CTAs", "mapa" and "getctarank". */
+#include "sim/machine/peers.h"
+
 #include <inttypes.h>
 
-#include "sim/machine/machine.h"
+#include "sim/machine/fault.h"
+#include "sim/machine/shared.h"
 
 /* The rank of the block whose shared address it is; the address becomes one of that block's own. */
 static uint64_t take_rank(const sim_block *b, uint64_t *address)

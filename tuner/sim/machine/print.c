@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/machine.h"
+#include "sim/machine/fault.h"
 
 /* Of the text that a format or a string may have, and of one conversion. */
 enum { MOST_TEXT = 1024, MOST_FIELD = 400, MOST_NUMBER = 1600 };

@@ -1,10 +1,10 @@
 #include "sim/machine/race.h"
-#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/machine/machine.h"
+#include "base/text.h"
+#include "sim/machine/fault.h"
 
 enum {
     FIRST_CLASS = 7, /* of sim_more: 128 bytes, four stamps */

@@ -4,11 +4,13 @@
  * its place to its end. How far those that have a place get before others go on is the schedule's
  * choice. One that only looks at what others may change is put aside until something has changed;
  * nothing is copied and nothing runs twice. */
+#include "sim/machine/residents.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/machine.h"
+#include "sim/machine/cluster.h"
 
 enum {
     MOST_BYTES_LOG2 = 30, /* of the state of all that have begun */

@@ -4,7 +4,9 @@
 #include <pthread.h>
 
 #include "base/cores.h"
-#include "sim/machine/machine.h"
+#include "sim/machine/cluster.h"
+#include "sim/machine/global.h"
+#include "sim/machine/residents.h"
 
 /* More wait for each other at the locks of a watched launch: on a host of 64 cores the proofs of a
  * transpose's finalists took 12 s with 64 threads, and 0.3 s on one of 16 cores. */

@@ -1,6 +1,8 @@
+#include "sim/machine/shared.h"
+
 #include <string.h>
 
-#include "sim/machine/machine.h"
+#include "sim/machine/fault.h"
 
 void sim_shared_reset(sim_block *b)
 {

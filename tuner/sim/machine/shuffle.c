@@ -1,6 +1,6 @@
-#include "sim/machine/machine.h"
-
 /* PTX ISA, shfl.sync: the control word holds a clamp (bits 0-4) and a segment mask (8-12). */
+#include "sim/machine/shuffle.h"
+
 int sim_shuffle_source(const sim_instruction *c, uint32_t b, uint32_t control, int lane,
                        bool *inside)
 {

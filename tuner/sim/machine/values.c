@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "sim/machine/fault.h"
+#include "sim/machine/shuffle.h"
 #include "sim/program/matrix.h"
 #include "sim/program/operations.h"
 

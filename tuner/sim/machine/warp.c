@@ -1,6 +1,16 @@
+#include "sim/machine/warp.h"
+
 #include <inttypes.h>
 #include <string.h>
 
+#include "sim/machine/access.h"
+#include "sim/machine/barrier.h"
+#include "sim/machine/bulk.h"
+#include "sim/machine/collective.h"
+#include "sim/machine/fault.h"
+#include "sim/machine/paths.h"
+#include "sim/machine/peers.h"
+#include "sim/machine/print.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
 

@@ -1,0 +1,30 @@
+/* Loads, stores and copies of a warp's lanes, and the global side of bulk copies. */
+#ifndef AUTOTUNE_SIM_MACHINE_ACCESS_H
+#define AUTOTUNE_SIM_MACHINE_ACCESS_H
+
+#include "sim/machine/machine.h"
+
+bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+/* Are the addresses of those lanes aligned as the instruction demands? */
+bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+void sim_copy_commit(sim_warp *w, uint32_t mask);
+
+/* The lane's copies up to now are tracked by an mbarrier: they have numbers below the result. */
+uint32_t sim_copy_track(sim_warp *w, int lane);
+
+/* Those with numbers below `before` have landed, if they had not before. */
+void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
+bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+/* The global side of a bulk copy by `lane`: checked, and counted in requests of 512 bytes. It is
+ * under way from now on; *region and *offset say where. */
+bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                   uint32_t bytes, uint32_t number, uint8_t *to, const sim_region **region,
+                   uint64_t *offset);
+bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                    uint32_t bytes, uint32_t number, const uint8_t *from, const sim_region **region,
+                    uint64_t *offset);
+
+#endif

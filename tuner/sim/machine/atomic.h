@@ -1,0 +1,12 @@
+/* What an atomic makes of a value. */
+#ifndef AUTOTUNE_SIM_MACHINE_ATOMIC_H
+#define AUTOTUNE_SIM_MACHINE_ATOMIC_H
+
+#include "sim/machine/machine.h"
+
+/* Applies an atomic at host address `at` of one lane; returns the old value. `flush`: sums of
+ * floats of 32 bits take and give zeros for subnormal numbers. */
+uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush,
+                          uint64_t operand, uint64_t other);
+
+#endif

@@ -1,0 +1,12 @@
+/* What the lanes of a warp exchange or compute together. */
+#ifndef AUTOTUNE_SIM_MACHINE_COLLECTIVE_H
+#define AUTOTUNE_SIM_MACHINE_COLLECTIVE_H
+
+#include "sim/machine/machine.h"
+
+bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+/* A product of matrices, by all lanes of the warp. */
+bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+#endif

@@ -1,0 +1,29 @@
+/* Global memory, watched for races. */
+#ifndef AUTOTUNE_SIM_MACHINE_GLOBAL_H
+#define AUTOTUNE_SIM_MACHINE_GLOBAL_H
+
+#include "sim/machine/machine.h"
+
+at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out,
+                        at_error *error);
+void sim_watch_free(sim_watch *watch); /* NULL is fine */
+
+/* A lane reads or writes `bytes` at `offset` of `a->region`: false, with a fault, for a race. */
+bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
+                      const uint8_t *fresh);
+
+/* A copy from or to global memory begins and lands, as in shared memory. */
+bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
+                      uint32_t number, bool bulk);
+void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
+                     uint32_t number, const sim_stamp *landed);
+
+/* A strong access to global memory has read, or written, what is there. */
+void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     uint64_t address);
+void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        uint64_t address);
+
+#endif

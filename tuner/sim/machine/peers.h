@@ -1,0 +1,19 @@
+/* What one block of a cluster may do in another's shared memory. */
+#ifndef AUTOTUNE_SIM_MACHINE_PEERS_H
+#define AUTOTUNE_SIM_MACHINE_PEERS_H
+
+#include "sim/machine/machine.h"
+
+/* mapa and getctarank: of shared addresses, where another block has the same; and whose they
+ * are. */
+bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+/* Whose is the shared address, which becomes one of that block's own? NULL, with a fault: no
+ * block's that a thread may access. */
+sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                             uint64_t *address);
+
+/* The block ends: false, with a fault, when another may still access its shared memory. */
+bool sim_cluster_allows_end(sim_block *b);
+
+#endif

@@ -1,0 +1,32 @@
+/* Shared memory, watched for races and for reads of what nothing wrote. */
+#ifndef AUTOTUNE_SIM_MACHINE_SHARED_H
+#define AUTOTUNE_SIM_MACHINE_SHARED_H
+
+#include "sim/machine/machine.h"
+
+/* A lane reads or writes `bytes` of the shared memory of `a->owner`, its block or another of its
+ * cluster: false, with a fault, for a race or a read of what was not written. `fresh` are the bytes
+ * written: several lanes may write the same value. */
+bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
+                      const uint8_t *fresh);
+void sim_shared_reset(sim_block *b);
+
+/* A strong access to shared memory of `owner` has read, or written, what is there. */
+void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                     int lane, uint32_t offset);
+void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                        int lane, uint32_t offset);
+
+/* A copy that reads or writes shared memory of the block begins: false, with a fault, for a race.
+ * Until it has landed it is under way. What landed there is `landed`: the thread's own access, or
+ * the engine's. */
+bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      uint32_t offset, uint32_t bytes, bool writes, uint32_t number, bool bulk);
+void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
+                     uint32_t bytes, bool writes, uint32_t number, const sim_stamp *landed);
+
+/* An access to the shared memory of another block. */
+void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                      int lane);
+
+#endif
