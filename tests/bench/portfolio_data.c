@@ -107,7 +107,7 @@ portfolio_matrix data_matrix(const portfolio_data *d, const size_t *rows, size_t
         memcpy(&problems[i * d->axis_count], &d->problems[rows[i] * d->axis_count],
                d->axis_count * sizeof *problems);
     }
-    return (portfolio_matrix){count, d->width, ratios, defaults, NULL};
+    return (portfolio_matrix){count, d->width, ratios, defaults};
 }
 
 void data_print_losses(const char *what, const double *losses, size_t count)

@@ -22,7 +22,6 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "portfolio/cover.h"
-#include "portfolio/expect.h"
 #include "portfolio/shortlist.h"
 #include "portfolio_data.h"
 
@@ -54,11 +53,9 @@ typedef struct simulation {
     double *defaults;
     uint64_t *configurations; /* in a random order */
     bool *known;
-    size_t *ranked;   /* of each search, the best REMEMBERED */
-    double *ratios;   /* room for a matrix */
-    size_t *list;     /* room for one of configurations */
-    double *expected; /* of the searched problems, then of further ones */
-    value *problems;
+    size_t *ranked; /* of each search, the best REMEMBERED */
+    double *ratios; /* room for a matrix */
+    size_t *list;   /* room for one of configurations */
 } simulation;
 
 static double normal(rng *r)
@@ -127,21 +124,16 @@ static size_t list_fastest(const simulation *s, size_t *list)
     return count;
 }
 
-/* The true ratios of some configurations on the first problems, and what is expected of them. */
+/* The true ratios of some configurations on the first problems. */
 static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_t count,
                                   size_t problems)
 {
-    const portfolio_data *d = s->d;
     for (size_t i = 0; i < problems; i++) {
         for (size_t c = 0; c < count; c++)
             s->ratios[i * count + c] = ratio_at(s, i, list[c]);
         s->defaults[i] = 0;
-        memcpy(&s->problems[i * d->axis_count], &d->problems[s->order[i] * d->axis_count],
-               d->axis_count * sizeof *s->problems);
     }
-    portfolio_matrix m = {problems, count, s->ratios, s->defaults, s->expected};
-    portfolio_expect(&m, d->axes, d->axis_count, s->problems, problems, s->expected);
-    return m;
+    return (portfolio_matrix){problems, count, s->ratios, s->defaults};
 }
 
 static at_status choose(simulation *s, method by, size_t most, size_t *chosen, size_t *count,
@@ -157,7 +149,7 @@ static at_status choose(simulation *s, method by, size_t most, size_t *chosen, s
         for (; listed < s->d->width; listed++)
             list[listed] = listed;
     else {
-        const portfolio_matrix m = {s->third, s->d->width, s->ratios, s->defaults, NULL};
+        const portfolio_matrix m = {s->third, s->d->width, s->ratios, s->defaults};
         for (size_t i = 0; i < s->third * s->d->width; i++) /* what nobody knows is no candidate */
             s->ratios[i] = s->known[i % s->d->width] ? s->seen[i] : SHORTLIST_IMPOSSIBLE;
         status = portfolio_shortlist(&m, s->most_listed, list, &listed, error);
@@ -221,12 +213,10 @@ static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_
                     .known = calloc(width, sizeof *s.known),
                     .ranked = calloc(n * REMEMBERED, sizeof *s.ranked),
                     .ratios = calloc(n * width, sizeof *s.ratios),
-                    .list = calloc(width, sizeof *s.list),
-                    .expected = calloc(n * (width + 1), sizeof *s.expected),
-                    .problems = calloc(n * d->axis_count + 1, sizeof *s.problems)};
+                    .list = calloc(width, sizeof *s.list)};
     at_status status = AT_OK;
     if (!s.order || !s.seen || !s.defaults || !s.configurations || !s.known || !s.ranked ||
-        !s.ratios || !s.list || !s.expected || !s.problems)
+        !s.ratios || !s.list)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     else if (width < TRIED || n < 9 || !repeats || !listed || listed > MOST_LISTED)
         status = error_set(
@@ -247,8 +237,6 @@ static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_
     free(s.ranked);
     free(s.ratios);
     free(s.list);
-    free(s.expected);
-    free(s.problems);
     return status;
 }
 

@@ -7,12 +7,6 @@
 /* Sets that are looked at one by one. */
 static const double exact_sets = 20000;
 
-/* How much the choice by what is expected counts. Readers of a tree that hundreds of problems were
- * timed for do better than by that alone. With a half, sets of six finalists for sums of columns
- * lose 0.98 % by a perfect choice, and more than 4 % on 1.8 of 100 problems; with a quarter 0.93
- * and 0.9 (tests/bench/portfolio_sets). */
-static const double foreseen = 0.25;
-
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
 {
     size_t i = 0;
@@ -40,29 +34,11 @@ double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t
     return m->defaults[problem] > 0 ? m->defaults[problem] - 1 : PORTFOLIO_UNCOVERED;
 }
 
-/* What is lost by who takes what is expected to lose least. */
-static double loss_by_expectation(const portfolio_matrix *m, size_t problem, const size_t *chosen,
-                                  size_t count)
-{
-    size_t n = m->configuration_count;
-    const double *ratios = &m->ratios[problem * n], *expected = &m->expected[problem * (n + 1)];
-    double ratio = m->defaults[problem], least = ratio > 0 ? expected[n] : INFINITY;
-    for (size_t i = 0; i < count; i++)
-        if (ratios[chosen[i]] > 0 && expected[chosen[i]] < least) {
-            least = expected[chosen[i]];
-            ratio = ratios[chosen[i]];
-        }
-    return ratio > 0 ? ratio - 1 : PORTFOLIO_UNCOVERED;
-}
-
 static double mean_loss(const portfolio_matrix *m, const size_t *chosen, size_t count)
 {
     double sum = 0;
-    for (size_t p = 0; p < m->problem_count; p++) {
-        double loss = portfolio_loss_of(m, p, chosen, count);
-        sum += m->expected ? loss + foreseen * (loss_by_expectation(m, p, chosen, count) - loss)
-                           : loss;
-    }
+    for (size_t p = 0; p < m->problem_count; p++)
+        sum += portfolio_loss_of(m, p, chosen, count);
     return m->problem_count ? sum / (double)m->problem_count : 0;
 }
 

@@ -2,11 +2,9 @@
  * the chosen configuration that is fastest on it.
  *
  * A problem on which all chosen configurations are impossible, or no faster than the script's
- * default, uses the default, which is not counted. Where the matrix says what is expected, a
- * quarter of a problem's loss is that of who takes what is expected to lose least: a set whose best
- * nobody can foresee is worth less. Exact if the number of sets is small; else greedy, each size
- * followed by exchanges of one for one until none helps (Teitz & Bart, "Heuristic methods for
- * estimating the generalized vertex median of a weighted graph", 1968). */
+ * default, uses the default, which is not counted. Exact if the number of sets is small; else
+ * greedy, each size followed by exchanges of one for one until none helps (Teitz & Bart, "Heuristic
+ * methods for estimating the generalized vertex median of a weighted graph", 1968). */
 #ifndef AUTOTUNE_PORTFOLIO_COVER_H
 #define AUTOTUNE_PORTFOLIO_COVER_H
 

@@ -329,7 +329,7 @@ static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among,
     some_rows s = {.ratios = calloc(count * m->configuration_count + 1, sizeof *s.ratios),
                    .defaults = calloc(count + 1, sizeof *s.defaults),
                    .problems = calloc(count * k->axis_count + 1, sizeof *s.problems)};
-    s.m = (portfolio_matrix){0, m->configuration_count, s.ratios, s.defaults, NULL};
+    s.m = (portfolio_matrix){0, m->configuration_count, s.ratios, s.defaults};
     measure by = k->by;
     double least = 0, loss;
     at_status status =

@@ -12,7 +12,6 @@ typedef struct portfolio_matrix {
     size_t problem_count, configuration_count;
     const double *ratios;   /* of all configurations on the first problem, then on the next ... */
     const double *defaults; /* of the script's default, one a problem */
-    const double *expected; /* by portfolio_expect(); NULL: nothing is */
 } portfolio_matrix;
 
 /* Is a reader of the record given the configuration on the problem: possible there, and faster than

@@ -19,7 +19,7 @@
 enum { SHORTLIST_UNKNOWN = -1, SHORTLIST_IMPOSSIBLE = 0 };
 
 /* Lists `most` configurations, or as many as are possible on some problem; `list` has room for
- * them. Of the matrix `expected` is not read. AT_NO_MEMORY. */
+ * them. AT_NO_MEMORY. */
 at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count,
                               at_error *error);
 

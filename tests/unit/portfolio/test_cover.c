@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 #include "portfolio/cover.h"
-#include "portfolio/expect.h"
 
 enum { PROBLEMS = 40, MOST_CONFIGURATIONS = 48, MOST = 8, CASES = 20 };
 
@@ -18,7 +17,7 @@ typedef struct invented {
  * is. */
 static void invent(rng *r, size_t configurations, invented *out)
 {
-    out->m = (portfolio_matrix){PROBLEMS, configurations, out->ratios, out->defaults, NULL};
+    out->m = (portfolio_matrix){PROBLEMS, configurations, out->ratios, out->defaults};
     for (size_t p = 0; p < PROBLEMS; p++) {
         for (size_t c = 0; c < configurations; c++) {
             bool possible = rng_uniform(r) < 0.2 + 0.8 * (double)c / (double)configurations;
@@ -106,7 +105,7 @@ static void no_more_are_taken_than_pay(void **state)
     (void)state;
     /* The second is best everywhere; the third is a little better on one problem. */
     const double ratios[] = {1.5, 1, 1.2, 1.5, 1.0005, 1}, defaults[] = {2, 2};
-    const portfolio_matrix m = {2, 3, ratios, defaults, NULL};
+    const portfolio_matrix m = {2, 3, ratios, defaults};
     size_t chosen[3], count;
     cover(&m, 3, 0.001, chosen, &count);
     assert_int_equal(count, 1);
@@ -119,59 +118,11 @@ static void what_is_no_faster_than_the_default_serves_nothing(void **state)
 {
     (void)state;
     const double ratios[] = {1.3, 1, 1.2}, defaults[] = {1.1, 1.5, 1.205};
-    const portfolio_matrix m = {3, 1, ratios, defaults, NULL};
+    const portfolio_matrix m = {3, 1, ratios, defaults};
     const size_t chosen[] = {0};
     assert_float_equal(portfolio_loss_of(&m, 0, chosen, 1), 0.1, 1e-9);
     assert_float_equal(portfolio_loss_of(&m, 1, chosen, 1), 0, 1e-9);
     assert_float_equal(portfolio_loss_of(&m, 2, chosen, 1), 0.205, 1e-9);
-}
-
-static value whole(int64_t n)
-{
-    return (value){.kind = VALUE_INTEGER, .integer = n};
-}
-
-static void what_nobody_can_foresee_is_worth_less(void **state)
-{
-    (void)state;
-    enum { SIZES = 8, EVERY_OTHER = 0, THE_OTHERS = 1, ANYWHERE = 2 };
-    double ratios[SIZES * 3], defaults[SIZES], expected[SIZES * 4];
-    value problems[SIZES];
-    for (size_t i = 0; i < SIZES; i++) {
-        ratios[i * 3 + EVERY_OTHER] = i % 2 ? 1.2 : 1;
-        ratios[i * 3 + THE_OTHERS] = i % 2 ? 1 : 1.2;
-        ratios[i * 3 + ANYWHERE] = 1.03;
-        defaults[i] = 2;
-        problems[i] = whole((int64_t)256 << i);
-    }
-    portfolio_matrix m = {SIZES, 3, ratios, defaults, NULL};
-    const portfolio_axis axis = {.name = "n", .least = 256, .most = 256 << SIZES};
-    size_t chosen[2], count;
-    at_error error = {0};
-    double loss;
-    cover(&m, 2, 0, chosen, &count);
-    assert_int_equal(count, 2);
-    assert_true(chosen[0] != ANYWHERE && chosen[1] != ANYWHERE);
-    portfolio_expect(&m, &axis, 1, problems, SIZES, expected);
-    m.expected = expected;
-    assert_ok(portfolio_cover(&m, 2, 0, chosen, &count, &loss, &error), error);
-    assert_true(chosen[0] == ANYWHERE || (count == 2 && chosen[1] == ANYWHERE));
-}
-
-static void neighbours_say_what_to_expect(void **state)
-{
-    (void)state;
-    /* The first is possible on the large ones only, the default nowhere. */
-    const double ratios[] = {0, 1.5, 0, 1.1, 1.3, 1, 1.1, 1}, defaults[] = {0, 0, 0, 0};
-    const value problems[] = {whole(256), whole(300), whole(8192), whole(9000)};
-    portfolio_matrix m = {4, 2, ratios, defaults, NULL};
-    const portfolio_axis axis = {.name = "n", .least = 256, .most = 16384};
-    double expected[4 * 3];
-    portfolio_expect(&m, &axis, 1, problems, 3, expected);
-    assert_float_equal(expected[0 * 3 + 0], 0.3, 1e-9);               /* the one that is known */
-    assert_in_range((int64_t)(expected[0 * 3 + 1] * 1e4), 980, 1000); /* as its neighbour, nearly */
-    assert_float_equal(expected[0 * 3 + 2], PORTFOLIO_UNCOVERED, 0);
-    assert_float_equal(expected[3 * 3 + 1], 0, 0); /* was not timed */
 }
 
 int main(void)
@@ -182,8 +133,6 @@ int main(void)
         cmocka_unit_test(exchanges_come_near_the_best_set),
         cmocka_unit_test(no_more_are_taken_than_pay),
         cmocka_unit_test(what_is_no_faster_than_the_default_serves_nothing),
-        cmocka_unit_test(what_nobody_can_foresee_is_worth_less),
-        cmocka_unit_test(neighbours_say_what_to_expect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ typedef struct fixture {
 static int setup(void **state)
 {
     static fixture f;
-    f = (fixture){.m = {ROWS, COUNT, f.ratios, f.defaults, NULL}};
+    f = (fixture){.m = {ROWS, COUNT, f.ratios, f.defaults}};
     for (int i = 0; i < ROWS; i++) {
         f.problems[2 * i] = number(INT64_C(1) << (2 * i));
         f.problems[2 * i + 1] = words[0];
@@ -145,7 +145,7 @@ static void where_only_a_product_matters_it_is_found(void **state)
     size_t count = 0;
     double off[2] = {0};
     at_error error = {0};
-    const portfolio_matrix m = {PROBLEMS - SIDE / 2, 2, ratios, defaults, NULL};
+    const portfolio_matrix m = {PROBLEMS - SIDE / 2, 2, ratios, defaults};
     for (int i = 0; i < PROBLEMS; i++) { /* those that are left out come last */
         int place = i * 7 % PROBLEMS, a = place % SIDE, b = place / SIDE;
         problems[2 * count] = number((INT64_C(1) << a) - 1);
@@ -179,7 +179,7 @@ static void which_divisor_decides_is_found(void **state)
     static value problems[PROBLEMS];
     static double ratios[2 * PROBLEMS], defaults[PROBLEMS];
     at_error error = {0};
-    const portfolio_matrix m = {PROBLEMS, 2, ratios, defaults, NULL};
+    const portfolio_matrix m = {PROBLEMS, 2, ratios, defaults};
     double expected[COUNT + 1];
     kriging *k;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -206,7 +206,7 @@ static void what_changes_by_chance_is_not_followed(void **state)
     static const portfolio_axis lengths[1] = {{.name = "n", .least = 1, .most = 1 << 20}};
     static value problems[PROBLEMS];
     static double ratios[WIDTH * PROBLEMS], defaults[PROBLEMS];
-    const portfolio_matrix m = {PROBLEMS, WIDTH, ratios, defaults, NULL};
+    const portfolio_matrix m = {PROBLEMS, WIDTH, ratios, defaults};
     at_error error = {0};
     rng chance = rng_seeded(1);
     kriging *k;
@@ -263,7 +263,7 @@ static void a_feature_tells_what_sizes_do_not(void **state)
         ratios[COUNT * i + 1] = x < 0.5 ? 1.5 : 1;
         defaults[i] = 2;
     }
-    const portfolio_matrix m = {TIMED, COUNT, ratios, defaults, NULL};
+    const portfolio_matrix m = {TIMED, COUNT, ratios, defaults};
     assert_ok(kriging_new(&m, facts, 2, problems, true, &knowing, &error), error);
     assert_ok(kriging_new(&m, facts, 1, alone, true, &ignorant, &error), error);
     for (int64_t n = 1100; n < 20000; n += 97) {

@@ -18,7 +18,7 @@ enum {
 static size_t shortlist(size_t problems, size_t width, const double *ratios, const double *defaults,
                         size_t most, size_t *list)
 {
-    const portfolio_matrix m = {problems, width, ratios, defaults, NULL};
+    const portfolio_matrix m = {problems, width, ratios, defaults};
     at_error error = {0};
     size_t count;
     assert_ok(portfolio_shortlist(&m, most, list, &count, &error), error);
@@ -127,8 +127,8 @@ static void little_is_lost_by_the_list(void **state)
         for (size_t p = 0; p < PROBLEMS; p++)
             for (size_t i = 0; i < MOST; i++)
                 listed[p * MOST + i] = ratios[p * WIDTH + list[i]];
-        const portfolio_matrix all = {PROBLEMS, WIDTH, ratios, defaults, NULL},
-                               of_list = {PROBLEMS, MOST, listed, defaults, NULL};
+        const portfolio_matrix all = {PROBLEMS, WIDTH, ratios, defaults},
+                               of_list = {PROBLEMS, MOST, listed, defaults};
         double loss;
         at_error error = {0};
         assert_ok(portfolio_cover(&all, FEW, 0, chosen, &few, &loss, &error), error);

@@ -38,7 +38,7 @@ static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *r
         portfolio_choose_problems(axes, 2, PROBLEMS, 1, any, NULL, f->problems, &count, &error),
         error);
     assert_int_equal(count, PROBLEMS);
-    f->m = (portfolio_matrix){PROBLEMS, 3, f->ratios, f->defaults, NULL};
+    f->m = (portfolio_matrix){PROBLEMS, 3, f->ratios, f->defaults};
     for (size_t p = 0; p < PROBLEMS; p++) {
         f->defaults[p] = 2;
         rule(f->problems[2 * p].integer, f->problems[2 * p + 1].integer, &f->ratios[3 * p]);
@@ -195,7 +195,7 @@ static void questions_that_have_to_come_together_are_found(void **state)
         ratios[2 * p + 1] = first ? 1.2 : 1;
         defaults[p] = 2;
     }
-    const portfolio_matrix m = {COUNT, 2, ratios, defaults, NULL};
+    const portfolio_matrix m = {COUNT, 2, ratios, defaults};
     assert_ok(portfolio_grow(&m, axes, 2, problems, nodes, &count, &error), error);
     for (size_t p = 0; p < COUNT; p++)
         sum += loss_of(&m, axes, 2, nodes, problems, p);
@@ -236,7 +236,7 @@ static void of_more_questions_than_there_is_room_for_those_that_pay_most_stay(vo
     static const portfolio_axis n[] = {{.name = "n", .least = 1, .most = ALL}};
     static value problems[ALL];
     static double ratios[WIDTH * ALL], defaults[ALL];
-    const portfolio_matrix m = {ALL, WIDTH, ratios, defaults, NULL};
+    const portfolio_matrix m = {ALL, WIDTH, ratios, defaults};
     record_node nodes[RECORD_MAX_NODES];
     size_t node_count;
     double lost = 0;
@@ -313,7 +313,7 @@ static void a_gain_does_not_make_up_for_harm(void **state)
     (void)state;
     enum { COUNT = 5 };
     const double ratios[COUNT] = {1.9, 1.9, 1.9, 1.9, 2.3}, defaults[COUNT] = {2, 2, 2, 2, 2};
-    const portfolio_matrix m = {COUNT, 1, ratios, defaults, NULL};
+    const portfolio_matrix m = {COUNT, 1, ratios, defaults};
     value problems[2 * COUNT];
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
@@ -332,7 +332,7 @@ static void harm_that_no_race_could_tell_counts(void **state)
 {
     (void)state;
     const double ratios[] = {1, 1.005}, defaults[] = {1.006, 1};
-    const portfolio_matrix m = {2, 1, ratios, defaults, NULL};
+    const portfolio_matrix m = {2, 1, ratios, defaults};
     value problems[2 * 2];
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
@@ -353,7 +353,7 @@ static void few_problems_are_told_apart(void **state)
         {.kind = VALUE_INTEGER, .integer = 8192}, {.kind = VALUE_INTEGER, .integer = 64},
         {.kind = VALUE_INTEGER, .integer = 256},  {.kind = VALUE_INTEGER, .integer = 64}};
     const double ratios[] = {1, 1.3, 1.3, 1, 1, 1.3}, defaults[] = {2, 2, 2};
-    const portfolio_matrix m = {3, 2, ratios, defaults, NULL};
+    const portfolio_matrix m = {3, 2, ratios, defaults};
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
     at_error error = {0};
@@ -383,7 +383,7 @@ static void what_words_part_is_learnt_apart(void **state)
         ratios[3 * p + 2] = a ? 0 : 1;
         defaults[p] = 100;
     }
-    const portfolio_matrix m = {COUNT, 3, ratios, defaults, NULL};
+    const portfolio_matrix m = {COUNT, 3, ratios, defaults};
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
     at_error error = {0};
@@ -417,7 +417,7 @@ static void what_a_feature_parts_takes_one_question(void **state)
         ratios[2 * p + 1] = share < 0.5 ? 1.5 : 1;
         defaults[p] = 3;
     }
-    const portfolio_matrix m = {COUNT, 2, ratios, defaults, NULL};
+    const portfolio_matrix m = {COUNT, 2, ratios, defaults};
     assert_ok(portfolio_grow(&m, facts, FACTS, problems, nodes, &count, &error), error);
     assert_int_equal(count, 3);
     assert_ptr_equal(nodes[0].feature, &cut);

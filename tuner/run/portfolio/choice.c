@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "portfolio/cover.h"
-#include "portfolio/expect.h"
 #include "portfolio/shortlist.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
@@ -23,7 +22,7 @@ typedef struct matrix {
     portfolio_matrix m;
     size_t timed;   /* the first rows */
     size_t *places; /* of the configurations */
-    double *ratios, *defaults, *expected;
+    double *ratios, *defaults;
 } matrix;
 
 static void matrix_deinit(matrix *x)
@@ -31,7 +30,6 @@ static void matrix_deinit(matrix *x)
     free(x->places);
     free(x->ratios);
     free(x->defaults);
-    free(x->expected);
 }
 
 /* Was all that is chosen from timed on the problem? */
@@ -55,19 +53,15 @@ static void add_witness(portfolio *p, matrix *x, size_t problem)
 
 static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
 {
-    size_t width = 0, wide = 0, axes = p->asked->axis_count;
+    size_t width = 0, wide = 0;
     for (size_t q = 0; q < p->known.problem_count; q++)
         wide += is_wide(p, q);
     size_t most = wide + ASKED_WITNESSES + 1;
     *x = (matrix){.places = calloc(p->everywhere_count + 1, sizeof *x->places),
                   .ratios = calloc(most * (p->everywhere_count + 1), sizeof *x->ratios),
-                  .defaults = calloc(most, sizeof *x->defaults),
-                  .expected = calloc(most * (p->everywhere_count + 1), sizeof *x->expected)};
-    value *problems = calloc(wide * axes + 1, sizeof *problems);
-    if (!x->places || !x->ratios || !x->defaults || !x->expected || !problems) {
-        free(problems);
+                  .defaults = calloc(most, sizeof *x->defaults)};
+    if (!x->places || !x->ratios || !x->defaults)
         return known_no_memory(error);
-    }
     for (size_t i = 0; i < p->everywhere_count; i++)
         if (!p->known.items[p->everywhere[i]].condemned)
             x->places[width++] = p->everywhere[i];
@@ -78,16 +72,12 @@ static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
         for (size_t i = 0; i < width; i++)
             x->ratios[x->timed * width + i] =
                 p->known.items[x->places[i]].times_ns[q] / at->best_ns;
-        x->defaults[x->timed] = at->baseline_ns / at->best_ns;
-        memcpy(&problems[x->timed * axes], portfolio_problem_at(p, q), axes * sizeof *problems);
-        x->timed++;
+        x->defaults[x->timed++] = at->baseline_ns / at->best_ns;
     }
-    x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults, x->expected};
+    x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults};
     for (size_t w = 0; w < p->witness_count && w < ASKED_WITNESSES; w++)
         if (!is_wide(p, p->problem_count + w))
             add_witness(p, x, p->problem_count + w);
-    portfolio_expect(&x->m, p->asked->axes, axes, problems, x->timed, x->expected);
-    free(problems);
     return AT_OK;
 }
 

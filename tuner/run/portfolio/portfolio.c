@@ -136,7 +136,7 @@ static at_status list_everywhere(portfolio *p, at_error *error)
     for (size_t c = 0; c < p->known.count && !status; c++)
         if (!p->known.items[c].condemned && c != p->known_default)
             places[count++] = c;
-    portfolio_matrix m = {0, count, ratios, defaults, NULL};
+    portfolio_matrix m = {0, count, ratios, defaults};
     if (!status)
         status = add_known(p, places, &m, ratios, defaults, error);
     if (!status)

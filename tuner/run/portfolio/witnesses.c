@@ -66,7 +66,7 @@ static at_status rows_init(portfolio *p, size_t more, rows *r, at_error *error)
                 .problems = calloc(most * p->fact_count, sizeof *r->problems)};
     if (!r->ratios || !r->defaults || !r->problems)
         return known_no_memory(error);
-    r->m = (portfolio_matrix){0, width, r->ratios, r->defaults, NULL};
+    r->m = (portfolio_matrix){0, width, r->ratios, r->defaults};
     at_status status = AT_OK;
     for (size_t q = 0; q < p->known.problem_count && !status; q++) {
         const known_problem *at = &p->known.problems[q];
