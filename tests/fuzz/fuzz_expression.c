@@ -84,7 +84,7 @@ static size_t compile(const char *text, vector_step *steps)
     const reader_names names = {NULL, read_input, reader_fixture_field};
     const node *root = t ? reader_read(t, &notation_lua, text, &names) : NULL, *term = NULL;
     term_type type = TERM_WHOLE;
-    if (root && term_make(t, root, &reader_leaves, &type, &term, NULL) != AT_OK)
+    if (root && term_make(t, root, reader_leaf, NULL, &type, &term, NULL) != AT_OK)
         term = NULL;
     size_t count = term && type == TERM_TRUTH ? vector_compile(term, resolve, NULL, steps) : 0;
     tree_free(t);

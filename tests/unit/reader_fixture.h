@@ -4,6 +4,7 @@
 #ifndef AUTOTUNE_TESTS_READER_FIXTURE_H
 #define AUTOTUNE_TESTS_READER_FIXTURE_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "script/expression/term.h"
@@ -35,14 +36,15 @@ static const node *reader_fixture_field(void *context, tree *t, const node *of, 
 
 static const reader_names reader_inputs = {NULL, reader_fixture_name, reader_fixture_field};
 
-static bool reader_fixture_type(void *context, const node *leaf, term_type *type)
+static inline bool reader_leaf(void *context, const char *name, term_type *type, char *text,
+                               size_t size_bytes)
 {
     (void)context;
     static const term_type types[INPUTS] = {[P] = TERM_TRUTH, [Q] = TERM_TRUTH, [W] = TERM_TEXT};
-    *type = leaf->op == NODE_INPUT ? types[reader_input(leaf)] : TERM_WHOLE;
-    return leaf->op == NODE_INPUT;
+    *type = types[strchr(reader_input_names, *name) - reader_input_names];
+    if (text)
+        snprintf(text, size_bytes, "%s", name);
+    return true;
 }
-
-static const term_leaves reader_leaves = {NULL, reader_fixture_type};
 
 #endif

@@ -36,12 +36,15 @@ static size_t find_input(const script *s, const expression *e, const char *name)
 }
 
 /* The type of all values that an input takes. Derived values are put in place. */
-static bool type_of_leaf(void *context, const node *leaf, term_type *type)
+static bool type_of_leaf(void *context, const char *name, term_type *type, char *text,
+                         size_t size_bytes)
 {
+    (void)text;
+    (void)size_bytes;
     const vector_scope *scope = context;
     const script *s = script_of(scope->L);
-    size_t place = leaf->op == NODE_INPUT ? find_input(s, scope->e, leaf->name) : SIZE_MAX;
-    if (place >= scope->e->input_count)
+    size_t place = find_input(s, scope->e, name);
+    if (place == scope->e->input_count)
         return false;
     expression_input input = scope->e->inputs[place];
     if (!input.is_parameter) {
@@ -90,8 +93,7 @@ void expression_prepare_tests(lua_State *L, expression *e)
     term_type type;
     const node *term;
     at_error error = {0};
-    if (term_make(script_of(L)->expressions, e->root, &(term_leaves){&scope, type_of_leaf}, &type,
-                  &term, &error))
+    if (term_make(script_of(L)->expressions, e->root, type_of_leaf, &scope, &type, &term, &error))
         sandbox_raise_error(L, &error);
     if (!term || type != TERM_TRUTH)
         return;

@@ -10,7 +10,7 @@
 /* The first failure is kept; what is written after it is thrown away. */
 typedef struct writer {
     const script *s;
-    c_spelling spell;
+    term_leaf spell;
     void *context;
     FILE *to;
     at_status status;
@@ -219,7 +219,7 @@ static void print_buffer(writer *w, const script_buffer *b)
     fputs(", failed));\n", w->to);
 }
 
-at_status script_launch_c(const script *s, c_spelling spell, void *context, launch_c *out,
+at_status script_launch_c(const script *s, term_leaf spell, void *context, launch_c *out,
                           at_error *error)
 {
     size_t size_bytes;
@@ -250,7 +250,7 @@ at_status script_launch_c(const script *s, c_spelling spell, void *context, laun
     return w.status;
 }
 
-at_status script_constraint_c(const script *s, size_t constraint, c_spelling spell, void *context,
+at_status script_constraint_c(const script *s, size_t constraint, term_leaf spell, void *context,
                               char **out, at_error *error)
 {
     term_type type = TERM_TRUTH;
@@ -263,14 +263,14 @@ at_status script_constraint_c(const script *s, size_t constraint, c_spelling spe
     return status;
 }
 
-at_status script_feature_c(const script *s, size_t feature, c_spelling spell, void *context,
+at_status script_feature_c(const script *s, size_t feature, term_leaf spell, void *context,
                            c_text_form form, term_type *type, char **out, at_error *error)
 {
     return c_text_write(s->expressions, s->features[feature].root, spell, context, form, type, out,
                         error);
 }
 
-at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context,
+at_status script_derived_c(const script *s, size_t place, term_leaf spell, void *context,
                            c_text_form form, const char **name, term_type *type, char **out,
                            at_error *error)
 {

@@ -24,22 +24,22 @@ typedef struct launch_c {
 
 /* *out borrows names from the script; its statements are the caller's on AT_OK. AT_SCRIPT naming
  * the expression that cannot be translated to C, AT_NO_MEMORY. */
-at_status script_launch_c(const script *s, c_spelling spell, void *context, launch_c *out,
+at_status script_launch_c(const script *s, term_leaf spell, void *context, launch_c *out,
                           at_error *error);
 
 /* *out is owned by the caller; NULL when the constraint cannot be translated. AT_NO_MEMORY. */
-at_status script_constraint_c(const script *s, size_t constraint, c_spelling spell, void *context,
+at_status script_constraint_c(const script *s, size_t constraint, term_leaf spell, void *context,
                               char **out, at_error *error);
 
 /* A feature of the pattern, of type *type, in this form; *out likewise. */
-at_status script_feature_c(const script *s, size_t feature, c_spelling spell, void *context,
+at_status script_feature_c(const script *s, size_t feature, term_leaf spell, void *context,
                            c_text_form form, term_type *type, char **out, at_error *error);
 
 /* A derived value so long that its readers call it as a function: its name, borrowed, its type and
  * statements, owned by the caller, that give form.target with that name after it its value; *out is
  * NULL when it cannot be translated. `place` counts from 0; a value comes after those that
  * it reads; *name is NULL where there is no more. AT_NO_MEMORY. */
-at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context,
+at_status script_derived_c(const script *s, size_t place, term_leaf spell, void *context,
                            c_text_form form, const char **name, term_type *type, char **out,
                            at_error *error);
 

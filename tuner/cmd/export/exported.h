@@ -11,7 +11,7 @@
 at_status exported_model(const char *pattern_name, const record_set *records, const script *s,
                          export_model *out, at_error *error);
 
-/* The c_spelling of the names of an export_model. */
+/* The term_leaf of the names of an export_model. */
 bool exported_spell(void *model, const char *name, term_type *type, char *text, size_t size_bytes);
 
 #endif

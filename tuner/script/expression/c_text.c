@@ -16,7 +16,7 @@ typedef struct call {
 
 /* The first failure lasts: what is written after it is thrown away. */
 typedef struct writer {
-    c_spelling spell;
+    term_leaf spell;
     void *context;
     FILE *to;
     size_t written, found; /* characters; nodes that were gone through to find calls */
@@ -191,25 +191,12 @@ static void put_choice(writer *w, const node *n, size_t nodes, c_text_form form)
     put(w, "%*s}\n", form.indent, "");
 }
 
-typedef struct spelled {
-    c_spelling spell;
-    void *context;
-} spelled;
-
-static bool type_of_leaf(void *context, const node *leaf, term_type *type)
-{
-    const spelled *s = context;
-    char text[MOST_LEAF_BYTES];
-    return s->spell(s->context, leaf->name, type, text, sizeof text);
-}
-
-at_status c_text_write(tree *t, const node *expression, c_spelling spell, void *context,
+at_status c_text_write(tree *t, const node *expression, term_leaf spell, void *context,
                        c_text_form form, term_type *type, char **out, at_error *error)
 {
     *out = NULL;
     const node *term;
-    const term_leaves leaves = {&(spelled){spell, context}, type_of_leaf};
-    at_status status = term_make(t, expression, &leaves, type, &term, error);
+    at_status status = term_make(t, expression, spell, context, type, &term, error);
     if (status || !term)
         return status;
     size_t size_bytes;

@@ -10,11 +10,6 @@
 
 #include "script/expression/term.h"
 
-/* Writes the parameter, variable or derived value `name` in C, as an expression that needs no
- * brackets, and its type; false when C has no such thing: a derived value is then put in place. */
-typedef bool (*c_spelling)(void *context, const char *name, term_type *type, char *text,
-                           size_t size_bytes);
-
 /* How an expression is written: as such, or (`target` not NULL) as statements, indented by `indent`
  * blanks, that give `target` its value. In statements a choice between two values is an `if`, and
  * calls of whole numbers that are evaluated in any case, more than once, are constants: an estimate
@@ -28,7 +23,7 @@ typedef struct c_text_form {
 
 /* *out is the caller's; NULL when this cannot be translated, or would be a quarter of a megabyte.
  * *type is that of its value. AT_NO_MEMORY. */
-at_status c_text_write(tree *t, const node *expression, c_spelling spell, void *context,
+at_status c_text_write(tree *t, const node *expression, term_leaf spell, void *context,
                        c_text_form form, term_type *type, char **out, at_error *error);
 
 #endif

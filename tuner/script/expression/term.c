@@ -72,7 +72,8 @@ typedef struct term {
 
 typedef struct maker {
     tree *t;
-    const term_leaves *leaves;
+    term_leaf leaf;
+    void *context;
     term *terms; /* of the nodes that there were, by id */
 } maker;
 
@@ -367,7 +368,7 @@ static term make_device(const node *n)
 static term make_leaf(maker *m, const node *n)
 {
     term_type type;
-    bool has = m->leaves->type_of(m->leaves->context, n, &type);
+    bool has = m->leaf(m->context, n->name, &type, NULL, 0);
     if (n->op == NODE_DERIVED && !has)
         return make(m, n->of[0]);
     if (!has)
@@ -415,13 +416,13 @@ static term make(maker *m, const node *n)
     return *known;
 }
 
-at_status term_make(tree *t, const node *expression, const term_leaves *leaves, term_type *type,
+at_status term_make(tree *t, const node *expression, term_leaf leaf, void *context, term_type *type,
                     const node **value, at_error *error)
 {
     *value = NULL;
     if (expression->depth > MOST_DEPTH)
         return AT_OK;
-    maker m = {t, leaves, calloc(tree_count(t), sizeof *m.terms)};
+    maker m = {t, leaf, context, calloc(tree_count(t), sizeof *m.terms)};
     if (m.terms) {
         term made = make(&m, expression);
         *type = made.type;

@@ -63,15 +63,14 @@ typedef struct term_form {
 } term_form;
 extern const term_form term_forms[TERM_OPS];
 
-/* The type of a NODE_INPUT, or of a NODE_DERIVED that stays a leaf: false when it has none, in
- * which case a derived value is put in place. */
-typedef struct term_leaves {
-    void *context;
-    bool (*type_of)(void *context, const node *leaf, term_type *type);
-} term_leaves;
+/* The type of an input, or of a derived value that stays a leaf, and (for c_text.h) how it is
+ * written in C: an expression that needs no brackets. `text` may be NULL, with size_bytes 0. False
+ * when there is none: a derived value is then put in place, and with an input there is no term. */
+typedef bool (*term_leaf)(void *context, const char *name, term_type *type, char *text,
+                          size_t size_bytes);
 
 /* *value is NULL when the expression has no term. AT_NO_MEMORY. */
-at_status term_make(tree *t, const node *expression, const term_leaves *leaves, term_type *type,
+at_status term_make(tree *t, const node *expression, term_leaf leaf, void *context, term_type *type,
                     const node **value, at_error *error);
 
 #endif

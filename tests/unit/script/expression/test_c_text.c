@@ -5,13 +5,6 @@
 #include "reader_fixture.h"
 #include "script/expression/c_text.h"
 
-static bool spell(void *context, const char *name, term_type *type, char *text, size_t size_bytes)
-{
-    (void)context;
-    snprintf(text, size_bytes, "%s", name);
-    return reader_fixture_type(NULL, &(node){.op = NODE_INPUT, .name = name}, type);
-}
-
 /* The expression in C, as it is or (`target` not NULL) in statements; NULL: it has none. */
 static char *in_c(const char *text, const char *target)
 {
@@ -22,7 +15,7 @@ static char *in_c(const char *text, const char *target)
     term_type type;
     at_error error = {0};
     assert_non_null(root);
-    assert_ok(c_text_write(t, root, spell, NULL, (c_text_form){target, 0}, &type, &c, &error),
+    assert_ok(c_text_write(t, root, reader_leaf, NULL, (c_text_form){target, 0}, &type, &c, &error),
               error);
     tree_free(t);
     return c;
@@ -139,7 +132,8 @@ static void what_would_be_too_long_in_c_has_none(void **state)
         root = tree_add(t, &(node){.op = NODE_ADD, .count = 2, .of = {root, root}});
     term_type type;
     at_error error = {0};
-    assert_ok(c_text_write(t, root, spell, NULL, (c_text_form){"v", 0}, &type, &c, &error), error);
+    assert_ok(c_text_write(t, root, reader_leaf, NULL, (c_text_form){"v", 0}, &type, &c, &error),
+              error);
     assert_null(c);
     tree_free(t);
 }

@@ -40,7 +40,7 @@ static size_t compile(const char *text, vector_step *steps)
     term_type type;
     at_error error = {0};
     if (root)
-        assert_ok(term_make(t, root, &reader_leaves, &type, &term, &error), error);
+        assert_ok(term_make(t, root, reader_leaf, NULL, &type, &term, &error), error);
     size_t count = term && type == TERM_TRUTH ? vector_compile(term, resolve, NULL, steps) : 0;
     tree_free(t);
     return count;
