@@ -59,6 +59,26 @@ assert set(page.links) <= set(page.ids) and page.links, (page.links, page.ids)
 END
 }
 
+@test "a report says on a terminal how far it is" {
+    python3 - "$AUTOTUNE" "$BATS_TEST_DIRNAME/../../results" <<'PY'
+import os, pty, subprocess, sys
+ours, theirs = pty.openpty()
+child = subprocess.Popen([sys.argv[1], "report", "strided", "--results", sys.argv[2], "-o", "page.html"], stderr=theirs,
+                         env=dict(os.environ, TERM="xterm"))
+os.close(theirs)
+said = b""
+while True:
+    try:
+        piece = os.read(ours, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    said += piece
+assert child.wait() == 0 and b"report" in said and b"/2" in said and b"explain" not in said, said
+PY
+}
+
 @test "a pattern without a record is refused" {
     tool report nothing --results "$RESULTS" -o report.html
     fails_with 2 'no record of nothing'

@@ -2,9 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/paths.h"
@@ -17,6 +19,7 @@
 #include "cmd/look/roofline.h"
 #include "cmd/variant/explained.h"
 #include "record/record.h"
+#include "report/progress.h"
 
 enum { TEXT_BYTES = 1024 };
 
@@ -339,16 +342,28 @@ static at_status add_part(FILE *to, const char *name, json_t *found, at_error *e
 static at_status write_page(const options *o, const record_set *set, FILE *to, at_error *error)
 {
     json_t *links = json_array();
-    for (size_t i = 0; i < set->count; i++)
-        if (is_wanted(o, &set->records[i]))
-            json_append(&links, json_pack("{ss ss sI}", "pattern", set->records[i].pattern, "gpu",
-                                          set->records[i].gpu, "place", (json_int_t)i));
+    size_t wanted = 0, done = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (!is_wanted(o, &set->records[i]))
+            continue;
+        json_append(&links, json_pack("{ss ss sI}", "pattern", set->records[i].pattern, "gpu",
+                                      set->records[i].gpu, "place", (json_int_t)i));
+        wanted++;
+    }
+    progress *shown = progress_new(STDERR_FILENO, false);
     at_status status = add_part(
         to, "report_head",
         json_pack("{ss ss so}", "version", version_text(), "style", style, "links", links), error);
-    for (size_t i = 0; i < set->count && !status; i++)
-        if (is_wanted(o, &set->records[i]))
-            status = add_part(to, "report_record", pack_record(&set->records[i], i), error);
+    for (size_t i = 0; i < set->count && !status; i++) {
+        if (!is_wanted(o, &set->records[i]))
+            continue;
+        progress_update(shown, &(progress_state){.stage = "report",
+                                                 .done = done++,
+                                                 .total = wanted,
+                                                 .now_ns = clock_now_ns()});
+        status = add_part(to, "report_record", pack_record(&set->records[i], i), error);
+    }
+    progress_free(shown);
     fprintf(to, "<script>\n%s</script>\n</body></html>\n", script_text);
     return status;
 }

@@ -123,10 +123,10 @@ static at_status run_launch(explained *x, const device_image *image, uint32_t i,
     return status ? status : explain_variant(&l->found, &x->chip, &source, &l->explanation, error);
 }
 
-static at_status run_sample(explained *x, at_error *error)
+static at_status run_sample(explained *x, bool quiet, at_error *error)
 {
     device_image image = result_image(&x->compiled, true);
-    progress *p = progress_new(STDERR_FILENO, false);
+    progress *p = progress_new(STDERR_FILENO, quiet);
     const sim_filler filler = {result_image(&x->filler, true), x->filler_launch};
     at_status status = sim_estimate_new(x->chip.arch, &x->plan, &filler, &x->estimate, error);
     if (!status)
@@ -190,7 +190,7 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
         status = compile(x, error);
     if (!status)
         status = compile_filler(x, error);
-    return status ? status : run_sample(x, error);
+    return status ? status : run_sample(x, wanted->quiet, error);
 }
 
 /* The same, and proves it. */
