@@ -38,16 +38,17 @@ function plot.figure(d, i)
   return d.rate_unit and d.rates[i] or d.costs[i] * 1e3
 end
 
--- The ceiling and the baseline, which end the order to plot.
-function plot.bounds(d)
-  local text = ""
+-- The order to plot: the ceiling and the baseline, and over them the curves.
+function plot.order(d, curves)
+  local parts = {}
   if d.ceiling then
-    text = text .. string.format(", \\\n %g with lines lc rgb '#555555' lw 2 title '%s'", d.ceiling.rate, d.ceiling.words)
+    parts[1] = string.format("%g with lines lc rgb '#555555' lw 2 title '%s'", d.ceiling.rate, d.ceiling.words)
   end
   if d.baseline_rate > 0 then
-    text = text .. string.format(", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d.baseline_rate)
+    parts[#parts + 1] = string.format("%g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d.baseline_rate)
   end
-  return text
+  for _, curve in ipairs(curves) do parts[#parts + 1] = curve end
+  return "plot " .. table.concat(parts, ", \\\n ") .. "\n"
 end
 
 return plot

@@ -85,6 +85,8 @@ END
     succeeds
     grep -q 'the best few and the default' picture.svg
     [ -z "$errors" ]
+    # Curves lie over the line of the baseline: they are drawn after it.
+    python3 -c 'svg = open("picture.svg").read(); assert 0 < svg.index(">baseline<") < svg.index(">load_vec=")'
     pattern=$(python3 -c 'import json; print(json.load(open("record.json"))["pattern"])')
     mkdir landscapes && touch "landscapes/$pattern.json.gz"
     tool plot record.json --kind rank --by load_vec -o picture.svg
