@@ -200,12 +200,7 @@ def ask(autotune, sweep):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 1):
         sys.exit(f"{' '.join(command)}: {done.stderr}")
-    text, curves, decoder = done.stdout.lstrip(), [], json.JSONDecoder()
-    while text:
-        found, end = decoder.raw_decode(text)
-        curves.append(found)
-        text = text[end:].lstrip()
-    return curves
+    return json.loads(done.stdout)["curves"]
 
 
 def place(point):
