@@ -195,7 +195,7 @@ LESSONS = [
 
 
 def ask(autotune, sweep):
-    """The curves of all GPUs that have any point: autotune prints one JSON object each."""
+    """The curves of all GPUs that have any point."""
     command = [autotune, "sweep", *sweep, "--recorded", "--json", "--results", os.path.join(SOURCE, "results")]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 1):
