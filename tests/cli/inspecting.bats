@@ -78,3 +78,18 @@ load helpers
     tool inspect spill.lua --over live=9 --arch sm_90
     fails_with 2 "is not a value of live"
 }
+
+@test "what a script in another encoding says is shown, with a mark in place of its letters" {
+    cp "$FIXTURES"/scale*.tmpl .
+    sed "s/summary = \"/summary = \"caf\xe9 /; s/where = {/where = { \"vec ~= 'caf\xe9'\",/" "$FIXTURES/scale.lua" >latin.lua
+    LC_ALL=C grep -qP 'caf\xe9' latin.lua
+    for command in space inspect lint; do
+        tool $command latin.lua --arch sm_90
+        succeeds
+    done
+    tool space latin.lua --arch sm_90
+    says "vec ~= 'caf?'"
+    tool space latin.lua --arch sm_90 --json
+    succeeds
+    python3 -c 'import json; json.load(open("out.txt"))'
+}

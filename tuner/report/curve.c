@@ -68,7 +68,7 @@ void curve_add(curve *c, const char *const *values, const run_summary *s, const 
     if (s)
         fill_head(c, s);
     for (size_t i = 0; i < json_array_size(c->over); i++)
-        json_put(&at, json_string_value(json_array_get(c->over, i)), json_string(values[i]));
+        json_put(&at, json_string_value(json_array_get(c->over, i)), json_said(values[i]));
     if (!best || best->time.count == 0) {
         json_append(&c->words, json_object());
         json_append(&c->points, json_pack("{so so}", "at", at, "message",

@@ -242,9 +242,10 @@ static void put_figures(drawing *d)
             json_append(&rates, json_exact(r->results[d->works[i]].rate));
     }
     d->picture = json_pack(
-        "{ss ss ss? ss so so so so}", "format", formats[d->q->format], "title", d->q->title,
-        "rate_unit", d->rates ? r->rate_unit : NULL, "objective", r->objective, "costs", costs,
-        "rates", rates, "baseline_rate", json_exact(d->rates ? r->baseline_rate : 0), "ceiling",
+        "{ss so ss? ss so so so so}", "format", formats[d->q->format], "title",
+        json_string_nocheck(d->q->title), "rate_unit", d->rates ? r->rate_unit : NULL, "objective",
+        r->objective, "costs", costs, "rates", rates, "baseline_rate",
+        json_exact(d->rates ? r->baseline_rate : 0), "ceiling",
         alike && r->ceiling_rate > 0
             ? json_pack("{so ss}", "rate", json_exact(r->ceiling_rate), "words", ceiling->words)
             : json_null());

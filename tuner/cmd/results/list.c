@@ -66,9 +66,9 @@ at_status results_list(const options *o, at_error *error)
                 json_append(&list, pack_entry(r, &r->entries[k]));
     }
     for (size_t i = 0; i < set.faults.count; i++)
-        json_append(&faults,
-                    json_pack("{so ss ss}", "file", json_path(set.faults.items[i].path), "pointer",
-                              set.faults.items[i].pointer, "why", set.faults.items[i].message));
+        json_append(&faults, json_pack("{so ss so}", "file", json_path(set.faults.items[i].path),
+                                       "pointer", set.faults.items[i].pointer, "why",
+                                       json_said(set.faults.items[i].message)));
     json_t *found =
         json_pack("{so so so}", "folders", searched, "entries", list, "left_out", faults);
     json_t *also = json_pack("{so}", "records", records);

@@ -43,8 +43,8 @@ static at_status print(const options *o, const script *s, const space *sp, doubl
                     json_pack("{ss so}", "name", p->parameters[i].name, "values", values));
     }
     for (size_t i = 0; i < p->constraint_count; i++)
-        json_append(&constraints, json_pack("{ss si so}", "text", p->constraints[i].text, "line",
-                                            p->constraints[i].line, "removed",
+        json_append(&constraints, json_pack("{so si so}", "text", json_said(p->constraints[i].text),
+                                            "line", p->constraints[i].line, "removed",
                                             json_count_rounded(space_removed(sp, i))));
     json_t *found =
         json_pack("{ss sf so sb so so so so}", "pattern", p->name, "enumerate_s", enumerate_s,
@@ -54,7 +54,7 @@ static at_status print(const options *o, const script *s, const space *sp, doubl
                   "constraints", constraints);
     return page_show(
         o, "space", 2, found,
-        json_pack("{ss so sI so sb}", "summary", p->summary, "problem",
+        json_pack("{so so sI so sb}", "summary", json_said(p->summary), "problem",
                   pattern_json_problem(p, PROBLEM_TUNED), "count", (json_int_t)space_count(sp),
                   "share",
                   json_exact(100.0 * (double)space_count(sp) / (double)space_cartesian(sp)),

@@ -219,7 +219,7 @@ static json_t *why_nothing(const explored *x, size_t line)
     const inspect_row *row = &spill_map_point(&x->map, line, 0)->row;
     const space_constraint *c =
         row->valid ? NULL : &script_pattern(x->script)->constraints[row->broken];
-    return c ? json_pack("{si ss}", "line", c->line, "constraint", c->text)
+    return c ? json_pack("{si so}", "line", c->line, "constraint", json_said(c->text))
              : json_pack("{so}", "log", json_said(row->log ? row->log : ""));
 }
 

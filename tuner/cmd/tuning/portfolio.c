@@ -171,11 +171,11 @@ static json_t *pack_words(const portfolio_found *f, const ranges *r)
     for (size_t i = 0; i < f->tried_count; i++)
         json_append(&tried, json_pack("{so sI}", "regret", json_exact(f->tried[i].regret),
                                       "time_ns", (json_int_t)f->tried[i].time_ns));
-    return json_pack("{so so s[[o o] [o o]] so so sb ss?}", "axes", axes, "exact", tried, "regrets",
+    return json_pack("{so so s[[o o] [o o]] so so sb so}", "axes", axes, "exact", tried, "regrets",
                      json_exact(f->held_out.mean), json_exact(f->held_out.worst),
                      json_exact(f->made_on.mean), json_exact(f->made_on.worst), "single",
                      json_exact(f->single_mean), "exact_s", json_exact(f->wall_s), "out_of_budget",
-                     (int)f->out_of_budget, "refused_why", f->refused_why);
+                     (int)f->out_of_budget, "refused_why", json_said(f->refused_why));
 }
 
 static at_status print(const options *o, const portfolio_found *f, const ranges *r, at_error *error)

@@ -249,8 +249,8 @@ json_t *explained_pack_words(const explained *x)
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         json_append(&launches, launch_words(x, i));
     for (size_t i = 0; i < x->source.includes.count; i++)
-        json_put(&includes, x->source.includes.headers[i].name,
-                 json_string_nocheck(x->source.includes.headers[i].text));
+        json_object_set_new_nocheck(includes, x->source.includes.headers[i].name,
+                                    json_string_nocheck(x->source.includes.headers[i].text));
     return json_pack("{ss sb sb so so so sI sI}", "configuration", x->configuration, "simulated",
                      x->problem == PROBLEM_SIMULATED, "narrow",
                      columns > 0 && columns < LEAST_BESIDE, "source",

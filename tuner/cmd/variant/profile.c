@@ -275,10 +275,10 @@ static json_t *pack_words(const profiled *x)
                                   "simulated", json_exact(simulated_count(x, i, x->names[k]))));
         json_append(&launches, rows);
     }
-    return json_pack("{ss so sb ss sb}", "configuration", x->configuration, "counted", launches,
+    return json_pack("{ss so sb so sb}", "configuration", x->configuration, "counted", launches,
                      "is_simulated", (int)x->is_simulated, "why_not",
-                     x->why_not.status ? x->why_not.message : "it faults there", "sampled",
-                     x->is_simulated && x->simulated.launches[0].explanation.scale > 1);
+                     json_said(x->why_not.status ? x->why_not.message : "it faults there"),
+                     "sampled", x->is_simulated && x->simulated.launches[0].explanation.scale > 1);
 }
 
 static at_status print(const options *o, const profiled *x, at_error *error)
