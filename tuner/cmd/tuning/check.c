@@ -87,7 +87,8 @@ static json_t *printed_json(const char *text)
  * printed something. */
 static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
-    static const char *const words[] = {"", "proven", "wrong", "not proven"};
+    static const char *const words[] = {
+        [PROOF_PROVEN] = "proven", [PROOF_CONVICTED] = "wrong", [PROOF_UNKNOWN] = "not proven"};
     const bool proven = one->verdict == PROOF_PROVEN;
     char text[CONFIGURATION_BYTES];
     c->counts[one->verdict]++;
