@@ -35,7 +35,13 @@ load helpers
     done
 }
 
-@test "help lists what scripts and templates have, from their comments" {
+@test "help prints pages, what templates can include, and the help of commands" {
+    tool help
+    succeeds
+    says "  measuring"
+    tool help tune
+    succeeds
+    says "Usage: autotune tune SCRIPT"
     tool help scripts
     succeeds
     says "at.pow2"

@@ -1,4 +1,4 @@
-/* autotune help: what scripts and templates can say, from the comments where it is defined. */
+/* autotune help: the pages of docs/, what templates can include, and the help of commands. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,41 +9,22 @@
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
 
-enum { MOST_BYTES = 1 << 20 };
+enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
+
+#define COMMAND_PLACE(name) &cmd_##name,
+static const command *const commands[] = {COMMANDS(COMMAND_PLACE)};
+
+/* Pages first, then commands. */
+typedef struct topics {
+    char pages[MOST_TOPICS][TOPIC_BYTES];
+    const char *names[MOST_TOPICS];
+    size_t page_count, count;
+} topics;
 
 static bool starts_with(const char *line, const char *with)
 {
     return strncmp(line, with, strlen(with)) == 0;
-}
-
-/* Prints the comment that the file starts with, then each that starts with `---`. */
-static void print_lua(char *text)
-{
-    bool at_top = true, in_doc = false;
-    /* A terminal breaks paragraphs itself: their lines are put together again. */
-    bool flows = terminal_columns(SIZE_MAX) > 0, in_paragraph = false;
-    char *rest = text;
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        bool comment = starts_with(line, "--");
-        at_top = at_top && comment;
-        if (!in_doc && !at_top && starts_with(line, "---")) {
-            in_doc = true;
-            fputs(in_paragraph ? "\n\n" : "\n", stdout);
-            in_paragraph = false;
-        }
-        in_doc = in_doc && comment;
-        if (at_top || in_doc) {
-            line += strspn(line, "-");
-            line += *line == ' ';
-            bool begins = *line == ' ' || *line == '\0';
-            printf("%s%s", in_paragraph ? begins ? "\n" : " " : "", line);
-            in_paragraph = flows && !begins;
-            fputs(in_paragraph ? "" : "\n", stdout);
-        }
-    }
-    fputs(in_paragraph ? "\n" : "", stdout);
 }
 
 /* Prints of a template what its first comment says, and each global function with its comment. */
@@ -76,23 +57,6 @@ static at_status read_text(const char *folder, const char *name, char **text, at
     return file_read(path, MOST_BYTES, text, &size_bytes, error);
 }
 
-static at_status print_lua_file(const paths *p, const char *name, at_error *error)
-{
-    char *text = NULL;
-    at_status status = read_text(p->lua_dir, name, &text, error);
-    if (!status)
-        print_lua(text);
-    free(text);
-    return status;
-}
-
-static at_status print_scripts(const paths *p, at_error *error)
-{
-    at_status status = print_lua_file(p, "lib/autotune.lua", error);
-    puts("\nLists of values and conditional parameters\n");
-    return status ? status : print_lua_file(p, "lib/space.lua", error);
-}
-
 /* Templates of a pattern are its own: their names start with the pattern's. */
 static bool is_of_pattern(const paths *p, const char *name)
 {
@@ -111,15 +75,13 @@ static int is_plain_template(const struct dirent *e)
     return dot && strcmp(dot, ".tmpl") == 0;
 }
 
-static at_status print_templates(const paths *p, at_error *error)
+static at_status print_includes(const paths *p, at_error *error)
 {
     struct dirent **list = NULL;
-    at_status status = print_lua_file(p, "lib/template.lua", error);
-    int count = status ? 0 : scandir(p->template_dir, &list, is_plain_template, alphasort);
+    int count = scandir(p->template_dir, &list, is_plain_template, alphasort);
     if (count < 0)
         return error_set(error, AT_IO, "%s cannot be read", p->template_dir);
-    if (!status)
-        puts("\nTemplates to include: % include \"vector.tmpl\"");
+    at_status status = AT_OK;
     for (int i = 0; i < count; i++) {
         char *text = NULL;
         if (!status && !is_of_pattern(p, list[i]->d_name)) {
@@ -134,28 +96,90 @@ static at_status print_templates(const paths *p, at_error *error)
     return status;
 }
 
+static int is_page(const struct dirent *e)
+{
+    const char *dot = strrchr(e->d_name, '.');
+    return dot && strcmp(dot, ".md") == 0 && dot - e->d_name < TOPIC_BYTES;
+}
+
+static at_status find_topics(const char *folder, topics *out, at_error *error)
+{
+    struct dirent **list = NULL;
+    int count = scandir(folder, &list, is_page, alphasort);
+    if (count < 0)
+        return error_set(error, AT_IO, "%s, which has the pages, cannot be read", folder);
+    *out = (topics){0};
+    for (int i = 0; i < count; i++) {
+        if (out->count < MOST_TOPICS) {
+            char *page = out->pages[out->count];
+            snprintf(page, TOPIC_BYTES, "%.*s", (int)(strlen(list[i]->d_name) - 3),
+                     list[i]->d_name);
+            out->names[out->count++] = page;
+        }
+        free(list[i]);
+    }
+    free(list);
+    out->page_count = out->count;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands && out->count < MOST_TOPICS; i++)
+        out->names[out->count++] = commands[i]->name;
+    return AT_OK;
+}
+
+static at_status print_page(const paths *p, const char *folder, const char *page, at_error *error)
+{
+    char name[TOPIC_BYTES + 4], *text = NULL;
+    snprintf(name, sizeof name, "%s.md", page);
+    at_status status = read_text(folder, name, &text, error);
+    if (!status)
+        fputs(text, stdout);
+    free(text);
+    return !status && strcmp(page, "templates") == 0 ? print_includes(p, error) : status;
+}
+
+static void print_topics(const topics *t)
+{
+    puts("'autotune help PAGE' prints a page:");
+    for (size_t i = 0; i < t->page_count; i++)
+        printf("  %s\n", t->names[i]);
+    puts("'autotune help COMMAND' explains a command; 'autotune --help' lists them.");
+}
+
 static at_status run(const options *o, at_error *error)
 {
-    static const char *const topics[] = {"scripts", "templates"};
     paths p;
+    topics t;
+    char folder[PATHS_BYTES];
     at_status status = paths_find(&p, error);
+    if (!status && !paths_share(&p, "docs", folder, sizeof folder))
+        status = error_set(error, AT_IO, "the path of the pages is too long");
+    if (!status)
+        status = find_topics(folder, &t, error);
     if (status)
         return status;
-    if (strcmp(o->operand, topics[0]) == 0)
-        return print_scripts(&p, error);
-    if (strcmp(o->operand, topics[1]) == 0)
-        return print_templates(&p, error);
-    const char *nearest = nearest_name(o->operand, topics, 2);
-    return error_set(
-        error, AT_USAGE,
-        "there is no help on '%s'%s%s%s; 'scripts' and 'templates' are the topics, and "
-        "'autotune COMMAND --help' explains a command",
-        o->operand, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    if (!o->operand) {
+        print_topics(&t);
+        return AT_OK;
+    }
+    for (size_t i = 0; i < t.page_count; i++)
+        if (strcmp(t.names[i], o->operand) == 0)
+            return print_page(&p, folder, o->operand, error);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i]->name, o->operand) == 0) {
+            options_print_help(commands[i], stdout);
+            return AT_OK;
+        }
+    const char *nearest = nearest_name(o->operand, t.names, t.count);
+    return error_set(error, AT_USAGE,
+                     "there is no help on '%s'%s%s%s; 'autotune help' lists the pages, and "
+                     "'autotune --help' the commands",
+                     o->operand, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
 }
 
 const command cmd_help = {
     .name = "help",
-    .operand = "scripts|templates",
-    .summary = "List what scripts or templates can use (help scripts, help templates)",
+    .operand = "[PAGE or COMMAND]",
+    .operands_most = 1,
+    .summary = "Print a page of the documentation, or explain a command",
     .run = run,
 };
