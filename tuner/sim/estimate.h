@@ -45,4 +45,9 @@ void sim_estimated_deinit(sim_estimated *s);
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
+/* As above, but only the time of all launches together, by which a search orders variants; what
+ * variants before wrote is gone. */
+at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
+                            double *time_ns, at_error *error);
+
 #endif

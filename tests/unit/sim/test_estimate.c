@@ -30,6 +30,7 @@ static double time_with(const char *filler, buffer_fill fill)
 {
     at_error error = {0};
     sim_estimate *e;
+    double time_ns = 0;
     const problem_plan plan = {
         .buffer_count = 3,
         .buffers = {{.name = "index",
@@ -65,11 +66,7 @@ static double time_with(const char *filler, buffer_fill fill)
                                               {.size_bytes = 4, .bits = COUNT}}};
     const device_image image = image_of(own);
     assert_ok(sim_estimate_new("sm_90", &plan, &prepares, &e, &error), error);
-    sim_estimated s;
-    assert_ok(sim_estimate_kernel(e, &image, &launch, 0, 0, &s, &error), error);
-    assert_int_equal(s.fault.kind, SIM_FAULT_NONE);
-    const double time_ns = s.prediction.time_ns;
-    sim_estimated_deinit(&s);
+    assert_ok(sim_estimate_time(e, &image, &launch, &time_ns, &error), error);
     assert_null(sim_estimate_trouble(e));
     sim_estimate_free(e);
     free(own);

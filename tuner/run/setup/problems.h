@@ -59,6 +59,11 @@ at_status problem_set_send(problem_set *set, device_worker *w, const problem_sup
 /* Drops the kernels, when no set-up follows. The plans stay. */
 void problem_set_sent(problem_set *set);
 
+/* Compiles the kernel that prepares the inputs of a layout's first problem to PTX, in a pool that
+ * compiles nothing else; *out stays zeroed where there is none. AT_COMPILE. */
+at_status problem_set_compile_filler(const problem_set *set, size_t layout, compile_pool *pool,
+                                     const char *arch, compile_result *out, at_error *error);
+
 /* Queues the helper kernels that a GPU's set-up needs, the `support` of device_worker_setup(),
  * under as many ids from `first_id` on as it has parts. */
 at_status problem_support_submit(problem_support *s, compile_pool *pool, const char *arch,

@@ -54,7 +54,10 @@ bool session_owns(uint64_t compile_id);
 /* Takes it, with its bytes, and sends the devices their set-up. */
 at_status session_take(session *s, compile_result *r, at_error *error);
 
-/* Opens a session, and waits for what session_open() leaves to come. */
+/* Waits for what session_open() left to come, while nothing else compiles. */
+at_status session_settle(session *s, at_error *error);
+
+/* Opens a session and settles it. */
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
 void session_deinit(session *s);
 
