@@ -90,7 +90,7 @@ uint64_t moves_cross(moves *m, uint64_t a, uint64_t b)
     return space_project(m->ledger->space, m->here);
 }
 
-static size_t unseen_neighbours(moves *m, uint64_t configuration)
+size_t moves_unseen_neighbours(moves *m, uint64_t configuration)
 {
     const ledger *l = m->ledger;
     size_t unseen = 0;
@@ -103,7 +103,7 @@ static size_t unseen_neighbours(moves *m, uint64_t configuration)
 
 bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour)
 {
-    size_t count = unseen_neighbours(m, configuration);
+    size_t count = moves_unseen_neighbours(m, configuration);
     if (count > 0)
         *neighbour = m->near[rng_below(&m->ledger->rng, count)];
     return count > 0;
@@ -115,6 +115,13 @@ static size_t difference(const moves *m)
     for (size_t p = 0; p < m->parameter_count; p++)
         count += m->here[p] != m->there[p];
     return count;
+}
+
+size_t moves_difference(moves *m, uint64_t a, uint64_t b)
+{
+    space_at(m->ledger->space, a, m->here);
+    space_at(m->ledger->space, b, m->there);
+    return difference(m);
 }
 
 double moves_nearest_cost(moves *m, uint64_t configuration, size_t count)

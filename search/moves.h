@@ -36,8 +36,14 @@ uint64_t moves_shift(moves *m, uint64_t configuration);
 /* Each parameter from one of two configurations, at random. */
 uint64_t moves_cross(moves *m, uint64_t a, uint64_t b);
 
-/* An unseen Hamming neighbour of a configuration, drawn at random; false: there is none. */
+/* The unseen Hamming neighbours of a configuration, in m->near; returns how many. */
+size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
+
+/* One of them, drawn at random; false: there is none. */
 bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour);
+
+/* In how many parameters two configurations differ. */
+size_t moves_difference(moves *m, uint64_t a, uint64_t b);
 
 /* Mean logarithm of the costs of the `count` (8 at most) configurations known to work that differ
  * least from this one; one that failed counts as the worst that works. NAN while nothing is

@@ -15,6 +15,7 @@ struct strategy {
 
 extern const strategy_kind strategy_automatic;
 extern const strategy_kind strategy_exhaustive;
+extern const strategy_kind strategy_model;
 extern const strategy_kind strategy_neighbourhood;
 extern const strategy_kind strategy_random;
 extern const strategy_kind strategy_surrogate;

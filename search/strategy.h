@@ -23,6 +23,8 @@ typedef struct strategy_options {
     uint64_t budget;       /* evaluations the caller will pay for; 0: as many as there are */
     const uint64_t *start; /* configurations to try first (a script's default, a warm start) */
     size_t start_count;
+    const double *prior; /* predicted cost of each configuration, or NULL; borrowed, outlives the
+                            strategy. Not finite: not known, or predicted to fail */
 } strategy_options;
 
 /* Cost told for a configuration that failed in any way (did not compile, was wrong, crashed). */
@@ -35,6 +37,7 @@ typedef struct strategy_kind {
     const char *summary; /* one line for --help */
     /* A kind that only chooses another has this and nothing below; NULL in all others. */
     const struct strategy_kind *(*choose)(const strategy_options *options);
+    bool wants_prior;  /* works worse, or not at all, without strategy_options.prior */
     bool blind;        /* its proposals do not depend on outcomes */
     size_t size_bytes; /* of its struct, whose first member is a struct strategy */
     void (*init)(strategy *s, const strategy_options *options); /* NULL: nothing to do */

@@ -6,8 +6,8 @@
 #include "search/strategies.h"
 
 static const strategy_kind *const kinds[] = {
-    &strategy_automatic, &strategy_surrogate,  &strategy_neighbourhood,
-    &strategy_random,    &strategy_exhaustive,
+    &strategy_automatic, &strategy_surrogate, &strategy_neighbourhood,
+    &strategy_model,     &strategy_random,    &strategy_exhaustive,
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };

@@ -38,6 +38,22 @@ load helpers
     done
 }
 
+@test "--strategy model predicts the space first and tries the fastest predicted" {
+    tool "$FIXTURES/scale.lua" --device sim:sm_90 --strategy model --budget 6 --json --quiet
+    succeeds
+    says '"strategy": "model"'
+    says '"ok": 6'
+}
+
+@test "--strategy model refuses a space that is too large to predict" {
+    sed 's/block = at.pow2(32, 1024)/block = at.range(1, 1024), other = at.range(1, 100)/
+         s/baseline = {/& other = 1,/' \
+        "$FIXTURES/scale.lua" >large.lua
+    cp "$FIXTURES"/scale*.cu.tmpl .
+    tool large.lua --device sim:sm_90 --strategy model --quiet
+    fails_with 2 "up to 20000 configurations"
+}
+
 @test "what the reference kernel does wrong is the script's error, with its line" {
     cp "$FIXTURES"/scale* .
     sed -i 's/if (i < n)/if (i <= n)/' scale_ref.cu.tmpl
@@ -86,6 +102,9 @@ load helpers
     says '"ok": 16'
     tool check "$FIXTURES/particles.lua" --config layout=tiles,tile=8
     succeeds
+    tool "$FIXTURES/particles.lua" --device sim:sm_90 --strategy model --budget 5 --json --quiet
+    succeeds
+    says '"ok": 5'
 }
 
 @test "particles in any layout are one space" {
@@ -139,7 +158,7 @@ PYTHON
 
 @test "a strategy that learns tries the same variants each time, however many compile at once" {
     local tried strategy script
-    for strategy in surrogate neighbourhood; do
+    for strategy in surrogate neighbourhood model; do
         [ $strategy = neighbourhood ] && script=twins || script=scale
         for jobs in 1 2 4; do
             tool "$FIXTURES/$script.lua" --device sim:sm_90 --strategy $strategy --budget 7 --seed 7 --jobs $jobs --json \

@@ -214,6 +214,18 @@ static void ask_record(tune *t)
         t->answer = NULL;
 }
 
+static at_status predict(tune *t, at_error *error)
+{
+    predict_options o = {t->settings->seed, t->start_ns, t->limits.seconds, t->progress};
+    at_status status = session_settle(&t->session, error);
+    if (!status)
+        status = predict_space(&t->session, &o, &t->prior, error);
+    if (!status && t->prior.reached < t->prior.count)
+        run_summary_warn(&t->summary, "the model had time for %llu of %llu configurations",
+                         (unsigned long long)t->prior.reached, (unsigned long long)t->prior.count);
+    return status;
+}
+
 /* One of those that are named beforehand is likely to win a quick run, which would wait for its
  * ragged problems at the end: where there are compile workers for all of them that is done at
  * once. */
@@ -259,12 +271,20 @@ at_status tune_open(tune *t, at_error *error)
                                : t->session.workers->device ? NULL
                                                             : "exhaustive",
                                &kind, error);
+    if (!status && kind->wants_prior && script_pattern(t->session.script)->transfers)
+        status = error_set(error, AT_USAGE,
+                           "--strategy %s predicts times on a simulated device, which has no "
+                           "transfers: choose another",
+                           kind->name);
+    if (!status && !t->answer && t->session.workers->device && kind->wants_prior)
+        status = predict(t, error);
     if (!status)
         t->strategy = strategy_new(kind, &(strategy_options){.space = t->session.space,
                                                              .seed = o->seed,
                                                              .budget = likely_evaluations(t),
                                                              .start = starts,
-                                                             .start_count = start_count});
+                                                             .start_count = start_count,
+                                                             .prior = t->prior.times_ns});
     free(starts);
     if (!status && session_measures(&t->session))
         status = open_journal(t, error);

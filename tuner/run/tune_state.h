@@ -9,6 +9,7 @@
 #include "history/warm_start.h"
 #include "record/record.h"
 #include "report/progress.h"
+#include "run/predict.h"
 #include "run/race/driver.h"
 #include "run/race/log.h"
 #include "run/recall.h"
@@ -25,6 +26,7 @@ struct tune {
     record recalled; /* answers instead of a search, when `answer` is set */
     const record_entry *answer;
     warm_start warm;
+    prediction prior; /* where the strategy wants one */
     int64_t start_ns;
     session session;
     strategy *strategy;

@@ -322,6 +322,75 @@ static void other_seeds_give_other_orders(void **state)
     space_free(s);
 }
 
+/* Every other configuration is said not to work; only then is any of them tried. */
+static void what_is_predicted_not_to_work_is_tried_last(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    uint64_t count = space_count(s), known = 0;
+    double *prior = malloc(count * sizeof *prior);
+    assert_non_null(prior);
+    for (uint64_t i = 0; i < count; i++) {
+        double cost = cost_bowl(s, i);
+        bool works = i % 2 == 0 && isfinite(cost);
+        prior[i] = works ? cost : i % 4 == 1 ? (double)NAN : INFINITY;
+        known += works;
+    }
+    strategy_options more = {.prior = prior};
+    drive d = {.batch = 4, .seed = 1, .evaluations = 40};
+    assert_true(known > d.evaluations);
+    size_t kinds, unlikely = 0;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    for (size_t k = 0; k < kinds; k++) {
+        if (!kind[k]->wants_prior)
+            continue;
+        run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
+        for (size_t i = 0; i < out.count; i++)
+            unlikely += !isfinite(prior[out.order[i]]);
+        /* One in ten is a random one. */
+        assert_true(unlikely <= d.evaluations / 10);
+        free(out.order);
+    }
+    free(prior);
+    space_free(s);
+}
+
+static void predictions_that_are_right_lead_to_the_optimum_at_once(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    uint64_t count = space_count(s);
+    double *prior = malloc(count * sizeof *prior), best = STRATEGY_FAILED;
+    assert_non_null(prior);
+    /* Right up to a factor, and with every tenth value somewhat wrong. */
+    for (uint64_t i = 0; i < count; i++) {
+        double cost = cost_bowl(s, i);
+        best = cost < best ? cost : best;
+        prior[i] = (isfinite(cost) ? cost : 1000) * (i % 10 ? 7 : 9);
+    }
+    strategy_options more = {.prior = prior};
+    drive d = {.batch = 4, .seed = 1, .evaluations = 20};
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    for (size_t k = 0; k < kinds; k++) {
+        if (strcmp(kind[k]->name, "model") != 0)
+            continue;
+        run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
+        assert_true(out.best == best);
+        free(out.order);
+        /* Predictions that are wrong throughout do not keep it from the optimum for ever. */
+        for (uint64_t i = 0; i < count; i++)
+            prior[i] = 1 / prior[i];
+        d.evaluations = 0;
+        out = run(kind[k], s, cost_bowl, &d, &more);
+        assert_int_equal(out.count, count);
+        assert_true(out.best == best);
+        free(out.order);
+    }
+    free(prior);
+    space_free(s);
+}
+
 static void an_unknown_name_is_an_error_that_names_the_nearest(void **state)
 {
     (void)state;
@@ -512,6 +581,8 @@ int main(void)
         cmocka_unit_test(start_configurations_come_first_and_once),
         cmocka_unit_test(what_is_known_from_elsewhere_is_not_proposed),
         cmocka_unit_test(other_seeds_give_other_orders),
+        cmocka_unit_test(what_is_predicted_not_to_work_is_tried_last),
+        cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
         cmocka_unit_test(least_values_are_held_to_be_slow_until_outcomes_say_otherwise),
         cmocka_unit_test(least_values_are_held_to_be_slow_before_any_outcome),
         cmocka_unit_test(a_small_budget_is_not_spent_on_filling_the_space),
