@@ -57,7 +57,9 @@ uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
     return leader;
 }
 
-const int64_t *race_samples(const race *r, uint32_t entrant, size_t *count)
+/* An entrant's samples: of the finals if it took part in them, else of screen and heats, in the
+ * order of their blocks. */
+static const int64_t *samples_of(const race *r, uint32_t entrant, size_t *count)
 {
     const contender *c = &r->contenders[entrant];
     if (c->left_at == RACE_FINALS && r->finals_blocks > 0 && !c->failed) {
@@ -71,7 +73,7 @@ const int64_t *race_samples(const race *r, uint32_t entrant, size_t *count)
 stats_summary race_time_of(race *r, uint32_t entrant)
 {
     size_t count;
-    const int64_t *samples = race_samples(r, entrant, &count);
+    const int64_t *samples = samples_of(r, entrant, &count);
     stats_summary s = summarise(r, samples, count);
     if (count == 0)
         s.median_ns = r->contenders[entrant].given.fastest_ns;

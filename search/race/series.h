@@ -24,11 +24,7 @@ uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
  * samples. */
 double race_estimate(race *r, uint32_t a, uint32_t b);
 
-/* An entrant's samples: of the finals if it took part in them, else of screen and heats, in the
- * order of their blocks. */
-const int64_t *race_samples(const race *r, uint32_t entrant, size_t *count);
-
-/* The time by these; without any, its earlier fastest. */
+/* The time by the samples of its last stage; without any, its earlier fastest. */
 stats_summary race_time_of(race *r, uint32_t entrant);
 
 /* In how many blocks of screen and heats both were sampled. */
