@@ -1,6 +1,6 @@
-/* Kernel Launcher's wisdom, as export/wisdom.c writes it: JSON lines, the first of which names the
- * parameters. Devices and problem sizes are told apart by nobody here: what was fast on any of them
- * is worth trying. */
+/* Kernel Launcher's wisdom, as templates/export/wisdom.tmpl writes it: JSON lines, the first of
+ * which names the parameters. Devices and problem sizes are told apart by nobody here: what was
+ * fast on any of them is worth trying. */
 
 #include <math.h>
 #include <string.h>

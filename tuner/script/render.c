@@ -56,13 +56,32 @@ static json_t *origin(lua_State *L, int index)
     return from;
 }
 
+static void push_json(lua_State *L, json_t *from);
+
+static bool is_container(const json_t *j)
+{
+    return json_is_object(j) || json_is_array(j);
+}
+
+/* __index of a table that came with the data: gives it the member that is asked for. */
 static int missing_member(lua_State *L)
 {
     const char *names[MOST_NAMES], *name, *key = luaL_tolstring(L, 2, NULL);
     json_t *from = origin(L, 1), *member;
     size_t count = 0;
-    if (!json_is_object(from) || json_object_get(from, key))
+    lua_settop(L, 3); /* the key's text stays */
+    if (!json_is_object(from))
         return 0;
+    member = json_object_get(from, key);
+    if (is_container(member)) {
+        push_json(L, member);
+        lua_pushstring(L, key);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, 1);
+        return 1;
+    }
+    if (member)
+        return 0; /* null */
     json_object_foreach(from, name, member) if (count < MOST_NAMES) names[count++] = name;
     const char *nearest = nearest_name(key, names, count);
     return luaL_error(L, "there is no member '%s' here%s%s%s", key,
@@ -86,8 +105,7 @@ static void push_metatable(lua_State *L)
     lua_setfield(L, -2, "__newindex");
 }
 
-static void push_json(lua_State *L, json_t *from);
-
+/* Members that are tables wait until they are asked for: most of the data is not. */
 static void push_members(lua_State *L, json_t *from)
 {
     const char *name;
@@ -95,6 +113,8 @@ static void push_members(lua_State *L, json_t *from)
     lua_createtable(L, 0, (int)json_object_size(from));
     json_object_foreach(from, name, member)
     {
+        if (is_container(member))
+            continue;
         push_json(L, member);
         lua_setfield(L, -2, name);
     }
@@ -140,7 +160,7 @@ static bool push_known(lua_State *L, const json_t *from)
 static void push_json(lua_State *L, json_t *from)
 {
     luaL_checkstack(L, 8, "the data is nested too deeply");
-    if ((json_is_object(from) || json_is_array(from)) && push_known(L, from))
+    if (is_container(from) && push_known(L, from))
         return;
     switch (json_typeof(from)) {
     case JSON_OBJECT:
@@ -331,7 +351,33 @@ static int has_member(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
-    lua_pushboolean(L, lua_rawget(L, 1) != LUA_TNIL);
+    const json_t *from = origin(L, 1);
+    const json_t *member = json_is_object(from) && lua_type(L, 2) == LUA_TSTRING
+                               ? json_object_get(from, lua_tostring(L, 2))
+                               : NULL;
+    lua_pushboolean(L, is_container(member) || lua_rawget(L, 1) != LUA_TNIL);
+    return 1;
+}
+
+/* pairs(table), upvalue: that of scripts, which sees what is there. */
+static int pairs_of_all(lua_State *L)
+{
+    const char *name;
+    json_t *member, *from;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    from = origin(L, 1);
+    json_object_foreach(from, name, member)
+    {
+        if (!is_container(member))
+            continue;
+        lua_pushstring(L, name);
+        push_json(L, member);
+        lua_rawset(L, 1);
+    }
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
     return 1;
 }
 
@@ -398,6 +444,9 @@ static void make_environment(lua_State *L, rendering *r)
     r->origins = luaL_ref(L, LUA_REGISTRYINDEX);
     sandbox_push_environment(L);
     luaL_setfuncs(L, functions, 0);
+    lua_getfield(L, -1, "pairs");
+    lua_pushcclosure(L, pairs_of_all, 1);
+    lua_setfield(L, -2, "pairs");
     render_add_texts(L);
     script_add_require(L);
     r->environment = luaL_ref(L, LUA_REGISTRYINDEX);

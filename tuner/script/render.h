@@ -39,7 +39,7 @@ typedef struct rendered {
     rendered_file *files;
 } rendered;
 
-/* Renders the tool's own template `name`, below its folder of templates ("export/header.h.tmpl").
+/* Renders the tool's own template `name`, below its folder of templates ("export/header.tmpl").
  * `table` is borrowed; NULL (it could not be made) is AT_NO_MEMORY. The caller frees *text. */
 at_status script_render(const char *name, const json_t *table, char **text, at_error *error);
 

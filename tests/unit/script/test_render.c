@@ -43,6 +43,8 @@ static void members_of_the_table_are_names(void **state)
            "1 x 2.5 true\n");
     expect("% for _, r in ipairs(rows) do\n- ${r.n}\n% end\n", "{\"rows\":[{\"n\":1},{\"n\":2}]}",
            "- 1\n- 2\n");
+    expect("% for name, v in pairs(o) do\n${name} ${type(v)}\n% end\n${o.t.x} ${o.t == o.t}\n",
+           "{\"o\":{\"z\":1,\"t\":{\"x\":2},\"a\":[]}}", "a table\nt table\nz number\n2 true\n");
     expect("${type(n)} ${type(l[1])} ${has(o, 'n')} ${has(o, 'x')} ${has(o, 'y')}\n",
            "{\"n\":null,\"l\":[null],\"o\":{\"x\":1,\"n\":null}}",
            "nil boolean false true false\n");
