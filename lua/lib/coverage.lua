@@ -8,7 +8,7 @@ return function(covered)
     local told = units.count(tuned.run) .. " of the tuned problem's " .. units.count(tuned.blocks)
       .. " blocks were run"
     local parts = {
-      { "cut", "; %s of them were left unfinished" },
+      { "cut", "; %s of them were left where they wait for others" },
       { "blind", "; %s ended where they read what others write" },
       { "compared", "; %s elements are the reference's" },
     }

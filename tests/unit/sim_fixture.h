@@ -24,7 +24,7 @@ typedef struct sim_test {
     sim_fault fault;
     uint32_t cluster[3]; /* of a launch; 0: none */
     sim_prints *prints;  /* gets what is printed; NULL: nobody */
-    int64_t deadline_ns; /* 0: none */
+    uint64_t work_limit; /* 0: none */
     uint64_t workspace;  /* of the grid; 0: none */
     int threads;         /* of the host; 0: two. One runs blocks in their order */
 } sim_test;

@@ -16,7 +16,8 @@ enum {
     WATCHDOG_REFERENCES = 100, /* a variant that much slower than a naive kernel is of no use */
     CHECK_LAUNCHES = 2,        /* of a slot, when a variant is tried */
     RECHECK_LAUNCHES = 8,      /* and of a finalist: what shows rarely has more chances */
-    CHECK_ROUNDS = 2           /* all again when the slot was unsound */
+    CHECK_ROUNDS = 2,          /* all again when the slot was unsound */
+    LAST_RESORT = 30           /* times what a kernel takes that counted work ends */
 };
 
 /* Set-up and loading do not depend on the variant; this is far above what they take. */
@@ -166,16 +167,17 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
     for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK; i++) {
         if (!v->present[i])
             continue;
-        const int64_t limit_ns = CHECK_ROUNDS * launches * b->watchdog_ns;
+        /* A device that counts its work ends a kernel at its own limit, and says where it is. Time
+         * is the last resort then: how long that takes is the machine's matter. */
+        const int64_t limit_ns =
+            (b->api->give_up_after ? LAST_RESORT : 1) * CHECK_ROUNDS * launches * b->watchdog_ns;
         notify(b,
                v->stage->slots[i].sampled ? "checking blocks of the tuned problem"
                : i > 0                    ? "checking on a ragged problem"
                                           : "checking",
                0, limit_ns);
-        /* A device that can says where a kernel is that does not end; the watchdog does not
-         * know. */
         device_check one = {.launches = launches,
-                            .deadline_ns = clock_now_ns() + limit_ns - limit_ns / 4,
+                            .most_work = b->watchdog_work,
                             .text = b->text,
                             .text_bytes = sizeof b->text};
         at_status status =
@@ -303,15 +305,18 @@ static int64_t transfer_expected_ns(const problem_plan *plan)
 
 /* Wall time counts too: a simulated device takes longer than the time that it reports. The
  * reference says nothing of the way between host and device, nor of how long pinning takes. */
-static int64_t find_watchdog(const device_bench *b, int64_t reference_ns)
+static int64_t find_watchdog(device_bench *b, int64_t reference_ns)
 {
     bool transfers = b->stages[0].slots[0].plan.transfer.direction != TRANSFER_NONE;
     int64_t longest_ns =
         transfers ? transfer_expected_ns(&b->stages[0].slots[0].plan) : reference_ns;
+    b->watchdog_work = 1;
     for (size_t i = 0; i < b->stage_count * b->slot_count; i++) {
         const device_slot *s = slot_at(b, i);
         if (s->reference_wall_ns > longest_ns)
             longest_ns = s->reference_wall_ns;
+        if (WATCHDOG_REFERENCES * s->reference_work > b->watchdog_work)
+            b->watchdog_work = WATCHDOG_REFERENCES * s->reference_work;
     }
     int64_t limit_ns = WATCHDOG_REFERENCES * longest_ns;
     return limit_ns > b->watchdog_floor_ns ? limit_ns : b->watchdog_floor_ns;

@@ -43,7 +43,8 @@ typedef struct device_bench {
     size_t stage_count;
     size_t slot_count; /* of each; 0: not set up */
     int64_t watchdog_ns;
-    loaded_variant *held; /* sorted by id */
+    uint64_t watchdog_work; /* device_api.give_up_after */
+    loaded_variant *held;   /* sorted by id */
     size_t held_count;
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */
     size_t sample_capacity;

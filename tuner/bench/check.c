@@ -164,10 +164,10 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
     return AT_OK;
 }
 
-static void give_up_at(const device_slot *s, int64_t deadline_ns)
+static void give_up_after(const device_slot *s, uint64_t most_work)
 {
-    if (s->api->give_up_at)
-        s->api->give_up_at(s->device, deadline_ns);
+    if (s->api->give_up_after)
+        s->api->give_up_after(s->device, most_work);
 }
 
 /* Keeps what the launch printed, if it is to be told. */
@@ -197,15 +197,16 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
             break;
         if (s->api->arrange)
             s->api->arrange(s->device, schedule, alone);
-        give_up_at(s, c->how->deadline_ns);
+        give_up_after(s, c->how->most_work);
         status = s->api->launch(s->device, k, c->launch, s->buffers, error);
-        give_up_at(s, 0);
+        give_up_after(s, 0);
         const char *complaint =
             !status && s->api->complaint ? s->api->complaint(s->device, &c->how->result) : NULL;
         note_printed(c, complaint != NULL);
         if (complaint)
             snprintf(c->how->text, c->how->text_bytes, "%s", complaint);
-        again = complaint && s->api->arrange && !alone && c->how->result == OUTCOME_WRONG_RESULT;
+        again = complaint && s->api->arrange && !alone &&
+                (c->how->result == OUTCOME_WRONG_RESULT || c->how->result == OUTCOME_TIMEOUT);
         alone = true;
     }
     if (s->api->arrange)

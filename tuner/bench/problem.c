@@ -216,6 +216,7 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
     if (!status)
         status = launch(s, reference_name, s->reference, &s->reference_launch, view, error);
     s->reference_wall_ns = clock_now_ns() - start_ns;
+    s->reference_work = s->api->work ? s->api->work(s->device) : 0;
     return status;
 }
 

@@ -27,7 +27,8 @@ typedef struct device_slot {
     device_coverage coverage;             /* which says why, else what the last check ran */
     uint64_t differing[PLAN_MAX_BUFFERS]; /* elements in the last check: the most of a launch */
     uint64_t seed;                        /* of the contents at present */
-    int64_t reference_wall_ns; /* of the reference's second launch, on the host's clock */
+    int64_t reference_wall_ns; /* of the reference's second launch, on the host's clock, */
+    uint64_t reference_work;   /* and in the device's unit; 0: it does not count */
 } device_slot;
 
 /* Allocates the buffers; loads the reference and the filler. *s is zeroed first and may be freed
@@ -48,8 +49,8 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
 
 /* How a slot is checked, and what came of it. */
 typedef struct device_check {
-    int launches;        /* two or more */
-    int64_t deadline_ns; /* of each; 0: none (device_api.give_up_at) */
+    int launches;       /* two or more */
+    uint64_t most_work; /* of each (device_api.give_up_after); 0: any */
     outcome result;
     char *text; /* the caller's: why the result is not OUTCOME_OK */
     size_t text_bytes;

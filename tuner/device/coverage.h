@@ -14,9 +14,10 @@ typedef struct device_coverage {
     /* Of the tuned problem, where it is too large to be run whole: */
     uint64_t blocks; /* of all launches; 0: it was run whole, or not at all */
     uint64_t run;    /* of these */
-    uint64_t cut;   /* clusters, or blocks that are alone, that were left after many instructions */
-    uint64_t blind; /* the same that needed what blocks would have written that were not run */
-    uint64_t compared;                 /* elements, with what the reference makes of them */
+    uint64_t
+        cut; /* clusters, or blocks that are alone, that were left where they wait for others */
+    uint64_t blind;    /* the same that needed what blocks would have written that were not run */
+    uint64_t compared; /* elements, with what the reference makes of them */
     char skipped[COVERAGE_TEXT_BYTES]; /* why nothing of it was run, or compared; "": there is no
                                           reason to give */
     /* Of all problems together, places in the sources ("file:line"), separated by ", ": */

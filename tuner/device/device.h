@@ -168,9 +168,12 @@ typedef struct device_api {
      * device that does not notice. */
     const char *(*complaint)(const device *d, outcome *result);
 
-    /* Launches that run at that time on the clock (base/clock.h) end then, with a complaint that
-     * says where they are. 0: none. NULL: they cannot be ended. */
-    void (*give_up_at)(device *d, int64_t deadline_ns);
+    /* Launches that follow end when they have done so much work, or a little of the device's own
+     * choice if that is more, with a complaint that says where they are; 0: they may take any. Work
+     * is counted in a unit of the device's own, so that a launch ends at the same place every time.
+     * NULL members: it is not counted. */
+    void (*give_up_after)(device *d, uint64_t most_work);
+    uint64_t (*work)(const device *d); /* of the last launch */
 
     /* What kernels printed in launches since it was last taken: of the first, or of the last that
      * did something wrong. The caller frees it; NULL: nothing. The member is NULL for a device that

@@ -11,18 +11,17 @@
 #include "sim/owners.h"
 
 enum {
-    MOST_LAUNCHES = 16,   /* of a plan, the first */
-    MOST_CLUSTERS = 32,   /* of a launch */
-    LEAST_CLUSTERS = 4,   /* however long they take */
-    LEAST_WARP = 1 << 12, /* instructions of a warp, however many warps there are */
-    MOST_CHUNKS = 64      /* compared, of a buffer */
+    MOST_LAUNCHES = 16, /* of a plan, the first */
+    MOST_CLUSTERS = 32, /* of a launch */
+    MOST_CHUNKS = 64    /* compared, of a buffer */
 };
 
 /* Instructions of all warps, of which this share of those of whole problems is spent on the
- * excerpt, within bounds: on the last block, on the others, and on the reference. It is counted, so
- * that a verdict is the same on every machine. */
+ * excerpt, within bounds: on the last block, on the others, and on the reference. A block that has
+ * begun goes on to its end, or to a limit at which no more is said than that it has none. All of
+ * that is counted, so that a verdict is the same on every machine. */
 enum { WHOLE_SHARE = 8 };
-static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21;
+static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21, most_block = 1 << 25;
 
 struct device_excerpt {
     device *device;
@@ -74,7 +73,8 @@ at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_exc
 /* Which blocks. */
 
 typedef struct choice {
-    uint64_t extent[3], total; /* clusters */
+    uint64_t extent[3], total; /* clusters, */
+    uint64_t blocks;           /* and blocks of each */
     uint64_t chosen[MOST_CLUSTERS];
     size_t count, most;
 } choice;
@@ -112,7 +112,7 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* `most` of the clusters, without the last, ascending. */
+/* `most` of the clusters, without the last, those first that differ most. */
 static void choose_clusters(choice *c, size_t most, uint64_t seed)
 {
     rng r = rng_seeded(seed);
@@ -134,7 +134,6 @@ static void choose_clusters(choice *c, size_t most, uint64_t seed)
     }
     c->count--;
     memmove(c->chosen, c->chosen + 1, c->count * sizeof *c->chosen);
-    qsort(c->chosen, c->count, sizeof *c->chosen, compare_numbers);
 }
 
 /* Running them. */
@@ -151,60 +150,72 @@ typedef struct checking {
     sim_fault fault;
 } checking;
 
-/* `limit` instructions of a warp, or what is needed to get anywhere. */
-static at_status run_some(checking *c, uint32_t i, const uint64_t *clusters, size_t count,
-                          uint64_t limit, uint32_t schedule, sim_excerpt *seen, uint64_t *executed,
-                          at_error *error)
+static void skip(device_coverage *coverage, const char *what, const char *why)
 {
-    /* On one host thread, so that of several faults the same is told every time. */
-    const sim_part part = {.clusters = clusters,
-                           .count = count,
+    if (!coverage->skipped[0])
+        snprintf(coverage->skipped, sizeof coverage->skipped, "%s: %s", what, why);
+}
+
+/* On one host thread, so that of several faults the same is told every time. */
+static at_status run_some(checking *c, uint32_t i, const choice *some, uint32_t schedule,
+                          sim_excerpt *seen, uint64_t *executed, at_error *error)
+{
+    const sim_part part = {.clusters = some->chosen,
+                           .count = some->count,
                            .check = true,
                            .excerpt = seen,
                            .executed = executed,
                            .schedule = schedule,
                            .threads = 1,
-                           .instruction_limit = limit < LEAST_WARP ? LEAST_WARP : limit};
-    return count == 0 ? AT_OK
-                      : sim_device_run(c->excerpt->device, c->kernel, c->plan, i,
-                                       sim_data_buffers(c->excerpt->data), &part, &c->fault, error);
+                           .block_limit = most_block / some->blocks};
+    at_status status = some->count == 0 ? AT_OK
+                                        : sim_device_run(c->excerpt->device, c->kernel, c->plan, i,
+                                                         sim_data_buffers(c->excerpt->data), &part,
+                                                         &c->fault, error);
+    c->coverage->run += seen->begun * some->blocks;
+    c->coverage->cut += seen->waiting;
+    c->coverage->blind += seen->blind;
+    if (seen->unwatched)
+        skip(c->coverage, "races were not looked for everywhere", "there is no room for it");
+    return status;
 }
 
 static at_status run_launch(checking *c, uint32_t i, at_error *error)
 {
     const kernel_launch *launch = &c->plan->launches[i];
     const uint32_t *cluster = sim_device_cluster(c->kernel, c->plan, i);
-    const uint64_t each = (uint64_t)cluster[0] * cluster[1] * cluster[2];
-    const uint64_t warps = (plan_block_threads(launch) + SIM_LANES) / SIM_LANES * each;
-    const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES),
-                   last = plan_grid_blocks(launch) / each - 1;
-    sim_excerpt seen = {.later = !c->complete,
-                        .mark = ++c->launched == c->launches ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN};
-    const bool is_last = c->launched == c->launches;
-    choice all = {.total = last + 1};
-    uint64_t executed = 0;
+    const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES);
+    const bool is_last = ++c->launched == c->launches;
+    const uint8_t mark = is_last ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN;
+    choice all = {.blocks = (uint64_t)cluster[0] * cluster[1] * cluster[2], .count = 1};
     for (int axis = 0; axis < 3; axis++)
         all.extent[axis] = launch->grid[axis] / cluster[axis];
-    at_status status = run_some(c, i, &last, 1, share / warps, 0, &seen, &executed, error);
+    all.total = plan_grid_blocks(launch) / all.blocks;
+    all.chosen[0] = all.total - 1;
+    uint64_t executed = 0;
+    sim_excerpt last = {.later = !c->complete, .mark = mark, .least = 1};
+    c->coverage->blocks += plan_grid_blocks(launch);
+    at_status status = run_some(c, i, &all, 0, &last, &executed, error);
     if (status || c->fault.kind != SIM_FAULT_NONE)
         return status;
-    c->unfinished = seen.unfinished;
-    seen.unfinished = 0;
-    seen.apart = is_last;
-    seen.mark = (uint8_t)(seen.mark + is_last);
-    uint64_t most = share / (executed ? executed : 1);
-    most = most < LEAST_CLUSTERS      ? LEAST_CLUSTERS
-           : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
-                                      : most;
-    choose_clusters(&all, (size_t)most, c->excerpt->plan.seed + c->launched);
-    status =
-        run_some(c, i, all.chosen, all.count, share / most / warps, 1, &seen, &executed, error);
-    c->unfinished |= seen.unfinished << 1;
-    c->complete = c->complete && all.count + 1 == all.total && seen.cut + seen.blind == 0;
-    c->coverage->blocks += plan_grid_blocks(launch);
-    c->coverage->run += (all.count + 1) * each;
-    c->coverage->cut += seen.cut;
-    c->coverage->blind += seen.blind;
+    const uint64_t most = share / (executed ? executed : 1);
+    choose_clusters(&all,
+                    most < 1                   ? 1
+                    : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
+                                               : (size_t)most,
+                    c->excerpt->plan.seed + c->launched);
+    /* Where blocks wait for others it is for those of lower numbers, most often. */
+    if (c->kernel->kernel.programs[i]->communicates)
+        qsort(all.chosen, all.count, sizeof *all.chosen, compare_numbers);
+    sim_excerpt others = {.later = last.later,
+                          .mark = (uint8_t)(mark + is_last),
+                          .apart = is_last,
+                          .least = 1,
+                          .enough = executed + share};
+    status = run_some(c, i, &all, 1, &others, &executed, error);
+    c->unfinished = last.unfinished | others.unfinished << 1;
+    c->complete = c->complete && 1 + others.begun == all.total &&
+                  last.waiting + last.blind + others.waiting + others.blind == 0;
     return status;
 }
 
@@ -351,12 +362,6 @@ static at_status compare_buffer(comparing *c, at_error *error)
         compare_chunk(c, chunks[i]);
     free(chunks);
     return status;
-}
-
-static void skip(device_coverage *coverage, const char *what, const char *why)
-{
-    if (!coverage->skipped[0])
-        snprintf(coverage->skipped, sizeof coverage->skipped, "%s: %s", what, why);
 }
 
 static at_status compare_buffers(checking *c, sim_owners *owners, device_excerpt_result *out,

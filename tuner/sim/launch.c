@@ -348,6 +348,9 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.clusters = part->clusters;
     p->launch.cluster_count = part->count;
     p->launch.instruction_limit = part->instruction_limit;
+    p->launch.block_limit = part->block_limit;
+    p->launch.work_before = part->work_before;
+    p->launch.work_limit = part->work_limit;
     p->launch.excerpt = part->excerpt;
     p->launch.executed = part->executed;
     p->launch.observer = part->observer;
@@ -356,7 +359,6 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.schedule = part->excerpt ? part->schedule : d->schedule;
     sim_prints prints;
     sim_prints_init(&prints);
-    p->launch.deadline_ns = part->deadline_ns;
     p->launch.prints = part->printed ? &prints : NULL;
     status = sim_run(&p->launch, fault, error);
     if (part->printed)
@@ -370,16 +372,19 @@ at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan
                             device_buffer *const *buffers, at_error *error)
 {
     char *printed = NULL;
+    const uint64_t before = d->executed;
     d->fault = (sim_fault){0};
     at_status status = sim_device_set_constants(k, plan, buffers, error);
     launch_walk walk = {0};
     while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))
         status = sim_device_run(d, k, plan, walk.place, buffers,
                                 &(sim_part){.check = true,
-                                            .deadline_ns = d->deadline_ns,
+                                            .work_before = before,
+                                            .work_limit = d->most_work ? before + d->most_work : 0,
                                             .printed = &printed,
                                             .executed = &d->executed},
                                 &d->fault, error);
+    d->last_work = d->executed - before;
     if (!d->printed || d->fault.kind != SIM_FAULT_NONE) {
         free(d->printed);
         d->printed = printed;
@@ -402,6 +407,7 @@ outcome sim_fault_outcome(sim_fault_kind kind)
         [SIM_FAULT_SHUFFLE] = OUTCOME_WRONG_RESULT,
         [SIM_FAULT_TRAP] = OUTCOME_CRASHED,
         [SIM_FAULT_ASSERTION] = OUTCOME_CRASHED,
+        [SIM_FAULT_ENDLESS] = OUTCOME_CRASHED,
         [SIM_FAULT_BUDGET] = OUTCOME_TIMEOUT,
         [SIM_FAULT_LATE] = OUTCOME_TIMEOUT,
         [SIM_FAULT_UNKNOWN] = OUTCOME_NOT_SIMULATED,

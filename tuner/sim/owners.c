@@ -74,7 +74,7 @@ at_status sim_owners_new(const device *d, const device_kernel *k, const launch_p
                       .plan = plan,
                       .buffers = buffers,
                       .most = most,
-                      .excerpt = {.mark = SIM_BYTE_LAST}};
+                      .excerpt = {.mark = SIM_BYTE_LAST, .least = UINT64_MAX}};
     while (o->buffer_count < PLAN_MAX_BUFFERS && buffers[o->buffer_count])
         o->buffer_count++;
     for (int axis = 0; axis < 3; axis++)
@@ -201,10 +201,10 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
                                .threads = 1};
         at_status status =
             sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
-        if (o->fault.kind == SIM_FAULT_NONE)
-            o->fault = fault;
-        if (o->excerpt.unfinished)
+        if (o->excerpt.unfinished || fault.kind == SIM_FAULT_BUDGET)
             disown(o, seen);
+        if (o->fault.kind == SIM_FAULT_NONE && fault.kind != SIM_FAULT_BUDGET)
+            o->fault = fault;
         o->excerpt.unfinished = 0;
         grown[place].number = cluster;
         for (uint32_t i = 0; i < o->buffer_count; i++) {

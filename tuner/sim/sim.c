@@ -72,9 +72,16 @@ static void describe_buffer(device_buffer *b, const buffer_plan *plan)
     b->plan = plan;
 }
 
-static void give_up_at(device *d, int64_t deadline_ns)
+static uint64_t work(const device *d)
 {
-    d->deadline_ns = deadline_ns;
+    return d->last_work;
+}
+
+/* Counted in instructions of warps, so that a verdict is the same on every machine. */
+static void give_up_after(device *d, uint64_t most)
+{
+    static const uint64_t least = UINT64_C(1) << 25;
+    d->most_work = most > 0 && most < least ? least : most;
 }
 
 static char *take_printed(device *d)
@@ -169,7 +176,8 @@ const device_api device_sim_api = {
     .excerpt_free = sim_excerpt_free,
     .excerpt_check = sim_excerpt_check,
     .covered = sim_covered,
-    .give_up_at = give_up_at,
+    .work = work,
+    .give_up_after = give_up_after,
     .take_printed = take_printed,
     .sample = sample,
     .sample_copy = sample_copy,

@@ -9,6 +9,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/global.h"
 #include "sim/machine/peers.h"
+#include "sim/machine/repeat.h"
 #include "sim/machine/shared.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
@@ -367,10 +368,21 @@ static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
+/* Is it what no launch changes? */
+static bool is_constant(uint32_t mask, ptx_space space, const places *p)
+{
+    bool all = space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST || space == PTX_SPACE_GLOBAL;
+    SIM_EACH_OF(l, space == PTX_SPACE_GLOBAL ? mask : 0)
+    all = all && p->region[l]->read_only;
+    return all;
+}
+
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                  ptx_space space, const places *p, uint32_t bytes)
 {
     uint32_t total = bytes * c->vector;
+    if (w->kept_branch && !is_constant(mask, space, p))
+        sim_repeat_end(w);
     if (b->launch->check) {
         sim_race_access a = sim_race_access_of(b, w, c, 0);
         SIM_EACH_OF(l, mask)
@@ -387,7 +399,8 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
          m &= m - 1)
         note_read(b, w, c, __builtin_ctz(m), space, p);
     if (c->scope && space != PTX_SPACE_LOCAL)
-        sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, NULL));
+        sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, NULL),
+                      space == PTX_SPACE_GLOBAL);
     return true;
 }
 
@@ -443,6 +456,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     bool changed = space == PTX_SPACE_LOCAL;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
+    sim_repeat_end(w);
     SIM_EACH_OF(l, mask)
     {
         uint64_t fresh[8];
@@ -468,7 +482,9 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     }
     if (c->releases)
         w->epoch++;
-    if (changed && space != PTX_SPACE_LOCAL)
+    if (space == PTX_SPACE_LOCAL)
+        sim_repeat_forget(w);
+    else if (changed)
         sim_note_change(b, w);
     return true;
 }
@@ -480,6 +496,7 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     uint32_t old32[SIM_LANES];
     bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
+    sim_repeat_end(w);
     for (uint32_t left = mask; left;) {
         /* Which lane is the first is left open. */
         int l = b->adverse ? 31 - __builtin_clz(left) : __builtin_ctz(left);
@@ -512,7 +529,8 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         sim_note_change(b, w);
     else if (c->d2 != 0)
         sim_note_poll(b, w, c, mask,
-                      look_at(b, c, mask, p, bytes, c->width == 8 ? NULL : sim_lanes32(w, c->b)));
+                      look_at(b, c, mask, p, bytes, c->width == 8 ? NULL : sim_lanes32(w, c->b)),
+                      space == PTX_SPACE_GLOBAL);
     if (c->d2 == 0)
         return true;
     if (c->width == 8)
@@ -820,6 +838,8 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
             learn_of(b, w, copy);
         }
     }
+    if (kept < w->copy_count)
+        sim_note_change(b, w);
     w->copy_count = kept;
     return true;
 }

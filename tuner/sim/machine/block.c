@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "sim/machine/barrier.h"
 #include "sim/machine/engine.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/peers.h"
 #include "sim/machine/print.h"
+#include "sim/machine/repeat.h"
 #include "sim/machine/shared.h"
 #include "sim/machine/values.h"
 #include "sim/machine/warp.h"
@@ -152,8 +152,10 @@ uint64_t sim_block_bytes(const sim_launch *launch)
 void sim_block_deinit(sim_block *b)
 {
     sim_print_end(b);
-    for (uint32_t i = 0; b->warps && i < b->warp_count; i++)
+    for (uint32_t i = 0; b->warps && i < b->warp_count; i++) {
         free(b->warps[i].copies);
+        free(b->warps[i].kept);
+    }
     sim_order_deinit(b);
     free(b->warps);
     free(b->memory);
@@ -182,7 +184,10 @@ static void start_warps(sim_block *b)
         w->copies_begun = 0;
         memset(w->copy_groups, 0, sizeof w->copy_groups);
         w->arrived = w->waited = 0;
-        w->looked = 0;
+        w->looked = w->asked = 0;
+        w->back_branches = 0;
+        sim_repeat_end(w);
+        sim_repeat_forget(w);
         w->polls = w->poll_mask = w->stalled = w->turned = w->awaiting = w->released = 0;
         if (w->local_valid)
             memset(w->local_valid, 0, (size_t)b->program->local_bytes * SIM_LANES);
@@ -206,6 +211,7 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     b->fault.kind = SIM_FAULT_NONE;
     b->number = (uint32_t)b->index + 1;
     b->moment = 0;
+    b->executed = 0;
     b->ended = false;
     b->adverse = b->launch->schedule != 0;
     b->order = rng_seeded(b->launch->schedule * UINT64_C(0x9e3779b97f4a7c15) + b->index);
@@ -224,15 +230,17 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
 /* A warp that spins on what another warp will write must let it run. */
 enum { SLICE_INSTRUCTIONS = 1 << 16, SHORTEST_SLICE_BITS = 3, LONGEST_SLICE_BITS = 9 };
 
-/* A warp that executes more without a look at what others change is computing. */
-enum { MOST_BETWEEN_LOOKS = 1 << 12 };
-
+/* One that is not adverse shares out what is left of the block's limit. */
 static uint64_t slice_of(sim_block *b)
 {
-    if (!b->adverse)
+    const uint64_t most = b->launch->block_limit;
+    if (b->adverse)
+        return UINT64_C(1) << (SHORTEST_SLICE_BITS +
+                               rng_below(&b->order, LONGEST_SLICE_BITS - SHORTEST_SLICE_BITS + 1));
+    if (most == 0)
         return SLICE_INSTRUCTIONS;
-    uint64_t kinds = LONGEST_SLICE_BITS - SHORTEST_SLICE_BITS + 1;
-    return UINT64_C(1) << (SHORTEST_SLICE_BITS + rng_below(&b->order, kinds));
+    const uint64_t share = b->executed < most ? (most - b->executed) / b->warp_count + 1 : 1;
+    return share < SLICE_INSTRUCTIONS ? share : SLICE_INSTRUCTIONS;
 }
 
 /* In the order of their numbers; adverse: from the last on, each a few places from where it would
@@ -254,8 +262,8 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
     }
 }
 
-/* Ends the block where its busiest warp is. */
-static bool end_late(sim_block *b)
+/* Ends the block where its busiest warp is. False: it is nowhere. */
+static bool end_late(sim_block *b, sim_fault_kind kind, uint64_t limit, const char *what)
 {
     const sim_warp *w = NULL;
     for (uint32_t i = 0; i < b->warp_count; i++)
@@ -263,16 +271,23 @@ static bool end_late(sim_block *b)
             w = &b->warps[i];
     const sim_path *top = w && w->depth > 0 ? &w->paths[w->depth - 1] : NULL;
     return top && top->mask && (size_t)top->pc < b->program->code_count &&
-           !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask),
-                     SIM_FAULT_LATE,
-                     "a warp has executed %llu instructions, and the time for the launch is over",
-                     (unsigned long long)w->executed);
+           !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), kind,
+                     "%s executed %llu instructions, and no more are tried", what,
+                     (unsigned long long)limit);
 }
 
-sim_turn sim_block_turn(sim_block *b)
+/* Has it, or has the launch, come to the limit of what is tried? */
+static bool is_over(sim_block *b)
 {
-    if (b->launch->deadline_ns && clock_now_ns() > b->launch->deadline_ns && end_late(b))
-        return SIM_TURN_FAULT;
+    const sim_launch *l = b->launch;
+    return (l->work_limit && __atomic_load_n(l->executed, __ATOMIC_RELAXED) > l->work_limit &&
+            end_late(b, SIM_FAULT_LATE, l->work_limit - l->work_before, "all warps together")) ||
+           (l->block_limit && b->executed >= l->block_limit &&
+            end_late(b, SIM_FAULT_BUDGET, l->block_limit, "the warps of this block together"));
+}
+
+static sim_turn run_warps(sim_block *b)
+{
     bool ran = false, polled = false;
     uint32_t moment = b->moment;
     uint8_t order[SIM_MAX_WARPS];
@@ -284,9 +299,12 @@ sim_turn sim_block_turn(sim_block *b)
         w->state = SIM_READY;
         w->slice_end = w->executed + slice_of(b);
         w->polls = 0;
-        if (!sim_warp_run(b, w))
+        const uint64_t before = w->executed;
+        const bool fine = sim_warp_run(b, w);
+        b->executed += w->executed - before;
+        if (!fine)
             return SIM_TURN_FAULT;
-        if (w->state == SIM_READY && w->executed - w->looked > MOST_BETWEEN_LOOKS)
+        if (w->state == SIM_READY && w->executed - w->looked > SIM_BETWEEN_LOOKS)
             b->cluster->idle_polls = 0;
         ran = ran || w->state != SIM_POLLING;
         polled = polled || w->state == SIM_POLLING;
@@ -305,4 +323,15 @@ sim_turn sim_block_turn(sim_block *b)
     return ran || opened || b->moment != moment ? SIM_TURN_ON
            : polled                             ? SIM_TURN_POLLING
                                                 : SIM_TURN_STUCK;
+}
+
+sim_turn sim_block_turn(sim_block *b)
+{
+    if (is_over(b))
+        return SIM_TURN_FAULT;
+    const uint64_t before = b->executed;
+    const sim_turn turn = run_warps(b);
+    if (b->launch->executed)
+        __atomic_fetch_add(b->launch->executed, b->executed - before, __ATOMIC_RELAXED);
+    return turn;
 }

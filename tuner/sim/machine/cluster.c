@@ -6,6 +6,7 @@
 #include "sim/machine/block.h"
 #include "sim/machine/bulk.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/repeat.h"
 
 /* A kernel may count its questions before it gives up. */
 enum { STALLED_ROUNDS = 1000, MOST_IDLE_POLLS = 1 << 18 };
@@ -115,34 +116,50 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position)
 {
     sim_cluster_start(cl, position);
     while (sim_cluster_turn(cl)) {
-        if (cl->idle_polls <= MOST_IDLE_POLLS)
+        if (cl->idle_polls <= MOST_IDLE_POLLS && !sim_repeat_is_stuck(cl))
             continue;
         sim_cluster_report_waiting(cl, SIM_FAULT_DEADLOCK, SIM_NOBODY_CHANGES);
         return;
     }
 }
 
-/* One that waits in vain may also say so itself, by a trap. */
-static bool is_owed_to_others(const sim_cluster *cl)
+/* Does a warp poll what other clusters may change, or has one so far? */
+static bool asks_others(const sim_cluster *cl, bool ever)
 {
-    const bool gave_up = cl->fault.kind == SIM_FAULT_TRAP || cl->fault.kind == SIM_FAULT_ASSERTION;
-    return cl->fault.kind == SIM_FAULT_BUDGET || cl->fault.kind == SIM_FAULT_DEADLOCK ||
-           (gave_up && cl->launch->program->communicates);
+    for (uint32_t r = 0; r < cl->size; r++)
+        for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
+            const sim_warp *w = &cl->blocks[r].warps[i];
+            const bool is_recent =
+                w->state != SIM_DONE && w->executed - w->asked <= SIM_BETWEEN_LOOKS;
+            if (w->asked > 0 && (ever || is_recent))
+                return true;
+        }
+    return false;
+}
+
+/* One that waits in vain may also say so itself, by a trap. */
+static bool waits_for_others(const sim_cluster *cl)
+{
+    const sim_fault_kind kind = cl->fault.kind;
+    const bool gave_up = kind == SIM_FAULT_TRAP || kind == SIM_FAULT_ASSERTION;
+    return ((kind == SIM_FAULT_BUDGET || kind == SIM_FAULT_DEADLOCK) && asks_others(cl, false)) ||
+           (gave_up && asks_others(cl, true));
+}
+
+bool sim_excerpt_goes_on(const sim_launch *launch)
+{
+    const sim_excerpt *x = launch->excerpt;
+    return x->begun < x->least || __atomic_load_n(launch->executed, __ATOMIC_RELAXED) < x->enough;
 }
 
 bool sim_cluster_ended_for_others(const sim_cluster *cl)
 {
     sim_excerpt *x = cl->launch->excerpt;
-    uint64_t executed = 0, *count = NULL;
-    for (uint32_t r = 0; cl->launch->executed && r < cl->size; r++)
-        for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++)
-            executed += cl->blocks[r].warps[i].executed;
-    if (executed > 0)
-        __atomic_fetch_add(cl->launch->executed, executed, __ATOMIC_RELAXED);
+    uint64_t *count = NULL;
     if (!x)
         return false;
-    if (is_owed_to_others(cl))
-        count = &x->cut;
+    if (waits_for_others(cl))
+        count = &x->waiting;
     else if (cl->fault.kind == SIM_FAULT_UNSEEN)
         count = &x->blind;
     if (count && cl->position < 64)

@@ -26,8 +26,11 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position);
 /* Bytes of a cluster of the launch, of the host's memory. */
 uint64_t sim_cluster_bytes(const sim_launch *launch);
 
-/* Adds what the cluster did to its launch's sums; true where that is an excerpt and it ended for
- * the absence of other blocks, perhaps. */
+/* Does another cluster begin, of an excerpt of which so many have? */
+bool sim_excerpt_goes_on(const sim_launch *launch);
+
+/* True where the launch is an excerpt, to which it adds that the cluster ended for the absence of
+ * other blocks. */
 bool sim_cluster_ended_for_others(const sim_cluster *cl);
 
 /* Adds what the cluster's blocks have counted to launch->counters. */

@@ -4,6 +4,7 @@
 
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
+#include "sim/machine/repeat.h"
 #include "sim/machine/shuffle.h"
 #include "sim/machine/values.h"
 #include "sim/program/matrix.h"
@@ -157,6 +158,7 @@ static void reduce(exchange *x, const sim_instruction *c)
 static bool exchange_values(sim_block *b, sim_warp *w, exchange *x)
 {
     const sim_instruction *c = x->of[__builtin_ctz(x->lanes)];
+    sim_repeat_forget(w);
     if (w->lacks && !sim_values_exchange(b, w, x->of, x->lanes))
         return false;
     switch (c->kind) {
@@ -216,6 +218,7 @@ static uint32_t find_waiting(const sim_block *b, const sim_warp *w, const sim_in
 static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t lanes)
 {
     exchange x = {.lanes = 0};
+    sim_repeat_forget(w);
     w->awaiting &= ~lanes;
     w->released |= lanes;
     if (c->kind == SIM_WARP_BARRIER) {

@@ -54,6 +54,8 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
          * promise no more than they have. */
         failed = cells == MAP_FAILED && count <= MOST_CELLS;
         w->cells[i] = cells == MAP_FAILED ? NULL : cells;
+        if (cells == MAP_FAILED && launch->excerpt)
+            launch->excerpt->unwatched = true;
     }
     if (failed) {
         sim_watch_free(w);

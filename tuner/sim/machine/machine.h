@@ -7,8 +7,8 @@
  * stores, shared.c and global.c watch memory for races, which race.c knows by what order.c knows of
  * happens-before, peers.c has what one block of a cluster may do in another's shared memory, bulk.c
  * executes bulk copies and mbarriers, engine.c has the copies under way, atomic.c computes atomics,
- * collective.c exchanges values within a warp, shuffle.c says whose, values.c follows values that
- * nothing wrote, fault.c records what went wrong, print.c what is printed. The functions of each
+ * collective.c exchanges values within a warp, shuffle.c says whose, repeat.c knows loops that have
+ * no end, values.c follows values that nothing wrote, fault.c records what went wrong, print.c what is printed. The functions of each
  * are in the header of its name. No other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
@@ -73,7 +73,8 @@ struct sim_warp {
     uint32_t wait_mask;
     uint32_t arrived, waited; /* barriers of the cluster: arrived at, and seen complete */
     uint64_t slice_end;       /* `executed` when other warps have their turn */
-    uint64_t looked;          /* `executed` when it last polled or reached a barrier */
+    uint64_t looked;          /* `executed` when it last polled or reached a barrier, */
+    uint64_t asked;           /* and when it last polled global memory; 0: never */
     uint32_t polls;           /* of this slice */
     uint64_t seen[SIM_SEEN];  /* what it looked at, and what it found there */
     int32_t poll_pc;          /* of the last poll, by a lane of poll_mask */
@@ -84,7 +85,23 @@ struct sim_warp {
     uint32_t released; /* lanes whose operation is done and that have not gone on yet */
     int32_t await_pc[SIM_LANES]; /* of the instruction that lanes of `awaiting` are at */
     uint32_t turned;             /* times that paths gave way at all */
+    /* repeat.c: a state at a branch back since which it has only computed, and what is known of
+     * its polls since `polled_change`, as sim_cluster.changes was. */
+    uint32_t back_branches;             /* taken */
+    const sim_instruction *kept_branch; /* NULL: no state is kept */
+    uint8_t *kept;                      /* registers, then paths; owned */
+    int kept_depth;
+    uint32_t kept_for, kept_looks; /* it is replaced after so many; so many there were */
+    uint64_t polled_change;
+    uint32_t stuck;       /* lanes that came to a poll again as they were */
+    uint32_t polled_mask; /* lanes whose state at a poll is known; 0: none */
+    int32_t polled_pc;
+    uint64_t polled_state;
+    uint32_t polled_for, polled_looks; /* as those above */
 };
+
+/* A warp that executes more without a look at what others change is computing. */
+enum { SIM_BETWEEN_LOOKS = 1 << 12 };
 
 typedef struct sim_barrier_state {
     uint32_t arrived; /* warps */
@@ -122,6 +139,7 @@ struct sim_block {
     uint32_t shared_bytes;
     uint32_t epoch;     /* barriers of the whole block passed */
     uint32_t moment;    /* counts mbarrier operations */
+    uint64_t executed;  /* instructions of all its warps */
     bool learned;       /* a warp has a clock */
     bool starved;       /* there was no memory for one */
     sim_engine *engine; /* NULL until something needs it */
@@ -170,24 +188,6 @@ static inline void sim_note_change(const sim_block *b, sim_warp *w)
 }
 
 enum { SIM_SLICE_POLLS = 4 }; /* after so many a warp lets others go on */
-
-/* A warp has looked at memory that others may change, and changed nothing itself. `found` stands
- * for where it looked and what was there: one that finds what it had found is polling. */
-static inline void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c,
-                                 uint32_t mask, uint64_t found)
-{
-    uint64_t *seen = &w->seen[found % SIM_SEEN];
-    bool again = *seen == found;
-    *seen = found;
-    if (!again)
-        return;
-    b->cluster->idle_polls++;
-    w->looked = w->executed;
-    w->poll_pc = (int32_t)(c - b->program->code);
-    w->poll_mask = mask;
-    if (++w->polls >= SIM_SLICE_POLLS)
-        w->slice_end = w->executed;
-}
 
 /* What an access does. */
 typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "sim/machine/repeat.h"
+
 static bool are_apart(const sim_path *a, const sim_path *b)
 {
     return (a->mask & b->mask) == 0;
@@ -131,12 +133,15 @@ static bool end_waiting(const sim_block *b, sim_warp *w)
     for (int i = 0; ended && i < w->depth; i++)
         w->paths[i].mask &= ~ended;
     w->live &= ~ended;
+    if (ended)
+        sim_repeat_forget(w);
     return ended != 0;
 }
 
 bool sim_paths_give_way(sim_block *b, sim_warp *w)
 {
     w->paths[w->depth - 1].pc--;
+    sim_repeat_poll(b, w, w->paths[w->depth - 1].pc, w->paths[w->depth - 1].mask);
     if (merge(w) || end_waiting(b, w))
         return true;
     if (w->stalled < (uint32_t)w->depth * (uint32_t)w->depth && turn_family(b, w)) {

@@ -84,6 +84,15 @@ static at_status add(residents *r, resident **out, at_error *error)
     return sim_cluster_init(&(*out)->cluster, r->launch, r->watch, error);
 }
 
+/* Those that have not begun never will, where an excerpt has had enough. */
+static void end_excerpt(residents *r)
+{
+    if (!r->launch->excerpt || sim_excerpt_goes_on(r->launch))
+        return;
+    r->waiting_first = r->waiting_end;
+    r->total = r->begun = r->ended + r->running + r->aside;
+}
+
 static bool can_begin(const residents *r)
 {
     return r->waiting_first < r->waiting_end && r->running + r->aside < r->most;
@@ -98,6 +107,8 @@ static at_status begin(residents *r, at_error *error)
     one->position = take_waiting(r);
     one->runs = true;
     r->running++;
+    if (r->launch->excerpt)
+        r->launch->excerpt->begun++;
     sim_cluster_start(&one->cluster, one->position);
     return AT_OK;
 }
@@ -218,6 +229,7 @@ static at_status run(residents *r, at_error *error)
     size_t width = r->launch->schedule ? ADVERSE_WIDTH : 1, since = 0;
     admit(r);
     for (size_t quiet = 0; r->ended < r->total && r->fault->kind == SIM_FAULT_NONE;) {
+        end_excerpt(r);
         while (r->running < width && can_begin(r)) {
             at_status status = begin(r, error);
             if (status)

@@ -47,6 +47,11 @@ static void *work(void *context)
         /* Clusters before a faulty one still run: the lowest fault is the one reported. */
         if (at >= c->total || at > __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED))
             break;
+        if (launch->excerpt) {
+            if (!sim_excerpt_goes_on(launch))
+                break;
+            launch->excerpt->begun++;
+        }
         if (launch->announce && launch->observer)
             launch->observer(launch->observer_context, NULL, false, NULL);
         sim_cluster_run(&cluster, at);

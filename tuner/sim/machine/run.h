@@ -35,8 +35,9 @@ typedef enum sim_fault_kind {
                           lane itself, or that reads from a lane outside the mask */
     SIM_FAULT_TRAP,
     SIM_FAULT_ASSERTION, /* one that fails */
-    SIM_FAULT_BUDGET,    /* too many instructions: an endless loop */
-    SIM_FAULT_LATE,      /* it ran at the launch's deadline */
+    SIM_FAULT_ENDLESS,   /* a loop repeats its state: it has no end */
+    SIM_FAULT_BUDGET,    /* a warp or a block came to its limit of instructions */
+    SIM_FAULT_LATE,      /* all blocks together came to the launch's limit */
     SIM_FAULT_UNKNOWN,   /* what is not simulated: says nothing of the kernel */
     SIM_FAULT_DEADLOCK,  /* all that run poll what none of them will change */
     SIM_FAULT_UNSEEN,    /* none: it needs what blocks would have written that did not run
@@ -56,15 +57,20 @@ typedef void (*sim_observer)(void *context, const sim_instruction *instruction, 
 
 /* A launch of which not all blocks run, perhaps after others of that kind. What a block does is
  * then told from what is owed to the absence of others: it ends without a fault where it would read
- * what they may have written, and at the instruction limit, since they may be what it waits for. */
+ * what they may have written, and where it waits for what they may do. One that waits for nobody
+ * comes to its end, or to a fault. */
 typedef struct sim_excerpt {
-    bool later;          /* not the first launch: blocks that wrote for this one may be absent */
-    uint8_t mark;        /* of what it writes, in sim_region.valid: */
-    bool apart;          /* by the first cluster, then by each the next number */
-    uint64_t cut, blind; /* added to: clusters that reached the limit, and that needed what others
-                            would have written */
-    uint64_t unfinished; /* bits of these by their positions, of the first 64: what they wrote need
+    bool later;       /* not the first launch: blocks that wrote for this one may be absent */
+    uint8_t mark;     /* of what it writes, in sim_region.valid: */
+    bool apart;       /* by the first cluster, then by each the next number */
+    uint64_t enough;  /* instructions of all warps, after which only the first `least` clusters */
+    uint64_t least;   /* still begin; */
+    uint64_t begun;   /* added to: clusters that have, */
+    uint64_t waiting; /* of these, that were left where they wait for others, */
+    uint64_t blind;   /* and where they needed what others would have written */
+    uint64_t unfinished; /* bits of both by their positions, of the first 64: what they wrote need
                             not be their last word */
+    bool unwatched;      /* there was no room to watch all memory for races */
 } sim_excerpt;
 
 /* Bits of sim_launch.ran: a lane executed the instruction; a lane took it back to an earlier
@@ -78,12 +84,13 @@ typedef struct sim_launch {
     uint32_t grid[3], block[3];
     uint32_t cluster[3]; /* blocks, which divide the grid; 0: they run alone */
     uint32_t dynamic_shared_bytes;
-    bool check;                 /* detect races and reads of uninitialised memory */
-    uint64_t instruction_limit; /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
-    int64_t deadline_ns;        /* when it ends with SIM_FAULT_LATE; 0: never */
-    int threads;                /* host threads, at most; 0: as many as cores */
-    uint32_t schedule;          /* 0: in order; others: adverse */
-    uint64_t resident_clusters; /* that the chip holds at a time; 0: all */
+    bool check;                       /* detect races and reads of uninitialised memory */
+    uint64_t instruction_limit;       /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
+    uint64_t block_limit;             /* of all warps of a block; 0: none */
+    uint64_t work_before, work_limit; /* of *executed: before it began, and at most; 0: any */
+    int threads;                      /* host threads, at most; 0: as many as cores */
+    uint32_t schedule;                /* 0: in order; others: adverse */
+    uint64_t resident_clusters;       /* that the chip holds at a time; 0: all */
     const uint64_t
         *clusters; /* linear indices of those to run, of blocks where they are alone; NULL: all */
     uint64_t cluster_count; /* of `clusters` */

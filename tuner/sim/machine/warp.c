@@ -10,6 +10,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/peers.h"
+#include "sim/machine/repeat.h"
 #include "sim/machine/print.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
@@ -206,6 +207,8 @@ static bool branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
 {
     sim_path *top = &w->paths[w->depth - 1];
     uint32_t stay = top->mask & ~taken;
+    if (taken && c->target < top->pc && !sim_repeat_branch(b, w, c, taken))
+        return false;
     if (stay == 0) {
         top->pc = c->target;
         return true;
@@ -281,11 +284,13 @@ static void leave(sim_warp *w, uint32_t mask)
     w->live &= ~mask;
     for (int i = 0; i < w->depth; i++)
         w->paths[i].mask &= ~mask;
+    sim_repeat_forget(w);
 }
 
 /* What is rare, or stops the warp. */
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
+    sim_repeat_end(w);
     switch (c->kind) {
     case SIM_BRANCH_INDEXED:
         return branch_indexed(b, w, c, mask);

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "device/plan.h"
 #include "sim_fixture.h"
 
@@ -327,11 +326,11 @@ static void an_endless_loop_ends(void **state)
             "} }\n",
             32);
     assert_int_equal(kind, SIM_FAULT_BUDGET);
-    assert_story(&t, "endless loop in k at test.cu:3 ");
+    assert_story(&t, "not ended in k at test.cu:3 ");
     sim_test_deinit(&t);
 }
 
-static void a_kernel_that_runs_at_its_deadline_is_told_with_its_loop(void **state)
+static void a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop(void **state)
 {
     (void)state;
     sim_test t;
@@ -345,9 +344,44 @@ static void a_kernel_that_runs_at_its_deadline_is_told_with_its_loop(void **stat
                   "}\n",
                   "sm_90", NULL);
     sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
-    t.deadline_ns = clock_now_ns() + 1000000;
+    t.work_limit = 100000;
     assert_int_equal(sim_test_run(&t, 1, 1, 64, 1, 0), SIM_FAULT_LATE);
     assert_story(&t, "not ended in k at test.cu:4 ");
+    sim_test_deinit(&t);
+}
+
+static void a_loop_that_repeats_its_state_has_no_end(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{\n"
+                              "    int at = in[threadIdx.x] & 7;\n"
+                              "    while (at != 9)\n"
+                              "        at = (at * 5 + 1) & 7;\n"
+                              "    out[threadIdx.x] = at;\n"
+                              "}\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_ENDLESS);
+    assert_story(&t, "endless loop in k at test.cu:5 ");
+    sim_test_deinit(&t);
+}
+
+static void a_loop_that_comes_to_new_states_may_have_an_end(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{\n"
+                              "    unsigned at = in[threadIdx.x], sum = 0;\n"
+                              "    for (unsigned i = 1; i != 40000; i++)\n"
+                              "        sum |= sum * 3 + i;\n"
+                              "    out[threadIdx.x] = sum + at;\n"
+                              "}\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_NONE);
     sim_test_deinit(&t);
 }
 
@@ -851,7 +885,9 @@ int main(void)
         cmocka_unit_test(two_lanes_that_write_different_values_to_one_place_race),
         cmocka_unit_test(a_shuffle_whose_partners_are_elsewhere_is_a_fault),
         cmocka_unit_test(an_endless_loop_ends),
-        cmocka_unit_test(a_kernel_that_runs_at_its_deadline_is_told_with_its_loop),
+        cmocka_unit_test(a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop),
+        cmocka_unit_test(a_loop_that_repeats_its_state_has_no_end),
+        cmocka_unit_test(a_loop_that_comes_to_new_states_may_have_an_end),
         cmocka_unit_test(a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line),
         cmocka_unit_test(a_trap_is_a_crash),
         cmocka_unit_test(a_copy_that_is_not_waited_for_is_seen),
