@@ -100,7 +100,7 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                             uint32_t block_y, uint32_t dynamic_shared_bytes)
 {
     at_error error = {0};
-    uint64_t executed = 0;
+    uint64_t work = 0;
     size_t size = t->kernel.programs[0]->code_count * sizeof *t->counters;
     memset(t->counters, 0, size);
     sim_launch launch = {.program = t->kernel.programs[0],
@@ -112,7 +112,7 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                          .check = true,
                          .instruction_limit = 1 << 20,
                          .threads = t->threads ? t->threads : 2,
-                         .executed = &executed,
+                         .work = &work,
                          .work_limit = t->work_limit,
                          .prints = t->prints,
                          .workspace = t->workspace,

@@ -44,12 +44,12 @@ struct device {
     sim_chip chip;
     device_buffer *buffers; /* by base */
     sim_fault fault;        /* of the last launch */
-    uint64_t most_work;     /* instructions of all warps, of each of those that follow; 0: any */
+    uint64_t most_work;     /* of each of those that follow; 0: any */
     char *printed;     /* owned; by the first launch since it was taken, or the last that faulted */
     uint32_t schedule; /* of those that follow */
     bool alone;        /* on one host thread */
-    uint64_t executed; /* instructions of all warps, of launches since a kernel was loaded */
-    uint64_t last_work;                                             /* of the last launch */
+    uint64_t work;     /* as sim_launch's, of launches since a kernel was loaded, */
+    uint64_t last_work;                                             /* and of the last one */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* of profiles; may be NULL */
     void *progress_context;
 };
@@ -71,10 +71,10 @@ typedef struct sim_part {
     const uint64_t *clusters; /* as sim_launch's */
     uint64_t count;
     uint64_t instruction_limit, block_limit; /* as sim_launch's, like these: */
-    uint64_t work_before, work_limit;
+    uint64_t work_limit;
     bool check;
     sim_excerpt *excerpt;
-    uint64_t *executed; /* as sim_launch's */
+    uint64_t *work; /* as sim_launch's */
     sim_observer observer;
     void *observer_context;
     uint32_t schedule; /* as sim_launch's, of an excerpt */

@@ -16,7 +16,7 @@ enum {
     MOST_CHUNKS = 64    /* compared, of a buffer */
 };
 
-/* Instructions of all warps, of which this share of those of whole problems is spent on the
+/* Work (sim_launch), of which this share of those of whole problems is spent on the
  * excerpt, within bounds: on the last block, on the others, and on the reference. A block that has
  * begun goes on to its end, or to a limit at which no more is said than that it has none. All of
  * that is counted, so that a verdict is the same on every machine. */
@@ -144,7 +144,7 @@ typedef struct checking {
     const launch_plan *plan;
     device_coverage *coverage;
     bool complete;  /* all that was launched so far ran whole */
-    uint64_t spend; /* instructions, each time */
+    uint64_t spend; /* work, each time */
     uint64_t launches, launched;
     uint64_t unfinished; /* bits of clusters of the last launch, in the order in which they ran */
     sim_fault fault;
@@ -158,13 +158,13 @@ static void skip(device_coverage *coverage, const char *what, const char *why)
 
 /* On one host thread, so that of several faults the same is told every time. */
 static at_status run_some(checking *c, uint32_t i, const choice *some, uint32_t schedule,
-                          sim_excerpt *seen, uint64_t *executed, at_error *error)
+                          sim_excerpt *seen, uint64_t *work, at_error *error)
 {
     const sim_part part = {.clusters = some->chosen,
                            .count = some->count,
                            .check = true,
                            .excerpt = seen,
-                           .executed = executed,
+                           .work = work,
                            .schedule = schedule,
                            .threads = 1,
                            .block_limit = most_block / some->blocks};
@@ -192,13 +192,13 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
         all.extent[axis] = launch->grid[axis] / cluster[axis];
     all.total = plan_grid_blocks(launch) / all.blocks;
     all.chosen[0] = all.total - 1;
-    uint64_t executed = 0;
+    uint64_t work = 0;
     sim_excerpt last = {.later = !c->complete, .mark = mark, .least = 1};
     c->coverage->blocks += plan_grid_blocks(launch);
-    at_status status = run_some(c, i, &all, 0, &last, &executed, error);
+    at_status status = run_some(c, i, &all, 0, &last, &work, error);
     if (status || c->fault.kind != SIM_FAULT_NONE)
         return status;
-    const uint64_t most = share / (executed ? executed : 1);
+    const uint64_t most = share / (work ? work : 1);
     choose_clusters(&all,
                     most < 1                   ? 1
                     : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
@@ -211,8 +211,8 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
                           .mark = (uint8_t)(mark + is_last),
                           .apart = is_last,
                           .least = 1,
-                          .enough = executed + share};
-    status = run_some(c, i, &all, 1, &others, &executed, error);
+                          .enough = work + share};
+    status = run_some(c, i, &all, 1, &others, &work, error);
     c->unfinished = last.unfinished | others.unfinished << 1;
     c->complete = c->complete && 1 + others.begun == all.total &&
                   last.waiting + last.blind + others.waiting + others.blind == 0;
@@ -465,7 +465,7 @@ static at_status find_wraps(checking *c, at_error *error)
 at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                             device_excerpt_result *out, device_coverage *coverage, at_error *error)
 {
-    const uint64_t share = d->executed / WHOLE_SHARE;
+    const uint64_t share = d->work / WHOLE_SHARE;
     checking c = {.excerpt = x,
                   .kernel = k,
                   .plan = plan,

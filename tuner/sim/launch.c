@@ -49,7 +49,7 @@ at_status sim_kernel_load(device *d, const device_image *image, const launch_pla
             status =
                 error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[i].entry);
     }
-    d->executed = 0;
+    d->work = 0;
     k->registers = image->registers;
     k->image_shared_bytes = image->static_shared_bytes;
     if (status) {
@@ -349,10 +349,9 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.cluster_count = part->count;
     p->launch.instruction_limit = part->instruction_limit;
     p->launch.block_limit = part->block_limit;
-    p->launch.work_before = part->work_before;
     p->launch.work_limit = part->work_limit;
     p->launch.excerpt = part->excerpt;
-    p->launch.executed = part->executed;
+    p->launch.work = part->work;
     p->launch.observer = part->observer;
     p->launch.observer_context = part->observer_context;
     p->launch.threads = d->alone ? 1 : part->threads;
@@ -372,19 +371,18 @@ at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan
                             device_buffer *const *buffers, at_error *error)
 {
     char *printed = NULL;
-    const uint64_t before = d->executed;
+    const uint64_t before = d->work;
     d->fault = (sim_fault){0};
     at_status status = sim_device_set_constants(k, plan, buffers, error);
     launch_walk walk = {0};
     while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))
         status = sim_device_run(d, k, plan, walk.place, buffers,
                                 &(sim_part){.check = true,
-                                            .work_before = before,
                                             .work_limit = d->most_work ? before + d->most_work : 0,
                                             .printed = &printed,
-                                            .executed = &d->executed},
+                                            .work = &d->work},
                                 &d->fault, error);
-    d->last_work = d->executed - before;
+    d->last_work = d->work - before;
     if (!d->printed || d->fault.kind != SIM_FAULT_NONE) {
         free(d->printed);
         d->printed = printed;

@@ -44,8 +44,8 @@ struct sim_owners {
     const launch_plan *plan;
     device_buffer *const *buffers;
     uint32_t buffer_count;
-    uint64_t most, executed; /* instructions */
-    uint64_t extent[3];      /* clusters along each axis */
+    uint64_t most, work; /* as sim_launch's */
+    uint64_t extent[3];  /* clusters along each axis */
     bool is_learnt;
     footprint prints[PLAN_MAX_BUFFERS];
     ran_cluster *ran; /* by their numbers */
@@ -158,14 +158,12 @@ static void forget(stores *seen)
         free(seen->of[i]);
 }
 
-/* What is left for each warp of a cluster. */
-static uint64_t warp_limit(const sim_owners *o)
+/* What is left for each block of a cluster. */
+static uint64_t block_limit(const sim_owners *o)
 {
     const uint32_t *cluster = sim_device_cluster(o->kernel, o->plan, 0);
-    uint64_t warps = (plan_block_threads(&o->plan->launches[0]) + SIM_LANES - 1) / SIM_LANES *
-                     cluster[0] * cluster[1] * cluster[2];
-    uint64_t left = o->executed < o->most ? (o->most - o->executed) / (warps ? warps : 1) : 0;
-    return left < SIM_INSTRUCTION_LIMIT ? left + 1 : SIM_INSTRUCTION_LIMIT;
+    const uint64_t left = o->work < o->most ? o->most - o->work : 0;
+    return left / ((uint64_t)cluster[0] * cluster[1] * cluster[2]) + 1;
 }
 
 /* Of a block that did not come to its end nothing is what it would have left. */
@@ -193,9 +191,9 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
         sim_fault fault = {0};
         const sim_part part = {.clusters = &cluster,
                                .count = 1,
-                               .instruction_limit = warp_limit(o),
+                               .block_limit = block_limit(o),
                                .excerpt = &o->excerpt,
-                               .executed = &o->executed,
+                               .work = &o->work,
                                .observer = note_store,
                                .observer_context = seen,
                                .threads = 1};
@@ -262,7 +260,7 @@ static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error
 {
     uint64_t even = 1, odd = d->radix;
     at_status status = AT_OK;
-    for (uint64_t next = d->radix - 1; !status && even + 1 < odd && o->executed < o->most;
+    for (uint64_t next = d->radix - 1; !status && even + 1 < odd && o->work < o->most;
          next = even + (odd - even) / 2) {
         int64_t step;
         bool writes;
@@ -345,7 +343,7 @@ static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error
     const ran_cluster *found;
     at_status status = AT_OK;
     int tries = 0;
-    for (size_t row = 0; !status && row < f->count && tries < TRIES && o->executed < o->most &&
+    for (size_t row = 0; !status && row < f->count && tries < TRIES && o->work < o->most &&
                          !is_written(o->buffers[i], offset);
          row++) {
         uint64_t at[3];
@@ -397,7 +395,7 @@ at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_
     bool is_owned;
     *out = (sim_wrap){.cluster = cluster};
     at_status status = o->is_learnt ? AT_OK : learn(o, error);
-    if (status || o->prints[i].count == 0 || o->executed >= o->most)
+    if (status || o->prints[i].count == 0 || o->work >= o->most)
         return status;
     status = run(o, cluster, NULL, &found, error);
     if (status || found->from[i] == UINT64_MAX || !find_due(o, i, cluster, &due))

@@ -77,10 +77,9 @@ static uint64_t work(const device *d)
     return d->last_work;
 }
 
-/* Counted in instructions of warps, so that a verdict is the same on every machine. */
 static void give_up_after(device *d, uint64_t most)
 {
-    static const uint64_t least = UINT64_C(1) << 25;
+    static const uint64_t least = UINT64_C(1) << 26;
     d->most_work = most > 0 && most < least ? least : most;
 }
 

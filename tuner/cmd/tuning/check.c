@@ -126,17 +126,17 @@ static at_status leave_out(checking *c, const options *o, size_t number, bool *l
     return tell(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
-/* Keeps the pool busy without compiling the whole space ahead; and while variants may all hang,
- * without running many. */
+/* Keeps the pool busy without compiling the whole space ahead; and while variants may all hang, one
+ * at a time. */
 static at_status feed(checking *c, const options *o, at_error *error)
 {
-    const bool ends = c->hangs.ended_count > 0 && c->hangs.hung_count == 0;
-    const size_t ahead = (ends ? 3 : 1) * compile_width(c->pool);
+    const size_t busy = compile_width(c->pool);
+    const size_t ahead = c->hangs.ended_count == 0 ? 1 : c->hangs.hung_count == 0 ? 3 * busy : busy;
     at_status status = AT_OK;
     while (!status && c->submitted < c->count && c->submitted - c->done < ahead) {
         bool left_out;
         status = leave_out(c, o, c->submitted, &left_out, error);
-        if (!left_out)
+        if (!status && !left_out)
             status =
                 prover_add(c->prover, c->submitted, c->indices + c->submitted * width(c), error);
         c->submitted++;
@@ -144,10 +144,25 @@ static at_status feed(checking *c, const options *o, at_error *error)
     return status;
 }
 
+/* What is queued and likely to hang as others did is not run. */
+static void withdraw(checking *c)
+{
+    for (size_t i = 0; i < c->submitted; i++) {
+        char why[HANGS_WHY_BYTES];
+        const hang_cause *cause = hangs_find(&c->hangs, c->indices + i * width(c));
+        if (!cause)
+            continue;
+        hangs_explain(cause, why);
+        prover_withdraw(c->prover, i, why);
+    }
+}
+
 static void note_hang(checking *c, const proof *one)
 {
     if (one->timed_out || one->verdict != PROOF_UNKNOWN)
         hangs_note(&c->hangs, c->indices + one->id * width(c), one->timed_out);
+    if (one->timed_out)
+        withdraw(c);
 }
 
 static at_status prove(checking *c, const options *o, at_error *error)

@@ -330,6 +330,13 @@ void prover_hurry(prover *p, uint64_t id)
             p->jobs[i]->urgency = p->last_urgency;
 }
 
+void prover_withdraw(prover *p, uint64_t id, const char *why)
+{
+    for (size_t i = p->answered; i < p->job_count; i++)
+        if (p->jobs[i]->id == id && !p->jobs[i]->sent)
+            decide(p, p->jobs[i], PROOF_UNKNOWN, why);
+}
+
 bool prover_owns(uint64_t compile_id)
 {
     return compile_id & OWN_IDS;

@@ -59,6 +59,10 @@ at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *
 /* A configuration that was queued goes before all others that no worker is at. */
 void prover_hurry(prover *p, uint64_t id);
 
+/* Decides of a configuration that was queued, unless a worker has it, that nothing is known of it:
+ * `why`. */
+void prover_withdraw(prover *p, uint64_t id, const char *why);
+
 /* Does this compile result belong to the prover? Then give it to prover_compiled(), which takes
  * what it needs. */
 bool prover_owns(uint64_t compile_id);

@@ -626,6 +626,7 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
 {
     places p;
     p.owner = b;
+    w->accesses++;
     add_base(w, c->a, c->source_width, c->offset, p.address);
     if (c->cluster)
         return access_cluster(b, w, c, mask, &p);

@@ -179,7 +179,7 @@ static void start_warps(sim_block *b)
         w->paths[0] = (sim_path){0, SIM_EXIT_PC, w->live};
         w->depth = 1;
         w->state = SIM_READY;
-        w->executed = 0;
+        w->executed = w->accesses = 0;
         w->copy_count = 0;
         w->copies_begun = 0;
         memset(w->copy_groups, 0, sizeof w->copy_groups);
@@ -211,7 +211,7 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     b->fault.kind = SIM_FAULT_NONE;
     b->number = (uint32_t)b->index + 1;
     b->moment = 0;
-    b->executed = 0;
+    b->work = 0;
     b->ended = false;
     b->adverse = b->launch->schedule != 0;
     b->order = rng_seeded(b->launch->schedule * UINT64_C(0x9e3779b97f4a7c15) + b->index);
@@ -230,6 +230,14 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
 /* A warp that spins on what another warp will write must let it run. */
 enum { SLICE_INSTRUCTIONS = 1 << 16, SHORTEST_SLICE_BITS = 3, LONGEST_SLICE_BITS = 9 };
 
+/* What an access costs the host, in other instructions. */
+enum { ACCESS_WORK = 16 };
+
+static uint64_t work_of(const sim_warp *w)
+{
+    return w->executed + (ACCESS_WORK - 1) * w->accesses;
+}
+
 /* One that is not adverse shares out what is left of the block's limit. */
 static uint64_t slice_of(sim_block *b)
 {
@@ -239,7 +247,7 @@ static uint64_t slice_of(sim_block *b)
                                rng_below(&b->order, LONGEST_SLICE_BITS - SHORTEST_SLICE_BITS + 1));
     if (most == 0)
         return SLICE_INSTRUCTIONS;
-    const uint64_t share = b->executed < most ? (most - b->executed) / b->warp_count + 1 : 1;
+    const uint64_t share = b->work < most ? (most - b->work) / b->warp_count + 1 : 1;
     return share < SLICE_INSTRUCTIONS ? share : SLICE_INSTRUCTIONS;
 }
 
@@ -263,7 +271,7 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 }
 
 /* Ends the block where its busiest warp is. False: it is nowhere. */
-static bool end_late(sim_block *b, sim_fault_kind kind, uint64_t limit, const char *what)
+static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
 {
     const sim_warp *w = NULL;
     for (uint32_t i = 0; i < b->warp_count; i++)
@@ -272,18 +280,18 @@ static bool end_late(sim_block *b, sim_fault_kind kind, uint64_t limit, const ch
     const sim_path *top = w && w->depth > 0 ? &w->paths[w->depth - 1] : NULL;
     return top && top->mask && (size_t)top->pc < b->program->code_count &&
            !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), kind,
-                     "%s executed %llu instructions, and no more are tried", what,
-                     (unsigned long long)limit);
+                     "a warp executed %llu instructions without an end, and no more of %s is tried",
+                     (unsigned long long)w->executed, of);
 }
 
 /* Has it, or has the launch, come to the limit of what is tried? */
 static bool is_over(sim_block *b)
 {
     const sim_launch *l = b->launch;
-    return (l->work_limit && __atomic_load_n(l->executed, __ATOMIC_RELAXED) > l->work_limit &&
-            end_late(b, SIM_FAULT_LATE, l->work_limit - l->work_before, "all warps together")) ||
-           (l->block_limit && b->executed >= l->block_limit &&
-            end_late(b, SIM_FAULT_BUDGET, l->block_limit, "the warps of this block together"));
+    return (l->work_limit && __atomic_load_n(l->work, __ATOMIC_RELAXED) > l->work_limit &&
+            end_late(b, SIM_FAULT_LATE, "the launch")) ||
+           (l->block_limit && b->work >= l->block_limit &&
+            end_late(b, SIM_FAULT_BUDGET, "the block"));
 }
 
 static sim_turn run_warps(sim_block *b)
@@ -299,9 +307,9 @@ static sim_turn run_warps(sim_block *b)
         w->state = SIM_READY;
         w->slice_end = w->executed + slice_of(b);
         w->polls = 0;
-        const uint64_t before = w->executed;
+        const uint64_t before = work_of(w);
         const bool fine = sim_warp_run(b, w);
-        b->executed += w->executed - before;
+        b->work += work_of(w) - before;
         if (!fine)
             return SIM_TURN_FAULT;
         if (w->state == SIM_READY && w->executed - w->looked > SIM_BETWEEN_LOOKS)
@@ -329,9 +337,9 @@ sim_turn sim_block_turn(sim_block *b)
 {
     if (is_over(b))
         return SIM_TURN_FAULT;
-    const uint64_t before = b->executed;
+    const uint64_t before = b->work;
     const sim_turn turn = run_warps(b);
-    if (b->launch->executed)
-        __atomic_fetch_add(b->launch->executed, b->executed - before, __ATOMIC_RELAXED);
+    if (b->launch->work)
+        __atomic_fetch_add(b->launch->work, b->work - before, __ATOMIC_RELAXED);
     return turn;
 }

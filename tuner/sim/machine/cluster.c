@@ -149,7 +149,7 @@ static bool waits_for_others(const sim_cluster *cl)
 bool sim_excerpt_goes_on(const sim_launch *launch)
 {
     const sim_excerpt *x = launch->excerpt;
-    return x->begun < x->least || __atomic_load_n(launch->executed, __ATOMIC_RELAXED) < x->enough;
+    return x->begun < x->least || __atomic_load_n(launch->work, __ATOMIC_RELAXED) < x->enough;
 }
 
 bool sim_cluster_ended_for_others(const sim_cluster *cl)

@@ -64,6 +64,7 @@ struct sim_warp {
     uint32_t met;     /* its epoch after the last barrier of the whole warp; 0: there was none */
     sim_lore *lore;   /* of each lane; owned; NULL: none has learned anything */
     uint64_t executed;
+    uint64_t accesses;   /* to memory, of these */
     uint64_t region_hit; /* last region used: index + 1 */
     sim_copy *copies;
     size_t copy_count;
@@ -93,6 +94,7 @@ struct sim_warp {
     int kept_depth;
     uint32_t kept_for, kept_looks; /* it is replaced after so many; so many there were */
     uint64_t polled_change;
+    uint32_t polls_met;
     uint32_t stuck;       /* lanes that came to a poll again as they were */
     uint32_t polled_mask; /* lanes whose state at a poll is known; 0: none */
     int32_t polled_pc;
@@ -139,7 +141,7 @@ struct sim_block {
     uint32_t shared_bytes;
     uint32_t epoch;     /* barriers of the whole block passed */
     uint32_t moment;    /* counts mbarrier operations */
-    uint64_t executed;  /* instructions of all its warps */
+    uint64_t work;      /* of all its warps (sim_launch.work) */
     bool learned;       /* a warp has a clock */
     bool starved;       /* there was no memory for one */
     sim_engine *engine; /* NULL until something needs it */

@@ -6,9 +6,10 @@
 #include "sim/machine/fault.h"
 
 enum {
-    LOOK_EVERY = 64,      /* branches back */
-    LOOK_FROM = 1 << 14,  /* instructions */
-    POLLS_BEFORE = 1 << 10 /* of a cluster, in which nothing changed */
+    LOOK_EVERY = 64,        /* branches back */
+    LOOK_FROM = 1 << 14,    /* instructions */
+    POLLS_BEFORE = 1 << 13, /* of a cluster, in which nothing changed */
+    ONE_POLL_IN = 31        /* is looked at: a prime, so that each of a loop's polls is */
 };
 
 static size_t path_bytes(const sim_warp *w)
@@ -67,15 +68,14 @@ static uint64_t state_of(const sim_block *b, const sim_warp *w)
 
 void sim_repeat_poll(const sim_block *b, sim_warp *w, int32_t pc, uint32_t mask)
 {
-    if (b->cluster->idle_polls < POLLS_BEFORE)
+    if (b->cluster->idle_polls < POLLS_BEFORE || ++w->polls_met % ONE_POLL_IN != 0)
         return;
     if (w->polled_change != b->cluster->changes) {
         sim_repeat_forget(w);
         w->polled_change = b->cluster->changes;
     }
     const uint64_t state = state_of(b, w);
-    const bool is_again =
-        w->polled_mask == mask && w->polled_pc == pc && w->polled_state == state;
+    const bool is_again = w->polled_mask == mask && w->polled_pc == pc && w->polled_state == state;
     if (is_again)
         w->stuck |= mask;
     if (!is_again && w->polled_mask && ++w->polled_looks < w->polled_for)

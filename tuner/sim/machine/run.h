@@ -60,14 +60,14 @@ typedef void (*sim_observer)(void *context, const sim_instruction *instruction, 
  * what they may have written, and where it waits for what they may do. One that waits for nobody
  * comes to its end, or to a fault. */
 typedef struct sim_excerpt {
-    bool later;       /* not the first launch: blocks that wrote for this one may be absent */
-    uint8_t mark;     /* of what it writes, in sim_region.valid: */
-    bool apart;       /* by the first cluster, then by each the next number */
-    uint64_t enough;  /* instructions of all warps, after which only the first `least` clusters */
-    uint64_t least;   /* still begin; */
-    uint64_t begun;   /* added to: clusters that have, */
-    uint64_t waiting; /* of these, that were left where they wait for others, */
-    uint64_t blind;   /* and where they needed what others would have written */
+    bool later;      /* not the first launch: blocks that wrote for this one may be absent */
+    uint8_t mark;    /* of what it writes, in sim_region.valid: */
+    bool apart;      /* by the first cluster, then by each the next number */
+    uint64_t enough; /* work, after which only the first `least` clusters still begin; */
+    uint64_t least;
+    uint64_t begun;      /* added to: clusters that have, */
+    uint64_t waiting;    /* of these, that were left where they wait for others, */
+    uint64_t blind;      /* and where they needed what others would have written */
     uint64_t unfinished; /* bits of both by their positions, of the first 64: what they wrote need
                             not be their last word */
     bool unwatched;      /* there was no room to watch all memory for races */
@@ -84,18 +84,19 @@ typedef struct sim_launch {
     uint32_t grid[3], block[3];
     uint32_t cluster[3]; /* blocks, which divide the grid; 0: they run alone */
     uint32_t dynamic_shared_bytes;
-    bool check;                       /* detect races and reads of uninitialised memory */
-    uint64_t instruction_limit;       /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
-    uint64_t block_limit;             /* of all warps of a block; 0: none */
-    uint64_t work_before, work_limit; /* of *executed: before it began, and at most; 0: any */
-    int threads;                      /* host threads, at most; 0: as many as cores */
-    uint32_t schedule;                /* 0: in order; others: adverse */
-    uint64_t resident_clusters;       /* that the chip holds at a time; 0: all */
+    bool check;                 /* detect races and reads of uninitialised memory */
+    uint64_t instruction_limit; /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
+    uint64_t block_limit;       /* of the work of a block; 0: none */
+    uint64_t work_limit;        /* of *work; 0: none */
+    int threads;                /* host threads, at most; 0: as many as cores */
+    uint32_t schedule;          /* 0: in order; others: adverse */
+    uint64_t resident_clusters; /* that the chip holds at a time; 0: all */
     const uint64_t
         *clusters; /* linear indices of those to run, of blocks where they are alone; NULL: all */
     uint64_t cluster_count; /* of `clusters` */
     sim_excerpt *excerpt;   /* where the others' absence matters; NULL: it does not */
-    uint64_t *executed;     /* instructions of all warps, added to; or NULL */
+    uint64_t *work;         /* of all warps, added to; or NULL: instructions, of which an access to
+                               memory counts as several */
     uint8_t *ran;           /* SIM_RAN ... of each instruction of the program, added to; or NULL */
     sim_counter *counters;  /* one for each instruction of the program, added to; or NULL */
     sim_observer observer;  /* or NULL; forces one host thread */
