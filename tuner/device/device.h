@@ -168,6 +168,10 @@ typedef struct device_api {
      * device that does not notice. */
     const char *(*complaint)(const device *d, outcome *result);
 
+    /* May that complaint be another one on a machine of more or fewer cores, unless the launch runs
+     * alone? NULL like `arrange`. */
+    bool (*varies)(const device *d);
+
     /* Launches that follow end when they have done so much work, or a little of the device's own
      * choice if that is more, with a complaint that says where they are; 0: they may take any. Work
      * is counted in a unit of the device's own, so that a launch ends at the same place every time.

@@ -72,6 +72,11 @@ static void describe_buffer(device_buffer *b, const buffer_plan *plan)
     b->plan = plan;
 }
 
+static bool varies(const device *d)
+{
+    return d->fault.is_of_several_threads;
+}
+
 static uint64_t work(const device *d)
 {
     return d->last_work;
@@ -79,7 +84,7 @@ static uint64_t work(const device *d)
 
 static void give_up_after(device *d, uint64_t most)
 {
-    static const uint64_t least = UINT64_C(1) << 26;
+    static const uint64_t least = UINT64_C(1) << 25;
     d->most_work = most > 0 && most < least ? least : most;
 }
 
@@ -175,6 +180,7 @@ const device_api device_sim_api = {
     .excerpt_free = sim_excerpt_free,
     .excerpt_check = sim_excerpt_check,
     .covered = sim_covered,
+    .varies = varies,
     .work = work,
     .give_up_after = give_up_after,
     .take_printed = take_printed,

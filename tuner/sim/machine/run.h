@@ -48,7 +48,8 @@ typedef enum sim_fault_kind {
 typedef struct sim_fault {
     sim_fault_kind kind;
     uint32_t block[3], thread[3];
-    char message[1536]; /* all of this in one sentence, and where */
+    bool is_of_several_threads; /* of the host: of one alone it may be another */
+    char message[1536];         /* all of this in one sentence, and where */
 } sim_fault;
 
 /* Sees every access to global memory of a sampled run, in order, on one thread. */
