@@ -205,8 +205,7 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
         note_printed(c, complaint != NULL);
         if (complaint)
             snprintf(c->how->text, c->how->text_bytes, "%s", complaint);
-        again = complaint && s->api->arrange && !alone &&
-                s->api->varies(s->device) &&
+        again = complaint && s->api->arrange && !alone && s->api->varies(s->device) &&
                 (c->how->result == OUTCOME_WRONG_RESULT || c->how->result == OUTCOME_TIMEOUT);
         alone = true;
     }

@@ -8,8 +8,8 @@
  * happens-before, peers.c has what one block of a cluster may do in another's shared memory, bulk.c
  * executes bulk copies and mbarriers, engine.c has the copies under way, atomic.c computes atomics,
  * collective.c exchanges values within a warp, shuffle.c says whose, repeat.c knows loops that have
- * no end, values.c follows values that nothing wrote, fault.c records what went wrong, print.c what is printed. The functions of each
- * are in the header of its name. No other room includes this. */
+ * no end, values.c follows values that nothing wrote, fault.c records what went wrong, print.c what
+ * is printed. The functions of each are in the header of its name. No other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 

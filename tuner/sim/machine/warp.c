@@ -10,8 +10,8 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/peers.h"
-#include "sim/machine/repeat.h"
 #include "sim/machine/print.h"
+#include "sim/machine/repeat.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
 
