@@ -158,7 +158,7 @@ static const node *read_name(void *context, tree *t, token name, token next)
     }
     if (!is_helper(L, text))
         raise_unknown(L, found->e, text);
-    /* As a table, any of its fields may be read. */
+    /* A whole table was handed on: any of its fields may be read. */
     if (strcmp(text, "device") == 0 && !token_is(next, "."))
         found->device_fields = all_device_fields();
     return reader_plain_name(t, name);
@@ -212,7 +212,8 @@ const char *expression_failure(lua_State *L)
     return rest ? rest + 2 : message;
 }
 
-/* Lua's message; what it finds wrong with the bracket behind the text is that the text ends. */
+/* Raises Lua's message; an error at the bracket after the text means that the text ends too early.
+ */
 static void raise_syntax(lua_State *L, const expression *e)
 {
     int line = 0, bracket_line = 2;

@@ -149,7 +149,7 @@ static bool skip_key(reader *r)
     return accept(r, "=");
 }
 
-/* From behind its first bracket to behind its last. */
+/* Reads a list whose first bracket has been read, and its last bracket, `end`. */
 static const node *read_list(reader *r, const char *end)
 {
     const node *list = leaf(r, NODE_NONE, 0);
@@ -163,7 +163,7 @@ static const node *read_list(reader *r, const char *end)
     return list && list->op == NODE_LIST && more && !in_table ? NULL : list;
 }
 
-/* What begins there and ends here is left to Lua, if it was read. */
+/* The text from `from` to here is left to Lua, unless reading it failed. */
 static const node *left_to_lua(reader *r, const char *from, const node *read)
 {
     token text = {.text = from, .length = (size_t)(r->next.text - from)};
@@ -193,7 +193,7 @@ static bool is_argument(token t)
     return t.kind == TOKEN_STRING || token_is(t, "(") || token_is(t, "{");
 }
 
-/* What stands behind a name or brackets, which begin at `from`. */
+/* Reads what follows a name or brackets, which begin at `from`: fields, indices and calls. */
 static const node *read_suffixes(reader *r, const char *from, const node *of)
 {
     while (of) {

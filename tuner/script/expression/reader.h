@@ -77,7 +77,7 @@ typedef struct notation {
 
 extern const notation notation_lua;
 
-/* What the caller makes of a name that is no word, in the order of the text; `next` is the token
+/* The caller makes nodes of names that are no words, in the order of the text; `next` is the token
  * after it. `of.name` is asked of what it made NODE_NAME. NULL: it is not understood. */
 typedef struct reader_names {
     void *context;

@@ -62,7 +62,7 @@ const term_form term_forms[TERM_OPS] = {
     [TERM_CEIL] = {"(-(int64_t)autotune_floor(-#))", false},
 };
 
-/* What an expression gives: `value`, or where `when` is there, `value` where that holds, and Lua's
+/* An expression gives `value`; if `when` is there, it gives `value` where that holds, and Lua's
  * false where it does not (`tile > 32 and 2`). `value` NULL: it has no term. */
 typedef struct term {
     bool made;

@@ -55,7 +55,7 @@ typedef enum term_op {
     TERM_OPS
 } term_op;
 
-/* What an operator is in C (c_text.h): its operands stand for '#', in their order, and again from
+/* An operator in C (c_text.h): its operands stand for '#', in their order, and again from
  * the first. NULL: a leaf. */
 typedef struct term_form {
     const char *text;

@@ -68,7 +68,7 @@ static bool is_alike(const node *a, const node *b)
            (!a->name || memcmp(a->name, b->name, a->length) == 0);
 }
 
-/* Where the node is, or would be. */
+/* The slot of the node that is alike, or the free one that it would get. */
 static node **find_slot(const tree *t, const node *like)
 {
     size_t i = hash_of(like) & (t->slot_count - 1);

@@ -12,7 +12,7 @@
 enum { VECTOR_MOST_VALUES = 64 }; /* evaluated at once */
 enum { VECTOR_MOST_STEPS = 256 };
 
-/* What a leaf stands for: a constant, or the input at a place. A truth is 0 or 1, a text the
+/* A leaf stands for a constant, or for the input at a place. A truth is 0 or 1, a text the
  * address of its one copy, here and everywhere. */
 typedef struct vector_operand {
     bool is_constant;
