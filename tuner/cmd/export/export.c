@@ -274,7 +274,7 @@ static at_status use_template(const char *template, own_template *own, exporter 
             return error_set(
                 error, AT_USAGE,
                 "--template %.200s: there is no such file, nor a template of that name "
-                "in %.200s/export; docs/record_table.md has one to begin with",
+                "in %.200s/export; 'autotune help record_table' has one to begin with",
                 template, p.template_dir);
         e->path = NULL;
         e->template_name = own->name;
