@@ -54,10 +54,7 @@ return at.pattern {
     blocks = "axis == 'columns' and stretches * cluster or algorithm == 'bulk' and rows or "
       .. "ceil_div(rows, algorithm ~= 'team' and block or team > 32 and 1 or block // 32)",
   },
-  choose_by = {
-    cached = "rows * cols * sizeof(dtype) / device.l2_bytes",
-    load = "blocks * threads / (device.sm_count * device.max_threads_per_sm)",
-  },
+  choose_by = { load = "blocks * threads / (device.sm_count * device.max_threads_per_sm)" },
   where = {
     "axis == 'rows' or axis == 'columns'",
     "axis == 'rows' or algorithm == 'thread' or algorithm == 'tile'",

@@ -2,20 +2,19 @@
 -- to k. Every element of a and b is used thousands of times; what differs is from where.
 local at = require "autotune"
 
--- What large tiles have in common: a thread has eight lines and more than one tile is in shared memory.
-local function register_tile(t)
-  t.algorithm, t.thread_m, t.lanes_m, t.layout_a = "tile", 8, 4, "columns"
-  t.pad, t.vec, t.unroll = 4, 4, t.tile_k
-  t.stages, t.group = t.stages or 2, t.group or 1
-  return t
+-- A tile whose threads have eight lines, of which more than one is in shared memory.
+local function tile(tile_m, tile_n, tile_k, thread_n, staging, stages, registers, overhead)
+  return {
+    algorithm = "tile", tile_m = tile_m, tile_n = tile_n, tile_k = tile_k, thread_m = 8, thread_n = thread_n, lanes_m = 4,
+    layout_a = "columns", pad = 4, vec = 4, staging = staging, stages = stages, unroll = tile_k, registers = registers,
+    group = (stages > 2 or overhead > 0) and 8 or 1, overhead = overhead,
+  }
 end
 
 -- Blocks of a cluster may share the products of a tile of c, so that the GPU's multiprocessors are busy where it has
 -- few tiles, or a few more than in so many rounds. As many do as make the busiest multiprocessor's time the least. For
 -- each tile along k that takes a turn of each warp, and `overhead` turns at the barrier of the blocks that it has at a
 -- time; in the end each block takes as long as `overhead` tiles along k to add up what the others have.
-local MOST_PARTS = 8
-
 local function time_of(parts)
   local load = ("cluster_load(device.sm_count, tiles, %d, resident)"):format(parts)
   local turns = load .. " * threads // 32"
@@ -23,9 +22,9 @@ local function time_of(parts)
     parts, turns, load, turns)
 end
 
--- The least of these times with as many parts as there may be, and less one, how many parts that is.
+-- Of 1 to 8 parts eight times that, and one less than how many they are.
 local times = {}
-for parts = 1, MOST_PARTS do times[parts] = ("%d * (%s) + %d"):format(MOST_PARTS, time_of(parts), parts - 1) end
+for parts = 1, 8 do times[parts] = ("8 * (%s) + %d"):format(time_of(parts), parts - 1) end
 
 return at.pattern {
   name = "matmul",
@@ -46,8 +45,7 @@ return at.pattern {
     thread_n = at.when("algorithm == 'naive'", 1, -- columns
                        at.when("algorithm == 'one_operand'", { 1, 2, 4 }, { 1, 2, 4, 8, 16 })),
     lanes_m = at.when("algorithm == 'naive'", 2, { 2, 4, 8 }), -- lanes of a warp along the lines; others: columns
-    -- Of the tile of a: a thread's lines, or its products, are neighbours.
-    layout_a = at.when("algorithm == 'tile'", { "columns", "rows" }),
+    layout_a = at.when("algorithm == 'tile'", { "columns", "rows" }), -- a thread's lines, or its products, are neighbours
     pad = at.when("algorithm == 'tile'", { 0, 4 }, 0),
     -- Elements of a load from global memory, as far as they divide a line of the matrix.
     vec = at.when("algorithm == 'tile'", { 1, 2, 4 }, 1),
@@ -56,11 +54,9 @@ return at.pattern {
     staging = at.when("algorithm == 'tile'", { "direct", "registers", "async" }, "direct"),
     stages = at.when("staging == 'async'", { 2, 3, 4 }, -- tiles in shared memory at a time
                      at.when("staging == 'registers'", { 1, 2 }, 1)),
-    unroll = at.when("algorithm == 'naive'", { 1, 4 },
-                     at.when("algorithm == 'one_operand'", { 4, 8, 16, 32 }, { 1, 4, 8, 16, 32 })),
+    unroll = at.when("algorithm == 'naive'", { 1, 4 }, at.when("algorithm == 'one_operand'", { 4, 8, 16, 32 }, { 1, 4, 8, 16, 32 })),
     registers = at.when("large", { 64, 96, 128, 168, 255 }, 255), -- that a thread may have
-    -- Width of the bands in which blocks take the tiles of c.
-    group = at.when("algorithm == 'tile'", { 1, 8 }, 1),
+    group = at.when("algorithm == 'tile'", { 1, 8 }, 1), -- width of the bands in which blocks take the tiles of c
     overhead = at.when("large and device.major >= 9", { 0, 2, 6 }, 0), -- of sharing; 0: no tile is shared
   },
   derived = {
@@ -70,32 +66,28 @@ return at.pattern {
     work = "thread_m * thread_n", -- elements of c of a thread
     large = "algorithm == 'tile' and (work >= 32 or staging ~= 'direct')",
     small = "algorithm == 'tile' and work < 32 and staging == 'direct'",
-    -- Lanes that make a warp's tile as square as its thread's.
-    square_lanes = "tile_n // thread_n < 16 and 4 or 2",
+    square_lanes = "tile_n // thread_n < 16 and 4 or 2", -- that make a warp's tile as square as its thread's
     tiles = "ceil_div(m, tile_m) * ceil_div(n, tile_n)", -- of c
     tiles_k = "ceil_div(k, tile_k)",
     -- Elements of a stage: a tile of a, with pad, and one of b.
     tile_a = "layout_a == 'rows' and tile_m * (tile_k + pad) or tile_k * (tile_m + pad)",
     tile_b = "algorithm == 'tile' and tile_k * tile_n or 0",
     stage_bytes = "algorithm ~= 'naive' and stages * (tile_a + tile_b) * sizeof(dtype) or 0",
-    -- What a block has of its tile of c, which others of its cluster read.
-    tile_bytes = "overhead > 0 and tile_m * tile_n * sizeof(dtype) or 0",
+    tile_bytes = "overhead > 0 and tile_m * tile_n * sizeof(dtype) or 0", -- that others of a block's cluster read
     -- Blocks that a multiprocessor has room for; of shared memory each takes 1 KiB more.
     resident = "max(1, min(device.registers_per_sm // (threads * registers), "
       .. "device.shared_per_sm // (max(stage_bytes, tile_bytes) + 1024)))",
     -- Of tiles for more than 8 rounds the last matters little.
-    parts = ("overhead > 0 and tiles <= 8 * device.sm_count * resident and min(min(%s) %% %d + 1, tiles_k) or 1"):format(
-      table.concat(times, ", "), MOST_PARTS),
+    parts = ("overhead > 0 and tiles <= 8 * device.sm_count * resident and min(min(%s) %% 8 + 1, tiles_k) or 1"):format(
+      table.concat(times, ", ")),
     shared_bytes = "max(stage_bytes, parts > 1 and tile_bytes or 0)",
-    waves = "tiles * parts / (device.sm_count * resident)",
   },
-  choose_by = { waves = "waves" },
+  choose_by = { waves = "tiles * parts / (device.sm_count * resident)" },
   where = {
     "is_float(dtype) and sizeof(dtype) >= 4",
     "vec * sizeof(dtype) <= 16",
     "unroll <= tile_k",
-    "shared_bytes <= device.max_shared_per_block",
-    "tile_bytes <= device.max_shared_per_block",
+    "max(shared_bytes, tile_bytes) <= device.max_shared_per_block",
     "staging ~= 'async' or device.major >= 8 and vec * sizeof(dtype) >= 4",
 
     -- Whole warps, and all threads have the same share when they load; what is turned round on its way is copied by
@@ -119,8 +111,7 @@ return at.pattern {
     "not large or vec * sizeof(dtype) == 16 and tile_k <= 16 and lanes_m >= 4",
     "not large or unroll == tile_k or unroll == 4 and work >= 64",
     "not large or staging ~= 'direct' or unroll == tile_k and group == 1 and work >= 64 and overhead == 0",
-    "not large or work < 128 or staging ~= 'direct'",
-    "not large or pad == 4 or staging == 'direct'",
+    "not large or (work < 128 or staging ~= 'direct') and (pad == 4 or staging == 'direct')",
     "not large or group == 8 or stages == 2 and overhead == 0",
     -- Those for its elements of c and as many more for what it reads, or twice as many.
     "not large or registers >= work + 48 and registers <= 2 * work + 64 or work == 128 and registers == 255",
@@ -131,19 +122,9 @@ return at.pattern {
   baseline = { tile_m = 16 },
   -- Tiles as hand-tuned products of floats have them (CUTLASS's SIMT kernels, MAGMA), from small to large.
   starts = {
-    register_tile {
-      tile_m = 32, tile_n = 64, tile_k = 8, thread_n = 4, staging = "async", stages = 4, registers = 96, group = 8, overhead = 2,
-    },
-    register_tile {
-      tile_m = 64, tile_n = 64, tile_k = 8, thread_n = 4, staging = "async", stages = 4, registers = 96, group = 8, overhead = 2,
-    },
-    register_tile {
-      tile_m = 64, tile_n = 128, tile_k = 16, thread_n = 8, staging = "async", registers = 168, group = 8, overhead = 2,
-    },
-    register_tile { tile_m = 64, tile_n = 128, tile_k = 16, thread_n = 8, staging = "async", registers = 128 },
-    register_tile { tile_m = 128, tile_n = 128, tile_k = 8, thread_n = 8, staging = "registers", registers = 128 },
-    register_tile { tile_m = 128, tile_n = 128, tile_k = 8, thread_n = 16, staging = "registers", registers = 255 },
-    register_tile { tile_m = 128, tile_n = 256, tile_k = 16, thread_n = 16, staging = "registers", registers = 255 },
+    tile(32, 64, 8, 4, "async", 4, 96, 2), tile(64, 64, 8, 4, "async", 4, 96, 2), tile(64, 128, 16, 8, "async", 2, 168, 2),
+    tile(64, 128, 16, 8, "async", 2, 128, 0), tile(128, 128, 8, 8, "registers", 2, 128, 0),
+    tile(128, 128, 8, 16, "registers", 2, 255, 0), tile(128, 256, 16, 16, "registers", 2, 255, 0),
   },
 
   buffers = {
