@@ -26,13 +26,10 @@ return at.pattern {
                       at.when("algorithm == 'async'", "xor", { "none", "xor" })),
     tiles = at.when("algorithm == 'async'", { 1, 4 }), -- that a block takes, one after the other
     stages = at.when("tiles > 1", { 2, 3 }, 1),        -- of them in shared memory at a time
-    -- Orders and hints only where DRAM and not something slower sets the pace. by_size: groups of columns where the
-    -- matrix is large, which is slower where it is small.
-    order = at.when("turned", { "linear", "by_size", "grouped_columns", "grouped_rows" },
-                    at.when("algorithm == 'tile'", { "linear", "by_size", "diagonal", "grouped_columns" }, "linear")),
-    group = at.when("order == 'linear' or order == 'diagonal'", 1,
-                    at.when("algorithm == 'registers' and order == 'by_size'", 2,
-                            at.when("algorithm == 'registers'", { 2, 4, 8, 16 }, 8))),
+    -- Orders and hints only where DRAM and not something slower sets the pace.
+    order = at.when("turned", { "linear", "grouped_columns", "grouped_rows" },
+                    at.when("algorithm == 'tile'", { "linear", "diagonal", "grouped_columns" }, "linear")),
+    group = at.when("order == 'linear' or order == 'diagonal'", 1, at.when("algorithm == 'registers'", { 2, 4, 8, 16 }, 8)),
     load_hint = at.when("algorithm == 'registers' and group == 8",
                         { "none", "streaming", "no_allocate", "wide" }),
     store_hint = at.when("algorithm == 'registers' and group == 8", { "none", "streaming", "through" },
@@ -40,11 +37,6 @@ return at.pattern {
   },
   derived = {
     turned = "algorithm == 'registers' or algorithm == 'async'",
-    -- Of 464 pairs of configurations on 110 transposes of floats, timed on an H200: above 16 MiB of both matrices groups
-    -- of columns save 4 % in the mean and up to 23 %; below, they cost 2 % in the mean and up to 13 %. Other GPUs and
-    -- types were not timed.
-    large = "2 * rows * cols * sizeof(dtype) > 16 << 20",
-    ordered = "order ~= 'by_size' and order or large and 'grouped_columns' or 'linear'",
     threads = "tile_x // load_vec * block_rows", -- load_vec elements each, side by side, in block_rows rows
     -- Rows of the tile that the block reads at once; lanes that write one of its columns, and columns.
     read_rows = "(algorithm == 'naive' or algorithm == 'registers') and block_rows * store_vec or block_rows",
