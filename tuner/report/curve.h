@@ -13,8 +13,8 @@
 
 enum { CURVE_MAX_AXES = 8 };
 
-/* NULL texts: until a point had a summary. When memory runs out a list becomes NULL and stays it,
- * so that callers see it once, at the end. */
+/* `pattern` is empty until a point had a summary. When memory runs out a list becomes NULL and
+ * stays it, so that callers see it once, at the end. */
 typedef struct curve {
     json_t *over, *points, *words;  /* owned */
     char pattern[128], device[256]; /* "": no point had a summary yet */
@@ -39,7 +39,7 @@ void curve_add(curve *c, const char *const *values, const run_summary *s, const 
  * NULL when memory ran out. */
 json_t *curve_pack(const curve *c);
 
-/* Of each point its figures to the last digit: [{rate, share, speedup}], 0 where one is not known;
+/* The figures of each point, to the last digit: [{rate, share, speedup}], 0 where one is not known;
  * a point without a winner has none. New reference. */
 json_t *curve_pack_words(const curve *c);
 

@@ -67,7 +67,7 @@ static json_t *pack_row(const run_summary *s, const run_result *r)
     return row;
 }
 
-/* The *shown fastest, and the baseline below them when it is not among them. */
+/* Packs the *shown fastest, and the baseline below them when it is not among them. */
 static json_t *pack_measured(const run_summary *s, size_t top, size_t *shown)
 {
     const run_result *baseline = run_summary_baseline(s);
@@ -87,7 +87,7 @@ static json_t *pack_measured(const run_summary *s, size_t top, size_t *shown)
     return rows;
 }
 
-/* By occupancy, then spills, then registers. */
+/* Orders by occupancy, then spills, then registers. */
 static int compare_compiled(const void *a, const void *b)
 {
     const run_result *x = *(const run_result *const *)a, *y = *(const run_result *const *)b;
@@ -100,7 +100,7 @@ static int compare_compiled(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Those that compiled; `all` gets what is said of all of them. */
+/* Packs those that compiled; *all gets what is said of all of them. */
 static json_t *pack_compiled(const run_summary *s, size_t top, size_t *shown, json_t **all)
 {
     const run_result **list = calloc(s->result_count + 1, sizeof *list);

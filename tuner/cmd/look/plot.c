@@ -118,7 +118,7 @@ static at_status pack_steps(drawing *d, at_error *error)
     return AT_OK;
 }
 
-/* Bytes, or false where they are not known. */
+/* Packs the bytes that each spills, false where they are not known. */
 static at_status pack_spills(drawing *d, at_error *error)
 {
     size_t points = 0;

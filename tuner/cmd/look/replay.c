@@ -32,7 +32,7 @@ static json_t *shares(const replay_result *result, bool by_time, bool random)
     return object;
 }
 
-/* To the last digit. */
+/* Text rounds these figures itself. */
 static json_t *pack_words(const char *path, const recorded *r, const replay_result *result)
 {
     json_t *marks = json_array();

@@ -215,7 +215,7 @@ static char *base64(const void *bytes, size_t size_bytes)
     return out;
 }
 
-/* Adds {words, data} or {why}, which there is none for. */
+/* Adds {words, data}, or {why} when there is no picture. */
 static void add_picture(json_t **list, const recorded *all, const ceiling_rates *ceilings,
                         const char *kind, const char *words)
 {

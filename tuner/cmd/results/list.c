@@ -21,7 +21,7 @@ static json_t *pack_entry(const record *r, const record_entry *e)
     return out;
 }
 
-/* A row of a table: the entry's figures, to the last digit. */
+/* Packs a row of the table, whose figures text rounds itself. */
 static json_t *pack_row(const record_entry *e)
 {
     json_t *row = json_pack("{sI sf sf ss ss}", "time_ns", (json_int_t)e->time_ns, "share",
@@ -31,7 +31,7 @@ static json_t *pack_row(const record_entry *e)
     return row;
 }
 
-/* A file: the rows to show, and how wide the figures of all its entries are. */
+/* Packs a file with the rows that are shown. */
 static json_t *pack_record(const options *o, const record *r)
 {
     json_t *rows = json_array(), *portfolios = json_array();

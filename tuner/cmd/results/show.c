@@ -14,7 +14,7 @@ static json_t *pack_entry(const record *r, const record_entry *e)
     return copy;
 }
 
-/* What text shows, by turns: an entry, or a portfolio of the record. */
+/* Text shows the entries and then the portfolios of each record. */
 static json_t *pack_shown(const record *r, const char *kind, json_t *what, size_t place)
 {
     return json_pack("{ss ss so sI so}", "pattern", r->pattern, "gpu", r->gpu, "file",

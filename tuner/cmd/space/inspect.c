@@ -87,7 +87,7 @@ static json_t *row_json(const inspected *a, size_t row)
                      occupancy_limit_name(r->occupancy.limit));
 }
 
-/* Of a row that was rejected, the line of the constraint; 0: it has none. */
+/* The line of the constraint that rejects a row; 0: it has none. */
 static json_t *row_words(const inspected *a, size_t row)
 {
     const inspect_row *r = &a->rows[row];

@@ -83,8 +83,8 @@ static json_t *printed_json(const char *text)
     return out;
 }
 
-/* For programs at the end, for people as it happens: of many, those that are not proven, or that
- * printed something. */
+/* Programs are told at the end, people as it happens, and of many variants only of those that are
+ * not proven or printed something. */
 static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
     static const char *const words[] = {

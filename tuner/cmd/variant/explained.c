@@ -169,7 +169,7 @@ json_t *explained_pack(const explained *x)
 
 /* ---- what text needs beside that ---- */
 
-/* As counted, in the blocks that were run. */
+/* The counts are of the blocks that were run. */
 static json_t *counter_words(const char *kind, const sim_counter *c)
 {
     return json_pack(
