@@ -10,11 +10,11 @@ static bool reaches_global(const sim_instruction *c)
 }
 
 /* Do any two of such atomics give the same whichever comes first? Sums of floats are rounded. */
-static bool commutes(const sim_instruction *c)
+static bool commutes_as(const sim_instruction *c, int op)
 {
     bool integer = c->type != PTX_F16 && c->type != PTX_F16X2 && c->type != PTX_BF16 &&
                    c->type != PTX_BF16X2 && c->type != PTX_F32 && c->type != PTX_F64;
-    switch ((sim_atomic_op)c->op) {
+    switch ((sim_atomic_op)op) {
     case SIM_ATOMIC_ADD:
         return integer;
     case SIM_ATOMIC_MIN:
@@ -73,10 +73,12 @@ at_status communication_find(sim_program *p, at_error *error)
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
         if (accesses && c->scope && reaches_global(c))
             p->communicates = true;
+        bool reduces = c->kind == SIM_BULK_STORE && c->target != SIM_NO_SLOT;
+        p->communicates = p->communicates || (reduces && !commutes_as(c, c->target));
         if (c->kind != SIM_ATOMIC || !reaches_global(c))
             continue;
         bool alike = op < 0 || (op == c->op && type == c->type);
-        p->communicates = p->communicates || c->d2 != 0 || !alike || !commutes(c);
+        p->communicates = p->communicates || c->d2 != 0 || !alike || !commutes_as(c, c->op);
         op = c->op;
         type = c->type;
     }

@@ -129,6 +129,8 @@ ptx_space decode_space(const decoder *d);
 /* An operand in brackets, of the space that the opcode names. */
 place decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 void decode_put_place(sim_instruction *c, const place *p);
+/* Those lanes' addresses must be multiples of so many bytes. */
+void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lanes);
 /* Emits a weak load or store of `count` slots of a type. */
 sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_type type,
                                const int32_t *slots, int count);
@@ -158,7 +160,8 @@ at_status decode_arithmetic(decoder *d); /* everything that is in the tables of 
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */
 int64_t decode_groups(decoder *d);
 at_status decode_cluster_barrier(decoder *d);
-at_status decode_thread_copy(decoder *d); /* cp.async by each thread */
-at_status decode_ignored(decoder *d);     /* hints: prefetch, createpolicy ... */
+bool decode_atomic_fits(sim_atomic_op op, ptx_type t); /* does such an atomic exist? */
+at_status decode_thread_copy(decoder *d);              /* cp.async by each thread */
+at_status decode_ignored(decoder *d);                  /* hints: prefetch, createpolicy ... */
 
 #endif

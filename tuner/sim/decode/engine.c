@@ -19,6 +19,7 @@ static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const place *at, in
     c->b = b;
     c->releases = !decode_has(d, "relaxed");
     c->acquires = c->releases ? SIM_ACQUIRES : SIM_ACQUIRES_NOTHING;
+    c->scope = decode_has(d, "cta") ? SIM_SCOPE_BLOCK : SIM_SCOPE_CLUSTER;
     return c;
 }
 
@@ -91,25 +92,50 @@ static at_status decode_group(decoder *d, bool commit)
     return d->status;
 }
 
-/* cp.async.bulk.shared.global [to], [from], bytes, [barrier] and cp.async.bulk.global.shared [to],
- * [from], bytes; either may end in a cache policy. Which of the two spaces is first says the
- * way. */
+/* What cp.reduce does to each element: -1: it is no cp.reduce. */
+static int reduction_of(decoder *d)
+{
+    static const choice names[] = {
+        {"add", SIM_ATOMIC_ADD}, {"min", SIM_ATOMIC_MIN}, {"max", SIM_ATOMIC_MAX},
+        {"inc", SIM_ATOMIC_INC}, {"dec", SIM_ATOMIC_DEC}, {"and", SIM_ATOMIC_AND},
+        {"or", SIM_ATOMIC_OR},   {"xor", SIM_ATOMIC_XOR}, {0}};
+    int op = decode_choice(d, names, -1);
+    if (decode_has(d, "reduce") != (op >= 0) || (op >= 0 && d->op.type_count != 1) ||
+        (op >= 0 && !decode_atomic_fits((sim_atomic_op)op, d->op.types[0])))
+        decode_unknown(d);
+    return op;
+}
+
+/* cp.async.bulk.shared.global [to], [from], bytes, [barrier]{, blocks}, from shared memory
+ * likewise, and cp{.reduce}.async.bulk.global.shared [to], [from], bytes; each may end in a cache
+ * policy. Which of the two spaces is first says the way. */
 static at_status decode_copy(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
-    int operands = (loads ? 4 : 3) + decode_has(d, "L2::cache_hint");
+    bool moves = loads && !decode_has(d, "global"), spreads = decode_has(d, "multicast::cluster");
+    int operands = (loads ? 4 : 3) + spreads + decode_has(d, "L2::cache_hint");
     decode_count(d, operands, operands);
+    int reduction = reduction_of(d);
     ptx_space first = loads ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
     place to = decode_address(d, decode_operand(d, 0), first);
-    place from =
-        decode_address(d, decode_operand(d, 1), loads ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED);
+    place from = decode_address(d, decode_operand(d, 1),
+                                loads && !moves ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED);
+    int32_t blocks = SIM_NO_SLOT;
+    if (spreads)
+        blocks = decode_source(d, decode_operand(d, 4), 4, PTX_U32);
     int32_t bytes = decode_source(d, decode_operand(d, 2), 4, PTX_U32);
     place barrier = {.slot = SIM_NO_SLOT};
     if (loads)
         barrier = decode_address(d, decode_operand(d, 3), PTX_SPACE_SHARED);
-    sim_instruction *c = decode_emit(d, loads ? SIM_BULK_LOAD : SIM_BULK_STORE, SIM_CLASS_GLOBAL);
-    const place *global = loads ? &from : &to, *shared = loads ? &to : &from;
-    decode_put_place(c, global);
+    sim_instruction *c = decode_emit(d,
+                                     moves   ? SIM_BULK_MOVE
+                                     : loads ? SIM_BULK_LOAD
+                                             : SIM_BULK_STORE,
+                                     moves ? SIM_CLASS_SHARED : SIM_CLASS_GLOBAL);
+    const place *other = loads ? &from : &to, *shared = loads ? &to : &from;
+    decode_put_place(c, other);
+    c->target = loads ? blocks : reduction;
+    c->type = (uint8_t)(reduction >= 0 ? d->op.types[0] : PTX_B8);
     c->b = shared->slot;
     c->op = shared->width;
     c->d2 = (int32_t)shared->offset;
@@ -122,10 +148,10 @@ static at_status decode_copy(decoder *d)
 
 static at_status decode_bulk(decoder *d)
 {
-    bool loads = decode_has(d, "mbarrier::complete_tx::bytes") && decode_has(d, "global");
+    bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
     if (decode_has(d, "commit_group") || decode_has(d, "wait_group"))
         return decode_group(d, decode_has(d, "commit_group"));
-    if (decode_has(d, "tensor") || decode_has(d, "reduce") || decode_has(d, "multicast::cluster"))
+    if (decode_has(d, "tensor") || (loads && decode_has(d, "reduce")))
         return decode_unknown(d);
     if (decode_has(d, "prefetch"))
         return decode_ignored(d);

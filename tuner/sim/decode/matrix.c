@@ -55,16 +55,6 @@ static int32_t shuffle_address(decoder *d, const place *at, int32_t from)
     return step(d, "pack.2x32", parts[0], parts[1]);
 }
 
-/* The addresses of those lanes must be multiples of so many bytes. */
-static void check_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lanes)
-{
-    sim_instruction *c = decode_emit(d, SIM_ALIGNED, SIM_CLASS_CONTROL);
-    decode_put_place(c, at);
-    c->vector = (uint8_t)bytes;
-    c->target = (int32_t)lanes;
-    c->extra = true;
-}
-
 /* The registers of an operand, a vector or one. */
 static const ptx_operand *registers_of(decoder *d, const ptx_operand *o, int *count)
 {
@@ -115,7 +105,7 @@ static at_status decode_rows(decoder *d)
     const ptx_operand *registers = registers_of(d, decode_operand(d, stores ? 1 : 0), &count);
     if (count != matrices)
         decode_fail(d, "a vector of %d registers is needed", matrices);
-    check_alignment(d, &at, ROW_BYTES, matrices == 4 ? UINT32_MAX : (1u << 8 * matrices) - 1);
+    decode_alignment(d, &at, ROW_BYTES, matrices == 4 ? UINT32_MAX : (1u << 8 * matrices) - 1);
     int32_t lane = lane_slot(d), row = step(d, "shr.u32", lane, constant(d, 2));
     int32_t along = step(d, "shl.b32", step(d, "and.b32", lane, constant(d, 3)), constant(d, 2));
     int32_t addresses[4], values[4], wide = decode_step(d, "extend.u", &along, 1);
@@ -372,7 +362,7 @@ static at_status decode_fragment(decoder *d)
             column_length = f.operand == SIM_MATRIX_B ? f.x.k : f.x.m;
     f.stride = wide_constant(d, (uint64_t)(rows ? row_length : column_length));
     f.at = decode_address(d, decode_operand(d, stores ? 0 : 1), decode_space(d));
-    check_alignment(d, &f.at, WMMA_ALIGNMENT, UINT32_MAX);
+    decode_alignment(d, &f.at, WMMA_ALIGNMENT, UINT32_MAX);
     /* Registers that are loaded may be those of the address: they are filled at the end. */
     prepare(d, &f, d->statement->count > 2 ? decode_operand(d, 2) : NULL);
     const uint32_t width = f.bytes == 8 ? 8 : 4;

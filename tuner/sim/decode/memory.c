@@ -74,6 +74,15 @@ void decode_put_place(sim_instruction *c, const place *p)
     c->space = (uint8_t)p->space;
 }
 
+void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lanes)
+{
+    sim_instruction *c = decode_emit(d, SIM_ALIGNED, SIM_CLASS_CONTROL);
+    decode_put_place(c, at);
+    c->vector = (uint8_t)bytes;
+    c->target = (int32_t)lanes;
+    c->extra = true;
+}
+
 static void note_cell(decoder *d, ptx_space space, ptx_type type)
 {
     uint32_t bytes = ptx_type_bytes(type);
@@ -199,9 +208,38 @@ static at_status decode_load(decoder *d)
     return d->status;
 }
 
+/* st.async.mbarrier::complete_tx::bytes{.shared::cluster}{.v2, .v4}.type [to], values, [barrier] */
+static at_status decode_store_async(decoder *d)
+{
+    if (!decode_has(d, "mbarrier::complete_tx::bytes") || d->op.type_count != 1)
+        return decode_unknown(d);
+    decode_count(d, 3, 3);
+    const ptx_type type = d->op.types[0];
+    const int count = decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : 1;
+    const ptx_operand *values = decode_operand(d, 1);
+    place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
+    place barrier = decode_address(d, decode_operand(d, 2), PTX_SPACE_SHARED);
+    if (ptx_type_bytes(type) < 4 || ptx_type_bytes(type) > 8)
+        return decode_unknown(d);
+    if (values->kind == PTX_OPERAND_VECTOR ? values->count != count : count != 1)
+        return decode_fail(d, "a vector of %d registers is needed", count);
+    if (values->kind == PTX_OPERAND_VECTOR)
+        values = decode_part(d, values, 0);
+    int32_t slots[4];
+    for (int i = 0; i < count; i++)
+        slots[i] = decode_source(d, &values[i], type_lane_bytes(type), type);
+    sim_instruction *c = decode_access(d, SIM_STORE_ASYNC, &to, type, slots, count);
+    c->e = barrier.slot;
+    c->e_offset = (int32_t)barrier.offset;
+    c->d2 = barrier.width;
+    return d->status;
+}
+
 static at_status decode_store(decoder *d)
 {
-    if (decode_has(d, "async") || decode_has(d, "bulk"))
+    if (decode_has(d, "async"))
+        return decode_store_async(d);
+    if (decode_has(d, "bulk"))
         return decode_unknown(d);
     transfer t = transfer_of(d, 0, 1);
     if (t.at.space == PTX_SPACE_PARAM || t.at.space == PTX_SPACE_CONST)
@@ -214,8 +252,7 @@ static at_status decode_store(decoder *d)
     return d->status;
 }
 
-/* Does an atomic of this kind exist for the type? */
-static bool atomic_fits(sim_atomic_op op, ptx_type t)
+bool decode_atomic_fits(sim_atomic_op op, ptx_type t)
 {
     bool is_float = t == PTX_F32 || t == PTX_F64 || t == PTX_F16 || t == PTX_BF16 ||
                     t == PTX_F16X2 || t == PTX_BF16X2;
@@ -251,40 +288,72 @@ static const choice atomics[] = {{"add", SIM_ATOMIC_ADD},
                                  {"cas", SIM_ATOMIC_CAS},
                                  {0}};
 
-/* atom[.space].OP.type d, [a], b[, c]; red without d. */
+/* Vectors of 4 to 16 bytes of these are added, or the smaller and larger of halves found. */
+static bool vector_fits(sim_atomic_op op, ptx_type t, uint32_t count, ptx_space space)
+{
+    bool halves = t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
+    uint32_t bytes = ptx_type_bytes(t) * count;
+    return count == 1 ||
+           (bytes >= 4 && bytes <= 16 && space != PTX_SPACE_SHARED &&
+            (op == SIM_ATOMIC_ADD ? halves || t == PTX_F32
+                                  : halves && (op == SIM_ATOMIC_MIN || op == SIM_ATOMIC_MAX)));
+}
+
+/* The i-th of a vector, or what is none. */
+static const ptx_operand *element_at(const decoder *d, const ptx_operand *o, int i)
+{
+    return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, i) : o;
+}
+
+/* atom[.space].OP.type d, [a], b[, c]; red without d. Of a vector each element is an atomic. */
 static at_status decode_atomic(decoder *d)
 {
     bool is_red = strcmp(d->op.name, "red") == 0;
-    int op = decode_choice(d, atomics, -1);
+    int op = decode_choice(d, atomics, -1), count = vector_of(d);
     ptx_type type = memory_type(d);
     ptx_space space = decode_space(d);
     bool reachable =
         space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED;
-    if (op < 0 || vector_of(d) != 1 || !atomic_fits((sim_atomic_op)op, type) ||
-        decode_has(d, "async") || !reachable)
+    if (op < 0 || !decode_atomic_fits((sim_atomic_op)op, type) ||
+        !vector_fits((sim_atomic_op)op, type, (uint32_t)count, space) || decode_has(d, "async") ||
+        !reachable)
         return decode_unknown(d);
     int shift = is_red ? 0 : 1, sources = op == SIM_ATOMIC_CAS ? 2 : 1;
     decode_count(d, shift + 1 + sources, shift + 2 + sources);
     uint32_t width = type_lane_bytes(type);
+    static const ptx_operand nowhere = {.kind = PTX_OPERAND_SINK};
+    const ptx_operand *results = is_red ? &nowhere : decode_operand(d, 0),
+                      *operands = decode_operand(d, shift + 1);
+    if (count > 1 &&
+        (operands->kind != PTX_OPERAND_VECTOR || operands->count != count ||
+         (!is_red && (results->kind != PTX_OPERAND_VECTOR || results->count != count))))
+        return decode_fail(d, "a vector of %d registers is needed", count);
     place at = decode_address(d, decode_operand(d, shift), space);
-    int32_t b = decode_source(d, decode_operand(d, shift + 1), width, type), c2 = SIM_NO_SLOT;
+    int32_t b[8], c2 = SIM_NO_SLOT;
+    for (int i = 0; i < count; i++)
+        b[i] = decode_source(d, element_at(d, operands, i), width, type);
     if (sources == 2)
         c2 = decode_source(d, decode_operand(d, shift + 2), width, type);
-    static const ptx_operand nowhere = {.kind = PTX_OPERAND_SINK};
-    destination to = decode_destination(d, is_red ? &nowhere : decode_operand(d, 0), width);
     note_cell(d, at.space, type);
-    sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
-    decode_put_place(c, &at);
-    put_cluster(d, c);
-    put_order(d, c);
-    c->op = (uint8_t)op;
-    c->type = (uint8_t)type;
-    c->width = to.width;
-    c->d = to.slot;
-    c->d2 = is_red ? 0 : 1; /* does anyone read the old value? */
-    c->b = b;
-    c->c = c2;
-    return decode_finish(d, &to, type_is_signed(type));
+    if (count > 1)
+        decode_alignment(d, &at, ptx_type_bytes(type) * (uint32_t)count, UINT32_MAX);
+    for (int i = 0; i < count && !d->status; i++, at.offset += ptx_type_bytes(type)) {
+        destination to = decode_destination(d, element_at(d, results, i), width);
+        sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
+        decode_put_place(c, &at);
+        put_cluster(d, c);
+        put_order(d, c);
+        c->op = (uint8_t)op;
+        c->type = (uint8_t)type;
+        c->width = to.width;
+        c->d = to.slot;
+        c->d2 = is_red ? 0 : 1; /* does anyone read the old value? */
+        c->b = b[i];
+        c->c = c2;
+        c->extra = i > 0;
+        decode_finish(d, &to, type_is_signed(type));
+    }
+    return d->status;
 }
 
 static at_status decode_copy_async(decoder *d)

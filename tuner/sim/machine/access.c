@@ -611,7 +611,7 @@ static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, 
             if (p->address[l] / SIM_PEER_BYTES != peer)
                 continue;
             together |= 1u << l;
-            p->owner = sim_cluster_owner(b, w, c, l, &p->address[l]);
+            p->owner = sim_cluster_owner(b, w, c, l, &p->address[l], true);
             if (!p->owner)
                 return false;
         }
@@ -694,7 +694,7 @@ bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
         return false;
     tell_place(&p, lane, region, offset);
     if (b->launch->check &&
-        (!sim_global_begin(b, w, c, lane, *region, *offset, bytes, false, number, true) ||
+        (!sim_global_begin(b, w, c, lane, *region, *offset, bytes, SIM_TOUCH_READ, number, true) ||
          !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "copy")))
         return false;
     for (uint32_t i = 0; i < bytes; i++)
@@ -710,13 +710,23 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     if (!resolve_bulk(b, w, c, lane, address, bytes, true, &p))
         return false;
     tell_place(&p, lane, region, offset);
+    const bool adds = c->target != SIM_NO_SLOT;
     if (b->launch->check &&
-        !sim_global_begin(b, w, c, lane, *region, *offset, bytes, true, number, true))
+        (!sim_global_begin(b, w, c, lane, *region, *offset, bytes,
+                           adds ? SIM_TOUCH_ATOMIC : SIM_TOUCH_WRITE, number, true) ||
+         (adds && !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "atomic"))))
         return false;
-    for (uint32_t i = 0; i < bytes; i++) {
-        store_bytes(p.at[lane] + i, 1, from[i]);
+    const uint32_t each = adds ? ptx_type_bytes((ptx_type)c->type) : 1;
+    for (uint32_t i = 0; i < bytes; i += each) {
+        uint64_t operand = load_bytes(from + i, each);
+        if (adds)
+            sim_atomic_apply(p.at[lane] + i, (sim_atomic_op)c->target, (ptx_type)c->type, true,
+                             operand, 0);
+        else
+            store_bytes(p.at[lane] + i, 1, operand);
     }
-    mark_written(b, p.valid[lane], bytes, PTX_SPACE_GLOBAL);
+    if (!adds)
+        mark_written(b, p.valid[lane], bytes, PTX_SPACE_GLOBAL);
     return true;
 }
 
@@ -753,12 +763,12 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         if (given && b->launch->check) {
             copy.from_bytes = given;
             tell_place(&from, l, &copy.from, &copy.from_at);
-            if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given, false, copy.number,
-                                  false) ||
+            if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given, SIM_TOUCH_READ,
+                                  copy.number, false) ||
                 !check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given, "copy"))
                 return false;
         }
-        if (!sim_shared_begin(b, w, c, l, copy.to, bytes, true, copy.number, false))
+        if (!sim_shared_begin(b, b, w, c, l, copy.to, bytes, true, copy.number, false))
             return false;
         if (given)
             memcpy(copy.data, from.at[l], given);
@@ -788,7 +798,7 @@ static void land_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
     if (copy->from)
         sim_global_land(b, w, copy->instruction, lane, copy->from, copy->from_at, copy->from_bytes,
                         false, copy->number, &landed);
-    sim_shared_land(b, w, copy->instruction, lane, copy->to, copy->bytes, true, copy->number,
+    sim_shared_land(b, b, w, copy->instruction, lane, copy->to, copy->bytes, true, copy->number,
                     &landed);
     memcpy(b->shared + copy->to, copy->data, copy->bytes);
 }

@@ -12,6 +12,7 @@
 #include "sim/machine/engine.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/global.h"
+#include "sim/machine/peers.h"
 #include "sim/machine/shared.h"
 
 enum { BULK_BYTES = 16, MBARRIER_BYTES = 8, MOST_DUE_BYTES = (1 << 20) - 1 };
@@ -28,17 +29,17 @@ static uint64_t address_of(const sim_warp *w, int32_t slot, uint32_t width, int6
     return base + (uint64_t)offset;
 }
 
-/* Generic addresses of shared memory are the same place. */
+/* Of whichever block of the cluster; generic addresses of shared memory are the same place.
+ * `visits`: the thread itself goes there, not the engine later. */
 static bool shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
-                         uint32_t *offset)
+                         bool visits, sim_block **owner, uint32_t *offset)
 {
     if (address - SIM_SHARED_WINDOW < SIM_WINDOW_BYTES)
         address -= SIM_SHARED_WINDOW;
-    if (address >= SIM_PEER_BYTES && address / SIM_PEER_BYTES <= b->cluster->size)
-        return sim_fail(
-            b, w, c, lane, SIM_FAULT_INTERNAL,
-            "%s in shared memory of another block of the cluster, which is not simulated", what);
+    *owner = sim_cluster_owner(b, w, c, lane, &address, visits);
+    if (!*owner)
+        return false;
     if (address % alignment)
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
                         "%s at shared address %" PRIu64 ": %u is needed", what, address, alignment);
@@ -48,6 +49,17 @@ static bool shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, in
                         address, b->shared_bytes);
     *offset = (uint32_t)address;
     return true;
+}
+
+static bool own_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
+                      uint32_t *offset)
+{
+    sim_block *owner;
+    return shared_place(b, w, c, lane, address, bytes, alignment, what, false, &owner, offset) &&
+           (owner == b ||
+            sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                     "%s in shared memory of another block: only its own is possible", what));
 }
 
 static sim_mbarrier_state *find_barrier(const sim_engine *e, uint32_t at)
@@ -73,9 +85,11 @@ static void complete_if_due(sim_block *b, sim_mbarrier_state *m)
     if (!b->launch->check)
         return;
     b->starved = !sim_clock_join(&m->passed, m->brought) ||
+                 !sim_clock_join(&m->passed_by_others, m->brought_by_others) ||
                  !sim_clock_add(&m->passed, &engine, 1) || b->starved;
     sim_clock_drop(m->brought);
-    m->brought = NULL;
+    sim_clock_drop(m->brought_by_others);
+    m->brought = m->brought_by_others = NULL;
 }
 
 static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t at)
@@ -119,15 +133,20 @@ static void land(sim_block *b, sim_mbarrier_state *m)
         /* The engine's accesses are known to whoever sees this phase complete, and to no one
          * before. */
         int lane = (int)(f.thread - f.warp->first_thread);
-        sim_stamp landed = sim_race_access_of(b, f.warp, f.instruction, lane).stamp;
+        sim_stamp landed = sim_race_access_of(f.by, f.warp, f.instruction, lane).stamp;
+        landed.block = b->number;
         landed.epoch = f.thread;
         landed.order = (uint32_t)m->phase + 1;
         landed.lanes = 1;
         landed.unit = (uint16_t)(SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES);
         landed.flags = SIM_STAMP_BULK;
-        sim_shared_land(b, f.warp, f.instruction, lane, f.at, f.bytes, true, f.number, &landed);
-        if (b->launch->check)
-            sim_global_land(b, f.warp, f.instruction, lane, f.region, f.offset, f.bytes, false,
+        sim_shared_land(f.by, b, f.warp, f.instruction, lane, f.at, f.bytes, true, f.number,
+                        &landed);
+        if (f.instruction->kind == SIM_BULK_MOVE)
+            sim_shared_land(f.by, f.by, f.warp, f.instruction, lane, f.from_at, f.bytes, false,
+                            f.number, &landed);
+        if (b->launch->check && f.region)
+            sim_global_land(f.by, f.warp, f.instruction, lane, f.region, f.offset, f.bytes, false,
                             f.number, &landed);
         m->due_bytes -= f.bytes;
         complete_if_due(b, m);
@@ -142,7 +161,7 @@ static void land(sim_block *b, sim_mbarrier_state *m)
     complete_if_due(b, m);
 }
 
-static bool expect(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+static bool expect(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
                    sim_mbarrier_state *m)
 {
     m->due_bytes += sim_lanes32(w, c->b)[lane];
@@ -150,11 +169,11 @@ static bool expect(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "a barrier in shared memory expects %" PRId64 " bytes; %d is the most",
                         m->due_bytes, MOST_DUE_BYTES);
-    b->moment++;
+    owner->moment++;
     return true;
 }
 
-static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
                    sim_mbarrier_state *m, uint32_t count)
 {
     if (count == 0 || count > m->pending - m->tracked_count)
@@ -163,9 +182,9 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
                         m->pending, m->expected);
     sim_lanes64(w, c->d)[lane] = m->phase;
     m->pending -= count;
-    if (c->releases)
-        sim_order_give(b, w, lane, &m->brought);
-    complete_if_due(b, m);
+    if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
+        sim_order_give(b, w, lane, owner == b ? &m->brought : &m->brought_by_others);
+    complete_if_due(owner, m);
     return true;
 }
 
@@ -200,25 +219,28 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
     sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
     if (done && c->acquires)
         sim_order_get(b, w, lane, m->passed);
+    if (done && c->acquires && c->scope > SIM_SCOPE_BLOCK)
+        sim_order_get(b, w, lane, m->passed_by_others);
     return done;
 }
 
-static bool apply(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
                   sim_mbarrier_state *m)
 {
     switch ((sim_mbarrier_op)c->op) {
     case SIM_MBARRIER_EXPECT:
-        return expect(b, w, c, lane, m);
+        return expect(b, owner, w, c, lane, m);
     case SIM_MBARRIER_ARRIVE_EXPECT:
-        return expect(b, w, c, lane, m) && arrive(b, w, c, lane, m, 1);
+        return expect(b, owner, w, c, lane, m) && arrive(b, owner, w, c, lane, m, 1);
     case SIM_MBARRIER_ARRIVE:
-        return arrive(b, w, c, lane, m, c->b == SIM_NO_SLOT ? 1 : sim_lanes32(w, c->b)[lane]);
+        return arrive(b, owner, w, c, lane, m,
+                      c->b == SIM_NO_SLOT ? 1 : sim_lanes32(w, c->b)[lane]);
     case SIM_MBARRIER_ARRIVE_COPIED:
     case SIM_MBARRIER_ARRIVE_COPIED_MORE:
         return arrive_copied(b, w, c, lane, m);
     case SIM_MBARRIER_COMPLETE:
         m->due_bytes -= sim_lanes32(w, c->b)[lane];
-        complete_if_due(b, m);
+        complete_if_due(owner, m);
         return true;
     case SIM_MBARRIER_DROP:
         sim_mbarrier_drop(m);
@@ -235,28 +257,39 @@ static bool apply(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
     }
 }
 
+/* What another block of the cluster may do to a barrier. */
+static bool is_for_all(const sim_instruction *c)
+{
+    return c->op == SIM_MBARRIER_ARRIVE || c->op == SIM_MBARRIER_EXPECT ||
+           c->op == SIM_MBARRIER_ARRIVE_EXPECT || c->op == SIM_MBARRIER_COMPLETE;
+}
+
 bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     SIM_EACH_OF(l, mask)
     {
         uint32_t at = 0;
-        if (!shared_place(b, w, c, l, address_of(w, c->a, c->source_width, c->offset, l),
-                          MBARRIER_BYTES, MBARRIER_BYTES, "a barrier", &at))
+        sim_block *owner = b;
+        const uint64_t address = address_of(w, c->a, c->source_width, c->offset, l);
+        if (is_for_all(c)
+                ? !shared_place(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES, "a barrier",
+                                true, &owner, &at)
+                : !own_place(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES, "a barrier", &at))
             return false;
         if (c->op == SIM_MBARRIER_INIT) {
             if (!init_barrier(b, w, c, l, at))
                 return false;
             continue;
         }
-        sim_mbarrier_state *barrier = find_barrier(b->engine, at);
+        sim_mbarrier_state *barrier = find_barrier(owner->engine, at);
         if (!barrier)
             return sim_fail(b, w, c, l, SIM_FAULT_BARRIER,
                             "there is no barrier at shared address %u: nothing has initialised it",
                             at);
         sim_race_access a = sim_race_access_of(b, w, c, l);
-        a.owner = b;
+        a.owner = owner;
         if (!sim_shared_touch(&a, at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL) ||
-            !apply(b, w, c, l, barrier))
+            !apply(b, owner, w, c, l, barrier))
             return false;
     }
     if (c->releases)
@@ -269,29 +302,118 @@ static bool take(sim_engine *e, const sim_flight *f)
     return array_add(&e->flights, &e->flight_count, f, sizeof *f);
 }
 
-static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t global,
-                    sim_flight *f)
+/* It reports to a barrier of the block that it writes to. */
+static bool find_report(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        uint64_t barrier, sim_block *owner, sim_flight *f)
 {
-    if (!shared_place(b, w, c, lane, address_of(w, c->e, c->vector, c->e_offset, lane),
-                      MBARRIER_BYTES, MBARRIER_BYTES, "a barrier", &f->barrier))
+    sim_block *of;
+    if (!shared_place(b, w, c, lane, barrier, MBARRIER_BYTES, MBARRIER_BYTES, "a barrier", false,
+                      &of, &f->barrier))
         return false;
-    if (!find_barrier(b->engine, f->barrier))
+    if (of != owner)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it reports to a barrier of another block than that whose memory it fills");
+    if (!find_barrier(of->engine, f->barrier))
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it reports to shared address %u, where nothing has initialised a barrier",
                         f->barrier);
-    f->data = malloc(f->bytes + 1u);
-    if (!f->data)
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.owner = of;
+    return of == b || sim_shared_touch(&a, f->barrier, MBARRIER_BYTES, SIM_TOUCH_READ, NULL);
+}
+
+/* What comes is on its way; `data` becomes the flight's. */
+static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_block *owner,
+                   sim_flight *f, bool bulk)
+{
+    bool fine = sim_shared_begin(b, owner, w, c, lane, f->at, f->bytes, true, f->number, bulk);
+    if (fine && take(owner->engine, f)) {
+        owner->moment++;
+        return true;
+    }
+    free(f->data);
+    return fine && no_memory(b, w, c, lane);
+}
+
+/* `rank`: the block of the cluster whose memory is filled; -1: as the address says. */
+static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t from,
+                    sim_flight f, int rank)
+{
+    uint64_t to = address_of(w, c->b, c->op, c->d2, lane),
+             barrier = address_of(w, c->e, c->vector, c->e_offset, lane);
+    sim_block *owner = b;
+    if (rank >= 0) {
+        to = to % SIM_PEER_BYTES + (uint64_t)(rank + 1) * SIM_PEER_BYTES;
+        barrier = barrier % SIM_PEER_BYTES + (uint64_t)(rank + 1) * SIM_PEER_BYTES;
+    }
+    f.number = b->engine->flights_begun++;
+    if (!shared_place(b, w, c, lane, to, f.bytes, BULK_BYTES, "a bulk copy", false, &owner,
+                      &f.at) ||
+        !find_report(b, w, c, lane, barrier, owner, &f))
+        return false;
+    if (c->kind == SIM_BULK_MOVE &&
+        (!own_place(b, w, c, lane, from, f.bytes, BULK_BYTES, "a bulk copy", &f.from_at) ||
+         !sim_shared_begin(b, b, w, c, lane, f.from_at, f.bytes, false, f.number, true)))
+        return false;
+    f.data = malloc(f.bytes + 1u);
+    if (!f.data)
         return no_memory(b, w, c, lane);
-    if (!sim_bulk_read(b, w, c, lane, global, f->bytes, f->number, f->data, &f->region,
-                       &f->offset) ||
-        !sim_shared_begin(b, w, c, lane, f->at, f->bytes, true, f->number, true)) {
-        free(f->data);
+    if (c->kind == SIM_BULK_MOVE) {
+        memcpy(f.data, b->shared + f.from_at, f.bytes);
+    } else if (!sim_bulk_read(b, w, c, lane, from, f.bytes, f.number, f.data, &f.region,
+                              &f.offset)) {
+        free(f.data);
         return false;
     }
-    if (take(b->engine, f))
-        return true;
-    free(f->data);
-    return no_memory(b, w, c, lane);
+    return depart(b, w, c, lane, owner, &f, true);
+}
+
+static bool copy_to_blocks(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                           uint64_t from, const sim_flight *f)
+{
+    if (c->target == SIM_NO_SLOT)
+        return copy_in(b, w, c, lane, from, *f, -1);
+    SIM_EACH_OF(rank, sim_lanes32(w, c->target)[lane] & 0xffff)
+    {
+        if (!copy_in(b, w, c, lane, from, *f, rank))
+            return false;
+    }
+    return true;
+}
+
+bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint32_t each = ptx_type_bytes((ptx_type)c->type);
+    SIM_EACH_OF(l, mask)
+    {
+        sim_flight f = {.bytes = each * c->vector,
+                        .thread = w->first_thread + (uint32_t)l,
+                        .by = b,
+                        .warp = w,
+                        .instruction = c};
+        sim_block *owner = b;
+        if (!sim_engine_of(b))
+            return no_memory(b, w, c, l);
+        f.number = b->engine->flights_begun++;
+        if (!shared_place(b, w, c, l, address_of(w, c->a, c->source_width, c->offset, l), f.bytes,
+                          f.bytes, "an asynchronous store", false, &owner, &f.at) ||
+            !find_report(b, w, c, l, address_of(w, c->e, (uint32_t)c->d2, c->e_offset, l), owner,
+                         &f))
+            return false;
+        f.data = malloc(f.bytes);
+        if (!f.data)
+            return no_memory(b, w, c, l);
+        for (uint32_t i = 0; i < c->vector; i++) {
+            int32_t slot = b->program->lists[c->list + (int32_t)i];
+            if (each == 8)
+                memcpy(f.data + i * each, &sim_lanes64(w, slot)[l], each);
+            else
+                memcpy(f.data + i * each, &sim_lanes32(w, slot)[l], each);
+        }
+        if (!depart(b, w, c, l, owner, &f, false))
+            return false;
+    }
+    return true;
 }
 
 static bool copy_out(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t global,
@@ -299,7 +421,7 @@ static bool copy_out(sim_block *b, sim_warp *w, const sim_instruction *c, int la
 {
     f->leaving = true;
     f->group = b->engine->groups[f->thread];
-    return sim_shared_begin(b, w, c, lane, f->at, f->bytes, false, f->number, true) &&
+    return sim_shared_begin(b, b, w, c, lane, f->at, f->bytes, false, f->number, true) &&
            sim_bulk_write(b, w, c, lane, global, f->bytes, f->number, b->shared + f->at, &f->region,
                           &f->offset) &&
            (take(b->engine, f) || no_memory(b, w, c, lane));
@@ -309,23 +431,32 @@ bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
 {
     SIM_EACH_OF(l, mask)
     {
-        uint64_t global = address_of(w, c->a, c->source_width, c->offset, l);
+        uint64_t other = address_of(w, c->a, c->source_width, c->offset, l);
         sim_flight f = {.bytes = sim_lanes32(w, c->c)[l],
                         .thread = w->first_thread + (uint32_t)l,
+                        .by = b,
                         .warp = w,
                         .instruction = c};
         if (!sim_engine_of(b))
             return no_memory(b, w, c, l);
-        f.number = b->engine->flights_begun++;
-        if (global % BULK_BYTES || f.bytes % BULK_BYTES)
+        if (c->kind != SIM_BULK_MOVE && (other % BULK_BYTES || f.bytes % BULK_BYTES))
             return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
                             "a bulk copy of %u bytes at global address 0x%" PRIx64
                             ": both must be multiples of %d",
-                            f.bytes, global, BULK_BYTES);
-        if (!shared_place(b, w, c, l, address_of(w, c->b, c->op, c->d2, l), f.bytes, BULK_BYTES,
-                          "a bulk copy", &f.at))
-            return false;
-        if (!(c->kind == SIM_BULK_LOAD ? copy_in : copy_out)(b, w, c, l, global, &f))
+                            f.bytes, other, BULK_BYTES);
+        if (f.bytes % BULK_BYTES)
+            return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
+                            "a bulk copy of %u bytes: it must be a multiple of %d", f.bytes,
+                            BULK_BYTES);
+        if (c->kind != SIM_BULK_STORE) {
+            if (!copy_to_blocks(b, w, c, l, other, &f))
+                return false;
+            continue;
+        }
+        f.number = b->engine->flights_begun++;
+        if (!own_place(b, w, c, l, address_of(w, c->b, c->op, c->d2, l), f.bytes, BULK_BYTES,
+                       "a bulk copy", &f.at) ||
+            !copy_out(b, w, c, l, other, &f))
             return false;
     }
     return true;
@@ -337,10 +468,12 @@ static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
     int lane = (int)(f->thread - w->first_thread);
     if (!b->launch->check)
         return;
-    const sim_stamp landed = sim_race_access_of(b, w, f->instruction, lane).stamp;
+    sim_stamp landed = sim_race_access_of(b, w, f->instruction, lane).stamp;
     if (!f->has_read)
-        sim_shared_land(b, w, f->instruction, lane, f->at, f->bytes, false, f->number, &landed);
+        sim_shared_land(b, b, w, f->instruction, lane, f->at, f->bytes, false, f->number, &landed);
     f->has_read = true;
+    if (f->instruction->target != SIM_NO_SLOT)
+        landed.scope = SIM_SCOPE_GPU;
     if (wholly)
         sim_global_land(b, w, f->instruction, lane, f->region, f->offset, f->bytes, true, f->number,
                         &landed);

@@ -23,7 +23,9 @@ void sim_mbarrier_drop(sim_mbarrier_state *m)
 {
     sim_clock_drop(m->brought);
     sim_clock_drop(m->passed);
-    m->brought = m->passed = NULL;
+    sim_clock_drop(m->brought_by_others);
+    sim_clock_drop(m->passed_by_others);
+    m->brought = m->passed = m->brought_by_others = m->passed_by_others = NULL;
     free(m->tracked);
     m->tracked = NULL;
     m->tracked_count = 0;
@@ -58,16 +60,30 @@ void sim_engine_free(sim_engine *engine)
     free(engine);
 }
 
+/* A copy of the block's that has not read, or written, the shared memory of the block that ends. */
+static const sim_flight *find_unfinished(const sim_block *b)
+{
+    for (uint32_t r = 0; r < b->cluster->size; r++) {
+        const sim_block *keeper = &b->cluster->blocks[r];
+        const sim_engine *e = keeper->engine;
+        for (size_t i = 0; e && i < e->flight_count; i++)
+            if (keeper == b
+                    ? !e->flights[i].has_read
+                    : e->flights[i].by == b && e->flights[i].instruction->kind == SIM_BULK_MOVE)
+                return &e->flights[i];
+    }
+    return NULL;
+}
+
 bool sim_engine_allows_end(sim_block *b)
 {
-    size_t i = 0;
-    while (b->engine && i < b->engine->flight_count && b->engine->flights[i].has_read)
-        i++;
-    if (!b->engine || i == b->engine->flight_count)
+    const sim_flight *f = find_unfinished(b);
+    if (!f)
         return true;
-    const sim_flight *f = &b->engine->flights[i];
-    return sim_fail(b, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread),
-                    SIM_FAULT_RACE,
-                    "the block ends while its bulk copy %s shared memory is on its way",
-                    f->leaving ? "from" : "to");
+    bool from = f->leaving || (f->by == b && f->instruction->kind == SIM_BULK_MOVE);
+    sim_fail(f->by, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread),
+             SIM_FAULT_RACE, "the block ends while %s copy %s shared memory is on its way",
+             f->by == b ? "its bulk" : "another block's", from ? "from" : "to");
+    b->fault = f->by->fault;
+    return false;
 }

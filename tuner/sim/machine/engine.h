@@ -23,6 +23,7 @@ typedef struct sim_mbarrier_state {
     uint64_t phase;     /* number of completions */
     sim_clock *brought; /* to the phase under way; owned */
     sim_clock *passed;  /* by those who saw the last one complete; owned */
+    sim_clock *brought_by_others, *passed_by_others; /* the same, by other blocks; owned */
 } sim_mbarrier_state;
 
 typedef struct sim_flight { /* a copy under way */
@@ -32,8 +33,10 @@ typedef struct sim_flight { /* a copy under way */
     uint32_t thread, group;
     uint32_t number;          /* of the block's copies */
     bool has_read;            /* a leaving copy that waits for its writes alone */
-    const sim_region *region; /* the global side, at `offset` */
+    const sim_region *region; /* the global side, at `offset`; NULL: it has none */
     uint64_t offset;
+    uint32_t from_at; /* of a move between blocks: in shared memory of `by` */
+    sim_block *by; /* whose thread began it; it is kept by the block whose barrier it reports to */
     sim_warp *warp;
     const sim_instruction *instruction;
     uint8_t *data; /* of an arriving copy; owned */

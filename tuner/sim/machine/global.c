@@ -166,7 +166,7 @@ void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int
 }
 
 bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
+                      const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,
                       uint32_t number, bool bulk)
 {
     sim_watch *watch = b->watch;
@@ -179,9 +179,9 @@ bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
         if (!cell)
             return true;
         a.offset = at;
-        fine = sim_race_begin(&a, cell, writes, number, bulk);
+        fine = sim_race_begin(&a, cell, touch, number, bulk);
         unlock(watch, which);
-        if (writes)
+        if (touch == SIM_TOUCH_WRITE)
             forget_release(watch, region->base + at);
     }
     return fine;

@@ -14,7 +14,7 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
 
 /* A copy from or to global memory begins and lands, as in shared memory. */
 bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
+                      const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,
                       uint32_t number, bool bulk);
 void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,

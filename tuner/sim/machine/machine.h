@@ -191,9 +191,6 @@ static inline void sim_note_change(const sim_block *b, sim_warp *w)
 
 enum { SIM_SLICE_POLLS = 4 }; /* after so many a warp lets others go on */
 
-/* What an access does. */
-typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
-
 /* Values of shared_valid. */
 enum { SIM_NEVER_WRITTEN, SIM_WRITTEN };
 

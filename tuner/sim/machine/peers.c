@@ -15,7 +15,7 @@ static uint64_t take_rank(const sim_block *b, uint64_t *address)
 }
 
 sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                             uint64_t *address)
+                             uint64_t *address, bool visits)
 {
     uint64_t whole = *address, rank = take_rank(b, address);
     if (rank >= b->cluster->size) {
@@ -40,7 +40,8 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
                  at[0], at[1], at[2]);
         return NULL;
     }
-    sim_shared_visit(b, owner, w, c, lane);
+    if (visits)
+        sim_shared_visit(b, owner, w, c, lane);
     return owner;
 }
 

@@ -9,9 +9,9 @@
 bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
 /* Whose is the shared address, which becomes one of that block's own? NULL, with a fault: no
- * block's that a thread may access. */
+ * block's that a thread may access. `visits`: the owner must not end before it knows of it. */
 sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                             uint64_t *address);
+                             uint64_t *address, bool visits);
 
 /* The block ends: false, with a fault, when another may still access its shared memory. */
 bool sim_cluster_allows_end(sim_block *b);

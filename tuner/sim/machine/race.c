@@ -257,7 +257,7 @@ static bool report(const sim_race_access *a, const sim_stamp *s, const char *wha
 static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 {
     const sim_stamp *own = &a->stamp;
-    if (!own->scope || !s->scope || (s->flags & SIM_STAMP_UNDER_WAY))
+    if (!own->scope || !s->scope)
         return false;
     if ((own->flags & s->flags & SIM_STAMP_VOLATILE) && s->block == own->block &&
         s->unit == own->unit)
@@ -476,24 +476,27 @@ static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
     return true;
 }
 
-bool sim_race_begin(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
+bool sim_race_begin(const sim_race_access *a, sim_cell *cell, sim_touch touch, uint32_t number,
                     bool bulk)
 {
     sim_race_access copy = *a;
-    if (!(writes ? check_write(a, cell, false)
+    const bool writes = touch != SIM_TOUCH_READ;
+    copy.stamp.scope = touch == SIM_TOUCH_ATOMIC ? SIM_SCOPE_GPU : SIM_SCOPE_NONE;
+    if (!(writes ? check_write(&copy, cell, false)
                  : cell->writes.last.block == 0 || check_writes(a, cell, false, true)))
         return false;
     if (bulk && !writes && !check_proxies(a, cell))
         return false;
     copy.stamp.order = number;
-    copy.stamp.scope = 0;
     copy.stamp.flags = (uint8_t)(SIM_STAMP_UNDER_WAY | (bulk ? SIM_STAMP_BULK : 0));
-    if (writes) {
+    if (touch == SIM_TOUCH_WRITE) {
         cell->stale = cell->stale || cell->reads.last.block != 0;
         sim_set_clear(&a->block->watch->pool, &cell->writes);
         sim_set_clear(&a->block->watch->pool, &cell->reads);
+    }
+    if (writes)
         note_write(&copy, cell, &copy.stamp);
-    } else
+    else
         sim_set_add(&copy, &cell->reads, &copy.stamp);
     return true;
 }

@@ -99,9 +99,10 @@ static inline void sim_race_access_by(sim_race_access *a, int lane)
 bool sim_race_read(const sim_race_access *a, sim_cell *cell);
 bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same);
 
-/* A copy begins to read or write there; and it is no longer under way: what it did becomes the
- * access `landed`. */
-bool sim_race_begin(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
+/* A copy begins to read or write there, or to add to what is there by atomics of the GPU's scope;
+ * and it is no longer under way: what it did becomes the access `landed`. */
+typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
+bool sim_race_begin(const sim_race_access *a, sim_cell *cell, sim_touch touch, uint32_t number,
                     bool bulk);
 void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
                    const sim_stamp *landed);

@@ -105,33 +105,36 @@ void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_i
     sim_order_write(b, w, c, lane, &owner->releases, release_at(offset));
 }
 
-bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      uint32_t offset, uint32_t bytes, bool writes, uint32_t number, bool bulk)
+bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
+                      bool bulk)
 {
-    if (!b->cells)
+    if (!owner->cells)
         return true;
     sim_race_access a = sim_race_access_of(b, w, c, lane);
-    a.owner = b;
+    a.owner = owner;
     for (uint32_t at = offset; at < offset + bytes; at += b->program->shared_cell_bytes) {
         a.offset = at;
-        if (!sim_race_begin(&a, cell_of(b, at), writes, number, bulk))
+        if (!sim_race_begin(&a, cell_of(owner, at), writes ? SIM_TOUCH_WRITE : SIM_TOUCH_READ,
+                            number, bulk))
             return false;
     }
     a.offset = offset;
     return writes || check_written(&a, bytes);
 }
 
-void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
-                     uint32_t bytes, bool writes, uint32_t number, const sim_stamp *landed)
+void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                     int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
+                     const sim_stamp *landed)
 {
-    if (!b->cells)
+    if (!owner->cells)
         return;
     sim_race_access a = sim_race_access_of(b, w, c, lane);
-    a.owner = b;
+    a.owner = owner;
     for (uint32_t at = offset; at < offset + bytes; at += b->program->shared_cell_bytes)
-        sim_race_land(&a, cell_of(b, at), writes, number, landed);
+        sim_race_land(&a, cell_of(owner, at), writes, number, landed);
     if (writes)
-        memset(b->shared_valid + offset, SIM_WRITTEN, bytes);
+        memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
 }
 
 void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,

@@ -17,13 +17,15 @@ void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_inst
 void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                         int lane, uint32_t offset);
 
-/* A copy that reads or writes shared memory of the block begins: false, with a fault, for a race.
+/* A copy that reads or writes shared memory of `owner` begins: false, with a fault, for a race.
  * Until it has landed it is under way. What landed there is `landed`: the thread's own access, or
  * the engine's. */
-bool sim_shared_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      uint32_t offset, uint32_t bytes, bool writes, uint32_t number, bool bulk);
-void sim_shared_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
-                     uint32_t bytes, bool writes, uint32_t number, const sim_stamp *landed);
+bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
+                      bool bulk);
+void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
+                     int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
+                     const sim_stamp *landed);
 
 /* An access to the shared memory of another block. */
 void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,

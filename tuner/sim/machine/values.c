@@ -453,10 +453,19 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     switch (c->kind) {
     case SIM_COPY_ASYNC:
     case SIM_BULK_LOAD:
+    case SIM_BULK_MOVE:
     case SIM_BULK_STORE:
         fine = need(b, w, c, mask, c->a, c->source_width, address) &&
                need(b, w, c, mask, c->b, c->op, address) && need(b, w, c, mask, c->c, 4, operand) &&
-               (c->kind != SIM_BULK_LOAD || need(b, w, c, mask, c->e, c->vector, address));
+               need(b, w, c, mask, c->e, c->vector, address) &&
+               (c->kind == SIM_COPY_ASYNC || c->kind == SIM_BULK_STORE ||
+                need(b, w, c, mask, c->target, 4, operand));
+        break;
+    case SIM_STORE_ASYNC:
+        fine = need(b, w, c, mask, c->a, c->source_width, address) &&
+               need(b, w, c, mask, c->e, (uint32_t)c->d2, address);
+        for (int v = 0; fine && v < c->vector; v++)
+            fine = need(b, w, c, mask, b->program->lists[c->list + v], c->width, "what it stores");
         break;
     case SIM_BRANCH_INDEXED:
         fine = need(b, w, c, mask, c->a, 4, condition);

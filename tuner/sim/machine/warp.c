@@ -323,7 +323,10 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         return sim_copy_wait(b, w, c, mask);
     case SIM_MBARRIER:
         return sim_mbarrier(b, w, c, mask);
+    case SIM_STORE_ASYNC:
+        return sim_store_async(b, w, c, mask);
     case SIM_BULK_LOAD:
+    case SIM_BULK_MOVE:
     case SIM_BULK_STORE:
         return sim_bulk_copy(b, w, c, mask);
     case SIM_BULK_COMMIT:

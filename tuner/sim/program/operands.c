@@ -14,7 +14,7 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
     const int32_t sources[] = {c->guard, c->a, c->b, c->c, c->e};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         add(out->reads, &out->read_count, sources[i]);
-    bool transfers = c->kind == SIM_LOAD || c->kind == SIM_STORE;
+    bool transfers = c->kind == SIM_LOAD || c->kind == SIM_STORE || c->kind == SIM_STORE_ASYNC;
     for (int v = 0; transfers && v < c->vector; v++) {
         if (c->kind == SIM_LOAD)
             add(out->writes, &out->write_count, p->lists[c->list + v]);

@@ -59,9 +59,14 @@ typedef enum sim_kind {
     SIM_CLOCK, /* d = a counter that grows */
     SIM_FENCE,
     SIM_NOTHING,
-    SIM_MBARRIER,   /* the barrier in shared memory at a: sim_mbarrier_op */
-    SIM_BULK_LOAD,  /* c bytes from global a to shared b, completing on the mbarrier at e */
-    SIM_BULK_STORE, /* c bytes from shared b to global a */
+    SIM_MBARRIER,    /* the barrier in shared memory at a: sim_mbarrier_op */
+    SIM_BULK_LOAD,   /* c bytes from global a to shared b, completing on the mbarrier at e; of each
+                        block of the cluster in the set in the slot `target`, unless it is
+                        SIM_NO_SLOT */
+    SIM_BULK_MOVE,   /* the same from the block's own shared memory at a */
+    SIM_BULK_STORE,  /* c bytes from shared b to global a; `target`, unless SIM_NO_SLOT, is the
+                        sim_atomic_op by which they are added to what is there, as `type` */
+    SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e */
     SIM_BULK_COMMIT,
     SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
                       read */
