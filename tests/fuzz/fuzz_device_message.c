@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_answer(pack *m)
 {
     device_answer answer;
-    if (device_get_answer(m, &answer, NULL) != AT_OK)
+    if (!device_get_answer(m, &answer))
         return;
     if (answer.found.outcome >= OUTCOME_COUNT || answer.found.sample_count > m->size_bytes / 8 ||
         strlen(answer.message) > m->size_bytes)

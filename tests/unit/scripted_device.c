@@ -350,7 +350,7 @@ static void expire(player *p)
          p->worker->deadline_ns != 0 || device_worker_pending(p->worker) == 0 || p->worker->failed,
          "the worker owes an answer and no watchdog looks");
     if (p->worker->deadline_ns != 0)
-        device_watch_expire(p->worker, NULL);
+        device_watch_expire(p->worker);
 }
 
 static void answer_and_wait(player *p)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "bench/child.h"
 #include "bench/supervise.h"
 #include "bench/wire.h"
@@ -36,9 +37,7 @@ at_status device_worker_start_with(const device_worker_options *options, device_
                                    void *context, device_worker **out, at_error *error)
 {
     *out = NULL;
-    device_worker *w = calloc(1, sizeof *w);
-    if (!w)
-        return error_set(error, AT_NO_MEMORY, "no memory for a device worker");
+    device_worker *w = memory_new(1, sizeof *w);
     w->options = *options;
     snprintf(w->spec, sizeof w->spec, "%s", options->spec);
     w->options.spec = w->spec;
@@ -58,9 +57,10 @@ at_status device_worker_start_with(const device_worker_options *options, device_
     return AT_OK;
 }
 
-at_status device_worker_begin(device_worker *w, at_error *error)
+void device_worker_begin(device_worker *w)
 {
-    return w->waits ? device_watch_begin(w, error) : AT_OK;
+    if (w->waits)
+        device_watch_begin(w);
 }
 
 bool device_worker_waits(const device_worker *w)
@@ -118,7 +118,7 @@ size_t device_worker_pending(const device_worker *w)
 }
 
 /* One round: sends, watches, waits up to `wait_ms` for a reply and reads it. */
-static at_status turn(device_worker *w, int wait_ms, at_error *error)
+static void turn(device_worker *w, int wait_ms)
 {
     device_watch_send(w);
     int deadline_ms = until_deadline_ms(w);
@@ -127,16 +127,16 @@ static at_status turn(device_worker *w, int wait_ms, at_error *error)
     struct pollfd p = pollfd_of(w);
     int ready = poll(&p, 1, wait_ms);
     if (ready > 0 && p.revents & (POLLIN | POLLHUP | POLLERR))
-        return device_watch_read(w, error);
+        device_watch_read(w);
     /* Only then: what was said in time counts, however late the tuner looks. */
-    if (w->deadline_ns != 0 && clock_now_ns() >= w->deadline_ns)
-        return device_watch_expire(w, error);
-    return AT_OK;
+    else if (w->deadline_ns != 0 && clock_now_ns() >= w->deadline_ns)
+        device_watch_expire(w);
 }
 
-at_status device_worker_watch(device_worker *w, at_error *error)
+void device_worker_watch(device_worker *w)
 {
-    return w->failed ? AT_OK : turn(w, 0, error);
+    if (!w->failed)
+        turn(w, 0);
 }
 
 /* The event that answers `question`, or the oldest that is not claimed (NULL). */
@@ -150,13 +150,7 @@ static at_status take(device_worker *w, const device_question *question, int tim
         if (w->failed)
             return error_set(error, w->failure.status, "%s", w->failure.message);
         int64_t left_ms = (end_ns - clock_now_ns() + 999999) / 1000000;
-        at_status status = turn(w,
-                                left_ms < 0                 ? 0
-                                : left_ms < LONGEST_TURN_MS ? (int)left_ms
-                                                            : LONGEST_TURN_MS,
-                                error);
-        if (status)
-            return status;
+        turn(w, left_ms < 0 ? 0 : left_ms < LONGEST_TURN_MS ? (int)left_ms : LONGEST_TURN_MS);
         if (device_events_has(&w->events, question) || w->failed)
             continue;
         /* Go on while there is something to read, whatever the time. */
@@ -199,10 +193,7 @@ static at_status submit(device_worker *w, message *m, uint64_t id, at_error *err
         message_deinit(m);
         return error_set(error, AT_WORKER, "the device worker has failed");
     }
-    request *r;
-    at_status status = request_new(m, id, &r, error);
-    if (status)
-        return status;
+    request *r = request_new(m, id);
     r->number = w->last_number;
     request_queue_append(&w->queue, r);
     device_watch_send(w);

@@ -141,13 +141,13 @@ void device_event_deinit(device_event *e);
 typedef struct device_worker device_worker;
 
 /* Starts the worker and returns while it opens the device. Fails only if no process can be started
- * (AT_IO, AT_NO_MEMORY); everything else becomes an event. */
+ * (AT_IO); everything else becomes an event. */
 at_status device_worker_start(const device_worker_options *options, device_worker **out,
                               at_error *error);
 
 /* Starts the process of a worker that waits; requests may be queued before. Others are as they
- * were. If it cannot be started DEVICE_FAILED says so. AT_NO_MEMORY. */
-at_status device_worker_begin(device_worker *w, at_error *error);
+ * were. If it cannot be started DEVICE_FAILED says so. */
+void device_worker_begin(device_worker *w);
 bool device_worker_waits(const device_worker *w);
 
 /* Does its process open the device just now? */
@@ -170,12 +170,11 @@ size_t device_worker_pending(const device_worker *w);
 
 /* As device_worker_take(), without waiting and without taking an event: for a caller that is busy
  * with something else for long, so that the watchdog sees the worker's messages. */
-at_status device_worker_watch(device_worker *w, at_error *error);
+void device_worker_watch(device_worker *w);
 
 /* Takes one event; waits for it up to `timeout_ms` (0: not at all; < 0: until there is one).
  * AT_NOT_FOUND: none yet. After a DEVICE_FAILED its status and message are the result. All other
- * work is done in this call: sending, watching, restarting. Other errors (AT_NO_MEMORY) leave the
- * worker usable. */
+ * work is done in this call: sending, watching, restarting. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 
 /* Claims the answer to the latest request: it comes from device_worker_await(), not from

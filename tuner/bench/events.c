@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 void device_event_deinit(device_event *e)
 {
     free(e->message);
@@ -12,14 +14,9 @@ void device_event_deinit(device_event *e)
     *e = (device_event){0};
 }
 
-at_status device_events_push(device_events *q, const request *r, device_event *e, at_error *error)
+void device_events_push(device_events *q, const request *r, device_event *e)
 {
-    event_link *link = malloc(sizeof *link), **at = &q->first;
-    if (!link || !e->message) {
-        free(link);
-        device_event_deinit(e);
-        return error_set(error, AT_NO_MEMORY, "no memory for an event of the device worker");
-    }
+    event_link *link = memory_new(1, sizeof *link), **at = &q->first;
     *link = (event_link){.event = *e};
     if (r) {
         link->number = r->number;
@@ -28,7 +25,6 @@ at_status device_events_push(device_events *q, const request *r, device_event *e
     while (*at)
         at = &(*at)->next;
     *at = link;
-    return AT_OK;
 }
 
 static bool is_wanted(const event_link *link, const device_question *question)

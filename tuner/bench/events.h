@@ -4,7 +4,7 @@
 #define AUTOTUNE_BENCH_EVENTS_H
 
 #include "bench/client.h"
-#include "process/request_queue.h"
+#include "bench/request_queue.h"
 
 typedef struct event_link {
     struct event_link *next;
@@ -17,9 +17,8 @@ typedef struct device_events { /* zeroed: none */
     event_link *first;
 } device_events;
 
-/* Appends an event, whose memory it takes; `r` is the request that it answers, or NULL.
- * AT_NO_MEMORY. */
-at_status device_events_push(device_events *q, const request *r, device_event *e, at_error *error);
+/* Appends an event, whose memory it takes; `r` is the request that it answers, or NULL. */
+void device_events_push(device_events *q, const request *r, device_event *e);
 
 /* Is there an event that answers a claimed question, or (NULL) one that is not claimed? */
 bool device_events_has(const device_events *q, const device_question *question);

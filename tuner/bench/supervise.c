@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "bench/wire.h"
 
 enum {
@@ -22,10 +23,10 @@ static const int64_t start_limit_ns = INT64_C(120) * 1000000000;
 static const int64_t request_limit_ns = INT64_C(30) * 1000000000;
 
 /* Takes over what `e` owns; `r` is the request that it answers, or NULL. */
-static at_status push_event(device_worker *w, const request *r, device_event *e, at_error *error)
+static void push_event(device_worker *w, const request *r, device_event *e)
 {
     e->restarts = w->restarts;
-    return device_events_push(&w->events, r, e, error);
+    device_events_push(&w->events, r, e);
 }
 
 /* Held variants. */
@@ -91,64 +92,54 @@ at_status device_watch_start(device_worker *w, at_error *error)
     return w->start(w->start_context, &w->process, error);
 }
 
-static at_status fail_for_good(device_worker *w, at_status why, const char *text, at_error *error)
+static void fail_for_good(device_worker *w, at_status why, const char *text)
 {
     w->failed = true;
     error_set(&w->failure, why ? why : AT_DEVICE, "%s", text);
     w->deadline_ns = 0;
     worker_stop(&w->process, NULL, 0);
     request_queue_deinit(&w->queue);
-    device_event e = {.kind = DEVICE_FAILED, .status = why, .message = strdup(text)};
-    return push_event(w, NULL, &e, error);
-}
-
-static at_status append_replay(device_worker *w, const request *of, at_error *error)
-{
-    request *copy;
-    at_status status = request_replay(of, &copy, error);
-    if (!status)
-        request_queue_append(&w->queue, copy);
-    return status;
+    push_event(w, NULL,
+               &(device_event){.kind = DEVICE_FAILED, .status = why, .message = memory_text(text)});
 }
 
 /* The set-up and the held variants go before everything that is queued, of which nothing is
  * sent. */
-static at_status queue_replays(device_worker *w, at_error *error)
+static void queue_replays(device_worker *w)
 {
     request_queue rest = w->queue;
     w->queue = (request_queue){0};
-    at_status status = w->setup ? append_replay(w, w->setup, error) : AT_OK;
-    for (const request *r = w->held; !status && r; r = r->next)
-        status = append_replay(w, r, error);
+    if (w->setup)
+        request_queue_append(&w->queue, request_replay(w->setup));
+    for (const request *r = w->held; r; r = r->next)
+        request_queue_append(&w->queue, request_replay(r));
     for (request *r; (r = request_queue_pop(&rest));)
         request_queue_append(&w->queue, r);
-    return status;
 }
 
-static at_status fail_to_start(device_worker *w, at_status why, const char *what, at_error *error)
+static void start_or_fail(device_worker *w, const char *what)
 {
     char text[512];
-    snprintf(text, sizeof text, "the device worker cannot be %s: %s", what,
-             error ? error->message : "out of memory");
-    return fail_for_good(w, why, text, error);
+    at_error error = {0};
+    if (device_watch_start(w, &error) == AT_OK)
+        return;
+    snprintf(text, sizeof text, "the device worker cannot be %s: %.400s", what, error.message);
+    fail_for_good(w, error.status, text);
 }
 
-at_status device_watch_begin(device_worker *w, at_error *error)
+void device_watch_begin(device_worker *w)
 {
     w->waits = false;
-    at_status status = device_watch_start(w, error);
-    return status ? fail_to_start(w, status, "started", error) : AT_OK;
+    start_or_fail(w, "started");
 }
 
-static at_status restart(device_worker *w, at_error *error)
+static void restart(device_worker *w)
 {
     show(w, "lost");
     request_queue_rewind(&w->queue);
     w->restarts++;
-    at_status status = queue_replays(w, error);
-    if (!status)
-        status = device_watch_start(w, error);
-    return status ? fail_to_start(w, status, "replaced", error) : AT_OK;
+    queue_replays(w);
+    start_or_fail(w, "replaced");
 }
 
 /* Answers. */
@@ -181,37 +172,32 @@ static pack *read_request(request *r)
     return &r->message.body;
 }
 
-/* The ids of a block, from its request. NULL without memory. */
+/* The ids of a block, from its request; the caller frees. */
 static uint64_t *block_ids(request *r, size_t *count)
 {
     pack *asked = read_request(r);
     pack_get_u32(asked);
     *count = (size_t)pack_get_u64(asked);
-    uint64_t *ids = malloc((*count + 1) * sizeof *ids);
-    for (size_t i = 0; ids && i < *count; i++)
+    uint64_t *ids = memory_new(*count, sizeof *ids);
+    for (size_t i = 0; i < *count; i++)
         ids[i] = pack_get_u64(asked);
     return ids;
 }
 
 /* Makes the event of an answered request; takes over what the answer owns. */
-static at_status push_answer(device_worker *w, request *r, device_answer *answer, at_error *error)
+static void push_answer(device_worker *w, request *r, device_answer *answer)
 {
     device_event e = answer->found;
     answer->found.samples_ns = NULL;
     answer->found.counters = NULL;
     e.kind = event_kind(r->message.type);
     e.id = e.kind == DEVICE_BLOCK ? e.id : r->id;
-    e.message = strdup(answer->message);
-    e.printed = answer->printed && *answer->printed ? strdup(answer->printed) : NULL;
+    e.message = memory_text(answer->message);
+    e.printed = answer->printed && *answer->printed ? memory_text(answer->printed) : NULL;
     size_t ids = 0;
-    if (e.kind == DEVICE_BLOCK) {
+    if (e.kind == DEVICE_BLOCK)
         e.ids = block_ids(r, &ids);
-        if (!e.ids) {
-            device_event_deinit(&e);
-            return error_set(error, AT_NO_MEMORY, "no memory for a block of samples");
-        }
-    }
-    return push_event(w, r, &e, error);
+    push_event(w, r, &e);
 }
 
 static bool took_context_down(const device_answer *answer)
@@ -249,19 +235,16 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
 }
 
 /* The oldest request is answered. */
-static at_status finish_request(device_worker *w, device_answer *answer, at_error *error)
+static void finish_request(device_worker *w, device_answer *answer)
 {
     request *r = request_queue_pop(&w->queue);
-    at_status status = AT_OK;
     if (!r->silent && r->message.type != REQUEST_RELEASE)
-        status = push_answer(w, r, answer, error);
+        push_answer(w, r, answer);
     settle(w, r, answer);
-    return status;
 }
 
 /* A request that no worker will answer: the tuner does, for the variant that is to blame. */
-static at_status finish_for_worker(device_worker *w, outcome result, const char *text,
-                                   at_error *error)
+static void finish_for_worker(device_worker *w, outcome result, const char *text)
 {
     request *r = w->queue.first;
     device_answer answer = {.message = text,
@@ -269,32 +252,36 @@ static at_status finish_for_worker(device_worker *w, outcome result, const char 
     if (r->message.type == REQUEST_BLOCK) {
         size_t count;
         uint64_t *ids = block_ids(r, &count);
-        if (ids && count > 0)
+        if (count > 0)
             answer.found.id = ids[w->doing_index < count ? w->doing_index : 0];
         free(ids);
     }
-    return finish_request(w, &answer, error);
+    finish_request(w, &answer);
 }
 
 /* The process ended, or is ended, while starting. */
-static at_status bury_starting(device_worker *w, bool timed_out, const char *how, at_error *error)
+static void bury_starting(device_worker *w, bool timed_out, const char *how)
 {
     char text[320];
     snprintf(text, sizeof text, "the device worker %s during %s", timed_out ? "hung" : how,
              w->doing);
     w->silent_starts += timed_out ? MAX_SILENT_STARTS / MAX_FAILED_STARTS : 1;
-    return w->silent_starts >= MAX_SILENT_STARTS ? fail_for_good(w, AT_WORKER, text, error)
-                                                 : restart(w, error);
+    if (w->silent_starts >= MAX_SILENT_STARTS)
+        fail_for_good(w, AT_WORKER, text);
+    else
+        restart(w);
 }
 
 /* The process ended, or is ended, before it was at anything: no variant is to blame. */
-static at_status bury_idle(device_worker *w, const char *how, at_error *error)
+static void bury_idle(device_worker *w, const char *how)
 {
     char text[320];
     snprintf(text, sizeof text, "%d device workers in a row died at no request; the last %s",
              MAX_IDLE_DEATHS, how);
-    return ++w->idle_deaths >= MAX_IDLE_DEATHS ? fail_for_good(w, AT_WORKER, text, error)
-                                               : restart(w, error);
+    if (++w->idle_deaths >= MAX_IDLE_DEATHS)
+        fail_for_good(w, AT_WORKER, text);
+    else
+        restart(w);
 }
 
 /* Where the deaths on the oldest request are counted. A replay is made anew each time, so that the
@@ -331,43 +318,47 @@ static death collect(device_worker *w, death why, char *how, size_t how_bytes)
 }
 
 /* The request that the process was at is answered, when that is to blame for the process's end. */
-static at_status blame(device_worker *w, death why, const char *how, at_error *error)
+static void blame(device_worker *w, death why, const char *how)
 {
     char text[320];
     request *counted = find_counted(w);
     if (why == DEATH_LATE) {
         snprintf(text, sizeof text, "%s had not ended after %.1f s", w->doing,
                  (double)w->doing_limit_ns / 1e9);
-        return finish_for_worker(w, OUTCOME_TIMEOUT, text, error);
+        finish_for_worker(w, OUTCOME_TIMEOUT, text);
+        return;
     }
     bool killed = why == DEATH_KILLED;
     int deaths = killed ? ++counted->kills : ++counted->deaths;
     if (deaths < (killed ? MAX_KILLS : MAX_DEATHS))
-        return AT_OK;
+        return;
     snprintf(text, sizeof text, "%d device workers in a row died during %s; the last %s", deaths,
              w->doing, how);
-    return finish_for_worker(w, OUTCOME_CRASHED, text, error);
+    finish_for_worker(w, OUTCOME_CRASHED, text);
 }
 
 /* The process ended, or is ended now. What it was at is answered, if it is to blame, and another
  * process takes over. */
-static at_status bury(device_worker *w, death why, at_error *error)
+static void bury(device_worker *w, death why)
 {
     char how[128];
     why = collect(w, why, how, sizeof how);
     bool started = request_queue_started(&w->queue);
     bool begun = started && w->begun == w->queue.first->number;
-    if (!w->up && (!started || w->queue.first->message.type == REQUEST_SETUP))
-        return bury_starting(w, why == DEATH_LATE, how, error);
+    if (!w->up && (!started || w->queue.first->message.type == REQUEST_SETUP)) {
+        bury_starting(w, why == DEATH_LATE, how);
+        return;
+    }
     /* Who died by itself or hung with a request on its way may have died of reading it. */
-    if (!started || (why == DEATH_KILLED && !begun))
-        return bury_idle(w, how, error);
-    at_status status = blame(w, why, how, error);
-    at_status restarted = restart(w, error);
-    return status ? status : restarted;
+    if (!started || (why == DEATH_KILLED && !begun)) {
+        bury_idle(w, how);
+        return;
+    }
+    blame(w, why, how);
+    restart(w);
 }
 
-/* Replies. */
+/* Replies. False for one that makes no sense. */
 
 /* The process is done with what it was at; the next request may be on its way to it. */
 static void expect_request(device_worker *w)
@@ -378,23 +369,24 @@ static void expect_request(device_worker *w)
         w->deadline_ns = 0;
 }
 
-static at_status on_opened(device_worker *w, message *m, at_error *error)
+static bool on_opened(device_worker *w, message *m)
 {
     device_event e = {.kind = DEVICE_OPENED};
     device_get_properties(&m->body, &e.properties);
     if (!pack_complete(&m->body) || w->phase != PHASE_SILENT)
-        return error_set(error, AT_WORKER, "the device worker's description makes no sense");
+        return false;
     w->phase = PHASE_OPENED;
     show(w, "driver");
     set_deadline(w, start_limit_ns, "making the device ready", 0);
     if (w->opened)
-        return AT_OK;
+        return true;
     w->opened = true;
-    e.message = strdup("");
-    return push_event(w, NULL, &e, error);
+    e.message = memory_text("");
+    push_event(w, NULL, &e);
+    return true;
 }
 
-static at_status on_note(device_worker *w, message *m, at_error *error)
+static bool on_note(device_worker *w, message *m)
 {
     device_note note;
     device_get_note(&m->body, &note);
@@ -403,45 +395,52 @@ static at_status on_note(device_worker *w, message *m, at_error *error)
         w->phase = PHASE_SERVING;
         show(w, "open");
         expect_request(w);
-        return AT_OK;
+        return true;
     }
     if (!sensible || w->phase != PHASE_SERVING || note.limit_ns == 0 ||
         !request_queue_started(&w->queue) || note.number != w->queue.first->number)
-        return error_set(error, AT_WORKER, "the device worker's note makes no sense");
+        return false;
     if (w->begun != note.number)
         w->busy_ns = clock_now_ns();
     w->begun = note.number;
     set_deadline(w, note.limit_ns, note.what, note.index);
-    return AT_OK;
+    return true;
 }
 
-static at_status on_failed(device_worker *w, message *m, at_error *error)
+/* What is `lasting` ends the worker, and so does any other trouble that comes again. */
+static void start_again(device_worker *w, bool lasting, at_status why, const char *text)
+{
+    if (lasting || ++w->failed_starts >= MAX_FAILED_STARTS) {
+        fail_for_good(w, why, text);
+        return;
+    }
+    worker_stop(&w->process, NULL, 0);
+    restart(w);
+}
+
+static bool on_failed(device_worker *w, message *m)
 {
     uint32_t why = pack_get_u32(&m->body);
     const char *text = pack_get_string(&m->body);
     if (!pack_complete(&m->body) || why == AT_OK || why > AT_INTERNAL || w->phase == PHASE_SERVING)
-        return error_set(error, AT_WORKER, "the device worker's last words make no sense");
+        return false;
     /* What is missing stays missing; anything else may have been a passing trouble. */
     bool lasting = why == AT_NO_DEVICE || why == AT_USAGE;
-    if (lasting || ++w->failed_starts >= MAX_FAILED_STARTS)
-        return fail_for_good(w, (at_status)why, text, error);
-    worker_stop(&w->process, NULL, 0);
-    return restart(w, error);
+    start_again(w, lasting, (at_status)why, text);
+    return true;
 }
 
-static at_status on_setup_answer(device_worker *w, device_answer *answer, at_error *error)
+static void on_setup_answer(device_worker *w, device_answer *answer)
 {
     if (answer->found.outcome == OUTCOME_OK) {
         w->up = true;
         w->failed_starts = w->silent_starts = 0;
-        return finish_request(w, answer, error);
+        finish_request(w, answer);
+        return;
     }
     bool lasting = answer->found.status == AT_COMPILE || answer->found.status == AT_FORMAT ||
                    answer->found.status == AT_NO_DEVICE;
-    if (lasting || ++w->failed_starts >= MAX_FAILED_STARTS)
-        return fail_for_good(w, answer->found.status, answer->message, error);
-    worker_stop(&w->process, NULL, 0);
-    return restart(w, error);
+    start_again(w, lasting, answer->found.status, answer->message);
 }
 
 /* How many samples an answer of success brings; SIZE_MAX: as many as it likes. */
@@ -506,57 +505,56 @@ static const char *request_name(uint32_t type)
     return names[type];
 }
 
-static at_status on_answer(device_worker *w, message *m, at_error *error)
+static bool on_answer(device_worker *w, message *m)
 {
     device_answer answer;
-    at_status status = device_get_answer(&m->body, &answer, error);
-    if (status)
-        return status;
+    if (!device_get_answer(&m->body, &answer))
+        return false;
     if (w->phase != PHASE_SERVING || !request_queue_started(&w->queue) ||
         !answers(w->queue.first, &answer)) {
         device_event_deinit(&answer.found);
-        return error_set(error, AT_WORKER, "the device worker answered what it was not asked");
+        return false;
     }
     show(w, request_name(w->queue.first->message.type));
     w->idle_deaths = w->queue.first->silent ? w->idle_deaths : 0;
     if (w->queue.first->message.type == REQUEST_SETUP) {
-        status = on_setup_answer(w, &answer, error);
+        on_setup_answer(w, &answer);
     } else {
-        status = finish_request(w, &answer, error);
+        finish_request(w, &answer);
         if (!answer.usable) {
             worker_stop(&w->process, NULL, 0);
-            at_status restarted = restart(w, error);
-            status = status ? status : restarted;
+            restart(w);
         }
     }
     device_event_deinit(&answer.found);
     if (!w->failed && answer.usable)
         expect_request(w);
-    return status;
+    return true;
 }
 
 /* One message from the worker. A worker that speaks nonsense is as good as dead. */
-at_status device_watch_read(device_worker *w, at_error *error)
+void device_watch_read(device_worker *w)
 {
-    typedef at_status (*reply_handler)(device_worker *, message *, at_error *);
-    static const reply_handler handlers[] = {
+    static bool (*const handlers[])(device_worker *, message *) = {
         [REPLY_OPENED] = on_opened,
         [REPLY_NOTE] = on_note,
         [REPLY_ANSWER] = on_answer,
         [REPLY_FAILED] = on_failed,
     };
     message m;
-    at_status status = message_reader_take(&w->reader, w->process.fd, &m, error);
+    at_status status = message_reader_take(&w->reader, w->process.fd, &m, NULL);
     if (status == AT_NOT_FOUND)
-        return AT_OK;
-    if (status == AT_WORKER)
-        return bury(w, message_peer_closed(w->process.fd) ? DEATH_OWN : DEATH_LIED, error);
-    if (!status && m.type < sizeof handlers / sizeof *handlers && handlers[m.type])
-        status = handlers[m.type](w, &m, error);
-    else if (!status)
-        status = error_set(error, AT_WORKER, "the device worker sent an unknown message");
+        return;
+    if (status) {
+        bool died = status == AT_WORKER && message_peer_closed(w->process.fd);
+        bury(w, died ? DEATH_OWN : DEATH_LIED);
+        return;
+    }
+    bool sensible =
+        m.type < sizeof handlers / sizeof *handlers && handlers[m.type] && handlers[m.type](w, &m);
     message_deinit(&m);
-    return status == AT_WORKER ? bury(w, DEATH_LIED, error) : status;
+    if (!sensible)
+        bury(w, DEATH_LIED);
 }
 
 void device_watch_send(device_worker *w)
@@ -569,7 +567,7 @@ void device_watch_send(device_worker *w)
         expect_request(w);
 }
 
-at_status device_watch_expire(device_worker *w, at_error *error)
+void device_watch_expire(device_worker *w)
 {
-    return bury(w, DEATH_LATE, error);
+    bury(w, DEATH_LATE);
 }

@@ -1,16 +1,15 @@
 /* The life of the worker's process: it is started, fed, watched and replaced, and its replies and
  * deaths become events.
  *
- * bench/client.c is the interface over this; no one else includes it. Functions return only
- * AT_NO_MEMORY, which leaves the worker usable; everything that happens to the process becomes an
- * event. */
+ * bench/client.c is the interface over this; no one else includes it. Everything that
+ * happens to the process becomes an event. */
 #ifndef AUTOTUNE_BENCH_SUPERVISE_H
 #define AUTOTUNE_BENCH_SUPERVISE_H
 
 #include "bench/client.h"
 #include "bench/events.h"
+#include "bench/request_queue.h"
 #include "process/process.h"
-#include "process/request_queue.h"
 
 /* What a process has said so far, in this order. */
 typedef enum device_phase {
@@ -58,8 +57,8 @@ at_status device_worker_start_with(const device_worker_options *options, device_
 /* Starts the first process. AT_IO if none can be started. */
 at_status device_watch_start(device_worker *w, at_error *error);
 
-/* The same for a worker that waited; where none can be started the device failed. AT_NO_MEMORY. */
-at_status device_watch_begin(device_worker *w, at_error *error);
+/* The same for a worker that waited; where none can be started the device failed. */
+void device_watch_begin(device_worker *w);
 
 /* Sends as much of the queue as the socket takes. It ignores a peer that is gone:
  * device_watch_read() finds that, after the peer's last messages. */
@@ -69,11 +68,11 @@ void device_watch_send(device_worker *w);
 void device_watch_forget_setup(device_worker *w);
 
 /* Reads what has arrived of one reply, or finds that the process has ended. */
-at_status device_watch_read(device_worker *w, at_error *error);
+void device_watch_read(device_worker *w);
 
 /* Ends the process because its time is up, blames the request it was working on, and starts
  * another. */
-at_status device_watch_expire(device_worker *w, at_error *error);
+void device_watch_expire(device_worker *w);
 
 /* Claims the answer to the latest request, which has not been taken yet. */
 device_question device_watch_claim(device_worker *w);

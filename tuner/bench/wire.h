@@ -66,8 +66,8 @@ void device_get_problem(pack *m, device_problem *out);
 void device_get_variant(pack *m, device_variant *out);
 void device_get_properties(pack *m, device_properties *out);
 void device_get_note(pack *m, device_note *out);
-/* out->found is the caller's (device_event_deinit). AT_WORKER for an answer that makes no sense,
- * AT_NO_MEMORY; nothing is allocated then. */
-at_status device_get_answer(pack *m, device_answer *out, at_error *error);
+/* out->found is the caller's (device_event_deinit). False for an answer that makes no sense;
+ * nothing is allocated then. */
+bool device_get_answer(pack *m, device_answer *out);
 
 #endif

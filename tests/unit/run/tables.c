@@ -237,10 +237,9 @@ at_status device_worker_start(const device_worker_options *options, device_worke
 }
 
 /* Nobody waits here. */
-at_status device_worker_begin(device_worker *w, at_error *error)
+void device_worker_begin(device_worker *w)
 {
-    (void)w, (void)error;
-    return AT_OK;
+    (void)w;
 }
 
 bool device_worker_waits(const device_worker *w)
@@ -284,10 +283,9 @@ size_t device_worker_pending(const device_worker *w)
     return count;
 }
 
-at_status device_worker_watch(device_worker *w, at_error *error)
+void device_worker_watch(device_worker *w)
 {
-    (void)w, (void)error;
-    return AT_OK;
+    (void)w;
 }
 
 static at_status pop(device_worker *w, bool claimed, uint64_t number, device_event *out,

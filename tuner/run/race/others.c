@@ -135,8 +135,7 @@ void others_ask(race_driver *c, const uint32_t *order, size_t count)
 void others_watch(race_driver *c)
 {
     for (size_t i = c->other_count; i-- > 0;)
-        if (device_worker_watch(c->others[i].worker, NULL))
-            leave(c, &c->others[i]);
+        device_worker_watch(c->others[i].worker);
 }
 
 void others_poll(const race_driver *c, poll_set *set)

@@ -61,16 +61,15 @@ at_status workers_await(workers *w, at_error *error)
         device_properties found;
         if (*w->other_properties[i].spec)
             continue;
-        status = device_worker_begin(w->others[i], error);
-        if (!status)
-            status = await_opened(w->others[i], &found, error);
+        device_worker_begin(w->others[i]);
+        status = await_opened(w->others[i], &found, error);
         if (!status)
             status = workers_meet(w, w->others[i], &found, error);
     }
     return status;
 }
 
-at_status workers_open_next(workers *w, at_error *error)
+void workers_open_next(workers *w)
 {
     bool opens = w->device && device_worker_opens(w->device);
     device_worker *next = NULL;
@@ -81,9 +80,9 @@ at_status workers_open_next(workers *w, at_error *error)
     }
     int64_t now_ns = clock_now_ns();
     if (!next || (opens && now_ns - w->begun_ns < opening_patience_ns))
-        return AT_OK;
+        return;
     w->begun_ns = now_ns;
-    return device_worker_begin(next, error);
+    device_worker_begin(next);
 }
 
 /* "cuda:0,2": the first describes them all. */
@@ -262,15 +261,13 @@ void workers_close(workers *w)
 /* Answers that nobody waits for any more. */
 static at_status drop_events(workers *w, device_worker *d, at_error *error)
 {
-    at_status status = device_worker_begin(d, error);
-    if (status)
-        return status;
+    device_worker_begin(d);
     for (;;) {
         device_event event;
         /* What is pending may be claimed, and no event: every now and then that is looked at
          * anew. */
         bool pending = device_worker_pending(d) > 0;
-        status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
+        at_status status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
         if (status == AT_NOT_FOUND && pending)
             continue;
         if (status)

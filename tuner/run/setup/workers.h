@@ -42,8 +42,8 @@ at_status workers_meet(workers *w, const device_worker *d, const device_properti
                        at_error *error);
 
 /* Has the next of the other GPUs opened, when those before it are open, failed, or take too long.
- * The driver opens one at a time: who asks for several waits for all of them. AT_NO_MEMORY. */
-at_status workers_open_next(workers *w, at_error *error);
+ * The driver opens one at a time: who asks for several waits for all of them. */
+void workers_open_next(workers *w);
 
 /* Waits until every device is open. The status of one that cannot be opened. */
 at_status workers_await(workers *w, at_error *error);

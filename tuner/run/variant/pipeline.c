@@ -650,7 +650,7 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
     *moved = false;
     at_status status = drain_compiled(p, moved, error);
     if (!status && p->gpus.count > 1 && !p->others_rest)
-        status = workers_open_next(p->session->workers, error);
+        workers_open_next(p->session->workers);
     for (size_t i = 0; !status && i < p->gpus.count; i++)
         if (is_heard(p, i))
             status = error_forgive(drain_device(p, i, moved, error), AT_NOT_FOUND, error);

@@ -1,31 +1,26 @@
-#include "process/request_queue.h"
+#include "bench/request_queue.h"
 
 #include <stdlib.h>
 
-at_status request_new(message *m, uint64_t id, request **out, at_error *error)
+#include "base/memory.h"
+
+request *request_new(message *m, uint64_t id)
 {
-    *out = NULL;
-    request *r = m->body.failed ? NULL : malloc(sizeof *r);
-    if (!r) {
-        message_deinit(m);
-        return error_set(error, AT_NO_MEMORY, "no memory for a request to the device worker");
-    }
+    memory_have(m->body.failed ? NULL : m);
+    request *r = memory_new(1, sizeof *r);
     *r = (request){.message = *m, .id = id};
     *m = (message){0};
-    *out = r;
-    return AT_OK;
+    return r;
 }
 
-at_status request_replay(const request *r, request **out, at_error *error)
+request *request_replay(const request *r)
 {
     message copy = {.type = r->message.type};
     pack_append(&copy.body, r->message.body.bytes, r->message.body.size_bytes);
-    at_status status = request_new(&copy, r->id, out, error);
-    if (!status) {
-        (*out)->number = r->number;
-        (*out)->silent = true;
-    }
-    return status;
+    request *replay = request_new(&copy, r->id);
+    replay->number = r->number;
+    replay->silent = true;
+    return replay;
 }
 
 void request_free(request *r)

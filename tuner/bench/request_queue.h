@@ -2,8 +2,8 @@
  * blocking, and sent again from the front when the worker was replaced.
  *
  * A worker that hangs does not read; a blocking write to it would hang the tuner with it. */
-#ifndef AUTOTUNE_PROCESS_REQUEST_QUEUE_H
-#define AUTOTUNE_PROCESS_REQUEST_QUEUE_H
+#ifndef AUTOTUNE_BENCH_REQUEST_QUEUE_H
+#define AUTOTUNE_BENCH_REQUEST_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,11 +31,10 @@ typedef struct request_queue {
     unsigned char header[MESSAGE_HEADER_BYTES]; /* of its frame, once sent_bytes > 0 */
 } request_queue;
 
-/* A request that takes over `m` (which is empty afterwards, whatever the result). AT_NO_MEMORY also
- * when building `m` had failed. */
-at_status request_new(message *m, uint64_t id, request **out, at_error *error);
-/* A silent copy. AT_NO_MEMORY. */
-at_status request_replay(const request *r, request **out, at_error *error);
+/* A request that takes over `m`, which is empty afterwards. */
+request *request_new(message *m, uint64_t id);
+/* A silent copy. */
+request *request_replay(const request *r);
 void request_free(request *r); /* NULL is fine */
 
 void request_queue_deinit(request_queue *q);
