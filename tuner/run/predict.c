@@ -354,7 +354,7 @@ static at_status feed(feeder *f, prediction *out, at_error *error)
         if (!status)
             status = look(f, !compiling, out, error);
         if (!status && s->workers->device)
-            status = device_worker_watch(s->workers->device, error);
+            device_worker_watch(s->workers->device);
         progress_update(f->options->progress,
                         &(progress_state){.stage = "predicting",
                                           .done = out->reached,

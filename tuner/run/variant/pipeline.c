@@ -10,7 +10,6 @@
 #include "run/variant/hangs.h"
 #include "run/variant/identity.h"
 #include "run/variant/log.h"
-#include "run/variant/queue.h"
 #include "run/variant/sources.h"
 #include "run/variant/twins.h"
 
@@ -38,9 +37,10 @@ struct pipeline {
     int64_t start_ns;
     uint32_t lane; /* of the trace */
 
-    queue compiled, finished;
-
-    size_t compiled_bytes; /* of the machine code in that queue */
+    candidate **finished; /* owned; in the order in which they finished */
+    size_t finished_count, taken;
+    size_t first_waiting;  /* no candidate before this place is WAITING */
+    size_t compiled_bytes; /* of the machine code of those that are */
     size_t tries;          /* that devices answered */
     gpus gpus;             /* none of them ready without a device */
     bool far_ahead;        /* see pipeline_look_far_ahead() */
@@ -77,6 +77,7 @@ void pipeline_free(pipeline *p)
     candidates_deinit(&p->table);
     twins_deinit(&p->twins);
     hangs_deinit(&p->hangs);
+    free(p->finished);
     free(p->indices);
     free(p);
 }
@@ -93,7 +94,6 @@ static size_t compiling(const pipeline *p)
 
 void pipeline_abandon_queue(pipeline *p)
 {
-    p->compiled = (queue){0};
     p->compiled_bytes = 0;
     p->abandoned = true;
     for (size_t i = 0; i < p->table.count; i++) {
@@ -144,7 +144,7 @@ static void finish_twin(pipeline *p, candidate *c)
         variant_log_keep(&p->log, c);
     p->state.finished++;
     p->state.twins++;
-    queue_push(&p->finished, c);
+    memory_add(&p->finished, &p->finished_count, &c, sizeof c);
 }
 
 static void become_twin(pipeline *p, candidate *c, candidate *lead)
@@ -191,7 +191,7 @@ static void finish(pipeline *p, candidate *c)
     note_time(p, c);
     move(p, c, c->parts > 0 ? CANDIDATE_RECOMPILING : CANDIDATE_FINISHED);
     p->state.finished++;
-    queue_push(&p->finished, c);
+    memory_add(&p->finished, &p->finished_count, &c, sizeof c);
     note_hang(p, c);
     for (candidate *twin = c->next_twin; twin; twin = twin->next_twin)
         finish_twin(p, twin);
@@ -229,7 +229,19 @@ static void queue_for_device(pipeline *p, candidate *c)
     }
     p->compiled_bytes += candidate_code_bytes(c);
     move(p, c, CANDIDATE_WAITING);
-    queue_insert(&p->compiled, c);
+    if (c->id < p->first_waiting)
+        p->first_waiting = c->id;
+}
+
+/* Of those that wait for a device the one that was asked for first, whatever compiled first. NULL:
+ * none does. */
+static candidate *first_waiting(pipeline *p)
+{
+    if (p->table.at[CANDIDATE_WAITING] == 0)
+        return NULL;
+    while (p->table.items[p->first_waiting]->stage != CANDIDATE_WAITING)
+        p->first_waiting++;
+    return p->table.items[p->first_waiting];
 }
 
 /* All is there that was to be compiled. */
@@ -359,7 +371,7 @@ at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
     at_status status = AT_OK;
     /* Looking through thousands after each of them would keep the devices waiting. */
     bool due = p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
-    while (!status && due && p->compiled.count > 0 &&
+    while (!status && due && p->table.at[CANDIDATE_WAITING] > 0 &&
            compiling(p) < compile_width(p->session->workers->pool)) {
         candidate *c = fastest_waiting(p, most);
         if (!c) {
@@ -478,8 +490,8 @@ static at_status feed_devices(pipeline *p, at_error *error)
     at_status begun = idle ? begin_check(p, idle, error) : AT_OK;
     if (begun)
         return begun;
-    for (gpu *to; p->compiled.count && (to = gpus_idlest(&p->gpus, most));) {
-        candidate *c = queue_pop(&p->compiled);
+    candidate *c;
+    for (gpu *to; (c = first_waiting(p)) && (to = gpus_idlest(&p->gpus, most));) {
         device_variant variant;
         p->compiled_bytes -= candidate_code_bytes(c);
         if (leave_out(p, c))
@@ -764,7 +776,7 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
 
 candidate *pipeline_take(pipeline *p)
 {
-    return queue_pop(&p->finished);
+    return p->taken < p->finished_count ? p->finished[p->taken++] : NULL;
 }
 
 void pipeline_settle_twins(pipeline *p, const candidate *preferred)

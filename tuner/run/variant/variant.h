@@ -56,8 +56,7 @@ typedef struct candidate {
     struct candidate *twin_of; /* stands for it, which is not tried; NULL: it stands for itself */
     /* Of the one that stands for both, or the first that it stands for. */
     struct candidate *next_twin;
-    struct candidate *next_queued; /* in the pipeline, which has it in one queue at most */
-    size_t gpu;                    /* of the pipeline: what measured it, or is at it */
+    size_t gpu;   /* of the pipeline: what measured it, or is at it */
     bool counted; /* it, or one that it stands for, was an evaluation of the search */
 
     /* Its machine code: owned; NULL: that of slot 0 serves, or it was dropped. */
