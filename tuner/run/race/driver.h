@@ -40,25 +40,25 @@ typedef struct race_driver_state { /* for progress */
  * rules.h. AT_NOT_FOUND if no candidate is ok. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                           const settings *o, race_driver **out, at_error *error);
-void race_driver_free(race_driver *c); /* NULL is fine */
+void race_driver_free(race_driver *d); /* NULL is fine */
 
 /* Samples the next block; sets *finished when no block is left and the finalists are checked.
  * AT_DEVICE if the device is lost for good: the result so far stands. */
-at_status race_driver_step(race_driver *c, bool *finished, at_error *error);
+at_status race_driver_step(race_driver *d, bool *finished, at_error *error);
 
 /* Waits until then (as clock_now_ns()) for proofs, at most: a run that is to answer within seconds
  * does without. */
-void race_driver_hurry(race_driver *c, int64_t until_ns);
+void race_driver_hurry(race_driver *d, int64_t until_ns);
 
 /* No further blocks. */
-void race_driver_stop(race_driver *c);
+void race_driver_stop(race_driver *d);
 
-const race_driver_state *race_driver_get_state(const race_driver *c);
+const race_driver_state *race_driver_get_state(const race_driver *d);
 
 /* The race's result as it stands, and the candidate behind an entrant. */
-const race_result *race_driver_result(race_driver *c);
-candidate *race_driver_candidate(const race_driver *c, uint32_t entrant);
+const race_result *race_driver_result(race_driver *d);
+candidate *race_driver_candidate(const race_driver *d, uint32_t entrant);
 /* The energy of a launch of this entrant; launch_j 0: not measured. */
-energy_estimate race_driver_energy(const race_driver *c, uint32_t entrant);
+energy_estimate race_driver_energy(const race_driver *d, uint32_t entrant);
 
 #endif

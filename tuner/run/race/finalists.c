@@ -10,24 +10,24 @@
 enum { PROOF_PATIENCE_S = 20 };
 
 /* Asks for the check of a finalist on fresh data, unless the journal has its answer. */
-static at_status begin_check(race_driver *c, uint32_t entrant, race_request *checks,
+static at_status begin_check(race_driver *d, uint32_t entrant, race_request *checks,
                              size_t *waiting, at_error *error)
 {
     device_event e;
-    race_question q = question_of(c, "check", c->seed + 1, entrant);
-    if (race_log_find(c->log, &q, &e)) {
+    race_question q = question_of(d, "check", d->seed + 1, entrant);
+    if (race_log_find(d->log, &q, &e)) {
         if (e.outcome != OUTCOME_OK)
-            entrants_exclude(c, entrant, e.outcome, e.message);
+            entrants_exclude(d, entrant, e.outcome, e.message);
         device_event_deinit(&e);
         return AT_OK;
     }
-    at_status status = entrants_load(c, &entrant, 1, error);
-    if (status || !c->entrants[entrant].held)
+    at_status status = entrants_load(d, &entrant, 1, error);
+    if (status || !d->entrants[entrant].held)
         return status;
-    status = device_worker_recheck(c->session->workers->device, entrant, c->seed + 1, error);
+    status = device_worker_recheck(d->session->workers->device, entrant, d->seed + 1, error);
     if (!status)
         checks[(*waiting)++] =
-            (race_request){entrant, device_worker_claim(c->session->workers->device), q, false};
+            (race_request){entrant, device_worker_claim(d->session->workers->device), q, false};
     return status;
 }
 
@@ -36,78 +36,78 @@ static bool is_being_proven(const candidate *one)
     return one->verdict == PROOF_PENDING;
 }
 
-static bool waits_for_proof(const race_driver *c, const uint32_t *finalists, size_t count)
+static bool waits_for_proof(const race_driver *d, const uint32_t *finalists, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_being_proven(c->entrants[finalists[i]].who))
+        if (is_being_proven(d->entrants[finalists[i]].who))
             return true;
     return false;
 }
 
 /* No variant wins without a proof, or a word on why there is none. */
-static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size_t count,
+static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size_t count,
                                  at_error *error)
 {
-    int64_t end_ns = c->proofs_until_ns ? c->proofs_until_ns
+    int64_t end_ns = d->proofs_until_ns ? d->proofs_until_ns
                                         : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++)
-        status = pipeline_prove(c->pipeline, c->entrants[finalists[i]].who, error);
+        status = pipeline_prove(d->pipeline, d->entrants[finalists[i]].who, error);
     for (size_t i = count; i-- > 0;)
-        pipeline_hurry_proof(c->pipeline, c->entrants[finalists[i]].who);
+        pipeline_hurry_proof(d->pipeline, d->entrants[finalists[i]].who);
     while (!status) {
-        while (pipeline_take_proof(c->pipeline))
+        while (pipeline_take_proof(d->pipeline))
             ;
-        if (!waits_for_proof(c, finalists, count))
+        if (!waits_for_proof(d, finalists, count))
             break;
-        c->impatient = clock_now_ns() >= end_ns;
-        if (c->impatient)
+        d->impatient = clock_now_ns() >= end_ns;
+        if (d->impatient)
             break;
-        status = pipeline_watch_proofs(c->pipeline, STEP_MS, error);
+        status = pipeline_watch_proofs(d->pipeline, STEP_MS, error);
     }
     for (size_t i = 0; !status && i < count; i++) {
         uint32_t entrant = finalists[i];
-        if (c->entrants[entrant].who->verdict != PROOF_CONVICTED)
+        if (d->entrants[entrant].who->verdict != PROOF_CONVICTED)
             continue;
-        if (c->entrants[entrant].held)
-            status = device_worker_release(c->session->workers->device, entrant, error);
-        entrants_leave_out(c, entrant);
+        if (d->entrants[entrant].held)
+            status = device_worker_release(d->session->workers->device, entrant, error);
+        entrants_leave_out(d, entrant);
     }
     return status;
 }
 
-at_status finalists_check(race_driver *c, at_error *error)
+at_status finalists_check(race_driver *d, at_error *error)
 {
-    const race_result *result = race_conclude(c->race);
+    const race_result *result = race_conclude(d->race);
     size_t count = 0, waiting = 0;
     uint32_t *finalists = memory_new(result->count, sizeof *finalists);
     race_request *checks = memory_new(result->count, sizeof *checks);
     at_status status = AT_OK;
     /* A race that was stopped early may have had no finals: its winner is checked then. Who is
      * quick checks it alone; where it is not fit the next winner has its turn. */
-    bool winner_alone = c->quick && !c->energy_wanted;
+    bool winner_alone = d->quick && !d->energy_wanted;
     for (size_t i = 0; i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
-        bool raced = c->entrants[entrant].in_block && !winner_alone;
+        bool raced = d->entrants[entrant].in_block && !winner_alone;
         if (!result->ranking[i].failed && (raced || entrant == result->winner))
             finalists[count++] = entrant;
     }
     for (size_t i = 0; !status && i < count; i++)
-        status = begin_check(c, finalists[i], checks, &waiting, error);
+        status = begin_check(d, finalists[i], checks, &waiting, error);
     if (!status)
-        status = entrants_await(c, checks, waiting, error);
+        status = entrants_await(d, checks, waiting, error);
     if (!status)
-        status = prove_finalists(c, finalists, count, error);
+        status = prove_finalists(d, finalists, count, error);
     /* Where no finalist was fit, others race in their place, or win without a race, and are checked
      * in their turn. */
     const uint32_t *order;
-    if (!status && race_next(c->race, &order) == 0) {
-        result = race_conclude(c->race);
-        c->checked = !result->has_winner;
+    if (!status && race_next(d->race, &order) == 0) {
+        result = race_conclude(d->race);
+        d->checked = !result->has_winner;
         for (size_t i = 0; i < count; i++)
-            c->checked =
-                c->checked || (finalists[i] == result->winner &&
-                               (c->impatient || !is_being_proven(c->entrants[result->winner].who)));
+            d->checked =
+                d->checked || (finalists[i] == result->winner &&
+                               (d->impatient || !is_being_proven(d->entrants[result->winner].who)));
     }
     free(finalists);
     free(checks);
@@ -115,88 +115,88 @@ at_status finalists_check(race_driver *c, at_error *error)
 }
 
 /* Measures the energy of a finalist's launches; `out` is the caller's. */
-static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunks,
+static at_status measure_energy(race_driver *d, uint32_t entrant, uint32_t chunks,
                                 device_event *out, at_error *error)
 {
-    race_question q = question_of(c, "energy", chunks, entrant);
+    race_question q = question_of(d, "energy", chunks, entrant);
     *out = (device_event){0};
-    if (race_log_find(c->log, &q, out))
+    if (race_log_find(d->log, &q, out))
         return AT_OK;
-    at_status status = entrants_load(c, &entrant, 1, error);
-    if (status || !c->entrants[entrant].held)
+    at_status status = entrants_load(d, &entrant, 1, error);
+    if (status || !d->entrants[entrant].held)
         return status;
-    status = device_worker_energy(c->session->workers->device, entrant, chunks, error);
+    status = device_worker_energy(d->session->workers->device, entrant, chunks, error);
     if (!status)
-        status = question_await_latest(c, out, error);
+        status = question_await_latest(d, out, error);
     /* What could not be told, or others had a part in, may be known another time. */
     if (!status && out->energy.launch_j > 0 && !out->others)
-        race_log_keep(c->log, &q, question_stage(c), out);
+        race_log_keep(d->log, &q, question_stage(d), out);
     return status;
 }
 
-at_status finalists_measure_energy(race_driver *c, at_error *error)
+at_status finalists_measure_energy(race_driver *d, at_error *error)
 {
-    c->energy_known = true;
-    if (!c->energy_wanted && !c->read_energy)
+    d->energy_known = true;
+    if (!d->energy_wanted && !d->read_energy)
         return AT_OK;
-    const race_result *result = race_conclude(c->race);
-    uint32_t chunks = c->energy_wanted ? ENERGY_CHUNKS : ENERGY_LEAST_CHUNKS;
+    const race_result *result = race_conclude(d->race);
+    uint32_t chunks = d->energy_wanted ? ENERGY_CHUNKS : ENERGY_LEAST_CHUNKS;
     for (size_t i = 0; i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
-        if (result->ranking[i].failed || !c->entrants[entrant].in_block ||
-            (!c->energy_wanted && entrant != result->winner))
+        if (result->ranking[i].failed || !d->entrants[entrant].in_block ||
+            (!d->energy_wanted && entrant != result->winner))
             continue;
         device_event e;
-        at_status status = measure_energy(c, entrant, chunks, &e, error);
+        at_status status = measure_energy(d, entrant, chunks, &e, error);
         if (status)
             return status;
-        question_note_others(c, e.others);
+        question_note_others(d, e.others);
         /* The board's energy is theirs too. */
         if (!e.others)
-            c->entrants[entrant].energy = e.energy;
-        if (!(c->entrants[entrant].energy.launch_j > 0))
-            snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s",
+            d->entrants[entrant].energy = e.energy;
+        if (!(d->entrants[entrant].energy.launch_j > 0))
+            snprintf(d->state.energy_trouble, sizeof d->state.energy_trouble, "%s",
                      e.others    ? "other processes compute on the GPU"
                      : e.message ? e.message
                                  : "a finalist could not be loaded again");
         device_event_deinit(&e);
     }
     /* Energies of some do not rank all. */
-    if (c->state.energy_trouble[0])
-        for (size_t i = 0; i < c->count; i++)
-            c->entrants[i].energy = (energy_estimate){0};
+    if (d->state.energy_trouble[0])
+        for (size_t i = 0; i < d->count; i++)
+            d->entrants[i].energy = (energy_estimate){0};
     return AT_OK;
 }
 
 /* By insertion: finalists are few. */
-void finalists_rank_by_energy(race_driver *c, const race_result *by_time)
+void finalists_rank_by_energy(race_driver *d, const race_result *by_time)
 {
     size_t ranked = 0;
     for (size_t i = 0; i < by_time->count; i++) {
         race_standing s = by_time->ranking[i];
-        double launch_j = c->entrants[s.entrant].energy.launch_j;
+        double launch_j = d->entrants[s.entrant].energy.launch_j;
         size_t at = i;
         if (launch_j > 0 && !s.failed) {
             at = ranked++;
-            memmove(&c->ranking[at + 1], &c->ranking[at], (i - at) * sizeof s);
-            while (at > 0 && c->entrants[c->ranking[at - 1].entrant].energy.launch_j > launch_j) {
-                c->ranking[at] = c->ranking[at - 1];
+            memmove(&d->ranking[at + 1], &d->ranking[at], (i - at) * sizeof s);
+            while (at > 0 && d->entrants[d->ranking[at - 1].entrant].energy.launch_j > launch_j) {
+                d->ranking[at] = d->ranking[at - 1];
                 at--;
             }
         }
-        c->ranking[at] = s;
-        c->ranking[at].tied = false;
+        d->ranking[at] = s;
+        d->ranking[at].tied = false;
     }
-    c->result = *by_time;
-    c->result.ranking = c->ranking;
-    c->result.winner = c->result.fastest = c->ranking[0].entrant;
-    energy_estimate best = c->entrants[c->result.winner].energy;
-    c->result.tied = 0;
+    d->result = *by_time;
+    d->result.ranking = d->ranking;
+    d->result.winner = d->result.fastest = d->ranking[0].entrant;
+    energy_estimate best = d->entrants[d->result.winner].energy;
+    d->result.tied = 0;
     for (size_t i = 1; i < ranked; i++) {
-        c->ranking[i].tied = c->entrants[c->ranking[i].entrant].energy.low_j <= best.high_j;
-        c->result.tied += c->ranking[i].tied;
+        d->ranking[i].tied = d->entrants[d->ranking[i].entrant].energy.low_j <= best.high_j;
+        d->result.tied += d->ranking[i].tied;
     }
-    c->result.verdict = c->result.tied ? RACE_TIED : RACE_CLEAR;
-    c->result.half_width = best.high_j / best.launch_j - 1;
-    c->result.noisy = false;
+    d->result.verdict = d->result.tied ? RACE_TIED : RACE_CLEAR;
+    d->result.half_width = best.high_j / best.launch_j - 1;
+    d->result.noisy = false;
 }

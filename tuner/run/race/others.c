@@ -19,45 +19,45 @@ static void deinit(race_other *o)
     free(o->order);
 }
 
-void others_join(race_driver *c)
+void others_join(race_driver *d)
 {
     device_worker *ready[WORKERS_MOST_OTHERS];
-    size_t count = pipeline_ready_others(c->pipeline, ready);
-    c->random = rng_seeded(c->seed);
-    c->others = memory_new(count, sizeof *c->others);
-    c->ratios = memory_new(c->count, sizeof *c->ratios);
-    while (c->other_count < count) {
-        race_other *o = &c->others[c->other_count];
-        o->worker = ready[c->other_count++];
-        o->held = memory_new(c->count, sizeof *o->held);
-        o->loads = memory_new(c->count, sizeof *o->loads);
-        o->order = memory_new(c->count, sizeof *o->order);
+    size_t count = pipeline_ready_others(d->pipeline, ready);
+    d->random = rng_seeded(d->seed);
+    d->others = memory_new(count, sizeof *d->others);
+    d->ratios = memory_new(d->count, sizeof *d->ratios);
+    while (d->other_count < count) {
+        race_other *o = &d->others[d->other_count];
+        o->worker = ready[d->other_count++];
+        o->held = memory_new(d->count, sizeof *o->held);
+        o->loads = memory_new(d->count, sizeof *o->loads);
+        o->order = memory_new(d->count, sizeof *o->order);
         clock_watch_init(&o->watch);
     }
 }
 
 /* What it was asked stays claimed, and is not waited for. Its failures are the pipeline's to
  * hear. */
-static void leave(race_driver *c, race_other *o)
+static void leave(race_driver *d, race_other *o)
 {
-    for (size_t i = 0; o->held && i < c->count; i++)
+    for (size_t i = 0; o->held && i < d->count; i++)
         if (o->held[i])
             device_worker_release(o->worker, i, NULL);
     deinit(o);
-    *o = c->others[--c->other_count];
+    *o = d->others[--d->other_count];
 }
 
-void others_leave(race_driver *c)
+void others_leave(race_driver *d)
 {
-    while (c->other_count > 0)
-        leave(c, &c->others[c->other_count - 1]);
+    while (d->other_count > 0)
+        leave(d, &d->others[d->other_count - 1]);
 }
 
 /* False: it cannot be asked. */
-static bool hold(race_driver *c, race_other *o, uint32_t entrant)
+static bool hold(race_driver *d, race_other *o, uint32_t entrant)
 {
     device_variant v;
-    candidate_variant(c->entrants[entrant].who, &v);
+    candidate_variant(d->entrants[entrant].who, &v);
     for (size_t i = 1; i < DEVICE_SLOTS; i++)
         v.present[i] = false;
     v.unchecked = false;
@@ -68,42 +68,42 @@ static bool hold(race_driver *c, race_other *o, uint32_t entrant)
     return true;
 }
 
-static bool load(race_driver *c, race_other *o, const uint32_t *order, size_t count)
+static bool load(race_driver *d, race_other *o, const uint32_t *order, size_t count)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        if (!o->held[i] || c->entrants[i].in_block)
+    for (size_t i = 0; i < d->count; i++) {
+        if (!o->held[i] || d->entrants[i].in_block)
             continue;
         o->held[i] = false;
         if (device_worker_release(o->worker, i, NULL))
             return false;
     }
     for (size_t i = 0; i < count; i++)
-        if (!o->held[order[i]] && candidate_has_code(c->entrants[order[i]].who) &&
-            !hold(c, o, order[i]))
+        if (!o->held[order[i]] && candidate_has_code(d->entrants[order[i]].who) &&
+            !hold(d, o, order[i]))
             return false;
     return true;
 }
 
-void others_load(race_driver *c, const uint32_t *order, size_t count)
+void others_load(race_driver *d, const uint32_t *order, size_t count)
 {
-    for (size_t i = c->other_count; i-- > 0;)
-        if (!c->others[i].count && !load(c, &c->others[i], order, count))
-            leave(c, &c->others[i]);
+    for (size_t i = d->other_count; i-- > 0;)
+        if (!d->others[i].count && !load(d, &d->others[i], order, count))
+            leave(d, &d->others[i]);
 }
 
-static bool ask(race_driver *c, race_other *o, const uint32_t *order, size_t count)
+static bool ask(race_driver *d, race_other *o, const uint32_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        size_t at = (size_t)rng_below(&c->random, i + 1);
+        size_t at = (size_t)rng_below(&d->random, i + 1);
         o->order[i] = o->order[at];
         o->order[at] = order[i];
     }
     for (size_t i = 0; i < count; i++)
-        c->ids[i] = o->order[i];
-    if (device_worker_block(o->worker, c->ids, count, false, NULL))
+        d->ids[i] = o->order[i];
+    if (device_worker_block(o->worker, d->ids, count, false, NULL))
         return false;
     o->block = device_worker_claim(o->worker);
-    o->probes = c->probing;
+    o->probes = d->probing;
     o->count = count;
     return true;
 }
@@ -116,33 +116,33 @@ static bool holds_all(const race_other *o, const uint32_t *order, size_t count)
     return true;
 }
 
-void others_ask(race_driver *c, const uint32_t *order, size_t count)
+void others_ask(race_driver *d, const uint32_t *order, size_t count)
 {
-    size_t wanted = race_blocks_alike(c->race), under_way = 1;
-    for (size_t i = 0; i < c->other_count; i++)
-        under_way += c->others[i].count > 0;
-    for (size_t i = c->other_count; i-- > 0 && under_way < wanted;) {
-        race_other *o = &c->others[i];
+    size_t wanted = race_blocks_alike(d->race), under_way = 1;
+    for (size_t i = 0; i < d->other_count; i++)
+        under_way += d->others[i].count > 0;
+    for (size_t i = d->other_count; i-- > 0 && under_way < wanted;) {
+        race_other *o = &d->others[i];
         if (o->count || !holds_all(o, order, count))
             continue;
-        if (ask(c, o, order, count))
+        if (ask(d, o, order, count))
             under_way++;
         else
-            leave(c, o);
+            leave(d, o);
     }
 }
 
-void others_watch(race_driver *c)
+void others_watch(race_driver *d)
 {
-    for (size_t i = c->other_count; i-- > 0;)
-        device_worker_watch(c->others[i].worker);
+    for (size_t i = d->other_count; i-- > 0;)
+        device_worker_watch(d->others[i].worker);
 }
 
-void others_poll(const race_driver *c, poll_set *set)
+void others_poll(const race_driver *d, poll_set *set)
 {
-    for (size_t i = 0; i < c->other_count; i++)
-        if (device_worker_pending(c->others[i].worker))
-            device_worker_poll(c->others[i].worker, set);
+    for (size_t i = 0; i < d->other_count; i++)
+        if (device_worker_pending(d->others[i].worker))
+            device_worker_poll(d->others[i].worker, set);
 }
 
 /* They were asked for before the block, and are answered when it is. */
@@ -161,7 +161,7 @@ static bool loads_succeeded(race_other *o)
 
 /* Puts the samples of its block, by entrant, where the order has them. False: some are missing, or
  * home has no sample to measure them by. */
-static bool translate(race_driver *c, const race_other *o, const int64_t *there_ns,
+static bool translate(race_driver *d, const race_other *o, const int64_t *there_ns,
                       const uint32_t *order, size_t count, int64_t *out_ns)
 {
     memset(out_ns, 0, count * sizeof *out_ns);
@@ -169,11 +169,11 @@ static bool translate(race_driver *c, const race_other *o, const int64_t *there_
         for (size_t at = 0; at < o->count && !out_ns[i]; at++)
             if (o->order[at] == order[i])
                 out_ns[i] = there_ns[at];
-        if (out_ns[i] <= 0 || c->entrants[order[i]].home_ns <= 0)
+        if (out_ns[i] <= 0 || d->entrants[order[i]].home_ns <= 0)
             return false;
-        c->ratios[i] = (double)c->entrants[order[i]].home_ns / (double)out_ns[i];
+        d->ratios[i] = (double)d->entrants[order[i]].home_ns / (double)out_ns[i];
     }
-    double ratio = stats_median(c->ratios, count);
+    double ratio = stats_median(d->ratios, count);
     for (size_t i = 0; i < count; i++) {
         out_ns[i] = llround(ratio * (double)out_ns[i]);
         if (out_ns[i] <= 0)
@@ -183,15 +183,15 @@ static bool translate(race_driver *c, const race_other *o, const int64_t *there_
 }
 
 /* What the answer to its block is worth. *fit: the GPU may go on. */
-static void use(race_driver *c, race_other *o, const device_event *e, const uint32_t *order,
+static void use(race_driver *d, race_other *o, const device_event *e, const uint32_t *order,
                 size_t count, bool *fit, bool *found, device_event *out)
 {
     *fit = loads_succeeded(o) && e->outcome == OUTCOME_OK && e->sample_count == o->count;
-    if (!*fit || o->probes != c->probing ||
+    if (!*fit || o->probes != d->probing ||
         clock_watch_judge(&o->watch, e->sm_clock_khz) == CLOCK_REDO)
         return;
     int64_t *samples_ns = memory_new(count, sizeof *samples_ns);
-    *found = translate(c, o, e->samples_ns, order, count, samples_ns);
+    *found = translate(d, o, e->samples_ns, order, count, samples_ns);
     if (*found)
         *out = (device_event){.kind = DEVICE_BLOCK,
                               .outcome = OUTCOME_OK,
@@ -201,14 +201,14 @@ static void use(race_driver *c, race_other *o, const device_event *e, const uint
         free(samples_ns);
 }
 
-void others_take(race_driver *c, const uint32_t *order, size_t count, bool *found,
+void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
                  device_event *out)
 {
     /* One that is slower than home finishes its block while home samples another. */
-    int patience_ms = 1 + (int)(c->block_ns / 2 / 1000000);
+    int patience_ms = 1 + (int)(d->block_ns / 2 / 1000000);
     *found = false;
-    for (size_t i = c->other_count; i-- > 0 && !*found;) {
-        race_other *o = &c->others[i];
+    for (size_t i = d->other_count; i-- > 0 && !*found;) {
+        race_other *o = &d->others[i];
         device_event e;
         if (!o->count)
             continue;
@@ -218,11 +218,11 @@ void others_take(race_driver *c, const uint32_t *order, size_t count, bool *foun
             continue;
         bool fit = !heard;
         if (!heard) {
-            use(c, o, &e, order, count, &fit, found, out);
+            use(d, o, &e, order, count, &fit, found, out);
             device_event_deinit(&e);
             o->count = 0;
         }
         if (!fit)
-            leave(c, o);
+            leave(d, o);
     }
 }

@@ -35,40 +35,55 @@ typedef struct race_place {
     energy_estimate energy;
 } race_place;
 
+/* Invariants: an entrant that is `held` is on the device worker at home; every entrant of the
+ * latest block is `in_block`, others may be held from an earlier one; `blocks` grows with each
+ * answer, from the journal or a device, so that it numbers the questions of a resumed race alike. A
+ * race goes through `probing` (at most once, first), blocks, the finals, `checked` and
+ * `energy_known`, in this order; an entrant that fails leads back from the check to blocks. */
 struct race_driver {
     session *session;
-    size_t home; /* the GPU that it began on */
     pipeline *pipeline;
     race_log *log;
-    race *race;
-    race_place *entrants; /* by their numbers in the space, whenever they were tried */
-    size_t count;
-    candidate **asked; /* of the block in progress, in its order */
-    uint64_t blocks;   /* that were answered */
     uint64_t seed;
-    bool
-        probing; /* what a probe samples counts no further, and needs no check on ragged problems */
-    uint64_t *ids;
-    race_other *others;
-    size_t other_count;
-    rng random;       /* of their blocks' orders */
-    double *ratios;   /* scratch, one for each */
-    int64_t block_ns; /* wall time of the latest block at home */
+    bool quick; /* the winner alone is checked again and its proof waited for */
+    race *race;
+    race_driver_state state;
+
+    /* Who races, by their numbers in the space, whenever they were tried. */
+    race_place *entrants;
+    size_t count;
+
+    /* Blocks. */
+    size_t home;       /* the GPU that it began on */
+    candidate **asked; /* of the block in progress, in its order */
+    uint64_t *ids;     /* the same, for the device worker */
+    uint64_t blocks;   /* that were answered */
+    int64_t block_ns;  /* wall time of the latest at home */
+    /* What a probe samples counts no further, and needs no check on ragged problems. */
+    bool probing;
+    clock_watch watch;
     int64_t ceiling_ns[CEILING_SAMPLES];
     size_t ceiling_count;
-    clock_watch watch;
-    size_t likely_proofs;    /* that have begun because a finalist is likely to need them */
-    bool checked;            /* the finalists, on fresh data */
-    bool quick;              /* the winner alone is checked again and its proof waited for */
-    int64_t proofs_until_ns; /* how long proofs are waited for, as clock_now_ns(); 0: as long as is
-                                usual */
-    bool impatient;          /* a proof was waited for in vain */
     bool board_asked;
-    bool energy_wanted, energy_known; /* wanted: it ranks the finalists */
-    bool read_energy;                 /* the winner's alone */
-    race_standing *ranking;           /* by energy, when energies are known */
-    race_result result;               /* what points to it */
-    race_driver_state state;
+
+    /* Other GPUs that sample blocks. */
+    race_other *others;
+    size_t other_count;
+    rng random;     /* of their blocks' orders */
+    double *ratios; /* scratch, one for each entrant */
+
+    /* Proofs, and the check of the finalists on fresh data. */
+    size_t likely_proofs;    /* that have begun because a finalist is likely to need them */
+    int64_t proofs_until_ns; /* waited for until then, as clock_now_ns(); 0: as long as is usual */
+    bool impatient;          /* a proof was waited for in vain */
+    bool checked;            /* the finalists */
+
+    /* Energy. */
+    bool energy_wanted;     /* it ranks the finalists */
+    bool read_energy;       /* the winner's alone */
+    bool energy_known;      /* what is wanted of it was measured */
+    race_standing *ranking; /* by energy, when energies are known */
+    race_result result;     /* what points to it */
 };
 
 /* A question about an entrant, and as the journal knows it. */
@@ -82,79 +97,79 @@ typedef struct race_request {
 /* ---- question.c ---- */
 
 /* Waits for the answer to a question, or to what was asked of the device last. */
-at_status question_await(race_driver *c, device_question question, device_event *out,
+at_status question_await(race_driver *d, device_question question, device_event *out,
                          at_error *error);
-at_status question_await_latest(race_driver *c, device_event *out, at_error *error);
+at_status question_await_latest(race_driver *d, device_event *out, at_error *error);
 
 /* A question about one entrant, as the log knows it; the stage that its answer is logged with. */
-race_question question_of(const race_driver *c, const char *what, uint64_t number,
+race_question question_of(const race_driver *d, const char *what, uint64_t number,
                           uint32_t entrant);
-const char *question_stage(const race_driver *c);
+const char *question_stage(const race_driver *d);
 
 /* Notes how many other processes compute on the GPU. */
-void question_note_others(race_driver *c, uint32_t others);
+void question_note_others(race_driver *d, uint32_t others);
 
 /* ---- others.c ---- */
 
 /* Finds the other GPUs that are ready. */
-void others_join(race_driver *c);
+void others_join(race_driver *d);
 
-/* Has them load the entrants of the next block (c->in_block), and drop others, without waiting.
+/* Has them load the entrants of the next block (d->in_block), and drop others, without waiting.
  * Where home checks on ragged problems, they need not. */
-void others_load(race_driver *c, const uint32_t *order, size_t count);
+void others_load(race_driver *d, const uint32_t *order, size_t count);
 
 /* While home samples the next block: asks each for a further one of the same entrants, as far as
  * the race wants any. */
-void others_ask(race_driver *c, const uint32_t *order, size_t count);
+void others_ask(race_driver *d, const uint32_t *order, size_t count);
 
 /* Sends them what they are to do, and hears them, without waiting; has a poll wake up for those
  * that are at something. */
-void others_watch(race_driver *c);
-void others_poll(const race_driver *c, poll_set *set);
+void others_watch(race_driver *d);
+void others_poll(const race_driver *d, poll_set *set);
 
 /* *found: one has sampled the same entrants. The event, the caller's, is as if home had: in that
  * order, with times in home's measure. Waits for it no longer than is worth it. */
-void others_take(race_driver *c, const uint32_t *order, size_t count, bool *found,
+void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
                  device_event *out);
 
 /* They have nothing more to do in this race: drops what they hold. */
-void others_leave(race_driver *c);
+void others_leave(race_driver *d);
 
 /* ---- entrants.c ---- */
 
 /* Releases the kernels of entrants that are not in a block: the race drops entrants for good. */
-at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count,
+at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t count,
                                    at_error *error);
 
 /* Machine code that was dropped, that a journal stood for, or that is missing for ragged problems,
  * is compiled (again, from the cache), without waiting for it. */
-at_status entrants_submit(race_driver *c, const uint32_t *order, size_t count, at_error *error);
+at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, at_error *error);
 
 /* Has entrants compiled, loaded, and checked on their ragged problems unless this is for a probe.
  * One that fails is out. AT_DEVICE when the GPU of the race is lost. */
-at_status entrants_load(race_driver *c, const uint32_t *order, size_t count, at_error *error);
+at_status entrants_load(race_driver *d, const uint32_t *order, size_t count, at_error *error);
 
 /* Waits for the answers to requests about entrants, and keeps them in the log: one that fails is
  * out. */
-at_status entrants_await(race_driver *c, const race_request *waiting, size_t count,
+at_status entrants_await(race_driver *d, const race_request *waiting, size_t count,
                          at_error *error);
 
 /* Takes an entrant out: with an outcome, or one that has its outcome. */
-void entrants_exclude(race_driver *c, uint32_t entrant, outcome o, const char *message);
-void entrants_leave_out(race_driver *c, uint32_t entrant);
+void entrants_exclude(race_driver *d, uint32_t entrant, outcome o, const char *message);
+void entrants_leave_out(race_driver *d, uint32_t entrant);
 
 /* ---- finalists.c ---- */
 
 /* Who reached the finals is right on fresh data and was not convicted by a proof, or is out. Sets
- * c->checked once the winner is. */
-at_status finalists_check(race_driver *c, at_error *error);
+ * d->checked once the winner is. */
+at_status finalists_check(race_driver *d, at_error *error);
 
 /* Measures the energies that the settings ask for: the winner's, or all finalists'. It takes longer
  * than the race. */
-at_status finalists_measure_energy(race_driver *c, at_error *error);
+at_status finalists_measure_energy(race_driver *d, at_error *error);
 
-/* Sets c->result to the result with its finalists ranked by energy, the least first; those without
+/* Sets d->result to the result with its finalists ranked by energy, the least first; those without
  * one keep their order behind. */
-void finalists_rank_by_energy(race_driver *c, const race_result *by_time);
+void finalists_rank_by_energy(race_driver *d, const race_result *by_time);
 
 #endif
