@@ -1,0 +1,17 @@
+/* JSON as Lua tables, and Lua's values as JSON, for the data of templates (script/render.h lists the
+ * functions). What came with the data cannot be changed, and a name that it lacks is an error. */
+#ifndef AUTOTUNE_SCRIPT_DATA_H
+#define AUTOTUNE_SCRIPT_DATA_H
+
+#include <jansson.h>
+#include <lua.h>
+
+/* Adds json(), names(), has() and object() to the environment on top of the stack, and replaces its
+ * pairs(). Once in a state, before all else here. */
+void data_add_functions(lua_State *L);
+
+/* Pushes a table of the members of an object, which outlives the state; the table itself may get
+ * others, and a metatable. */
+void data_push_members(lua_State *L, const json_t *from);
+
+#endif
