@@ -23,7 +23,7 @@ import sys
 # Or for autotune-rank, which a build without MPI lacks.
 FOR_TESTS = {
     "worker_spawn", "ceilings_parse",
-    "arch_table", "device_child_confine",
+    "device_child_confine",
     "device_worker_pending", "device_worker_start_with", "interrupt_waits", "compile_worker_confine",
     "journal_count", "journal_path", "pick_scale", "pick_value_distance",
     "recorded_parse", "score_median",

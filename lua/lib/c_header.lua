@@ -176,11 +176,15 @@ function text.conditions(p, use, device_fields)
   return #out > 0 and table.concat(out, " &&\n        ") or "true"
 end
 
--- Of autotune_device_named(): what it is given, and 0.
-function text.device_values(device_fields)
+-- Of autotune_device_named(): what it is given, and the limits of a capability; without one, 0.
+function text.device_values(device_fields, capability, start)
   local out = {}
-  for i, field in ipairs(device_fields) do out[i] = ALWAYS_READ[field.name] and field.name or "0" end
-  return table.concat(out, ", ")
+  for i, field in ipairs(device_fields) do
+    local limit = capability and capability[field.name] or 0
+    out[i] = ALWAYS_READ[field.name] and field.name
+      or field.kind == "double" and c.number(limit + 0.0) or c.long(limit)
+  end
+  return c.braced(out, start)
 end
 
 return text

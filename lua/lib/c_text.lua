@@ -58,14 +58,11 @@ function c.value(pattern, column, v)
   end
 end
 
---- values(pattern, columns, values, start): {1, 2, AUTOTUNE_...}, from the column `start` of the page
---- on and continued on the next line where the page ends. A struct without members is not C, hence {0}.
-function c.values(pattern, columns, values, start)
+--- braced(texts, start): {1, 2, ...}, from the column `start` of the page on and continued on the
+--- next line where the page ends. A struct without members is not C, hence {0}.
+function c.braced(texts, start)
   local out, at = "{", start + 1
-  for i, column in ipairs(columns) do
-    local given = nil
-    if values and has(values, column.name) then given = values[column.name] end
-    local text = c.value(pattern, column, given)
+  for i, text in ipairs(texts) do
     if i > 1 and at + #text + 2 > PAGE_COLUMNS then
       out = out .. ",\n" .. string.rep(" ", start + 1)
       at = start + 1
@@ -75,7 +72,18 @@ function c.values(pattern, columns, values, start)
     out = out .. text
     at = at + #text + 2
   end
-  return out .. (#columns > 0 and "}" or "0}")
+  return out .. (#texts > 0 and "}" or "0}")
+end
+
+--- values(pattern, columns, values, start): {1, 2, AUTOTUNE_...}, as braced() has it.
+function c.values(pattern, columns, values, start)
+  local out = {}
+  for i, column in ipairs(columns) do
+    local given = nil
+    if values and has(values, column.name) then given = values[column.name] end
+    out[i] = c.value(pattern, column, given)
+  end
+  return c.braced(out, start)
 end
 
 --- pairs(values): "tile=64,vec=4".

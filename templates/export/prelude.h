@@ -25,12 +25,21 @@ typedef struct autotune_device {
 % end
 } autotune_device;
 
-/* A device of which no more is known than this; the rest is 0. */
+/* A device of which no more is known than this. It has the limits of its compute capability and
+ * the chip of a typical product; of a capability that is not named here, the rest is 0: fill in what
+ * the constraints read. */
 AUTOTUNE_FUNCTION autotune_device
 autotune_device_named(const char *name, int major, int minor)
 {
-    const autotune_device device = {${text.device_values(device_fields)}};
-    return device;
+    const autotune_device unknown = ${text.device_values(device_fields, nil, 38)};
+% for _, limits in ipairs(capabilities) do
+    if (major == ${limits.major} && minor == ${limits.minor}) {
+        const autotune_device device =
+            ${text.device_values(device_fields, limits, 12)};
+        return device;
+    }
+% end
+    return unknown;
 }
 
 /* Lua's arithmetic: it wraps around, and division rounds down. */

@@ -39,6 +39,46 @@ default 64" ]
     [ "$(./cpp)" = "$(./c)" ]
 }
 
+@test "of a GPU that is known by its name and capability, what is recorded is found, in C++ at compile time" {
+    tool export transpose --results "$BATS_TEST_DIRNAME/../../results" -o transpose.h
+    succeeds
+    for gpu in '"NVIDIA H200", 9, 0' '"NVIDIA H200", 3, 5'; do
+        cat >main.c <<END
+#include "transpose.h"
+#include <stdio.h>
+#ifdef __cplusplus
+constexpr auto device = autotune_device_named($gpu);
+constexpr autotune_transpose_problem problem = {8192, 8192, AUTOTUNE_TRANSPOSE_DTYPE_FLOAT};
+constexpr auto choice = autotune_transpose_find(&device, &problem);
+template <int tile> int made() { return tile; }
+int main()
+{
+    printf("%s %d\n", autotune_rule_name(choice.rule), made<choice.config.tile_x>());
+}
+#else
+int main(void)
+{
+    autotune_transpose_problem problem = {8192, 8192, AUTOTUNE_TRANSPOSE_DTYPE_FLOAT};
+    autotune_device device = autotune_device_named($gpu);
+    autotune_transpose_choice choice = autotune_transpose_find(&device, &problem);
+    printf("%s %d\n", autotune_rule_name(choice.rule), choice.config.tile_x);
+    return 0;
+}
+#endif
+END
+        cc -std=c11 -Wall -Wextra -Werror -pedantic main.c -o c
+        c++ -std=c++17 -Wall -Wextra -Werror -pedantic -Wno-missing-field-initializers -x c++ main.c -o cpp
+        ./c >>c.txt
+        ./cpp >>cpp.txt
+    done
+    tile=$("$AUTOTUNE" pick transpose --results "$BATS_TEST_DIRNAME/../../results" --gpu nvidia-h200 --json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["configuration"]["tile_x"])')
+    [ "$(head -1 c.txt)" = "exact $tile" ]
+    # Of a capability that no one knows, no limit is: nothing fits.
+    [ "$(tail -1 c.txt | cut -d " " -f 1)" = none ]
+    cmp c.txt cpp.txt
+}
+
 @test "an installed pattern without results exports its default and says so" {
     tool export transpose
     succeeds
@@ -268,8 +308,6 @@ int main(void)
     autotune_transpose_problem p = {64, 32, AUTOTUNE_TRANSPOSE_DTYPE_HALF};
     autotune_device d = autotune_device_named("any", 9, 0);
     autotune_plan plan;
-    d.max_threads_per_block = 1024;
-    d.max_shared_per_block = 1 << 16;
     autotune_transpose_choice c = autotune_transpose_find(&d, &p);
     printf("%s %d", autotune_rule_name(c.rule), autotune_transpose_evaluate(&d, &p, &c.config, &plan));
     printf(" %u %u\n", plan.launches[0].grid[0], plan.launches[0].block[0]);

@@ -5,6 +5,7 @@
 
 #include "base/json_text.h"
 #include "base/version.h"
+#include "device/arch.h"
 #include "device/field.h"
 #include "record/table.h"
 
@@ -182,9 +183,9 @@ static json_t *kernel_table(const export_model *m, const export_source *s)
     return out;
 }
 
-static json_t *device_value(const export_use *u, const device_field *f)
+static json_t *device_value(const arch_limits *device, const device_field *f)
 {
-    const char *at = (const char *)&u->device + f->offset;
+    const char *at = (const char *)device + f->offset;
     switch (f->kind) {
     case DEVICE_FIELD_INT:
         return json_integer(*(const int *)(const void *)at);
@@ -209,7 +210,7 @@ static json_t *use_table(const export_use *u)
         json_append(&conditions,
                     json_pack("{sb si so}", "of_device", of_device, "number", (int)index + 1,
                               "value",
-                              of_device ? device_value(u, &fields[index])
+                              of_device ? device_value(&u->device, &fields[index])
                                         : json_from_value(u->problem->pairs[index].value)));
     }
     return json_pack("{si so so so}", "kernel", (int)u->source + 1, "configuration",
@@ -259,6 +260,24 @@ static json_t *fields_table(void)
     return out;
 }
 
+/* Each compute capability once: of those with variants (sm_90, sm_90a) the limits are the same. */
+static json_t *capabilities_table(void)
+{
+    size_t count, field_count;
+    const arch_limits *known = arch_table(&count);
+    const device_field *fields = device_fields(&field_count);
+    json_t *out = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && known[i].major == known[i - 1].major && known[i].minor == known[i - 1].minor)
+            continue;
+        json_t *limits = json_object();
+        for (size_t k = 0; k < field_count; k++)
+            json_put(&limits, fields[k].name, device_value(&known[i], &fields[k]));
+        json_append(&out, limits);
+    }
+    return out;
+}
+
 static json_t *element_types_table(void)
 {
     json_t *out = json_array();
@@ -280,6 +299,7 @@ json_t *export_table(const export_model *const *models, size_t count, const char
     json_put(&out, "stem", json_string(stem));
     json_put(&out, "patterns", patterns);
     json_put(&out, "device_fields", fields_table());
+    json_put(&out, "capabilities", capabilities_table());
     json_put(&out, "element_types", element_types_table());
     json_put(&out, "most_kept", json_integer(RECORD_MAX_KEPT));
     return out;

@@ -8,6 +8,8 @@
 #include "base/paths.h"
 #include "base/rng.h"
 #include "check.h"
+#include "device/arch.h"
+#include "device/field.h"
 #include "export_fixture.h"
 #include "record/pick.h"
 #include "temporary.h"
@@ -366,6 +368,62 @@ static void in_cpp_a_choice_can_be_a_template_argument(void **state)
     free(out);
 }
 
+static void print_field(FILE *out, const arch_limits *limits, const device_field *f)
+{
+    const char *at = (const char *)limits + f->offset;
+    fprintf(out, "%s=", f->name);
+    if (f->kind == DEVICE_FIELD_INT)
+        fprintf(out, "%d\n", *(const int *)(const void *)at);
+    else if (f->kind == DEVICE_FIELD_SIZE)
+        fprintf(out, "%zu\n", *(const size_t *)(const void *)at);
+    else if (f->kind == DEVICE_FIELD_DOUBLE)
+        fprintf(out, "%.0f\n", *(const double *)(const void *)at);
+    else
+        fprintf(out, "%s\n", at);
+}
+
+static void a_device_that_is_named_has_the_limits_that_the_library_knows(void **state)
+{
+    fixture *f = *state;
+    size_t arch_count, field_count, size_bytes;
+    const arch_limits *known = arch_table(&arch_count);
+    const device_field *fields = device_fields(&field_count);
+    char *main_c = NULL, *expected = NULL;
+    FILE *body = open_memstream(&main_c, &size_bytes);
+    fputs("    autotune_device d;\n", body);
+    for (size_t i = 0; i < arch_count; i++) {
+        fprintf(body, "    d = autotune_device_named(\"G\", %d, %d);\n", known[i].major,
+                known[i].minor);
+        for (size_t k = 0; k < field_count; k++)
+            fprintf(body, "    printf(\"%s=%s\\n\", %sd.%s);\n", fields[k].name,
+                    fields[k].kind == DEVICE_FIELD_TEXT     ? "%s"
+                    : fields[k].kind == DEVICE_FIELD_DOUBLE ? "%.0f"
+                                                            : "%lld",
+                    fields[k].kind == DEVICE_FIELD_TEXT || fields[k].kind == DEVICE_FIELD_DOUBLE
+                        ? ""
+                        : "(long long)",
+                    fields[k].name);
+    }
+    fclose(body);
+    FILE *text = open_memstream(&expected, &size_bytes);
+    for (size_t i = 0; i < arch_count; i++) {
+        arch_limits limits;
+        assert_ok(arch_of_gpu("G", known[i].major, known[i].minor, &limits, &f->error), f->error);
+        for (size_t k = 0; k < field_count; k++)
+            print_field(text, &limits, &fields[k]);
+    }
+    fclose(text);
+    add_simple(f, "\"G\"", "{\"n\": 8}", "{\"tile\": 64}");
+    free(write_export(f, "p", NULL));
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(f, compilers[c], "", main_c);
+        assert_string_equal(out, expected);
+        free(out);
+    }
+    free(main_c);
+    free(expected);
+}
+
 static void no_record_can_put_code_into_the_header(void **state)
 {
     fixture *f = *state;
@@ -672,6 +730,7 @@ int main(void)
         TEST(the_header_picks_what_pick_picks),
         TEST(what_was_no_faster_than_the_default_nearby_is_not_given),
         TEST(in_cpp_a_choice_can_be_a_template_argument),
+        TEST(a_device_that_is_named_has_the_limits_that_the_library_knows),
         TEST(no_record_can_put_code_into_the_header),
         TEST(words_that_look_alike_stay_apart),
         TEST(extreme_numbers_keep_their_values),
