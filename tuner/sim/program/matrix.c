@@ -74,13 +74,11 @@ sim_fragment sim_matrix_fragment(const sim_matrix *x, sim_operand operand, int32
                           block / blocks * 4 * of_lane + number % together * of_register};
 }
 
-/* Row and column of an element of a lane's register. */
-static void place_of(const sim_matrix *x, sim_operand operand, int32_t number, int element,
-                     int lane, int32_t *row, int32_t *column)
+/* Row and column of an element of a lane, of a register that begins at `f`. */
+static inline void place_of(sim_fragment f, int32_t of_lane, sim_operand operand, int element,
+                            int lane, int32_t *row, int32_t *column)
 {
-    const sim_fragment f = sim_matrix_fragment(x, operand, number);
-    int32_t across = f.across + lane / 4,
-            along = f.along + lane % 4 * along_of_lane(x, operand) + element;
+    int32_t across = f.across + lane / 4, along = f.along + lane % 4 * of_lane + element;
     *row = operand == SIM_MATRIX_B ? along : across;
     *column = operand == SIM_MATRIX_B ? across : along;
 }
@@ -146,13 +144,15 @@ static void gather(const sim_program *p, const sim_instruction *c, sim_operand o
 {
     const sim_matrix *x = sim_matrix_of(p, c);
     const int32_t *slots = sim_matrix_slots(p, c, operand);
-    uint32_t bits = elements[x->elements[operand]].bits;
-    for (int32_t i = 0; i < x->registers[operand]; i++)
+    const uint32_t bits = elements[x->elements[operand]].bits;
+    const int32_t of_lane = along_of_lane(x, operand);
+    for (int32_t i = 0; i < x->registers[operand]; i++) {
+        const sim_fragment f = sim_matrix_fragment(x, operand, i);
         for (int e = 0; e < sim_matrix_elements(x, operand); e++)
             SIM_EACH_LANE(l)
             {
                 int32_t row, column;
-                place_of(x, operand, i, e, l, &row, &column);
+                place_of(f, of_lane, operand, e, l, &row, &column);
                 double v = value_of((sim_element)x->elements[operand],
                                     bits_in(registers, slots[i], bits, e, l));
                 /* Rows of a beside columns of b. */
@@ -161,6 +161,7 @@ static void gather(const sim_program *p, const sim_instruction *c, sim_operand o
                 else
                     to[row][column] = v;
             }
+    }
 }
 
 static void scatter(const sim_program *p, const sim_instruction *c, uint64_t of[][SIM_MATRIX_SIDE],
@@ -169,13 +170,14 @@ static void scatter(const sim_program *p, const sim_instruction *c, uint64_t of[
     const sim_matrix *x = sim_matrix_of(p, c);
     const int32_t *slots = sim_matrix_slots(p, c, SIM_MATRIX_D);
     uint32_t bits = elements[x->elements[SIM_MATRIX_D]].bits;
-    for (int32_t i = 0; i < x->registers[SIM_MATRIX_D]; i++)
+    for (int32_t i = 0; i < x->registers[SIM_MATRIX_D]; i++) {
+        const sim_fragment f = sim_matrix_fragment(x, SIM_MATRIX_D, i);
         SIM_EACH_LANE(l)
         {
             uint64_t word = 0;
             for (int e = 0; e < sim_matrix_elements(x, SIM_MATRIX_D); e++) {
                 int32_t row, column;
-                place_of(x, SIM_MATRIX_D, i, e, l, &row, &column);
+                place_of(f, along_of_lane(x, SIM_MATRIX_D), SIM_MATRIX_D, e, l, &row, &column);
                 word |= of[row][column] << (bits * (uint32_t)e);
             }
             if (bits == 64)
@@ -183,6 +185,7 @@ static void scatter(const sim_program *p, const sim_instruction *c, uint64_t of[
             else
                 ((uint32_t *)(void *)(registers + slots[i]))[l] = (uint32_t)word;
         }
+    }
 }
 
 void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t *registers)
@@ -213,19 +216,22 @@ void sim_matrix_lose(const sim_program *p, const sim_instruction *c, uint8_t *la
     uint64_t of[SIM_MATRIX_SIDE][SIM_MATRIX_SIDE] = {{0}};
     for (int operand = SIM_MATRIX_A; operand <= SIM_MATRIX_C; operand++) {
         const int32_t *slots = sim_matrix_slots(p, c, (sim_operand)operand);
-        uint32_t bits = elements[x->elements[operand]].bits;
-        for (int32_t i = 0; i < x->registers[operand]; i++)
+        const uint32_t bits = elements[x->elements[operand]].bits;
+        const int32_t of_lane = along_of_lane(x, (sim_operand)operand);
+        for (int32_t i = 0; i < x->registers[operand]; i++) {
+            const sim_fragment f = sim_matrix_fragment(x, (sim_operand)operand, i);
             for (int e = 0; e < sim_matrix_elements(x, (sim_operand)operand); e++)
                 SIM_EACH_LANE(l)
                 {
                     int32_t row, column;
                     if (!bits_in(lacks, slots[i], bits, e, l))
                         continue;
-                    place_of(x, (sim_operand)operand, i, e, l, &row, &column);
+                    place_of(f, of_lane, (sim_operand)operand, e, l, &row, &column);
                     of_row[row] = of_row[row] || operand == SIM_MATRIX_A;
                     of_column[column] = of_column[column] || operand == SIM_MATRIX_B;
                     of[row][column] |= operand == SIM_MATRIX_C;
                 }
+        }
     }
     uint32_t bits = elements[x->elements[SIM_MATRIX_D]].bits;
     for (int i = 0; i < x->m; i++)
