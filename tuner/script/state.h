@@ -2,10 +2,11 @@
  *
  * From the top down: script.c loads and owns; read.c turns the table that autotune.lua made into
  * plain data; problem.c, launch.c, transfer.c, view.c, constraints.c and configuration.c evaluate;
- * emit.c runs templates; host.c loads files and has what the tool's own Lua calls; expression.c
- * compiles and evaluates expressions, expression_test.c those of constraints; helpers.c has what
- * expressions and templates call; state.c keeps the memory and finds the files. script/expression
- * has expressions as trees, without Lua; script/sandbox has the Lua state itself. */
+ * emit.c runs templates of kernels, render.c those of texts, over data.c; host.c loads files and
+ * has what the tool's own Lua calls; expression.c compiles and evaluates expressions,
+ * expression_test.c those of constraints; helpers.c has what expressions and templates call;
+ * state.c keeps the memory and finds the files. script/expression has expressions as trees, without
+ * Lua; script/sandbox has the Lua state itself. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
