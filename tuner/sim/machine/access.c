@@ -57,7 +57,9 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
                            uint32_t bytes, bool is_write, places *p)
 {
     const sim_memory *memory = b->launch->memory;
-    const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL;
+    const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL,
+                     *made_of = NULL;
+    uint64_t made = 0; /* chunk of it */
     SIM_EACH_OF(l, mask)
     {
         uint64_t offset = r ? p->address[l] - r->base : 0;
@@ -79,8 +81,13 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
             return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY, "write to %s, which is %s", where,
                             r->base >= SIM_MODULE_BASE ? "constant" : "an input");
         }
-        if (r->made)
+        /* Neighbours are most often in one chunk. */
+        if (r->made && (r != made_of || offset / SIM_CHUNK_BYTES != made ||
+                        (offset + bytes - 1) / SIM_CHUNK_BYTES != made)) {
             sim_region_make(r, offset, bytes);
+            made_of = r;
+            made = offset / SIM_CHUNK_BYTES;
+        }
         p->at[l] = r->bytes + offset;
         p->valid[l] = r->valid ? r->valid + offset : NULL;
         p->region[l] = r;
@@ -368,12 +375,12 @@ static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Is it what no launch changes? */
+/* Is it what no launch changes, all of it written? */
 static bool is_constant(uint32_t mask, ptx_space space, const places *p)
 {
     bool all = space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST || space == PTX_SPACE_GLOBAL;
-    SIM_EACH_OF(l, space == PTX_SPACE_GLOBAL ? mask : 0)
-    all = all && p->region[l]->read_only;
+    SIM_EACH_OF(l, space == PTX_SPACE_PARAM || !all ? 0 : mask)
+    all = all && p->region[l]->read_only && !p->valid[l];
     return all;
 }
 
@@ -381,9 +388,10 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
                  ptx_space space, const places *p, uint32_t bytes)
 {
     uint32_t total = bytes * c->vector;
-    if (w->kept_branch && !is_constant(mask, space, p))
+    const bool constant = is_constant(mask, space, p);
+    if (!constant)
         sim_repeat_end(w);
-    if (b->launch->check) {
+    if (b->launch->check && !constant) {
         sim_race_access a = sim_race_access_of(b, w, c, 0);
         SIM_EACH_OF(l, mask)
         if (!touch(&a, l, space, p, total, SIM_TOUCH_READ, NULL) ||
