@@ -274,3 +274,18 @@ if (sum > 1 || rows == 3)
     fails_with 2 'the small problem n=2000000000 has 14.9 GiB of buffers'
     [ $((SECONDS - run_start)) -lt 10 ]
 }
+
+@test "a proof names the problems that its variant was run on, and no others" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    for vec in 1 2; do
+        tool check scale.lua --arch sm_90 --config "block=256,vec=$vec,cached=true" --json
+        succeeds
+        cp out.txt "$vec.json"
+    done
+    python3 - <<'PYTHON'
+import json
+runs = [json.load(open(f"{vec}.json"))["variants"][0]["covered"]["problems"] for vec in (1, 2)]
+assert "the ragged problem n=1003" in runs[0] and "ragged" not in runs[1], runs
+assert all("the small problem n=16384" in r and "blocks of the tuned problem" in r for r in runs), runs
+PYTHON
+}

@@ -6,6 +6,7 @@
 
 #include "base/cores.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "bench/client.h"
 #include "device/plan.h"
 #include "run/setup/problems.h"
@@ -52,6 +53,7 @@ struct prover {
     size_t slots;
     problem_kind kinds[DEVICE_SLOTS];
     bool sampled[DEVICE_SLOTS];
+    char labels[DEVICE_SLOTS][DEVICE_LABEL_BYTES];
     problem_set problems;
     bool set_up;
     char why[1024];  /* it cannot prove anything; empty: it can */
@@ -79,6 +81,12 @@ static void free_job_images(job *j)
         compile_result_deinit(&j->compiled[i]);
 }
 
+static void add_name(const prover *p, size_t slot, char *names, size_t size_bytes)
+{
+    text_add(names, size_bytes, "%s%s%s", *names ? ", " : "", p->sampled[slot] ? "blocks of " : "",
+             p->labels[slot]);
+}
+
 static void decide_covered(prover *p, job *j, proof_verdict verdict, const char *message,
                            const device_coverage *coverage)
 {
@@ -88,7 +96,9 @@ static void decide_covered(prover *p, job *j, proof_verdict verdict, const char 
     j->proof =
         (proof){.id = j->id, .verdict = verdict, .message = strdup(message), .coverage = *coverage};
     if (verdict == PROOF_PROVEN)
-        snprintf(j->proof.coverage.problems, sizeof j->proof.coverage.problems, "%s", p->names);
+        for (size_t i = 0; i < p->slots; i++)
+            if (j->variant.present[i])
+                add_name(p, i, j->proof.coverage.problems, sizeof j->proof.coverage.problems);
     free_job_images(j);
     p->undecided--;
     *p->decided_end = j;
@@ -120,13 +130,10 @@ static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
 
 static void note_problem(prover *p, problem_kind kind, bool sampled)
 {
-    char label[DEVICE_LABEL_BYTES];
-    problem_label(script_pattern(p->script), kind, label, sizeof label);
-    size_t used = strlen(p->names);
-    snprintf(p->names + used, sizeof p->names - used, "%s%s%s", used ? ", " : "",
-             sampled ? "blocks of " : "", label);
+    problem_label(script_pattern(p->script), kind, p->labels[p->slots], sizeof *p->labels);
     p->sampled[p->slots] = sampled;
-    p->kinds[p->slots++] = kind;
+    p->kinds[p->slots] = kind;
+    add_name(p, p->slots++, p->names, sizeof p->names);
 }
 
 /* Adds a problem if it is small enough to be run whole. */
