@@ -16,10 +16,10 @@ enum {
     MOST_CHUNKS = 64    /* compared, of a buffer */
 };
 
-/* Work (sim_launch), of which this share of those of whole problems is spent on the
- * excerpt, within bounds: on the last block, on the others, and on the reference. A block that has
- * begun goes on to its end, or to a limit at which no more is said than that it has none. All of
- * that is counted, so that a verdict is the same on every machine. */
+/* This share of the work (sim_launch) of whole problems is spent on the excerpt, within bounds: on
+ * the last block, on the others, and on the reference. A block that has begun goes on to its end,
+ * or to a limit at which nothing is said but that it has none. All of that is counted, so that a
+ * verdict is the same on every machine. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21, most_block = 1 << 25;
 
