@@ -44,3 +44,40 @@ load interruptions
     found_the_best
     [ "$(race_lines)" -ge $((first + answers)) ]
 }
+
+# A space that is too large to enumerate: eleven parameters of fifty values, of which two decide the time.
+write_huge_space() {
+    cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
+    more=$(seq -f 'p%g = at.range(1, 50),' -s ' ' 1 9)
+    base=$(seq -f 'p%g = 25' -s ', ' 1 9)
+    sum=$(seq -f 'p%g' -s ' + ' 1 9)
+    sed -e "s/  space = .*/  space = { a = at.range(1, 30), b = at.range(1, 20), $more },\n  where = { \"a + b + $sum == 275\" },/" \
+        -e "s/  baseline = .*/  baseline = { a = 30, b = 20, $base },/" "$BATS_TEST_DIRNAME/timed.lua" >huge.lua
+    TIMED=huge.lua
+}
+
+# Configurations of the journal, in order.
+tried() {
+    cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep -v '"asked"' | grep -o '"configuration":"[^"]*"' | sort -u
+}
+
+@test "a run on a sample of a huge space goes on with the same sample and tries the same variants" {
+    gpu
+    needs_the_fake
+    write_huge_space
+    run_huge=("$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --strategy random --seed 7 --budget 60)
+    "${run_huge[@]}" >out.txt 2>err.txt
+    output=$(cat out.txt)
+    says 'too large to enumerate'
+    tried >whole.txt
+    [ "$(wc -l <whole.txt)" -ge 60 ]
+    forget
+    FAKE_CUDA_TIME_US=2000 "${run_huge[@]}" >out.txt 2>err.txt &
+    pid=$!
+    wait_for 25 journal_lines
+    kill -KILL "$pid"
+    end_run
+    [ "$status" -eq 137 ]
+    "${run_huge[@]}" >out.txt 2>err.txt
+    tried | diff whole.txt -
+}
