@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Whatever a script can make depend on a parameter makes another variant: identity.py LUA_FOLDER AUTOTUNE
+"""Whatever a script can make depend on a parameter makes another variant: identity.py LUA_FOLDER AUTOTUNE FAKE_CUDA
 
 The fields of a script are read from the program's own lists (each check.fields() in the Lua folder), so that a field
 without a case here fails. Each case lets one parameter, p, change one field and nothing else, and asks twice:
   - `lint` must not say that nothing reads p: it compares variants by their identity;
   - where the change is seen in results, a simulated run must find another outcome with p = 2 than with p = 1, whichever
-    of the two comes first: a variant that is taken for another's twin would have its outcome.
+    of the two comes first: a variant that is taken for another's twin would have its outcome;
+  - where no simulated device sees the change (transfers, textures, tensor maps, how blocks are placed), a run on the GPU of
+    the driver FAKE_CUDA must try both, though their machine code is the same.
 Fields that no parameter can reach are refused if they try ("refused"), or are plain texts ("literal"); what is asked
 about variants from outside of them is no part of any ("outside")."""
 import itertools
@@ -16,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-LUA, TOOL = map(os.path.abspath, sys.argv[1:3])
+LUA, TOOL, FAKE_CUDA = map(os.path.abspath, sys.argv[1:4])
 CALL = r"check\.fields\(\w+, [^()]*?, (\w+(?:\[\w+\])?|\{[^}]*\})\)"
 
 
@@ -292,9 +294,9 @@ CASES = {
 }
 
 
-def tool(folder, *arguments):
+def tool(folder, *arguments, **environment):
     return subprocess.run([TOOL, *arguments], cwd=folder, capture_output=True, text=True,
-                          env={**os.environ, "XDG_STATE_HOME": folder})
+                          env={**os.environ, "XDG_STATE_HOME": folder, **environment})
 
 
 def write(folder, name, text):
@@ -302,14 +304,26 @@ def write(folder, name, text):
         to.write(text)
 
 
-def outcomes(folder):
-    """Of p = 1 and of p = 2, in a simulated run."""
-    done = tool(folder, "copy.lua", "--device", "sim:sm_90", "--no-record", "--json", "--quiet", "--top", "10")
+def run(folder, *options, **environment):
+    """What --json says of p = 1 and of p = 2: what the search makes of each alone."""
+    done = tool(folder, "copy.lua", "--no-record", "--json", "--quiet", "--top", "10", *options, **environment)
     if done.returncode not in (0, 1):
         raise AssertionError(f"the run ended with {done.returncode}: {done.stderr}")
-    found = {r["config"]["p"]: (r["outcome"], re.sub(r"\d+", "", r["message"] or ""))
-             for r in json.loads(done.stdout)["results"]}
+    found = {r["config"]["p"]: r for r in json.loads(done.stdout)["results"]}
     return found.get(1), found.get(2)
+
+
+def outcomes(folder):
+    """Of p = 1 and of p = 2, in a simulated run."""
+    return [r and (r["outcome"], re.sub(r"\d+", "", r["message"] or "")) for r in run(folder, "--device", "sim:sm_90")]
+
+
+def tried_apart(folder):
+    """Has a GPU tried each of them, in a run whose kernels, alike in machine code, do nothing?"""
+    both = run(folder, "--device", "cuda:0", AUTOTUNE_LIBCUDA=FAKE_CUDA, AUTOTUNE_LIBNVML="none", AUTOTUNE_TURNS=folder,
+               FAKE_CUDA_ANY="1")
+    assert all(both), "p = 1 or p = 2 was not tried"
+    return [r["twin_of"] for r in both] == [None, None]
 
 
 def try_case(how, kernel, reference, fields):
@@ -332,6 +346,17 @@ def try_case(how, kernel, reference, fields):
             assert one and one[0] == "ok", f"p = 1 is {one}"
             assert two is None or two[0] != "ok", f"p = 2 is {two}"
             assert (two is None) == ("where" in fields), "p = 2 was not tried"
+        if how == "told":
+            assert tried_apart(folder), "the run takes them for twins"
+
+
+def try_twins():
+    """Where nothing depends on p they are twins: so that no test above passes for want of any."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, "k.cu", COPY)
+        write(folder, "r.cu", REFERENCE)
+        write(folder, "copy.lua", script(1))
+        assert not tried_apart(folder), "twins are tried apart"
 
 
 def main():
@@ -348,6 +373,7 @@ def main():
                 try_case(*case)
         except AssertionError as e:
             wrong.append(f"{place}.{field}: {e}")
+    try_twins()
     print("\n".join(wrong) or "every field makes another variant")
     return 1 if wrong else 0
 
