@@ -179,9 +179,10 @@ at_status expression_test_each(script *s, const expression *e, problem_kind prob
         if (e->step_count && test_vector(s, e, problem, q, first, count, holds + first))
             continue;
         for (size_t i = first; i < first + count && !status; i++) {
-            patience_call(work, characters);
             q->indices[q->varied] = q->choices[i];
             status = expression_test(s, e, problem, q->indices, &holds[i], error);
+            const int64_t left = s->box.instructions_left > 0 ? s->box.instructions_left : 0;
+            patience_call(work, characters, (uint64_t)(s->box.instruction_limit - left));
         }
     }
     return status;

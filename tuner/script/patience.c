@@ -9,7 +9,8 @@ enum {
     STEP_NS = 5,
     VALUE_OF_STEP_NS = 1,
     CALL_NS = 1000,
-    CHARACTER_NS = 20
+    CHARACTER_NS = 20,
+    INSTRUCTION_NS = 14
 };
 
 /* How many times as long a machine may take. */
@@ -32,9 +33,9 @@ void patience_evaluate(patience *p, size_t steps, size_t values)
     p->spent_ns += EVALUATION_NS + steps * (STEP_NS + values * VALUE_OF_STEP_NS);
 }
 
-void patience_call(patience *p, size_t characters)
+void patience_call(patience *p, size_t characters, uint64_t instructions)
 {
-    p->spent_ns += CALL_NS + characters * CHARACTER_NS;
+    p->spent_ns += CALL_NS + characters * CHARACTER_NS + instructions * INSTRUCTION_NS;
 }
 
 bool patience_is_over(patience *p)

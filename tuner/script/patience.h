@@ -27,8 +27,9 @@ void patience_look(patience *p, uint64_t values);
 /* An expression of so many steps was evaluated for so many values at once. */
 void patience_evaluate(patience *p, size_t steps, size_t values);
 
-/* Lua evaluated one of so many characters. */
-void patience_call(patience *p, size_t characters);
+/* Lua evaluated one of so many characters, by which functions in C did work that counts as so many
+ * instructions (sandbox_charge). */
+void patience_call(patience *p, size_t characters, uint64_t instructions);
 
 bool patience_is_over(patience *p);
 
