@@ -17,15 +17,22 @@
 
 enum { PATH_BYTES = 4096, HOLDER_BYTES = 512, PAUSE_MS = 5, LOOK_EVERY = 10 };
 
-/* How it locks: the first that works. */
-typedef enum way { WAY_PATH, WAY_FILE_OF_FOLDER, WAY_HELD } way;
+/* How it locks: the first that works. A lock begins with the first way and goes on to the next one
+ * that is possible when the file system refuses it (next_way), never back. */
+typedef enum way {
+    WAY_PATH,           /* flock(2) of the path itself */
+    WAY_FILE_OF_FOLDER, /* flock(2) of FOLDER/.lock, where the path is a folder */
+    WAY_HELD            /* a file by exclusive creation: PATH.held or FOLDER/.lock.held */
+} way;
 
+/* Open from lock_open() to lock_close(), taken or not; it is only while it is not taken that its
+ * way changes. */
 struct lock {
     int fd;
     bool folder, taken;
     way way;
     char path[PATH_BYTES];
-    char own[HOLDER_BYTES]; /* what a file by exclusive creation says */
+    char own[HOLDER_BYTES]; /* what its file by exclusive creation says; "" before that way */
 };
 
 /* ---- who holds a lock ---- */
@@ -280,7 +287,7 @@ int lock_descriptor(const lock *l)
 
 /* NFS locks only what is open for writing, which a folder cannot be: a file in it. Then comes
  * exclusive creation. */
-static void go_on(lock *l)
+static void next_way(lock *l)
 {
     char path[PATH_BYTES + 16];
     bool folder;
@@ -307,7 +314,7 @@ static int try(lock *l, bool look)
             return 0;
         if (errno == EWOULDBLOCK || errno == EINTR)
             return EWOULDBLOCK;
-        go_on(l);
+        next_way(l);
     }
     return take_held(l, look);
 }

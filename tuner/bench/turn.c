@@ -14,8 +14,10 @@
 
 enum { TURN_PATH_BYTES = 4096 };
 
+/* A process waits (for `next`), is next (has `next`, waits for `turn`), or has the turn (has `turn`
+ * alone). It is over when it waited for too long: from then on it takes and gives none. */
 struct gpu_turn {
-    lock *turn, *next; /* of who has the turn, of who has the next one */
+    lock *turn, *next;
     bool over;
 };
 
@@ -63,8 +65,8 @@ static at_status open_turn(const char *folder, const char *uuid, const char *suf
         return error_set(error, AT_IO, "the path of the folder for turns at the GPU is too long");
     at_status status = lock_open(path, 0644, out, error);
     /* For every user who may come into the folder, whatever the mask of who came first. */
-    if (!status && fchmod(lock_descriptor(*out), 0644) != 0)
-        return AT_OK;
+    if (!status)
+        fchmod(lock_descriptor(*out), 0644);
     return status;
 }
 
@@ -95,27 +97,28 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error)
     return status ? error_prefix(error, "no turns at the GPU") : AT_OK;
 }
 
-/* Until a time; errno's value where it is not there by then. */
-static int lock_until(lock *l, int64_t end_ns)
+/* Waits until that time, or only tries once it has passed. */
+static bool lock_until(lock *l, int64_t end_ns)
 {
     int64_t left_ns = end_ns - clock_now_ns();
-    return lock_take(l, left_ns > 0 ? (int)(left_ns / 1000000) : 0);
+    return lock_take(l, left_ns > 0 ? (int)(left_ns / 1000000) : 0) == 0;
 }
 
 void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), void *context)
 {
     if (!t || t->over)
         return;
-    bool next = lock_take(t->next, 0) == 0;
-    if (!next || lock_take(t->turn, 0) != 0) {
+    bool is_next = lock_take(t->next, 0) == 0;
+    bool has_turn = is_next && lock_take(t->turn, 0) == 0;
+    if (!has_turn) {
         int64_t end_ns = clock_now_ns() + limit_ns;
         if (waits)
             waits(context);
-        if (!next)
-            next = lock_until(t->next, end_ns) == 0;
-        t->over = !next || lock_until(t->turn, end_ns) != 0;
+        is_next = is_next || lock_until(t->next, end_ns);
+        has_turn = is_next && lock_until(t->turn, end_ns);
     }
-    if (next)
+    t->over = !has_turn;
+    if (is_next)
         lock_give(t->next);
 }
 
