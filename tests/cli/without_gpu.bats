@@ -89,3 +89,29 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     fails_with 3 'sim:sm_80 is a simulated device'
     [ ! -e results ]
 }
+
+@test "the demo shows naive kernel, unpadded tile and winner beside each other, why they differ, and what to do next" {
+    no_gpu
+    cmake -D AUTOTUNE="$AUTOTUNE" -D FOLDER="$WORK/records" -P "$BATS_TEST_DIRNAME/../../tuner/cmake/Demo.cmake" >out.txt 2>err.txt
+    output=$(cat out.txt)
+    says "kernel naive unpadded tile winner"
+    # Whole sectors for all but the naive kernel's writes; conflicts in the unpadded tile alone.
+    grep -qx 'sectors a write  *32.0  *4.0  *4.0' out.txt
+    grep -qx 'bank conflicts  *0  *[1-9][0-9]*  *0' out.txt
+    grep -qx 'held up by  *L2  *shared memory  *DRAM' out.txt
+    says "naive: Line 18 (transpose_naive.tmpl:26) wastes sectors"
+    says "Next:"
+    says "autotune new mine.lua"
+    [ ! -s err.txt ] || lacks -v '^search\|^$' err.txt
+    lacks -E 'CMake (Error|Warning)' out.txt err.txt
+}
+
+@test "the demo builds what it runs, and no test" {
+    python3 - "$BATS_TEST_DIRNAME/../../CMakePresets.json" <<'END'
+import json, sys
+presets = json.load(open(sys.argv[1]))
+steps = [w["steps"] for w in presets["workflowPresets"] if w["name"] == "demo"][0]
+assert [(s["type"], s["name"]) for s in steps] == [("configure", "release"), ("build", "demo")], steps
+assert [b["targets"] for b in presets["buildPresets"] if b["name"] == "demo"] == [["demo"]]
+END
+}
