@@ -51,6 +51,13 @@ local function pairs_of(values, between)
   return table.concat(texts, between or ",")
 end
 
+-- That a problem is the script's for simulated devices, and how to ask for the tuned one, of which `stood_for` has
+-- what differs; "" where nothing does.
+local function stand_in(stood_for)
+  if #names(stood_for) == 0 then return "" end
+  return "the script's 'simulated' problem; the tuned one: --set " .. pairs_of(stood_for, " --set ")
+end
+
 -- "A, B and C"
 local function list(texts)
   local out = texts[1] or ""
@@ -86,7 +93,8 @@ end
 return function(page)
   local p = {
     clean = clean, width = width, pad_left = pad_left, pad_right = pad_right, pairs_of = pairs_of,
-    path = path, get = get, list = list, question = question, split_heads = split_heads, page = page,
+    others_stand_in = "variables that neither --over nor --set gives are those of the script's 'simulated' problem, if it has one",
+    path = path, get = get, stand_in = stand_in, list = list, question = question, split_heads = split_heads, page = page,
   }
 
   function p.ink(style, text)

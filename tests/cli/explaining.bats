@@ -110,7 +110,7 @@ $made
 @test "explain takes the problem for simulated devices unless --set says otherwise" {
     tool explain "$FIXTURES/scale.lua"
     succeeds
-    says 'n=16384 scale=3.0 dtype=float (the problem for simulated devices'
+    says "n=16384 scale=3.0 dtype=float (the script's 'simulated' problem; the tuned one: --set n=1048576)"
     tool explain "$FIXTURES/scale.lua" --set n=4096
     succeeds
     says 'n=4096'

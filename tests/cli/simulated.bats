@@ -171,3 +171,18 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
         done
     done
 }
+
+@test "what is simulated in place of the tuned problem is said, with the options that ask for that" {
+    tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet
+    succeeds
+    says "the script's 'simulated' problem; the tuned one: --set n=1048576"
+    tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=4096
+    succeeds
+    says_nothing_of "'simulated' problem"
+    tool sweep "$FIXTURES/scale.lua" --over n=4096,8192 --device sim --budget 2 --quiet
+    succeeds
+    says "variables that neither --over nor --set gives are those of the script's 'simulated' problem"
+    tool portfolio "$FIXTURES/scale.lua" --over n=4096,8192 --problems 2 --held-out 0 --device sim --budget 2 --quiet
+    succeeds
+    says "variables that neither --over nor --set gives are those of the script's 'simulated' problem"
+}

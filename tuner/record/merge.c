@@ -44,6 +44,16 @@ json_t *record_pack_problem(const run_summary *s)
     return object;
 }
 
+json_t *record_pack_stood_for(const pattern_variable *tuned, const pattern_variable *problem,
+                              size_t count)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; tuned && i < count; i++)
+        if (!value_equal(tuned[i].value, problem[i].value))
+            json_put(&object, tuned[i].name, json_from_value(tuned[i].value));
+    return object;
+}
+
 static json_t *pack_configuration(const run_summary *s, const run_result *r)
 {
     return json_from_values(s->parameters, r->values, s->parameter_count);

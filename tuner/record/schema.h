@@ -51,6 +51,10 @@ at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *
 
 /* Members of what is written of a run; new references, NULL when out of memory. */
 json_t *record_pack_problem(const run_summary *s);
+/* What differs in the tuned problem from one that stands in for it: {} where they are the same
+ * or `tuned` is NULL. */
+json_t *record_pack_stood_for(const pattern_variable *tuned, const pattern_variable *problem,
+                              size_t count);
 json_t *record_pack_time(const stats_summary *t);
 json_t *record_pack_device(const run_summary *s);
 

@@ -51,6 +51,7 @@ at_status run_summary_init(run_summary *s, const pattern *p, problem_kind proble
         .pattern = p->name,
         .problem_count = p->problem_count,
         .problem = p->problems[problem],
+        .tuned = p->problems[PROBLEM_TUNED],
         .item = p->item ? p->item : "",
         .parameter_count = p->parameter_count,
     };

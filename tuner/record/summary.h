@@ -88,6 +88,7 @@ typedef struct run_summary {
 
     size_t problem_count;
     const pattern_variable *problem;
+    const pattern_variable *tuned; /* what `problem` stands in for, or the same; NULL: not known */
     size_t parameter_count;
     const char **parameters; /* names; the array is owned */
 

@@ -5,7 +5,8 @@
  *   cartesian_is_known, bound {name, words, unit, rate, in_run}: the ceiling that shares are of;
  *   exact_speedup, share (of the best), energy_j, power_w, rate_units [text],
  *   parameters [name], rows [row], shown (rows before a baseline that is not among them), all
- *   {count, least, most, spilling, full} (of what was compiled; registers a thread).
+ *   {count, least, most, spilling, full} (of what was compiled; registers a thread), stood_for
+ *   {name: value}: the tuned problem, where it differs from this one, which stands in for it.
  *
  * A row: values (one a parameter), baseline, median_ns, low_ns, high_ns, rates, share, tied,
  * registers, spill_bytes, shared_bytes, occupancy, blocks, limit (no registers: they are not
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/json_text.h"
+#include "record/schema.h"
 #include "report/report.h"
 
 enum { MOST_TWINS = 3 };
@@ -179,5 +181,6 @@ json_t *report_pack_words(const run_summary *s, size_t top)
         pack_bound(s), "exact_speedup", json_exact(s->speedup), "rate_units", pack_units(s),
         "parameters", names, "rows", rows, "shown", (json_int_t)shown, "all", all);
     put_best(&words, s);
+    json_put(&words, "stood_for", record_pack_stood_for(s->tuned, s->problem, s->problem_count));
     return words;
 }

@@ -4,6 +4,7 @@
 #include "base/json_text.h"
 #include "cmd/line/terminal.h"
 #include "cmd/variant/explained.h"
+#include "record/schema.h"
 #include "run/setup/pattern_json.h"
 
 enum {
@@ -245,15 +246,17 @@ json_t *explained_pack_words(const explained *x)
 {
     const kernel_resources *r = &x->compiled.resources;
     const size_t columns = terminal_columns(LEAST_BESIDE);
+    const pattern *p = script_pattern(x->script);
     json_t *launches = json_array(), *includes = json_object();
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         json_append(&launches, launch_words(x, i));
     for (size_t i = 0; i < x->source.includes.count; i++)
         json_object_set_new_nocheck(includes, x->source.includes.headers[i].name,
                                     json_string_nocheck(x->source.includes.headers[i].text));
-    return json_pack("{ss sb sb so so so sI sI}", "configuration", x->configuration, "simulated",
-                     x->problem == PROBLEM_SIMULATED, "narrow",
-                     columns > 0 && columns < LEAST_BESIDE, "source",
+    return json_pack("{ss so sb so so so sI sI}", "configuration", x->configuration, "stood_for",
+                     record_pack_stood_for(p->problems[PROBLEM_TUNED], p->problems[x->problem],
+                                           p->problem_count),
+                     "narrow", columns > 0 && columns < LEAST_BESIDE, "source",
                      json_string_nocheck(x->source.source), "includes", includes, "each", launches,
                      "registers_a_thread", (json_int_t)r->registers, "spilled",
                      (json_int_t)r->spill_store_bytes + r->spill_load_bytes);
