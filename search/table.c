@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "search/strategies.h"
 
 static const strategy_kind *const kinds[] = {
@@ -24,10 +25,12 @@ static at_status unknown_name(const char *name, at_error *error)
     for (size_t i = 0; i < KIND_COUNT; i++)
         names[i] = kinds[i]->name;
     const char *nearest = nearest_name(name, names, KIND_COUNT);
-    if (nearest)
-        return error_set(error, AT_USAGE, "there is no strategy '%s': did you mean '%s'?", name,
-                         nearest);
-    return error_set(error, AT_USAGE, "there is no strategy '%s': 'auto' is the default", name);
+    char all[256] = "";
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        text_add(all, sizeof all, "%s%s", i ? ", " : "", names[i]);
+    return error_set(error, AT_USAGE, "there is no strategy '%s'%s%s%s; there are: %s", name,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                     all);
 }
 
 at_status strategy_find(const char *name, const strategy_kind **out, at_error *error)

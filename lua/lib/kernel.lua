@@ -126,8 +126,8 @@ function kernel.check_types(description, p)
     for _, variable in ipairs(p.problem) do
       for _, v in pairs(variable) do
         if variable.name == dtype and v ~= variable.name and not known[v] then
-          fail({ "problem", dtype }, "there is no element type %s%s; buffers.%s is of it", show(v),
-               meant(tostring(v), types), name)
+          fail({ "problem", dtype }, "there is no element type %s%s (buffers.%s is of it; there are: %s)", show(v),
+               meant(tostring(v), types), name, table.concat(types, ", "))
         end
       end
     end

@@ -26,6 +26,17 @@ load helpers
     [[ "${output%%L1::no_allocate*}" == *nounroll* ]]
 }
 
+@test "emit says with which options the source is compiled, those of the script, too" {
+    tool emit transpose.lua --arch sm_80
+    succeeds
+    [ "$(head -1 out.txt)" = "// options for NVRTC and nvcc: --gpu-architecture=sm_80" ]
+    cp "$FIXTURES"/scale* .
+    sed -i 's/entry = "scale",/& options = { "-use_fast_math" },/' scale.lua
+    tool emit scale.lua
+    succeeds
+    [[ "$(head -1 out.txt)" == "// options for NVRTC and nvcc: --gpu-architecture=sm_"*" -use_fast_math" ]]
+}
+
 @test "emit to a full disk fails" {
     tool emit transpose.lua --arch sm_90 -o /dev/full
     fails_with 4 "/dev/full"

@@ -131,6 +131,20 @@ load helpers
 
 @test "devices --json prints JSON where there is no driver" {
     AUTOTUNE_LIBCUDA=/nowhere tool devices --json
-    fails_with 3 "driver"
-    [ "$(jq -c . out.txt)" = '{"devices":[]}' ]
+    succeeds
+    [[ "$errors" == *driver* ]]
+    [ "$(jq -r '.devices[].device' out.txt | grep -cv '^sim:sm_')" -eq 0 ]
+    [ "$(jq -r '.devices[].device' out.txt | grep -c '^sim:sm_90$')" -eq 1 ]
+}
+
+@test "where a choice is refused, those that there are are listed" {
+    tool transpose --device foo
+    fails_with 2 "there is no device 'foo': cuda:0, cuda:1, ... are GPUs, sim and sim:sm_XX simulated ones"
+    tool transpose --device sim:sm_12
+    fails_with 2 "sm_80, sm_86"
+    tool transpose --strategy foo
+    fails_with 2 "there are: auto, surrogate, neighbourhood, model, random, exhaustive"
+    tool transpose --set dtype=quad --arch sm_90
+    fails_with 2 "float"
+    [[ "$errors" == *"there are: "*"half, bfloat16, float, double"* ]]
 }

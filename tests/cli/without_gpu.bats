@@ -4,11 +4,15 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     export AUTOTUNE_LIBCUDA=$WORK/no-such-libcuda.so
 }
 
-@test "devices says in one line why there is none, and exits 3" {
+@test "devices says why there is no GPU, and lists the simulated ones" {
     no_gpu
     tool devices
-    [ "$status" -eq 3 ]
-    [ "$(wc -l <err.txt)" -eq 1 ]
+    succeeds
+    says "There is no GPU: "
+    grep -q '^ *sim:sm_80  *simulated sm_80  *sm_80 ' out.txt
+    # Each of them can be asked for.
+    tool "$FIXTURES/scale.lua" --device sim:sm_80 --budget 1 --quiet
+    succeeds
 }
 
 @test "--device cuda:0 without a driver exits 3 and says why" {

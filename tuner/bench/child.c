@@ -63,7 +63,10 @@ static at_status open_device(child *c, const device_worker_options *options, at_
 {
     c->api = device_api_find(options->spec);
     if (!c->api)
-        return error_set(error, AT_USAGE, "there is no kind of device for %s", options->spec);
+        return error_set(error, AT_USAGE,
+                         "there is no device '%s': cuda:0, cuda:1, ... are GPUs, sim and sim:sm_XX "
+                         "simulated ones; 'autotune devices' lists them",
+                         options->spec);
     c->bench.api = c->api;
     c->bench.cache = options->cache;
     c->bench.watchdog_floor_ns = options->watchdog_floor_ns;

@@ -1,4 +1,6 @@
 /* autotune devices: what can be tuned on here. */
+#include <stdio.h>
+
 #include "base/json_text.h"
 #include "bench/client.h"
 #include "cmd/line/commands.h"
@@ -6,7 +8,9 @@
 
 enum { MOST_DEVICES = 64 };
 
-static at_status print(const options *o, const device_properties *d, size_t count, at_error *error)
+/* `why` there is no GPU among them; NULL: there is one. */
+static at_status print(const options *o, const device_properties *d, size_t count, const char *why,
+                       at_error *error)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < count; i++)
@@ -17,28 +21,31 @@ static at_status print(const options *o, const device_properties *d, size_t coun
                                     (json_int_t)d[i].limits.l2_bytes, "max_shared_per_block_bytes",
                                     (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver",
                                     d[i].driver, "cuda_version", d[i].cuda_version));
-    return page_show(o, "devices", 2, json_pack("{so}", "devices", all), NULL, error);
+    return page_show(o, "devices", 2, json_pack("{so}", "devices", all),
+                     o->json ? NULL : json_pack("{ss?}", "why", why), error);
 }
 
+/* GPUs first. A program that asks for JSON is told on stderr why there is none. */
 static at_status run(const options *o, at_error *error)
 {
     device_properties found[MOST_DEVICES];
-    size_t count;
-    at_status status = device_worker_list("cuda", found, MOST_DEVICES, &count, error);
-    /* A program that asks for JSON gets it; why there are none goes to stderr. */
-    if (o->json && (!status || status == AT_NO_DEVICE)) {
-        at_error trouble = {0};
-        at_status printed = print(o, found, status ? 0 : count, &trouble);
-        if (printed && !status)
-            *error = trouble;
-        return status ? status : printed;
+    size_t gpus = 0, simulated = 0;
+    at_error why = {0};
+    at_status status = device_worker_list("cuda", found, MOST_DEVICES, &gpus, &why);
+    if (status && status != AT_NO_DEVICE) {
+        *error = why;
+        return status;
     }
-    return status ? status : print(o, found, count, error);
+    if (status && o->json)
+        fprintf(stderr, "autotune: %s\n", why.message);
+    const bool none = status != AT_OK;
+    status = device_worker_list("sim", found + gpus, MOST_DEVICES - gpus, &simulated, error);
+    return status ? status : print(o, found, gpus + simulated, none ? why.message : NULL, error);
 }
 
 const command cmd_devices = {
     .name = "devices",
-    .summary = "List the GPUs that can be tuned on",
+    .summary = "List the GPUs, and the simulated ones, that can be tuned on",
     .options = "json",
     .run = run,
 };

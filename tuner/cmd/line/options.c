@@ -63,7 +63,9 @@ static const option_info known[] = {
      .type = CELL_ONLY},
     {"over", "NAME[=V1,V2,...]",
      "go over these values; V1,V2,...,VN continues the series; repeatable", .type = CELL_OVER},
-    {"device", "NAME", "cuda:N, for tuning also cuda:0,2 or all; 'autotune devices' lists them",
+    {"device", "NAME",
+     "cuda:N, for tuning also cuda:0,2 or all; sim or sim:sm_XX, a simulated GPU; 'autotune "
+     "devices' lists them",
      .type = CELL_TEXT, AT(run.device)},
     {"verify-on", "none|all", "race the winner on every other GPU of --device, too (default none)",
      .type = CELL_CHOICE, AT(run.verify_all)},

@@ -198,6 +198,14 @@ static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule
     return AT_OK;
 }
 
+static void print_options(const emitted *source, const arch_limits *arch, FILE *to)
+{
+    fprintf(to, "// options for NVRTC and nvcc: --gpu-architecture=%s", arch->name);
+    for (size_t i = 0; i < source->option_count; i++)
+        fprintf(to, " %s", source->options[i]);
+    fputs("\n", to);
+}
+
 static at_status run(const options *o, at_error *error)
 {
     arch_limits arch;
@@ -226,6 +234,8 @@ static at_status run(const options *o, at_error *error)
         status = emit_variant(s, PROBLEM_TUNED, indices, !o->no_line, &source, error);
     if (!status && !(to = open_memstream(&text, &size_bytes)))
         status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status && !o->ptx)
+        print_options(&source, &arch, to);
     if (!status && o->best && !o->ptx)
         status = print_launch(s, indices, rule, &source, to, error);
     if (!status && o->ptx)
