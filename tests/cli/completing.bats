@@ -83,6 +83,19 @@ offered() {
     LC_ALL=C.UTF-8 MANROFFSEQ= man --warnings -l out.txt >page.txt 2>warnings.txt
     [ ! -s warnings.txt ]
     grep -q 'autotune spills SCRIPT' page.txt
+    # What --help says of exit codes and variables, and no less.
+    tool --help
+    codes=$(sed -n '/^Exit codes:/,/^$/s/^  \([0-9]*\) .*/\1/p' out.txt)
+    variables=$(sed -n '/^Environment:/,$s/^  \([A-Z_]*\) .*/\1/p' out.txt)
+    [ "$(wc -w <<<"$codes $variables")" -ge 17 ]
+    for word in $codes $variables; do
+        grep -q "^  *$word\( \|$\)" page.txt || { echo "no $word"; return 1; }
+    done
+    for heading in ENVIRONMENT FILES EXAMPLES 'EXIT STATUS'; do grep -qx "$heading" page.txt; done
+    # Each example's command is one.
+    sed -n '/^EXAMPLES/,$s/^  *autotune \([a-z]*\).*/\1/p' page.txt >commands.txt
+    [ "$(wc -l <commands.txt)" -ge 6 ]
+    for command in $(grep -vx transpose commands.txt); do "$AUTOTUNE" "$command" --help >/dev/null; done
 }
 
 @test "a word that an option or a command does not take names the nearest" {

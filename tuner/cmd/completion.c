@@ -39,7 +39,7 @@ static json_t *pack_command(const command *c)
 
 static at_status run(const options *o, at_error *error)
 {
-    char *text, page[32];
+    char *text, page[32], about[OPTIONS_DETAILS_BYTES];
     size_t kind = 0;
     while (kind < KINDS && strcmp(o->operand, kinds[kind]) != 0)
         kind++;
@@ -53,9 +53,11 @@ static at_status run(const options *o, at_error *error)
     for (size_t i = 0; i < o->command_count; i++)
         json_append(&commands, pack_command(o->commands[i]));
     snprintf(page, sizeof page, "completion_%s", kinds[kind]);
-    at_status status =
-        page_text(page, json_pack("{ss so}", "version", version_text(), "commands", commands), NULL,
-                  &text, error);
+    options_details("autotune", about);
+    at_status status = page_text(
+        page,
+        json_pack("{ss ss so}", "version", version_text(), "about", about, "commands", commands),
+        NULL, &text, error);
     if (!status)
         status = terminal_or_file(NULL, text, strlen(text), error);
     free(text);
