@@ -15,7 +15,7 @@ load helpers
     [ "$status" -eq 1 ]
     says 'on the ragged problem n=1003: out of bounds in scale at scale.cu.tmpl:1'
     says 'thread (235,0,0) of block (3,0,0): read of 4 bytes'
-    says '0 bytes behind the end of src (4012 bytes)'
+    says '0 bytes after the end of src (4012 bytes)'
 }
 
 @test "check draws variants of the space at random" {

@@ -17,7 +17,7 @@ setup() {
 
 @test "a finalist that the simulated device convicts loses the race" {
     "$AUTOTUNE" "$UNGUARDED" --device cuda:0 --quiet --json >out.txt
-    grep -q 'out of bounds in timed at .*unguarded.cu.tmpl:8.*behind the end of' out.txt
+    grep -q 'out of bounds in timed at .*unguarded.cu.tmpl:8.*after the end of' out.txt
     grep -q '"guarded": true' results/*/unguarded.json
     grep -q '"proven": true' results/*/unguarded.json
 }

@@ -15,7 +15,7 @@ bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
     return i < count;
 }
 
-/* What a configuration loses on a problem; infinite where it does not serve it. */
+/* The loss of a configuration on a problem; infinite where it does not serve it. */
 static double loss_with(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     return portfolio_serves(m, problem, configuration)

@@ -17,20 +17,20 @@ enum {
     LEAST_FIT_ROWS = 40 /* of fewer chance would choose */
 };
 
-/* What makes problems alike. */
+/* The measure of how alike two problems are. */
 typedef struct measure {
     /* One over the doublings within which times change little: of each axis, then of the product of
      * each two variables. */
     double scales[LENGTHS];
-    /* What is left of the likeness where a divisor divides one of two numbers alone: of each axis,
-     * for each divisor. */
+    /* The share of the likeness that is left, for each axis and divisor, where the divisor divides
+     * only one of two numbers. */
     double divided[PORTFOLIO_MOST_AXES][PORTFOLIO_MAX_DIVISORS];
     double noise; /* its variance, over that of what was timed */
 } measure;
 
-/* Of few problems, chosen on the portfolios of five patterns by cross-validation; and what is tried
- * instead. What is left where all divisors differ was chosen for any that do, before each had a
- * number of its own. */
+/* The measure for few problems, chosen on the portfolios of five patterns by cross-validation, and
+ * the measures that are tried instead. `usual_divided` was chosen for any divisors that differ,
+ * before each had a number of its own. */
 static const double usual_scale = 0.25, usual_divided = 0.7, usual_noise = 0.02;
 static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1},
                     parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
@@ -40,10 +40,10 @@ static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1},
 /* More noise than is likely has to lose so much less, of what is lost: less may be chance. */
 static const double clear_saving = 0.1;
 
-/* How much it counts, beside the time itself, that the default may have been faster. */
+/* The weight, beside the time itself, of the risk that the default is faster. */
 static const double caution = 0.5;
 
-/* What is slower is as bad. */
+/* Slower ones count as this. */
 static const double most_ratio = 4;
 
 struct kriging {
@@ -237,7 +237,7 @@ static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, 
     *place = kept;
 }
 
-/* By one number after the other, of rows that are spread over all. */
+/* Fits one number after the other, on rows that are spread over all. */
 static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *among)
 {
     size_t step = 1 + (k->rows - 1) / FIT_ROWS, count = 0, variables = 0;
@@ -261,7 +261,8 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
 
 /* ---- one that has learnt ---- */
 
-/* By a measure; without one by the usual, which `fits` suits to the matrix. */
+/* Makes one with a measure. Without one it takes the usual measure, which `fits` suits to the
+ * matrix. */
 static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                         const value *problems, const measure *by, bool fits, kriging **out,
                         at_error *error);
@@ -282,7 +283,7 @@ static void add_row(some_rows *s, const portfolio_matrix *from, const value *pro
     s->defaults[at] = from->defaults[row];
 }
 
-/* What is lost on a row by who takes what is expected to be the best there. */
+/* The loss on a row of a reader who takes the configuration that is expected to be best there. */
 static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, const value *problem)
 {
     double expected[COLUMNS], least = INFINITY, ratio = 0;
@@ -319,8 +320,8 @@ static at_status cross_validate(const kriging *k, const portfolio_matrix *m, con
     return AT_OK;
 }
 
-/* What makes the times of all likely need not choose well among the best: where which of them is
- * ahead changes from one problem to the next, less is lost by who takes most of that for noise. */
+/* The noise that makes the times of all likely need not choose well among the best. Where the best
+ * one changes from problem to problem, a reader who takes most of that for noise loses less. */
 static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among, at_error *error)
 {
     size_t step = 1 + (k->rows - 1) / NOISE_ROWS, count = 0;
@@ -428,8 +429,7 @@ void kriging_expect(const kriging *k, const value *problem, double *ratios)
         ratios[c] = k->known[c] ? exp(logs[c]) : 0;
 }
 
-/* How little is known of a problem: 0, it was timed, to 1, it is far from all that were: the
- * variance that is left. */
+/* The variance that is left on a problem: 0 where it was timed, 1 far from all that were. */
 static double doubt_of(const kriging *k, const value *problem)
 {
     double known = 0, *x = k->scratch;
@@ -441,8 +441,8 @@ static double doubt_of(const kriging *k, const value *problem)
     return fmax(0, fmin(1, 1 - known));
 }
 
-/* What one that is `behind` by expectation is ahead by, on average, if their difference is off by
- * `off` (a standard deviation): the expected improvement of Jones, Schonlau & Welch, 1998. */
+/* The mean lead of a configuration that is expected to be slower by `behind`, if the difference has
+ * the standard deviation `off`: the expected improvement of Jones, Schonlau & Welch, 1998. */
 static double mean_gain(double behind, double off)
 {
     double z = behind / off;
@@ -452,7 +452,7 @@ static double mean_gain(double behind, double off)
 void kriging_beware(const kriging *k, const value *problem, double *ratios)
 {
     size_t last = k->columns - 1;
-    /* What chance alone leaves unsure is no doubt about the problem. */
+    /* The noise of the samples is no doubt about the problem. */
     double doubt = sqrt(fmax(0, doubt_of(k, problem) - k->by.noise));
     for (size_t c = 0; c < last && ratios[last] > 0; c++) {
         double off = doubt * hypot(k->spreads[c], k->spreads[last]);

@@ -1,11 +1,11 @@
-/* What configurations are expected to lose on a problem, from those that were timed: kriging, also
- * known as regression by Gaussian processes (Rasmussen & Williams, "Gaussian Processes for Machine
- * Learning", 2006, algorithm 2.1).
+/* The expected loss of each configuration on a problem, from the problems that were timed: kriging,
+ * also known as regression by Gaussian processes (Rasmussen & Williams, "Gaussian Processes for
+ * Machine Learning", 2006, algorithm 2.1).
  *
  * The logarithm of a configuration's time over the best one's changes gradually with the sizes of a
  * problem, in doublings (Matern's kernel of order 3/2), with a step between sizes of different
  * divisibility; problems with different words tell nothing of each other. Features, which come
- * behind the variables, count as far as what was timed says that they do. */
+ * after the variables, count as far as what was timed says that they do. */
 #ifndef AUTOTUNE_PORTFOLIO_KRIGING_H
 #define AUTOTUNE_PORTFOLIO_KRIGING_H
 
@@ -24,7 +24,7 @@ at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, siz
                       const value *problems, bool fits, kriging **out, at_error *error);
 void kriging_free(kriging *k); /* NULL is fine */
 
-/* Sets the expected ratio of each configuration, and behind them of the default; 0: it is known
+/* Sets the expected ratio of each configuration, and after them that of the default. 0: it is known
  * nowhere. A ratio is a time over that of the best of them. */
 void kriging_expect(const kriging *k, const value *problem, double *ratios);
 

@@ -46,7 +46,7 @@ void leaf_order(const leaf_costs *costs, const size_t *rows, size_t count, recor
                 seen[c]++;
             }
     }
-    /* What is possible nowhere here comes last. */
+    /* Columns that are possible nowhere here come last. */
     for (size_t c = 0; c <= last; c++)
         scores[c] = seen[c] ? scores[c] / (double)seen[c] : PORTFOLIO_UNCOVERED;
     *leaf = (record_node){.has_default = true};

@@ -65,7 +65,7 @@ size_t portfolio_class(const portfolio_axis *axis, int64_t v)
     return class;
 }
 
-/* What every number of a class is a multiple of. */
+/* The number that every number of a class is a multiple of. */
 static int64_t unit_of(const portfolio_axis *axis, size_t class)
 {
     int64_t unit = 1;
@@ -135,8 +135,7 @@ static double number_at(const portfolio_axis *axis, double u)
     return (double)axis->least * pow((double)axis->most / (double)axis->least, u);
 }
 
-/* The value at share `u` of the axis; `chosen` problems were chosen in between the corners, and as
- * many tries were refused since. Where no number of a shape is left, another is taken. */
+/* The value at share `u` of the axis. Another number is taken where none of the shape is left. */
 static value value_at(const portfolio_axis *axis, double u, size_t class, size_t chosen,
                       size_t refused)
 {
@@ -157,7 +156,7 @@ static value value_at(const portfolio_axis *axis, double u, size_t class, size_t
 
 typedef enum habit { NONE, ALL_ROUND, ALL_EQUAL } habit;
 
-/* Of the problems in between the corners, `chosen` came before. */
+/* The habit of the next problem in between the corners, after `chosen` of them. */
 static habit habit_of(size_t chosen)
 {
     return chosen % EVERY == EVERY / 2 - 1 ? ALL_ROUND
@@ -220,7 +219,7 @@ static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, v
     return true;
 }
 
-/* How many problems it takes to go through the classes of all axes together. */
+/* The number of problems that go through the classes of all axes together. */
 static size_t joint_classes(const portfolio_axis *axes, size_t count)
 {
     size_t joint = 1;
@@ -229,7 +228,7 @@ static size_t joint_classes(const portfolio_axis *axes, size_t count)
     return joint;
 }
 
-/* What the first problems go through: all classes, of all axes together or of each. */
+/* The first problems go through all classes, of all axes together or of each. */
 typedef struct course {
     bool joint;
     size_t length; /* problems */
@@ -245,8 +244,8 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
     return c;
 }
 
-/* The class of an axis; behind the course that of the number at share `u`, as it happens: of four
- * numbers two are odd. What is refused again and again is tried with the next. */
+/* The class of an axis. After the course it is that of the number at share `u`: two of four numbers
+ * are odd. A problem that is refused again and again is tried with the next class. */
 static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {
@@ -321,7 +320,7 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
                          chosen, refused);
         for (size_t a = 0; a < axis_count && !in_corners; a++)
             at[a] = at[a] + step[a] - floor(at[a] + step[a]);
-        /* What is refused so is tried without. */
+        /* A refused problem is tried without a habit. */
         habit shared = in_corners || refused ? NONE : habit_of(*count - corners);
         refused++;
         if (!follow(shared, axes, axis_count, problem) ||

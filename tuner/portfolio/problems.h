@@ -9,8 +9,8 @@
  * problems go through the classes of all variables together, as far as a quarter of the problems
  * does for that, else through those of each; then numbers are of the class that they happen to be.
  * Where nothing divides a number it is a prime; where all divisors do, every other one is round in
- * binary. Behind the corners one in eight problems has only powers of two and three times such, and
- * one in eight has equal numbers, whatever their classes: as many of those that people have.
+ * binary. After the corners one in eight problems has only powers of two and three times such, and
+ * one in eight has equal numbers, whatever their classes: people's problems often do.
  * Deterministic: the same axes and seed give the same problems. */
 #ifndef AUTOTUNE_PORTFOLIO_PROBLEMS_H
 #define AUTOTUNE_PORTFOLIO_PROBLEMS_H
@@ -26,7 +26,7 @@
 enum {
     PORTFOLIO_MAX_AXES = 8, /* variables */
     PORTFOLIO_MAX_DIVISORS = 16,
-    PORTFOLIO_MAX_FEATURES = 32, /* axes behind those: each of each configuration, as far as there
+    PORTFOLIO_MAX_FEATURES = 32, /* axes after those: each of each configuration, as far as there
                                     is room */
     PORTFOLIO_MOST_AXES = PORTFOLIO_MAX_AXES + PORTFOLIO_MAX_FEATURES
 };

@@ -41,7 +41,7 @@ bool question_has_numbers(const portfolio_axis *axis)
     return true;
 }
 
-/* What is asked, of whom, and who is told. */
+/* The question that is made, the rows that it parts, and the function that is told. */
 typedef struct asking {
     const portfolio_axis *axes;
     size_t axis_count;

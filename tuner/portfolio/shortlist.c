@@ -9,11 +9,11 @@
 /* Problems' worth of the mean of all in the mean of a configuration. */
 static const double drawn = 4;
 
-/* What loses more is as bad: nobody is given it. */
+/* A greater loss counts as this: no reader is given such a configuration. */
 static const double most_loss = 1;
 
-/* What counts of a problem: what it loses with the best that is listed, a quarter of that with the
- * next one, which stands in for it where it is not as good as it seems, and so on. */
+/* A problem counts its loss with the best that is listed, a quarter of its loss with the next one,
+ * and so on: the next one stands in where the best is not as good as it seems. */
 enum { DEPTH = 3 };
 static const double next_counts = 0.25;
 
@@ -74,8 +74,8 @@ static double put(double *least, double loss)
     return sum;
 }
 
-/* What the problems lose, in all, with one more; `least` has what each loses with the best of those
- * that are listed, the next one ... */
+/* The loss of all problems with one more configuration. `least` has the loss of each with the best
+ * of those that are listed, with the next one ... */
 static double loss_with(const portfolio_matrix *m, double *losses, const double *least,
                         size_t configuration)
 {

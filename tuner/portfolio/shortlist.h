@@ -1,9 +1,9 @@
-/* Which of many configurations deserve to be timed on every problem: each was timed on some of
- * them, by searches that tried other things beside it.
+/* Chooses which of many configurations deserve to be timed on every problem. Each was timed on some
+ * of them, by searches that tried other configurations beside it.
  *
- * What is best on a problem by a hair is best there alone; what is nearly best wherever it was
- * tried serves more. So a configuration counts, where it was not timed, as its mean elsewhere,
- * drawn towards the mean of all as far as it was timed seldom, and those that together lose least
+ * A configuration that is best on one problem by a hair serves less than one that is nearly best
+ * wherever it was tried. So a configuration counts, where it was not timed, as its mean elsewhere,
+ * drawn towards the mean of all the more, the fewer times it has. Those that together lose least
  * are listed, the one that saves most first (greedy facility location, as in cover.h; a problem's
  * second and third best count, too). Of 82 sums of columns that were timed whole, the best six of
  * 12 that are listed so lose 1.0 % on other problems than those that were searched, and more than 4
@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "portfolio/matrix.h"
 
-/* What is known of a configuration on a problem instead of a ratio. */
+/* These stand in place of a ratio. */
 enum { SHORTLIST_UNKNOWN = -1, SHORTLIST_IMPOSSIBLE = 0 };
 
 /* Lists `most` configurations, or as many as are possible on some problem; `list` has room for

@@ -17,15 +17,15 @@ enum {
     MOST_GROWN = 4 * RECORD_MAX_NODES /* before what pays least is taken back */
 };
 
-/* What a question has to save in the end, in the mean of all problems. Cross-validated on
- * portfolios of four patterns (a transpose, sums, a convolution, products) least was lost with
- * this, in their mean; 0.0001 has a quarter of the nodes. */
+/* The least that a question has to save in the end, in the mean of all problems. Cross-validation
+ * on portfolios of four patterns (a transpose, sums, a convolution, products) lost least with this,
+ * in their mean; 0.0001 has a quarter of the nodes. */
 static const double least_mean_gain = 0.00001;
 
-/* Of what a leaf loses: a question that saves so much is a good one by itself. */
+/* A question that saves this share of a leaf's loss is a good one by itself. */
 static const double good_share = 0.25;
 
-/* What costs more is as bad, when columns are parted: one that is hopeless tells nothing of the
+/* A greater cost counts as this when columns are parted: a hopeless one tells nothing of the
  * others. */
 static const double most_cost = 0.5;
 
@@ -121,7 +121,7 @@ static double parting_of(const leaf_costs *costs, const size_t *rows, size_t the
     return parted;
 }
 
-/* Of equals the first that is tried stays. */
+/* The first of several equal questions stays. */
 static void try_question(void *context, const question *q)
 {
     best_questions *b = context;
@@ -205,7 +205,7 @@ static at_status part(grower *g, size_t leaf, at_error *error)
     return AT_OK;
 }
 
-/* Takes back what saves too little, and adds up what is left: children come behind their
+/* Takes back the questions that save too little, and adds up the others. Children come after their
  * parents. */
 static void take_back(grower *g)
 {
@@ -224,7 +224,7 @@ static void take_back(grower *g)
     }
 }
 
-/* For each leaf more than one. */
+/* The saving for each leaf more than one. */
 static double saving(const branch *b)
 {
     return (b->cost - b->pruned) / (double)(b->leaves - 1);
@@ -269,7 +269,7 @@ static at_status grow(grower *g, bool words_first, double *cost, at_error *error
     return status;
 }
 
-/* Writes a branch, and all behind it. */
+/* Writes a branch, and all below it. */
 static void write_nodes(grower *g, size_t from)
 {
     const branch *b = &g->branches[from];

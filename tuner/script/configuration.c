@@ -125,7 +125,7 @@ static void list_values(const space_parameter *p, char *text, size_t size_bytes)
     }
 }
 
-/* Of the values that are texts, the one that may have been meant; NULL: none. */
+/* The value among those that are texts that may have been meant; NULL: none. */
 static const char *nearest_text(const space_parameter *p, const char *typed)
 {
     enum { MOST_COMPARED = 256 };
@@ -168,7 +168,7 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
     const space_parameter *p = &s->parameters[parameter];
     value v = value_parse(typed);
     for (size_t i = 0; i < p->value_count; i++) {
-        /* What a person types as 4 may be the string "4" in the script. */
+        /* The 4 that a person types may be the string "4" in the script. */
         if (value_equal(p->values[i], v) ||
             (p->values[i].kind == VALUE_STRING && strcmp(p->values[i].string, typed) == 0)) {
             *index = (uint16_t)i;

@@ -28,7 +28,7 @@ static void push_origins(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &origins_key);
 }
 
-/* What the table at `index` was made from; NULL: it is the template's own. */
+/* The JSON that the table at `index` was made from; NULL: the table is the template's own. */
 static json_t *origin(lua_State *L, int index)
 {
     json_t *from = NULL;
@@ -120,7 +120,7 @@ static void push_elements(lua_State *L, json_t *from)
     }
 }
 
-/* Of the table on top of the stack. */
+/* Notes what the table on top of the stack was made from. */
 static void note_origin(lua_State *L, const json_t *from)
 {
     push_origins(L);

@@ -9,7 +9,7 @@
  * functions, as are those that call one. */
 enum { MOST_IN_PLACE_BYTES = 512 };
 
-/* Of what a function is called; names that begin so are no script's (lua/lib/check.lua). */
+/* Begins the names of functions: no script has such names (lua/lib/check.lua). */
 #define CALL_PREFIX "__"
 
 script_derived *script_find_derived(const script *s, const char *name)

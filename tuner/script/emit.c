@@ -65,7 +65,7 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
     while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
         length--;
     if (length == 0) {
-        /* A backslash joins the line behind it, so that an empty one ends a macro. */
+        /* A backslash joins the line after it, so that an empty one ends a macro. */
         o->blank = o->size_bytes > 0;
         o->continued = false;
         return;
@@ -154,7 +154,7 @@ static void push_scope(lua_State *L, const emission *e)
     script *s = e->s;
     lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count) + 8);
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[e->problem]);
-    /* Where reads are noted they go through derived_or_unknown_name(). */
+    /* Reads that are noted go through derived_or_unknown_name(). */
     for (size_t i = 0; i < s->pattern.problem_count && !e->reads; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         lua_setfield(L, -3, s->problems[e->problem][i].name);
@@ -174,7 +174,7 @@ static void push_scope(lua_State *L, const emission *e)
     lua_setmetatable(L, -2);
 }
 
-/* What an expression reads, which is then read by who evaluates it. */
+/* Notes the names that an expression reads, for they are read by its evaluation. */
 static void note_expression(const emission *e, const expression *from)
 {
     if (!e->reads)
@@ -274,7 +274,7 @@ static int emit(lua_State *L)
     return 0;
 }
 
-/* What is included is part of the source's meaning, and so of whatever is known by the source. */
+/* Included files are part of the source's meaning, and so of whatever is known by the source. */
 static at_status note_includes(output *o, const included *i, at_error *error)
 {
     if (i->count == 0)
@@ -402,7 +402,7 @@ void emit_template_hash(const script *s, char hex[33])
     hash_text((XXH128_hash_t){.low64 = s->template_hash[0], .high64 = s->template_hash[1]}, hex);
 }
 
-/* __index of a template's scope, behind the names that exist there: derived values. */
+/* __index of a template's scope, for names that it lacks: derived values. */
 static int derived_or_unknown_name(lua_State *L)
 {
     const script *s = script_of(L);

@@ -32,19 +32,19 @@ typedef struct emitted {
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error);
 
-/* What a source depends on beside the configuration: problems and devices that agree on these have
- * the same source. */
+/* The facts that a source depends on beside the configuration. Problems and devices that agree on
+ * these have the same source. */
 typedef struct emit_reads {
     bool problem[PATTERN_MAX_VARIABLES]; /* of variable i of the problem */
     bool device[DEVICE_MOST_FIELDS];     /* of field i of device_fields() */
 } emit_reads;
 
-/* As emit_variant() without line marks; *reads gets what the template read. */
+/* Like emit_variant() without line marks; *reads gets what the template read. */
 at_status emit_variant_noting(script *s, problem_kind problem, const uint16_t *indices,
                               emit_reads *reads, emitted *out, at_error *error);
 
-/* Emit the reference kernel for `problem`, and the kernel that fills inputs. Of `indices` only the
- * layout matters; NULL: the baseline's. AT_NOT_FOUND when the pattern has none. */
+/* Emit the reference kernel for `problem`, and the kernel that fills inputs. Only the layout of
+ * `indices` matters; NULL: the baseline's. AT_NOT_FOUND when the pattern has none. */
 at_status emit_reference(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                          emitted *out, at_error *error);
 at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,

@@ -295,7 +295,7 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
             script_push_value(L, v);
             continue;
         }
-        /* From a table, because making a string may allocate. */
+        /* The string comes from a table, because making one may allocate. */
         lua_rawgeti(L, LUA_REGISTRYINDEX,
                     input.is_parameter ? s->value_tables[input.index] : s->problem_tables[problem]);
         lua_rawgeti(L, -1, (input.is_parameter ? indices[input.index] : input.index) + 1);

@@ -29,7 +29,7 @@ typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } express
 
 typedef struct expression {
     const char *text; /* as the script spells it; NULL: absent */
-    /* As Lua gets it: derived values, or calls of them, in place of their names. */
+    /* The text that Lua gets: derived values, or calls of them, in place of their names. */
     const char *code;
     const node *root; /* the same in the script's tree */
     const char *what; /* for messages: "where[2]", "launch.grid" */
@@ -71,7 +71,7 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
 
-/* As expression_test, for each of the values that `question` has; `work` is what it takes. */
+/* Like expression_test, for each of the values that `question` has. `work` gets the work. */
 at_status expression_test_each(struct script *s, const expression *e, problem_kind problem,
                                const space_question *question, patience *work, bool *holds,
                                at_error *error);

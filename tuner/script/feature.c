@@ -9,8 +9,8 @@
 
 /* A record keeps a feature's definition, so that a script that means something else by its name is
  * found out. It says what the script says, not what the expression compiles to, and so outlives
- * other versions of this program. Where the derived values that it reads are too long, XXH3-128 of
- * them stands for them. */
+ * other versions of this program. XXH3-128 stands for the derived values that it reads if they are
+ * too long. */
 static const char *define(lua_State *L, const script *s, const expression *e)
 {
     luaL_Buffer b;

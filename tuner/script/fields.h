@@ -17,8 +17,8 @@ int field_word(lua_State *L, const char *field, const char *const names[]);
  * fields_next(). */
 size_t fields_enter(lua_State *L, const char *field);
 
-/* Puts item `i` of the list, of `count`, on top of the stack, in place of the one before; behind
- * the last it takes the list off, too, and returns false. */
+/* Puts item `i` of the list, of `count`, on top of the stack, in place of the one before. After the
+ * last it takes the list off, too, and returns false. */
 bool fields_next(lua_State *L, size_t i, size_t count);
 
 /* The scalar on top of the stack; strings are copied. */

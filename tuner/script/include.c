@@ -263,7 +263,7 @@ static const source_header *find_header(const included *i, const char *name)
     return NULL;
 }
 
-/* As the preprocessor looks: beside the file that includes, then in the folders. */
+/* Looks as the preprocessor does: beside the file that includes, then in the folders. */
 static bool find_path(const collection *c, const reader *r, const char *name, char path[PATH_MAX])
 {
     char beside[2 * NAME_BYTES];
@@ -358,7 +358,7 @@ static bool takes_directive_sign(reader *r)
     return true;
 }
 
-/* What is left of a line behind its directive, if it has one. */
+/* Scans the rest of a line after its directive, if it has one. */
 static at_status scan_line(reader *r)
 {
     char word[NAME_BYTES];
@@ -387,7 +387,7 @@ static at_status scan(collection *c, const char *text, const char *own_name, con
 {
     reader r = {.at = text, .own_name = own_name, .line = 1, .error = error};
     snprintf(r.name, sizeof r.name, "%s", name);
-    /* With -std=c++11 these stand for a sign of directives and for a backslash. */
+    /* These stand for a sign of directives and for a backslash with -std=c++11. */
     const char *trigraph = strstr(text, "?\?=");
     if (!trigraph)
         trigraph = strstr(text, "?\?/");

@@ -1,10 +1,10 @@
 /* Constraints, derived values and launches in C: for programs that pick and launch a configuration
  * without Lua.
  *
- * In: a loaded script and how its names are spelt in C. Out: of a launch, C statements that
+ * In: a loaded script and how its names are spelt in C. Out: the C statements of a launch. They
  * evaluate what a configuration launches (as script_launch_plan() does) and how large its buffers
- * are, into an autotune_plan (export/launch.c, which has the functions that they call). Where Lua
- * would raise an error they set `*failed`. */
+ * are, into an autotune_plan (export/launch.c, which has the functions that they call). They set
+ * `*failed` where Lua would raise an error. */
 #ifndef AUTOTUNE_SCRIPT_LAUNCH_C_H
 #define AUTOTUNE_SCRIPT_LAUNCH_C_H
 

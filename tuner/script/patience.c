@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* What they take on a core of a server of 2022 at 2.6 GHz, times one and a half. */
+/* Their time on a core of a server of 2022 at 2.6 GHz, times one and a half. */
 enum {
     LOOK_NS = 10,
     EVALUATION_NS = 50,

@@ -1,4 +1,4 @@
-/* How much work the making of a space may be.
+/* A limit on the work of making a space.
  *
  * Work is counted, not timed: a search draws from the configurations that a space has, so that the
  * same script must have the same ones each time, whatever else the machine does. The unit is a

@@ -32,7 +32,7 @@ static dtype evaluate_type(lua_State *L, const evaluation *e, const expression *
     return found;
 }
 
-/* What scripts call the fills: "zero" and "constant" are values, "below" says what "modulo"
+/* The names of the fills in scripts. "zero" and "constant" are values; "below" says what "modulo"
  * means. */
 static const struct {
     const char *name;
@@ -224,7 +224,7 @@ static int evaluate_problem(lua_State *L)
     plan->buffer_count = (uint32_t)s->buffer_count;
     for (size_t i = 0; i < s->buffer_count; i++)
         evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
-    /* Where results are compared bit for bit, launches agree bit for bit. */
+    /* Launches agree bit for bit if results are compared bit for bit. */
     bool exact = tolerance_is_exact(evaluate_tolerance(L, e, &s->tolerance));
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         exact = exact && tolerance_is_exact(plan->buffers[i].tolerance);
@@ -259,7 +259,7 @@ typedef struct replacement {
     size_t count;
 } replacement;
 
-/* Where the variable is, if it may have this value. */
+/* The place of the variable, if it may have this value. */
 static size_t find_variable(lua_State *L, const script *s, const pattern_variable *given)
 {
     size_t i = 0;

@@ -1,5 +1,5 @@
-/* From the table that at.pattern{...} made to plain data. The table is autotune.lua's work and has
- * the right shape; what remains to be checked here are expressions and files. */
+/* Turns the table that at.pattern{...} made into plain data. The table is autotune.lua's work and
+ * has the right shape; only expressions and files remain to be checked here. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>

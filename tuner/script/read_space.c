@@ -155,7 +155,7 @@ static space_constraint read_only(lua_State *L, script *s, const script_setting 
     return (space_constraint){.text = test->text, .parameters = read, .parameter_count = 1};
 }
 
-/* What conditional parameters say, then what the script does, then what the user does. */
+/* Reads the constraints of conditional parameters, then those of the script, then the user's. */
 static void read_constraints(lua_State *L, script *s)
 {
     static const char *const fields[] = {"conditions", "constraints"};

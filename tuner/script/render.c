@@ -89,7 +89,7 @@ static void make_environment(lua_State *L, rendering *r)
     r->environment = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-/* The names of one run: the table's members; behind them what the environment has. */
+/* The names of one run: the table's members, then those of the environment. */
 static void push_scope(lua_State *L, const rendering *r)
 {
     data_push_members(L, r->table); /* so that json(_ENV) is all of it */

@@ -1,4 +1,4 @@
-/* What templates that write for people have beside Lua's own functions; render.c adds it.
+/* The functions that templates for people have beside Lua's own; render.c adds them.
  *
  *   cut(text, columns)    how many bytes of it go on a line of so many characters, and how many
  *                         blanks the break replaces: base/wrap.h

@@ -42,7 +42,7 @@ static void run_module(lua_State *L, const char *name)
         luaL_error(L, "require: there is no '%s' in the script's folder (%s) nor in %s%s", relative,
                    s->folder, s->lua_dir, link);
     }
-    /* Of an error in the tool's own module, the place is where it was called. */
+    /* An error in the tool's own module is placed where that was called. */
     bool is_own = s->quiet_modules && strncmp(path, s->lua_dir, strlen(s->lua_dir)) == 0;
     snprintf(chunk_name, sizeof chunk_name, "%c%s", is_own ? '=' : '@', path);
     script_range *source = script_new_range(L);

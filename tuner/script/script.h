@@ -1,6 +1,6 @@
 /* Pattern scripts: Lua in, a pattern and evaluated plans out.
  *
- * Only the modules behind this header and script/emit.h touch Lua; script/state.h lists them. The
+ * Only the modules of this header and of script/emit.h touch Lua; script/state.h lists them. The
  * script runs in a sandbox with a memory and an instruction limit, without io, os, debug, load,
  * binary chunks, and modules outside its own folder and the tool's Lua folder. Every error names
  * the script, the line and, for a misspelt name, the nearest valid one. A script is used by one
@@ -119,8 +119,8 @@ at_status script_set_problem(script *s, const pattern_variable *values, size_t c
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* As script_launch_plan, for the reference kernel and for the kernel that fills inputs which no
- * buffer_fill describes. Of `indices` only the layout matters; NULL: the baseline's. AT_NOT_FOUND
+/* Like script_launch_plan, for the reference kernel and for the kernel that fills inputs which no
+ * buffer_fill describes. Only the layout of `indices` matters; NULL: the baseline's. AT_NOT_FOUND
  * when the pattern has none. */
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error);
@@ -142,7 +142,7 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
 
-/* As script_parse_configuration; given[i] tells whether the text names parameter i. */
+/* Like script_parse_configuration; given[i] tells whether the text names parameter i. */
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 

@@ -1,4 +1,4 @@
-/* What the files that make up script/script.h and script/emit.h share; no other room includes this.
+/* The state that the files of script/script.h and script/emit.h share; no other room includes this.
  *
  * From the top down: script.c loads and owns; read.c turns the table that autotune.lua made into
  * plain data; problem.c, launch.c, transfer.c, view.c, constraints.c and configuration.c evaluate;
@@ -17,7 +17,7 @@
 #include "script/sandbox/sandbox.h"
 #include "script/script.h"
 
-/* As lua/lib/autotune.lua has them. */
+/* The same limits as in lua/lib/autotune.lua. */
 enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_CONSTRAINTS = 256, SCRIPT_MAX_OPTIONS = 16 };
 enum { SCRIPT_MAX_LAYOUT = 4 }; /* parameters */
 enum { SCRIPT_MAX_FILE_BYTES = 4 << 20 };
@@ -93,7 +93,7 @@ typedef struct script_launch {
     expression when, times, grid[3], block[3], cluster[3], shared, balanced, cooperative;
 } script_launch;
 
-/* What lies in the host's memory, and how it is moved. */
+/* The data in the host's memory, and how it is moved. */
 typedef struct script_transfer {
     bool given;
     int line;
@@ -122,7 +122,7 @@ typedef struct script_derived {
     expression value;
     enum { DERIVED_WAITING, DERIVED_COMPILING, DERIVED_COMPILED } state;
     const char *call; /* what the function is called in code; NULL: a short one */
-    size_t rank;      /* of those that are functions: behind the ones it reads */
+    size_t rank;      /* of those that are functions: after the ones it reads */
 } script_derived;
 
 /* One of the cases of a conditional parameter. */
@@ -195,7 +195,7 @@ void script_push_value(lua_State *L, value v);
 script *script_of(lua_State *L);
 
 /* Opens and reads a whole regular file of at most SCRIPT_MAX_FILE_BYTES; the caller frees
- * out->bytes, which has a NUL behind the end. AT_IO, AT_NO_MEMORY. */
+ * out->bytes, which has a NUL after the end. AT_IO, AT_NO_MEMORY. */
 at_status script_read_file(const char *path, script_range *out, at_error *error);
 
 /* Finds `name` under one of the folders: a relative path of plain components that leads to a file
@@ -289,7 +289,7 @@ typedef struct script_scalar {
 } script_scalar;
 extern const script_scalar script_scalars[ARGUMENT_TYPES];
 
-/* Of a grid, a block and a cluster along each side. */
+/* The limits of a grid, a block and a cluster along each side. */
 extern const int64_t script_most_blocks[3], script_most_threads[3], script_most_cluster[3];
 
 /* In script/emit.c: loads template.lua; compiles the templates. Both raise. */

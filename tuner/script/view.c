@@ -38,7 +38,8 @@ static const expression *blame(const script_view *v, view_fault fault, uint32_t 
     return &v->size[dimension < v->rank ? dimension : 0];
 }
 
-/* What is between the rows, planes ... in elements; without strides they follow one another. */
+/* Evaluates the elements from one row, plane ... to the next; without strides they follow one
+ * another. */
 static void evaluate_strides(lua_State *L, problem_kind problem, const uint16_t *indices,
                              const script_view *from, view_plan *out)
 {

@@ -7,7 +7,7 @@
 
 /* Two bits an answer: tables up to 1 MiB are worth having whole. */
 static const uint64_t dense_limit = UINT64_C(1) << 22;
-/* What memos may hold beyond what the tree itself holds. */
+/* The bytes that memos may hold beyond those of the tree itself. */
 static const size_t memo_allowance = (size_t)1 << 21;
 
 /* And what was removed below remembered nodes, one number a constraint: 128 MiB. */
@@ -34,8 +34,7 @@ typedef struct tested {
     uint64_t base; /* the key of the node at hand, the level's own value being 0 */
 } tested;
 
-/* What is known of the nodes at one level: a node depends only on the values that later constraints
- * read. */
+/* The nodes known at one level: a node depends only on the values that later constraints read. */
 typedef struct level_memo {
     tuple_key frontier;
     bool remember;
@@ -113,7 +112,7 @@ static double *removed_at(const builder *b, size_t level)
     return b->removed + level * b->s->constraint_count;
 }
 
-/* What is known of the constraint where the level's parameter takes value `choice`. */
+/* The answer known of the constraint where the level's parameter takes value `choice`. */
 static unsigned recall_answer(const tested *t, size_t choice)
 {
     uint64_t key = t->base + choice, answer = ANSWER_UNKNOWN;
@@ -208,7 +207,7 @@ static at_status remember(builder *b, size_t level, uint64_t key, uint32_t node)
     return AT_OK;
 }
 
-/* What the tree and what is remembered of it take. */
+/* The bytes of the tree and of its memos. */
 static size_t builder_bytes(const builder *b)
 {
     size_t bytes = node_writer_bytes(&b->nodes) + b->visit_node_capacity * sizeof *b->visit_node +

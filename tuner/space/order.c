@@ -2,8 +2,9 @@
 
 #include "space/tree.h"
 
-/* Where a parameter keeps one value, and that elsewhere it has its own, prunes less than its few
- * combinations promise: chosen by the time that the patterns in lua/ take to enumerate. */
+/* A conditional parameter, which keeps one value where its condition is false, prunes less than its
+ * few combinations promise. The weight was chosen by the time that the patterns in lua/ take to
+ * enumerate. */
 enum { CONDITIONAL_WEIGHT = 8 };
 
 typedef struct chooser {

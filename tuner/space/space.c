@@ -55,7 +55,7 @@ static at_status find_used(space *s, at_error *error)
     return AT_OK;
 }
 
-/* What space_new and space_sample have in common: a space with an order and no tree. */
+/* Makes a space with an order and no tree, for space_new and space_sample. */
 static at_status prepare(const space_parameter *parameters, size_t parameter_count,
                          const space_constraint *constraints, size_t constraint_count, space **out,
                          at_error *error)

@@ -36,7 +36,7 @@ typedef struct space_constraint {
     bool conditional; /* it says where a parameter keeps one value */
 } space_constraint;
 
-/* What a space asks of a constraint: for which of these values of one parameter it holds. */
+/* A question to a constraint: for which of these values of one parameter does it hold? */
 typedef struct space_question {
     size_t constraint;
     uint16_t *indices; /* of the other parameters; meaningful for those the constraint reads */
@@ -74,19 +74,19 @@ at_status space_new(const space_parameter *parameters, size_t parameter_count,
                     const space_constraint *constraints, size_t constraint_count, space_test test,
                     void *context, uint64_t limit, space **out, at_error *error);
 
-/* As space_new. Beyond the limits it is AT_SCRIPT (too many configurations, too much memory) or
+/* Like space_new. Beyond the limits it is AT_SCRIPT (too many configurations, too much memory) or
  * AT_INTERRUPTED (`stop` said so, or the test). */
 at_status space_new_within(const space_parameter *parameters, size_t parameter_count,
                            const space_constraint *constraints, size_t constraint_count,
                            space_test test, void *context, const space_limits *limits, space **out,
                            at_error *error);
 
-/* For spaces that cannot be enumerated: a space of at most `most` valid configurations, found by
- * descending the same tree at random. Some Hamming neighbours of each are included, so that
- * strategies which move between neighbours can. `known` (NULL: none), which must be valid, is the
- * first. Deterministic but for `limits->stop`, which ends the search and keeps what was found; the
- * other limits are ignored. An empty result is not an error, and no proof that the space is empty.
- * Not uniform: configurations with many neighbours are likelier. */
+/* Makes a space of at most `most` valid configurations, found by descending the same tree at
+ * random: for spaces that cannot be enumerated. Some Hamming neighbours of each are included, so
+ * that strategies which move between neighbours can. `known` (NULL: none), which must be valid, is
+ * the first. Deterministic but for `limits->stop`, which ends the search and keeps what was found;
+ * the other limits are ignored. An empty result is not an error, and no proof that the space is
+ * empty. Not uniform: configurations with many neighbours are likelier. */
 at_status space_sample(const space_parameter *parameters, size_t parameter_count,
                        const space_constraint *constraints, size_t constraint_count,
                        space_test test, void *context, const space_limits *limits, uint64_t most,

@@ -1,9 +1,10 @@
-/* What a space is made of. Private to space/space.c (questions) and space/build.c (construction).
+/* The decision diagram of a space. Private to space/space.c (questions) and space/build.c
+ * (construction).
  *
  * The valid configurations are the paths of a tree from its root to a terminal node, one level for
- * each parameter with more than one value, in search order. Subtrees that are equal are stored
- * once (the tree is a multi-valued decision diagram), so that unconnected groups of parameters cost
- * the sum of their trees, not the product. Every edge leads to at least one configuration. */
+ * each parameter with more than one value, in search order. Subtrees that are equal are stored once
+ * (the tree is a multi-valued decision diagram), so that unconnected groups of parameters cost the
+ * sum of their trees, not the product. Every edge leads to at least one configuration. */
 #ifndef AUTOTUNE_SPACE_TREE_H
 #define AUTOTUNE_SPACE_TREE_H
 
@@ -43,7 +44,7 @@ struct space {
 at_status space_build(space *s, const space_constraint *constraints, space_test test, void *context,
                       const space_limits *limits, at_error *error);
 
-/* As space_build, for a sample of `most` valid configurations, `known` (NULL: none), which must
+/* Like space_build, for a sample of `most` valid configurations, `known` (NULL: none), which must
  * be valid, the first. */
 at_status space_draw(space *s, const space_constraint *constraints, space_test test, void *context,
                      const space_limits *limits, uint64_t most, const uint16_t *known,

@@ -96,7 +96,7 @@ static void each_way_to_fail_has_an_example(void **state)
 /* 300 characters of words and a line of a compiler below them. */
 static const char long_message[] = "element (3,17) of dst is 0 where 8.5 is expected; thread "
                                    "(1,0,0) of block (2,0,0) wrote 4 bytes at "
-                                   "global address 0x700000004000, 4 bytes behind the end of src "
+                                   "global address 0x700000004000, 4 bytes after the end of src "
                                    "(16384 bytes), at transpose.cu.tmpl:41, "
                                    "and the same thread wrote there twice more before the launch "
                                    "ended, which the guards show as well\n"

@@ -141,7 +141,7 @@ static void the_last_block_is_among_those_that_run(void **state)
     check(f, "last_beyond");
     assert_int_equal(f->found.result, OUTCOME_CRASHED);
     assert_non_null(strstr(f->found.complaint, "thread (1023,0,0) of block (16777215,0,0)"));
-    assert_non_null(strstr(f->found.complaint, "0 bytes behind the end of dst"));
+    assert_non_null(strstr(f->found.complaint, "0 bytes after the end of dst"));
 }
 
 static void values_that_are_not_the_references_are_wrong(void **state)

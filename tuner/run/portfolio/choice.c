@@ -39,7 +39,7 @@ static bool is_wide(const portfolio *p, size_t problem)
     return (problem < p->made_on || at->wide) && !at->left_out && at->best_ns > 0;
 }
 
-/* What a witness allows, which costs nothing where it is. */
+/* Adds the row of a witness: a configuration that it allows costs nothing there. */
 static void add_witness(portfolio *p, matrix *x, size_t problem)
 {
     size_t row = x->m.problem_count, width = x->m.configuration_count;
@@ -208,7 +208,7 @@ void portfolio_set_draft(portfolio *p, bool with_held_out)
                                        .template_hash = p->template_hash};
 }
 
-/* What the portfolio gives is read as others will read it. */
+/* Reads what the portfolio gives as others will read it. */
 at_status portfolio_read_back(portfolio *p, at_error *error)
 {
     char *text;
@@ -241,7 +241,7 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return target_feature(((fit *)context)->script, PROBLEM_TUNED, feature, configuration, out);
 }
 
-/* What a reader is given for a problem. */
+/* Finds what a reader is given for a problem. */
 at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
 {
     portfolio_tried *t = &p->tried[problem];

@@ -1,5 +1,5 @@
-/* What the runs of a portfolio have found: problems, configurations that were good on one of them,
- * and their times.
+/* The findings of a portfolio's runs: problems, configurations that were good on one of them, and
+ * their times.
  *
  * A time is the ratio to the fastest of a run, from samples of the same blocks, multiplied by the
  * median of that fastest one. Times of one problem therefore compare as pairs if one run measured

@@ -78,7 +78,7 @@ static at_status choose_problems(portfolio *p, at_error *error)
     if (!status && p->problem_count == 0)
         return error_set(error, p->refused.status ? p->refused.status : AT_USAGE, "%s",
                          *p->refused.message ? p->refused.message : "there is no such problem");
-    /* Those of another seed are other ones. */
+    /* Another seed makes other problems. */
     if (!status)
         status = portfolio_choose_problems(
             a->axes, a->axis_count, WITNESSES, a->run->seed + 1, accept_unseen, p,
@@ -104,8 +104,8 @@ static size_t most_everywhere(const portfolio *p)
                                problems, portfolio_variant_s(p));
 }
 
-/* What is known of the matrix's configurations, which are those of `places`, on the problems that
- * something was timed on. There is room for a row for each problem. */
+/* Adds what is known of the matrix's configurations, which are those of `places`, on the problems
+ * that something was timed on. There is room for a row for each problem. */
 static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix *m, double *ratios,
                            double *defaults, at_error *error)
 {
@@ -126,7 +126,7 @@ static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix 
     return status;
 }
 
-/* Of what was good on some problem, what promises most on all. */
+/* Lists, of the configurations that were good on some problem, those that promise most on all. */
 static at_status list_everywhere(portfolio *p, at_error *error)
 {
     size_t count = 0, *places = calloc(p->known.count + 1, sizeof *places);
@@ -153,7 +153,7 @@ static at_status list_everywhere(portfolio *p, at_error *error)
     return status;
 }
 
-/* Of some configurations those that may be given on a problem. */
+/* Lists those of some configurations that may be given on a problem. */
 static at_status list_possible(portfolio *p, size_t problem, const size_t *from, size_t from_count,
                                size_t *given, size_t *count, at_error *error)
 {
@@ -217,14 +217,14 @@ static at_status try_all(portfolio *p, at_error *error)
     p->kept.held_out = p->found.held_out.count;
     p->kept.mean_regret = p->found.held_out.mean;
     p->kept.worst_regret = p->found.held_out.worst;
-    /* What was timed where is known now of all of them. */
+    /* All times of all of them are known now. */
     portfolio_set_draft(p, true);
     return status;
 }
 
 /* ---- the whole ---- */
 
-/* What gives no number on the problem that was described last gives none elsewhere. */
+/* A feature that gives no number on the problem that was described last gives none elsewhere. */
 static at_status check_features(portfolio *p, at_error *error)
 {
     const pattern *described = script_pattern(p->script);

@@ -10,16 +10,17 @@
  * before.
  *   2. Then, one after the other, the problem whose search promises most: what searching gained
  * over what was known, on the searched problems near it (weighted by 1/(1/2 + d)^2, d the distance
- * in doublings). Of a budget in seconds each gets its share, if only for a few dozen variants: a
+ * in doublings). Each gets its share of a budget in seconds, if only for a few dozen variants: a
  * problem that nothing was searched on costs more than a search that was short. Searching ends
  * where half a percent is no more to be expected, or a good half of the budget is spent.
- *   3. Of what is good anywhere, what promises to serve most (portfolio/shortlist.h) is timed
- * everywhere, in one race a problem, so that the times compare.
+ *   3. The configurations that are good somewhere and promise to serve most (portfolio/shortlist.h)
+ * are timed everywhere, in one race a problem, so that the times compare.
  *   4. Finalists, twice as many as are kept, are timed on further problems, for two fifths of what
  * is left of the budget (without one, on as many): near equals are told apart by many problems.
  *   5. Configurations are chosen (portfolio/cover.h), and timed on further problems as long as the
- * budget lasts (without one, on three times as many). What is expected of all others
- * (portfolio/kriging.h) the tree is grown on (portfolio/tree.h). They are proven meanwhile.
+ * budget lasts (without one, on three times as many). The tree (portfolio/tree.h) is grown on these
+ * times and on those that are expected elsewhere (portfolio/kriging.h). The configurations are
+ * proven meanwhile.
  *   6. Each problem that was held out is searched as well, and given what a reader of the record
  * would be (record/pick.h), in one race. A configuration that was wrong or crashed on one problem
  * is given for none.
@@ -68,7 +69,7 @@ typedef struct portfolio_regret {
 
 typedef struct portfolio portfolio;
 
-/* What was found. The portfolio owns all of it. */
+/* The findings, all owned by the portfolio. */
 typedef struct portfolio_found {
     portfolio_draft draft;
     device_properties device;

@@ -25,7 +25,7 @@ double portfolio_spent(const portfolio *p)
     return fmax(by_time, by_count);
 }
 
-/* What is wrong with one problem is its own; anything else ends the whole. */
+/* Tells whether an error ends the whole; others are those of one problem. */
 static bool is_general(at_status status)
 {
     return status != AT_SCRIPT && status != AT_DEVICE && status != AT_COMPILE;
@@ -46,7 +46,7 @@ static void say(const portfolio *p, size_t problem, const char *what)
     fputc('\n', stderr);
 }
 
-/* Of hundreds of runs one file is open. */
+/* Hundreds of runs share one open file. */
 static void keep_journal(portfolio *p, tune *t)
 {
     journal *taken = tune_take_journal(t);

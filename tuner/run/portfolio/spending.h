@@ -1,6 +1,6 @@
 /* How a budget of seconds is spent: variants of a search, configurations that are timed everywhere.
  *
- * Both come in steps, so that who resumes with other times asks alike. */
+ * Both come in steps, so that a resumed run, whose times are others, asks alike. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_SPENDING_H
 #define AUTOTUNE_RUN_PORTFOLIO_SPENDING_H
 

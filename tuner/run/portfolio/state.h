@@ -22,7 +22,7 @@ struct portfolio {
     size_t known_default; /* place; SIZE_MAX: not met yet */
     value *problems;
     size_t problem_count, made_on; /* made_on: the first ones; the others are held out */
-    size_t witness_count;          /* behind all those */
+    size_t witness_count;          /* after all those */
     known known;
     ahead *ahead;            /* while known configurations are timed; NULL: without */
     size_t evaluations_each; /* of a search; 0: the effort's */
@@ -90,7 +90,7 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
 /* Is it possible on the problem, which was asked, and wrong nowhere? The default is never given. */
 bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem);
 
-/* What is spent of the budget: 1 and more, all. Without one it is never spent. */
+/* The share of the budget that is spent: 1 and more, all. Without a budget it stays below. */
 double portfolio_spent(const portfolio *p);
 
 /* Asks the script, once, which of some configurations, and whether the default, are possible.
@@ -101,7 +101,8 @@ at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *pla
 /* Fills in the features among p->facts for a problem. */
 at_status portfolio_tell_features(portfolio *p, size_t problem, value *out, at_error *error);
 
-/* Those of what was chosen that may be given on a problem, which was asked; how many. */
+/* Lists the chosen configurations that may be given on a problem, which was asked. Returns how
+ * many. */
 size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT]);
 
 /* Was a configuration wrong somewhere after it was chosen? */
@@ -122,7 +123,7 @@ size_t portfolio_first_searched(const portfolio *p);
 /* Are there times to judge by how far a budget of seconds goes? */
 bool portfolio_has_rate(const portfolio *p);
 
-/* What a variant of a search takes, where there are such times. */
+/* The time of a variant of a search, where there are such times. */
 double portfolio_variant_s(const portfolio *p);
 
 /* Searches a problem, beginning with what was good elsewhere; notes what that gained. */

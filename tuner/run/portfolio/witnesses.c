@@ -23,13 +23,13 @@ enum {
     AHEAD = 16           /* that are chosen, and compiled for, before one of them is timed */
 };
 
-/* Of what is left of a budget when everything was timed everywhere. */
+/* A share of what is left of a budget when everything was timed everywhere. */
 static const double finalists_share = 0.4;
 
 /* ---- what is timed ---- */
 
-/* What was chosen, on all problems that it was timed on but for those held out, as a matrix with
- * its problems, all facts of each; and room for `more` rows. */
+/* The times of the chosen configurations, as a matrix: on all problems that they were timed on but
+ * for those held out, with all facts of each problem. There is room for `more` rows. */
 typedef struct rows {
     portfolio_matrix m;
     double *ratios, *defaults;
@@ -213,8 +213,8 @@ static bool is_proof_missing(const portfolio *p, const size_t *given, size_t cou
     return false;
 }
 
-/* What was chosen is proven on the way: proofs take longer than a GPU, and none of the runs before
- * had any. `late`: there is no time for anything else. */
+/* The chosen configurations are proven on the way: proofs take longer than a GPU, and none of the
+ * runs before had any. `late`: there is no time for anything else. */
 static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
 {
     size_t given[RECORD_MAX_KEPT], count = portfolio_list_chosen(p, witness, given);

@@ -90,7 +90,7 @@ static bool is_common(const writer *w, const node *n)
     return number > 0 && term_forms[n->op].whole && w->calls[number - 1].uses > 1;
 }
 
-/* With the names of constants for common calls, if they are there. */
+/* Writes a node. `constants`: calls that have constants are written by their names. */
 static void put_node(writer *w, const node *n, bool constants);
 
 static void put_operator(writer *w, const node *n, bool constants)

@@ -14,8 +14,8 @@
  * blanks, that give `target` its value. In statements a choice between two values is an `if`, and
  * calls of whole numbers that are evaluated in any case, more than once, are constants: an estimate
  * that is the least of many has the same calls in it again and again, which compilers find only
- * after they have put each in place. What stands after a `?`, `&&` or `||` may be there because it
- * would fail elsewhere. */
+ * after they have put each in place. A call after a `?`, `&&` or `||` stays there: it might fail
+ * elsewhere. */
 typedef struct c_text_form {
     const char *target;
     int indent;

@@ -23,7 +23,7 @@ bool token_is(token t, const char *text)
            memcmp(t.text, text, t.length) == 0;
 }
 
-/* The character `ahead` places on; NUL behind the end. */
+/* The character `ahead` places on; NUL after the end. */
 static char peek(const lexer *l, size_t ahead)
 {
     return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
@@ -102,7 +102,7 @@ static void skip_blanks_and_comments(lexer *l)
     }
 }
 
-/* As Lua reads numbers: digits, letters, dots, and a sign after an exponent. */
+/* Goes over a number as Lua does: digits, letters, dots, and a sign after an exponent. */
 static void skip_number(lexer *l)
 {
     bool hexadecimal = *l->at == '0' && (peek(l, 1) == 'x' || peek(l, 1) == 'X');
@@ -191,7 +191,7 @@ static void strip_quotes(token *t)
     t->length -= both < t->length ? both : t->length;
 }
 
-/* Reads the key of a field, from behind its first token to behind the equals sign. */
+/* Reads the key of a field, from after its first token to after the equals sign. */
 static bool read_key(token first, lexer *ahead, token *key)
 {
     *key = first;
@@ -240,7 +240,7 @@ static void skip_value(lexer *l)
     }
 }
 
-/* From in front of a value such as `{` or `at.input {` or `f({` to behind its brace. */
+/* Goes from before a value such as `{` or `at.input {` or `f({` to after its brace. */
 static bool enter_table(lexer *l)
 {
     for (;;) {

@@ -23,7 +23,7 @@ static int forward(lua_State *L)
     return lua_gettop(L);
 }
 
-/* For functions whose work is proportional to their first argument's length. */
+/* Guards functions whose work is proportional to their first argument's length. */
 static int linear_in_string(lua_State *L)
 {
     size_t length = 0;
@@ -174,8 +174,8 @@ static int sorted_pairs(lua_State *L)
     return 1;
 }
 
-/* What scripts get of one of Lua's libraries: values as they are, and functions that count their
- * work, each with the original as its upvalue. */
+/* The part of one of Lua's libraries that scripts get: values as they are, and functions that count
+ * their work, each with the original as its upvalue. */
 typedef struct library {
     const char *const *plain;
     const luaL_Reg *counted;

@@ -10,7 +10,7 @@
 /* Steps of the lua_match in the time of one VM instruction, roughly, and how many go by unpaid. */
 enum { STEPS_PER_INSTRUCTION = 4, STEPS_AT_ONCE = 4096 };
 
-/* As in Lua: of choices that wait for each other's outcome. */
+/* Most choices that wait for each other's outcome, as in Lua. */
 enum { MOST_DEPTH = 200 };
 
 typedef enum item_kind {
@@ -21,7 +21,7 @@ typedef enum item_kind {
     ITEM_BALANCE,  /* %bxy */
     ITEM_FRONTIER, /* %f[set] */
     ITEM_AGAIN,    /* %1 */
-    ITEM_END,      /* $ behind everything else */
+    ITEM_END,      /* $ after everything else */
     ITEM_DONE,
     ITEM_BAD /* an error, if matching comes here */
 } item_kind;
@@ -99,7 +99,7 @@ static bool is_of_class(int c, int letter, bool *is_class)
     }
 }
 
-/* What follows a %: a class, its complement when in upper case, else the character itself. */
+/* Includes what follows a %: a class, its complement in upper case, else the character itself. */
 static void include_class(char_set *set, unsigned char letter)
 {
     bool is_class;
@@ -144,7 +144,7 @@ static void fill_set(char_set *set, const char *at, const char *end)
         set->bits[i] = ~set->bits[i];
 }
 
-/* Reads the set that begins behind a [; *at ends up behind its ]. False when it has none. */
+/* Reads the set that begins after a [; *at ends up after its ]. False when it has none. */
 static bool read_set(lua_pattern *p, item *out, const char **at, const char *end)
 {
     const char *close = end_of_set(*at, end);
@@ -156,7 +156,7 @@ static bool read_set(lua_pattern *p, item *out, const char **at, const char *end
     return true;
 }
 
-/* %b, %f and %0 to %9, with *at behind the %; false for anything else. */
+/* Reads %b, %f and %0 to %9, with *at after the %; false for anything else. */
 static bool read_special(lua_pattern *p, item *out, const char **at, const char *end)
 {
     if (**at == 'b') {
@@ -278,7 +278,7 @@ static bool holds(const lua_match *m, const item *i, const char *at)
     return i->set < 0 ? c == i->first : includes(&m->pattern->sets[i->set], c);
 }
 
-/* Behind the text that begins with `first` and goes on to the `last` that balances it, or NULL. */
+/* The end of the text from `first` to the `last` that balances it, or NULL. */
 static const char *balance(lua_match *m, const item *i, const char *at)
 {
     size_t open = 1;
@@ -305,7 +305,7 @@ static bool at_frontier(const lua_match *m, const item *i, const char *at)
     return !includes(set, before) && includes(set, here);
 }
 
-/* Behind a repetition of capture `number`, or NULL. */
+/* The end of a repetition of capture `number`, or NULL. */
 static const char *again(lua_match *m, int number, const char *at)
 {
     if (number < 1 || number > m->capture_count || m->captures[number - 1].length == CAPTURE_OPEN)
@@ -383,7 +383,7 @@ static const char *close_capture(lua_match *m, const item *i, const char *at)
     return end;
 }
 
-/* Where a match of the items from `i` on ends that begins at `at`; NULL: there is none. */
+/* The end of a match of the items from `i` on that begins at `at`; NULL: there is none. */
 static const char *match_items(lua_match *m, const item *i, const char *at)
 {
     for (;; i++) {

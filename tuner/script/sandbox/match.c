@@ -33,7 +33,7 @@ static int push_captures(const lua_match *m, const char *start, const char *end)
     return count;
 }
 
-/* Where a search begins; past the end: beyond `length`. */
+/* The place where a search begins; past the end: beyond `length`. */
 static size_t first_place(lua_State *L, int argument, size_t length)
 {
     lua_Integer place = luaL_optinteger(L, argument, 1);

@@ -21,11 +21,11 @@ static const int64_t default_instructions = 200 * 1000 * 1000;
  * instruction is slow (comparing strings of many MiB). */
 enum { HOOK_PERIOD = 200 };
 
-/* For what no count of instructions shows, processor time is the backstop. */
+/* Processor time is the backstop for work that no count of instructions shows. */
 static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
 
 /* A block this large is a string or a table that is about to be filled, which takes time too. */
-/* Who may stop a script is asked this often: every millisecond, roughly. */
+/* The caller, who may stop a script, is asked this often: every millisecond, roughly. */
 enum { STOP_PERIOD = 100 * 1000, STOP_PERIOD_NS = 10 * 1000 * 1000 };
 
 enum { LARGE_BYTES = 4096, LARGE_BYTES_PER_INSTRUCTION = 64 };

@@ -58,7 +58,7 @@ at_status sandbox_failure(sandbox *s, int result, at_error *error);
 int sandbox_raise(lua_State *L, at_status status, const char *file, int line, const char *format,
                   ...) __attribute__((noreturn, format(printf, 5, 6)));
 
-/* As sandbox_raise, with an existing at_error. */
+/* Like sandbox_raise, with an existing at_error. */
 int sandbox_raise_error(lua_State *L, const at_error *error) __attribute__((noreturn));
 
 /* Raises that memory ran out, for a nested protected call that failed with LUA_ERRMEM. */
@@ -67,7 +67,7 @@ int sandbox_raise_memory(lua_State *L) __attribute__((noreturn));
 /* The sandbox that a state belongs to. */
 sandbox *sandbox_of(lua_State *L);
 
-/* As realloc, for memory that counts against the script's limit: NULL when memory or the limit is
+/* Like realloc, for memory that counts against the script's limit: NULL when memory or the limit is
  * exhausted. new_bytes 0 frees. */
 void *sandbox_resize(lua_State *L, void *block, size_t old_bytes, size_t new_bytes);
 

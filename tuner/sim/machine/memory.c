@@ -74,15 +74,15 @@ void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes)
             make_chunk(r, chunk);
 }
 
-/* "dst[12][5]", and what goes before and behind it; nothing where the elements are not known. */
-static void name_element(const sim_region *r, uint64_t offset, const char *behind, char *text,
+/* "dst[12][5]", and what goes before and after it; nothing where the elements are not known. */
+static void name_element(const sim_region *r, uint64_t offset, const char *after, char *text,
                          size_t size_bytes)
 {
     text[0] = '\0';
     if (!r->plan)
         return;
     plan_name_element(r->plan, offset / dtype_get(r->plan->type)->size_bytes, text, size_bytes);
-    text_add(text, size_bytes, "%s", behind);
+    text_add(text, size_bytes, "%s", after);
 }
 
 void sim_region_name(const sim_region *r, uint64_t offset, char *text, size_t size_bytes)
@@ -106,7 +106,7 @@ void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size
                  address - below->base, below->name, below->size_bytes);
     } else if (below && past <= before && past < near) {
         name_element(below, address - below->base, ", ", element, sizeof element);
-        snprintf(text, size_bytes, "%s%" PRIu64 " bytes behind the end of %s (%" PRIu64 " bytes)",
+        snprintf(text, size_bytes, "%s%" PRIu64 " bytes after the end of %s (%" PRIu64 " bytes)",
                  element, past, below->name, below->size_bytes);
     } else if (above && before < near) {
         snprintf(text, size_bytes, "%" PRIu64 " bytes before the start of %s (%" PRIu64 " bytes)",

@@ -62,10 +62,10 @@ const sim_region *sim_memory_find(const sim_memory *m, uint64_t address);
 /* Makes what is absent of the chunks that `bytes` at `offset`, inside the region, lie in. */
 void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes);
 
-/* Names a place in a region, perhaps behind its end: "dst[12][5] (byte 788 of dst)". */
+/* Names a place in a region, perhaps after its end: "dst[12][5] (byte 788 of dst)". */
 void sim_region_name(const sim_region *r, uint64_t offset, char *text, size_t size_bytes);
 
-/* Writes in words where an address is: "src[1024], 0 bytes behind the end of src (4096 bytes)". */
+/* Writes in words where an address is: "src[1024], 0 bytes after the end of src (4096 bytes)". */
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes);
 
 #endif

@@ -64,7 +64,7 @@ static void a_write_behind_a_buffer_names_buffer_thread_and_line(void **state)
     assert_int_equal(kind, SIM_FAULT_BOUNDS);
     assert_int_equal(t.fault.thread[0], 63);
     assert_story(&t, "write of 4 bytes");
-    assert_story(&t, "0 bytes behind the end of out (256 bytes)");
+    assert_story(&t, "0 bytes after the end of out (256 bytes)");
     assert_story(&t, "test.cu:3");
     assert_story(&t, "thread (63,0,0) of block (0,0,0)");
     sim_test_deinit(&t);
@@ -79,13 +79,12 @@ static void faults_name_elements_where_a_plan_says_what_a_buffer_holds(void **st
         const char *body;
         sim_fault_kind kind;
         const char *story;
-    } cases[] = {
-        {"m[4 * threadIdx.x] = 1;", SIM_FAULT_BOUNDS,
-         "m[3][0], 0 bytes behind the end of m (48 bytes)"},
-        {"m[13] = 1;", SIM_FAULT_BOUNDS, "m[3][1], 4 bytes behind the end of m (48 bytes)"},
-        {"m[-1] = 1;", SIM_FAULT_BOUNDS,
-         "global address 0xffffffffc, 4 bytes before the start of m (48 bytes)"},
-        {"m[0] = m[6];", SIM_FAULT_UNINITIALISED, "m[1][2], byte 24 of m (48 bytes)"}};
+    } cases[] = {{"m[4 * threadIdx.x] = 1;", SIM_FAULT_BOUNDS,
+                  "m[3][0], 0 bytes after the end of m (48 bytes)"},
+                 {"m[13] = 1;", SIM_FAULT_BOUNDS, "m[3][1], 4 bytes after the end of m (48 bytes)"},
+                 {"m[-1] = 1;", SIM_FAULT_BOUNDS,
+                  "global address 0xffffffffc, 4 bytes before the start of m (48 bytes)"},
+                 {"m[0] = m[6];", SIM_FAULT_UNINITIALISED, "m[1][2], byte 24 of m (48 bytes)"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sim_test t;
         char source[256];
@@ -792,7 +791,7 @@ static void an_index_that_wrapped_ends_in_no_other_buffer(void **state)
 {
     (void)state;
     assert_fault("out[threadIdx.x] = in[(unsigned)(in[0] - 1)];", 1, 32, SIM_FAULT_BOUNDS,
-                 "behind the end of in");
+                 "after the end of in");
 }
 
 /* Nothing says that it begins at zero. */
