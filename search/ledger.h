@@ -1,4 +1,4 @@
-/* What a strategy has proposed and what it was told: the part that all strategies share.
+/* The proposals of a strategy and their outcomes: the part that all strategies share.
  *
  * The ledger keeps configurations in the order in which they were first asked or told, with their
  * outcomes. It returns the start configurations one by one and draws from those that are unseen. It

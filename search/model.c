@@ -67,8 +67,7 @@ static double log_prior(const model *p, uint64_t configuration)
     return cost > 0 && isfinite(cost) ? log(cost) : INFINITY;
 }
 
-/* What a candidate is expected to cost (its logarithm): prediction plus the error of the
- * nearest. */
+/* The logarithm of a candidate's expected cost: the prediction plus the error of the nearest. */
 static double corrected(model *p, uint64_t configuration)
 {
     const ledger *l = &p->base.ledger;

@@ -42,7 +42,7 @@ size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
 /* One of them, drawn at random; false: there is none. */
 bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour);
 
-/* In how many parameters two configurations differ. */
+/* The number of parameters in which two configurations differ. */
 size_t moves_difference(moves *m, uint64_t a, uint64_t b);
 
 /* Mean logarithm of the costs of the `count` (8 at most) configurations known to work that differ

@@ -17,8 +17,8 @@
 #include "search/regression/gp.h"
 #include "search/strategies.h"
 
-/* What bounds the time of a decision. Of more outcomes than KEPT_ROWS the model keeps the better
- * half and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */
+/* These bound the time of a decision. The model keeps KEPT_ROWS of more outcomes: the better half
+ * and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */
 enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FIT_STEPS = 25 };
 
 /* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random
@@ -35,8 +35,8 @@ enum {
     CENTRE_TRIES = 64
 };
 
-/* By how much the score of a cost is expected to be worse for each least value (encoding_least): 1
- * element a thread, the smallest block or tile are what a kernel is before it is tuned. It weighs
+/* The score of a cost is expected to be worse by this for each least value (encoding_least): 1
+ * element a thread, the smallest block or tile are what a kernel has before it is tuned. It weighs
  * as much as penalty_weight outcomes against what the outcomes say. */
 static const double least_penalty = 0.25, penalty_weight = 16;
 
@@ -213,7 +213,7 @@ static size_t choose_trials(surrogate *g)
     return kept;
 }
 
-/* What a row of the model has for a trial; NAN without an outcome. */
+/* The value of a trial in a row of the model; NAN without an outcome. */
 static double row_value(surrogate *g, const ledger_trial *t)
 {
     return isnan(t->cost)

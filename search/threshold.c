@@ -129,7 +129,7 @@ static bool first_untold(const threshold *t, bool wished, size_t *place)
     return false;
 }
 
-/* Where a response that is not monotone would show. */
+/* Finds the next place where a response that is not monotone would show. */
 static bool next_doubt(const threshold *t, const shape *s, size_t *place)
 {
     enum {

@@ -247,7 +247,7 @@ static void drop_far(race *r)
 }
 
 /* Sorts the living by the log ratios of their times to their leader's. A one-sided test of that
- * `tail` (0: none) puts who is slower behind all others. Returns how many are not. */
+ * `tail` (0: none) puts the slower ones after all others. Returns how many are not. */
 static size_t compare_to_leader(race *r, double tail)
 {
     size_t blocks = r->heats_blocks, kept = 0;

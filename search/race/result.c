@@ -8,8 +8,8 @@
 /* Fewer blocks of the finals than this say less than the heats before them. */
 enum { LEAST_FINALS = 4 };
 
-/* What decides: the finals once they say more than the heats, else the heats, else what came
- * before. */
+/* The samples that decide: the finals once they say more than the heats, else the heats, else what
+ * came before. */
 typedef struct evidence {
     const int64_t *(*series)(const race *, uint32_t);
     size_t blocks;
@@ -94,9 +94,10 @@ typedef struct outside {
     double quantile;
 } outside;
 
-/* One that left earlier. Who left for lack of places is tied unless its samples show that it is
- * slower by more than the margin; who left by a test against the leader of that time, only if they
- * do not show it slower than the fastest: the leader may have been the luckiest of equals. */
+/* The standing of an entrant that left earlier. One that left for lack of places is tied unless its
+ * samples show that it is slower by more than the margin. One that left by a test against the
+ * leader of that time is tied only if they do not show it slower than the fastest: the leader may
+ * have been the luckiest of equals. */
 static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, outside *o)
 {
     const contender *c = &r->contenders[entrant];
@@ -193,7 +194,7 @@ static void judge(race *r, race_result *result)
                     result->half_width > r->options.tie_margin;
 }
 
-/* By ratio, except that the heats' luck puts no variant before a finalist that got there by
+/* Ranks by ratio, except that the heats' luck puts no variant before a finalist that got there by
  * merit. */
 static void rank(race *r, const race_result *result)
 {

@@ -27,7 +27,7 @@ double race_estimate(race *r, uint32_t a, uint32_t b);
 /* The time by the samples of its last stage; without any, its earlier fastest. */
 stats_summary race_time_of(race *r, uint32_t entrant);
 
-/* In how many blocks of screen and heats both were sampled. */
+/* The number of blocks of screen and heats in which both were sampled. */
 size_t race_shared_heats(const race *r, uint32_t a, uint32_t b);
 
 /* Sorts by key, then by entrant. */

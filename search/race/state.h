@@ -1,5 +1,5 @@
-/* What race.c (which decides what to measure), series.c (which reads the samples) and result.c
- * (which concludes from them) share. Private to the three. */
+/* The state that race.c (which decides what to measure), series.c (which reads the samples) and
+ * result.c (which concludes from them) share. Private to the three. */
 #ifndef AUTOTUNE_RACE_STATE_H
 #define AUTOTUNE_RACE_STATE_H
 

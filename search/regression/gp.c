@@ -10,9 +10,9 @@
 /* Candidates are handled in blocks of this many, which compilers turn into vector instructions. */
 enum { LANES = 16 };
 
-/* Priors, for features scaled to [0, 1] and values to variance 1: log-normal, wide. Of many
- * features most matter little, and a long length says so: with shorter ones, two points that differ
- * in several features have nothing to do with each other until there are outcomes enough to fit
+/* Priors, for features scaled to [0, 1] and values to variance 1: log-normal, wide. Most of many
+ * features matter little, and a long length says so: with shorter ones, two points that differ in
+ * several features have nothing to do with each other until there are outcomes enough to fit
  * lengths to, and a search of few evaluations ends before. Compare Hvarfner, Hellsten & Nardi,
  * "Vanilla Bayesian optimization performs great in high dimensions" (2024). */
 static const double length_prior_median = 2.2, length_prior_deviation = 0.9;

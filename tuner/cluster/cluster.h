@@ -26,7 +26,8 @@ size_t cluster_ranks(const cluster *c);
 /* Cores that a rank may use; 0: not known. */
 size_t cluster_cores(const cluster *c, size_t rank);
 
-/* Where to start workers of a rank; NULL for rank 0, which is this host. Owned by the cluster. */
+/* The host on which workers of a rank start; NULL for rank 0, which is this host. Owned by the
+ * cluster. */
 const worker_host *cluster_host(const cluster *c, size_t rank);
 
 /* Was this process started as one of several ranks, and has no relay yet? */

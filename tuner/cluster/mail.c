@@ -191,7 +191,8 @@ void mail_close(mail *m, int timeout_ms, int code)
     while ((waiting || !(met || lost)) && clock_now_ns() < end_ns) {
         waiting = false;
         for (int i = 0; m->peers && i < m->ranks; i++) {
-            /* What still comes is forgotten; but a long letter is not sent before it is taken. */
+            /* Letters that still come are forgotten; but a long letter is not sent before it is
+             * taken. */
             take_from(m, i);
             lost = lost || m->peers[i].lost;
             waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);

@@ -219,7 +219,7 @@ static bool carry(relay *r, channel *c)
 
 static void serve(relay *r, const struct pollfd *ready, size_t count)
 {
-    /* From behind: who is removed is replaced by the last. */
+    /* The last comes first, for it replaces one that is removed. */
     for (size_t i = count; i-- > 0;) {
         channel *c = &r->channels.items[i];
         bool open = true;
@@ -255,7 +255,7 @@ static void beat(relay *r)
     int64_t now_ns = clock_now_ns();
     if (now_ns - r->beat_ns < BEAT_MS * INT64_C(1000000))
         return;
-    /* Who was stopped itself has heard nobody. */
+    /* A process that was stopped itself has heard nobody. */
     bool slept = now_ns - r->beat_ns > SILENCE_MS / 2 * INT64_C(1000000);
     r->beat_ns = now_ns;
     for (uint32_t i = 0; i < mail_ranks(r->mail); i++) {

@@ -9,7 +9,7 @@ struct device_batch {
     uint32_t launches;
 };
 
-/* What launch `i` of a batch is. */
+/* The recipe of launch `i` of a batch. */
 typedef struct batch_recipe {
     device_kernel *kernel; /* NULL: an empty kernel */
     const launch_plan *plan;

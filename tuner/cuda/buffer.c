@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two elements of a buffer are read back behind the results. */
+/* Two elements of a buffer are read back after the results. */
 enum { RESULTS_BYTES = RESULT_COUNT * 8, ELEMENT_BYTES = 8 };
 
 /* All bits set is NaN in every float type; the others are plain numbers in all of them. */

@@ -123,7 +123,7 @@ static void *allocate(counting *x, size_t size_bytes)
     return bytes;
 }
 
-/* What the chip is to count, and in which passes: x->config. */
+/* Makes x->config: what the chip is to count, and in which passes. */
 static void make_config(counting *x)
 {
     for (size_t i = 0; !x->status && i < x->what->count; i++)
@@ -140,7 +140,7 @@ static void make_config(counting *x)
     CALL(x, cuptiProfilerHostGetConfigImage, &image);
 }
 
-/* Where the counts go: x->data. */
+/* Makes x->data, which the counts go to. */
 static void make_data(counting *x)
 {
     cupti_data_size size = {.size_bytes = CUPTI_SIZE(cupti_data_size, data_bytes),

@@ -16,7 +16,7 @@
 
 /* Properties. */
 
-/* Where an integer attribute of the device goes. */
+/* The member that an integer attribute of the device goes to. */
 typedef struct attribute_field {
     CUdevice_attribute attribute;
     size_t offset; /* in arch_limits */
@@ -88,7 +88,7 @@ static void format_uuid(const CUuuid *uuid, char *out, size_t size_bytes)
                  (unsigned)(unsigned char)uuid->bytes[i]);
 }
 
-/* Of the GPU that the driver shows as `shown`, and users call cuda:`ordinal`. */
+/* Reads those of the GPU that the driver shows as `shown` and users call cuda:`ordinal`. */
 static at_status read_properties(const cuda_driver *cuda, int shown, int ordinal, CUdevice *handle,
                                  device_properties *out, at_error *error)
 {
@@ -245,7 +245,7 @@ static at_status start_device(device *d, at_error *error)
     return status ? status : cuda_clock_new(d, error);
 }
 
-/* In whichever part it is. */
+/* Finds the kernel in whichever part has it. */
 static at_status find_support(device *d, support_kernel kernel, at_error *error)
 {
     CUresult result = CUDA_ERROR_NOT_FOUND;

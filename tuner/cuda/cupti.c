@@ -67,7 +67,7 @@ at_status cupti_open(cupti *out, at_error *error)
     return status;
 }
 
-/* What a code means for who asked, and what helps; NULL: nothing is known but its text. */
+/* Says what a code means for the user, and what helps; NULL: nothing is known but its text. */
 static const char *advice(int code)
 {
     static const struct {

@@ -94,7 +94,7 @@ static host_block *find(host_blocks *pool, const host_block *wanted)
     return NULL;
 }
 
-/* What is kept for others may be what is missing. */
+/* Blocks that are kept for others are freed if memory is missing. */
 static at_status allocate(host_blocks *pool, const cuda_driver *cuda, host_block *b,
                           at_error *error)
 {

@@ -12,7 +12,7 @@
 
 enum { HOST_BLOCKS = 32 };
 
-/* What a block is for; two of one use are never needed at once. */
+/* The use of a block; two of one use are never needed at once. */
 typedef enum host_use { HOST_FROM, HOST_TO, HOST_STAGE_UP, HOST_STAGE_DOWN } host_use;
 
 typedef struct host_block {

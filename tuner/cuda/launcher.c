@@ -26,7 +26,7 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
     return AT_OK;
 }
 
-/* What the kernel of launch `i` needs: it may be launched more than once. */
+/* The most that the kernel of launch `i` needs: it may be launched more than once. */
 static uint32_t shared_needed(const cuda_launcher *l, const launch_plan *plan, uint32_t i)
 {
     uint32_t most = 0;
@@ -159,7 +159,7 @@ static CUresult queue_one(const cuda_driver *cuda, CUfunction function, const ke
                                 launch->dynamic_shared_bytes, stream, arguments, NULL);
 }
 
-/* What the driver knows views by, each at the view's place. */
+/* The driver's objects of views, each at the view's place. */
 typedef struct view_objects {
     CUtensorMap maps[PLAN_MAX_VIEWS];
     CUtexObject textures[PLAN_MAX_VIEWS];

@@ -14,7 +14,8 @@ typedef struct cuda_launcher {
     CUmodule module;
     cuda_textures *textures;                 /* borrowed; NULL: plans with textures are refused */
     CUfunction functions[PLAN_MAX_LAUNCHES]; /* of each launch */
-    /* Of dynamic shared memory a block; raised before the first launch that needs more. */
+    /* The limit of dynamic shared memory a block, raised before the first launch that needs
+     * more. */
     uint32_t dynamic_limit_bytes[PLAN_MAX_LAUNCHES];
 } cuda_launcher;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From cuda/nvml.h, whose numbers are part of the library's binary interface. */
+/* NVIDIA's nvml.h has these numbers, which are part of the library's binary interface. */
 enum {
     NVML_SUCCESS = 0,
     NVML_ERROR_INSUFFICIENT_SIZE = 7,

@@ -1,4 +1,5 @@
-/* What the files of the cuda device share: its state, kernels, the stream that work is queued on.
+/* The parts that the files of the cuda device share: its state, kernels, the stream that work is
+ * queued on.
  *
  * Above it cuda/buffer.c owns memory and checks it, cuda/timer.c the clock, cuda/batch.c graphs of
  * launches; cuda/transfer.c moves data between host and device; cuda/cuda.c opens the device and

@@ -21,7 +21,7 @@ enum {
     FLOOR_SAMPLES = 65,
     LEAST_FLUSH_BYTES = 4 * 1024 * 1024,
     MOST_HELD_BACK =
-        512 /* launches behind the gate: a stream takes about a thousand, then the host waits */
+        512 /* launches after the gate: a stream takes about a thousand, then the host waits */
 };
 
 /* The nanosecond counter may advance in steps of a microsecond: a thousandth of this. */
@@ -115,7 +115,7 @@ static at_status queue_read(device *d, CUdeviceptr data, uint64_t size_bytes, at
     return cuda_support_queue(d, SUPPORT_FLUSH_READ, count, arguments, error);
 }
 
-/* The read leaves no dirty line of the write behind. */
+/* The read leaves no dirty line of the write. */
 at_status cuda_flush_queue(device *d, at_error *error)
 {
     const cuda_clock *c = &d->clock;

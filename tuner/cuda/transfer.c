@@ -402,7 +402,7 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
 
 /* Samples. */
 
-/* What comes up into an input must be that input: the block may have held another's since. */
+/* Copies the input into its block again, which may have held another's since. */
 static void refresh(moving *m)
 {
     if (m->up && m->landing == m->from->data)

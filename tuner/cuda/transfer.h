@@ -15,7 +15,7 @@
 
 #include "cuda/queue.h"
 
-/* As device_api's launch, sample and repeat, for plans that transfer. The kernel is NULL when the
+/* Like device_api's launch, sample and repeat, for plans that transfer. The kernel is NULL when the
  * plan launches none. AT_NO_MEMORY: the host has not enough memory, the device is fine. */
 at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *plan,
                                device_buffer *const *buffers, at_error *error);

@@ -1,4 +1,4 @@
-/* What each GPU architecture allows: the limits that occupancy and constraints need.
+/* The limits of each GPU architecture that occupancy and constraints need.
  *
  * Figures are from the CUDA C++ Programming Guide, appendix "Compute Capabilities", table
  * "Technical Specifications per Compute Capability". */
@@ -37,7 +37,7 @@ at_status arch_of_gpu(const char *gpu, int major, int minor, arch_limits *out, a
 /* Every architecture of the table, oldest first. Static storage. */
 const arch_limits *arch_table(size_t *count);
 
-/* What limits the number of resident blocks. */
+/* The resource that limits the number of resident blocks. */
 typedef enum occupancy_limit {
     OCCUPANCY_BLOCKS,
     OCCUPANCY_THREADS,

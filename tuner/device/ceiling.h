@@ -1,11 +1,11 @@
-/* What bounds a kernel: the rates of a device that patterns name as their ceiling, and the units of
- * a launch's work. Static tables; nothing here fails. */
+/* The ceilings of a kernel: the rates of a device that patterns name, and the units of a launch's
+ * work. Static tables; nothing here fails. */
 #ifndef AUTOTUNE_DEVICE_CEILING_H
 #define AUTOTUNE_DEVICE_CEILING_H
 
 #include <stdbool.h>
 
-/* What the work of a launch is counted in. Rates are in 10^9 of these a second. */
+/* The unit of a launch's work. Rates are in 10^9 of these a second. */
 typedef enum work_unit { WORK_BYTES, WORK_FLOPS, WORK_ITEMS, WORK_UNITS } work_unit;
 
 typedef enum ceiling_kind {

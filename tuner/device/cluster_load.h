@@ -1,4 +1,4 @@
-/* How a launch of thread-block clusters fills a GPU: what a script estimates rounds by.
+/* How a launch of thread-block clusters fills a GPU. Scripts estimate rounds by it.
  *
  * A cluster lies within a GPC, so that a GPU has room for fewer of them than its multiprocessors
  * would hold were they all alike. The driver's cuOccupancyMaxActiveClusters says for how many, but
@@ -19,10 +19,10 @@ enum { CLUSTER_LOAD_MOST = 1024 /* multiprocessors, blocks, resident blocks */ }
 /* How many blocks the multiprocessor with the most work gets in its turn, where `clusters` clusters
  * of `blocks` blocks each are launched and every multiprocessor has room for `resident` blocks at a
  * time: as many as that in each round but the last, in the last as few as give all the rest room.
- * Where not even one cluster finds room: resident * clusters * blocks, more than clusters that find
- * some give, so that the least is none of these.
+ * If not even one cluster finds room it is resident * clusters * blocks, which is more than
+ * clusters that find room give, so that the least is none of these.
  *
- * All arguments are positive and at most what stands above. */
+ * All arguments are positive and at most the limits above. */
 int64_t cluster_load(int64_t multiprocessors, int64_t clusters, int64_t blocks, int64_t resident);
 
 #endif

@@ -1,5 +1,5 @@
-/* What of a variant was run by a device that sees what its kernels do: part of the verdict on
- * it. */
+/* Coverage: how much of a variant was run by a device that sees what its kernels do. It is part of
+ * the verdict on the variant. */
 #ifndef AUTOTUNE_DEVICE_COVERAGE_H
 #define AUTOTUNE_DEVICE_COVERAGE_H
 
@@ -11,7 +11,7 @@ enum { COVERAGE_TEXT_BYTES = 320, COVERAGE_PROBLEMS_BYTES = 1024 };
 typedef struct device_coverage {
     char problems[COVERAGE_PROBLEMS_BYTES]; /* that it was run on, in words; "" where nothing was
                                                covered */
-    /* Of the tuned problem, where it is too large to be run whole: */
+    /* The tuned problem, if it is too large to be run whole: */
     uint64_t blocks; /* of all launches; 0: it was run whole, or not at all */
     uint64_t run;    /* of these */
     uint64_t
@@ -20,7 +20,7 @@ typedef struct device_coverage {
     uint64_t compared; /* elements, with what the reference makes of them */
     char skipped[COVERAGE_TEXT_BYTES]; /* why nothing of it was run, or compared; "": there is no
                                           reason to give */
-    /* Of all problems together, places in the sources ("file:line"), separated by ", ": */
+    /* Places in the sources ("file:line") of all problems together, separated by ", ": */
     char never[COVERAGE_TEXT_BYTES];   /* lines with instructions of which none was ever executed */
     char once[COVERAGE_TEXT_BYTES];    /* loops whose body no thread executed twice in turn */
     char allowed[COVERAGE_TEXT_BYTES]; /* results that differ, as the script allows: "2 of 4096

@@ -47,8 +47,7 @@ typedef struct device_image {
         suffix[8]; /* what follows the entry's name in it: a kernel compiled together with others */
 } device_image;
 
-/* What a device has of its own beside kernels comes in parts, which compile side by side; a whole
- * is a part, too. */
+/* The device's own kernels come in parts, which compile side by side; a whole is a part, too. */
 enum { DEVICE_SUPPORT_PARTS = 2 };
 
 typedef enum device_cache { DEVICE_CACHE_COLD, DEVICE_CACHE_WARM } device_cache;
@@ -61,11 +60,11 @@ typedef struct device_comparison {
 
 typedef struct device_guard_report {
     bool intact;
-    bool before;             /* damage lies in front of the buffer (else behind it) */
+    bool before;             /* damage lies before the buffer (else after it) */
     uint64_t distance_bytes; /* from the buffer's edge to the nearest damaged byte, 1-based */
 } device_guard_report;
 
-/* What a problem of which blocks are sampled is made of; borrowed. */
+/* The parts of a problem of which blocks are sampled; borrowed. */
 typedef struct device_excerpt_plan {
     const problem_plan *problem;
     device_kernel *reference;
@@ -74,7 +73,7 @@ typedef struct device_excerpt_plan {
     const launch_plan *filler_launch;
 } device_excerpt_plan;
 
-/* What some blocks of a variant did. */
+/* The results of some blocks of a variant. */
 typedef struct device_excerpt_result {
     outcome result;          /* OUTCOME_OK: nothing wrong */
     const char *complaint;   /* a fault; lives until the next launch. NULL: none */
@@ -122,8 +121,8 @@ typedef struct device_api {
     at_status (*buffer_new)(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                             at_error *error);
     void (*buffer_free)(device *d, device_buffer *b);
-    /* What the buffer holds, for messages. The plan is borrowed until the buffer is freed. NULL: no
-     * message names elements. */
+    /* Says what the buffer holds, for messages. The plan is borrowed until the buffer is freed.
+     * NULL: no message names elements. */
     void (*describe)(device_buffer *b, const buffer_plan *plan);
     /* Writes the contents that `plan` and `seed` say, and sets both guard bands. */
     at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
@@ -138,7 +137,7 @@ typedef struct device_api {
     /* Fills shared memory, so that the next kernel finds nothing useful there; pattern 0 to 3. */
     at_status (*scrub)(device *d, int pattern, at_error *error);
     at_status (*copy)(device *d, device_buffer *to, const device_buffer *from, at_error *error);
-    /* Of the first `size_bytes`, which is at most what the buffer has. */
+    /* The checksum of the first `size_bytes`, which the buffer has. */
     at_status (*checksum)(device *d, const device_buffer *b, uint64_t size_bytes, uint64_t *sum,
                           at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
@@ -163,9 +162,9 @@ typedef struct device_api {
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
 
-    /* What the last launch did wrong although it returned AT_OK: a message that lives until the
-     * next launch; *result gets the variant's outcome. NULL: nothing. The member is NULL for a
-     * device that does not notice. */
+    /* A message that says what the last launch did wrong although it returned AT_OK; it lives until
+     * the next launch, and *result gets the variant's outcome. NULL: nothing was wrong. The member
+     * is NULL for a device that does not notice. */
     const char *(*complaint)(const device *d, outcome *result);
 
     /* May that complaint be another one on a machine of more or fewer cores, unless the launch runs
@@ -179,7 +178,7 @@ typedef struct device_api {
     void (*give_up_after)(device *d, uint64_t most_work);
     uint64_t (*work)(const device *d); /* of the last launch */
 
-    /* What kernels printed in launches since it was last taken: of the first, or of the last that
+    /* Takes what kernels printed since it was last taken, in the first launch or in the last that
      * did something wrong. The caller frees it; NULL: nothing. The member is NULL for a device that
      * does not keep it. */
     char *(*take_printed)(device *d);
@@ -194,14 +193,14 @@ typedef struct device_api {
     at_status (*excerpt_check)(device *d, device_excerpt *x, device_kernel *k,
                                const launch_plan *plan, device_excerpt_result *out,
                                device_coverage *coverage, at_error *error);
-    /* Which places of a variant's kernels, one a problem, were never executed in any launch so far:
-     * sets the last two members of *coverage. Of code that several problems have, it is enough that
-     * one executed it. */
+    /* Sets the last two members of *coverage: the places of a variant's kernels, one a problem,
+     * that no launch so far has executed. It is enough that one problem executed code that several
+     * have. */
     at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
                          device_coverage *coverage, at_error *error);
 
-    /* The plan once, timed as a whole. Cold: the L2 is flushed first and the launches queued behind
-     * the flush. */
+    /* Runs the plan once, timed as a whole. Cold: the L2 is flushed first, and the launches are
+     * queued after the flush. */
     at_status (*sample)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                         at_error *error);
@@ -245,7 +244,7 @@ typedef struct device_api {
     at_status (*count)(device *d, device_kernel *k, const launch_plan *plan,
                        device_buffer *const *buffers, const device_counting *what, double *values,
                        at_error *error);
-    /* What an empty kernel measures, and the clock's resolution. */
+    /* The time of an empty kernel, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
     /* The mean SM clock since the call before, from counters on the chip. 0 in the first call, and
      * less than 1 ms after the one before (the next call then covers that time, too). NULL: the

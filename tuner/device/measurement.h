@@ -1,4 +1,4 @@
-/* What is known of a variant once it was tried. The device's answer, the journal, the race and the
+/* The measurement of a variant that was tried. The device's answer, the journal, the race and the
  * summary all use this struct. */
 #ifndef AUTOTUNE_DEVICE_MEASUREMENT_H
 #define AUTOTUNE_DEVICE_MEASUREMENT_H

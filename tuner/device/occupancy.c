@@ -54,7 +54,7 @@ occupancy occupancy_compute(const arch_limits *arch, int threads, int registers,
     occupancy o = {.limit = OCCUPANCY_IMPOSSIBLE};
     if (threads <= 0 || registers < 0)
         return o;
-    /* In the order in which a tie is told: what the author of a kernel can change comes first. */
+    /* The order decides ties: resources that the author of a kernel can change come first. */
     const struct {
         occupancy_limit limit;
         int blocks;

@@ -1,4 +1,4 @@
-/* What became of a variant. Every variant of a run has exactly one outcome; it is counted in the
+/* The outcome of a variant. Every variant of a run has exactly one outcome; it is counted in the
  * summary, kept in the journal with its message, and never ends the run. */
 #ifndef AUTOTUNE_DEVICE_OUTCOME_H
 #define AUTOTUNE_DEVICE_OUTCOME_H

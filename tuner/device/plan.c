@@ -350,7 +350,7 @@ void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES])
                                  plan->launches[i].entry);
 }
 
-/* What an argument is, as it is packed. */
+/* The kind of an argument, as it is packed. */
 enum { IS_VALUE, IS_BUFFER, IS_VIEW };
 
 static void put_argument(pack *m, const argument_plan *a)

@@ -101,15 +101,15 @@ typedef struct constant_plan {
     uint32_t buffer;
 } constant_plan;
 
-/* Of a buffer that is compared the first `count` elements alone are results: 1 or more. */
+/* Only the first `count` elements of a buffer that is compared are results: 1 or more. */
 typedef struct compared_plan {
     uint32_t buffer;
     uint64_t count;
 } compared_plan;
 
-/* What a variant runs: kernels of one module, one after the other; of a group the first again after
- * the last, until its rounds are over. Launches of a group lie side by side and have the same
- * rounds. Zeroed but for what is set, so that equal plans are equal bytes.
+/* The launches of a variant: kernels of one module, one after the other. In a group the first runs
+ * again after the last, until its rounds are over. Launches of a group lie side by side and have
+ * the same rounds. Zeroed but for what is set, so that equal plans are equal bytes.
  *
  * With a transfer the kernels, of which there may be none, are launched once a chunk. Each then has
  * two more arguments of 8 bytes: the chunk's first byte in the buffers, and its number of bytes. */
@@ -154,10 +154,10 @@ uint64_t plan_work(const problem_plan *plan, work_unit unit);
 /* Are the buffer's contents compared with the reference's? */
 bool plan_is_compared(const buffer_plan *plan);
 
-/* What the contents of buffer `i` are made from, where `seed` is the problem's. */
+/* The seed of the contents of buffer `i`; `seed` is the problem's. */
 uint64_t plan_buffer_seed(uint64_t seed, uint32_t i);
 
-/* What an element is called in messages, one past the end too: "dst[12][5]". */
+/* Names an element in messages, one past the end too: "dst[12][5]". */
 void plan_name_element(const buffer_plan *plan, uint64_t index, char *out, size_t size_bytes);
 
 /* Bytes that a buffer holds, and all of a problem's. */

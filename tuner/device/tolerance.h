@@ -10,8 +10,8 @@
 
 #include "base/value.h"
 
-/* For all but the first: NaN is right where NaN is expected, an infinity where the same one is;
- * zeros of either sign are equal. */
+/* All but the first take NaN for NaN and an infinity for the same one; zeros of either sign are
+ * equal. */
 typedef enum tolerance_kind {
     TOLERANCE_EXACT,    /* bit for bit */
     TOLERANCE_SCALED,   /* an error up to limit * the largest finite magnitude that is expected */
@@ -28,7 +28,7 @@ typedef struct tolerance {
                           a whole number of elements; 0: none may */
 } tolerance;
 
-/* What a plain number in a script means: 0 is exact, any other is TOLERANCE_SCALED. */
+/* The tolerance of a plain number in a script: 0 is exact, any other is TOLERANCE_SCALED. */
 tolerance tolerance_of(double limit);
 
 /* Can the kind have this limit? Finite, not negative, a whole number of ULPs. Is `mismatches` a
@@ -41,12 +41,12 @@ bool tolerance_is_exact(tolerance t);
 /* How many of `count` elements may be further away; a share is rounded down. */
 uint64_t tolerance_mismatches(tolerance t, uint64_t count);
 
-/* "within 4 ULPs", "within 1e-05 of its magnitude": at most TOLERANCE_TEXT_BYTES. Of the distance
- * alone, without how many may be further away. */
+/* "within 4 ULPs", "within 1e-05 of its magnitude": at most TOLERANCE_TEXT_BYTES. It tells the
+ * distance alone, not how many may be further away. */
 enum { TOLERANCE_TEXT_BYTES = 64 };
 void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
 
-/* What an element is, so that different ones read differently: integers with all digits, bytes in
+/* Writes an element so that different ones read differently: integers with all digits, bytes in
  * hexadecimal as well, floating-point numbers with as many digits as tell them apart, NaN with its
  * bits. */
 enum { ELEMENT_TEXT_BYTES = 48 };

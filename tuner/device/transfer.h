@@ -1,4 +1,5 @@
-/* What a pattern moves between the host's memory and the device's, and how: plain data.
+/* Transfers: the data that a pattern moves between the host's memory and the device's, and how.
+ * Plain data.
  *
  * A task is the same for all variants of a problem: the contents of one buffer become those of
  * another, and one of the two, or both, are in the host's memory. A transfer is how a variant does

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of cuTensorMapEncodeTiled; of textures the least that a device of compute capability 5.0 or newer
- * has (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). */
+/* The limits of cuTensorMapEncodeTiled, and for textures the least of any device of compute
+ * capability 5.0 or newer (CUDA C++ Programming Guide, "Technical Specifications per Compute
+ * Capability"). */
 #define MOST_TENSOR_SIZE (UINT64_C(1) << 32)
 #define MOST_TENSOR_STRIDE (UINT64_C(1) << 40)
 enum {
@@ -57,7 +58,7 @@ uint32_t view_bytes(view_kind kind)
     return kind == VIEW_TENSOR ? VIEW_TENSOR_BYTES : VIEW_TEXTURE_BYTES;
 }
 
-/* What is told. */
+/* The place where a complaint is written. */
 typedef struct complaint {
     uint32_t *dimension;
     char *message;
@@ -74,7 +75,7 @@ complain(const complaint *c, view_fault fault, uint32_t dimension, const char *f
     return fault;
 }
 
-/* Where a view begins no element of it lies beyond the buffer's last. */
+/* No element of a view lies beyond the buffer's last. */
 static view_fault check_extent(const view_plan *v, uint64_t count, const complaint *c)
 {
     uint64_t element = dtype_get(v->type)->size_bytes,

@@ -21,7 +21,8 @@ enum {
 
 typedef enum view_kind { VIEW_NONE, VIEW_TENSOR, VIEW_TEXTURE, VIEW_KINDS } view_kind;
 
-/* In the order of CUtensorMapSwizzle, CUtensorMapL2promotion, CUfilter_mode and CUaddress_mode. */
+/* The orders are those of CUtensorMapSwizzle, CUtensorMapL2promotion, CUfilter_mode and
+ * CUaddress_mode. */
 typedef enum view_filter { FILTER_POINT, FILTER_LINEAR, FILTER_COUNT } view_filter;
 typedef enum view_address {
     ADDRESS_WRAP,
@@ -39,12 +40,12 @@ typedef struct view_plan {
     uint32_t rank;                            /* of a texture: 1, or 2 with a pitch */
     uint64_t size[VIEW_MAX_RANK];             /* innermost first; elements, of a texture texels */
     uint64_t stride_bytes[VIEW_MAX_RANK - 1]; /* from one row, plane ... to the next */
-    /* Of tensor maps. */
+    /* Tensor maps have these. */
     uint32_t box[VIEW_MAX_RANK];
     uint32_t swizzle;     /* its place in view_swizzles() */
     uint32_t promotion;   /* its place in view_promotions(): bytes that L2 reads at once */
     uint32_t nan_outside; /* what lies outside reads as NaN, not as zero */
-    /* Of textures. */
+    /* Textures have these. */
     uint32_t channels; /* elements of a texel: 1, 2 or 4 */
     view_filter filter;
     view_address address;

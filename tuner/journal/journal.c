@@ -234,7 +234,7 @@ static at_status load_file(journal *j, at_error *error)
 
 /* ---- writing ---- */
 
-/* The file must end in a newline before a line is put behind it: a crash may have cut the last. */
+/* The file must end in a newline before a line is added: a crash may have cut the last. */
 static bool ends_in_newline(int fd, off_t size)
 {
     char last;
@@ -272,8 +272,8 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    /* Where another process stopped in the middle of a line, or there can be no lock, O_APPEND
-     * alone has to do. The run matters more. */
+    /* O_APPEND alone has to do if another process stopped in the middle of a line, or if there can
+     * be no lock. The run matters more. */
     bool locked = j->lock && lock_take(j->lock, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);
     if (locked)
@@ -281,7 +281,7 @@ static at_status append(journal *j, const char *text, size_t size_bytes, at_erro
     return status;
 }
 
-/* Puts the line behind those that wait; what the limit does not hold is let go. */
+/* Puts the line after those that wait. Lines beyond the limit are let go. */
 static void wait_with(journal *j, const char *line)
 {
     size_t size_bytes = strlen(line);

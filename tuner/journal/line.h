@@ -71,8 +71,8 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
 at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
                                  at_error *error);
 
-/* The run and the facts of an entry's line that is whole, without parsing what is behind them;
- * false: it is none, or is spelt in another way. */
+/* Reads the run and the facts of an entry's line that is whole, without parsing what comes after
+ * them; false: it is none, or is spelt in another way. */
 bool journal_line_glance(const char *text, size_t size_bytes, uint64_t *run, journal_key *facts);
 
 /* Parses a line (without its newline); false when it is damaged. On true the caller calls

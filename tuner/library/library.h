@@ -1,4 +1,4 @@
-/* What the two halves of libautotune share: library/library.c picks a configuration,
+/* The part that the two halves of libautotune share: library/library.c picks a configuration,
  * library/kernel.c compiles and launches it. */
 #ifndef AUTOTUNE_LIBRARY_LIBRARY_H
 #define AUTOTUNE_LIBRARY_LIBRARY_H

@@ -1,4 +1,4 @@
-/* From a choice to machine code: the pattern's script, the variant's source, the cubin.
+/* Turns a choice into machine code: the pattern's script, the variant's source, the cubin.
  *
  * In: a choice and the device it is for. Out: the best configuration that is valid for the choice's
  * problem, its source, its plans and its cubin. Needs no CUDA driver. */

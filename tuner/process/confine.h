@@ -30,7 +30,7 @@ typedef enum confine_calls {
     CONFINE_SOCKETS    /* that, and no new sockets */
 } confine_calls;
 
-/* From now on those system calls fail with EPERM. False as above. */
+/* From now on those system calls fail with EPERM. Its result is as above. */
 bool confine_system_calls(confine_calls what);
 
 typedef struct confinement {
@@ -39,7 +39,7 @@ typedef struct confinement {
     bool seccomp;
 } confinement;
 
-/* What this kernel can do, without doing it. */
+/* Tells what this kernel can do, without doing it. */
 confinement confine_available(void);
 
 #endif

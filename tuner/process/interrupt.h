@@ -32,8 +32,8 @@ int interrupt_take(void);
 /* Does a held signal wait to be taken? */
 bool interrupt_waits(void);
 
-/* Those of people, and the others that interrupt: *count is their number. For who becomes another
- * process. */
+/* The signals of people, and the others that interrupt, for a process that becomes another program.
+ * *count is their number. */
 const int *interrupt_signals(size_t *count);
 
 #endif

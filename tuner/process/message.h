@@ -37,8 +37,8 @@ at_status message_post(int fd, message *m, at_error *error);
  * call and owned by the caller on AT_OK. */
 at_status message_receive(int fd, int timeout_ms, message *out, at_error *error);
 
-/* For a peer that must never be waited for: the frame as bytes, to be written as the socket takes
- * them. *frame is owned by the caller (free). */
+/* Makes the frame as bytes, to be written as the socket takes them: for a peer that must never be
+ * waited for. *frame is owned by the caller (free). */
 at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
                          at_error *error);
 

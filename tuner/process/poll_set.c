@@ -1,6 +1,6 @@
 #include "process/poll_set.h"
 
-/* Where a socket had no place. */
+/* The wait if a socket had no place. */
 enum { SHORT_WAIT_MS = 10 };
 
 void poll_set_start(poll_set *s, int timeout_ms)

@@ -26,7 +26,7 @@ static const char entry_argument[] = "--worker";
 
 extern char **environ;
 
-/* For execve(), whose arguments are not changed but not declared so. */
+/* execve() does not change its arguments, but does not declare them so. */
 static char *unconst(const char *text)
 {
     char *same;
@@ -63,12 +63,12 @@ static void become_worker(pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died before the line above */
         _exit(1);
-    /* What is ignored stays so in the new program; handlers do not, but until then they would run
+    /* Ignored signals stay so in the new program. Handlers do not, but until then they would run
      * here. */
     static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         signal(handled[i], SIG_DFL);
-    /* What interrupts the tuner, often all processes of its group at once: it decides. */
+    /* Interrupts often go to all processes of the group at once: the tuner decides. */
     size_t count;
     const int *interrupting = interrupt_signals(&count);
     for (size_t i = 0; i < count; i++)
@@ -219,7 +219,7 @@ worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_by
             snprintf(why, why_size_bytes, "ended on another host");
         return elsewhere ? WORKER_KILLED : WORKER_NONE;
     }
-    /* In this order: a worker may well end because its socket closes. */
+    /* The order matters: a worker may well end because its socket closes. */
     int status = 0;
     bool ended = reap(w, &status);
     if (grace_ms > 0)

@@ -19,8 +19,8 @@ typedef struct worker {
     int fd;    /* the tuner's end; -1: closed */
 } worker;
 
-/* What a worker runs with its end of the socket and the settings that it was started with; its
- * result is the exit status. */
+/* The body of a worker, which gets its end of the socket and the settings that it was started with.
+ * Its result is the exit status. */
 typedef int (*worker_body)(int fd, pack *settings);
 
 typedef struct worker_program {
@@ -44,8 +44,8 @@ at_status worker_start(const worker_host *host, const worker_program *program, c
  * settings. */
 at_status worker_spawn(const char *path, const char *name, worker *out, at_error *error);
 
-/* In a process that worker_start() made for one of these programs: runs it, and never returns.
- * `programs` ends with NULL. Elsewhere it does nothing. */
+/* Runs one of these programs, and never returns, in a process that worker_start() made for it;
+ * elsewhere it does nothing. `programs` ends with NULL. */
 void worker_enter(int argc, char *const *argv, const worker_program *const *programs);
 
 /* How a worker had ended. */
@@ -64,7 +64,7 @@ worker_end worker_stop(worker *w, char *why, size_t why_size_bytes);
  * several, those of all overlap. worker_stop follows. */
 void worker_kill(const worker *w);
 
-/* As worker_stop, for a worker whose socket has closed: gives it up to `grace_ms` to be gone, so
+/* Like worker_stop, for a worker whose socket has closed: gives it up to `grace_ms` to be gone, so
  * that `why` tells how it ended and not that it was still ending. */
 worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes);
 

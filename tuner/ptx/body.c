@@ -278,8 +278,8 @@ static void parse_instruction(ptx_parser *p)
     ptx_keep(p, &p->module->statements, &p->module->statement_count, &s, sizeof s);
 }
 
-/* What a directive that cannot be read declares is unknown, as are the instructions that need
- * it. */
+/* A directive that cannot be read declares nothing: the instructions that need it are unknown,
+ * too. */
 static void parse_directive(ptx_parser *p)
 {
     ptx_text t = p->token.text;

@@ -54,7 +54,7 @@ ptx_mark ptx_here(const ptx_parser *p)
     return (ptx_mark){p->lexer, p->token};
 }
 
-/* Goes on from the current token to behind the end of a statement or directive; false: it has
+/* Goes on from the current token to after the end of a statement or directive; false: it has
  * none. */
 static bool go_past(ptx_parser *p)
 {

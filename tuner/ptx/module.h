@@ -133,7 +133,7 @@ typedef struct ptx_location { /* a .loc directive */
     int outer; /* location that it was inlined at; PTX_NONE */
 } ptx_location;
 
-/* What a kernel's directives say of its launches: 0 where they say nothing. */
+/* The limits that a kernel's directives set its launches: 0 where they set none. */
 typedef struct ptx_launch_limits {
     uint64_t max_threads;         /* .maxntid: of a block, the product of its extents */
     uint32_t required_block[3];   /* .reqntid: exactly this block */

@@ -1,4 +1,4 @@
-/* What the files of the PTX parser share; no other room includes this.
+/* The state that the files of the PTX parser share; no other room includes this.
  *
  * A recursive-descent parser with one token of look-ahead. After the first failure, which is kept,
  * every further token is the end of the text, so that nobody need check after each step. From the
@@ -41,9 +41,8 @@ typedef struct ptx_mark {
 } ptx_mark;
 ptx_mark ptx_here(const ptx_parser *p);
 
-/* What begins at the mark could not be read: forgets that failure and goes over it, to behind the
- * ';' or the closing brace that ends it. The failure stays where nothing ends it, and where it was
- * no AT_FORMAT. */
+/* Forgets the failure to read what begins at the mark, and goes over that, to after the ';' or the
+ * closing brace that ends it. The failure stays if nothing ends it, or if it was no AT_FORMAT. */
 void ptx_skip_unread(ptx_parser *p, const ptx_mark *from);
 
 /* AT_FORMAT at the current token's line. */

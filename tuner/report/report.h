@@ -15,8 +15,8 @@
  * report/json.c. */
 json_t *report_pack(const run_summary *s, size_t top);
 
-/* What text needs beside it, documented in report/words.c: the `top` rows of its table, the
- * baseline below them when it is not among them. */
+/* The values that text needs beside it, documented in report/words.c: the `top` rows of its table,
+ * the baseline below them when it is not among them. */
 json_t *report_pack_words(const run_summary *s, size_t top);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the text of a run needs beside what --json prints:
+/* The values that the text of a run needs beside those that --json prints:
  *
  *   compiled_only, predicted, resumable, driver, configurations {best, baseline} (as texts),
  *   work {bytes, flops, items} (of a launch, 0: not given), item_name, space_valid,
