@@ -114,3 +114,67 @@ offered() {
     tool completion csh
     fails_with 2 'bash, zsh, fish or man'
 }
+
+@test "bash knows installed patterns, their parameters and variables, GPUs, architectures and pages" {
+    tool completion bash
+    PATH=$(dirname "$AUTOTUNE"):$PATH
+    source out.txt
+    offered autotune explain transp
+    [ "$offered" = transpose ]
+    offered autotune transp
+    [ "$offered" = transpose ]
+    offered autotune help embed
+    [ "$offered" = embedding ]
+    offered autotune tune transpose --set ro
+    [ "$offered" = rows= ]
+    offered autotune transpose --set ro
+    [ "$offered" = rows= ]
+    offered autotune tune transpose --only algo
+    [ "$offered" = algorithm= ]
+    offered autotune tune transpose --only algorithm = na
+    [ "$offered" = naive ]
+    offered autotune tune transpose --only algorithm = naive,ti
+    [ "$offered" = naive,tile ]
+    offered autotune explain transpose --config algorithm = naive,tile_
+    [ "$offered" = 'naive,tile_x= naive,tile_y=' ]
+    offered autotune explain transpose --config algorithm = naive,tile_x = 6
+    [ "$offered" = 64 ]
+    offered autotune explain transpose --arch sm_8
+    [ "$offered" = 'sm_80 sm_86 sm_87 sm_89' ]
+    offered autotune tune transpose --device sim:sm_8
+    [ "$offered" = 'sim:sm_80 sim:sm_86 sim:sm_89' ]
+    offered autotune tune transpose --device sim : sm_8
+    [ "$offered" = 'sm_80 sm_86 sm_89' ]
+    offered autotune tune transpose --device sim :
+    [[ "$offered" == 'sm_75 sm_80 '* ]]
+    mkdir -p results/nvidia-made-up
+    offered autotune pick transpose --gpu nvidia-made
+    [ "$offered" = nvidia-made-up ]
+}
+
+@test "a script's own words are offered, and nothing that a shell would run" {
+    cp "$FIXTURES"/scale* .
+    sed -i 's/vec   = {.*/vec = { "$(touch hit)", "plain", "`touch hit`" },/; s/^    "vec .*//; s/.*vec > 1.*//; s/.*n % vec.*//; s/vec = 1,/vec = "plain",/' scale.lua
+    tool completion words parameters scale.lua
+    succeeds
+    grep -qx vec=plain out.txt
+    lacks -F 'touch' out.txt
+    tool completion words parameters nowhere.lua
+    succeeds
+    [ -z "$output" ]
+    tool completion words nonsense
+    fails_with 2 "patterns, pages, gpus, architectures, devices, variables, parameters"
+}
+
+@test "fish and zsh ask for the same words" {
+    PATH=$(dirname "$AUTOTUNE"):$PATH
+    tool completion zsh
+    grep -q -- "'--set=.*:{_autotune_words variables}'" out.txt
+    grep -q -- "'--only=.*:{_autotune_words parameters}'" out.txt
+    command -v fish >/dev/null || skip "fish is missing"
+    tool completion fish
+    export HOME=$WORK
+    [ "$(fish -c "source out.txt; complete -C 'autotune tune transpose --set ro'" | cut -f 1)" = rows= ]
+    [ "$(fish -c "source out.txt; complete -C 'autotune tune transpose --only algorithm=na'" | cut -f 1)" = algorithm=naive ]
+    fish -c "source out.txt; complete -C 'autotune explain transp'" | cut -f 1 | grep -qx transpose
+}

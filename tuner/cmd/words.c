@@ -1,0 +1,187 @@
+#include "cmd/words.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "bench/client.h"
+#include "device/arch.h"
+#include "record/folders.h"
+#include "run/setup/setup.h"
+
+enum { MOST_DEVICES = 64, VALUE_BYTES = 256 };
+
+static bool is_plain(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_.+-:";
+    return *text && text[strspn(text, plain)] == '\0';
+}
+
+/* The names in a folder that end in `suffix`, without it; "": all. */
+static void print_names(const char *folder, const char *suffix)
+{
+    struct dirent **list = NULL;
+    int count = scandir(folder, &list, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        char *name = list[i]->d_name;
+        const size_t length = strlen(name), end = strlen(suffix);
+        if (*name != '.' && length > end && strcmp(name + length - end, suffix) == 0) {
+            name[length - end] = '\0';
+            if (is_plain(name))
+                puts(name);
+        }
+        free(list[i]);
+    }
+    free(list);
+}
+
+static void print_share(const char *folder, const char *suffix)
+{
+    paths p;
+    char path[PATHS_BYTES];
+    if (!paths_find(&p, NULL) && paths_share(&p, folder, path, sizeof path))
+        print_names(path, suffix);
+}
+
+static void print_patterns(const options *o)
+{
+    (void)o;
+    print_share("lua", ".lua");
+}
+
+static void print_pages(const options *o)
+{
+    print_share("docs", ".md");
+    for (size_t i = 0; i < o->command_count; i++)
+        puts(o->commands[i]->name);
+}
+
+static void print_architectures(const options *o)
+{
+    size_t count;
+    const arch_limits *known = arch_table(&count);
+    (void)o;
+    for (size_t i = 0; i < count; i++)
+        puts(known[i].name);
+}
+
+static void print_gpus(const options *o)
+{
+    paths p;
+    record_folders folders;
+    const bool found = !paths_find(&p, NULL);
+    record_folders_find(NULL, found ? &p : NULL, &folders);
+    for (size_t i = 0; i < folders.count; i++)
+        print_names(folders.paths[i], "");
+    print_architectures(o);
+}
+
+static void print_devices(const options *o)
+{
+    static device_properties found[MOST_DEVICES];
+    static const char *const kinds[] = {"cuda", "sim"};
+    (void)o;
+    puts("all\nsim");
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        size_t count = 0;
+        if (device_worker_list_names(kinds[k], found, MOST_DEVICES, &count, NULL))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            puts(found[i].spec);
+    }
+}
+
+static script *load(const options *o)
+{
+    arch_limits limits;
+    script *s = NULL;
+    settings wanted = {.script = o->operand_count > 2 ? o->operands[2] : ""};
+    if (!*wanted.script || target_find("sm_90", &limits, NULL) ||
+        target_load_script(&wanted, &limits, &s, NULL))
+        return NULL;
+    return s;
+}
+
+static void print_variables(const options *o)
+{
+    script *s = load(o);
+    for (size_t i = 0; s && i < script_pattern(s)->problem_count; i++)
+        printf("%s=\n", script_pattern(s)->problems[PROBLEM_TUNED][i].name);
+    script_free(s);
+}
+
+static void print_parameters(const options *o)
+{
+    script *s = load(o);
+    for (size_t i = 0; s && i < script_pattern(s)->parameter_count; i++) {
+        const space_parameter *p = &script_pattern(s)->parameters[i];
+        printf("%s=\n", p->name);
+        for (size_t k = 0; k < p->value_count; k++) {
+            char text[VALUE_BYTES];
+            value_format(p->values[k], text, sizeof text);
+            if (is_plain(text))
+                printf("%s=%s\n", p->name, text);
+        }
+    }
+    script_free(s);
+}
+
+/* `options` and `operand`: whose values are such words. */
+static const struct kind {
+    const char *name;
+    void (*print)(const options *o);
+    const char *options, *operand;
+} kinds[] = {
+    {"patterns", print_patterns, "", "SCRIPT PATTERN"},
+    {"pages", print_pages, "", "PAGE"},
+    {"gpus", print_gpus, "gpu", ""},
+    {"architectures", print_architectures, "arch", ""},
+    {"devices", print_devices, "device", ""},
+    {"variables", print_variables, "set", ""},
+    {"parameters", print_parameters, "config only", ""},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Is it one of the words in `list`? */
+static bool is_listed(const char *list, const char *word, size_t length)
+{
+    for (; *list && length; list += strcspn(list, " "), list += *list == ' ')
+        if (strcspn(list, " ") == length && strncmp(list, word, length) == 0)
+            return true;
+    return false;
+}
+
+const char *words_of_option(const char *name)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (is_listed(kinds[i].options, name, strlen(name)))
+            return kinds[i].name;
+    return "";
+}
+
+const char *words_of_operand(const char *operand)
+{
+    operand += strspn(operand, "[");
+    for (size_t i = 0; i < KINDS; i++)
+        if (is_listed(kinds[i].operand, operand, strcspn(operand, " .]")))
+            return kinds[i].name;
+    return "";
+}
+
+at_status words_print(const options *o, at_error *error)
+{
+    char all[256] = "";
+    for (size_t i = 0; i < KINDS; i++) {
+        if (o->operand_count > 1 && strcmp(kinds[i].name, o->operands[1]) == 0) {
+            kinds[i].print(o);
+            return AT_OK;
+        }
+        text_add(all, sizeof all, "%s%s", i ? ", " : "", kinds[i].name);
+    }
+    return error_set(error, AT_USAGE, "completion words takes a kind: %s", all);
+}
