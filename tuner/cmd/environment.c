@@ -142,7 +142,7 @@ static const char *file_system(const char *path, char text[32])
     return text;
 }
 
-/* Of a folder that a run would make, the nearest one that there is. */
+/* Prints a folder, or, for one that a run would make, the nearest that exists. */
 static void print_folder(const char *what, const char *path)
 {
     char there[PATH_MAX], text[32];

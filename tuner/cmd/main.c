@@ -74,7 +74,7 @@ static void print_error(const at_error *error)
     fprintf(stderr, "%s\n", error->message[0] ? error->message : status_name(error->status));
 }
 
-/* What bounds the workers on this machine. */
+/* Prints the version, and what bounds the workers on this machine. */
 static void print_version(void)
 {
     confinement c = confine_available();
@@ -185,7 +185,7 @@ static const char *misspelt_command(const char *word)
     return nearest_name(word, names, count);
 }
 
-/* Where interrupts are not held back there is nothing to keep. */
+/* There is nothing to keep while interrupts are not held back. */
 static void end_at_once(int signal_number)
 {
     static const char said[] = "autotune: interrupted\n";
@@ -204,7 +204,7 @@ static void set_signals(void)
     signal(SIGXFSZ, SIG_IGN); /* and so is a limit on the size of files */
 }
 
-/* What this program is when it is a worker of its own. */
+/* The workers that this program can be. */
 static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
@@ -270,8 +270,8 @@ static int run_command_line(int argc, char **argv)
     return run(&cmd_tune, argc, argv);
 }
 
-/* What is preloaded, or a driver, may have chosen the user's locale: for what begins now, and here
- * for good. */
+/* Sets the plain locale for all that follows: a preloaded library or a driver may have chosen the
+ * user's. */
 static void set_locale(void)
 {
     thread_state loaders;

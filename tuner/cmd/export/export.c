@@ -20,7 +20,7 @@
 
 enum { OWN_EXTENSION_BYTES = 40 };
 
-/* What the exporter of a user's template is called, and its files. */
+/* The exporter of a user's template: its name and its files. */
 typedef struct own_template {
     char name[PATHS_BYTES], extension[OWN_EXTENSION_BYTES];
 } own_template;
@@ -71,7 +71,7 @@ static void say_what_is_missing(const export_model *m)
                 m->skipped, m->pattern);
 }
 
-/* Whose kernels are for the recorded problems alone must know it before a program does. */
+/* Tells the user, before a program does, that kernels are for the recorded problems alone. */
 static void say_what_is_fixed(const export_model *m, size_t problem_count)
 {
     char names[1024] = "";
@@ -152,7 +152,7 @@ static bool is_folder(const char *output)
            (output[length - 1] == '/' || (stat(output, &s) == 0 && S_ISDIR(s.st_mode)));
 }
 
-/* What the output is called, without folder and extension. */
+/* The name of the output, without folder and extension. */
 static void stem_of(const char *output, char out[EXPORT_FILE_NAME_BYTES])
 {
     const char *slash = strrchr(output, '/');

@@ -25,11 +25,11 @@ bool exported_spell(void *model, const char *name, term_type *type, char *text, 
     return c || d;
 }
 
-/* As templates/export/header.h has them. */
+/* The forms that templates/export/header.h has. */
 static const c_text_form as_value = {NULL, 0}, to_derived = {"derived->value_", 8},
                          to_feature = {"value", 4};
 
-/* What can be translated; what cannot is put in place. */
+/* Adds the derived values that can be translated; the others are put in place. */
 static at_status add_derived(const script *s, export_model *out, at_error *error)
 {
     at_status status = AT_OK;
@@ -49,7 +49,7 @@ static at_status add_derived(const script *s, export_model *out, at_error *error
     return status;
 }
 
-/* What has no number in C is no feature there. */
+/* Adds the features that are numbers in C. */
 static at_status add_features(const script *s, export_model *out, at_error *error)
 {
     const pattern *p = script_pattern(s);

@@ -1,5 +1,5 @@
-/* What is exported of a pattern: its records and, if the script is available, its constraints in
- * C. */
+/* The model of a pattern that is exported: its records and, if the script is available, its
+ * constraints in C. */
 #ifndef AUTOTUNE_CMD_EXPORT_EXPORTED_H
 #define AUTOTUNE_CMD_EXPORT_EXPORTED_H
 
@@ -7,7 +7,7 @@
 #include "script/launch_c.h"
 #include "script/script.h"
 
-/* As export_model_init(); `s` may be NULL. The model borrows from records and script. */
+/* Like export_model_init(); `s` may be NULL. The model borrows from records and script. */
 at_status exported_model(const char *pattern_name, const record_set *records, const script *s,
                          export_model *out, at_error *error);
 

@@ -15,14 +15,14 @@
 #include "export/kernels.h"
 #include "script/emit.h"
 
-/* For one model after the other. */
+/* Serves one model after the other. */
 typedef struct kernel_ptx {
     compile_pool *pool; /* NULL: not opened yet */
     bool unavailable;   /* there is no NVRTC */
 } kernel_ptx;
 
 /* Has the source at `place` compiled for a capability, as 90, unless that is done for a lesser one.
- * `name` is its file in messages. As compile_pool_new() and compile_submit(). */
+ * `name` is its file in messages. Errors are those of compile_pool_new() and compile_submit(). */
 at_status kernel_ptx_add(kernel_ptx *k, export_kernels *kernels, size_t place,
                          const emitted *variant, const char *name, const launch_plan *plan,
                          int capability, at_error *error);

@@ -48,7 +48,7 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
     return export_no_memory(error);
 }
 
-/* Those that were tuned; or, `sampled`, those that portfolios were made on. */
+/* Adds the problems that were tuned or, if `sampled`, those that portfolios were made on. */
 static at_status add_known(kernel_problems *p, const export_model *m, const record_set *records,
                            bool sampled, at_error *error)
 {
@@ -64,7 +64,7 @@ static at_status add_known(kernel_problems *p, const export_model *m, const reco
     return status;
 }
 
-/* As the script reads --set: a number where the variable has one. */
+/* Reads a value as the script reads --set: a number if the variable has one. */
 static at_status read_value(kernel_problems *p, value like, const char *text, value *out,
                             at_error *error)
 {
@@ -189,7 +189,7 @@ static at_status ready_script(making *k, script **kept, at_error *error)
 
 /* ---- sources ---- */
 
-/* What NVRTC is told and what nvcc takes for granted, or what changes nothing that is computed. */
+/* Tells whether nvcc takes the option for granted, or it changes nothing that is computed. */
 static bool is_harmless(const char *option)
 {
     static const char *const harmless[] = {"-std=c++17",           "--std=c++17", "-lineinfo",
@@ -302,7 +302,7 @@ static at_status add_configuration(making *k, const uint16_t *indices,
     return status ? status : export_kernels_add_use(&k->m->kernels, use, error);
 }
 
-/* What such a GPU gets, and the default, which is what is left to any. */
+/* Adds the kernels that such a GPU gets, and the default, which is left to any. */
 static at_status add_for_target(making *k, pick_target target, at_error *error)
 {
     uint16_t indices[RECORD_MAX_VALUES];
@@ -333,7 +333,7 @@ static at_status add_default(making *k, at_error *error)
 /* `place` of the record among them; r may be NULL. */
 static at_status add_for_record(making *k, const record *r, size_t place, at_error *error)
 {
-    /* Of a capability that this version does not know nothing can be said. */
+    /* Nothing can be said of a capability that this version does not know. */
     if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL)
           : arch_find("sm_90", &k->device, NULL))
         return AT_OK;

@@ -2,8 +2,8 @@
  *
  * In: records and the script. Out: the script's launch in C, and the source of every kernel that
  * may be picked for the recorded problems (and those of --over), on any recorded GPU, on similar
- * ones and on others, each with its dependencies. Of the problems that portfolios were made on,
- * which are a sample of a range, only the kernels that others of the range can use, too. */
+ * ones and on others, each with its dependencies. The problems that portfolios were made on are a
+ * sample of a range: of theirs there are only the kernels that others of the range can use, too. */
 #ifndef AUTOTUNE_CMD_EXPORT_KERNELS_H
 #define AUTOTUNE_CMD_EXPORT_KERNELS_H
 

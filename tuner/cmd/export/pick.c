@@ -18,7 +18,8 @@
 
 enum { LINE_BYTES = CONFIGURATION_BYTES };
 
-/* By its name or the name of its folder; a GPU of the records has the limits of its capability. */
+/* Finds a GPU of the records by its name or the name of its folder. It has the limits of its
+ * capability. */
 static bool find_recorded(const record_set *records, const char *name, arch_limits *out)
 {
     for (size_t i = 0; i < records->count; i++) {
@@ -62,7 +63,7 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
         *known ? "; there are: " : "", *known ? known + 2 : "");
 }
 
-/* What a candidate was measured for. */
+/* Says what a candidate was measured for. */
 static void describe(const pick_candidate *c, char *text, size_t size_bytes)
 {
     char problem[LINE_BYTES] = "";
@@ -101,7 +102,7 @@ typedef struct refusal {
     char why[LINE_BYTES + 64];
 } refusal;
 
-/* What comes of asking. */
+/* The answer to a question. */
 typedef struct picking {
     library_check check;
     pick_candidate choice;

@@ -4,7 +4,7 @@
 
 #include "cmd/line/options.h"
 
-/* In the order in which --help lists them. */
+/* --help lists them in this order. */
 #define COMMANDS(each)                                                                             \
     each(tune) each(check) each(emit) each(explain) each(profile) each(inspect) each(spills)       \
         each(importance) each(compare) each(verify) each(results) each(plot) each(report)          \

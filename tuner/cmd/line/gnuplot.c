@@ -14,7 +14,8 @@
 
 extern char **environ;
 
-/* With its stdin and stdout at pipes, and no signal held back from it. Returns 0, or why not. */
+/* Starts it with its stdin and stdout at pipes, and no signal held back from it. Returns 0 or an
+ * errno. */
 static int start(int in, int out, pid_t *pid)
 {
     static char name[] = "gnuplot";

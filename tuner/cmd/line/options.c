@@ -15,7 +15,7 @@
 #include "cmd/line/terminal.h"
 #include "search/table.h"
 
-/* What the value of an option is, and so what its place in the options holds. */
+/* The type of an option's value, and so of its place in the options. */
 typedef enum cell_type {
     CELL_TRUE,
     CELL_FALSE,  /* bool; takes no value */
@@ -51,7 +51,7 @@ enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
 #define AT(member) offsetof(options, member)
 
-/* In the order in which --help lists them. */
+/* --help lists them in this order. */
 static const option_info known[] = {
     {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
      .type = CELL_SET},
@@ -438,7 +438,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     return AT_OK;
 }
 
-/* Of --strategy, which is checked where the table of strategies is. */
+/* Writes the values of --strategy, which is checked where the table of strategies is. */
 static void strategy_words(char words[OPTION_WORDS_BYTES])
 {
     size_t count;

@@ -1,5 +1,5 @@
-/* What a command found, for programs and for people: one JSON value, printed as it is or written as
- * text by a template in templates/pages.
+/* The findings of a command, for programs and for people: one JSON value, printed as it is or
+ * written as text by a template in templates/pages.
  *
  * The template's names are the members of the value, and of a second one with what only text needs;
  * `page` has `columns`, `colour` and `utf8` of the terminal. */

@@ -55,7 +55,7 @@ static bool find_progression(const int64_t *known, size_t count, progression *ou
     return even || (steady && factor > 1);
 }
 
-/* What lies between the last value and `to`, which is not appended. */
+/* Appends the values between the last one and `to`, without `to`. */
 static at_status continue_to(const char *name, const char *to, series *s, at_error *error)
 {
     int64_t known[SHOWN], end;

@@ -65,7 +65,7 @@ static at_status run(const options *o, at_error *error)
                  r.is_record ? ": the best few and the default" : "");
         status = plot_draw(&r, &q, &picture, &size_bytes, error);
     }
-    /* Of what goes to stdout, which is text for a terminal, a PNG is the exception. */
+    /* A PNG is the only output to stdout that is no text for a terminal. */
     if (!status && !o->output && q.format == PLOT_PNG)
         status = file_write_all(STDOUT_FILENO, "stdout", picture, size_bytes, error);
     else if (!status)

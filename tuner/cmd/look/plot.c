@@ -13,7 +13,7 @@
 
 enum { VALUE_BYTES = 96, LEAST_RANKED = 3, MOST_CELLS = 10000 };
 
-/* What a kind draws is over one or two parameters. */
+/* The state of a drawing, which is over one or two parameters. */
 typedef struct drawing {
     const recorded *r;
     const plot_request *q;
@@ -94,7 +94,7 @@ static at_status pack_both(drawing *d, at_error *error)
     return AT_OK;
 }
 
-/* Where the best time so far fell, in the order in which variants were tried. */
+/* Packs the steps at which the best time so far fell, in the order in which variants were tried. */
 static at_status pack_steps(drawing *d, at_error *error)
 {
     double best = INFINITY;
@@ -169,7 +169,7 @@ static const struct {
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Those that work, best first. */
+/* Finds the results that work, best first. */
 static bool find_works(drawing *d)
 {
     const recorded_result **list = recorded_rank(d->r, &d->count);
@@ -197,7 +197,8 @@ static at_status find_by(drawing *d, const char *name, size_t length, size_t *ou
                      nearest ? "; did you mean " : "", nearest ? nearest : "");
 }
 
-/* As asked; else the parameter that decides most by itself, or the pair that does together. */
+/* Chooses the parameters that were asked for, else the one that decides most by itself, or the pair
+ * that does together. */
 static at_status choose_by(drawing *d, size_t wanted, at_error *error)
 {
     const importance *m = &d->important;
@@ -226,7 +227,7 @@ static at_status choose_by(drawing *d, size_t wanted, at_error *error)
     return status;
 }
 
-/* What every kind is given: the figures of what works, and of the ceiling and the baseline. */
+/* Adds what every kind is given: the figures of what works, and of the ceiling and the baseline. */
 static void put_figures(drawing *d)
 {
     static const char *const formats[] = {"svg", "png", "terminal"};
@@ -320,7 +321,7 @@ at_status plot_draw(const recorded *r, const plot_request *q, char **picture, si
     }
     if (!status)
         status = gnuplot_run(program, strlen(program), picture, size_bytes, error);
-    /* Of its pages for the terminal the first begins a new sheet. */
+    /* The first page for the terminal begins a new sheet. */
     if (!status && (*picture)[0] == '\f')
         (*picture)[0] = '\n';
     free(program);

@@ -144,14 +144,14 @@ static void put_counts(json_t **page, const record *r)
 
 /* ---- a pattern ---- */
 
-/* Of records of earlier versions the ceiling is a copy. */
+/* The ceiling of an entry; records of earlier versions have a copy. */
 static const ceiling_info *ceiling_of(const record_entry *e)
 {
     ceiling_kind kind;
     return ceiling_get(ceiling_find(e->ceiling, &kind) ? kind : CEILING_COPY);
 }
 
-/* Of all the entries. */
+/* The name of the ceiling of all the entries. */
 static const char *ceiling_name(const record *r)
 {
     const char *name = ceiling_of(&r->entries[0])->name;
@@ -249,7 +249,7 @@ static void add_roofline(json_t **list, const record *r)
     recorded_deinit(&few);
 }
 
-/* Of the landscape that lies beside the record. */
+/* Adds the pictures of the landscape that lies beside the record. */
 static void add_landscape(json_t **list, const record *r)
 {
     char path[PATHS_BYTES];
@@ -305,7 +305,7 @@ static bool is_wanted(const options *o, const record *r)
     return o->operand_count == 0;
 }
 
-/* That each pattern which is asked for has a record; without any: that there is one. */
+/* Checks that each pattern which is asked for has a record or, if none is, that there is any. */
 static at_status check_wanted(const options *o, const record_set *set, at_error *error)
 {
     const char **names = calloc(set->count + 1, sizeof *names);

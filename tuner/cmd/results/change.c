@@ -15,7 +15,7 @@
 
 enum { TEXT_BYTES = 1024, WHY_BYTES = 1024, VALUE_BYTES = 300 };
 
-/* What was done, for people as it happens, for programs at the end. */
+/* An account of what was done, for people as it happens, for programs at the end. */
 typedef struct account {
     const options *options;
     json_t *list; /* NULL: for people */

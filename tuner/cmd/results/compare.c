@@ -363,7 +363,7 @@ static json_t *pack_comparison(const comparison *c)
     return one;
 }
 
-/* What text says of a side beside that. */
+/* Packs what text says of a side beside that. */
 static json_t *pack_side(const subject *s)
 {
     json_t *out = json_pack("{ss ss so sb sb ss}", "problem", s->problem, "configuration",

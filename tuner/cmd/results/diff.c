@@ -82,7 +82,7 @@ static size_t list_differences(const record_set *a, const record_set *b, differe
     return count;
 }
 
-/* For programs, and with the digits that text rounds itself. */
+/* Packs a difference for programs, with the digits that text rounds itself. */
 static json_t *pack_difference(const difference *d)
 {
     json_t *one = json_pack("{ss ss ss sb}", "kind", d->kind, "pattern", d->from->pattern, "gpu",

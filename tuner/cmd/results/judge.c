@@ -7,7 +7,7 @@
 /* One in two hundred that a kernel is called slower than itself. */
 static const double tail = 0.005;
 
-/* Of the normal distribution: for 95 % and 99 %. */
+/* Quantiles of the normal distribution for 95 % and 99 %. */
 static const double quantile_95 = 1.96, quantile_99 = 2.576;
 
 const char *judge_name(verdict v)

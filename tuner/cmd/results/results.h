@@ -4,7 +4,7 @@
 
 #include "cmd/line/options.h"
 
-/* As a command's `run` and `answer`. */
+/* The same as a command's `run` and `answer`. */
 typedef at_status results_verb(const options *o, at_error *error);
 typedef at_status results_answer(const options *o, int *exit_code, at_error *error);
 

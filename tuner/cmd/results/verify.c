@@ -107,8 +107,8 @@ static at_status choose(const options *o, verification *v, at_error *error)
     return status ? status : refuse_unknown(v, error);
 }
 
-/* Those of this GPU; the ones whose cache was warm come last, so that the device is set up once for
- * each. */
+/* Lists the questions of this GPU. Those whose cache was warm come last, so that the device is set
+ * up once for each. */
 static at_status list_questions(const options *o, verification *v, at_error *error)
 {
     at_status status = AT_OK;
@@ -240,7 +240,7 @@ static json_t *pack_answer(const verification *v, size_t at)
     return object;
 }
 
-/* What text says of an answer beside that. */
+/* Packs what text says of an answer beside that. */
 static json_t *pack_words(const standing_answer *a)
 {
     json_t *words = json_object();
@@ -275,7 +275,7 @@ static at_status print(const options *o, const verification *v, at_error *error)
 
 /* ---- the command ---- */
 
-/* What --fail-on names, and all that is worse for who relies on the records. */
+/* Finds what --fail-on names, and all that is worse for a user of the records. */
 static void find_fail_on(const char *word, bool fails[STANDINGS])
 {
     static const struct {

@@ -28,7 +28,7 @@ static const char cap_lines[] = "#undef __launch_bounds__\n"
                                 "#line 1\n";
 static const char spill_line[] = " asm volatile(\".pragma \\\"enable_smem_spilling\\\";\");";
 
-/* Just behind the brace that opens the body of the kernel `entry`; NULL where that is not found. */
+/* The place after the brace that opens the body of the kernel `entry`; NULL: it is not found. */
 static const char *find_body(const char *source, const char *entry)
 {
     size_t length = strlen(entry);

@@ -264,8 +264,8 @@ static void wish_occupancy_steps(spill_map *m, spill_line *l)
     }
 }
 
-/* Where the cap begins to bind, and just above the least that the compiler takes: there it is that
- * a few caps spill and those around them do not. */
+/* Asks for the caps that begin to bind, and for those just above the least that the compiler takes.
+ * A few caps there may spill while those around them do not. */
 static void wish_caps_that_bind(spill_map *m, spill_line *l)
 {
     enum { BESIDE = 3 };
@@ -282,8 +282,8 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
     }
 }
 
-/* What needs fewer registers than the most that are allowed, and spills none, fits into any cap
- * from there on. */
+/* Supposes that a variant that needs fewer registers than the highest cap allows, and spills none,
+ * fits into any cap above its need. */
 static void suppose_above_need(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];
@@ -296,8 +296,8 @@ static void suppose_above_need(spill_map *m, spill_line *l)
             threshold_suppose(&l->search, i, THRESHOLD_NO);
 }
 
-/* Where a solved line's yes begins (rising) or no begins (falling), so that the lines between two
- * can be guessed. */
+/* Finds where a solved line's yes begins (rising) or its no (falling), so that the lines between
+ * two can be guessed. */
 static bool boundary(const spill_map *m, const spill_line *l, bool rising, size_t *at)
 {
     switch (l->kind) {

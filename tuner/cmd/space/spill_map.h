@@ -53,7 +53,7 @@ typedef struct spill_map {
     bool shared_spills, keep_images, want_ptx, whole;
 } spill_map;
 
-/* What is asked for. */
+/* A request for a map. */
 typedef struct spill_request {
     const char *configuration;
     const script_setting *overs;

@@ -17,7 +17,7 @@
 
 enum { FIGURE_DIGITS = 6 };
 
-/* How each is measured. */
+/* The trial that measures one ceiling. */
 typedef struct trial {
     ceiling_kind kind;
     const char *script;
@@ -40,7 +40,7 @@ static const trial trials[] = {
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 
-/* What is printed. */
+/* The sheet that is printed. */
 typedef struct sheet {
     json_t *ceilings;       /* for programs; owned, as is what follows */
     json_t *words;          /* for people */
@@ -176,7 +176,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
             status = measure(o, &own, &trials[i], &shared, &on, error);
             measured += !status;
         }
-    /* What was measured until then is said. */
+    /* The ceilings measured until then are printed. */
     at_status printed = measured ? print(o, &on, &shared.properties, status ? NULL : error) : AT_OK;
     status = status ? status : printed;
     *exit_code = on.missed ? 1 : 0;

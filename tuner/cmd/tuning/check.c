@@ -70,7 +70,7 @@ static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_err
     return status;
 }
 
-/* What kernels printed, which may be anything. */
+/* Packs what kernels printed, which may be anything. */
 static json_t *printed_json(const char *text)
 {
     const size_t most = 6 * strlen(text) + 1; /* an escaped character has 6 */
@@ -144,7 +144,7 @@ static at_status feed(checking *c, const options *o, at_error *error)
     return status;
 }
 
-/* What is queued and likely to hang as others did is not run. */
+/* Withdraws queued variants that are likely to hang as others did. */
 static void withdraw(checking *c)
 {
     for (size_t i = 0; i < c->submitted; i++) {

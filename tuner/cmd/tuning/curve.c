@@ -73,7 +73,7 @@ static void show(const course *c, const options *o, const char *const *values, s
     fputc('\n', stderr);
 }
 
-/* What is wrong at one point is wrong at all of them. */
+/* Tells whether an error at one point is one at all of them. */
 static bool is_general(at_status status)
 {
     return status == AT_USAGE || status == AT_NOT_FOUND || status == AT_NO_DEVICE ||
@@ -153,7 +153,7 @@ static at_status draw(const options *o, const curve *c, at_error *error)
     return status;
 }
 
-/* What no script takes is told before any point is measured. What it says of a point alone is that
+/* Tells what no script takes before any point is measured. An error of one point alone is that
  * point's. */
 static at_status check_points(const options *o, const course *c, at_error *error)
 {

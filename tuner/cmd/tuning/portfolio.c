@@ -158,7 +158,7 @@ static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
     return object;
 }
 
-/* What text needs beside that: figures to the last digit, and what is told of a problem. */
+/* Packs what text needs beside that: figures to the last digit, and what is told of a problem. */
 static json_t *pack_words(const portfolio_found *f, const ranges *r)
 {
     json_t *axes = json_array(), *tried = json_array();

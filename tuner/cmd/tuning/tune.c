@@ -34,7 +34,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     settings asked = o->run;
     gpu_models models = {0};
     at_status status = AT_OK;
-    /* Of several ranks the session finds the GPUs. */
+    /* The session finds the GPUs of several ranks. */
     if (models_asked(asked.device) && !getenv(CLUSTER_VARIABLE)) {
         bool mine = true;
         status = models_find(asked.device, &models, error);

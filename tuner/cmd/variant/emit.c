@@ -52,7 +52,7 @@ static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *e
     return status;
 }
 
-/* What the records give for the script's problem on this GPU; *rule says by which rule. */
+/* Finds what the records give for the script's problem on this GPU; *rule says by which rule. */
 static at_status find_best(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                            pick_rule *rule, at_error *error)
 {
@@ -118,8 +118,8 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
-/* What the launch asks for beyond CUDA's defaults: without it, results are wrong or there is an
- * error. */
+/* Prints what the launch asks for beyond CUDA's defaults: without it, results are wrong or there is
+ * an error. */
 static void print_attributes(const kernel_launch *l, FILE *to)
 {
     const bool in_clusters = plan_cluster_blocks(l) > 1;
@@ -148,7 +148,8 @@ static void print_transfer(const transfer_plan *t, const problem_plan *problem, 
             host_staging_names(&count)[t->staging], (unsigned long long)t->chunk_bytes, t->streams);
 }
 
-/* What the source needs before it is launched: how it is compiled, and what its variables hold. */
+/* Prints what the source needs before it is launched: how it is compiled, and what its variables
+ * hold. */
 static void print_preparations(const emitted *source, const launch_plan *plan,
                                const problem_plan *problem, FILE *to)
 {

@@ -37,7 +37,7 @@ void explained_deinit(explained *x)
     script_free(x->script);
 }
 
-/* What the source is called: as no file is that it includes, for the preprocessor knows files by
+/* The name of the source. No file that it includes has it, for the preprocessor knows files by
  * their names. */
 static const char *source_name(const explained *x, char *name)
 {
@@ -55,7 +55,7 @@ static at_status compile(explained *x, at_error *error)
                                    x->chip.arch, true, &x->compiled, error);
 }
 
-/* What prepares inputs, where something does. */
+/* Compiles the kernel that prepares inputs, if there is one. */
 static at_status compile_filler(explained *x, at_error *error)
 {
     emitted source = {0};
@@ -74,7 +74,8 @@ static at_status compile_filler(explained *x, at_error *error)
     return status;
 }
 
-/* Where the lines of the source come from: the same source with its #line directives tells. */
+/* Finds where the lines of the source come from: the same source with its #line directives
+ * tells. */
 static at_status find_places(explained *x, at_error *error)
 {
     emitted marked = {0};

@@ -1,4 +1,4 @@
-/* What one variant was found to do, for people and for programs. */
+/* Packs what one variant was found to do, for people and for programs. */
 #include <string.h>
 
 #include "base/json_text.h"
@@ -124,7 +124,7 @@ static json_t *prediction_json(const sim_prediction *p)
     return out;
 }
 
-/* What one launch does, added to `out`. */
+/* Adds what one launch does to `out`. */
 static void add_launch(json_t **out, const explained *x, uint32_t i)
 {
     const explained_launch *l = &x->launches[i];

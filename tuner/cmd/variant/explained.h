@@ -12,7 +12,7 @@
 #include "sim/chip.h"
 #include "sim/explain.h"
 
-/* What one of its launches does. */
+/* The work of one of its launches. */
 typedef struct explained_launch {
     sim_estimated found;
     explanation explanation;
@@ -53,12 +53,13 @@ const char *explained_metric(const explained *x, uint32_t launch, size_t i, doub
 /* Did a launch end in a fault of the kernel? */
 bool explained_faulted(const explained *x);
 
-/* What --json prints. Each of "lines" is one kind of access of one line. Several launches are a
- * list, "launches"; a single one is the object itself. New reference; NULL when memory ran out. */
+/* Packs what --json prints. Each of "lines" is one kind of access of one line. Several launches are
+ * a list, "launches"; a single one is the object itself. New reference; NULL when memory ran
+ * out. */
 json_t *explained_pack(const explained *x);
 
-/* What text needs beside it: the source with its files and, of each launch, what was counted in the
- * blocks that were run. New reference. */
+/* Packs what text needs beside it: the source with its files and, for each launch, the counts of
+ * the blocks that were run. New reference. */
 json_t *explained_pack_words(const explained *x);
 
 #endif

@@ -18,7 +18,7 @@
 
 enum { SAMPLES = 9, THE_VARIANT = 1, DIGITS = 9 };
 
-/* What is worth a look, in plain words. */
+/* The counters that are worth a look, in plain words. */
 static const struct {
     const char *name, *words;
 } usual[] = {
@@ -261,8 +261,8 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
                      simulated);
 }
 
-/* What text needs beside that: of each counter its name in plain words and its figures to the last
- * digit; null where there is none. */
+/* Packs what text needs beside that: the name of each counter in plain words and its figures to the
+ * last digit; null: there is none. */
 static json_t *pack_words(const profiled *x)
 {
     json_t *launches = json_array();
