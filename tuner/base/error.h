@@ -25,11 +25,11 @@ at_status error_forgive(at_status status, at_status expected, at_error *error);
 at_status error_set(at_error *error, at_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As error_set, naming the file and the line (0: the whole file) that are to blame. */
+/* Like error_set, naming the file and the line (0: the whole file) that are to blame. */
 at_status error_set_at(at_error *error, at_status status, const char *file, int line,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* As error_set for AT_IO, appending the text of the errno value `code`. */
+/* Like error_set for AT_IO, appending the text of the errno value `code`. */
 at_status error_set_errno(at_error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -45,13 +45,13 @@ at_status file_make_folder(const char *path, at_error *error);
 /* Whether a file or folder is this user's and no one else may write it. */
 bool file_is_private(const struct stat *s);
 
-/* As file_make_folder(), for a folder whose files are believed when they are read: it is made with
- * mode 0700, and one that others may read is closed to them. AT_IO, with the remedy, when it
+/* Like file_make_folder(), for a folder whose files are believed when they are read. It is made
+ * with mode 0700, and one that others may read is closed to them. AT_IO, with the remedy, when it
  * belongs to another user or others may write it: then nothing in it is to be believed. */
 at_status file_make_private_folder(const char *path, at_error *error);
 
-/* Fails where file_replace() of a file in the existing `folder` would: tries, and leaves nothing
- * behind. */
+/* Fails where file_replace() of a file in the existing `folder` would: tries, and leaves no
+ * file. */
 at_status file_check_writable(const char *folder, at_error *error);
 
 #endif

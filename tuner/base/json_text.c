@@ -56,7 +56,7 @@ json_t *json_path_of(const char *path, size_t size_bytes)
 {
     static const char digits[] = "0123456789abcdef";
     json_t *whole = json_stringn(path, size_bytes);
-    /* What could have been a string has failed for want of memory. */
+    /* A text that could have been a string has failed for want of memory. */
     char *hex = whole || plain_text_is_line(path, size_bytes) ? NULL : malloc(2 * size_bytes + 1);
     if (!hex)
         return whole;

@@ -33,8 +33,8 @@ at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error
 json_t *json_path(const char *path);
 json_t *json_path_of(const char *path, size_t size_bytes);
 
-/* What a compiler, driver or kernel said, with a ? for each byte that is no UTF-8; NULL: null. New
- * reference, NULL when out of memory. */
+/* The words of a compiler, driver or kernel, with a ? for each byte that is no UTF-8; NULL: null.
+ * New reference, NULL when out of memory. */
 json_t *json_said(const char *text);
 
 /* A script's value as JSON (new reference), NULL when out of memory or not valid UTF-8. */

@@ -25,7 +25,7 @@ bool keymap_get(const keymap *m, uint64_t key, uint64_t *value);
 /* Sets the value of `key`, new or not. False when memory ran out: the map is as before. */
 bool keymap_put(keymap *m, uint64_t key, uint64_t value);
 
-/* What its table takes, in bytes. */
+/* The bytes of its table. */
 size_t keymap_bytes(const keymap *m);
 
 #endif

@@ -136,7 +136,7 @@ static int create_held(const char *path, const char *own)
     return code;
 }
 
-/* For how long, by the clock of the file system, nothing has been written into it. */
+/* The seconds, by the clock of the file system, since it was last written. */
 static int64_t age_s(const char *path, const struct stat *s)
 {
     char probe[PATH_BYTES + 64];
@@ -174,9 +174,9 @@ static bool read_held(const char *path, char text[HOLDER_BYTES], struct stat *s)
     return n >= 0;
 }
 
-/* Removes a lock that was left behind. Of several that see the same one, each with a name for it
- * made of what it says, one makes that name; while it has the name, nobody else removes the lock.
- * By then another may be there: only the one that was judged is removed. */
+/* Removes a stale lock. Several processes may see the same one: only the one that links it to a
+ * name of its own removes it, and nobody else does while that name exists. Another lock may be
+ * there by then: only the one that was judged is removed. */
 static void remove_stale(const char *path)
 {
     char text[HOLDER_BYTES], again[HOLDER_BYTES], name[PATH_BYTES + 64];
@@ -326,7 +326,7 @@ int lock_take(lock *l, int timeout_ms)
     int64_t deadline_ms = clock_now_ms() + timeout_ms;
     int code;
     for (unsigned i = 0; (code = try(l, i % LOOK_EVERY == 0)) == EWOULDBLOCK; i++) {
-        /* One that was just found to be left behind is gone by now. */
+        /* A lock that was just found to be stale is gone by now. */
         if (l->way == WAY_HELD && i == 0)
             continue;
         if (clock_now_ms() >= deadline_ms)

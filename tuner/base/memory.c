@@ -11,7 +11,7 @@ void *memory_have(void *block)
     static const char said[] = "autotune: out of memory\n";
     if (block)
         return block;
-    /* Who cannot be told either is none the worse for it. */
+    /* A user who cannot be told is none the worse for it. */
     if (write(STDERR_FILENO, said, sizeof said - 1) < 0)
         _exit(MEMORY_EXIT);
     _exit(MEMORY_EXIT);

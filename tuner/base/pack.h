@@ -63,8 +63,8 @@ unsigned char *pack_grow(pack *p, size_t size_bytes);
 /* Bytes alone, without their length: for a text that is put together. */
 void pack_append(pack *p, const void *bytes, size_t size_bytes);
 void pack_append_text(pack *p, const char *text);
-/* What was appended, ended by NUL and owned by the caller; NULL: no memory. The pack is empty
- * then. */
+/* The text that was appended, ended by NUL and owned by the caller; NULL: no memory. The pack is
+ * empty then. */
 char *pack_take_text(pack *p);
 
 /* One little-endian number of `size_bytes` (at most 8), for fields at a fixed place. */

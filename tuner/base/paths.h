@@ -18,7 +18,8 @@ typedef struct paths {
  * which is right for an installed tree and for a build tree. AT_NOT_FOUND says where it looked. */
 at_status paths_find(paths *out, at_error *error);
 
-/* What else lies beside them: "results", "schemas/record.json". False: the path is too long. */
+/* The path of another file beside them: "results", "schemas/record.json". False: the path is too
+ * long. */
 bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes);
 
 /* Resolves a script name: with a slash as it is; without, in the current folder, then among the

@@ -10,8 +10,8 @@
 
 enum { LONGEST_SEQUENCE = 8, ESCAPED_BYTES = 7, CHUNK_BYTES = 4096 };
 
-/* Reads one character of UTF-8 (RFC 3629): its bytes, 0 when there is none, -1 when it may go on
- * behind the end. */
+/* Reads one character of UTF-8 (RFC 3629): its bytes, 0 when there is none, -1 if it may go on
+ * after the end. */
 static int read_character(const unsigned char *at, size_t left, uint32_t *out)
 {
     int length = at[0] < 0x80                    ? 1
@@ -42,8 +42,8 @@ static bool is_control(uint32_t c)
            (c >= 0x2066 && c <= 0x2069);
 }
 
-/* What is shown of the text's next character: its bytes as they are, or escaped in `shown`. Returns
- * how many it takes of the text, and -1 when it may go on behind the end. */
+/* Shows the text's next character: its bytes as they are, or escaped in `shown`. Returns how many
+ * bytes of the text it takes, and -1 if it may go on after the end. */
 static int next_shown(const unsigned char *at, size_t left, char shown[ESCAPED_BYTES],
                       size_t *shown_bytes)
 {
@@ -66,7 +66,7 @@ void plain_text_escape(const char *text, char *out, size_t out_bytes)
     size_t used = 0, left = strlen(text), shown_bytes = 0;
     while (left > 0) {
         char shown[ESCAPED_BYTES];
-        /* The NUL behind the end is no part of a sequence: none goes on. */
+        /* The NUL after the end is no part of a sequence: none goes on. */
         int taken = next_shown((const unsigned char *)text, left + 1, shown, &shown_bytes);
         if (used + shown_bytes >= out_bytes)
             break;
@@ -168,7 +168,7 @@ static ssize_t write_plain(void *cookie, const char *bytes, size_t size_bytes)
         if (taken > 0) {
             s->pending_bytes -= (size_t)taken;
             memmove(s->pending, s->pending + taken, s->pending_bytes);
-            /* What is left began anew: it is at most a few bytes, looked at one by one. */
+            /* The rest begins anew: it is at most a few bytes, looked at one by one. */
             while (s->pending_bytes > 0 &&
                    (taken = put_next(s, s->pending, s->pending_bytes, &fine)) > 0) {
                 s->pending_bytes -= (size_t)taken;

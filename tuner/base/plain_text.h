@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes what fits, with a NUL; a character that does not fit whole is left out with all behind
+/* Writes what fits, with a NUL; a character that does not fit whole is left out with all after
  * it. */
 void plain_text_escape(const char *text, char *out, size_t out_bytes);
 

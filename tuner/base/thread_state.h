@@ -1,9 +1,9 @@
-/* What a thread of a foreign program brings along that changes how numbers are read, written and
+/* The state of a thread of a foreign program that changes how numbers are read, written and
  * computed: its locale (a comma where C has a point, digits in groups, other words for errors), its
  * rounding mode, subnormals that count as zero, floating-point exceptions that trap.
  *
- * The C library, Lua and jansson all ask the calling thread for these. So whoever is called by
- * other people's code puts them aside at the beginning and back at the end, and nothing in between
+ * The C library, Lua and jansson all ask the calling thread for these. So a function that other
+ * people's code calls puts them aside at its beginning and back at its end, and nothing in between
  * needs to know. Other threads, and the process, keep theirs. */
 #ifndef AUTOTUNE_BASE_THREAD_STATE_H
 #define AUTOTUNE_BASE_THREAD_STATE_H

@@ -13,7 +13,7 @@
 
 typedef struct trace trace;
 
-/* Whose lanes are shown together. */
+/* The group of lanes that are shown together. */
 typedef enum trace_group { TRACE_TUNER, TRACE_COMPILE, TRACE_DEVICE, TRACE_GROUPS } trace_group;
 
 /* Creates the file, as file_open_to_write(); times are shown from `zero_ns` (base/clock.h). AT_IO,
@@ -26,8 +26,9 @@ at_status trace_close(trace *t, at_error *error);
 /* A lane of its own; `name` is copied. 0, which is no lane, without a trace. */
 uint32_t trace_lane(trace *t, trace_group group, const char *name);
 
-/* What the lane did from start to end. `count`: how many things it did at once or in a row. A start
- * before the end of the lane's last span is moved there; nothing is left of a span within it. */
+/* Adds what the lane did from start to end. `count`: how many things it did at once or in a row. A
+ * start before the end of the lane's last span is moved there; nothing is left of a span within
+ * it. */
 void trace_span(trace *t, uint32_t lane, const char *what, int64_t start_ns, int64_t end_ns,
                 uint64_t count);
 

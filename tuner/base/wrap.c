@@ -96,7 +96,7 @@ static size_t indentation(const char *text)
     return strspn(text, " ");
 }
 
-/* Where what does not fit on the line goes on. */
+/* The column at which the rest of a line goes on. */
 static size_t find_hang(const char *text, size_t columns)
 {
     size_t start = indentation(text), found = 0;

@@ -183,7 +183,7 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
         at_status status =
             device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], &one, error);
         *result = one.result;
-        /* Of the first slot, or of the one where it fails. */
+        /* The printed text is of the first slot, or of the one where it fails. */
         char **dropped = !b->printed || *result != OUTCOME_OK ? &b->printed : &one.printed;
         free(*dropped);
         if (dropped == &b->printed)
@@ -215,7 +215,7 @@ static void tell_allowed(const device_slot *s, const launch_plan *launch, device
                      s->plan.buffers[i].name, *s->label ? " on " : "", s->label);
 }
 
-/* What the check of a variant ran. */
+/* Notes the coverage of a variant's check. */
 static at_status cover(device_bench *b, const loaded_variant *v, device_coverage *out,
                        at_error *error)
 {
@@ -295,8 +295,8 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
     return AT_OK;
 }
 
-/* Of a transfer that is neither clever nor broken: a gigabyte a second, and a hundred thousand
- * pieces. */
+/* The time of a transfer that is neither clever nor broken: a gigabyte a second, and a hundred
+ * thousand pieces. */
 static int64_t transfer_expected_ns(const problem_plan *plan)
 {
     return (int64_t)(plan_buffer_bytes(&plan->buffers[plan->transfer.from]) +
@@ -462,7 +462,7 @@ static loaded_variant *find_held(device_bench *b, uint64_t id)
     return b->held ? bsearch(&id, b->held, b->held_count, sizeof *b->held, compare_held) : NULL;
 }
 
-/* In the order of their ids. */
+/* Inserts a variant in the order of the ids. */
 static at_status insert_held(device_bench *b, const loaded_variant *v, at_error *error)
 {
     loaded_variant *held = array_grow(b->held, b->held_count, sizeof *held);
@@ -478,7 +478,7 @@ static at_status insert_held(device_bench *b, const loaded_variant *v, at_error 
     return AT_OK;
 }
 
-/* What a try left for later. */
+/* Runs the check that a try left for later. */
 static at_status check_ragged(device_bench *b, const loaded_variant *v, outcome *result,
                               at_error *error)
 {

@@ -1,4 +1,4 @@
-/* What a device worker does for its requests: the set-up, tries, held variants, blocks.
+/* The work of a device worker for its requests: the set-up, tries, held variants, blocks.
  *
  * Works on an open device through device_api. Every function fills in an answer; a failure of the
  * variant is part of the answer, not an error. If the answer's status is not AT_OK and `usable` is

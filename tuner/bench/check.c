@@ -129,7 +129,7 @@ static at_status check_inputs(check *c, at_error *error)
     return AT_OK;
 }
 
-/* Of the elements that are results. */
+/* Sums the elements that are results. */
 static at_status sum_output(const check *c, uint32_t i, uint64_t *sum, at_error *error)
 {
     const device_slot *s = c->slot;
@@ -183,8 +183,8 @@ static void note_printed(check *c, bool is_wrong)
     }
 }
 
-/* One launch, and what the device says against it. Where it has a choice, what it says is the same
- * every time. */
+/* One launch, and what the device says against it. If it has a choice, it says the same every
+ * time. */
 static at_status launch_once(check *c, int pattern, uint32_t schedule, device_kernel *k,
                              at_error *error)
 {
@@ -319,8 +319,8 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
     at_status status = check_once(&c, k, error);
     if (status || !found_wrong(&c))
         return status;
-    /* What was hit is made again for the next variant. If the expected output was hit, that may
-     * have been an earlier variant's doing: this one gets a second chance. */
+    /* A buffer that was hit is made again for the next variant. If the expected output was hit,
+     * that may have been an earlier variant's doing: this one gets a second chance. */
     bool sound;
     status = device_slot_sound(s, &sound, error);
     if (!status)

@@ -92,7 +92,7 @@ typedef enum device_event_kind {
     DEVICE_FAILED     /* for good; `status` and `message` say why */
 } device_event_kind;
 
-/* What the set-up measured, all under the rules of a sample. */
+/* The measurements of the set-up, all under the rules of a sample. */
 typedef struct device_ready {
     int64_t floor_ns;     /* an empty kernel */
     int64_t tick_ns;      /* the clock's resolution */
@@ -168,7 +168,7 @@ void device_worker_poll(const device_worker *w, poll_set *set);
 /* Requests that are not answered yet, the set-up included. */
 size_t device_worker_pending(const device_worker *w);
 
-/* As device_worker_take(), without waiting and without taking an event: for a caller that is busy
+/* Like device_worker_take(), without waiting and without taking an event: for a caller that is busy
  * with something else for long, so that the watchdog sees the worker's messages. */
 void device_worker_watch(device_worker *w);
 

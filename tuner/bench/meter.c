@@ -96,7 +96,7 @@ static void free_sets(device_meter *m)
     m->views = NULL;
 }
 
-/* In-out buffers of every set get their input back, outside the events. */
+/* Gives in-out buffers of every set their input back, outside the events. */
 static at_status restore(device_meter *m, at_error *error)
 {
     at_status status = device_slot_restore(m->slot, error);
@@ -109,7 +109,7 @@ static at_status restore(device_meter *m, at_error *error)
 
 /* The ceiling. */
 
-/* What it is of those that are measured here; a simulated device knows copies only. */
+/* Chooses the ceiling among those that are measured here; a simulated device knows copies only. */
 static ceiling_kind choose_ceiling(const device_meter *m)
 {
     ceiling_kind kind = plan_ceiling(&m->slot->plan);
@@ -171,7 +171,7 @@ static void free_ceiling(device_meter *m)
     m->owned_count = 0;
 }
 
-/* What the link can do. Where the host has no memory to pin there is no ceiling. */
+/* Makes the ceiling of the link. There is none if the host has no memory to pin. */
 static at_status make_transfer_ceiling(device_meter *m, at_error *error)
 {
     int64_t ignored_ns;

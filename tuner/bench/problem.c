@@ -34,8 +34,8 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     return status;
 }
 
-/* What the reference and the filler do wrong is the script's fault, not the device's; what is not
- * simulated is nobody's. */
+/* Blames the script, not the device, for an error of the reference or the filler; code that is not
+ * simulated is nobody's fault. */
 static at_status blame(const char *kernel, at_status status, at_error *error)
 {
     if (status != AT_COMPILE && status != AT_DEVICE && status != AT_NO_DEVICE)
@@ -220,7 +220,8 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
     return status;
 }
 
-/* Of what is expected, and of inputs, where `inputs`; each buffer is one, the other or neither. */
+/* Sums the expected buffers, and the inputs if `inputs`; each buffer is one, the other or
+ * neither. */
 static at_status sum(device_slot *s, bool inputs, uint64_t *sums, at_error *error)
 {
     at_status status = AT_OK;

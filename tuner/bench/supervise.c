@@ -19,7 +19,7 @@ enum {
 
 /* A driver that has to wake up many GPUs takes tens of seconds. */
 static const int64_t start_limit_ns = INT64_C(120) * 1000000000;
-/* From a request's arrival to its first note. */
+/* The time from a request's arrival to its first note. */
 static const int64_t request_limit_ns = INT64_C(30) * 1000000000;
 
 /* Takes over what `e` owns; `r` is the request that it answers, or NULL. */
@@ -163,7 +163,7 @@ device_question device_watch_claim(device_worker *w)
     return (device_question){.kind = event_kind(r->message.type), .number = r->number};
 }
 
-/* What a request asks for, behind its number and its id. */
+/* Reads what a request asks for, after its number and its id. */
 static pack *read_request(request *r)
 {
     r->message.body.position = 0;
@@ -205,7 +205,7 @@ static bool took_context_down(const device_answer *answer)
     return answer->found.outcome == OUTCOME_CRASHED || answer->found.outcome == OUTCOME_TIMEOUT;
 }
 
-/* What an answer changes in what must be replayed; keeps or frees `r`. */
+/* Updates what must be replayed after an answer; keeps or frees `r`. */
 static void settle(device_worker *w, request *r, const device_answer *answer)
 {
     bool ok = answer->found.outcome == OUTCOME_OK;
@@ -284,8 +284,8 @@ static void bury_idle(device_worker *w, const char *how)
         restart(w);
 }
 
-/* Where the deaths on the oldest request are counted. A replay is made anew each time, so that the
- * held variant behind it keeps the count. */
+/* The request that counts the deaths on the oldest one. A replay is made anew each time, so that
+ * the held variant that it replays keeps the count. */
 static request *find_counted(device_worker *w)
 {
     request *r = w->queue.first;
@@ -349,7 +349,8 @@ static void bury(device_worker *w, death why)
         bury_starting(w, why == DEATH_LATE, how);
         return;
     }
-    /* Who died by itself or hung with a request on its way may have died of reading it. */
+    /* A process that died by itself or hung with a request on its way may have died of reading
+     * it. */
     if (!started || (why == DEATH_KILLED && !begun)) {
         bury_idle(w, how);
         return;
@@ -407,7 +408,8 @@ static bool on_note(device_worker *w, message *m)
     return true;
 }
 
-/* What is `lasting` ends the worker, and so does any other trouble that comes again. */
+/* Starts a process again. A `lasting` trouble ends the worker, and so does any other that comes
+ * again. */
 static void start_again(device_worker *w, bool lasting, at_status why, const char *text)
 {
     if (lasting || ++w->failed_starts >= MAX_FAILED_STARTS) {
@@ -424,7 +426,7 @@ static bool on_failed(device_worker *w, message *m)
     const char *text = pack_get_string(&m->body);
     if (!pack_complete(&m->body) || why == AT_OK || why > AT_INTERNAL || w->phase == PHASE_SERVING)
         return false;
-    /* What is missing stays missing; anything else may have been a passing trouble. */
+    /* A missing device stays missing; anything else may have been a passing trouble. */
     bool lasting = why == AT_NO_DEVICE || why == AT_USAGE;
     start_again(w, lasting, (at_status)why, text);
     return true;

@@ -11,7 +11,7 @@
 #include "bench/request_queue.h"
 #include "process/process.h"
 
-/* What a process has said so far, in this order. */
+/* The messages of a process so far, in this order. */
 typedef enum device_phase {
     PHASE_SILENT, /* nothing yet */
     PHASE_OPENED, /* it described its device */
@@ -50,7 +50,7 @@ struct device_worker {
     int64_t busy_ns; /* when it began what it is doing */
 };
 
-/* As device_worker_start, with processes of `start`'s; `context` NULL: the worker's options. */
+/* Like device_worker_start, with processes of `start`'s; `context` NULL: the worker's options. */
 at_status device_worker_start_with(const device_worker_options *options, device_starter start,
                                    void *context, device_worker **out, at_error *error);
 

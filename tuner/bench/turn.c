@@ -29,7 +29,7 @@ static bool is_own_folder(const char *path)
     return path[0] == '/' && lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid();
 }
 
-/* Of this user alone. *made is false where there is no place for one. */
+/* Makes a folder of this user alone. *made is false if there is no place for one. */
 static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error *error)
 {
     char run[64];
@@ -37,7 +37,7 @@ static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error
     struct stat s;
     int n;
     snprintf(run, sizeof run, "/run/user/%lu", (unsigned long)geteuid());
-    /* Of another user after su or sudo, which keep the variable. */
+    /* The folder is another user's after su or sudo, which keep the variable. */
     if (of_session && is_own_folder(of_session))
         n = snprintf(out, TURN_PATH_BYTES, "%s/autotune", of_session);
     else if (is_own_folder(run))
@@ -64,7 +64,7 @@ static at_status open_turn(const char *folder, const char *uuid, const char *suf
     if (n < 0 || (size_t)n >= sizeof path)
         return error_set(error, AT_IO, "the path of the folder for turns at the GPU is too long");
     at_status status = lock_open(path, 0644, out, error);
-    /* For every user who may come into the folder, whatever the mask of who came first. */
+    /* Every user who may come into the folder may use it, whatever the mask of the first. */
     if (!status)
         fchmod(lock_descriptor(*out), 0644);
     return status;

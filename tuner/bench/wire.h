@@ -29,7 +29,7 @@ typedef enum device_message {
     REPLY_LIST    /* count, properties */
 } device_message;
 
-/* What the worker is about to do. */
+/* The step that the worker is about to do. */
 typedef struct device_note {
     uint64_t number;  /* of the request; 0: of none, it waits for one */
     const char *what; /* "checking", "sampling the ragged problem" ...; a view of the message */

@@ -18,7 +18,7 @@
 #define LAYOUT "compile-2"
 
 static const uint64_t default_limit_bytes = (uint64_t)1 << 30;
-/* As large as a worker's message may be. */
+/* A worker's message may be as large. */
 static const uint64_t max_entry_bytes = (uint64_t)256 << 20;
 /* A use is noted by the file's time; once an hour is enough to tell old from new. */
 enum { TOUCH_S = 3600 };

@@ -31,8 +31,8 @@ typedef struct compile_key {
     uint64_t high, low;
 } compile_key;
 
-/* Where the cache in `dir` is, with compile_cache_open()'s rules. AT_IO: there is no place for
- * one. */
+/* Finds the folder of the cache in `dir`, by compile_cache_open()'s rules. AT_IO: there is no place
+ * for one. */
 at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_error *error);
 
 /* Opens the cache in `dir`, and makes it if need be; NULL: $XDG_CACHE_HOME/autotune or

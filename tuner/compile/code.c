@@ -53,7 +53,7 @@ static bool add_attributes(XXH3_state_t *state, const unsigned char *bytes, size
     return true;
 }
 
-/* What a section adds under the name `name`, which is without the kernel's. */
+/* Adds a section under the name `name`, which is without the kernel's. */
 static bool add_section(XXH128_hash_t *sum, const char *name, const cubin_section *s)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -74,7 +74,8 @@ static bool add_section(XXH128_hash_t *sum, const char *name, const cubin_sectio
     return known;
 }
 
-/* Of the module and not of a kernel: .nv.global, .nv.global.init, .nv.constant3 ... */
+/* Tells whether a section is of the module and not of a kernel: .nv.global, .nv.global.init,
+ * .nv.constant3 ... */
 static bool is_module_memory(const char *name)
 {
     static const char constant[] = ".nv.constant";
@@ -86,7 +87,7 @@ static bool is_module_memory(const char *name)
     return name[strspn(name, "0123456789")] == '\0';
 }
 
-/* For debuggers, or the same code once more, for other chips. */
+/* Tells whether a section is for debuggers, or the same code once more for other chips. */
 static bool is_beside(const char *name)
 {
     return starts_with(name, ".debug") || starts_with(name, ".nv_debug") ||

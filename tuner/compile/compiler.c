@@ -24,7 +24,8 @@ static bool has_include(const char *source)
     return false;
 }
 
-/* What the front end says when a source uses something that --minimal leaves undeclared. */
+/* Tells whether the front end says that a source uses something that --minimal leaves
+ * undeclared. */
 static bool misses_declarations(const char *log)
 {
     static const char *const signs[] = {"is undefined",      "incomplete type", "no instance of",
@@ -205,7 +206,8 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
              (unsigned long long)c->nvrtc.file_bytes);
 }
 
-/* What includes depends on the Toolkit's headers, which are many: they are not read until then. */
+/* A source with includes depends on the Toolkit's headers, which are many: they are not read until
+ * then. */
 const char *compiler_identity(compiler *c, const compile_request *r)
 {
     if (!has_include(r->source))

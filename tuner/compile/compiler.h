@@ -34,7 +34,7 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes);
 /* Sends the tuner a warning. */
 void compiler_warn(const compiler *c, const char *text);
 
-/* What identifies the compiler for this request, for cache keys. */
+/* A text that identifies the compiler for this request, for cache keys. */
 const char *compiler_identity(compiler *c, const compile_request *r);
 
 /* How a source is compiled. */

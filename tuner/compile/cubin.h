@@ -1,4 +1,4 @@
-/* What a cubin says about a kernel: an ELF file with a section for each kind of memory that a
+/* The facts of a kernel in a cubin: an ELF file with a section for each kind of memory that a
  * kernel uses.
  *
  * From compute capability 9.0 on, ptxas no longer reports constant memory in its log. */

@@ -1,4 +1,4 @@
-/* What source files are called in PTX.
+/* The names of source files in PTX.
  *
  * NVRTC puts its current folder, where the Toolkit's headers lie (compile/worker.c), before each
  * name that is relative: those of the source, of #line directives and of headers that are given as

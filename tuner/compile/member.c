@@ -51,7 +51,7 @@ static const char *const lone_words[] = {"__constant__", "__managed__", "__FILE_
                                          "__COUNTER__",  "assert",      "printf",   "namespace",
                                          "_Pragma",      NULL};
 
-/* What a `(` may follow at file scope without being a function's name. */
+/* The words that a `(` may follow at file scope and that are no functions' names. */
 static const char *const not_functions[] = {"alignas",  "decltype", "noexcept", "static_assert",
                                             "operator", "sizeof",   "asm",      NULL};
 
@@ -63,7 +63,7 @@ typedef struct reader {
     const char *array; /* where `extern` of a dynamic shared array stands */
     int braces, parens;
     bool fits;
-    bool declared_anything; /* an include behind this would change its place */
+    bool declared_anything; /* an include after this would change its place */
     bool c_linkage;         /* the declaration being read began with extern "C" */
     bool external;          /* ... with extern */
     bool device_variable;   /* ... has __device__ */
@@ -71,7 +71,7 @@ typedef struct reader {
     bool type_name_next;    /* after struct, using, ... */
     bool aliasing;          /* using NAME = ..., typedef ...: no variable */
     bool constant;          /* constexpr: no storage */
-    bool initializing;      /* behind its `=`, where names are used, not declared */
+    bool initializing;      /* after its `=`, where names are used, not declared */
     word last;              /* the word before; empty after anything but * & > */
 } reader;
 
@@ -156,7 +156,7 @@ static void read_top_level_word(reader *r, word w)
     r->device_variable |= word_is(w, "__device__");
 }
 
-/* The punctuation behind the last word says what was declared. */
+/* The punctuation after the last word says what was declared. */
 static void read_top_level_sign(reader *r, char c)
 {
     bool named = r->last.size > 0 && !r->initializing;

@@ -93,15 +93,15 @@ static void show(compile_pool *pool, compile_slot *s, const char *what, uint64_t
 }
 
 /* Takes the worker out of its slot. Its first job is lost as `outcome`, unless that is
- * COMPILE_CRASHED and it may try once more, or others were compiled with it; the jobs behind it
- * were not begun and go back to the head of the queue. */
+ * COMPILE_CRASHED and it may try once more, or others were compiled with it; the jobs after it were
+ * not begun and go back to the head of the queue. */
 static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome, bool killed,
                    const char *why)
 {
     message_reader_deinit(&s->reader);
     if (s->batch_count > 0 || !s->greeted)
         show(pool, s, "lost", s->batch_count > 0 ? s->batches[0]->size : 0);
-    /* Of a batch of several it is not known which it was: each tries again alone. */
+    /* It is not known which of several in a batch it was: each tries again alone. */
     bool several = s->batch_count > 0 && s->batches[0]->size > 1;
     compile_job *j = s->batch_count > 0 && !several ? compile_slot_take_first(s) : NULL;
     compile_slot_return(s, &pool->queue);
@@ -172,7 +172,7 @@ static void replace_the_dead(compile_pool *pool)
     size_t running = 0;
     for (size_t i = 0; i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        /* Those elsewhere wait for the first greeting here, which says what NVRTC they must
+        /* Workers elsewhere wait for the first greeting here, which says what NVRTC they must
          * have. */
         if (s->process.pid == 0 && s->host && (!pool->version[0] || s->lost_starts >= LOST_STARTS))
             continue;
@@ -200,7 +200,7 @@ static bool give(compile_pool *pool, compile_slot *s, size_t most)
 }
 
 /* Replaces the dead and hands out the queue, breadth first. Towards the end the last sources go to
- * idle workers and not behind others: no worker waits while another has two. A batch is no larger
+ * idle workers and not after others: no worker waits while another has two. A batch is no larger
  * than what leaves every worker two. */
 static void feed(compile_pool *pool)
 {
@@ -283,7 +283,7 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
 static bool accept_refusal(compile_pool *pool, compile_slot *s, message *m)
 {
     const char *why = pack_get_string(&m->body);
-    /* Of a worker that has greeted it is nonsense, and costs that worker alone. */
+    /* A worker that has greeted sent nonsense, which costs that worker alone. */
     if (!s->greeted && pack_complete(&m->body) && !s->host)
         break_pool(pool, AT_NO_TOOLCHAIN, why);
     return false;

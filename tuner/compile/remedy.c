@@ -10,7 +10,7 @@
 
 enum { WORD_BYTES = 128, REMEDY_BYTES = 512 };
 
-/* What a pattern of names (fnmatch) comes with. */
+/* A pattern of names (fnmatch) and what it comes with. */
 typedef struct known_name {
     const char *pattern, *remedy;
 } known_name;
@@ -230,7 +230,7 @@ static bool tell(const char *line, const char *include_dir, char text[REMEDY_BYT
     return known;
 }
 
-/* Where the line of the first error begins; NULL: there is none. */
+/* The beginning of the line of the first error; NULL: there is none. */
 static const char *first_error(const char *log)
 {
     const char *at = strstr(log, "error: ");

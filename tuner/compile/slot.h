@@ -36,7 +36,7 @@ typedef struct compile_queue {
 } compile_queue;
 
 void compile_queue_push(compile_queue *q, compile_job *j);
-/* For a job whose worker died on it. */
+/* Puts a job in front whose worker died on it. */
 void compile_queue_push_front(compile_queue *q, compile_job *j);
 /* NULL when empty. */
 compile_job *compile_queue_pop(compile_queue *q);
@@ -70,7 +70,7 @@ typedef struct compile_slot {
 /* Does a worker run that owes an answer? */
 bool compile_slot_owes(const compile_slot *s);
 
-/* Adds a batch behind those that the slot has, which are fewer than COMPILE_DEPTH. */
+/* Adds a batch after those that the slot has, which are fewer than COMPILE_DEPTH. */
 void compile_slot_give(compile_slot *s, compile_batch *b);
 
 /* The job whose answer comes next; NULL when the slot owes none. */

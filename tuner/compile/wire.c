@@ -11,7 +11,7 @@ static const pack_field own_fields[] = {
     PACK_FIELD(compile_request, entry),
 };
 
-/* With options and headers they are what sources share that are compiled as one. */
+/* Sources that are compiled as one share these, options and headers. */
 static const pack_field shared_fields[] = {
     PACK_FIELD(compile_request, name),
     PACK_FIELD(compile_request, arch),

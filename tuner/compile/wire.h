@@ -26,9 +26,9 @@ enum { COMPILE_OPTIONS_MAX = 64 };
 
 void compile_wire_put_request(pack *m, const compile_request *r);
 
-/* What of a request decides: two requests that differ in anything but their ids have other keys in
- * the cache, and requests of one kind may be compiled as one program. Both are made from the fields
- * of the message, so that whatever a request gets is in them. `compiler`: its name and version.
+/* The keys of a request. Two requests that differ in anything but their ids have other keys in the
+ * cache, and requests of one kind may be compiled as one program. Both are made from the fields of
+ * the message, so that whatever a request gets is in them. `compiler`: its name and version.
  * Without memory every request is of a kind of its own. */
 compile_key compile_wire_key(const pack *request, const char *compiler);
 uint64_t compile_wire_kind(const compile_request *r);

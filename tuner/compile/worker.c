@@ -14,7 +14,8 @@
 #include "compile/wire.h"
 #include "process/confine.h"
 
-/* What this process has mapped already. A profiler that watches the tuner maps terabytes. */
+/* The bytes that this process has mapped already. A profiler that watches the tuner maps
+ * terabytes. */
 static uint64_t mapped_bytes(void)
 {
     unsigned long long pages = 0;
@@ -27,7 +28,7 @@ static uint64_t mapped_bytes(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Behind the tuner and the device workers, which wait for nothing but a GPU: they share the
+/* The tuner and the device workers, which wait for nothing but a GPU, go first: they share the
  * cores. */
 enum { NICENESS = 5 };
 

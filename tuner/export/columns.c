@@ -14,7 +14,7 @@ static void hold(json_t **held, const value *v)
 
 /* ---- the values that a column must hold, in the order in which its words are named ---- */
 
-/* Who reads a portfolio asks it of problems like those that it was made on. */
+/* Readers ask a portfolio of problems like those that it was made on. */
 static void hold_made_on(json_t **held, const export_column *c, const record *from)
 {
     for (size_t i = 0; i < from->seen_problem_count; i++)

@@ -161,9 +161,9 @@ static void print_token(const ptx_token *t, const char *last, FILE *to)
     print_text(whole, to);
 }
 
-/* Writes what stands for a statement that reads a parameter, or for the opcode of one that takes
- * the address of dynamic shared memory into 64 bits, and goes over that; the lexer is behind the
- * opcode's first word. False: nothing does. */
+/* Writes the text that replaces a statement that reads a parameter, or the opcode of one that takes
+ * the address of dynamic shared memory into 64 bits, and goes over that. The lexer is after the
+ * opcode's first word. False: nothing is replaced. */
 static bool print_instead(const kernel *k, const ptx_statement *s, ptx_lexer *l, FILE *to)
 {
     const ptx_variable *read = parameter_read(k, s);

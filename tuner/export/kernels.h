@@ -50,7 +50,7 @@ typedef struct export_kernels {
     export_use *uses;
 } export_kernels;
 
-/* What all configurations launch, in C (script/launch_c.h). */
+/* The launches of all configurations, in C (script/launch_c.h). */
 typedef struct export_launch {
     char *statements; /* owned; NULL: none */
     size_t entry_count;

@@ -106,7 +106,7 @@ static bool is_asked_of_model(const export_model *m, const record_node *n)
            (find_variable(m, n->variable) && (!n->times || find_variable(m, n->times)));
 }
 
-/* With a name that the model has not it is of another script. */
+/* A portfolio with a name that the model lacks is of another script. */
 static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
     bool has = true;
@@ -217,10 +217,11 @@ static size_t first_row(const chooser *c, const record_seen *s)
     return class == RECORD_NO_CLASS ? 0 : c->heads[class];
 }
 
-/* What was seen of the rows' configurations that were no faster than the default anywhere. */
+/* Chooses what was seen of the rows' configurations that were no faster than the default
+ * anywhere. */
 static bool choose_seen(export_model *m, const chooser *c, const record *from)
 {
-    /* Of each class of configurations, cold and warm: was it ever no faster? */
+    /* Was each class of configurations, cold and warm, ever no faster? */
     bool(*matters)[2] = calloc(c->configurations.count + 1, sizeof *matters);
     for (size_t i = 0; i < from->seen_count && matters; i++) {
         const record_seen *s = &from->seen[i];

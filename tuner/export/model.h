@@ -1,5 +1,5 @@
-/* What an exporter writes, as plain columns and rows: names that are safe in source code, types
- * that hold every recorded value, words for texts.
+/* The model that an exporter writes, as plain columns and rows: names that are safe in source code,
+ * types that hold every recorded value, words for texts.
  *
  * In: the records of one pattern and, if it was found, its script. Out: the model, which borrows
  * from both. Names and texts in records are not trusted: every identifier in the model has only
@@ -55,7 +55,7 @@ typedef struct export_constraint {
     char *c;          /* owned; NULL: it cannot be translated to C */
 } export_constraint;
 
-/* What follows from parameters, problem and device, as a function. */
+/* A value that follows from parameters, problem and device, as a function. */
 typedef struct export_derived {
     const char *name;     /* in the script */
     export_type type;     /* EXPORT_WORD: a text */
@@ -69,7 +69,7 @@ typedef struct export_seen {
     size_t first_row; /* the first row of an equal configuration, from 1; 0: none */
 } export_seen;
 
-/* What the trees of portfolios may ask for beside the problem's variables. */
+/* A value that the trees of portfolios may ask for beside the problem's variables. */
 typedef struct export_feature {
     const pattern_feature *of;
     /* Owned; NULL: it cannot be translated, and portfolios that ask for it serve nothing. */
@@ -94,7 +94,7 @@ typedef struct export_model {
     size_t constraint_count; /* of export_model_add_constraint() */
     export_constraint *constraints; /* owned */
     size_t derived_count;           /* of export_model_add_derived() */
-    export_derived *derived;        /* owned; each behind those that it reads */
+    export_derived *derived;        /* owned; each after those that it reads */
     size_t feature_count;           /* of the script */
     export_feature features[PATTERN_MAX_FEATURES];
     record_values defaults; /* pairs owned */
@@ -103,7 +103,7 @@ typedef struct export_model {
     size_t skipped;         /* entries of other variables or parameters */
 } export_model;
 
-/* With `p` NULL, variables, parameters and the default are those of the latest entry. AT_NOT_FOUND
+/* Variables, parameters and the default are those of the latest entry if `p` is NULL. AT_NOT_FOUND
  * without script and entries, AT_SCRIPT for a name that no record can hold, AT_NO_MEMORY. */
 at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
                             const pattern *p, at_error *error);
@@ -113,7 +113,7 @@ void export_model_deinit(export_model *m);
  * none). AT_NO_MEMORY. */
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error);
 
-/* Adds a derived value that constraints and launches may name, behind those that it reads: its name
+/* Adds a derived value that constraints and launches may name, after those that it reads: its name
  * (borrowed), its type and its C in both forms, which the model owns also after an error.
  * AT_NO_MEMORY. */
 at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,

@@ -58,7 +58,7 @@ static json_t *columns_table(const export_column *columns, size_t count)
 
 /* ---- rows ---- */
 
-/* What `name` of the record's table has at `place`, which is then in both. */
+/* The member of `name` in the record's table at `place`, shared by both. */
 static json_t *shared(const json_t *of, const char *name, size_t place)
 {
     return json_incref(json_array_get(json_object_get(of, name), place));

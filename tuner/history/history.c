@@ -14,7 +14,7 @@
 /* Unpacked: a few MiB of gzip may become anything. */
 static const size_t size_limit_bytes = (size_t)512 << 20;
 
-/* Of the parsed document. */
+/* The limit of the parsed document. */
 static const size_t memory_limit_bytes = (size_t)4 << 30;
 
 static const recorded_format *const formats[] = {
@@ -65,7 +65,7 @@ static size_t parsed_bytes(const char *text, size_t size_bytes)
     return total;
 }
 
-/* What Python's json module writes for what is no number. */
+/* The names that Python's json module writes for what is no number. */
 static const char *const nonfinite[] = {"NaN", "Infinity", "-Infinity"};
 
 /* The length of such a word at `at`, of which `left` bytes are text; 0: there is none. */

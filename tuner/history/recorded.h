@@ -81,13 +81,13 @@ at_status recorded_wisdom_read(const char *text, size_t size_bytes, const char *
 
 void recorded_deinit(recorded *r); /* a zeroed one is fine */
 
-/* For formats: sets the parameters' names, which are borrowed. */
+/* Sets the parameters' names, which are borrowed (for formats). */
 at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error);
 
-/* For formats: reads "problem" and the work of a launch from `from`. */
+/* Reads "problem" and the work of a launch from `from` (for formats). */
 void recorded_read_problem(recorded *r, const json_t *from);
 
-/* For formats: a new result with room for the values. Valid until the next call. */
+/* Adds a result with room for the values, valid until the next call (for formats). */
 recorded_result *recorded_add(recorded *r);
 
 /* For formats in JSON, each with the file's `path` for errors (AT_FORMAT): */

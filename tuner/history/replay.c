@@ -13,7 +13,7 @@
 
 enum { PLACES = REPLAY_POINTS > REPLAY_MARKS ? REPLAY_POINTS : REPLAY_MARKS, MAX_THREADS = 256 };
 
-/* Where curves are read off, and the means over runs there. */
+/* The places where curves are read off, and the means over runs there. */
 typedef struct curve {
     double at[PLACES]; /* evaluations or seconds, ascending */
     double cost[PLACES];
@@ -182,8 +182,8 @@ static void place_marks(replay *r)
     by_count->count = by_time->count = r->out->mark_count;
 }
 
-/* What a run that knows no better is charged. Until its first evaluation has ended that is what one
- * random configuration is expected to cost, as the baseline's is. */
+/* The charge of a run that knows no better. Until its first evaluation has ended it is the expected
+ * cost of one random configuration, as the baseline's is. */
 static double charged(const score_space *s, double best)
 {
     return isnan(best) ? score_random_cost(s, 1) : isinf(best) ? score_worst(s) : best;

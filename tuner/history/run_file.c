@@ -1,4 +1,5 @@
-/* What `autotune SCRIPT --json` printed: a run's results (report/json.c documents the members). */
+/* Reads what `autotune SCRIPT --json` printed: a run's results (report/json.c documents the
+ * members). */
 #include <string.h>
 
 #include "device/ceiling.h"

@@ -11,7 +11,7 @@ typedef struct indexed {
     uint16_t index;
 } indexed;
 
-/* What the space's parameters are in the recording. */
+/* The parameters of the recording that match the space's. */
 typedef struct match {
     size_t parameter_count;
     size_t *place;    /* of each parameter; SIZE_MAX: it has none */

@@ -25,7 +25,7 @@ typedef struct ceiling_rates {
 at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates *out,
                         at_error *error);
 
-/* As ceilings_read(), from a text. */
+/* Like ceilings_read(), from a text. */
 at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out,
                          at_error *error);
 

@@ -17,7 +17,7 @@ static uint64_t hash_value(value v, uint64_t seed)
     return XXH3_64bits_withSeed(&number, sizeof number, seed + (v.kind == VALUE_BOOLEAN));
 }
 
-/* In whatever order they are. */
+/* The hash does not depend on their order. */
 static uint64_t hash_values(const record_values *v)
 {
     uint64_t hash = 0;

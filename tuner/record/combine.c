@@ -71,7 +71,7 @@ static at_status combine_entry(const record *from, const record_entry *e, record
     }
     tell(context, from, e, NULL, COMBINE_REPLACED, why);
     *changed = true;
-    /* What other versions wrote beside the old entry stays. */
+    /* Members that other versions wrote beside the old entry stay. */
     json_t *merged = json_copy(json);
     bool done = merged && record_keep_unknown(merged, entry_json(into, there)) &&
                 json_array_set(entries, there->place, merged) == 0;
@@ -166,7 +166,7 @@ at_status record_prune(const char *path, bool dry, combine_reason *reason, void 
     at_status status = dry ? AT_OK : lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &held, error);
     if (!status)
         status = record_read(path, &r, error);
-    /* From the end: places before it stay what they are. */
+    /* The loop begins at the end, so that places before stay what they are. */
     for (size_t i = r.entry_count; i-- > 0 && !status;) {
         const char *why = reason(reason_context, &r, &r.entries[i]);
         if (!why)

@@ -20,8 +20,8 @@ typedef enum combine_change {
 typedef void combine_tell(void *context, const record *r, const record_entry *e,
                           const record_values *fixed, combine_change change, const char *why);
 
-/* Merges `from` into the record of its GPU and pattern under `results_dir`. Of two entries for the
- * same question the newer one is taken, but the older one if both are of the same script and
+/* Merges `from` into the record of its GPU and pattern under `results_dir`. The newer of two
+ * entries for the same question is taken. The older one is taken if both are of the same script and
  * template, it is surely faster, and the newer run is not known to have timed its configuration.
  * `dry`: only reports. Errors of record_read() and record_merge(). */
 at_status record_combine(const record *from, const char *results_dir, bool dry, combine_tell *tell,

@@ -1,4 +1,4 @@
-/* What a proof covered, as records and --json have it; lua/lib/coverage.lua says it in words.
+/* The coverage of a proof, as records and --json have it; lua/lib/coverage.lua says it in words.
  *
  * {"problems": "the small problem n=4096, ...", "tuned": {"blocks": .., "run": .., "cut": ..,
  * "blind": .., "compared": ..} or null where it was run whole or not at all, "skipped": ..,

@@ -38,7 +38,7 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
     return object;
 }
 
-/* Those that some node asks for; NULL: none is. */
+/* Packs the features that some node asks for; NULL: none is. */
 static json_t *pack_features(const record_portfolio *p)
 {
     json_t *object = NULL;

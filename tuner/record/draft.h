@@ -10,7 +10,7 @@
 #include "device/arch.h"
 #include "record/record.h"
 
-/* What was timed on a problem. */
+/* The times on a problem. */
 typedef struct draft_problem {
     record_values problem;
     int64_t baseline_ns;     /* of the script's default; 0: impossible */

@@ -66,7 +66,7 @@ static bool adds_nothing(const record_set *all, size_t count, const record *r)
     return nothing;
 }
 
-/* Moves what `more` has behind what is there. */
+/* Moves what `more` has to the end of `all`. */
 static at_status append(record_set *all, record_set *more, at_error *error)
 {
     size_t before = all->count;

@@ -21,8 +21,8 @@ typedef struct record_folders {
  * `own` (NULL: it is not known where). */
 void record_folders_find(const char *given, const paths *own, record_folders *out);
 
-/* As record_load_all(), of all the folders. Of records of one GPU and pattern the one in the first
- * folder comes first; one whose entries are all repeated from folders before it is left out.
+/* Like record_load_all(), of all the folders. Records of one GPU and pattern are in the order of
+ * their folders; one whose entries are all repeated from folders before it is left out.
  * AT_NOT_FOUND, naming the folders, when there is none of them. */
 at_status record_search(const record_folders *folders, const char *pattern_name, record_set *out,
                         at_error *error);

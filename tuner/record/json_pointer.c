@@ -9,7 +9,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\r\n");
 }
 
-/* Behind a string that begins at `at`. */
+/* The place after the string that begins at `at`. */
 static const char *skip_string(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
@@ -36,7 +36,7 @@ static const char *skip_value(const char *at)
         } else {
             at += strcspn(at, ",:]} \t\r\n\"");
         }
-        /* A comma or a bracket behind it ends a value that is not nested. */
+        /* A comma or a bracket after it ends a value that is not nested. */
     } while (*at && depth > 0);
     return at;
 }

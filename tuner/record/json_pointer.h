@@ -1,4 +1,4 @@
-/* Where in a text a value of JSON stands. */
+/* Finds the place of a JSON value in its text. */
 #ifndef AUTOTUNE_RECORD_JSON_POINTER_H
 #define AUTOTUNE_RECORD_JSON_POINTER_H
 

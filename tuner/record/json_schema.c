@@ -314,7 +314,7 @@ static void check(validation *v, const json_t *schema, const json_t *value, cons
         refuse_schema(v, "a $ref leads nowhere");
     if (type)
         check_type(v, type, value, pointer);
-    /* Of a value of the wrong type nothing else is worth a word. */
+    /* Nothing else is worth a word about a value of the wrong type. */
     if (v->violations == before && !v->status) {
         if (list)
             check_enum(v, list, value, pointer);

@@ -89,7 +89,7 @@ static void put_rates(json_t **object, const run_result *r)
             json_put(object, names[u], json_rounded(r->rates[u], RATE_DIGITS));
 }
 
-/* What the rates and shares are of, beyond a copy of the traffic. */
+/* Puts the work that rates and shares are of, beyond a copy of the traffic. */
 static void put_work(json_t **entry, const run_summary *s)
 {
     if (s->work[WORK_FLOPS])
@@ -123,7 +123,7 @@ static json_t *pack_baseline(const run_summary *s, const run_result *r)
     return object;
 }
 
-/* What came next to the best, and met the default in the same blocks. */
+/* Packs the variants that came next to the best and met the default in the same blocks. */
 static json_t *pack_contenders(const run_summary *s)
 {
     json_t *list = json_array();

@@ -93,7 +93,8 @@ static const record_node *leaf_of(const record_portfolio *p, const pick_target *
     return known ? n : NULL;
 }
 
-/* Of what is equally far, the one that a caller who says nothing more wants. */
+/* Tells whether a comes before b. Their preference decides between equally far ones: a caller who
+ * says nothing more wants the first. */
 static bool comes_before(const pick_candidate *a, const pick_candidate *b)
 {
     if (a->rule != b->rule)
@@ -121,7 +122,7 @@ static void consider(search *s, pick_candidate c)
     s->found = true;
 }
 
-/* What the record's GPU and the target's have in common gives the rule of its configurations. */
+/* A candidate of a record. What its GPU and the target's have in common gives the rule. */
 static pick_candidate candidate_of(const record *from, const pick_target *t, int portfolio_place,
                                    bool same_problem, double distance)
 {

@@ -95,12 +95,12 @@ int pick_preference(const record_entry *e);
 bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
                pick_candidate *out);
 
-/* Of the candidate alone. *seen, if it is given: on which problem it was no faster than the
- * default; untouched where a portfolio's tree says so. */
+/* Judges the candidate alone. *seen, if given, is the problem on which it was no faster than the
+ * default; untouched if a portfolio's tree says so. */
 pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
                         const record_seen **seen);
 
-/* What is given for the target, by the rules above. */
+/* Picks a configuration for the target, by the rules above. */
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out);
 
 /* The latest recorded baseline of the pattern; NULL when none is recorded. */

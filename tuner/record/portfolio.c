@@ -61,7 +61,7 @@ static void read_feature_node(record_reading *r, const json_t *j, const json_t *
         record_bad(r, "a node that asks for a feature", "with a number \"below\", alone");
 }
 
-/* A tree in the file is a list of nodes, in which children come behind their parents: so it
+/* A tree in the file is a list of nodes. Children come after their parents, so that reading
  * ends. */
 static void read_node(record_reading *r, const json_t *j, const record_portfolio *p, size_t at,
                       record_node *out)

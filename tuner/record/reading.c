@@ -1,4 +1,5 @@
-/* What every reader of a record needs: names, texts, values, and what is said of bad ones. */
+/* The part that every reader of a record needs: names, texts, values, and the errors for bad
+ * ones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -148,7 +148,7 @@ typedef struct record {
     void *root; /* the parsed file, which owns the texts */
 } record;
 
-/* What could not be read, and was left out. */
+/* A part that could not be read, and was left out. */
 typedef struct record_fault {
     char *path;        /* of the file */
     char pointer[192]; /* JSON pointer to what is at fault, "/entries/2"; "": the whole file */
@@ -171,7 +171,7 @@ typedef struct record_set {
 /* The entry of these records for a run's GPU, problem, cache mode and objective; NULL: none. */
 const record_entry *record_find_entry(const record *r, const struct run_summary *s);
 
-/* What merging did. */
+/* The change that merging made. */
 typedef enum record_change {
     RECORD_ADDED, /* the first entry for its problem */
     RECORD_REPLACED,

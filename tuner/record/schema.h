@@ -1,5 +1,5 @@
-/* What the parts of the room share: record/reading.c has what all readers need, record/portfolio.c
- * reads portfolios, record/record.c the rest; record/merge.c writes. */
+/* The declarations that the parts of the room share: record/reading.c has what all readers need,
+ * record/portfolio.c reads portfolios, record/record.c the rest; record/merge.c writes. */
 #ifndef AUTOTUNE_RECORD_SCHEMA_H
 #define AUTOTUNE_RECORD_SCHEMA_H
 
@@ -12,8 +12,8 @@
 
 #define RECORD_SCHEMA "autotune-record"
 
-/* What is being read. The first failure is kept: what is read after it is not looked at, so that
- * readers need not check after each member. */
+/* The state of reading. The first failure is kept. Reads after it are ignored, so that readers need
+ * not check after each member. */
 typedef struct record_reading {
     const char *path;
     size_t entry;          /* 1-based; 0: the head of the file */
@@ -51,8 +51,8 @@ at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *
 
 /* Members of what is written of a run; new references, NULL when out of memory. */
 json_t *record_pack_problem(const run_summary *s);
-/* What differs in the tuned problem from one that stands in for it: {} where they are the same
- * or `tuned` is NULL. */
+/* Packs the variables in which the tuned problem differs from one that stands in for it: {} if they
+ * are the same or `tuned` is NULL. */
 json_t *record_pack_stood_for(const pattern_variable *tuned, const pattern_variable *problem,
                               size_t count);
 json_t *record_pack_time(const stats_summary *t);

@@ -124,7 +124,7 @@ void run_summary_warn(run_summary *s, const char *format, ...)
 
 const run_result *run_summary_lead(const run_summary *s, const run_result *r)
 {
-    /* Behind it and its other twins. */
+    /* Twins come after their lead, so that the loop goes backwards. */
     for (const run_result *one = r; r->is_twin && one > s->results; one--)
         if (one[-1].index == r->lead)
             return one - 1;

@@ -41,8 +41,8 @@ typedef enum run_end {
     RUN_END_INTERRUPTED  /* by the user, or by SIGTERM */
 } run_end;
 
-/* Where a run's time went. Stages overlap (compiling runs ahead of measuring), so that they add up
- * to more than the wall time; compile is the sum over all compile workers. */
+/* The stages on which a run's time is spent. They overlap (compiling runs ahead of measuring), so
+ * that they add up to more than the wall time; compile is the sum over all compile workers. */
 typedef enum run_stage {
     STAGE_ENUMERATE, /* loading the script, and the space */
     STAGE_OPEN,      /* the device, its buffers, reference and ceiling */
@@ -101,7 +101,7 @@ typedef struct run_summary {
         twins; /* of those counted, variants with the machine code of another, which was tried */
 
     /* Ranked: those that are ok by what the race decided, fastest first (compiled only: in no
-     * order), then the rest, twins behind the one that was tried. results[0] is the best where
+     * order), then the rest, twins after the one that was tried. results[0] is the best where
      * best_found. */
     size_t result_count;
     run_result *results;
@@ -163,7 +163,7 @@ const run_result *run_summary_baseline(const run_summary *s);
 
 /* "enumerate", "compile" ...; static storage. */
 const char *run_stage_name(run_stage stage);
-/* As tables and JSON spell them; static storage. */
+/* The name in tables and JSON; static storage. */
 const char *run_verdict_name(run_verdict verdict);
 const char *run_end_name(run_end end);
 

@@ -14,7 +14,7 @@
 
 enum { MOST_FAULTS = 100 };
 
-/* As many bytes as readers take. */
+/* Readers take as many bytes. */
 static const size_t file_limit_bytes = 16u << 20;
 
 /* Figures are rounded when they are kept; a speed-up is of samples taken side by side, so that the
@@ -153,7 +153,7 @@ static void check_names(validation *v, const json_t *entry, const json_t *other,
               "lacks parameters that the winner's configuration has; both are of one space");
 }
 
-/* Who is called the clear winner is not slower than another. */
+/* The clear winner is not slower than another. */
 static void check_verdict(validation *v, const json_t *entry, const json_t *contender,
                           const char *pointer)
 {
@@ -241,7 +241,7 @@ static void check_place(validation *v, const record *r)
 
 /* ---- the file ---- */
 
-/* What readers refuse, where the schema had nothing to say of it. */
+/* Adds what readers refuse, if the schema had nothing to say of it. */
 static void check_reading(validation *v, size_t size_bytes, size_t *entries)
 {
     record r;
@@ -269,7 +269,7 @@ static at_status check_root(validation *v, const json_t *root, const json_t *sch
 {
     const json_t *version = json_object_get(root, "version");
     const json_t *list = json_object_get(root, "entries");
-    /* Of a newer version this one's schema says nothing. */
+    /* This version's schema says nothing of a newer version. */
     if (!json_is_integer(version) || json_integer_value(version) <= RECORD_VERSION)
         v->status = json_schema_validate(schema, root, note_violation, v, v->error);
     if (!v->status)
