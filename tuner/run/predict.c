@@ -21,9 +21,9 @@ enum {
         3 /* variants between emission and prediction, for each that works on them */
 };
 
-/* Of a budget in seconds, what may go by before measuring begins. What it buys is counted, so that
- * the same search follows each time: half as many as a core was seen to predict (of a transpose 12
- * a second). Only a machine that is slower is ended by the clock. */
+/* The share of a budget in seconds that may go by before measuring begins. It buys a number of
+ * predictions, so that the same search follows each time: half as many as a core was seen to make
+ * (12 a second for a transpose). The clock ends only a machine that is slower. */
 static const double BUDGET_SHARE = 0.5, RATE_OF_CORE = 6;
 
 /* A compiled variant on its way to a thread. */
@@ -34,7 +34,8 @@ typedef struct job {
     compile_result compiled;
 } job;
 
-/* What the threads share. The lock guards everything but what is set before they start. */
+/* The state that the threads share. The lock guards everything but the members that are set before
+ * they start. */
 typedef struct crew {
     pthread_mutex_t lock;
     pthread_cond_t arrived, done;
@@ -307,7 +308,7 @@ static at_status take_compiled(feeder *f, at_error *error)
     return AT_OK;
 }
 
-/* What the threads have settled; `wait`: for something more, a little. */
+/* Takes what the threads have settled. `wait`: waits a little for something more. */
 static at_status look(feeder *f, bool wait, prediction *out, at_error *error)
 {
     crew *c = f->crew;

@@ -68,7 +68,7 @@ at_status recall_fill(const record *r, const record_entry *entry, run_summary *s
     return AT_OK;
 }
 
-/* Those found so far. */
+/* The starts found so far. */
 typedef struct starts {
     const session *session;
     uint64_t *found;
@@ -114,7 +114,7 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return target_feature(s->script, s->problem, feature, configuration, out);
 }
 
-/* Of a folder that was named it alone, else all that are known. */
+/* Reads the folder that was named alone, else all that are known. */
 static at_status read_known(const session *s, const char *results_dir, record_set *out)
 {
     paths own;

@@ -77,7 +77,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     return AT_OK;
 }
 
-/* A candidate, and behind it those that it stands for. */
+/* Adds a candidate, and after it those that it stands for. */
 static at_status add_class(builder *b, const candidate *lead, const race_standing *standing,
                            bool tied, at_error *error)
 {
@@ -218,7 +218,7 @@ static at_status add_rest(builder *b, at_error *error)
 {
     const candidates *all = pipeline_candidates(b->in->pipeline);
     at_status status = AT_OK;
-    /* Those that are ok first: without a race that is their order of arrival. */
+    /* The ok ones come first, without a race in their order of arrival. */
     for (int ok = 1; ok >= 0; ok--)
         for (size_t i = 0; !status && i < all->count; i++) {
             const candidate *c = all->items[i];
@@ -294,7 +294,7 @@ static void fill_facts(builder *b)
              compile_nvrtc_version(s->workers->pool));
 }
 
-/* What there is to do, and how fast the ceiling does it. */
+/* Fills in the work of a launch, and how fast the ceiling does it. */
 static void fill_work(builder *b)
 {
     const session *s = b->in->session;

@@ -29,7 +29,7 @@ static at_status finish(tune *t, at_error *error)
     if (t->log.trouble.status)
         run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
                          t->log.trouble.message);
-    /* Of a race that did not end no proof was heeded yet. */
+    /* A race that did not end has heeded no proof yet. */
     while (t->pipeline && pipeline_take_proof(t->pipeline))
         ;
     if (t->pipeline)
@@ -80,7 +80,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         return status;
     }
     *out = t;
-    /* From here on there is something to keep. */
+    /* There is something to keep from here on. */
     interrupt_hold();
     t->summary.resumable = t->journal != NULL;
     if (!t->answer)
@@ -91,7 +91,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     stage_ns = show_stage(o, lane, "race", stage_ns);
     if (status && t->session.workers->device && !t->driver)
         tune_rank_unraced(t);
-    /* What went wrong so far is the run's status, but what was measured is kept all the same. */
+    /* The first error is the run's status, but what was measured is kept all the same. */
     at_error trouble = {0};
     at_status finished = finish(t, &trouble);
     show_stage(o, lane, "record", stage_ns);

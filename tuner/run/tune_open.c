@@ -16,10 +16,11 @@
 enum { WARM_STARTS = 32 };     /* configurations of earlier measurements that are tried first */
 enum { RECORDED_STARTS = 24 }; /* of the hundred or so that a quick run tries */
 
-/* What a quick run tries before it is time for the race, and at most where there is none. */
+/* The variants that a quick run tries before it is time for the race, and the most if there is
+ * none. */
 enum { QUICK_LIKELY = 60 };
 
-/* What it tries in any case. */
+/* The variants that it tries in any case. */
 enum { QUICK_FIRST_LEAST = 4, QUICK_FIRST_MOST = 8 };
 
 /* A simulated device works through variants a thousand times slower than a GPU; without a budget it
@@ -39,8 +40,8 @@ static void find_baseline(tune *t)
                                       "problem: there is no baseline to compare with");
 }
 
-/* For strategies, which do not know of time: what a budget in seconds is likely to buy, and less
- * than everything, for nothing says that there will be time for all. */
+/* The evaluations that a budget in seconds is likely to buy, for strategies, which do not know of
+ * time. They are fewer than the whole space, for nothing says that there will be time for all. */
 static uint64_t likely_evaluations(const tune *t)
 {
     enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second, roughly */
@@ -81,7 +82,7 @@ static at_status open_journal(tune *t, at_error *error)
     at_status status = journal_folder(folder, sizeof folder, &trouble);
     if (!status)
         status = journal_open(folder, &facts, &t->journal, &trouble);
-    /* What an interrupted run measured on GPUs that have not said who they are is not measured
+    /* The times that an interrupted run took on GPUs that have not said who they are are not taken
      * again. */
     if (!status && !known && journal_has_unfinished(t->journal)) {
         journal_close(t->journal);
@@ -179,7 +180,7 @@ static uint64_t *list_starts(const tune *t, size_t *count)
                                sizeof *all);
     if (t->has_baseline)
         add_start(all, count, t->baseline);
-    /* What is good on another problem may be no configuration of this one. */
+    /* A configuration that is good on another problem may be impossible on this one. */
     for (size_t i = 0; i < o->start_count; i++)
         if (script_parse_configuration(t->session.script, o->starts[i], indices, NULL) == AT_OK &&
             space_find(t->session.space, indices, &configuration))
@@ -199,7 +200,7 @@ static uint64_t *list_starts(const tune *t, size_t *count)
     return all;
 }
 
-/* With --effort, a record that took as much is final; of a part of the space none is. */
+/* A record that took as much --effort is final, but not for a part of the space. */
 static void ask_record(tune *t)
 {
     const settings *o = t->settings;

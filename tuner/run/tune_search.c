@@ -18,14 +18,14 @@ enum {
     LAST_CHECK_MS = 500
 };
 
-/* In order so many are asked for before the first is told, whatever the number of cores: a
+/* A search in order asks for so many before the first is told, whatever the number of cores: a
  * simulated device takes longer than it takes to compile for it. */
 enum { AHEAD_IN_ORDER = 8 };
 
 /* Emitting so many takes less time than a GPU has requests for. */
 enum { EMIT_AT_ONCE = 8 };
 
-/* Who leads by less may owe that to noise, and is not checked for it. */
+/* A leader by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
 /* A quick run answers within three seconds: by then its race should end, and those of products and
@@ -34,14 +34,14 @@ static const double LEADER_GAIN = 0.01;
  * ever. */
 static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
-/* Of a race, beside its samples and what is compiled for it: loading and checking entrants, the
+/* The rest of a race beside its samples and its compiling: loading and checking entrants, the
  * winner's proof, and the end of all processes. */
 static const double RACE_REST_S = 0.3;
 
-/* As many as a race samples when it has probed. */
+/* The number of entrants that a race samples when it has probed. */
 enum { RACE_LIKELY = 192 };
 
-/* Of a budget in seconds, what searching may take: the rest is for the race. */
+/* The share of a budget in seconds that searching may take. The rest is for the race. */
 static const double SEARCH_SHARE = 0.85;
 
 static bool has_budget(const tune *t)
@@ -72,7 +72,7 @@ static void show_search(tune *t)
             .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
 }
 
-/* What the race would drop unmeasured needs its machine code no more. */
+/* Frees the machine code of a candidate that the race would drop unmeasured. */
 static void thin_out(const tune *t, candidate *c)
 {
     int64_t fastest_ns = c->fastest_ns;
@@ -91,7 +91,7 @@ static bool leads(const tune *t, const candidate *c)
     return time_ns && (!t->leader || time_ns < pipeline_prior_ns(t->pipeline, t->leader));
 }
 
-/* Who led was wrong. */
+/* Finds the leader again, for the last one was wrong. */
 static void find_leader(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -103,7 +103,7 @@ static void find_leader(tune *t)
     t->best_ns = t->leader ? t->leader->fastest_ns : 0;
 }
 
-/* Who leads is checked on its ragged problems while the search goes on, and then proven where cores
+/* Checks the leader on its ragged problems while the search goes on, and then proves it if cores
  * are idle: a run that is interrupted records nothing else (run/summarise.h). */
 static at_status check_leader(tune *t, at_error *error)
 {
@@ -185,8 +185,8 @@ static at_status take_proofs(tune *t, at_error *error)
     return status;
 }
 
-/* What of the budget is not asked for yet. A twin costs nothing, as a rule; but where nearly all
- * are twins they are emitted, which is not for nothing. */
+/* The evaluations of the budget that are not asked for yet. A twin costs nothing, as a rule; but if
+ * nearly all are twins, emitting them does. */
 static uint64_t evaluations_left(const tune *t)
 {
     uint64_t most = tune_evaluations(t),
@@ -212,8 +212,8 @@ static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
     wanted[last - 1] = t->baseline;
 }
 
-/* Those of which one is likely to win are proven at once; those behind them are compiled for the
- * tuned problem alone. */
+/* The likely winners are proven at once; those after them are compiled for the tuned problem
+ * alone. */
 static at_status end_of_whole(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -302,7 +302,7 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
 
-/* As many as a race of those that were tried samples, roughly. */
+/* The rough number of entrants that a race of the tried variants samples. */
 static size_t likely_entrants(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -317,10 +317,10 @@ static size_t likely_entrants(const tune *t)
     return near < rules.prior_entrants ? near : rules.prior_entrants;
 }
 
-/* What a race of those that were tried would take: those that enter it by their first samples in as
- * many heats as the second look has, compiled for their ragged problems, and the finals. A sample
- * takes longer than its time, which may be one launch of several: as much as those of the search
- * did on average. */
+/* The seconds that a race of the tried variants would take: as many heats as the second look has,
+ * of those that enter by their first samples, their compiling for ragged problems, and the finals.
+ * A sample takes longer than its time, which may be one launch of several: as much as those of the
+ * search did on average. */
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };
@@ -361,9 +361,10 @@ static bool has_tried_first(const tune *t)
     return tried == t->first;
 }
 
-/* Would what a quick run begins to compile now, as the first take or the leader took, be done only
- * when it should race? How long that race takes is not known before the first are tried: the winner
- * is compiled for its proof, at least. */
+/* Tells whether it is too late for a quick run to begin another variant: compiled in the time of
+ * the first ones or of the leader, it would be done only when the race should begin. The length of
+ * that race is not known before the first are tried: the winner is compiled for its proof, at
+ * least. */
 static bool is_late(const tune *t)
 {
     if (!tune_is_quick(t) || !tune_races(t) || t->asked < t->first ||
@@ -376,7 +377,7 @@ static bool is_late(const tune *t)
     return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
 }
 
-/* What a device takes for a variant. */
+/* The seconds that a device takes for a variant. */
 static double try_s(const tune *t)
 {
     const pipeline_state *s = pipeline_get_state(t->pipeline);
@@ -515,7 +516,7 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     return status;
 }
 
-/* Where a journal answers everything the search is over before the device is ready. */
+/* The search is over before the device is ready if a journal answers everything. */
 static at_status await_device(tune *t, at_error *error)
 {
     at_status status = AT_OK;

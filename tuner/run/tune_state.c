@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "process/interrupt.h"
 
-/* Of each variant when it is tried: two to screen by, one may be unlucky. A quick run would rather
- * try more. */
+/* The samples of each variant when it is tried: two to screen by, for one may be unlucky. A quick
+ * run would rather try more. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
 double tune_elapsed_s(const tune *t)
@@ -37,7 +37,7 @@ bool tune_interrupted(tune *t)
     return t->end == RUN_END_INTERRUPTED;
 }
 
-/* What was ended because of an interrupt has not failed. */
+/* A step that an interrupt ended has not failed. */
 at_status tune_unless_interrupted(tune *t, at_status status, at_error *error)
 {
     bool expected = status == AT_INTERRUPTED && tune_interrupted(t);

@@ -51,8 +51,8 @@ struct tune {
     size_t whole; /* of these, so many are compiled for their ragged problems at once; the others
                      are deferred */
     /* A strategy that learns asks for the same each time only if it is told the same in the same
-     * order. Where outcomes are measured no two runs are alike; where they are predicted, or there
-     * are none, it is told in the order in which it asked, and asks after each that it is told. */
+     * order. No two runs are alike if outcomes are measured. If they are predicted, or there are
+     * none, it is told in the order in which it asked, and asks after each that it is told. */
     bool in_order;
     size_t told; /* then: candidates, the first ones */
     uint64_t asked, failed;

@@ -10,7 +10,7 @@
 #include "run/race/state.h"
 
 /* Proofs that begin during the race: of the fastest, and of all when so few are left; more than
- * reach the finals. Who is quick waits for the winner's alone, and others keep it waiting. */
+ * reach the finals. A quick run waits for the winner's alone, and others keep it waiting. */
 enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
 
 static int by_configuration(const void *a, const void *b)
@@ -48,7 +48,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     const device_ready *ready = &pipeline_get_state(p)->ready;
     /* A sample that averages a batch resolves that much less than a tick. */
     rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
-    /* What the race asks depends on their order, and a resumed run tries them in another. */
+    /* The race's questions depend on their order, and a resumed run tries them in another. */
     qsort(d->entrants, d->count, sizeof *d->entrants, by_configuration);
     race_entrant *entrants = memory_new(d->count, sizeof *entrants);
     for (size_t i = 0; i < d->count; i++) {
@@ -179,7 +179,7 @@ static at_status sample_block(race_driver *d, const race_question *q, const uint
     return status;
 }
 
-/* By its first samples; NULL: the proofs of all have begun. */
+/* The fastest by its first samples whose proof has not begun; NULL: there is none. */
 static candidate *fastest_unproven(const race_driver *d, const uint32_t *order, size_t count)
 {
     candidate *found = NULL;

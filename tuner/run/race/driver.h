@@ -55,7 +55,7 @@ void race_driver_stop(race_driver *d);
 
 const race_driver_state *race_driver_get_state(const race_driver *d);
 
-/* The race's result as it stands, and the candidate behind an entrant. */
+/* The race's result as it stands, and the candidate of an entrant. */
 const race_result *race_driver_result(race_driver *d);
 candidate *race_driver_candidate(const race_driver *d, uint32_t entrant);
 /* The energy of a launch of this entrant; launch_j 0: not measured. */

@@ -83,8 +83,8 @@ at_status finalists_check(race_driver *d, at_error *error)
     uint32_t *finalists = memory_new(result->count, sizeof *finalists);
     race_request *checks = memory_new(result->count, sizeof *checks);
     at_status status = AT_OK;
-    /* A race that was stopped early may have had no finals: its winner is checked then. Who is
-     * quick checks it alone; where it is not fit the next winner has its turn. */
+    /* A race that was stopped early may have had no finals: its winner is checked then. A quick run
+     * checks it alone; if it is not fit the next winner has its turn. */
     bool winner_alone = d->quick && !d->energy_wanted;
     for (size_t i = 0; i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
@@ -98,8 +98,8 @@ at_status finalists_check(race_driver *d, at_error *error)
         status = entrants_await(d, checks, waiting, error);
     if (!status)
         status = prove_finalists(d, finalists, count, error);
-    /* Where no finalist was fit, others race in their place, or win without a race, and are checked
-     * in their turn. */
+    /* If no finalist was fit, others race in their place, or win without a race, and are checked in
+     * their turn. */
     const uint32_t *order;
     if (!status && race_next(d->race, &order) == 0) {
         result = race_conclude(d->race);
@@ -128,7 +128,7 @@ static at_status measure_energy(race_driver *d, uint32_t entrant, uint32_t chunk
     status = device_worker_energy(d->session->workers->device, entrant, chunks, error);
     if (!status)
         status = question_await_latest(d, out, error);
-    /* What could not be told, or others had a part in, may be known another time. */
+    /* An energy that could not be told, or that others had a part in, may be known another time. */
     if (!status && out->energy.launch_j > 0 && !out->others)
         race_log_keep(d->log, &q, question_stage(d), out);
     return status;
@@ -168,7 +168,7 @@ at_status finalists_measure_energy(race_driver *d, at_error *error)
     return AT_OK;
 }
 
-/* By insertion: finalists are few. */
+/* Sorts by insertion, for finalists are few. */
 void finalists_rank_by_energy(race_driver *d, const race_result *by_time)
 {
     size_t ranked = 0;

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* What the figures of an answer are, in their order. */
+/* The figures of an answer, in their order. */
 enum {
     FIGURE_CEILING,
     FIGURE_SM_CLOCK,

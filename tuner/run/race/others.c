@@ -36,8 +36,7 @@ void others_join(race_driver *d)
     }
 }
 
-/* What it was asked stays claimed, and is not waited for. Its failures are the pipeline's to
- * hear. */
+/* Its question stays claimed, and is not waited for. Its failures are the pipeline's to hear. */
 static void leave(race_driver *d, race_other *o)
 {
     for (size_t i = 0; o->held && i < d->count; i++)
@@ -182,7 +181,7 @@ static bool translate(race_driver *d, const race_other *o, const int64_t *there_
     return true;
 }
 
-/* What the answer to its block is worth. *fit: the GPU may go on. */
+/* Uses the answer to its block. *fit: the GPU may go on. */
 static void use(race_driver *d, race_other *o, const device_event *e, const uint32_t *order,
                 size_t count, bool *fit, bool *found, device_event *out)
 {

@@ -10,19 +10,20 @@
 /* A race of all that the protocol admits takes as long as a quick run may. The fastest of the first
  * samples is rarely further off than this, and of those within a percent any will do: few blocks
  * tell them from the others, and finals that leave it vague go on for as many again. A default that
- * is far behind takes longer in the finals than all finalists together, to tell that it is. */
+ * is much slower takes longer in the finals than all finalists together, to tell that it is. */
 static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
 static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10,
                     QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
 
-/* How far off it can be shows in how much samples of the same variant differ, which of launches of
- * milliseconds is a few thousandths: beyond so many times what nine variants in ten stay below, and
- * twice the percent within which any will do, nobody is the fastest. Of fewer variants it is not
- * known. It says nothing of two GPUs, or of a clock that changed between variants. */
+/* The samples of one variant differ by a spread, a few thousandths for launches of milliseconds. A
+ * variant whose first samples are slower by more than so many times the spread that nine variants
+ * in ten stay below, and by twice the percent within which any will do, is not the fastest. The
+ * spread of few variants is not known. It says nothing of two GPUs, or of a clock that changed
+ * between variants. */
 static const double SPREADS = 4, GOOD_ENOUGH = 0.02;
 enum { LEAST_SPREADS = 8 };
 
-/* Of one variant's samples, relative to the fastest. */
+/* The spread of one variant's samples, relative to the fastest. */
 static double spread_of(const candidate *c)
 {
     int64_t slowest_ns = 0;

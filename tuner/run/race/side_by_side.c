@@ -9,10 +9,11 @@
 #include "process/interrupt.h"
 #include "search/race/paired.h"
 
-/* With something else to do the wait is short, so that it is done. */
+/* The wait is short if there is something else to do, so that it is done. */
 enum { STEP_MS = 100, SHORT_STEP_MS = 2, FIRST_LOOK = 6 };
 
-/* Of a look at two sides that are alike: that one seems faster by more than the margin. */
+/* The chance that one of two sides that are alike seems faster by more than the margin, in one
+ * look. */
 static const double error_chance = 0.005;
 
 void side_deinit(side *s)
@@ -160,7 +161,7 @@ static void judge(side *sides, size_t count, int64_t tick_ns, double margin, siz
     double chance = error_chance / (double)(looks ? looks : 1) / (double)(count - 1);
     for (size_t i = 1; i < count; i++) {
         side *s = &sides[i];
-        /* Who lost no block has as many samples as the first, of the same blocks. */
+        /* A side that lost no block has as many samples as the first, of the same blocks. */
         if (s->outcome != OUTCOME_OK || s->settled || s->sample_count != first->sample_count)
             continue;
         size_t blocks = s->sample_count;

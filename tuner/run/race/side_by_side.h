@@ -38,7 +38,7 @@ typedef struct side_rules {
     void *context;
 } side_rules;
 
-/* Waits until the device's set-up is done. Of `rules` (which may be NULL) only `meanwhile` is used.
+/* Waits until the device's set-up is done. Only `meanwhile` of `rules` (which may be NULL) is used.
  * Returns the status of whatever stopped it. */
 at_status side_by_side_ready(device_worker *w, const side_rules *rules, device_ready *out,
                              at_error *error);
@@ -59,9 +59,9 @@ typedef struct side_standing {
     bool decided; /* for every other it is known whether it is faster by more than the margin */
 } side_standing;
 
-/* What ends a race once it is decided: side_rules.enough for a side_judge. It looks after 6, 9, 13
- * ... blocks, each time half as many more, and compares by samples of the same blocks; the chance
- * that any of its looks at sides that are alike finds a rival is below 0.5 %. Who is surely not
+/* Ends a race once it is decided: side_rules.enough for a side_judge. It looks after 6, 9, 13 ...
+ * blocks, each time half as many more, and compares by samples of the same blocks; the chance that
+ * any of its looks at sides that are alike finds a rival is below 0.5 %. A side that is surely not
  * faster by more than the margin is settled. */
 typedef struct side_judge {
     int64_t tick_ns;        /* the clock's resolution */

@@ -1,8 +1,8 @@
-/* What the files of the race driver share; no one else includes this.
+/* The state that the files of the race driver share; no other file includes this.
  *
  * From the top down: driver.c has blocks sampled; others.c has other GPUs sample some; finalists.c
- * checks, proves and reads the energy of who reached the finals; entrants.c loads entrants onto the
- * device and takes those out that fail; question.c waits for answers and says how the log knows a
+ * checks, proves and reads the energy of the finalists; entrants.c loads entrants onto the device
+ * and takes those out that fail; question.c waits for answers and says how the log knows a
  * question. */
 #ifndef AUTOTUNE_RUN_RACE_STATE_H
 #define AUTOTUNE_RUN_RACE_STATE_H
@@ -49,7 +49,7 @@ struct race_driver {
     race *race;
     race_driver_state state;
 
-    /* Who races, by their numbers in the space, whenever they were tried. */
+    /* The entrants, by their numbers in the space, whenever they were tried. */
     race_place *entrants;
     size_t count;
 
@@ -59,7 +59,7 @@ struct race_driver {
     uint64_t *ids;     /* the same, for the device worker */
     uint64_t blocks;   /* that were answered */
     int64_t block_ns;  /* wall time of the latest at home */
-    /* What a probe samples counts no further, and needs no check on ragged problems. */
+    /* A probe's samples count no further, and need no check on ragged problems. */
     bool probing;
     clock_watch watch;
     int64_t ceiling_ns[CEILING_SAMPLES];
@@ -115,7 +115,7 @@ void question_note_others(race_driver *d, uint32_t others);
 void others_join(race_driver *d);
 
 /* Has them load the entrants of the next block (d->in_block), and drop others, without waiting.
- * Where home checks on ragged problems, they need not. */
+ * They need not check on ragged problems if home does. */
 void others_load(race_driver *d, const uint32_t *order, size_t count);
 
 /* While home samples the next block: asks each for a further one of the same entrants, as far as
@@ -160,8 +160,8 @@ void entrants_leave_out(race_driver *d, uint32_t entrant);
 
 /* ---- finalists.c ---- */
 
-/* Who reached the finals is right on fresh data and was not convicted by a proof, or is out. Sets
- * d->checked once the winner is. */
+/* Checks the finalists: each is right on fresh data and was not convicted by a proof, or is out.
+ * Sets d->checked once the winner is checked. */
 at_status finalists_check(race_driver *d, at_error *error);
 
 /* Measures the energies that the settings ask for: the winner's, or all finalists'. It takes longer
@@ -169,7 +169,7 @@ at_status finalists_check(race_driver *d, at_error *error);
 at_status finalists_measure_energy(race_driver *d, at_error *error);
 
 /* Sets d->result to the result with its finalists ranked by energy, the least first; those without
- * one keep their order behind. */
+ * one follow in their order. */
 void finalists_rank_by_energy(race_driver *d, const race_result *by_time);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * One of them is home: it runs the race. The others screen their share of the variants, and sample
  * blocks of the race until its finals (run/race/others.c). Samples are compared only within one
- * GPU: first samples of the other GPUs say which variants the race is to sample, and how far each
- * was behind the best there. */
+ * GPU: first samples of the other GPUs say which variants the race is to sample, and how much
+ * slower each was than the best there. */
 #ifndef AUTOTUNE_RUN_SETUP_GPUS_H
 #define AUTOTUNE_RUN_SETUP_GPUS_H
 
@@ -43,7 +43,7 @@ bool gpus_lose(gpus *g, size_t lost, workers *w);
  * guides a search and is no measurement. */
 double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns);
 
-/* A time as an earlier sample for the race at home: as far behind home's best as it was behind the
+/* A time as an earlier sample for the race at home: its ratio to home's best is its ratio to the
  * best of the GPU that took it. So the best of each GPU is never left out, whatever their speeds. 0
  * stays 0. */
 int64_t gpus_prior_ns(const gpus *g, size_t at, int64_t time_ns);

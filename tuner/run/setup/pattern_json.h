@@ -1,5 +1,5 @@
-/* What a pattern's problems and configurations are in JSON: {name: value, ...}, in the script's
- * order. New references, NULL when out of memory. */
+/* A pattern's problems and configurations in JSON: {name: value, ...}, in the script's order. New
+ * references, NULL when out of memory. */
 #ifndef AUTOTUNE_RUN_SETUP_PATTERN_JSON_H
 #define AUTOTUNE_RUN_SETUP_PATTERN_JSON_H
 

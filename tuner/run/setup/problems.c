@@ -13,7 +13,7 @@
 #include "run/setup/setup.h"
 #include "script/emit.h"
 
-/* Of each problem. */
+/* The parts of each problem. */
 enum { PART_REFERENCE, PART_FILLER, PART_COUNT };
 
 static size_t problem_count(const problem_set *set)

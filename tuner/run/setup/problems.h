@@ -1,5 +1,5 @@
-/* What a device worker is set up with: the problems of every layout, their references, and what
- * fills their inputs.
+/* The set-up of a device worker: the problems of every layout, their references, and what fills
+ * their inputs.
  *
  * In: a script, and which of its problems are wanted. Out: compile requests, and once their results
  * are in, the problems in the order that device_worker_setup() wants. */

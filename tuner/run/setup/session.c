@@ -7,7 +7,8 @@
 
 enum { STEP_MS = 100 };
 
-/* Of a budget in seconds, what may pass on a usual machine until there is something to try. */
+/* The share of a budget in seconds that may pass on a usual machine until there is something to
+ * try. */
 static const double ENUMERATE_SHARE = 0.2, SAMPLE_SHARE = 0.1;
 
 static double smaller(double a, double b)
@@ -108,7 +109,7 @@ problem_kind session_problem(const session *s, size_t slot)
     return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;
 }
 
-/* Of the first compile result of the device's own kernels; no candidate has such ids. */
+/* The id of the first compile result of the device's own kernels; no candidate has such ids. */
 static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
 
 /* Everything is there that the set-up needs. */

@@ -1,4 +1,4 @@
-/* What a run is asked to do: plain data that configures everything in this room.
+/* The settings of a run: plain data that configures everything in this room.
  *
  * The command line fills one (cmd/line/options.h); strings are borrowed. */
 #ifndef AUTOTUNE_RUN_SETUP_SETTINGS_H

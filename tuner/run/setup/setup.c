@@ -42,7 +42,7 @@ at_status target_check_script(const settings *o, at_error *error)
     return status ? status : paths_find_script(&p, o->script, path, sizeof path, error);
 }
 
-/* Where interrupts are held back: of a run, and of what comes between several. */
+/* Tells whether an interrupt waits. Interrupts are held back during a run, and between several. */
 static bool interrupt_asked(void *context)
 {
     (void)context;
@@ -83,7 +83,7 @@ bool target_feature(script *s, problem_kind problem, const record_feature *featu
     return true;
 }
 
-/* Of the configuration, what is not as `asked`. */
+/* Tells which values of the configuration are not as `asked`. */
 static void tell_completed(const script *s, const uint16_t *asked, const uint16_t *indices)
 {
     const pattern *p = script_pattern(s);
@@ -134,7 +134,7 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
 
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
 {
-    /* Of the tuned one all are told where another stands in for it. */
+    /* All variables of the tuned one are told if another stands in for it. */
     const bool has_stand_in = p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL];
     const char *adjective = kind >= PROBLEM_RAGGED  ? "ragged"
                             : kind == PROBLEM_TUNED ? "tuned"

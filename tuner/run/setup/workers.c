@@ -264,8 +264,8 @@ static at_status drop_events(workers *w, device_worker *d, at_error *error)
     device_worker_begin(d);
     for (;;) {
         device_event event;
-        /* What is pending may be claimed, and no event: every now and then that is looked at
-         * anew. */
+        /* Pending messages may be claimed ones, and no events: they are looked at anew every now
+         * and then. */
         bool pending = device_worker_pending(d) > 0;
         at_status status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
         if (status == AT_NOT_FOUND && pending)

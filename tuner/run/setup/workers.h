@@ -17,7 +17,7 @@ typedef struct workers {
     cluster *cluster; /* the other ranks of an MPI launch; NULL: there are none */
     compile_pool *pool;
     device_worker *device; /* that runs the race; NULL: compile only */
-    /* Of the same model: they screen, too, as soon as they are open (workers_open_next). */
+    /* GPUs of the same model: they screen, too, as soon as they are open (workers_open_next). */
     device_worker *others[WORKERS_MOST_OTHERS];
     device_properties other_properties[WORKERS_MOST_OTHERS]; /* spec "": it has not said yet */
     size_t other_count;

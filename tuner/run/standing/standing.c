@@ -192,7 +192,7 @@ static at_status add_problem(run *r, size_t number, at_error *error)
     return status;
 }
 
-/* What an entry without hashes was made of is not known. */
+/* It is not known what an entry without hashes was made of. */
 static void note_changes(const script *s, const record_entry *e, standing_answer *a)
 {
     char hash[33];
@@ -246,7 +246,7 @@ static at_status prepare(run *r, size_t number, at_error *error)
         status = add_side(r, number, indices, &why);
     for (size_t i = 0; i < q->entry->contender_count && !status; i++) {
         at_error none = {0};
-        /* Who came next then may be impossible now: that is no harm to the winner. */
+        /* A contender may be impossible now: that is no harm to the winner. */
         if (find(w->script, &q->entry->contenders[i].configuration, indices, &none) == AT_OK)
             status = add_side(r, number, indices, &why);
     }

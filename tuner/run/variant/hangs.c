@@ -71,7 +71,7 @@ static void suspect(hangs *h, hang_cause *cause)
     memory_add(&h->causes, &h->count, cause, sizeof *cause);
 }
 
-/* Of the latest that hung, and each two others that did. */
+/* Suspects the common values of the latest that hung and each two others that did. */
 static void suspect_with_others(hangs *h)
 {
     const size_t width = h->pattern->parameter_count, others = h->hung_count - 1;
@@ -87,7 +87,7 @@ static void suspect_with_others(hangs *h)
         }
 }
 
-/* What ended is the cause of nothing. */
+/* Drops the causes that hold of a configuration that ended. */
 static void clear(hangs *h, const uint16_t *indices)
 {
     size_t kept = 0;

@@ -1,12 +1,12 @@
-/* What variants that do not end have in common.
+/* Finds what variants that do not end have in common.
  *
  * Each variant that hangs costs seconds, and the loop that has no end is seldom in one of them
  * alone. In: which configurations hung and which ended, as that becomes known. Out: which others
- * are likely to hang as well. Three that hung have some parameter values in common; where no
- * variant with all of these has ended, they are the likely cause, and others that have them need
- * not be tried. Nothing is said of a configuration that differs in one of them: which of several
- * common values is the cause is found out by trying. Without a common value it is what all variants
- * share. */
+ * are likely to hang as well. Three that hung have some parameter values in common; if no variant
+ * with all of these has ended, they are the likely cause, and others that have them need not be
+ * tried. Nothing is said of a configuration that differs in one of them: which of several common
+ * values is the cause is found out by trying. If they have no common value the cause is in what all
+ * variants share. */
 #ifndef AUTOTUNE_RUN_VARIANT_HANGS_H
 #define AUTOTUNE_RUN_VARIANT_HANGS_H
 

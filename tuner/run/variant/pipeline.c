@@ -15,14 +15,14 @@
 
 enum { DEVICE_QUEUE = 4 }; /* requests in flight: the device never waits for the tuner */
 
-/* Of requests that take so long on average the next is sent when one is answered: the device waits
- * for a thousandth of its time, and what compiled meanwhile and was asked for earlier, or the end
- * of the search, has to wait for one only. */
+/* If requests take so long on average the next is sent only when one is answered. The device waits
+ * for a thousandth of its time; and a variant that was asked for earlier and compiled meanwhile, or
+ * the end of the search, has to wait for one only. */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
 enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more have finished */
 
-/* Of machine code that waits for the device. Where compiling stops for a full queue, sources
+/* The limit of machine code that waits for the device. If compiling stops for a full queue, sources
  * trickle to the compile workers one by one, and groups of one take several times as long. */
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
@@ -173,7 +173,7 @@ static void note_hang(pipeline *p, const candidate *c)
 {
     const outcome o = c->found.outcome;
     const bool ended = o == OUTCOME_OK || o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED;
-    /* What was not launched, or not tried, says nothing of loops. */
+    /* A variant that was not launched, or not tried, says nothing of loops. */
     if (!ended && o != OUTCOME_TIMEOUT)
         return;
     space_at(p->session->space, c->configuration, p->indices);
@@ -233,8 +233,8 @@ static void queue_for_device(pipeline *p, candidate *c)
         p->first_waiting = c->id;
 }
 
-/* Of those that wait for a device the one that was asked for first, whatever compiled first. NULL:
- * none does. */
+/* The candidate that was asked for first among those that wait for a device, whatever compiled
+ * first. NULL: none waits. */
 static candidate *first_waiting(pipeline *p)
 {
     if (p->table.at[CANDIDATE_WAITING] == 0)
@@ -429,7 +429,7 @@ static void take_compiled(pipeline *p, compile_result *r)
         compiled(p, c);
 }
 
-/* What was wrong tells no more how fast the others are. */
+/* A wrong variant no longer tells how fast the others are. */
 static void keep_check(pipeline *p, candidate *c, const char *check)
 {
     variant_log_keep_check(&p->log, c, check);

@@ -49,8 +49,8 @@ size_t pipeline_room(const pipeline *p);
  * step does not depend on those in flight. */
 void pipeline_look_far_ahead(pipeline *p);
 
-/* From now on variants are compiled for, and checked on, the tuned problem alone. Those that a race
- * wants (pipeline_recompile) are checked on the ragged problems when they are loaded, others by
+/* Compiles and checks variants for the tuned problem alone from now on. Those that a race wants
+ * (pipeline_recompile) are checked on the ragged problems when they are loaded, others by
  * pipeline_check(). This halves the compiling where most variants are too slow to race. */
 void pipeline_defer_ragged(pipeline *p);
 
@@ -113,7 +113,7 @@ int64_t pipeline_prior_ns(const pipeline *p, const candidate *c);
 /* The next finished candidate; each is returned once. NULL: none yet. */
 candidate *pipeline_take(pipeline *p);
 
-/* From now on variants can be proven by this prover, which uses the session's pool. Borrowed. */
+/* Lets variants be proven by this prover from now on, which uses the session's pool. Borrowed. */
 void pipeline_prove_with(pipeline *p, prover *with);
 
 /* Starts a proof of a candidate, unless it has one. Does nothing without a prover. */

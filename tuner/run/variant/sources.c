@@ -76,7 +76,7 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
         status = submit_source(w->pool, c->id * DEVICE_SLOTS + i, &all->of[i],
                                script_pattern(s->script)->template_path, &c->launches[i],
                                w->properties.arch, w->properties.predicted, error);
-        /* Of a variant that is measured: what is not is hundreds. */
+        /* The source of a measured variant is hurried; the others come by the hundred. */
         if (candidate_is_finished(c))
             compile_hurry(w->pool);
         parts++;

@@ -38,7 +38,7 @@ typedef enum candidate_ragged {
  * once it is FINISHED;
  *   - only a `ragged` of WANTED is CHECK_DUE or CHECKING. */
 typedef struct candidate {
-    /* What it is. */
+    /* Its identity. */
     uint64_t configuration;   /* index into the space */
     uint64_t id;              /* place in the table */
     char source_hash[33];     /* of the tuned problem's source */
@@ -49,12 +49,12 @@ typedef struct candidate {
     bool present[DEVICE_SLOTS];    /* problems that it is checked on */
     uint32_t broken[DEVICE_SLOTS]; /* where it is not present: the constraint that rules it out */
 
-    /* Where it is on its way. */
+    /* Its progress. */
     candidate_stage stage;
     uint8_t parts; /* compile results that it still waits for */
     candidate_ragged ragged;
     struct candidate *twin_of; /* stands for it, which is not tried; NULL: it stands for itself */
-    /* Of the one that stands for both, or the first that it stands for. */
+    /* The next twin of the one that stands for both, or the first that it stands for. */
     struct candidate *next_twin;
     size_t gpu;   /* of the pipeline: what measured it, or is at it */
     bool counted; /* it, or one that it stands for, was an evaluation of the search */
@@ -65,7 +65,7 @@ typedef struct candidate {
     char image_suffixes[DEVICE_SLOTS][COMPILE_SUFFIX_BYTES]; /* of the entry's name in it */
     char codes[DEVICE_SLOTS][33]; /* of each image and its resources, a hash; "" not known */
 
-    /* What was found. */
+    /* Its findings. */
     measurement found;  /* owned; samples: the first ones, unpaired */
     int64_t fastest_ns; /* of these samples; 0: there is none */
     bool from_journal;  /* an earlier run measured it */
@@ -115,7 +115,7 @@ void candidate_judge(candidate *c, proof *found);
 /* The median of its samples, 0 without one. */
 int64_t candidate_median_ns(const candidate *c);
 
-/* What the device worker wants to know of it; borrows the images. */
+/* Fills in what the device worker needs of it; borrows the images. */
 void candidate_variant(const candidate *c, device_variant *out);
 
 /* Is it still to be compiled for its ragged problems? */
@@ -130,7 +130,7 @@ bool candidate_is_checked(const candidate *c);
 /* Is all machine code there that it needs? One that launches nothing needs none. */
 bool candidate_has_code(const candidate *c);
 
-/* What its machine code takes, in bytes. */
+/* The bytes of its machine code. */
 size_t candidate_code_bytes(const candidate *c);
 
 /* Frees the machine code; it can be compiled again. */
