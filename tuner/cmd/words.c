@@ -82,7 +82,7 @@ static void print_gpus(const options *o)
 
 static void print_devices(const options *o)
 {
-    static device_properties found[MOST_DEVICES];
+    device_properties found[MOST_DEVICES];
     static const char *const kinds[] = {"cuda", "sim"};
     (void)o;
     puts("all\nsim");
