@@ -53,7 +53,7 @@ static void assert_contents(fixture *f, const char *path, const char *expected)
     free(text);
 }
 
-static void what_was_written_reads_back_and_nothing_else_is_left(void **state)
+TEST_IN(what_was_written_reads_back_and_nothing_else_is_left, set_up, tear_down)
 {
     fixture *f = *state;
     assert_ok(file_replace(f->path, "one", 3, &f->error), f->error);
@@ -65,7 +65,7 @@ static void what_was_written_reads_back_and_nothing_else_is_left(void **state)
     assert_int_equal(count_files(f->folder), 1);
 }
 
-static void a_missing_file_is_not_found(void **state)
+TEST_IN(a_missing_file_is_not_found, set_up, tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -74,7 +74,7 @@ static void a_missing_file_is_not_found(void **state)
     assert_null(text);
 }
 
-static void a_file_above_the_limit_is_refused(void **state)
+TEST_IN(a_file_above_the_limit_is_refused, set_up, tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -84,7 +84,7 @@ static void a_file_above_the_limit_is_refused(void **state)
     assert_int_equal(file_read(f->path, 4, &text, NULL, &f->error), AT_FORMAT);
 }
 
-static void a_folder_is_no_file(void **state)
+TEST_IN(a_folder_is_no_file, set_up, tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -92,7 +92,7 @@ static void a_folder_is_no_file(void **state)
     assert_int_equal(file_replace(f->folder, "x", 1, &f->error), AT_IO);
 }
 
-static void what_is_no_file_is_refused_and_never_waited_for(void **state)
+TEST_IN(what_is_no_file_is_refused_and_never_waited_for, set_up, tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -105,7 +105,7 @@ static void what_is_no_file_is_refused_and_never_waited_for(void **state)
     assert_int_equal(file_read("/dev/tty", 1 << 20, &text, NULL, &f->error), AT_IO);
 }
 
-static void a_link_keeps_pointing_where_it_points(void **state)
+TEST_IN(a_link_keeps_pointing_where_it_points, set_up, tear_down)
 {
     fixture *f = *state;
     char link[TEMPORARY_BYTES + 32];
@@ -119,7 +119,7 @@ static void a_link_keeps_pointing_where_it_points(void **state)
     assert_contents(f, f->path, "new");
 }
 
-static void a_device_is_written_to_and_not_replaced(void **state)
+TEST_IN(a_device_is_written_to_and_not_replaced, set_up, tear_down)
 {
     fixture *f = *state;
     struct stat s;
@@ -159,7 +159,7 @@ static int probe_the_folder(fixture *f)
     return file_check_writable(f->folder, &f->error) == AT_IO ? 0 : 1;
 }
 
-static void a_write_that_fails_half_way_leaves_the_old_file_whole(void **state)
+TEST_IN(a_write_that_fails_half_way_leaves_the_old_file_whole, set_up, tear_down)
 {
     fixture *f = *state;
     assert_ok(file_replace(f->path, "old", 3, &f->error), f->error);
@@ -168,7 +168,7 @@ static void a_write_that_fails_half_way_leaves_the_old_file_whole(void **state)
     assert_int_equal(count_files(f->folder), 1);
 }
 
-static void a_folder_where_data_does_not_fit_is_found_out_beforehand(void **state)
+TEST_IN(a_folder_where_data_does_not_fit_is_found_out_beforehand, set_up, tear_down)
 {
     fixture *f = *state;
     assert_ok(file_check_writable(f->folder, &f->error), f->error);
@@ -177,7 +177,7 @@ static void a_folder_where_data_does_not_fit_is_found_out_beforehand(void **stat
     assert_int_equal(file_check_writable("/proc", &f->error), AT_IO);
 }
 
-static void folders_are_made_with_their_parents(void **state)
+TEST_IN(folders_are_made_with_their_parents, set_up, tear_down)
 {
     fixture *f = *state;
     char path[TEMPORARY_BYTES + 32];
@@ -189,7 +189,7 @@ static void folders_are_made_with_their_parents(void **state)
     assert_true(S_ISDIR(s.st_mode));
 }
 
-static void a_file_in_the_way_of_a_folder_is_named(void **state)
+TEST_IN(a_file_in_the_way_of_a_folder_is_named, set_up, tear_down)
 {
     fixture *f = *state;
     char path[TEMPORARY_BYTES + 64];
@@ -199,23 +199,4 @@ static void a_file_in_the_way_of_a_folder_is_named(void **state)
     assert_int_equal(file_make_folder(path, &f->error), AT_IO);
     assert_non_null(strstr(f->error.message, f->path));
     assert_non_null(strstr(f->error.message, "a part of the path is a file"));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(what_was_written_reads_back_and_nothing_else_is_left),
-        TEST(a_missing_file_is_not_found),
-        TEST(a_file_above_the_limit_is_refused),
-        TEST(a_folder_is_no_file),
-        TEST(what_is_no_file_is_refused_and_never_waited_for),
-        TEST(a_link_keeps_pointing_where_it_points),
-        TEST(a_device_is_written_to_and_not_replaced),
-        TEST(a_write_that_fails_half_way_leaves_the_old_file_whole),
-        TEST(a_folder_where_data_does_not_fit_is_found_out_beforehand),
-        TEST(folders_are_made_with_their_parents),
-        TEST(a_file_in_the_way_of_a_folder_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

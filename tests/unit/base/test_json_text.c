@@ -6,9 +6,8 @@
 #include "base/rng.h"
 #include "check.h"
 
-static void errors_name_line_and_column(void **state)
+TEST(errors_name_line_and_column)
 {
-    (void)state;
     json_t *j;
     at_error error = {0};
     const char text[] = "{\n  \"a\": 1,\n  \"b\": }\n";
@@ -19,18 +18,16 @@ static void errors_name_line_and_column(void **state)
     assert_non_null(strstr(error.message, "line 3, column 8"));
 }
 
-static void names_that_appear_twice_are_refused(void **state)
+TEST(names_that_appear_twice_are_refused)
 {
-    (void)state;
     json_t *j;
     at_error error = {0};
     const char text[] = "{\"a\": 1, \"a\": 2}";
     assert_int_equal(json_text_parse(text, strlen(text), "f.json", &j, &error), AT_FORMAT);
 }
 
-static void depth_is_bounded(void **state)
+TEST(depth_is_bounded)
 {
-    (void)state;
     enum { DEPTH = 1000000 };
     json_t *j;
     at_error error = {0};
@@ -40,9 +37,8 @@ static void depth_is_bounded(void **state)
     free(text);
 }
 
-static void short_decimals_are_written_as_they_were_typed(void **state)
+TEST(short_decimals_are_written_as_they_were_typed)
 {
-    (void)state;
     at_error error = {0};
     char *text;
     json_t *j = json_pack("{s:f, s:f, s:i}", "a", 0.1, "b", 4085.8, "c", 7);
@@ -52,9 +48,8 @@ static void short_decimals_are_written_as_they_were_typed(void **state)
     json_decref(j);
 }
 
-static void every_number_reads_back_the_same(void **state)
+TEST(every_number_reads_back_the_same)
 {
-    (void)state;
     rng r = rng_seeded(3);
     at_error error = {0};
     for (int i = 0; i < 2000; i++) {
@@ -74,9 +69,8 @@ static void every_number_reads_back_the_same(void **state)
     }
 }
 
-static void values_keep_their_kind(void **state)
+TEST(values_keep_their_kind)
 {
-    (void)state;
     static const char *const typed[] = {"64", "-3", "0.5", "2.0", "true", "false", "tile", ""};
     for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
         value v = value_parse(typed[i]), again;
@@ -93,9 +87,8 @@ static void values_keep_their_kind(void **state)
     json_decref(array);
 }
 
-static void figures_are_rounded_and_infinities_unknown(void **state)
+TEST(figures_are_rounded_and_infinities_unknown)
 {
-    (void)state;
     json_t *j = json_rounded(4085.8361, 5);
     assert_true(json_real_value(j) == 4085.8);
     json_decref(j);
@@ -109,9 +102,8 @@ static void expect_count(json_t *count, json_int_t expected)
     json_decref(count);
 }
 
-static void counts_are_integers_however_they_came_about(void **state)
+TEST(counts_are_integers_however_they_came_about)
 {
-    (void)state;
     expect_count(json_count(7), 7);
     expect_count(json_count(UINT64_MAX), INT64_MAX);
     expect_count(json_count_rounded(12.6), 13);
@@ -119,9 +111,8 @@ static void counts_are_integers_however_they_came_about(void **state)
     assert_true(json_is_null(json_count_rounded(NAN)));
 }
 
-static void texts_that_are_not_utf8_are_no_json(void **state)
+TEST(texts_that_are_not_utf8_are_no_json)
 {
-    (void)state;
     const char *names[] = {"a"};
     value v = {.kind = VALUE_STRING, .string = "\xff"};
     assert_null(json_from_value(v));
@@ -137,37 +128,17 @@ static void assert_json(json_t *j, const char *expected)
     json_decref(j);
 }
 
-static void a_path_is_told_so_that_it_can_be_read_back(void **state)
+TEST(a_path_is_told_so_that_it_can_be_read_back)
 {
-    (void)state;
     assert_json(json_path("caf\xc3\xa9/x"), "\"caf\xc3\xa9/x\"");
     assert_json(json_path("caf\xe9"), "{\"bytes\":\"636166e9\"}");
     assert_json(json_path_of("n\xff and more", 2), "{\"bytes\":\"6eff\"}");
 }
 
-static void what_others_said_is_told_as_far_as_it_is_text(void **state)
+TEST(what_others_said_is_told_as_far_as_it_is_text)
 {
-    (void)state;
     assert_json(json_said(NULL), "null");
     assert_json(json_said("caf\xc3\xa9\n"), "\"caf\xc3\xa9\\n\"");
     assert_json(json_said("caf\xe9: \xc3\xa9"), "\"caf?: \xc3\xa9\"");
     assert_json(json_said("\xff\xff\xff\xff"), "\"????\"");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_name_line_and_column),
-        cmocka_unit_test(names_that_appear_twice_are_refused),
-        cmocka_unit_test(depth_is_bounded),
-        cmocka_unit_test(short_decimals_are_written_as_they_were_typed),
-        cmocka_unit_test(every_number_reads_back_the_same),
-        cmocka_unit_test(values_keep_their_kind),
-        cmocka_unit_test(figures_are_rounded_and_infinities_unknown),
-        cmocka_unit_test(counts_are_integers_however_they_came_about),
-        cmocka_unit_test(texts_that_are_not_utf8_are_no_json),
-        cmocka_unit_test(a_path_is_told_so_that_it_can_be_read_back),
-        cmocka_unit_test(what_others_said_is_told_as_far_as_it_is_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
 #include "base/rng.h"
 #include "check.h"
 
-static void what_was_put_is_found_and_nothing_else(void **state)
+TEST(what_was_put_is_found_and_nothing_else)
 {
-    (void)state;
     enum { KEYS = 20000 };
     keymap m = {0};
     uint64_t v = 7;
@@ -21,9 +20,8 @@ static void what_was_put_is_found_and_nothing_else(void **state)
     keymap_deinit(&m);
 }
 
-static void putting_a_key_again_replaces_its_value(void **state)
+TEST(putting_a_key_again_replaces_its_value)
 {
-    (void)state;
     keymap m = {0};
     uint64_t v;
     assert_true(keymap_put(&m, UINT64_MAX, 1));
@@ -32,13 +30,4 @@ static void putting_a_key_again_replaces_its_value(void **state)
     assert_int_equal(v, 0);
     assert_int_equal(m.count, 1);
     keymap_deinit(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_put_is_found_and_nothing_else),
-        cmocka_unit_test(putting_a_key_again_replaces_its_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static int go_without(char *said, size_t said_bytes)
     return status;
 }
 
-static void without_memory_the_process_says_so_and_ends(void **state)
+TEST(without_memory_the_process_says_so_and_ends)
 {
-    (void)state;
     char said[128];
     int status = go_without(said, sizeof said);
     assert_true(WIFEXITED(status));
@@ -35,9 +34,8 @@ static void without_memory_the_process_says_so_and_ends(void **state)
     assert_string_equal(said, "autotune: out of memory\n");
 }
 
-static void memory_is_zeroed_and_none_is_a_block_too(void **state)
+TEST(memory_is_zeroed_and_none_is_a_block_too)
 {
-    (void)state;
     int64_t *items = memory_new(3, sizeof *items);
     assert_true(items[0] == 0 && items[1] == 0 && items[2] == 0);
     free(items);
@@ -46,9 +44,8 @@ static void memory_is_zeroed_and_none_is_a_block_too(void **state)
     free(none);
 }
 
-static void copies_are_the_callers(void **state)
+TEST(copies_are_the_callers)
 {
-    (void)state;
     int numbers[] = {1, 2, 3};
     char text[] = "word";
     int *other = memory_copy(numbers, 3, sizeof *numbers);
@@ -62,9 +59,8 @@ static void copies_are_the_callers(void **state)
     free(word);
 }
 
-static void an_array_grows_by_one(void **state)
+TEST(an_array_grows_by_one)
 {
-    (void)state;
     int *items = NULL;
     size_t count = 0;
     for (int i = 0; i < 100; i++)
@@ -73,15 +69,4 @@ static void an_array_grows_by_one(void **state)
     for (int i = 0; i < 100; i++)
         assert_int_equal(items[i], i);
     free(items);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_memory_the_process_says_so_and_ends),
-        cmocka_unit_test(memory_is_zeroed_and_none_is_a_block_too),
-        cmocka_unit_test(copies_are_the_callers),
-        cmocka_unit_test(an_array_grows_by_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 #include "base/pack.h"
 #include "check.h"
 
-static void reading_past_the_end_fails_once_and_for_all(void **state)
+TEST(reading_past_the_end_fails_once_and_for_all)
 {
-    (void)state;
     pack m = {0};
     pack_put_u32(&m, 5);
     assert_int_equal(pack_get_u64(&m), 0);
@@ -14,9 +13,8 @@ static void reading_past_the_end_fails_once_and_for_all(void **state)
     pack_deinit(&m);
 }
 
-static void a_length_that_lies_is_a_failure(void **state)
+TEST(a_length_that_lies_is_a_failure)
 {
-    (void)state;
     pack m = {0};
     pack_put_u64(&m, UINT64_MAX);
     size_t size;
@@ -26,9 +24,8 @@ static void a_length_that_lies_is_a_failure(void **state)
     pack_deinit(&m);
 }
 
-static void a_string_must_end_where_its_length_says(void **state)
+TEST(a_string_must_end_where_its_length_says)
 {
-    (void)state;
     pack m = {0};
     pack_put_bytes(&m, "a\0b", 4);
     assert_string_equal(pack_get_string(&m), "");
@@ -37,9 +34,8 @@ static void a_string_must_end_where_its_length_says(void **state)
 }
 
 /* Its callers take NULL for a lack of memory. */
-static void nothing_put_into_an_empty_pack_has_a_place(void **state)
+TEST(nothing_put_into_an_empty_pack_has_a_place)
 {
-    (void)state;
     pack m = {0};
     assert_non_null(pack_grow(&m, 0));
     assert_false(m.failed);
@@ -63,9 +59,8 @@ static const pack_field sample_fields[] = {
 
 enum { SAMPLE_FIELDS = sizeof sample_fields / sizeof *sample_fields };
 
-static void members_come_back_as_they_were(void **state)
+TEST(members_come_back_as_they_were)
 {
-    (void)state;
     pack m = {0};
     sample back = {0};
     const sample s = {.yes = true,
@@ -83,9 +78,8 @@ static void members_come_back_as_they_were(void **state)
     pack_deinit(&m);
 }
 
-static void a_text_that_is_longer_than_its_member_is_a_failure(void **state)
+TEST(a_text_that_is_longer_than_its_member_is_a_failure)
 {
-    (void)state;
     pack m = {0};
     sample back = {0};
     pack_put_string(&m, "four");
@@ -95,9 +89,8 @@ static void a_text_that_is_longer_than_its_member_is_a_failure(void **state)
     pack_deinit(&m);
 }
 
-static void what_is_appended_makes_a_text(void **state)
+TEST(what_is_appended_makes_a_text)
 {
-    (void)state;
     pack p = {0};
     pack_append_text(&p, "a text");
     pack_append(&p, "!!", 1);
@@ -107,27 +100,11 @@ static void what_is_appended_makes_a_text(void **state)
     free(text);
 }
 
-static void a_text_that_found_no_memory_is_none(void **state)
+TEST(a_text_that_found_no_memory_is_none)
 {
-    (void)state;
     pack p = {0};
     pack_append_text(&p, "a text");
     p.failed = true;
     assert_null(pack_take_text(&p));
     assert_false(p.failed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_past_the_end_fails_once_and_for_all),
-        cmocka_unit_test(a_length_that_lies_is_a_failure),
-        cmocka_unit_test(a_string_must_end_where_its_length_says),
-        cmocka_unit_test(nothing_put_into_an_empty_pack_has_a_place),
-        cmocka_unit_test(members_come_back_as_they_were),
-        cmocka_unit_test(a_text_that_is_longer_than_its_member_is_a_failure),
-        cmocka_unit_test(what_is_appended_makes_a_text),
-        cmocka_unit_test(a_text_that_found_no_memory_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

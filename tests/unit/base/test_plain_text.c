@@ -13,9 +13,8 @@ static void expect_escaped(const char *text, const char *wanted)
     assert_string_equal(out, wanted);
 }
 
-static void orders_to_a_terminal_are_shown(void **state)
+TEST(orders_to_a_terminal_are_shown)
 {
-    (void)state;
     expect_escaped("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\tend",
                    "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\tend");
     expect_escaped("\033[31mred\033]0;title\a\r\b\x7f",
@@ -30,9 +29,8 @@ static void orders_to_a_terminal_are_shown(void **state)
                    "\\ufffd \\ufffd \\ufffd( \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd");
 }
 
-static void what_does_not_fit_is_left_out_whole(void **state)
+TEST(what_does_not_fit_is_left_out_whole)
 {
-    (void)state;
     char out[8];
     plain_text_escape("ab\033cd", out, sizeof out);
     assert_string_equal(out, "ab");
@@ -42,9 +40,8 @@ static void what_does_not_fit_is_left_out_whole(void **state)
     assert_string_equal(out, "abcdefg");
 }
 
-static void a_line_has_no_control_characters(void **state)
+TEST(a_line_has_no_control_characters)
 {
-    (void)state;
     assert_true(plain_text_is_line("caf\xc3\xa9 *", 7));
     assert_true(plain_text_is_line("", 0));
     assert_false(plain_text_is_line("a\nb", 3));
@@ -71,9 +68,8 @@ static void expect_streamed(const char *text, size_t step, bool ink, const char 
     assert_string_equal(out, wanted);
 }
 
-static void a_stream_shows_the_same_however_it_is_cut(void **state)
+TEST(a_stream_shows_the_same_however_it_is_cut)
 {
-    (void)state;
     static const char text[] =
         "\033[1mbold\033[0m \xe2\x82\xac \033[31mred \xf0\x9f\x98\x80\xe2\x82 \033\033[2mdim\xc2";
     for (size_t step = 1; step < sizeof text; step++) {
@@ -88,9 +84,8 @@ static void a_stream_shows_the_same_however_it_is_cut(void **state)
     }
 }
 
-static void a_long_text_passes_whole(void **state)
+TEST(a_long_text_passes_whole)
 {
-    (void)state;
     enum { LENGTH = 100000 };
     FILE *kept = tmpfile();
     assert_non_null(kept);
@@ -103,9 +98,8 @@ static void a_long_text_passes_whole(void **state)
     fclose(kept);
 }
 
-static void a_stream_that_cannot_be_written_says_so(void **state)
+TEST(a_stream_that_cannot_be_written_says_so)
 {
-    (void)state;
     FILE *full = fopen("/dev/full", "w");
     if (!full)
         skip();
@@ -118,27 +112,12 @@ static void a_stream_that_cannot_be_written_says_so(void **state)
     fclose(full);
 }
 
-static void an_error_is_plain_text(void **state)
+TEST(an_error_is_plain_text)
 {
-    (void)state;
     at_error error = {0};
     error_set_at(&error, AT_SCRIPT, "a\033[2Jb", 1, "%s", "\033]0;x\a");
     assert_string_equal(error.message, "\\u001b]0;x\\u0007");
     assert_string_equal(error.file, "a\\u001b[2Jb");
     error_prefix(&error, "%s", "\r");
     assert_string_equal(error.message, "\\u000d: \\u001b]0;x\\u0007");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders_to_a_terminal_are_shown),
-        cmocka_unit_test(what_does_not_fit_is_left_out_whole),
-        cmocka_unit_test(a_line_has_no_control_characters),
-        cmocka_unit_test(a_stream_shows_the_same_however_it_is_cut),
-        cmocka_unit_test(a_long_text_passes_whole),
-        cmocka_unit_test(a_stream_that_cannot_be_written_says_so),
-        cmocka_unit_test(an_error_is_plain_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 #include "check.h"
 #include "normal.h"
 
-static void the_sequence_is_that_of_splitmix64(void **state)
+TEST(the_sequence_is_that_of_splitmix64)
 {
-    (void)state;
     static const uint64_t expected[] = {6457827717110365317u, 3203168211198807973u,
                                         9817491932198370423u, 4593380528125082431u,
                                         16408922859458223821u};
@@ -16,9 +15,8 @@ static void the_sequence_is_that_of_splitmix64(void **state)
         assert_true(rng_next(&r) == expected[i]);
 }
 
-static void small_ranges_are_hit_evenly(void **state)
+TEST(small_ranges_are_hit_evenly)
 {
-    (void)state;
     enum { BOUND = 7, DRAWS = 70000 };
     size_t hits[BOUND] = {0};
     rng r = rng_seeded(1);
@@ -34,18 +32,16 @@ static void small_ranges_are_hit_evenly(void **state)
     assert_true(rng_below(&r, 1) == 0);
 }
 
-static void a_bound_above_half_the_range_is_kept(void **state)
+TEST(a_bound_above_half_the_range_is_kept)
 {
-    (void)state;
     rng r = rng_seeded(2);
     uint64_t bound = (UINT64_C(1) << 63) + 1;
     for (size_t i = 0; i < 1000; i++)
         assert_true(rng_below(&r, bound) < bound);
 }
 
-static void normal_numbers_have_mean_0_and_variance_1(void **state)
+TEST(normal_numbers_have_mean_0_and_variance_1)
 {
-    (void)state;
     enum { DRAWS = 100000 };
     double sum = 0, squares = 0;
     rng r = rng_seeded(3);
@@ -59,9 +55,8 @@ static void normal_numbers_have_mean_0_and_variance_1(void **state)
     assert_true(fabs(squares / DRAWS - 1) < 5 * sqrt(2.0 / DRAWS));
 }
 
-static void a_shuffle_moves_every_item_everywhere(void **state)
+TEST(a_shuffle_moves_every_item_everywhere)
 {
-    (void)state;
     enum { ITEMS = 5, SHUFFLES = 20000 };
     size_t at[ITEMS][ITEMS] = {{0}};
     rng r = rng_seeded(4);
@@ -80,24 +75,10 @@ static void a_shuffle_moves_every_item_everywhere(void **state)
             assert_true(fabs((double)at[i][j] - SHUFFLES / ITEMS) < 5 * sqrt(SHUFFLES * 0.16));
 }
 
-static void a_split_generator_gives_other_numbers(void **state)
+TEST(a_split_generator_gives_other_numbers)
 {
-    (void)state;
     rng r = rng_seeded(5);
     rng s = rng_split(&r);
     for (size_t i = 0; i < 1000; i++)
         assert_true(rng_next(&r) != rng_next(&s));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sequence_is_that_of_splitmix64),
-        cmocka_unit_test(small_ranges_are_hit_evenly),
-        cmocka_unit_test(a_bound_above_half_the_range_is_kept),
-        cmocka_unit_test(normal_numbers_have_mean_0_and_variance_1),
-        cmocka_unit_test(a_shuffle_moves_every_item_everywhere),
-        cmocka_unit_test(a_split_generator_gives_other_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

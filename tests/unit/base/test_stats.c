@@ -7,18 +7,16 @@
 #include "check.h"
 #include "normal.h"
 
-static void no_samples_give_zeros(void **state)
+TEST(no_samples_give_zeros)
 {
-    (void)state;
     stats_summary s = stats_summarise(NULL, 0);
     assert_int_equal(s.count, 0);
     assert_int_equal(s.median_ns, 0);
     assert_int_equal(s.high_ns, 0);
 }
 
-static void one_sample_is_everything(void **state)
+TEST(one_sample_is_everything)
 {
-    (void)state;
     int64_t samples[] = {42};
     stats_summary s = stats_summarise(samples, 1);
     assert_int_equal(s.min_ns, 42);
@@ -29,9 +27,8 @@ static void one_sample_is_everything(void **state)
     assert_int_equal(s.high_ns, 42);
 }
 
-static void quartiles_interpolate_between_ranks(void **state)
+TEST(quartiles_interpolate_between_ranks)
 {
-    (void)state;
     int64_t samples[] = {40, 10, 30, 20};
     stats_summary s = stats_summarise(samples, 4);
     assert_int_equal(s.q1_ns, 17); /* 17.5, rounded down */
@@ -41,18 +38,16 @@ static void quartiles_interpolate_between_ranks(void **state)
     assert_int_equal(s.high_ns, 40);
 }
 
-static void quartiles_of_huge_samples_do_not_overflow(void **state)
+TEST(quartiles_of_huge_samples_do_not_overflow)
 {
-    (void)state;
     int64_t samples[] = {0, INT64_MAX};
     stats_summary s = stats_summarise(samples, 2);
     assert_true(s.q3_ns > INT64_MAX / 4 * 3 - 4 && s.q3_ns < INT64_MAX);
     assert_true(s.median_ns == INT64_MAX / 2);
 }
 
-static void the_interval_uses_the_ranks_of_the_binomial(void **state)
+TEST(the_interval_uses_the_ranks_of_the_binomial)
 {
-    (void)state;
     int64_t samples[40];
     for (size_t i = 0; i < 40; i++)
         samples[i] = (int64_t)(40 - i);
@@ -62,9 +57,8 @@ static void the_interval_uses_the_ranks_of_the_binomial(void **state)
     assert_int_equal(s.high_ns, 28);
 }
 
-static void the_interval_covers_the_median_in_95_of_100(void **state)
+TEST(the_interval_covers_the_median_in_95_of_100)
 {
-    (void)state;
     enum { TRIALS = 4000 };
     static const size_t counts[] = {6, 7, 10, 25, 40};
     rng r = rng_seeded(11);
@@ -83,9 +77,8 @@ static void the_interval_covers_the_median_in_95_of_100(void **state)
     }
 }
 
-static void a_trimmed_mean_ignores_outliers(void **state)
+TEST(a_trimmed_mean_ignores_outliers)
 {
-    (void)state;
     double values[] = {1e9, 3, 1, 2, 4, 5, 6, 7, 8, -1e9};
     double error;
     assert_true(fabs(stats_trimmed_mean(values, 10, 0.1, &error) - 4.5) < 1e-12);
@@ -94,18 +87,16 @@ static void a_trimmed_mean_ignores_outliers(void **state)
     assert_true(stats_trimmed_freedom(10, 0.1) == 7);
 }
 
-static void without_trimming_it_is_the_mean_and_its_standard_error(void **state)
+TEST(without_trimming_it_is_the_mean_and_its_standard_error)
 {
-    (void)state;
     double values[] = {1, 2, 3, 4}, error;
     assert_true(fabs(stats_trimmed_mean(values, 4, 0.1, &error) - 2.5) < 1e-12);
     assert_true(fabs(error - sqrt(5.0 / 3 / 4)) < 1e-12);
     assert_true(stats_trimmed_freedom(4, 0.1) == 3);
 }
 
-static void one_value_has_no_standard_error(void **state)
+TEST(one_value_has_no_standard_error)
 {
-    (void)state;
     double value = 3, error = 0;
     assert_true(stats_trimmed_mean(&value, 1, 0.1, &error) == 3);
     assert_true(isinf(error));
@@ -113,9 +104,8 @@ static void one_value_has_no_standard_error(void **state)
     assert_true(stats_trimmed_mean(NULL, 0, 0.1, NULL) == 0);
 }
 
-static void the_standard_error_predicts_the_spread_of_means(void **state)
+TEST(the_standard_error_predicts_the_spread_of_means)
 {
-    (void)state;
     enum { TRIALS = 4000, VALUES = 40 };
     rng r = rng_seeded(12);
     double squares = 0, variances = 0;
@@ -131,9 +121,8 @@ static void the_standard_error_predicts_the_spread_of_means(void **state)
     assert_true(ratio > 0.85 && ratio < 1.2);
 }
 
-static void the_median_of_an_even_count_is_the_middle(void **state)
+TEST(the_median_of_an_even_count_is_the_middle)
 {
-    (void)state;
     double even[] = {4, 1, 3, 2}, odd[] = {9, 1, 5};
     assert_true(stats_median(even, 4) == 2.5);
     assert_true(stats_median(odd, 3) == 5);
@@ -152,9 +141,8 @@ static double exact_tail(double t, int freedom)
     return 0.5 - 0.75 * u * (1 - u * u / 3);
 }
 
-static void t_tails_match_their_closed_forms(void **state)
+TEST(t_tails_match_their_closed_forms)
 {
-    (void)state;
     static const int freedoms[] = {1, 2, 4};
     for (size_t i = 0; i < 3; i++)
         for (double t = -5; t <= 20; t += 0.37) {
@@ -163,9 +151,8 @@ static void t_tails_match_their_closed_forms(void **state)
         }
 }
 
-static void t_quantiles_match_published_tables(void **state)
+TEST(t_quantiles_match_published_tables)
 {
-    (void)state;
     static const struct {
         double tail, freedom, t;
     } table[] = {{0.05, 3, 2.353363},  {0.01, 7, 2.997952},     {0.025, 31, 2.039513},
@@ -176,33 +163,11 @@ static void t_quantiles_match_published_tables(void **state)
     assert_true(stats_t_quantile(0.5, 5) == 0);
 }
 
-static void quantile_and_tail_are_inverse_far_out(void **state)
+TEST(quantile_and_tail_are_inverse_far_out)
 {
-    (void)state;
     for (double freedom = 1; freedom < 100; freedom *= 1.7)
         for (double tail = 0.4; tail > 1e-9; tail /= 7) {
             double back = stats_t_tail(stats_t_quantile(tail, freedom), freedom);
             assert_true(fabs(back - tail) < 1e-6 * tail);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_samples_give_zeros),
-        cmocka_unit_test(one_sample_is_everything),
-        cmocka_unit_test(quartiles_interpolate_between_ranks),
-        cmocka_unit_test(quartiles_of_huge_samples_do_not_overflow),
-        cmocka_unit_test(the_interval_uses_the_ranks_of_the_binomial),
-        cmocka_unit_test(the_interval_covers_the_median_in_95_of_100),
-        cmocka_unit_test(a_trimmed_mean_ignores_outliers),
-        cmocka_unit_test(without_trimming_it_is_the_mean_and_its_standard_error),
-        cmocka_unit_test(one_value_has_no_standard_error),
-        cmocka_unit_test(the_standard_error_predicts_the_spread_of_means),
-        cmocka_unit_test(the_median_of_an_even_count_is_the_middle),
-        cmocka_unit_test(t_tails_match_their_closed_forms),
-        cmocka_unit_test(t_quantiles_match_published_tables),
-        cmocka_unit_test(quantile_and_tail_are_inverse_far_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,9 +40,8 @@ static trace *open_at(int64_t zero_ns, char path[64])
     return t;
 }
 
-static void a_span_is_a_complete_event_in_microseconds_from_zero(void **state)
+TEST(a_span_is_a_complete_event_in_microseconds_from_zero)
 {
-    (void)state;
     char path[64];
     trace *t = open_at(1000000, path);
     uint32_t lane = trace_lane(t, TRACE_COMPILE, "compile worker 0");
@@ -55,9 +54,8 @@ static void a_span_is_a_complete_event_in_microseconds_from_zero(void **state)
     unlink(path);
 }
 
-static void lanes_are_named_and_apart(void **state)
+TEST(lanes_are_named_and_apart)
 {
-    (void)state;
     char path[64];
     trace *t = open_at(0, path);
     uint32_t a = trace_lane(t, TRACE_DEVICE, "cuda:0"), b = trace_lane(t, TRACE_DEVICE, "cuda:1");
@@ -72,9 +70,8 @@ static void lanes_are_named_and_apart(void **state)
     unlink(path);
 }
 
-static void spans_of_a_lane_do_not_overlap(void **state)
+TEST(spans_of_a_lane_do_not_overlap)
 {
-    (void)state;
     char path[64];
     trace *t = open_at(0, path);
     uint32_t lane = trace_lane(t, TRACE_TUNER, "x");
@@ -88,32 +85,18 @@ static void spans_of_a_lane_do_not_overlap(void **state)
     unlink(path);
 }
 
-static void without_a_trace_nothing_happens(void **state)
+TEST(without_a_trace_nothing_happens)
 {
-    (void)state;
     assert_int_equal(trace_lane(NULL, TRACE_TUNER, "x"), 0);
     trace_span(NULL, 0, "x", 0, 1, 1);
     assert_int_equal(trace_close(NULL, NULL), AT_OK);
 }
 
-static void what_cannot_be_written_is_told(void **state)
+TEST(what_cannot_be_written_is_told)
 {
-    (void)state;
     at_error error = {0};
     trace *t;
     assert_int_equal(trace_open("/nowhere/x", 0, &t, &error), AT_IO);
     assert_ok(trace_open("/dev/full", 0, &t, &error), error);
     assert_int_equal(trace_close(t, &error), AT_IO);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_span_is_a_complete_event_in_microseconds_from_zero),
-        cmocka_unit_test(lanes_are_named_and_apart),
-        cmocka_unit_test(spans_of_a_lane_do_not_overlap),
-        cmocka_unit_test(without_a_trace_nothing_happens),
-        cmocka_unit_test(what_cannot_be_written_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

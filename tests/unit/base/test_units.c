@@ -1,9 +1,8 @@
 #include "base/units.h"
 #include "check.h"
 
-static void times_have_four_digits_and_the_unit_a_person_would_choose(void **state)
+TEST(times_have_four_digits_and_the_unit_a_person_would_choose)
 {
-    (void)state;
     static const struct {
         int64_t ns;
         const char *text;
@@ -18,9 +17,8 @@ static void times_have_four_digits_and_the_unit_a_person_would_choose(void **sta
         assert_string_equal(units_time(cases[i].ns, text), cases[i].text);
 }
 
-static void durations_grow_from_seconds_to_hours(void **state)
+TEST(durations_grow_from_seconds_to_hours)
 {
-    (void)state;
     char text[UNITS_BYTES];
     assert_string_equal(units_duration(0.418, text), "0.42 s");
     assert_string_equal(units_duration(73.44, text), "73.4 s");
@@ -33,9 +31,8 @@ static void durations_grow_from_seconds_to_hours(void **state)
     assert_string_equal(units_duration(1e300, text), "1e+300 s");
 }
 
-static void sizes_are_whole_where_they_are_exact(void **state)
+TEST(sizes_are_whole_where_they_are_exact)
 {
-    (void)state;
     char text[UNITS_BYTES];
     assert_string_equal(units_size(0, text), "0 B");
     assert_string_equal(units_size(1000, text), "1000 B");
@@ -44,9 +41,8 @@ static void sizes_are_whole_where_they_are_exact(void **state)
     assert_string_equal(units_size(UINT64_MAX, text), "16.0 EiB");
 }
 
-static void rates_counts_and_percentages_are_short(void **state)
+TEST(rates_counts_and_percentages_are_short)
 {
-    (void)state;
     char text[UNITS_BYTES];
     assert_string_equal(units_rate(4057.3, text), "4057");
     assert_string_equal(units_rate(93.44, text), "93.4");
@@ -57,15 +53,4 @@ static void rates_counts_and_percentages_are_short(void **state)
     assert_string_equal(units_count(UINT64_MAX, text), "18,446,744,073,709,551,615");
     assert_string_equal(units_percent(0.9482, text), "94.8 %");
     assert_string_equal(units_percent(1, text), "100.0 %");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_have_four_digits_and_the_unit_a_person_would_choose),
-        cmocka_unit_test(durations_grow_from_seconds_to_hours),
-        cmocka_unit_test(sizes_are_whole_where_they_are_exact),
-        cmocka_unit_test(rates_counts_and_percentages_are_short),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@ static value parse_then_format(const char *text, char *out, size_t size)
     return v;
 }
 
-static void typed_text_becomes_the_value_a_person_means(void **state)
+TEST(typed_text_becomes_the_value_a_person_means)
 {
-    (void)state;
     assert_int_equal(value_parse("64").kind, VALUE_INTEGER);
     assert_int_equal(value_parse("-3").integer, -3);
     assert_int_equal(value_parse("0x40").integer, 64);
@@ -28,9 +27,8 @@ static void typed_text_becomes_the_value_a_person_means(void **state)
     assert_int_equal(value_parse("99999999999999999999").kind, VALUE_NUMBER);
 }
 
-static void formatted_values_read_back_the_same(void **state)
+TEST(formatted_values_read_back_the_same)
 {
-    (void)state;
     const char *texts[] = {"64", "-1", "0.1", "2.0", "1e+300", "true", "false", "tile"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char out[64];
@@ -40,9 +38,8 @@ static void formatted_values_read_back_the_same(void **state)
     }
 }
 
-static void order_is_by_magnitude_exactly(void **state)
+TEST(order_is_by_magnitude_exactly)
 {
-    (void)state;
     value big = {.kind = VALUE_INTEGER, .integer = INT64_MAX};
     value two_63 = {.kind = VALUE_NUMBER, .number = 9223372036854775808.0};
     assert_true(value_compare(big, two_63) < 0);
@@ -52,9 +49,8 @@ static void order_is_by_magnitude_exactly(void **state)
     assert_true(value_compare(value_parse("1"), value_parse("a")) < 0);
 }
 
-static void dtypes_are_found_by_their_script_names(void **state)
+TEST(dtypes_are_found_by_their_script_names)
 {
-    (void)state;
     for (int i = 0; i < DTYPE_COUNT; i++) {
         dtype found;
         assert_true(dtype_find(dtype_get((dtype)i)->name, &found));
@@ -62,15 +58,4 @@ static void dtypes_are_found_by_their_script_names(void **state)
     }
     dtype none;
     assert_false(dtype_find("quad", &none));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(typed_text_becomes_the_value_a_person_means),
-        cmocka_unit_test(formatted_values_read_back_the_same),
-        cmocka_unit_test(order_is_by_magnitude_exactly),
-        cmocka_unit_test(dtypes_are_found_by_their_script_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

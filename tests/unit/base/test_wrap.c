@@ -25,30 +25,26 @@ static void expect(const char *text, size_t columns, const char *wanted)
     free(found);
 }
 
-static void a_line_that_fits_is_left_alone(void **state)
+TEST(a_line_that_fits_is_left_alone)
 {
-    (void)state;
     expect("0123456789\n  a  b\n\nlast", 10, "0123456789\n  a  b\n\nlast");
 }
 
-static void a_longer_one_goes_on_below_two_further_in(void **state)
+TEST(a_longer_one_goes_on_below_two_further_in)
 {
-    (void)state;
     expect("one two three four five six seven eight\n", 24,
            "one two three four five\n  six seven eight\n");
 }
 
-static void what_stands_behind_a_label_goes_on_below_it(void **state)
+TEST(what_stands_behind_a_label_goes_on_below_it)
 {
-    (void)state;
     expect("best    one two three four five six seven\n", 32,
            "best    one two three four five\n        six seven\n");
 }
 
 /* A list of numbers is a value; so is what stands between commas of a configuration. */
-static void nothing_is_broken_within_a_value(void **state)
+TEST(nothing_is_broken_within_a_value)
 {
-    (void)state;
     expect("tile_x=64,tile_y=32,pad=0,group=4\n", 30, "tile_x=64,tile_y=32,pad=0,\n  group=4\n");
     expect("stride is one of 1,2,4,8,16,32,64,128,256\n", 30,
            "stride is one of\n  1,2,4,8,16,32,64,128,256\n");
@@ -56,24 +52,21 @@ static void nothing_is_broken_within_a_value(void **state)
            "/a/path/that/is/longer/than/the/terminal\n");
 }
 
-static void colours_and_letters_of_many_bytes_take_the_room_that_is_seen(void **state)
+TEST(colours_and_letters_of_many_bytes_take_the_room_that_is_seen)
 {
-    (void)state;
     expect("\033[1m\xc2\xb5s one two three four\033[0m\n", 21,
            "\033[1m\xc2\xb5s one two three four\033[0m\n");
 }
 
-static void lines_that_were_broken_by_hand_flow(void **state)
+TEST(lines_that_were_broken_by_hand_flow)
 {
-    (void)state;
     expect("name    one two three four five six seven\n        eight nine\nnext\n", 32,
            "name    one two three four five\n        six seven eight nine\nnext\n");
 }
 
 /* Whatever the text: no line is too wide but of one word, and no word is lost or torn. */
-static void every_width_keeps_every_word(void **state)
+TEST(every_width_keeps_every_word)
 {
-    (void)state;
     static const char text[] = "  alpha=1,beta=22,gamma=333 and  then some, words 1,2,3 of\n"
                                "    various length, the longest-of-all-of-them-by-far among them\n"
                                "end\n";
@@ -91,18 +84,4 @@ static void every_width_keeps_every_word(void **state)
         assert_int_equal(letters, wanted);
         free(found);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_that_fits_is_left_alone),
-        cmocka_unit_test(a_longer_one_goes_on_below_two_further_in),
-        cmocka_unit_test(what_stands_behind_a_label_goes_on_below_it),
-        cmocka_unit_test(nothing_is_broken_within_a_value),
-        cmocka_unit_test(colours_and_letters_of_many_bytes_take_the_room_that_is_seen),
-        cmocka_unit_test(lines_that_were_broken_by_hand_flow),
-        cmocka_unit_test(every_width_keeps_every_word),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* A device worker is opened and set up. */
 #include "worker_fixture.h"
 
-static void opening_describes_the_device_before_anything_is_set_up(void **state)
+TEST(opening_describes_the_device_before_anything_is_set_up)
 {
-    (void)state;
     fixture f;
     start(&f);
     const device_event *e = expect(&f, DEVICE_OPENED);
@@ -16,9 +15,8 @@ static void opening_describes_the_device_before_anything_is_set_up(void **state)
     end(&f);
 }
 
-static void a_worker_that_waits_opens_nothing_before_it_begins(void **state)
+TEST(a_worker_that_waits_opens_nothing_before_it_begins)
 {
-    (void)state;
     fixture f;
     start(&f);
     device_worker_free(f.worker);
@@ -39,9 +37,8 @@ static void a_worker_that_waits_opens_nothing_before_it_begins(void **state)
     end(&f);
 }
 
-static void a_worker_that_never_began_is_freed(void **state)
+TEST(a_worker_that_never_began_is_freed)
 {
-    (void)state;
     fixture f = {0};
     const device_worker_options options = {.spec = "cuda:0", .waits = true};
     assert_ok(device_worker_start(&options, &f.worker, &f.error), f.error);
@@ -49,9 +46,8 @@ static void a_worker_that_never_began_is_freed(void **state)
     end(&f);
 }
 
-static void the_set_up_measures_floor_tick_reference_and_ceiling(void **state)
+TEST(the_set_up_measures_floor_tick_reference_and_ceiling)
 {
-    (void)state;
     fixture f;
     begin(&f);
     const device_event *e = &f.event;
@@ -70,9 +66,8 @@ static void the_set_up_measures_floor_tick_reference_and_ceiling(void **state)
     end(&f);
 }
 
-static void a_ceiling_that_no_run_measures_is_left_alone(void **state)
+TEST(a_ceiling_that_no_run_measures_is_left_alone)
 {
-    (void)state;
     fixture f;
     start(&f);
     f.problems[0].plan.flops = 1000;
@@ -83,9 +78,8 @@ static void a_ceiling_that_no_run_measures_is_left_alone(void **state)
     end(&f);
 }
 
-static void a_worker_is_set_up_again_for_other_problems(void **state)
+TEST(a_worker_is_set_up_again_for_other_problems)
 {
-    (void)state;
     setenv("FAKE_CUDA_MEMORY", "10000000", 1); /* too little for both sets of problems at once */
     fixture f;
     begin(&f);
@@ -104,9 +98,8 @@ static void a_worker_is_set_up_again_for_other_problems(void **state)
     unsetenv("FAKE_CUDA_MEMORY");
 }
 
-static void too_little_memory_fails_the_set_up_with_the_remedy(void **state)
+TEST(too_little_memory_fails_the_set_up_with_the_remedy)
 {
-    (void)state;
     setenv("FAKE_CUDA_MEMORY", "8800000", 1); /* the flush buffers fit, the problem does not */
     fixture f;
     start(&f);
@@ -127,9 +120,8 @@ static void too_little_memory_fails_the_set_up_with_the_remedy(void **state)
     unsetenv("FAKE_CUDA_MEMORY");
 }
 
-static void a_reference_that_leaves_elements_alone_is_refused(void **state)
+TEST(a_reference_that_leaves_elements_alone_is_refused)
 {
-    (void)state;
     fixture f;
     start(&f);
     f.problems[1].reference_launch = plan_launch("skips_edge", RAGGED_COUNT);
@@ -142,9 +134,8 @@ static void a_reference_that_leaves_elements_alone_is_refused(void **state)
     end(&f);
 }
 
-static void a_reference_that_hangs_or_faults_ends_the_worker_for_good(void **state)
+TEST(a_reference_that_hangs_or_faults_ends_the_worker_for_good)
 {
-    (void)state;
     fixture f;
     start(&f);
     f.problems[0].reference_launch = plan_launch("illegal", TUNED_COUNT);
@@ -157,9 +148,8 @@ static void a_reference_that_hangs_or_faults_ends_the_worker_for_good(void **sta
     end(&f);
 }
 
-static void no_driver_no_gpu_and_no_such_gpu_are_told_apart(void **state)
+TEST(no_driver_no_gpu_and_no_such_gpu_are_told_apart)
 {
-    (void)state;
     device_properties found[4];
     size_t count;
     at_error error = {0};
@@ -188,20 +178,11 @@ static void no_driver_no_gpu_and_no_such_gpu_are_told_apart(void **state)
     end(&f);
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     worker_use_fake_driver();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening_describes_the_device_before_anything_is_set_up),
-        cmocka_unit_test(a_worker_that_waits_opens_nothing_before_it_begins),
-        cmocka_unit_test(a_worker_that_never_began_is_freed),
-        cmocka_unit_test(the_set_up_measures_floor_tick_reference_and_ceiling),
-        cmocka_unit_test(a_ceiling_that_no_run_measures_is_left_alone),
-        cmocka_unit_test(a_worker_is_set_up_again_for_other_problems),
-        cmocka_unit_test(too_little_memory_fails_the_set_up_with_the_remedy),
-        cmocka_unit_test(a_reference_that_leaves_elements_alone_is_refused),
-        cmocka_unit_test(a_reference_that_hangs_or_faults_ends_the_worker_for_good),
-        cmocka_unit_test(no_driver_no_gpu_and_no_such_gpu_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

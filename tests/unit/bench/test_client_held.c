@@ -1,9 +1,8 @@
 /* Variants that a worker holds: they are sampled in blocks and checked again. */
 #include "worker_fixture.h"
 
-static void a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held(void **state)
+TEST(a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held)
 {
-    (void)state;
     fixture f;
     begin(&f);
     device_variant v = plan_variant("skips_edge");
@@ -22,9 +21,8 @@ static void a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held(void
     end(&f);
 }
 
-static void a_block_samples_held_variants_in_the_order_given(void **state)
+TEST(a_block_samples_held_variants_in_the_order_given)
 {
-    (void)state;
     fixture f;
     begin(&f);
     hold(&f, 30, "good_30");
@@ -48,9 +46,8 @@ static void a_block_samples_held_variants_in_the_order_given(void **state)
     end(&f);
 }
 
-static void short_blocks_know_their_clock_from_a_longer_window(void **state)
+TEST(short_blocks_know_their_clock_from_a_longer_window)
 {
-    (void)state;
     fixture f;
     begin(&f);
     hold(&f, 1, "good_30");
@@ -68,9 +65,8 @@ static void short_blocks_know_their_clock_from_a_longer_window(void **state)
     end(&f);
 }
 
-static void held_variants_survive_the_worker(void **state)
+TEST(held_variants_survive_the_worker)
 {
-    (void)state;
     fixture f;
     begin(&f);
     hold(&f, 1, "good_30");
@@ -85,9 +81,8 @@ static void held_variants_survive_the_worker(void **state)
     end(&f);
 }
 
-static void a_block_names_the_variant_that_broke_it_and_drops_it(void **state)
+TEST(a_block_names_the_variant_that_broke_it_and_drops_it)
 {
-    (void)state;
     static const struct {
         const char *entry;
         outcome wanted;
@@ -108,9 +103,8 @@ static void a_block_names_the_variant_that_broke_it_and_drops_it(void **state)
     end(&f);
 }
 
-static void a_recheck_uses_new_contents(void **state)
+TEST(a_recheck_uses_new_contents)
 {
-    (void)state;
     fixture f;
     begin(&f);
     hold(&f, 1, "good_30");
@@ -124,9 +118,8 @@ static void a_recheck_uses_new_contents(void **state)
     end(&f);
 }
 
-static void a_recheck_launches_more_often_than_a_try(void **state)
+TEST(a_recheck_launches_more_often_than_a_try)
 {
-    (void)state;
     fixture f;
     begin(&f);
     expect_outcome(try_entry(&f, 1, "fails_the_sixth_time", 0), OUTCOME_OK, "");
@@ -136,17 +129,11 @@ static void a_recheck_launches_more_often_than_a_try(void **state)
     end(&f);
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     worker_use_fake_driver();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held),
-        cmocka_unit_test(a_block_samples_held_variants_in_the_order_given),
-        cmocka_unit_test(short_blocks_know_their_clock_from_a_longer_window),
-        cmocka_unit_test(held_variants_survive_the_worker),
-        cmocka_unit_test(a_block_names_the_variant_that_broke_it_and_drops_it),
-        cmocka_unit_test(a_recheck_uses_new_contents),
-        cmocka_unit_test(a_recheck_launches_more_often_than_a_try),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

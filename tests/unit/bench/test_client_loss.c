@@ -5,9 +5,8 @@
 #include "children.h"
 #include "worker_fixture.h"
 
-static void a_fault_costs_the_variant_and_a_worker_not_the_run(void **state)
+TEST(a_fault_costs_the_variant_and_a_worker_not_the_run)
 {
-    (void)state;
     fixture f;
     begin(&f);
     expect_outcome(try_entry(&f, 1, "illegal", 1), OUTCOME_CRASHED, "CUDA_ERROR_ILLEGAL_ADDRESS");
@@ -19,9 +18,8 @@ static void a_fault_costs_the_variant_and_a_worker_not_the_run(void **state)
     end(&f);
 }
 
-static void a_kernel_that_never_ends_times_out_at_its_limit(void **state)
+TEST(a_kernel_that_never_ends_times_out_at_its_limit)
 {
-    (void)state;
     fixture f;
     begin(&f);
     struct timespec before, after;
@@ -33,9 +31,8 @@ static void a_kernel_that_never_ends_times_out_at_its_limit(void **state)
     end(&f);
 }
 
-static void a_worker_that_a_variant_kills_is_replaced_and_the_variant_blamed(void **state)
+TEST(a_worker_that_a_variant_kills_is_replaced_and_the_variant_blamed)
 {
-    (void)state;
     fixture f;
     begin(&f);
     expect_outcome(try_entry(&f, 1, "abort_driver", 1), OUTCOME_CRASHED, "signal 6");
@@ -43,9 +40,8 @@ static void a_worker_that_a_variant_kills_is_replaced_and_the_variant_blamed(voi
     end(&f);
 }
 
-static void workers_killed_at_random_lose_no_answer(void **state)
+TEST(workers_killed_at_random_lose_no_answer)
 {
-    (void)state;
     enum { TRIES = 100, IN_FLIGHT = 4, KILLS = 12 };
     fixture f;
     begin(&f);
@@ -78,9 +74,8 @@ static void workers_killed_at_random_lose_no_answer(void **state)
     end(&f);
 }
 
-static void a_worker_killed_while_it_starts_is_started_again(void **state)
+TEST(a_worker_killed_while_it_starts_is_started_again)
 {
-    (void)state;
     fixture f;
     start(&f);
     kill(children_find(0), SIGKILL);
@@ -89,9 +84,8 @@ static void a_worker_killed_while_it_starts_is_started_again(void **state)
     end(&f);
 }
 
-static void a_stopped_worker_neither_blocks_the_tuner_nor_lasts(void **state)
+TEST(a_stopped_worker_neither_blocks_the_tuner_nor_lasts)
 {
-    (void)state;
     fixture f;
     begin(&f);
     pid_t child = children_find(0);
@@ -114,16 +108,11 @@ static void a_stopped_worker_neither_blocks_the_tuner_nor_lasts(void **state)
     end(&f);
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     worker_use_fake_driver();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fault_costs_the_variant_and_a_worker_not_the_run),
-        cmocka_unit_test(a_kernel_that_never_ends_times_out_at_its_limit),
-        cmocka_unit_test(a_worker_that_a_variant_kills_is_replaced_and_the_variant_blamed),
-        cmocka_unit_test(workers_killed_at_random_lose_no_answer),
-        cmocka_unit_test(a_worker_killed_while_it_starts_is_started_again),
-        cmocka_unit_test(a_stopped_worker_neither_blocks_the_tuner_nor_lasts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -1,9 +1,8 @@
 /* What a try finds out about a variant: whether it is right, and its time. */
 #include "worker_fixture.h"
 
-static void a_right_variant_is_sampled_without_launch_latency(void **state)
+TEST(a_right_variant_is_sampled_without_launch_latency)
 {
-    (void)state;
     fixture f;
     begin(&f);
     const device_event *e = try_entry(&f, 7, "good_120", 5);
@@ -14,9 +13,8 @@ static void a_right_variant_is_sampled_without_launch_latency(void **state)
     end(&f);
 }
 
-static void short_kernels_are_timed_in_batches_and_so_is_the_ceiling(void **state)
+TEST(short_kernels_are_timed_in_batches_and_so_is_the_ceiling)
 {
-    (void)state;
     fixture f;
     start(&f);
     f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
@@ -42,9 +40,8 @@ static void short_kernels_are_timed_in_batches_and_so_is_the_ceiling(void **stat
     end(&f);
 }
 
-static void a_slow_kernel_among_short_ones_is_launched_once_a_sample(void **state)
+TEST(a_slow_kernel_among_short_ones_is_launched_once_a_sample)
 {
-    (void)state;
     fixture f;
     start(&f);
     f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
@@ -57,9 +54,8 @@ static void a_slow_kernel_among_short_ones_is_launched_once_a_sample(void **stat
     end(&f);
 }
 
-static void a_warm_sample_follows_an_untimed_launch(void **state)
+TEST(a_warm_sample_follows_an_untimed_launch)
 {
-    (void)state;
     const device_worker_options options = {.spec = "cuda:0", .cache = DEVICE_CACHE_WARM};
     fixture f;
     start(&f);
@@ -72,9 +68,8 @@ static void a_warm_sample_follows_an_untimed_launch(void **state)
     end(&f);
 }
 
-static void every_kind_of_wrong_result_is_found_and_named(void **state)
+TEST(every_kind_of_wrong_result_is_found_and_named)
 {
-    (void)state;
     static const struct {
         const char *entry, *words;
     } wrong[] = {
@@ -101,9 +96,8 @@ static void every_kind_of_wrong_result_is_found_and_named(void **state)
     end(&f);
 }
 
-static void damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others(void **state)
+TEST(damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others)
 {
-    (void)state;
     fixture f;
     begin(&f);
     assert_int_equal(try_entry(&f, 1, "wild", 1)->outcome, OUTCOME_WRONG_RESULT);
@@ -113,9 +107,8 @@ static void damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others
     end(&f);
 }
 
-static void a_tolerance_forgives_small_errors_but_not_nan_or_a_race(void **state)
+TEST(a_tolerance_forgives_small_errors_but_not_nan_or_a_race)
 {
-    (void)state;
     fixture f;
     start(&f);
     for (int i = 0; i < 2; i++)
@@ -129,7 +122,7 @@ static void a_tolerance_forgives_small_errors_but_not_nan_or_a_race(void **state
 }
 
 /* "close_to" is 1e-7 off, which is a few representable values away. */
-static void a_buffer_has_a_tolerance_of_its_own(void **state)
+TEST(a_buffer_has_a_tolerance_of_its_own)
 {
     static const struct {
         tolerance allowed;
@@ -154,9 +147,8 @@ static void a_buffer_has_a_tolerance_of_its_own(void **state)
     }
 }
 
-static void an_in_out_buffer_gets_its_input_back_before_every_launch(void **state)
+TEST(an_in_out_buffer_gets_its_input_back_before_every_launch)
 {
-    (void)state;
     fixture f;
     start(&f);
     f.problems[0] = plan_problem("add", TUNED_COUNT, BUFFER_INOUT);
@@ -174,7 +166,7 @@ static void in_rounds(launch_plan *plan, uint32_t rounds)
 }
 
 /* More rounds than are held back before a sample, too. */
-static void a_group_of_launches_runs_in_rounds(void **state)
+TEST(a_group_of_launches_runs_in_rounds)
 {
     static const uint32_t rounds[] = {2, 700};
     (void)state;
@@ -198,9 +190,8 @@ static void a_group_of_launches_runs_in_rounds(void **state)
     }
 }
 
-static void the_first_elements_alone_may_be_results(void **state)
+TEST(the_first_elements_alone_may_be_results)
 {
-    (void)state;
     fixture f;
     start(&f);
     set_up(&f);
@@ -215,9 +206,8 @@ static void the_first_elements_alone_may_be_results(void **state)
     end(&f);
 }
 
-static void dynamic_shared_memory_past_48_KiB_is_asked_for(void **state)
+TEST(dynamic_shared_memory_past_48_KiB_is_asked_for)
 {
-    (void)state;
     fixture f;
     begin(&f);
     device_variant v = plan_variant("good_shared");
@@ -232,9 +222,8 @@ static void dynamic_shared_memory_past_48_KiB_is_asked_for(void **state)
     end(&f);
 }
 
-static void a_refused_launch_is_a_launch_error_and_costs_no_worker(void **state)
+TEST(a_refused_launch_is_a_launch_error_and_costs_no_worker)
 {
-    (void)state;
     fixture f;
     begin(&f);
     device_variant v = plan_variant("good_10");
@@ -259,9 +248,8 @@ static void a_refused_launch_is_a_launch_error_and_costs_no_worker(void **state)
     end(&f);
 }
 
-static void modules_are_unloaded_after_each_try(void **state)
+TEST(modules_are_unloaded_after_each_try)
 {
-    (void)state;
     setenv("FAKE_CUDA_MODULES", "5", 1);
     fixture f;
     begin(&f);
@@ -272,24 +260,11 @@ static void modules_are_unloaded_after_each_try(void **state)
     unsetenv("FAKE_CUDA_MODULES");
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     worker_use_fake_driver();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_right_variant_is_sampled_without_launch_latency),
-        cmocka_unit_test(short_kernels_are_timed_in_batches_and_so_is_the_ceiling),
-        cmocka_unit_test(a_slow_kernel_among_short_ones_is_launched_once_a_sample),
-        cmocka_unit_test(a_warm_sample_follows_an_untimed_launch),
-        cmocka_unit_test(every_kind_of_wrong_result_is_found_and_named),
-        cmocka_unit_test(damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others),
-        cmocka_unit_test(a_tolerance_forgives_small_errors_but_not_nan_or_a_race),
-        cmocka_unit_test(a_buffer_has_a_tolerance_of_its_own),
-        cmocka_unit_test(an_in_out_buffer_gets_its_input_back_before_every_launch),
-        cmocka_unit_test(a_group_of_launches_runs_in_rounds),
-        cmocka_unit_test(the_first_elements_alone_may_be_results),
-        cmocka_unit_test(dynamic_shared_memory_past_48_KiB_is_asked_for),
-        cmocka_unit_test(a_refused_launch_is_a_launch_error_and_costs_no_worker),
-        cmocka_unit_test(modules_are_unloaded_after_each_try),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -23,9 +23,8 @@ static void take(energy_reading *readings, size_t count, double power_w, int64_t
     }
 }
 
-static void energy_is_power_times_time(void **state)
+TEST(energy_is_power_times_time)
 {
-    (void)state;
     energy_reading readings[ENERGY_READINGS];
     energy_estimate e;
     take(readings, ENERGY_READINGS, 400, 0, 0);
@@ -37,9 +36,8 @@ static void energy_is_power_times_time(void **state)
     assert_int_equal(e.chunks, ENERGY_CHUNKS);
 }
 
-static void a_counter_in_steps_still_gives_an_interval_that_holds(void **state)
+TEST(a_counter_in_steps_still_gives_an_interval_that_holds)
 {
-    (void)state;
     rng r = rng_seeded(31);
     int held = 0;
     for (int n = 0; n < 200; n++) {
@@ -53,9 +51,8 @@ static void a_counter_in_steps_still_gives_an_interval_that_holds(void **state)
     assert_true(held >= 190);
 }
 
-static void without_a_counter_power_is_integrated(void **state)
+TEST(without_a_counter_power_is_integrated)
 {
-    (void)state;
     energy_reading readings[ENERGY_READINGS];
     energy_estimate e;
     take(readings, ENERGY_READINGS, 350, 0, 0);
@@ -65,9 +62,8 @@ static void without_a_counter_power_is_integrated(void **state)
     assert_true(fabs(e.launch_j - 0.035) < 1e-9);
 }
 
-static void without_figures_there_is_no_estimate(void **state)
+TEST(without_figures_there_is_no_estimate)
 {
-    (void)state;
     energy_reading readings[ENERGY_READINGS];
     energy_estimate e;
     take(readings, ENERGY_READINGS, 350, 0, 0);
@@ -81,9 +77,8 @@ static void without_figures_there_is_no_estimate(void **state)
     assert_true(e.launch_j == 0);
 }
 
-static void readings_out_of_order_are_refused(void **state)
+TEST(readings_out_of_order_are_refused)
 {
-    (void)state;
     energy_reading readings[ENERGY_READINGS];
     energy_estimate e;
     take(readings, ENERGY_READINGS, 350, 0, 0);
@@ -94,23 +89,9 @@ static void readings_out_of_order_are_refused(void **state)
     assert_false(energy_estimate_launch(readings, ENERGY_READINGS, &e));
 }
 
-static void a_chunk_is_a_fifth_of_a_second(void **state)
+TEST(a_chunk_is_a_fifth_of_a_second)
 {
-    (void)state;
     assert_true(energy_chunk_launches(100000) == 2000);
     assert_true(energy_chunk_launches(1000000000) == 1);
     assert_true(energy_chunk_launches(0) == 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(energy_is_power_times_time),
-        cmocka_unit_test(a_counter_in_steps_still_gives_an_interval_that_holds),
-        cmocka_unit_test(without_a_counter_power_is_integrated),
-        cmocka_unit_test(without_figures_there_is_no_estimate),
-        cmocka_unit_test(readings_out_of_order_are_refused),
-        cmocka_unit_test(a_chunk_is_a_fifth_of_a_second),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

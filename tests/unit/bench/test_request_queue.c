@@ -32,9 +32,8 @@ static void receive(int fd, uint64_t id)
     message_deinit(&m);
 }
 
-static void requests_leave_in_order_and_none_counts_as_started_before_it_is_whole(void **state)
+TEST(requests_leave_in_order_and_none_counts_as_started_before_it_is_whole)
 {
-    (void)state;
     int ends[2];
     at_error error = {0};
     request_queue q = {0};
@@ -57,9 +56,8 @@ static void requests_leave_in_order_and_none_counts_as_started_before_it_is_whol
     close(ends[1]);
 }
 
-static void a_full_socket_stops_sending_without_blocking(void **state)
+TEST(a_full_socket_stops_sending_without_blocking)
 {
-    (void)state;
     int ends[2];
     at_error error = {0};
     request_queue q = {0};
@@ -87,9 +85,8 @@ static void a_full_socket_stops_sending_without_blocking(void **state)
     close(ends[1]);
 }
 
-static void rewinding_drops_replays_and_sends_the_rest_again(void **state)
+TEST(rewinding_drops_replays_and_sends_the_rest_again)
 {
-    (void)state;
     int ends[2];
     at_error error = {0};
     request_queue q = {0};
@@ -116,9 +113,8 @@ static void rewinding_drops_replays_and_sends_the_rest_again(void **state)
     close(ends[1]);
 }
 
-static void a_peer_that_is_gone_is_an_error_not_a_signal(void **state)
+TEST(a_peer_that_is_gone_is_an_error_not_a_signal)
 {
-    (void)state;
     int ends[2];
     at_error error = {0};
     request_queue q = {0};
@@ -128,15 +124,4 @@ static void a_peer_that_is_gone_is_an_error_not_a_signal(void **state)
     assert_int_equal(request_queue_send(&q, ends[0], &error), AT_WORKER);
     request_queue_deinit(&q);
     close(ends[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_leave_in_order_and_none_counts_as_started_before_it_is_whole),
-        cmocka_unit_test(a_full_socket_stops_sending_without_blocking),
-        cmocka_unit_test(rewinding_drops_replays_and_sends_the_rest_again),
-        cmocka_unit_test(a_peer_that_is_gone_is_an_error_not_a_signal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static void expect_a_worker_lost(scripted_result r)
     assert_int_equal(r.fine, r.asked);
 }
 
-static void a_device_that_behaves_answers_everything(void **state)
+TEST(a_device_that_behaves_answers_everything)
 {
-    (void)state;
     scripted_result r = RUN(SET_UP, STEP_TRY, STEP_HOLD, STEP_BLOCK, STEP_CLAIM, STEP_RECHECK,
                             STEP_ENERGY, STEP_CLAIM, STEP_RELEASE, STEP_TRY);
     assert_int_equal(r.asked, 6);
@@ -34,30 +33,26 @@ static void a_device_that_behaves_answers_everything(void **state)
     assert_int_equal(r.restarts, 0);
 }
 
-static void what_is_asked_before_the_device_is_ready_is_answered_in_its_turn(void **state)
+TEST(what_is_asked_before_the_device_is_ready_is_answered_in_its_turn)
 {
-    (void)state;
     scripted_result r = RUN(STEP_ENERGY, STEP_CLAIM, STEP_TRY, STEP_BLOCK, STEP_CLAIM);
     assert_int_equal(r.fine, 3);
     assert_int_equal(r.restarts, 0);
 }
 
-static void an_answer_that_comes_twice_is_no_answer_to_the_next_question(void **state)
+TEST(an_answer_that_comes_twice_is_no_answer_to_the_next_question)
 {
-    (void)state;
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_TRY, STEP_BEHAVE, STEP_DOUBLED, STEP_BEHAVE));
 }
 
-static void an_answer_of_before_is_no_answer_to_the_next_question(void **state)
+TEST(an_answer_of_before_is_no_answer_to_the_next_question)
 {
-    (void)state;
     expect_a_worker_lost(
         RUN(SET_UP, STEP_TRY, STEP_BEHAVE, STEP_TRY, STEP_BEHAVE, STEP_TRY, STEP_LATE));
 }
 
-static void an_answer_of_another_kind_number_variant_or_length_ends_the_worker(void **state)
+TEST(an_answer_of_another_kind_number_variant_or_length_ends_the_worker)
 {
-    (void)state;
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_OTHER_KIND));
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_OTHER_NUMBER));
     expect_a_worker_lost(RUN(SET_UP, STEP_HOLD, STEP_OTHER_ID));
@@ -65,9 +60,8 @@ static void an_answer_of_another_kind_number_variant_or_length_ends_the_worker(v
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_TRY, STEP_SWAPPED));
 }
 
-static void an_answer_that_is_missing_ends_the_worker(void **state)
+TEST(an_answer_that_is_missing_ends_the_worker)
 {
-    (void)state;
     /* The next answer comes in its place. */
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_TRY, STEP_MISSING, STEP_BEHAVE));
     /* Nothing comes in its place: the watchdog ends what the request was at. */
@@ -76,9 +70,8 @@ static void an_answer_that_is_missing_ends_the_worker(void **state)
     assert_int_equal(r.fine, 0);
 }
 
-static void a_note_for_another_request_or_without_an_end_ends_the_worker(void **state)
+TEST(a_note_for_another_request_or_without_an_end_ends_the_worker)
 {
-    (void)state;
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_OTHER_NOTE));
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_ENDLESS_NOTE));
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_IDLE_NOTE));
@@ -86,26 +79,23 @@ static void a_note_for_another_request_or_without_an_end_ends_the_worker(void **
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_FAILED));
 }
 
-static void a_worker_that_dies_at_no_request_blames_none(void **state)
+TEST(a_worker_that_dies_at_no_request_blames_none)
 {
-    (void)state;
     scripted_result r = RUN(SET_UP, STEP_TRY, STEP_BEHAVE, STEP_DEATH, STEP_TRY, SET_UP,
                             STEP_BEHAVE, STEP_DEATH, STEP_TRY);
     assert_int_equal(r.fine, 3);
     assert_int_equal(r.restarts, 2);
 }
 
-static void what_a_device_said_in_time_counts_however_late_it_is_read(void **state)
+TEST(what_a_device_said_in_time_counts_however_late_it_is_read)
 {
-    (void)state;
     scripted_result r = RUN(SET_UP, STEP_TRY, STEP_READ_LATE, STEP_TRY);
     assert_int_equal(r.fine, 2);
     assert_int_equal(r.restarts, 0);
 }
 
-static void a_device_that_never_does_better_is_given_up(void **state)
+TEST(a_device_that_never_does_better_is_given_up)
 {
-    (void)state;
     uint8_t script[64];
     for (size_t i = 0; i < sizeof script; i++)
         script[i] = STEP_UNKNOWN;
@@ -114,9 +104,8 @@ static void a_device_that_never_does_better_is_given_up(void **state)
 }
 
 /* What the fuzz target does for hours, for a moment. */
-static void no_order_of_messages_makes_a_wrong_result_or_a_hang(void **state)
+TEST(no_order_of_messages_makes_a_wrong_result_or_a_hang)
 {
-    (void)state;
     enum { RUNS = 600, STEPS = 48 };
     rng random = rng_seeded(11);
     size_t fine = 0, lost = 0;
@@ -133,22 +122,4 @@ static void no_order_of_messages_makes_a_wrong_result_or_a_hang(void **state)
     /* It came far, and it was hard. */
     assert_true(fine > RUNS);
     assert_true(lost > RUNS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_that_behaves_answers_everything),
-        cmocka_unit_test(what_is_asked_before_the_device_is_ready_is_answered_in_its_turn),
-        cmocka_unit_test(an_answer_that_comes_twice_is_no_answer_to_the_next_question),
-        cmocka_unit_test(an_answer_of_before_is_no_answer_to_the_next_question),
-        cmocka_unit_test(an_answer_of_another_kind_number_variant_or_length_ends_the_worker),
-        cmocka_unit_test(an_answer_that_is_missing_ends_the_worker),
-        cmocka_unit_test(a_note_for_another_request_or_without_an_end_ends_the_worker),
-        cmocka_unit_test(a_worker_that_dies_at_no_request_blames_none),
-        cmocka_unit_test(what_a_device_said_in_time_counts_however_late_it_is_read),
-        cmocka_unit_test(a_device_that_never_does_better_is_given_up),
-        cmocka_unit_test(no_order_of_messages_makes_a_wrong_result_or_a_hang),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

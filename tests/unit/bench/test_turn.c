@@ -114,9 +114,8 @@ static void end(pid_t child)
     assert_int_equal(waitpid(child, &how, 0), child);
 }
 
-static void processes_never_have_a_turn_at_once(void **state)
+TEST_IN(processes_never_have_a_turn_at_once, clear_board, NULL)
 {
-    (void)state;
     pid_t children[3];
     for (int i = 0; i < 3; i++) {
         children[i] = fork();
@@ -131,9 +130,8 @@ static void processes_never_have_a_turn_at_once(void **state)
     assert_true(shared->taken[0] == 90);
 }
 
-static void who_takes_one_turn_after_the_other_lets_others_between(void **state)
+TEST_IN(who_takes_one_turn_after_the_other_lets_others_between, clear_board, NULL)
 {
-    (void)state;
     pid_t greedy = fork();
     if (greedy == 0) {
         take_turns(0, 2000);
@@ -145,9 +143,8 @@ static void who_takes_one_turn_after_the_other_lets_others_between(void **state)
     end(greedy);
 }
 
-static void another_gpu_has_turns_of_its_own(void **state)
+TEST_IN(another_gpu_has_turns_of_its_own, clear_board, NULL)
 {
-    (void)state;
     pid_t child = hold();
     gpu_turn *t = open_turns("GPU-2");
     gpu_turn_take(t, 10 * second_ns, count_wait, NULL);
@@ -156,9 +153,8 @@ static void another_gpu_has_turns_of_its_own(void **state)
     end(child);
 }
 
-static void a_process_that_ends_gives_its_turn_back(void **state)
+TEST_IN(a_process_that_ends_gives_its_turn_back, clear_board, NULL)
 {
-    (void)state;
     end(hold());
     gpu_turn *t = open_turns("GPU-1");
     gpu_turn_take(t, 10 * second_ns, count_wait, NULL);
@@ -166,9 +162,8 @@ static void a_process_that_ends_gives_its_turn_back(void **state)
     gpu_turn_free(t);
 }
 
-static void nobody_waits_longer_than_told_and_but_once(void **state)
+TEST_IN(nobody_waits_longer_than_told_and_but_once, clear_board, NULL)
 {
-    (void)state;
     pid_t child = hold();
     gpu_turn *t = open_turns("GPU-1");
     int64_t start_ns = clock_now_ns();
@@ -181,9 +176,8 @@ static void nobody_waits_longer_than_told_and_but_once(void **state)
     end(child);
 }
 
-static void where_there_can_be_no_files_there_are_no_turns(void **state)
+TEST_IN(where_there_can_be_no_files_there_are_no_turns, clear_board, NULL)
 {
-    (void)state;
     assert_null(open_turns(""));
     assert_null(open_turns("../GPU-1"));
     unsetenv("AUTOTUNE_TURNS");
@@ -213,9 +207,8 @@ static void assert_refused(const char *uuid, const char *path, const char *what)
         fail_msg("no '%s' and '%s' in: %s", path, what, error.message);
 }
 
-static void what_is_in_the_place_of_a_file_is_refused_by_name_and_not_waited_for(void **state)
+TEST_IN(what_is_in_the_place_of_a_file_is_refused_by_name_and_not_waited_for, clear_board, NULL)
 {
-    (void)state;
     char path[TEMPORARY_BYTES + 32];
     static const char *const suffixes[] = {"turn", "next"};
     for (int i = 0; i < 2; i++) {
@@ -249,9 +242,8 @@ static void assert_has(const char *inside, const char *name)
         fail_msg("no %s", path);
 }
 
-static void the_folder_is_the_users_own(void **state)
+TEST_IN(the_folder_is_the_users_own, clear_board, NULL)
 {
-    (void)state;
     char own[TEMPORARY_BYTES], name[64], path[2 * TEMPORARY_BYTES];
     temporary_make(own);
     unsetenv("AUTOTUNE_TURNS");
@@ -278,18 +270,4 @@ static void the_folder_is_the_users_own(void **state)
     temporary_remove(own);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(processes_never_have_a_turn_at_once, clear_board),
-        cmocka_unit_test_setup(who_takes_one_turn_after_the_other_lets_others_between, clear_board),
-        cmocka_unit_test_setup(another_gpu_has_turns_of_its_own, clear_board),
-        cmocka_unit_test_setup(a_process_that_ends_gives_its_turn_back, clear_board),
-        cmocka_unit_test_setup(nobody_waits_longer_than_told_and_but_once, clear_board),
-        cmocka_unit_test_setup(where_there_can_be_no_files_there_are_no_turns, clear_board),
-        cmocka_unit_test_setup(what_is_in_the_place_of_a_file_is_refused_by_name_and_not_waited_for,
-                               clear_board),
-        cmocka_unit_test_setup(the_folder_is_the_users_own, clear_board),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_GROUP(make_folder, remove_folder)

@@ -21,9 +21,8 @@ static launch_plan some_launch(void)
     return p;
 }
 
-static void a_variant_survives_the_way(void **state)
+TEST(a_variant_survives_the_way)
 {
-    (void)state;
     device_variant v = {.present = {true, true}};
     v.images[0] = (device_image){.bytes = "cubin", .size_bytes = 6, .registers = 40};
     v.launches[0] = v.launches[1] = some_launch();
@@ -42,9 +41,8 @@ static void a_variant_survives_the_way(void **state)
     pack_deinit(&m);
 }
 
-static void a_variant_without_slot_0_is_refused(void **state)
+TEST(a_variant_without_slot_0_is_refused)
 {
-    (void)state;
     device_variant v = {.present = {false, true}}, back;
     v.launches[1] = some_launch();
     pack m = {0};
@@ -54,9 +52,8 @@ static void a_variant_without_slot_0_is_refused(void **state)
     pack_deinit(&m);
 }
 
-static void properties_survive_the_way(void **state)
+TEST(properties_survive_the_way)
 {
-    (void)state;
     device_properties p = {.kind = "cuda",
                            .spec = "cuda:3",
                            .uuid = "GPU-1",
@@ -106,9 +103,8 @@ static void put_some_answer(pack *m)
     device_put_answer(m, &answer);
 }
 
-static void an_answer_survives_the_way(void **state)
+TEST(an_answer_survives_the_way)
 {
-    (void)state;
     pack m = {0};
     device_answer back;
     put_some_answer(&m);
@@ -126,9 +122,8 @@ static void an_answer_survives_the_way(void **state)
 }
 
 /* Nothing that a damaged message holds may crash, leak, or become a count that is not there. */
-static void damaged_messages_are_refused_or_harmless(void **state)
+TEST(damaged_messages_are_refused_or_harmless)
 {
-    (void)state;
     rng random = rng_seeded(3);
     for (int round = 0; round < 20000; round++) {
         pack m = {0};
@@ -152,16 +147,4 @@ static void damaged_messages_are_refused_or_harmless(void **state)
         device_get_properties(&m, &properties);
         pack_deinit(&m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_variant_survives_the_way),
-        cmocka_unit_test(a_variant_without_slot_0_is_refused),
-        cmocka_unit_test(properties_survive_the_way),
-        cmocka_unit_test(an_answer_survives_the_way),
-        cmocka_unit_test(damaged_messages_are_refused_or_harmless),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

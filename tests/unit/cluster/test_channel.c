@@ -18,9 +18,8 @@ static int add(channel_table *t, uint32_t rank, uint32_t number)
     return ends[1];
 }
 
-static void a_channel_is_found_by_rank_and_number(void **state)
+TEST(a_channel_is_found_by_rank_and_number)
 {
-    (void)state;
     channel_table t = {0};
     int peers[] = {add(&t, 1, 7), add(&t, 2, 7), add(&t, 2, 8)};
     assert_int_equal(channel_find(&t, 2, 7)->rank, 2);
@@ -36,9 +35,8 @@ static void a_channel_is_found_by_rank_and_number(void **state)
 }
 
 /* More than a socket takes at once comes out whole and in order, while nobody waits. */
-static void what_the_socket_does_not_take_waits(void **state)
+TEST(what_the_socket_does_not_take_waits)
 {
-    (void)state;
     enum { BYTES = 4 << 20 };
     channel_table t = {0};
     int peer = add(&t, 1, 1);
@@ -64,9 +62,8 @@ static void what_the_socket_does_not_take_waits(void **state)
     free(got);
 }
 
-static void a_closing_channel_lives_until_all_is_written(void **state)
+TEST(a_closing_channel_lives_until_all_is_written)
 {
-    (void)state;
     channel_table t = {0};
     int peer = add(&t, 1, 1);
     channel *c = channel_find(&t, 1, 1);
@@ -81,24 +78,12 @@ static void a_closing_channel_lives_until_all_is_written(void **state)
     close(peer);
 }
 
-static void a_peer_that_is_gone_ends_the_channel(void **state)
+TEST(a_peer_that_is_gone_ends_the_channel)
 {
-    (void)state;
     channel_table t = {0};
     close(add(&t, 1, 1));
     channel *c = channel_find(&t, 1, 1);
     assert_true(channel_put(c, "word", 5));
     assert_false(channel_flush(c));
     channel_table_deinit(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_channel_is_found_by_rank_and_number),
-        cmocka_unit_test(what_the_socket_does_not_take_waits),
-        cmocka_unit_test(a_closing_channel_lives_until_all_is_written),
-        cmocka_unit_test(a_peer_that_is_gone_ends_the_channel),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,9 +56,8 @@ static int take_open(cluster_open *out)
     return passed;
 }
 
-static void without_a_relay_there_is_one_rank_and_everything_runs_here(void **state)
+TEST_IN(without_a_relay_there_is_one_rank_and_everything_runs_here, be_the_relay, be_no_relay)
 {
-    (void)state;
     at_error error = {0};
     cluster *c;
     close(relay);
@@ -72,9 +71,8 @@ static void without_a_relay_there_is_one_rank_and_everything_runs_here(void **st
     cluster_leave(c);
 }
 
-static void ranks_and_their_cores_are_as_the_relay_says(void **state)
+TEST_IN(ranks_and_their_cores_are_as_the_relay_says, be_the_relay, be_no_relay)
 {
-    (void)state;
     at_error error = {0};
     cluster *c;
     greet(3);
@@ -86,9 +84,9 @@ static void ranks_and_their_cores_are_as_the_relay_says(void **state)
     cluster_leave(c);
 }
 
-static void a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed_over(void **state)
+TEST_IN(a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed_over, be_the_relay,
+        be_no_relay)
 {
-    (void)state;
     at_error error = {0};
     cluster *c;
     worker w;
@@ -110,9 +108,8 @@ static void a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed
     cluster_leave(c);
 }
 
-static void a_relay_that_is_gone_starts_nothing(void **state)
+TEST_IN(a_relay_that_is_gone_starts_nothing, be_the_relay, be_no_relay)
 {
-    (void)state;
     at_error error = {0};
     cluster *c;
     worker w;
@@ -125,9 +122,8 @@ static void a_relay_that_is_gone_starts_nothing(void **state)
     cluster_leave(c);
 }
 
-static void a_relay_that_speaks_nonsense_is_an_error(void **state)
+TEST_IN(a_relay_that_speaks_nonsense_is_an_error, be_the_relay, be_no_relay)
 {
-    (void)state;
     at_error error = {0};
     cluster *c;
     greet(CLUSTER_MOST_RANKS + 1);
@@ -137,9 +133,8 @@ static void a_relay_that_speaks_nonsense_is_an_error(void **state)
     assert_int_equal(cluster_join(&c, &error), AT_WORKER);
 }
 
-static void several_ranks_are_known_by_what_starts_them(void **state)
+TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
 {
-    (void)state;
     static const struct {
         const char *variable, *text;
         bool several;
@@ -161,22 +156,15 @@ static void several_ranks_are_known_by_what_starts_them(void **state)
     unsetenv("PMIX_RANK");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, be_the_relay, be_no_relay)
-
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     /* The test itself may be started by one of these. */
     static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK",
                                             "PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
         unsetenv(launchers[i]);
-    const struct CMUnitTest tests[] = {
-        TEST(without_a_relay_there_is_one_rank_and_everything_runs_here),
-        TEST(ranks_and_their_cores_are_as_the_relay_says),
-        TEST(a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed_over),
-        TEST(a_relay_that_is_gone_starts_nothing),
-        TEST(a_relay_that_speaks_nonsense_is_an_error),
-        TEST(several_ranks_are_known_by_what_starts_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -15,9 +15,8 @@ static size_t count_words(const char *list)
 }
 
 /* --help is every command's, and in no list. */
-static void every_option_that_a_command_lists_is_one(void **state)
+TEST(every_option_that_a_command_lists_is_one)
 {
-    (void)state;
     size_t count;
     const command *const *all = commands_all(&count);
     for (size_t i = 0; i < count; i++) {
@@ -31,9 +30,8 @@ static void every_option_that_a_command_lists_is_one(void **state)
     }
 }
 
-static void an_option_with_words_of_the_commands_own_is_one_of_its_options(void **state)
+TEST(an_option_with_words_of_the_commands_own_is_one_of_its_options)
 {
-    (void)state;
     size_t count;
     const command *const *all = commands_all(&count);
     for (size_t i = 0; i < count; i++) {
@@ -44,13 +42,4 @@ static void an_option_with_words_of_the_commands_own_is_one_of_its_options(void 
         if (!found)
             fail_msg("%s has no option %s", all[i]->name, all[i]->chooses);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_option_that_a_command_lists_is_one),
-        cmocka_unit_test(an_option_with_words_of_the_commands_own_is_one_of_its_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static bool has(const compile_cache *c, compile_key key, const void *expected, s
     return true;
 }
 
-static void what_is_put_is_got_and_nothing_else(void **state)
+TEST_IN(what_is_put_is_got_and_nothing_else, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
     static unsigned char large[100000];
@@ -85,9 +85,8 @@ static void what_is_put_is_got_and_nothing_else(void **state)
     assert_true(has(&c, key_of(1), "other", 5));
 }
 
-static void every_part_of_a_request_and_the_compiler_change_the_key(void **state)
+TEST(every_part_of_a_request_and_the_compiler_change_the_key)
 {
-    (void)state;
     compile_key a = compile_cache_key("nvrtc 13.0", "source", 6);
     compile_key b = compile_cache_key("nvrtc 12.9", "source", 6);
     compile_key d = compile_cache_key("nvrtc 13.0", "sourcf", 6);
@@ -98,7 +97,7 @@ static void every_part_of_a_request_and_the_compiler_change_the_key(void **state
 }
 
 /* Each single byte of an entry is altered in turn, and each length tried. */
-static void a_damaged_entry_is_ignored_and_removed(void **state)
+TEST_IN(a_damaged_entry_is_ignored_and_removed, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
     at_error error = {0};
@@ -122,7 +121,7 @@ static void a_damaged_entry_is_ignored_and_removed(void **state)
     }
 }
 
-static void an_entry_under_another_name_is_not_believed(void **state)
+TEST_IN(an_entry_under_another_name_is_not_believed, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
     at_error error = {0};
@@ -135,7 +134,7 @@ static void an_entry_under_another_name_is_not_believed(void **state)
     assert_false(has(&c, key_of(2), "one", 3));
 }
 
-static void what_is_not_a_file_is_no_entry(void **state)
+TEST_IN(what_is_not_a_file_is_no_entry, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
     at_error error = {0};
@@ -168,7 +167,7 @@ static uint64_t bytes_of_entries(const compile_cache *c, unsigned count, unsigne
     return total;
 }
 
-static void the_entries_used_longest_ago_make_room(void **state)
+TEST_IN(the_entries_used_longest_ago_make_room, make_folder, remove_folder)
 {
     enum { COUNT = 100, SIZE = 1000, LIMIT = 50 * (SIZE + FRAME_BYTES) };
     compile_cache c = open_cache(*state, LIMIT);
@@ -200,7 +199,7 @@ static void the_entries_used_longest_ago_make_room(void **state)
     assert_true(has(&c, key_of(COUNT - 1), contents, SIZE));
 }
 
-static void a_lost_or_damaged_sum_is_put_right(void **state)
+TEST_IN(a_lost_or_damaged_sum_is_put_right, make_folder, remove_folder)
 {
     enum { SIZE = 1000, LIMIT = 20 * (SIZE + FRAME_BYTES) };
     compile_cache c = open_cache(*state, LIMIT);
@@ -217,7 +216,7 @@ static void a_lost_or_damaged_sum_is_put_right(void **state)
     }
 }
 
-static void what_a_killed_writer_left_goes(void **state)
+TEST_IN(what_a_killed_writer_left_goes, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 1);
     at_error error = {0};
@@ -235,7 +234,7 @@ static void what_a_killed_writer_left_goes(void **state)
     assert_int_equal(access(fresh, F_OK), 0);
 }
 
-static void a_cache_that_cannot_be_written_says_so(void **state)
+TEST_IN(a_cache_that_cannot_be_written_says_so, make_folder, remove_folder)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/file", (char *)*state);
@@ -254,7 +253,7 @@ static void a_cache_that_cannot_be_written_says_so(void **state)
 
 /* Writers, readers and evictions of several processes over few keys: whoever finds an entry finds
  * a whole one, and nobody fails. */
-static void many_processes_share_a_cache(void **state)
+TEST_IN(many_processes_share_a_cache, make_folder, remove_folder)
 {
     enum { PROCESSES = 4, ROUNDS = 400, KEYS = 20, SIZE = 5000 };
     for (int p = 0; p < PROCESSES; p++) {
@@ -287,7 +286,7 @@ static void many_processes_share_a_cache(void **state)
     }
 }
 
-static void the_folder_is_found_as_the_xdg_specification_says(void **state)
+TEST_IN(the_folder_is_found_as_the_xdg_specification_says, make_folder, remove_folder)
 {
     at_error error = {0};
     compile_cache c;
@@ -313,7 +312,7 @@ static mode_t mode_of(const char *path)
     return s.st_mode & 0777;
 }
 
-static void folders_and_files_are_their_owners(void **state)
+TEST_IN(folders_and_files_are_their_owners, make_folder, remove_folder)
 {
     at_error error = {0};
     char path[COMPILE_CACHE_PATH_BYTES + 64];
@@ -330,7 +329,7 @@ static void folders_and_files_are_their_owners(void **state)
     assert_int_equal(mode_of(path), 0600);
 }
 
-static void what_others_may_write_is_not_read(void **state)
+TEST_IN(what_others_may_write_is_not_read, make_folder, remove_folder)
 {
     at_error error = {0};
     char path[COMPILE_CACHE_PATH_BYTES + 64];
@@ -353,7 +352,7 @@ static void what_others_may_write_is_not_read(void **state)
     assert_non_null(strstr(error.message, "chmod 700"));
 }
 
-static void what_belongs_to_another_is_not_read(void **state)
+TEST_IN(what_belongs_to_another_is_not_read, make_folder, remove_folder)
 {
     at_error error = {0};
     char path[COMPILE_CACHE_PATH_BYTES + 64];
@@ -367,27 +366,4 @@ static void what_belongs_to_another_is_not_read(void **state)
     assert_int_equal(chown(c.dir, 65534, 65534), 0);
     assert_int_equal(compile_cache_open(*state, 0, &c, &error), AT_IO);
     assert_non_null(strstr(error.message, "another user"));
-}
-
-#define IN_A_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(what_is_put_is_got_and_nothing_else),
-        cmocka_unit_test(every_part_of_a_request_and_the_compiler_change_the_key),
-        IN_A_FOLDER(a_damaged_entry_is_ignored_and_removed),
-        IN_A_FOLDER(an_entry_under_another_name_is_not_believed),
-        IN_A_FOLDER(what_is_not_a_file_is_no_entry),
-        IN_A_FOLDER(the_entries_used_longest_ago_make_room),
-        IN_A_FOLDER(a_lost_or_damaged_sum_is_put_right),
-        IN_A_FOLDER(what_a_killed_writer_left_goes),
-        IN_A_FOLDER(a_cache_that_cannot_be_written_says_so),
-        IN_A_FOLDER(many_processes_share_a_cache),
-        IN_A_FOLDER(folders_and_files_are_their_owners),
-        IN_A_FOLDER(what_others_may_write_is_not_read),
-        IN_A_FOLDER(what_belongs_to_another_is_not_read),
-        IN_A_FOLDER(the_folder_is_found_as_the_xdg_specification_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static bool same(const compile_code *a, const compile_code *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-static void name_place_and_what_debuggers_read_are_no_part_of_it(void **state)
+TEST(name_place_and_what_debuggers_read_are_no_part_of_it)
 {
-    (void)state;
     const cubin_section_image moved[] = {{".debug_frame", SHT_PROGBITS, instructions, 8},
                                          {".nv.shared.%s", SHT_NOBITS, NULL, 4096},
                                          {".text.another", SHT_PROGBITS, others, 8},
@@ -52,9 +51,8 @@ static void name_place_and_what_debuggers_read_are_no_part_of_it(void **state)
     assert_false(code_of("other", plain, 4, "", &b));
 }
 
-static void whatever_a_launch_depends_on_makes_another_code(void **state)
+TEST(whatever_a_launch_depends_on_makes_another_code)
 {
-    (void)state;
     static const cubin_section_image changed[] = {
         {".text.%s", SHT_PROGBITS, others, 8},
         {".nv.info.%s", INFO, fewer_threads, sizeof fewer_threads},
@@ -71,9 +69,8 @@ static void whatever_a_launch_depends_on_makes_another_code(void **state)
     }
 }
 
-static void code_that_refers_to_something_else_is_not_known(void **state)
+TEST(code_that_refers_to_something_else_is_not_known)
 {
-    (void)state;
     const cubin_section_image referring[] = {plain[0],
                                              {".rela.text.%s", SHT_RELA, instructions, 8}};
     static const unsigned char cut[] = {4, 5, 4, 0, 0};
@@ -84,9 +81,8 @@ static void code_that_refers_to_something_else_is_not_known(void **state)
     assert_false(compile_code_of_cubin("cubin", 6, "k", "", &code));
 }
 
-static void a_damaged_image_is_safe(void **state)
+TEST(a_damaged_image_is_safe)
 {
-    (void)state;
     unsigned char *image = malloc(CUBIN_IMAGE_BYTES); /* so that a sanitizer sees the end */
     compile_code code;
     assert_non_null(image);
@@ -99,9 +95,8 @@ static void a_damaged_image_is_safe(void **state)
     free(image);
 }
 
-static void ptx_is_compared_without_comments_and_places(void **state)
+TEST(ptx_is_compared_without_comments_and_places)
 {
-    (void)state;
     static const char a[] =
         "// made by\n.visible .entry k()\n{\n\t.loc\t1 16 0\n\tret;\n}\n\t.file\t1 \"a\"\n";
     static const char b[] = ".visible .entry k()\n{\n\t.loc\t1 18 3\n\t// why\n    ret;\n\n}\n";
@@ -114,9 +109,8 @@ static void ptx_is_compared_without_comments_and_places(void **state)
     assert_false(same(&codes[0], &codes[3]));
 }
 
-static void what_is_compiled_together_has_the_code_that_it_has_alone(void **state)
+TEST(what_is_compiled_together_has_the_code_that_it_has_alone)
 {
-    (void)state;
     enum { SOURCES = 4 };
     static const char *const sources[SOURCES] = {
         "extern \"C\" __global__ void k(float *p) { __shared__ float t[64]; t[threadIdx.x] = *p; "
@@ -158,17 +152,4 @@ static void what_is_compiled_together_has_the_code_that_it_has_alone(void **stat
     assert_true(same(&codes[0], &codes[1]));
     assert_false(same(&codes[0], &codes[2]));
     assert_false(same(&codes[0], &codes[3]));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(name_place_and_what_debuggers_read_are_no_part_of_it),
-        cmocka_unit_test(whatever_a_launch_depends_on_makes_another_code),
-        cmocka_unit_test(code_that_refers_to_something_else_is_not_known),
-        cmocka_unit_test(a_damaged_image_is_safe),
-        cmocka_unit_test(ptx_is_compared_without_comments_and_places),
-        cmocka_unit_test(what_is_compiled_together_has_the_code_that_it_has_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,9 +35,8 @@ static void make_image(unsigned char image[IMAGE_BYTES])
     memcpy(image + 64 + sizeof s, &s, sizeof s);
 }
 
-static void the_kernels_own_banks_and_the_modules_are_added(void **state)
+TEST(the_kernels_own_banks_and_the_modules_are_added)
 {
-    (void)state;
     unsigned char image[IMAGE_BYTES];
     make_image(image);
     assert_int_equal(cubin_constant_bytes(image, sizeof image, "k"), 764);
@@ -45,9 +44,8 @@ static void the_kernels_own_banks_and_the_modules_are_added(void **state)
     assert_int_equal(cubin_constant_bytes(image, sizeof image, "other"), 400);
 }
 
-static void a_cut_or_damaged_image_is_safe(void **state)
+TEST(a_cut_or_damaged_image_is_safe)
 {
-    (void)state;
     unsigned char image[IMAGE_BYTES];
     for (size_t n = 0; n < IMAGE_BYTES; n++) {
         make_image(image);
@@ -79,9 +77,8 @@ static bool is_whole_with(size_t at, const void *bytes, size_t size_bytes)
     return cubin_is_whole(image, sizeof image);
 }
 
-static void only_an_image_whose_parts_lie_within_it_is_whole(void **state)
+TEST(only_an_image_whose_parts_lie_within_it_is_whole)
 {
-    (void)state;
     const uint64_t beyond = IMAGE_BYTES, around = UINT64_MAX - 63;
     const uint16_t many = 60000, other_machine = 62, one = 1;
     unsigned char image[IMAGE_BYTES];
@@ -114,14 +111,4 @@ static void only_an_image_whose_parts_lie_within_it_is_whole(void **state)
         assert_false(cubin_is_whole(image, sizeof image));
         assert_false(is_whole_with(section + offsetof(Elf64_Shdr, sh_link), &many, 2));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kernels_own_banks_and_the_modules_are_added),
-        cmocka_unit_test(a_cut_or_damaged_image_is_safe),
-        cmocka_unit_test(only_an_image_whose_parts_lie_within_it_is_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static void assert_restored(const char *folder, const char *format, const char *
     assert_string_equal(text, whole);
 }
 
-static void names_lose_the_folder_and_the_folders_own_files_keep_it(void **state)
+TEST(names_lose_the_folder_and_the_folders_own_files_keep_it)
 {
-    (void)state;
     char folder[] = "/tmp/file_names_XXXXXX", known[64];
     assert_non_null(mkdtemp(folder));
     snprintf(known, sizeof known, "%s/known.h", folder);
@@ -39,12 +38,4 @@ static void names_lose_the_folder_and_the_folders_own_files_keep_it(void **state
                     ".file 1 \"/elsewhere%s/own.cuh\"\n.file 3 \"own.cuh\n");
     unlink(known);
     rmdir(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_lose_the_folder_and_the_folders_own_files_keep_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

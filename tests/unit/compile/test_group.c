@@ -17,9 +17,8 @@ static bool fits(const char *source)
     return ok;
 }
 
-static void what_others_would_see_is_compiled_alone(void **state)
+TEST(what_others_would_see_is_compiled_alone)
 {
-    (void)state;
     static const char *const alone[] = {
         "__constant__ float c[4]; extern \"C\" __global__ void k(float *p) { *p = c[0]; }",
         "__device__ int count; extern \"C\" __global__ void k(int *p) { *p = count++; }",
@@ -44,9 +43,8 @@ static void what_others_would_see_is_compiled_alone(void **state)
             fail_msg("goes into a group: %s", alone[i]);
 }
 
-static void what_a_template_emits_fits(void **state)
+TEST(what_a_template_emits_fits)
 {
-    (void)state;
     static const char *const fitting[] = {
         "extern \"C\" __global__ void __launch_bounds__(64) k(int *p) { *p = 1; }",
         "#include <cuda_fp16.h>\n#line 7 \"k.tmpl\"\nextern \"C\" __global__ void k(__half *p) {}",
@@ -64,9 +62,8 @@ static void what_a_template_emits_fits(void **state)
             fail_msg("does not go into a group: %s", fitting[i]);
 }
 
-static void names_of_file_scope_are_found(void **state)
+TEST(names_of_file_scope_are_found)
 {
-    (void)state;
     group_member m;
     assert_true(group_member_init("struct pair { int a, b; };\nusing word = unsigned;\n"
                                   "constexpr float half_pi = atanf(1.0f) * 2;\n"
@@ -79,9 +76,8 @@ static void names_of_file_scope_are_found(void **state)
     group_member_deinit(&m);
 }
 
-static void a_log_is_parted_among_the_members(void **state)
+TEST(a_log_is_parted_among_the_members)
 {
-    (void)state;
     static const char log[] = "0|k.tmpl(3): warning #177-D: variable \"x\" was declared\n"
                               "      int x;\n"
                               "          ^\n"
@@ -110,9 +106,8 @@ static void a_log_is_parted_among_the_members(void **state)
     free(none);
 }
 
-static void whom_a_failure_is_about_is_read_from_the_log(void **state)
+TEST(whom_a_failure_is_about_is_read_from_the_log)
 {
-    (void)state;
     bool broken[16];
     group_member members[16];
     char pair[] = "pair\nmin\n", none[] = "maximum\nadmin\n";
@@ -242,9 +237,8 @@ static void compare(compile_pool *pool, rng *r, size_t broken)
 }
 
 /* $AUTOTUNE_GROUPS: how many, for a longer run. */
-static void a_member_is_what_it_is_alone(void **state)
+TEST(a_member_is_what_it_is_alone)
 {
-    (void)state;
     static const size_t broken[] = {1, 8, 31};
     const char *wanted = getenv("AUTOTUNE_GROUPS");
     size_t groups = wanted ? strtoul(wanted, NULL, 10) : 3;
@@ -258,9 +252,8 @@ static void a_member_is_what_it_is_alone(void **state)
     compile_pool_free(pool);
 }
 
-static void members_share_an_image(void **state)
+TEST(members_share_an_image)
 {
-    (void)state;
     at_error error = {0};
     compile_pool *pool;
     compile_result results[MEMBERS];
@@ -281,18 +274,4 @@ static void members_share_an_image(void **state)
     }
     assert_true(shared > MEMBERS / 2);
     compile_pool_free(pool);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_others_would_see_is_compiled_alone),
-        cmocka_unit_test(what_a_template_emits_fits),
-        cmocka_unit_test(names_of_file_scope_are_found),
-        cmocka_unit_test(a_log_is_parted_among_the_members),
-        cmocka_unit_test(whom_a_failure_is_about_is_read_from_the_log),
-        cmocka_unit_test(members_share_an_image),
-        cmocka_unit_test(a_member_is_what_it_is_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

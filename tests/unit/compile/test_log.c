@@ -34,9 +34,8 @@ static kernel_resources read_log(const char *log, const char *entry)
     return r;
 }
 
-static void each_kernel_gets_its_own_figures(void **state)
+TEST(each_kernel_gets_its_own_figures)
 {
-    (void)state;
     kernel_resources r = read_log(two_kernels, "k2");
     assert_int_equal(r.registers, 64);
     assert_int_equal(r.barriers, 1);
@@ -55,9 +54,8 @@ static void each_kernel_gets_its_own_figures(void **state)
 }
 
 /* ptxas of CUDA 11 and 12, as NVRTC and nvcc print it. */
-static void older_spellings_are_read(void **state)
+TEST(older_spellings_are_read)
 {
-    (void)state;
     kernel_resources r = read_log(
         "ptxas info    : 0 bytes gmem\n"
         "ptxas info    : Compiling entry function 'k' for 'sm_80'\n"
@@ -74,9 +72,8 @@ static void older_spellings_are_read(void **state)
     assert_int_equal(r.constant_bytes, 408);
 }
 
-static void a_kernel_that_is_not_there_is_told(void **state)
+TEST(a_kernel_that_is_not_there_is_told)
 {
-    (void)state;
     static const char *const logs[] = {"", "\n", two_kernels,
                                        "ptxas info    : Compiling entry function 'k3",
                                        "ptxas info    : Compiling entry function 'k3' for 'sm_90'"};
@@ -89,9 +86,8 @@ static void a_kernel_that_is_not_there_is_told(void **state)
     }
 }
 
-static void figures_too_large_are_cut(void **state)
+TEST(figures_too_large_are_cut)
 {
-    (void)state;
     kernel_resources r = read_log(
         "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
         "ptxas info    : Used 99999999999999999999999999 registers, 4294967295 bytes smem, "
@@ -102,9 +98,8 @@ static void figures_too_large_are_cut(void **state)
     assert_true(r.constant_bytes == UINT32_MAX);
 }
 
-static void trimming_leaves_what_is_meant_for_people(void **state)
+TEST(trimming_leaves_what_is_meant_for_people)
 {
-    (void)state;
     char log[] = "a.cu(7): warning #177-D: variable \"x\" was declared but never referenced\n"
                  "      int x;\n"
                  "          ^\n\n"
@@ -126,9 +121,8 @@ static void trimming_leaves_what_is_meant_for_people(void **state)
     assert_string_equal(nothing, "");
 }
 
-static void places_in_a_source_are_those_of_its_line_directives(void **state)
+TEST(places_in_a_source_are_those_of_its_line_directives)
 {
-    (void)state;
     static const char source[] = "#include <cuda_fp16.h>\n"
                                  "#line 7 \"a.tmpl\"\n"
                                  "extern \"C\" __global__ void\n"
@@ -142,17 +136,4 @@ static void places_in_a_source_are_those_of_its_line_directives(void **state)
     assert_true(compile_source_place(source, "__shared__", place, sizeof place));
     assert_string_equal(place, "b.tmpl:4");
     assert_false(compile_source_place(source, "cuda_fp16", place, sizeof place));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kernel_gets_its_own_figures),
-        cmocka_unit_test(older_spellings_are_read),
-        cmocka_unit_test(a_kernel_that_is_not_there_is_told),
-        cmocka_unit_test(figures_too_large_are_cut),
-        cmocka_unit_test(trimming_leaves_what_is_meant_for_people),
-        cmocka_unit_test(places_in_a_source_are_those_of_its_line_directives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

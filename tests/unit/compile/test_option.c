@@ -1,9 +1,8 @@
 #include "check.h"
 #include "compile/option.h"
 
-static void options_that_change_code_generation_are_allowed(void **state)
+TEST(options_that_change_code_generation_are_allowed)
 {
-    (void)state;
     static const char *const good[] = {
         "--use_fast_math",
         "-use_fast_math",
@@ -29,9 +28,8 @@ static void options_that_change_code_generation_are_allowed(void **state)
             fail_msg("%s is refused", good[i]);
 }
 
-static void everything_else_is_not(void **state)
+TEST(everything_else_is_not)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "-",
@@ -78,13 +76,4 @@ static void everything_else_is_not(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (compile_option_allowed(bad[i]))
             fail_msg("%s is allowed", bad[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_that_change_code_generation_are_allowed),
-        cmocka_unit_test(everything_else_is_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@
 #include "pool_fixture.h"
 #include "temporary.h"
 
-static void an_event_loop_can_wait_on_the_descriptors(void **state)
+TEST(an_event_loop_can_wait_on_the_descriptors)
 {
-    (void)state;
     enum { REQUESTS = 12 };
     compile_pool *pool = open_pool(2, 0);
     at_error error = {0};
@@ -45,9 +44,8 @@ static void ignore_signal(int number)
     (void)number;
 }
 
-static void a_signal_ends_the_wait(void **state)
+TEST(a_signal_ends_the_wait)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     at_error error = {0};
     char *endless = endless_source();
@@ -66,9 +64,8 @@ static void a_signal_ends_the_wait(void **state)
     free(endless);
 }
 
-static void large_sources_fill_the_sockets_and_nothing_stands_still(void **state)
+TEST(large_sources_fill_the_sockets_and_nothing_stands_still)
 {
-    (void)state;
     enum { REQUESTS = 8, PADDING = 2 << 20 };
     compile_pool *pool = open_pool(2, 0);
     at_error error = {0};
@@ -91,9 +88,8 @@ static void large_sources_fill_the_sockets_and_nothing_stands_still(void **state
 }
 
 /* Two of them are at the worker before that. */
-static void what_is_in_a_hurry_goes_before_all_that_wait(void **state)
+TEST(what_is_in_a_hurry_goes_before_all_that_wait)
 {
-    (void)state;
     enum { REQUESTS = 6 };
     static const uint64_t order[REQUESTS] = {0, 1, 5, 2, 3, 4};
     compile_pool *pool = open_pool(1, 0);
@@ -113,9 +109,8 @@ static void what_is_in_a_hurry_goes_before_all_that_wait(void **state)
     compile_pool_free(pool);
 }
 
-static void as_many_workers_start_as_cores_may_be_used(void **state)
+TEST(as_many_workers_start_as_cores_may_be_used)
 {
-    (void)state;
     compile_pool *pool = open_pool(0, 0);
     poll_set set;
     FILE *f = popen("nproc", "r");
@@ -130,9 +125,8 @@ static void as_many_workers_start_as_cores_may_be_used(void **state)
     compile_pool_free(pool);
 }
 
-static void no_nvrtc_is_told_with_what_was_tried(void **state)
+TEST(no_nvrtc_is_told_with_what_was_tried)
 {
-    (void)state;
     static const char *const wrong[] = {"/nowhere/libnvrtc.so.13", "libm.so.6"};
     for (size_t i = 0; i < 2; i++) {
         setenv("AUTOTUNE_NVRTC", wrong[i], 1);
@@ -168,9 +162,8 @@ static int open_pool_without_descriptors(void)
     return status == AT_OK || pool || !strstr(error.message, "cannot make a socket");
 }
 
-static void a_machine_that_gives_no_socket_is_an_error_and_not_waited_for(void **state)
+TEST(a_machine_that_gives_no_socket_is_an_error_and_not_waited_for)
 {
-    (void)state;
     int status;
     pid_t child = fork();
     assert_true(child >= 0);
@@ -181,9 +174,8 @@ static void a_machine_that_gives_no_socket_is_an_error_and_not_waited_for(void *
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void the_second_compilation_comes_from_the_cache(void **state)
+TEST(the_second_compilation_comes_from_the_cache)
 {
-    (void)state;
     char dir[TEMPORARY_BYTES];
     temporary_make(dir);
     compile_request r = request_of(1, plain);
@@ -236,9 +228,8 @@ static void the_second_compilation_comes_from_the_cache(void **state)
     temporary_remove(dir);
 }
 
-static void a_cache_that_cannot_be_written_is_a_warning(void **state)
+TEST(a_cache_that_cannot_be_written_is_a_warning)
 {
-    (void)state;
     char dir[TEMPORARY_BYTES], file[TEMPORARY_BYTES + 8];
     temporary_make(dir);
     snprintf(file, sizeof file, "%s/file", dir);
@@ -257,28 +248,10 @@ static void a_cache_that_cannot_be_written_is_a_warning(void **state)
     temporary_remove(dir);
 }
 
-static void outcomes_have_names(void **state)
+TEST(outcomes_have_names)
 {
-    (void)state;
     assert_string_equal(compile_outcome_name(COMPILE_OK), "ok");
     assert_string_equal(compile_outcome_name(COMPILE_ERROR), "compile_error");
     assert_string_equal(compile_outcome_name(COMPILE_CRASHED), "crashed");
     assert_string_equal(compile_outcome_name(COMPILE_TIMEOUT), "timeout");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_loop_can_wait_on_the_descriptors),
-        cmocka_unit_test(a_signal_ends_the_wait),
-        cmocka_unit_test(large_sources_fill_the_sockets_and_nothing_stands_still),
-        cmocka_unit_test(what_is_in_a_hurry_goes_before_all_that_wait),
-        cmocka_unit_test(as_many_workers_start_as_cores_may_be_used),
-        cmocka_unit_test(a_machine_that_gives_no_socket_is_an_error_and_not_waited_for),
-        cmocka_unit_test(no_nvrtc_is_told_with_what_was_tried),
-        cmocka_unit_test(the_second_compilation_comes_from_the_cache),
-        cmocka_unit_test(a_cache_that_cannot_be_written_is_a_warning),
-        cmocka_unit_test(outcomes_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

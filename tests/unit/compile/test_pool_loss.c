@@ -9,9 +9,8 @@
 #include "children.h"
 #include "pool_fixture.h"
 
-static void a_source_that_takes_too_long_costs_itself_alone(void **state)
+TEST(a_source_that_takes_too_long_costs_itself_alone)
 {
-    (void)state;
     /* The right one compiles within it on a busy machine too. */
     compile_pool *pool = open_pool(1, 4);
     at_error error = {0};
@@ -37,9 +36,8 @@ static void a_source_that_takes_too_long_costs_itself_alone(void **state)
     compile_pool_free(pool);
 }
 
-static void a_pool_is_left_in_the_middle_of_its_work(void **state)
+TEST(a_pool_is_left_in_the_middle_of_its_work)
 {
-    (void)state;
     compile_pool *pool = open_pool(2, 0);
     at_error error = {0};
     char *endless = endless_source();
@@ -54,9 +52,8 @@ static void a_pool_is_left_in_the_middle_of_its_work(void **state)
     free(endless);
 }
 
-static void a_source_that_eats_memory_costs_itself_alone(void **state)
+TEST(a_source_that_eats_memory_costs_itself_alone)
 {
-    (void)state;
     if (SANITIZED)
         skip();
     at_error error = {0};
@@ -87,9 +84,8 @@ static bool signal_a_worker(int signal_number, unsigned which)
 
 /* What a crash of the compiler looks like: its process ends by SIGSEGV, each time it is given that
  * source. */
-static void a_source_that_crashes_the_compiler_costs_itself_alone(void **state)
+TEST(a_source_that_crashes_the_compiler_costs_itself_alone)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     at_error error = {0};
     char *endless = endless_source();
@@ -117,9 +113,8 @@ static void a_source_that_crashes_the_compiler_costs_itself_alone(void **state)
     compile_pool_free(pool);
 }
 
-static void workers_killed_from_outside_lose_nothing(void **state)
+TEST(workers_killed_from_outside_lose_nothing)
 {
-    (void)state;
     enum { REQUESTS = 90 };
     compile_pool *pool = open_pool(4, 0);
     at_error error = {0};
@@ -154,9 +149,8 @@ static void workers_killed_from_outside_lose_nothing(void **state)
     compile_pool_free(pool);
 }
 
-static void a_worker_that_stands_still_is_replaced(void **state)
+TEST(a_worker_that_stands_still_is_replaced)
 {
-    (void)state;
     /* Long enough for the worker that replaces it, on a machine that has other work. */
     compile_pool *pool = open_pool(1, 10);
     assert_true(signal_a_worker(SIGSTOP, 0));
@@ -168,17 +162,4 @@ static void a_worker_that_stands_still_is_replaced(void **state)
     assert_int_equal(result.outcome, COMPILE_OK);
     compile_result_deinit(&result);
     compile_pool_free(pool);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_source_that_takes_too_long_costs_itself_alone),
-        cmocka_unit_test(a_pool_is_left_in_the_middle_of_its_work),
-        cmocka_unit_test(a_source_that_eats_memory_costs_itself_alone),
-        cmocka_unit_test(a_source_that_crashes_the_compiler_costs_itself_alone),
-        cmocka_unit_test(workers_killed_from_outside_lose_nothing),
-        cmocka_unit_test(a_worker_that_stands_still_is_replaced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static const char transpose[] =
     "        dst[(size_t)y * rows + x] = tile[threadIdx.x][threadIdx.y];\n"
     "}\n";
 
-static void a_kernel_becomes_a_cubin_with_its_resources(void **state)
+TEST(a_kernel_becomes_a_cubin_with_its_resources)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     assert_non_null(strchr(compile_nvrtc_version(pool), '.'));
     const char *const options[] = {"-DPAD=1"};
@@ -50,9 +49,8 @@ static void a_kernel_becomes_a_cubin_with_its_resources(void **state)
     compile_pool_free(pool);
 }
 
-static void ptx_comes_with_the_templates_own_lines(void **state)
+TEST(ptx_comes_with_the_templates_own_lines)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     const char *const options[] = {"-DPAD=0"};
     compile_request r = request_of(1, transpose);
@@ -71,9 +69,8 @@ static void ptx_comes_with_the_templates_own_lines(void **state)
     compile_pool_free(pool);
 }
 
-static void an_error_names_the_templates_line_and_the_next_source_compiles(void **state)
+TEST(an_error_names_the_templates_line_and_the_next_source_compiles)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     compile_request wrong =
         request_of(1, "#line 40 \"mine.tmpl\"\nextern \"C\" __global__ void k(int *p) { *p = q; }");
@@ -98,9 +95,8 @@ static void an_error_names_the_templates_line_and_the_next_source_compiles(void 
     compile_pool_free(pool);
 }
 
-static void what_ptxas_refuses_is_said_with_the_templates_line(void **state)
+TEST(what_ptxas_refuses_is_said_with_the_templates_line)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     compile_request large =
         request_of(1, "#line 12 \"mine.tmpl\"\nextern \"C\" __global__ void k(int *p)\n{\n"
@@ -114,9 +110,8 @@ static void what_ptxas_refuses_is_said_with_the_templates_line(void **state)
     compile_pool_free(pool);
 }
 
-static void declarations_that_the_fast_path_leaves_out_are_found(void **state)
+TEST(declarations_that_the_fast_path_leaves_out_are_found)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     /* Textures are among what --minimal leaves out. */
     compile_request texture =
@@ -139,9 +134,8 @@ static void declarations_that_the_fast_path_leaves_out_are_found(void **state)
 }
 
 /* cooperative groups include cuda::std, which CUDA 13 keeps in a folder of its own, as CUB. */
-static void cooperative_groups_cuda_std_and_cub_compile(void **state)
+TEST(cooperative_groups_cuda_std_and_cub_compile)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     compile_request r = request_of(
         1, "#include <cooperative_groups.h>\n"
@@ -164,9 +158,8 @@ static void cooperative_groups_cuda_std_and_cub_compile(void **state)
     compile_pool_free(pool);
 }
 
-static void headers_of_the_current_folder_are_not_found(void **state)
+TEST(headers_of_the_current_folder_are_not_found)
 {
-    (void)state;
     char dir[TEMPORARY_BYTES], here[4096];
     temporary_make(dir);
     assert_non_null(getcwd(here, sizeof here));
@@ -187,9 +180,8 @@ static void headers_of_the_current_folder_are_not_found(void **state)
     temporary_remove(dir);
 }
 
-static void a_header_that_comes_with_the_source_is_found(void **state)
+TEST(a_header_that_comes_with_the_source_is_found)
 {
-    (void)state;
     char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
     temporary_make(dir);
     /* The source lies in a folder with a file of that name, which the worker may not open. */
@@ -215,9 +207,8 @@ static void a_header_that_comes_with_the_source_is_found(void **state)
 }
 
 /* Whatever a source that came past every other check names, the worker cannot open it. */
-static void a_source_reads_no_file_but_the_toolkits(void **state)
+TEST(a_source_reads_no_file_but_the_toolkits)
 {
-    (void)state;
     if (confine_available().landlock_version == 0)
         skip();
     char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16], source[512];
@@ -244,9 +235,8 @@ static void a_source_reads_no_file_but_the_toolkits(void **state)
     temporary_remove(dir);
 }
 
-static void an_option_that_is_not_on_the_list_is_refused(void **state)
+TEST(an_option_that_is_not_on_the_list_is_refused)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     const char *const options[] = {"-DX=1", "--include-path=/etc"};
     compile_request r = request_of(1, plain);
@@ -259,9 +249,8 @@ static void an_option_that_is_not_on_the_list_is_refused(void **state)
     compile_pool_free(pool);
 }
 
-static void endless_recursion_in_a_template_is_an_error_of_bounded_length(void **state)
+TEST(endless_recursion_in_a_template_is_an_error_of_bounded_length)
 {
-    (void)state;
     compile_pool *pool = open_pool(1, 0);
     compile_request r = request_of(
         1, "template <class T> struct P { typedef typename P<P<P<T> *> *>::type type; };\n"
@@ -272,22 +261,4 @@ static void endless_recursion_in_a_template_is_an_error_of_bounded_length(void *
     assert_true(strlen(result.log) <= 65536);
     compile_result_deinit(&result);
     compile_pool_free(pool);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_becomes_a_cubin_with_its_resources),
-        cmocka_unit_test(ptx_comes_with_the_templates_own_lines),
-        cmocka_unit_test(an_error_names_the_templates_line_and_the_next_source_compiles),
-        cmocka_unit_test(what_ptxas_refuses_is_said_with_the_templates_line),
-        cmocka_unit_test(declarations_that_the_fast_path_leaves_out_are_found),
-        cmocka_unit_test(cooperative_groups_cuda_std_and_cub_compile),
-        cmocka_unit_test(headers_of_the_current_folder_are_not_found),
-        cmocka_unit_test(a_header_that_comes_with_the_source_is_found),
-        cmocka_unit_test(a_source_reads_no_file_but_the_toolkits),
-        cmocka_unit_test(an_option_that_is_not_on_the_list_is_refused),
-        cmocka_unit_test(endless_recursion_in_a_template_is_an_error_of_bounded_length),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@ static void assert_log(const char *log, const char *expected)
     free(changed);
 }
 
-static void the_first_error_gets_it_and_nothing_else_changes(void **state)
+TEST(the_first_error_gets_it_and_nothing_else_changes)
 {
-    (void)state;
     assert_log(
         "k.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n"
         "k.cu(1): error: identifier \"uint\" is undefined\n  uint x;\n  ^\n\n"
@@ -30,9 +29,8 @@ static void the_first_error_gets_it_and_nothing_else_changes(void **state)
                "header here: leave it out");
 }
 
-static void what_nothing_is_known_of_stays_as_it_is(void **state)
+TEST(what_nothing_is_known_of_stays_as_it_is)
 {
-    (void)state;
     static const char *const logs[] = {
         "", "error: ", "k.cu(1): error: identifier \"mine\" is undefined\n",
         "k.cu(1): error: identifier \"", "k.cu(1): error: cannot open source file \"\"\n",
@@ -43,9 +41,8 @@ static void what_nothing_is_known_of_stays_as_it_is(void **state)
         assert_log(logs[i], logs[i]);
 }
 
-static void a_name_of_any_length_is_read_without_harm(void **state)
+TEST(a_name_of_any_length_is_read_without_harm)
 {
-    (void)state;
     char *log = malloc(10000);
     for (size_t length = 100; length < 9000; length += 997) {
         memset(log, 'x', 9500);
@@ -57,14 +54,4 @@ static void a_name_of_any_length_is_read_without_harm(void **state)
         free(changed);
     }
     free(log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_error_gets_it_and_nothing_else_changes),
-        cmocka_unit_test(what_nothing_is_known_of_stays_as_it_is),
-        cmocka_unit_test(a_name_of_any_length_is_read_without_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static compile_job *make_job(uint64_t id, size_t frame_bytes)
     return j;
 }
 
-static void a_queue_keeps_its_order(void **state)
+TEST(a_queue_keeps_its_order)
 {
-    (void)state;
     compile_queue q = {0};
     assert_null(compile_queue_pop(&q));
     for (uint64_t i = 3; i < 6; i++)
@@ -51,9 +50,8 @@ static compile_batch *make_batch(uint64_t id, size_t frame_bytes)
     return b;
 }
 
-static void returned_jobs_come_before_the_waiting_ones(void **state)
+TEST(returned_jobs_come_before_the_waiting_ones)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     compile_queue q = {0};
@@ -74,9 +72,8 @@ static void returned_jobs_come_before_the_waiting_ones(void **state)
     close(ends[1]);
 }
 
-static void a_batch_has_jobs_of_one_kind_up_to_a_limit(void **state)
+TEST(a_batch_has_jobs_of_one_kind_up_to_a_limit)
 {
-    (void)state;
     static const uint64_t kinds[] = {1, 1, 1, 2, 2, 2};
     static const bool alone[] = {false, false, false, false, true, false};
     static const size_t sizes[] = {2, 1, 1, 1, 1};
@@ -100,9 +97,8 @@ static void a_batch_has_jobs_of_one_kind_up_to_a_limit(void **state)
 }
 
 /* Which of them the worker died of is not known: the next time each is alone. */
-static void what_is_left_of_a_batch_of_several_comes_back_marked(void **state)
+TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     compile_queue q = {0};
@@ -125,9 +121,8 @@ static void what_is_left_of_a_batch_of_several_comes_back_marked(void **state)
 }
 
 /* A frame larger than the socket goes out in parts, and the one behind it waits for its end. */
-static void a_full_socket_is_not_waited_for(void **state)
+TEST(a_full_socket_is_not_waited_for)
 {
-    (void)state;
     enum { LARGE = 4 << 20, SMALL = 100 };
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -159,9 +154,8 @@ static void a_full_socket_is_not_waited_for(void **state)
     close(ends[1]);
 }
 
-static void a_dead_peer_does_no_harm(void **state)
+TEST(a_dead_peer_does_no_harm)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     close(ends[1]);
@@ -170,17 +164,4 @@ static void a_dead_peer_does_no_harm(void **state)
     assert_true(compile_slot_has_unsent(&s));
     compile_job_free(compile_slot_take_first(&s));
     close(ends[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_queue_keeps_its_order),
-        cmocka_unit_test(returned_jobs_come_before_the_waiting_ones),
-        cmocka_unit_test(a_batch_has_jobs_of_one_kind_up_to_a_limit),
-        cmocka_unit_test(what_is_left_of_a_batch_of_several_comes_back_marked),
-        cmocka_unit_test(a_full_socket_is_not_waited_for),
-        cmocka_unit_test(a_dead_peer_does_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,9 +38,8 @@ static compile_result make_result(void)
                             .cached = false};
 }
 
-static void a_request_crosses_unchanged(void **state)
+TEST(a_request_crosses_unchanged)
 {
-    (void)state;
     pack m = {0};
     compile_wire_put_request(&m, &request);
     const char *views[COMPILE_OPTIONS_MAX];
@@ -62,9 +61,8 @@ static void a_request_crosses_unchanged(void **state)
 }
 
 /* The cache's key is the request without its first eight bytes. */
-static void the_id_comes_first_and_alone_differs(void **state)
+TEST(the_id_comes_first_and_alone_differs)
 {
-    (void)state;
     pack a = {0}, b = {0};
     compile_request other = request;
     other.id = 1;
@@ -77,9 +75,8 @@ static void the_id_comes_first_and_alone_differs(void **state)
     pack_deinit(&b);
 }
 
-static void a_result_crosses_unchanged(void **state)
+TEST(a_result_crosses_unchanged)
 {
-    (void)state;
     compile_result result = make_result(), back;
     pack m = {0};
     compile_wire_put_result(&m, &result);
@@ -98,9 +95,8 @@ static void a_result_crosses_unchanged(void **state)
     pack_deinit(&m);
 }
 
-static void what_is_cut_short_is_refused(void **state)
+TEST(what_is_cut_short_is_refused)
 {
-    (void)state;
     compile_result result = make_result(), back_result;
     const char *views[COMPILE_OPTIONS_MAX];
     source_header headers[SOURCE_HEADERS_MAX];
@@ -129,9 +125,8 @@ static bool accepted(const compile_result *result)
     return fine;
 }
 
-static void an_outcome_that_contradicts_its_image_is_refused(void **state)
+TEST(an_outcome_that_contradicts_its_image_is_refused)
 {
-    (void)state;
     compile_result result = make_result();
     assert_true(accepted(&result));
     result.outcome = COMPILE_ERROR;
@@ -144,9 +139,8 @@ static void an_outcome_that_contradicts_its_image_is_refused(void **state)
     assert_false(accepted(&result));
 }
 
-static void too_many_options_are_refused(void **state)
+TEST(too_many_options_are_refused)
 {
-    (void)state;
     const char *many[COMPILE_OPTIONS_MAX + 1], *views[COMPILE_OPTIONS_MAX];
     source_header headers[SOURCE_HEADERS_MAX];
     for (size_t i = 0; i <= COMPILE_OPTIONS_MAX; i++)
@@ -158,17 +152,4 @@ static void too_many_options_are_refused(void **state)
     compile_wire_put_request(&m, &r);
     assert_false(compile_wire_get_request(&m, views, headers, &back));
     pack_deinit(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_crosses_unchanged),
-        cmocka_unit_test(the_id_comes_first_and_alone_differs),
-        cmocka_unit_test(a_result_crosses_unchanged),
-        cmocka_unit_test(what_is_cut_short_is_refused),
-        cmocka_unit_test(an_outcome_that_contradicts_its_image_is_refused),
-        cmocka_unit_test(too_many_options_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

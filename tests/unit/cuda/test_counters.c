@@ -80,7 +80,7 @@ static at_status count(fixture *f, double *values)
     return f->api->count(f->device, f->kernel, &f->plan, f->buffers, &what, values, &f->error);
 }
 
-static void each_launch_has_its_counts_and_what_the_chip_lacks_is_not_a_number(void **state)
+TEST_IN(each_launch_has_its_counts_and_what_the_chip_lacks_is_not_a_number, set_up, tear_down)
 {
     fixture *f = *state;
     double v[2 * METRICS];
@@ -91,7 +91,7 @@ static void each_launch_has_its_counts_and_what_the_chip_lacks_is_not_a_number(v
         assert_true(isnan(v[i * METRICS + 1]) && isnan(v[i * METRICS + 2]));
 }
 
-static void buffers_are_renewed_before_every_pass(void **state)
+TEST_IN(buffers_are_renewed_before_every_pass, set_up, tear_down)
 {
     fixture *f = *state;
     double v[2 * METRICS];
@@ -102,7 +102,7 @@ static void buffers_are_renewed_before_every_pass(void **state)
 }
 
 /* Whichever call fails, the message names it, and the device counts again once it does not. */
-static void a_call_that_fails_is_named_and_costs_nothing_but_the_counts(void **state)
+TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tear_down)
 {
     fixture *f = *state;
     double v[2 * METRICS];
@@ -142,9 +142,8 @@ static void a_call_that_fails_is_named_and_costs_nothing_but_the_counts(void **s
     assert_int_equal(offsetof(ours, our_field), offsetof(theirs, their_field))
 #endif
 
-static void what_is_declared_of_cupti_is_what_its_headers_declare(void **state)
+TEST(what_is_declared_of_cupti_is_what_its_headers_declare)
 {
-    (void)state;
 #ifdef HAS_CUPTI_HEADERS
     SAME(cupti_initialize, unused, CUpti_Profiler_Initialize_Params);
     SAME(cupti_chip_name, name, CUpti_Device_GetChipName_Params);
@@ -184,9 +183,8 @@ static void what_is_declared_of_cupti_is_what_its_headers_declare(void **state)
 }
 
 /* CUPTI knows chips and their metrics without a GPU. */
-static void cupti_itself_takes_what_the_host_half_is_given(void **state)
+TEST(cupti_itself_takes_what_the_host_half_is_given)
 {
-    (void)state;
     cupti c;
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* it opens a library of its own in a way that the sanitizer does not bear */
@@ -217,18 +215,4 @@ static void cupti_itself_takes_what_the_host_half_is_given(void **state)
     free(bytes);
     cupti_host_free gone = {CUPTI_SIZE(cupti_host_free, host), NULL, made.host};
     assert_int_equal(c.cuptiProfilerHostDeinitialize(&gone), CUPTI_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            each_launch_has_its_counts_and_what_the_chip_lacks_is_not_a_number, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(buffers_are_renewed_before_every_pass, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_call_that_fails_is_named_and_costs_nothing_but_the_counts,
-                                        set_up, tear_down),
-        cmocka_unit_test(what_is_declared_of_cupti_is_what_its_headers_declare),
-        cmocka_unit_test(cupti_itself_takes_what_the_host_half_is_given),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,9 +66,8 @@ static host_block get(host_blocks *pool, host_use use, host_memory memory, uint6
     return b;
 }
 
-static void a_block_of_the_same_use_kind_and_size_is_used_again(void **state)
+TEST_IN(a_block_of_the_same_use_kind_and_size_is_used_again, reset, NULL)
 {
-    (void)state;
     host_blocks pool = {0};
     host_blocks_begin(&pool);
     host_block first = get(&pool, HOST_FROM, HOST_PINNED, 4096);
@@ -82,9 +81,8 @@ static void a_block_of_the_same_use_kind_and_size_is_used_again(void **state)
     assert_int_equal(pinned.blocks, 0);
 }
 
-static void a_staging_buffer_serves_those_that_need_less(void **state)
+TEST_IN(a_staging_buffer_serves_those_that_need_less, reset, NULL)
 {
-    (void)state;
     host_blocks pool = {0};
     host_block large = get(&pool, HOST_STAGE_UP, HOST_PINNED, 8192);
     assert_ptr_equal(get(&pool, HOST_STAGE_UP, HOST_PINNED, 4096).bytes, large.bytes);
@@ -94,9 +92,8 @@ static void a_staging_buffer_serves_those_that_need_less(void **state)
     host_blocks_free(&pool, &driver);
 }
 
-static void each_kind_is_asked_of_the_driver_as_that_kind(void **state)
+TEST_IN(each_kind_is_asked_of_the_driver_as_that_kind, reset, NULL)
 {
-    (void)state;
     static const struct {
         host_memory memory;
         unsigned flags;
@@ -112,9 +109,8 @@ static void each_kind_is_asked_of_the_driver_as_that_kind(void **state)
     host_blocks_free(&pool, &driver);
 }
 
-static void pageable_memory_is_not_the_drivers_and_begins_at_a_page(void **state)
+TEST_IN(pageable_memory_is_not_the_drivers_and_begins_at_a_page, reset, NULL)
 {
-    (void)state;
     host_blocks pool = {0};
     host_block b = get(&pool, HOST_FROM, HOST_PAGEABLE, 10000);
     assert_int_equal((uintptr_t)b.bytes % 4096, 0);
@@ -124,10 +120,8 @@ static void pageable_memory_is_not_the_drivers_and_begins_at_a_page(void **state
     host_blocks_free(&pool, &driver);
 }
 
-static void
-what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not(void **state)
+TEST_IN(what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not, reset, NULL)
 {
-    (void)state;
     host_blocks pool = {0};
     at_error error = {0};
     host_block b;
@@ -143,10 +137,8 @@ what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not(void
     assert_int_equal(pinned.blocks, 0);
 }
 
-static void
-memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing(void **state)
+TEST_IN(memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing, reset, NULL)
 {
-    (void)state;
     host_blocks pool = {0};
     at_error error = {0};
     host_block b;
@@ -160,19 +152,4 @@ memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing(v
         AT_NO_MEMORY);
     assert_non_null(strstr(error.message, "more than half of what the host has"));
     host_blocks_free(&pool, &driver);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_block_of_the_same_use_kind_and_size_is_used_again, reset),
-        cmocka_unit_test_setup(a_staging_buffer_serves_those_that_need_less, reset),
-        cmocka_unit_test_setup(each_kind_is_asked_of_the_driver_as_that_kind, reset),
-        cmocka_unit_test_setup(pageable_memory_is_not_the_drivers_and_begins_at_a_page, reset),
-        cmocka_unit_test_setup(
-            what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not, reset),
-        cmocka_unit_test_setup(
-            memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing, reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

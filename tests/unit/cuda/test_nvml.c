@@ -18,9 +18,8 @@ static int use_fake(void **state)
     return setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);
 }
 
-static void figures_come_in_the_units_of_the_header(void **state)
+TEST_IN(figures_come_in_the_units_of_the_header, use_fake, NULL)
 {
-    (void)state;
     setenv("FAKE_NVML_CLOCK_MHZ", "1980", 1);
     setenv("FAKE_NVML_THROTTLE", "0x24", 1);
     setenv("FAKE_NVML_POWER_MW", "512345", 1);
@@ -39,9 +38,8 @@ static void figures_come_in_the_units_of_the_header(void **state)
     nvml_close(n);
 }
 
-static void what_is_not_supported_is_zero(void **state)
+TEST_IN(what_is_not_supported_is_zero, use_fake, NULL)
 {
-    (void)state;
     setenv("FAKE_NVML_CLOCK_MHZ", "1980", 1);
     nvml *n;
     at_error error = {0};
@@ -65,9 +63,8 @@ static void expect_others(const char *processes, uint32_t wanted)
     nvml_close(n);
 }
 
-static void other_processes_are_those_beside_the_tuners_own(void **state)
+TEST_IN(other_processes_are_those_beside_the_tuners_own, use_fake, NULL)
 {
-    (void)state;
     expect_others(NULL, 0); /* not supported */
     expect_others("0", 0);  /* a container that does not see its own */
     expect_others("1", 0);
@@ -75,9 +72,8 @@ static void other_processes_are_those_beside_the_tuners_own(void **state)
     assert_int_equal(nvml_count_others(NULL), 0);
 }
 
-static void an_unknown_gpu_is_an_error_that_names_it(void **state)
+TEST_IN(an_unknown_gpu_is_an_error_that_names_it, use_fake, NULL)
 {
-    (void)state;
     nvml *n;
     at_error error = {0};
     assert_int_equal(nvml_open("GPU-1", &n, &error), AT_NO_DEVICE);
@@ -86,9 +82,8 @@ static void an_unknown_gpu_is_an_error_that_names_it(void **state)
     assert_non_null(strstr(error.message, "Not Found"));
 }
 
-static void a_library_that_does_not_start_is_an_error(void **state)
+TEST_IN(a_library_that_does_not_start_is_an_error, use_fake, NULL)
 {
-    (void)state;
     setenv("FAKE_NVML_INIT", "9", 1);
     nvml *n;
     at_error error = {0};
@@ -102,9 +97,8 @@ static at_status find_model(const char *names, char *name, size_t *count)
     return nvml_find_model(name, 64, count, NULL);
 }
 
-static void the_model_of_gpus_that_are_alike_is_found(void **state)
+TEST_IN(the_model_of_gpus_that_are_alike_is_found, use_fake, NULL)
 {
-    (void)state;
     char name[64];
     size_t count;
     assert_int_equal(find_model("Fake A,Fake A,Fake A", name, &count), AT_OK);
@@ -112,9 +106,8 @@ static void the_model_of_gpus_that_are_alike_is_found(void **state)
     assert_int_equal(count, 3);
 }
 
-static void of_gpus_that_differ_or_are_partitioned_no_model_is_told(void **state)
+TEST_IN(of_gpus_that_differ_or_are_partitioned_no_model_is_told, use_fake, NULL)
 {
-    (void)state;
     char name[64];
     size_t count;
     assert_int_equal(find_model("Fake A,Fake B", name, &count), AT_NO_DEVICE);
@@ -125,9 +118,8 @@ static void of_gpus_that_differ_or_are_partitioned_no_model_is_told(void **state
     assert_int_equal(nvml_find_model(name, sizeof name, &count, NULL), AT_NO_DEVICE);
 }
 
-static void a_missing_library_is_an_error(void **state)
+TEST_IN(a_missing_library_is_an_error, use_fake, NULL)
 {
-    (void)state;
     setenv("AUTOTUNE_LIBNVML", "/nowhere/libnvidia-ml.so.1", 1);
     nvml *n;
     at_error error = {0};
@@ -135,9 +127,8 @@ static void a_missing_library_is_an_error(void **state)
     assert_non_null(strstr(error.message, "/nowhere/"));
 }
 
-static void a_library_of_another_kind_is_an_error(void **state)
+TEST_IN(a_library_of_another_kind_is_an_error, use_fake, NULL)
 {
-    (void)state;
     setenv("AUTOTUNE_LIBNVML", "libm.so.6", 1);
     nvml *n;
     at_error error = {0};
@@ -145,9 +136,8 @@ static void a_library_of_another_kind_is_an_error(void **state)
     assert_non_null(strstr(error.message, "lacks"));
 }
 
-static void without_a_library_everything_is_zero(void **state)
+TEST_IN(without_a_library_everything_is_zero, use_fake, NULL)
 {
-    (void)state;
     board_reading r;
     memset(&r, 0xff, sizeof r);
     nvml_read(NULL, &r);
@@ -155,31 +145,12 @@ static void without_a_library_everything_is_zero(void **state)
     nvml_close(NULL);
 }
 
-static void reasons_are_words_and_idleness_is_none(void **state)
+TEST_IN(reasons_are_words_and_idleness_is_none, use_fake, NULL)
 {
-    (void)state;
     char text[256];
     assert_string_equal(board_throttle_text(0, text, sizeof text), "");
     assert_string_equal(board_throttle_text(0x103, text, sizeof text), "");
     assert_string_equal(board_throttle_text(0x24, text, sizeof text), "power cap, thermal limit");
     board_throttle_text(UINT64_MAX, text, 12);
     assert_string_equal(text, "power cap, ");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(figures_come_in_the_units_of_the_header, use_fake),
-        cmocka_unit_test_setup(what_is_not_supported_is_zero, use_fake),
-        cmocka_unit_test_setup(other_processes_are_those_beside_the_tuners_own, use_fake),
-        cmocka_unit_test_setup(an_unknown_gpu_is_an_error_that_names_it, use_fake),
-        cmocka_unit_test_setup(a_library_that_does_not_start_is_an_error, use_fake),
-        cmocka_unit_test_setup(the_model_of_gpus_that_are_alike_is_found, use_fake),
-        cmocka_unit_test_setup(of_gpus_that_differ_or_are_partitioned_no_model_is_told, use_fake),
-        cmocka_unit_test_setup(a_missing_library_is_an_error, use_fake),
-        cmocka_unit_test_setup(a_library_of_another_kind_is_an_error, use_fake),
-        cmocka_unit_test_setup(without_a_library_everything_is_zero, use_fake),
-        cmocka_unit_test_setup(reasons_are_words_and_idleness_is_none, use_fake),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

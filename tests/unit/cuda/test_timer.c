@@ -26,27 +26,24 @@ static int64_t warm_up_ns(const char *clock_mhz)
     return took_ns;
 }
 
-static void a_chip_is_warmed_up_until_its_clock_has_had_time_to_climb(void **state)
+TEST(a_chip_is_warmed_up_until_its_clock_has_had_time_to_climb)
 {
-    (void)state;
     assert_true(warm_up_ns("900") >= ramp_ns);
     assert_true(warm_up_ns(NULL) >= ramp_ns);
 }
 
-static void a_chip_at_its_top_clock_has_none_to_climb(void **state)
+TEST(a_chip_at_its_top_clock_has_none_to_climb)
 {
-    (void)state;
     int64_t took_ns = warm_up_ns("1500");
     assert_true(took_ns > 0 && took_ns < ramp_ns / 2);
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
     setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chip_is_warmed_up_until_its_clock_has_had_time_to_climb),
-        cmocka_unit_test(a_chip_at_its_top_clock_has_none_to_climb),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

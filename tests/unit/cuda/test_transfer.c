@@ -156,9 +156,8 @@ static int64_t time_of(fixture *f, const transfer_plan *how)
 }
 
 /* Whatever the way: what arrives is what was sent, on the tuned problem and the ragged one. */
-static void every_byte_arrives_whichever_way_it_goes(void **state)
+TEST(every_byte_arrives_whichever_way_it_goes)
 {
-    (void)state;
     static const uint64_t chunks[] = {0, 1024, 4096, 65536, 100000};
     rng r = rng_seeded(7);
     for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS;
@@ -182,9 +181,8 @@ static void every_byte_arrives_whichever_way_it_goes(void **state)
         }
 }
 
-static void samples_leave_inputs_and_later_checks_alone(void **state)
+TEST(samples_leave_inputs_and_later_checks_alone)
 {
-    (void)state;
     fixture f;
     begin(&f, TRANSFER_BOTH, 1, 0);
     const transfer_plan how = {.memory = HOST_PINNED, .chunk_bytes = 4096, .streams = 2};
@@ -202,9 +200,8 @@ static void samples_leave_inputs_and_later_checks_alone(void **state)
 }
 
 /* 65536 words at 24 bytes a nanosecond, and 5 us. */
-static void the_ceiling_is_one_pinned_copy_each_way_at_once(void **state)
+TEST(the_ceiling_is_one_pinned_copy_each_way_at_once)
 {
-    (void)state;
     for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS;
          direction++) {
         fixture f;
@@ -217,9 +214,8 @@ static void the_ceiling_is_one_pinned_copy_each_way_at_once(void **state)
     }
 }
 
-static void pageable_memory_is_slower_than_pinned_and_small_chunks_than_large(void **state)
+TEST(pageable_memory_is_slower_than_pinned_and_small_chunks_than_large)
 {
-    (void)state;
     fixture f;
     begin(&f, TRANSFER_TO_DEVICE, 1, 0);
     const transfer_plan pageable = {.memory = HOST_PAGEABLE, .streams = 1},
@@ -232,9 +228,8 @@ static void pageable_memory_is_slower_than_pinned_and_small_chunks_than_large(vo
 }
 
 /* By one chunk of four. */
-static void both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_streams(void **state)
+TEST(both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_streams)
 {
-    (void)state;
     fixture f;
     begin(&f, TRANSFER_BOTH, 1, 0);
     const transfer_plan one_stream = {.memory = HOST_PINNED, .streams = 1, .chunk_bytes = 65536},
@@ -246,9 +241,8 @@ static void both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_stre
 }
 
 /* All but the first chunk's. */
-static void copies_hide_behind_a_kernel(void **state)
+TEST(copies_hide_behind_a_kernel)
 {
-    (void)state;
     fixture f;
     begin(&f, TRANSFER_TO_DEVICE, 1, 40);
     const transfer_plan one_stream = {.memory = HOST_PINNED, .streams = 1, .chunk_bytes = 65536},
@@ -263,9 +257,8 @@ static void copies_hide_behind_a_kernel(void **state)
     end(&f);
 }
 
-static void a_kernel_that_writes_behind_its_chunk_is_a_wrong_result(void **state)
+TEST(a_kernel_that_writes_behind_its_chunk_is_a_wrong_result)
 {
-    (void)state;
     fixture f;
     begin(&f, TRANSFER_TO_HOST, 1, 1);
     const transfer_plan mapped = {.memory = HOST_MAPPED, .streams = 1},
@@ -278,9 +271,8 @@ static void a_kernel_that_writes_behind_its_chunk_is_a_wrong_result(void **state
     end(&f);
 }
 
-static void a_write_between_two_pieces_is_a_wrong_result(void **state)
+TEST(a_write_between_two_pieces_is_a_wrong_result)
 {
-    (void)state;
     fixture f;
     begin(&f, TRANSFER_TO_HOST, PIECES, 1);
     /* A chunk ends where a piece does. */
@@ -291,9 +283,8 @@ static void a_write_between_two_pieces_is_a_wrong_result(void **state)
     end(&f);
 }
 
-static void memory_that_cannot_be_pinned_costs_the_variant_alone(void **state)
+TEST(memory_that_cannot_be_pinned_costs_the_variant_alone)
 {
-    (void)state;
     fixture f;
     setenv("FAKE_CUDA_PINNED", "100000", 1);
     begin(&f, TRANSFER_TO_DEVICE, 1, 0);
@@ -307,9 +298,8 @@ static void memory_that_cannot_be_pinned_costs_the_variant_alone(void **state)
     end(&f);
 }
 
-static void a_transfer_of_other_buffers_than_there_are_is_refused(void **state)
+TEST(a_transfer_of_other_buffers_than_there_are_is_refused)
 {
-    (void)state;
     fixture f;
     begin(&f, TRANSFER_TO_DEVICE, 1, 0);
     const transfer_plan pinned = {.memory = HOST_PINNED, .streams = 1};
@@ -324,21 +314,11 @@ static void a_transfer_of_other_buffers_than_there_are_is_refused(void **state)
     end(&f);
 }
 
-int main(int argc, char **argv)
+static int prepare(void **state)
 {
-    (void)argc, (void)argv;
+    (void)state;
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_arrives_whichever_way_it_goes),
-        cmocka_unit_test(samples_leave_inputs_and_later_checks_alone),
-        cmocka_unit_test(the_ceiling_is_one_pinned_copy_each_way_at_once),
-        cmocka_unit_test(pageable_memory_is_slower_than_pinned_and_small_chunks_than_large),
-        cmocka_unit_test(both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_streams),
-        cmocka_unit_test(copies_hide_behind_a_kernel),
-        cmocka_unit_test(a_kernel_that_writes_behind_its_chunk_is_a_wrong_result),
-        cmocka_unit_test(a_write_between_two_pieces_is_a_wrong_result),
-        cmocka_unit_test(memory_that_cannot_be_pinned_costs_the_variant_alone),
-        cmocka_unit_test(a_transfer_of_other_buffers_than_there_are_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

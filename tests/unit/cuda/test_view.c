@@ -76,9 +76,8 @@ static int reset(void **state)
     return 0;
 }
 
-static void a_map_is_encoded_as_it_is_described(void **state)
+TEST_IN(a_map_is_encoded_as_it_is_described, reset, NULL)
 {
-    (void)state;
     const view_plan v = {.kind = VIEW_TENSOR,
                          .type = DTYPE_HALF,
                          .rank = 3,
@@ -102,9 +101,8 @@ static void a_map_is_encoded_as_it_is_described(void **state)
     assert_int_equal(asked.outside, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
 }
 
-static void a_map_that_the_driver_refuses_is_no_fault_of_the_device(void **state)
+TEST_IN(a_map_that_the_driver_refuses_is_no_fault_of_the_device, reset, NULL)
 {
-    (void)state;
     const view_plan v = {.kind = VIEW_TENSOR,
                          .type = DTYPE_FLOAT,
                          .rank = 1,
@@ -118,9 +116,8 @@ static void a_map_that_the_driver_refuses_is_no_fault_of_the_device(void **state
     assert_non_null(strstr(error.message, "the tensor map was refused"));
 }
 
-static void textures_are_made_once_and_go_with_their_memory(void **state)
+TEST_IN(textures_are_made_once_and_go_with_their_memory, reset, NULL)
 {
-    (void)state;
     const view_plan line = {.kind = VIEW_TEXTURE,
                             .type = DTYPE_UINT8,
                             .rank = 1,
@@ -162,14 +159,4 @@ static void textures_are_made_once_and_go_with_their_memory(void **state)
     cuda_textures_drop(&t, &driver, 0, UINT64_MAX);
     assert_int_equal(asked.destroyed, 3);
     assert_null(t.entries);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_map_is_encoded_as_it_is_described, reset),
-        cmocka_unit_test_setup(a_map_that_the_driver_refuses_is_no_fault_of_the_device, reset),
-        cmocka_unit_test_setup(textures_are_made_once_and_go_with_their_memory, reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

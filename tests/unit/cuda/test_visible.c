@@ -23,71 +23,50 @@ static const char *alone(const char *visible, size_t present, int ordinal)
     return "everything";
 }
 
-static void of_several_gpus_the_one_is_named(void **state)
+TEST(of_several_gpus_the_one_is_named)
 {
-    (void)state;
     assert_string_equal(alone(NULL, 4, 0), "0");
     assert_string_equal(alone(NULL, 4, 3), "3");
 }
 
-static void a_host_of_one_gpu_is_left_alone(void **state)
+TEST(a_host_of_one_gpu_is_left_alone)
 {
-    (void)state;
     assert_string_equal(alone(NULL, 1, 0), "everything");
     assert_string_equal(alone("2", 4, 0), "everything");
 }
 
-static void where_it_is_not_known_how_many_there_are_the_driver_shows_all(void **state)
+TEST(where_it_is_not_known_how_many_there_are_the_driver_shows_all)
 {
-    (void)state;
     assert_string_equal(alone(NULL, 0, 0), "everything");
 }
 
-static void a_list_is_counted_through(void **state)
+TEST(a_list_is_counted_through)
 {
-    (void)state;
     assert_string_equal(alone("3,1,2", 4, 0), "3");
     assert_string_equal(alone("3,1,2", 4, 2), "2");
     assert_string_equal(alone("GPU-8932f937,GPU-1234abcd", 4, 1), "GPU-1234abcd");
     assert_string_equal(alone("1,0", 0, 1), "0");
 }
 
-static void a_gpu_that_is_not_there_is_for_the_driver_to_say(void **state)
+TEST(a_gpu_that_is_not_there_is_for_the_driver_to_say)
 {
-    (void)state;
     assert_string_equal(alone(NULL, 4, 4), "everything");
     assert_string_equal(alone(NULL, 4, -1), "everything");
     assert_string_equal(alone("3,1", 4, 2), "everything");
     assert_string_equal(alone("", 4, 0), "everything");
 }
 
-static void what_follows_an_entry_that_is_none_is_not_shown(void **state)
+TEST(what_follows_an_entry_that_is_none_is_not_shown)
 {
-    (void)state;
     assert_string_equal(alone("0,-1,1", 4, 0), "0");
     assert_string_equal(alone("0,-1,1", 4, 2), "everything");
     assert_string_equal(alone("0,,1", 4, 2), "everything");
     assert_string_equal(alone("0,9,1", 4, 2), "everything");
 }
 
-static void a_name_that_is_too_long_is_not_cut(void **state)
+TEST(a_name_that_is_too_long_is_not_cut)
 {
-    (void)state;
     char names[200] = "1,GPU-";
     memset(names + strlen(names), 'a', sizeof names - strlen(names) - 1);
     assert_string_equal(alone(names, 2, 1), "everything");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_several_gpus_the_one_is_named),
-        cmocka_unit_test(a_host_of_one_gpu_is_left_alone),
-        cmocka_unit_test(where_it_is_not_known_how_many_there_are_the_driver_shows_all),
-        cmocka_unit_test(a_list_is_counted_through),
-        cmocka_unit_test(a_gpu_that_is_not_there_is_for_the_driver_to_say),
-        cmocka_unit_test(what_follows_an_entry_that_is_none_is_not_shown),
-        cmocka_unit_test(a_name_that_is_too_long_is_not_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

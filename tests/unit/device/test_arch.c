@@ -4,9 +4,8 @@
 #include "check.h"
 #include "device/arch.h"
 
-static void an_architecture_is_found_with_and_without_its_prefix(void **state)
+TEST(an_architecture_is_found_with_and_without_its_prefix)
 {
-    (void)state;
     at_error error = {0};
     arch_limits with, without;
     assert_ok(arch_find("sm_90", &with, &error), error);
@@ -21,9 +20,8 @@ static void an_architecture_is_found_with_and_without_its_prefix(void **state)
     assert_int_equal(with.sm_count, without.sm_count);
 }
 
-static void an_unknown_architecture_is_an_error_that_lists_the_known(void **state)
+TEST(an_unknown_architecture_is_an_error_that_lists_the_known)
 {
-    (void)state;
     const char *const wrong[] = {"sm_91", "sm_", "", "hopper", "sm_9", "sm_900"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         at_error error = {0};
@@ -34,9 +32,8 @@ static void an_unknown_architecture_is_an_error_that_lists_the_known(void **stat
     }
 }
 
-static void a_gpu_has_the_limits_of_its_capability_and_its_own_name(void **state)
+TEST(a_gpu_has_the_limits_of_its_capability_and_its_own_name)
 {
-    (void)state;
     at_error error = {0};
     arch_limits of_gpu, of_capability;
     assert_ok(arch_of_gpu("NVIDIA L4", 8, 9, &of_gpu, &error), error);
@@ -47,9 +44,8 @@ static void a_gpu_has_the_limits_of_its_capability_and_its_own_name(void **state
     assert_non_null(strstr(error.message, "sm_10"));
 }
 
-static void every_row_is_whole_and_the_oldest_comes_first(void **state)
+TEST(every_row_is_whole_and_the_oldest_comes_first)
 {
-    (void)state;
     size_t count;
     const arch_limits *table = arch_table(&count);
     assert_int_equal(count, 10);
@@ -68,15 +64,4 @@ static void every_row_is_whole_and_the_oldest_comes_first(void **state)
         if (i)
             assert_true(a->major * 10 + a->minor >= table[i - 1].major * 10 + table[i - 1].minor);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_architecture_is_found_with_and_without_its_prefix),
-        cmocka_unit_test(an_unknown_architecture_is_an_error_that_lists_the_known),
-        cmocka_unit_test(a_gpu_has_the_limits_of_its_capability_and_its_own_name),
-        cmocka_unit_test(every_row_is_whole_and_the_oldest_comes_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 #include "base/rng.h"
 #include "device/cluster_load.h"
 
-static void an_h200_takes_this_many_clusters_in_a_round(void **state)
+TEST(an_h200_takes_this_many_clusters_in_a_round)
 {
-    (void)state;
     static const struct {
         int64_t multiprocessors, clusters, blocks, resident, load;
     } cases[] = {
@@ -64,9 +63,8 @@ static int divide(int multiprocessors, int blocks, int *gpcs)
     return count;
 }
 
-static void clusters_run_in_rounds_and_the_last_is_spread(void **state)
+TEST(clusters_run_in_rounds_and_the_last_is_spread)
 {
-    (void)state;
     rng r = rng_seeded(5);
     for (int i = 0; i < 20000; i++) {
         int gpcs[32], blocks = 1 + (int)rng_below(&r, 16), resident = 1 + (int)rng_below(&r, 32);
@@ -83,9 +81,8 @@ static void clusters_run_in_rounds_and_the_last_is_spread(void **state)
 }
 
 /* The source of the form that is used. */
-static void it_has_the_room_that_one_h200_had(void **state)
+TEST(it_has_the_room_that_one_h200_had)
 {
-    (void)state;
     static const int measured[] = {8, 16, 16, 16, 16, 16, 18, 18, 2, 2, 2, 2};
     for (int blocks = 3; blocks <= 8; blocks++)
         for (int each = 1; each <= 32; each++) {
@@ -93,14 +90,4 @@ static void it_has_the_room_that_one_h200_had(void **state)
             assert_int_equal(cluster_load(132, room, blocks, each), each);
             assert_int_equal(cluster_load(132, room + 1, blocks, each), each + 1);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_h200_takes_this_many_clusters_in_a_round),
-        cmocka_unit_test(clusters_run_in_rounds_and_the_last_is_spread),
-        cmocka_unit_test(it_has_the_room_that_one_h200_had),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

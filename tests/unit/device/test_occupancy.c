@@ -44,9 +44,8 @@ static int oracle(const arch_limits *a, int threads, int registers, size_t share
     return result.activeBlocksPerMultiprocessor;
 }
 
-static void blocks_agree_with_the_toolkits_calculator_everywhere(void **state)
+TEST(blocks_agree_with_the_toolkits_calculator_everywhere)
 {
-    (void)state;
     static const int registers[] = {0,  1,  16, 24, 31, 32,  33,  40,  48,  56,
                                     63, 64, 65, 72, 96, 104, 127, 128, 168, 255};
     size_t count;
@@ -69,9 +68,8 @@ static void blocks_agree_with_the_toolkits_calculator_everywhere(void **state)
     }
 }
 
-static void the_largest_shared_memory_fits_once_and_a_byte_more_does_not(void **state)
+TEST(the_largest_shared_memory_fits_once_and_a_byte_more_does_not)
 {
-    (void)state;
     size_t count;
     const arch_limits *table = arch_table(&count);
     for (size_t i = 0; i < count; i++) {
@@ -83,9 +81,8 @@ static void the_largest_shared_memory_fits_once_and_a_byte_more_does_not(void **
     }
 }
 
-static void what_limits_is_named(void **state)
+TEST(what_limits_is_named)
 {
-    (void)state;
     static const struct {
         int threads, registers;
         size_t shared_bytes;
@@ -113,14 +110,4 @@ static void what_limits_is_named(void **state)
     }
     assert_string_equal(occupancy_limit_name(OCCUPANCY_SHARED), "shared");
     assert_string_equal(occupancy_limit_name(OCCUPANCY_IMPOSSIBLE), "impossible");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_agree_with_the_toolkits_calculator_everywhere),
-        cmocka_unit_test(the_largest_shared_memory_fits_once_and_a_byte_more_does_not),
-        cmocka_unit_test(what_limits_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

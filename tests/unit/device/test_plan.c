@@ -163,9 +163,8 @@ static launch_plan random_launch(rng *r)
     return p;
 }
 
-static void plans_come_back_as_they_were(void **state)
+TEST(plans_come_back_as_they_were)
 {
-    (void)state;
     rng r = rng_seeded(1);
     for (int i = 0; i < 2000; i++) {
         problem_plan problem = random_problem(&r), problem_back;
@@ -183,9 +182,8 @@ static void plans_come_back_as_they_were(void **state)
 }
 
 /* As their keys are: what is packed of a launch names its measurements. */
-static void a_launch_that_is_balanced_packs_otherwise(void **state)
+TEST(a_launch_that_is_balanced_packs_otherwise)
 {
-    (void)state;
     launch_plan p, back;
     pack packed[2] = {{0}};
     memset(&p, 0, sizeof p);
@@ -204,9 +202,8 @@ static void a_launch_that_is_balanced_packs_otherwise(void **state)
     pack_deinit(&packed[1]);
 }
 
-static void no_launch_without_clusters_is_balanced(void **state)
+TEST(no_launch_without_clusters_is_balanced)
 {
-    (void)state;
     launch_plan p, back;
     pack m = {0};
     memset(&p, 0, sizeof p);
@@ -221,9 +218,8 @@ static void no_launch_without_clusters_is_balanced(void **state)
 }
 
 /* What is accepted is a plan that could have been sent: counts and enumerations are in range. */
-static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
+TEST(a_corrupt_plan_is_an_error_or_a_plan)
 {
-    (void)state;
     rng r = rng_seeded(2);
     size_t refused = 0;
     for (int i = 0; i < 20000; i++) {
@@ -283,9 +279,8 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
     assert_true(refused > 1000);
 }
 
-static void a_problem_is_evaluated(void **state)
+TEST(a_problem_is_evaluated)
 {
-    (void)state;
     fixture_write("p.cu.tmpl", "x\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { rows = 10, cols = 20, kind = 'half', how = 'modulo' }, ragged = { "
@@ -319,9 +314,8 @@ static void a_problem_is_evaluated(void **state)
     script_free(s);
 }
 
-static void each_buffer_has_its_own_tolerance_or_that_of_the_pattern(void **state)
+TEST(each_buffer_has_its_own_tolerance_or_that_of_the_pattern)
 {
-    (void)state;
     fixture_write("p.cu.tmpl", "x\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { n = 10, allowed = 8 }, ragged = false,",
@@ -352,9 +346,8 @@ static void each_buffer_has_its_own_tolerance_or_that_of_the_pattern(void **stat
 }
 
 /* Anything would do where all elements may differ. */
-static void not_all_of_an_output_may_differ(void **state)
+TEST(not_all_of_an_output_may_differ)
 {
-    (void)state;
     fixture_write("p.cu.tmpl", "x\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { n = 4 }, ragged = { n = 3 },",
@@ -371,9 +364,8 @@ static void not_all_of_an_output_may_differ(void **state)
 }
 
 /* How many elements are results is the configuration's to say; all of them needs no saying. */
-static void a_configuration_says_how_many_elements_are_results(void **state)
+TEST(a_configuration_says_how_many_elements_are_results)
 {
-    (void)state;
     fixture_write("p.cu.tmpl", "x\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { n = 64 }, ragged = false,",
@@ -417,7 +409,7 @@ static problem_plan plan_of(const char *extra)
     return p;
 }
 
-static void a_ceiling_follows_from_what_is_given_unless_it_is_named(void **state)
+TEST(a_ceiling_follows_from_what_is_given_unless_it_is_named)
 {
     static const struct {
         const char *extra;
@@ -443,9 +435,8 @@ static void a_ceiling_follows_from_what_is_given_unless_it_is_named(void **state
     }
 }
 
-static void work_is_what_the_script_gives(void **state)
+TEST(work_is_what_the_script_gives)
 {
-    (void)state;
     const problem_plan p = plan_of("traffic = 'n', flops = '2.0 * n', items = { keys = '3 * n' },");
     assert_int_equal(plan_work(&p, WORK_BYTES), 1024);
     assert_int_equal(plan_work(&p, WORK_FLOPS), 2048);
@@ -491,9 +482,8 @@ static const plan_case problem_cases[] = {
     {"traffic = 'n', ceiling = \"'l' .. n\",", "gives 'l1024'; ceilings are none, copy, read"},
 };
 
-static void problems_that_cannot_be_are_told(void **state)
+TEST(problems_that_cannot_be_are_told)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof problem_cases / sizeof *problem_cases; i++) {
         script *s = fixture_load_pattern(&(fixture_pattern){.extra = problem_cases[i].extra});
         problem_plan p;
@@ -505,9 +495,8 @@ static void problems_that_cannot_be_are_told(void **state)
     }
 }
 
-static void a_launch_is_evaluated(void **state)
+TEST(a_launch_is_evaluated)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { n = 5000000000, f = 0.5, on = true },",
         .kernel = "kernel = { template = 'p.cu.tmpl', entry = 'k', shared = 'tile * 1000',\n"
@@ -564,9 +553,8 @@ static const struct {
     {NULL, "grid = 1, block = { 32, 64 }", "the block has 2048 threads; 1024 are allowed", 9},
 };
 
-static void launches_that_cannot_be_are_told(void **state)
+TEST(launches_that_cannot_be_are_told)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof launch_cases / sizeof *launch_cases; i++) {
         char kernel[256], launch[256];
         snprintf(kernel, sizeof kernel, "kernel = { template = 'p.cu.tmpl', %s },",
@@ -585,22 +573,4 @@ static void launches_that_cannot_be_are_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_come_back_as_they_were),
-        cmocka_unit_test(a_launch_that_is_balanced_packs_otherwise),
-        cmocka_unit_test(no_launch_without_clusters_is_balanced),
-        cmocka_unit_test(a_corrupt_plan_is_an_error_or_a_plan),
-        cmocka_unit_test(a_problem_is_evaluated),
-        cmocka_unit_test(a_ceiling_follows_from_what_is_given_unless_it_is_named),
-        cmocka_unit_test(work_is_what_the_script_gives),
-        cmocka_unit_test(not_all_of_an_output_may_differ),
-        cmocka_unit_test(a_configuration_says_how_many_elements_are_results),
-        cmocka_unit_test(each_buffer_has_its_own_tolerance_or_that_of_the_pattern),
-        cmocka_unit_test(problems_that_cannot_be_are_told),
-        cmocka_unit_test(a_launch_is_evaluated),
-        cmocka_unit_test(launches_that_cannot_be_are_told),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

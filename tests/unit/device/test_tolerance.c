@@ -50,9 +50,8 @@ static void rank_values(dtype type, int32_t rank[65536])
     }
 }
 
-static void ulps_of_16_bits_are_places_in_the_table_of_all_values(void **state)
+TEST(ulps_of_16_bits_are_places_in_the_table_of_all_values)
 {
-    (void)state;
     static int32_t rank[65536];
     static const dtype types[] = {DTYPE_HALF, DTYPE_BFLOAT16};
     rng r = rng_seeded(1);
@@ -71,9 +70,8 @@ static void ulps_of_16_bits_are_places_in_the_table_of_all_values(void **state)
     }
 }
 
-static void ulps_are_steps_to_the_neighbour(void **state)
+TEST(ulps_are_steps_to_the_neighbour)
 {
-    (void)state;
     rng r = rng_seeded(2);
     for (int i = 0; i < 20000; i++) {
         uint64_t bits = rng_next(&r);
@@ -130,9 +128,8 @@ static integer wide_integer(dtype type, uint64_t bits)
     }
 }
 
-static void integers_are_compared_without_rounding(void **state)
+TEST(integers_are_compared_without_rounding)
 {
-    (void)state;
     rng r = rng_seeded(3);
     for (int i = 0; i < 100000; i++) {
         const dtype type = (dtype)rng_below(&r, DTYPE_UINT64 + 1);
@@ -152,9 +149,8 @@ static void integers_are_compared_without_rounding(void **state)
     }
 }
 
-static void errors_of_floats_are_differences(void **state)
+TEST(errors_of_floats_are_differences)
 {
-    (void)state;
     rng r = rng_seeded(4);
     for (int i = 0; i < 50000; i++) {
         const float e = (float)ldexp((double)rng_below(&r, 1000) - 500, (int)rng_below(&r, 9) - 4);
@@ -168,9 +164,8 @@ static void errors_of_floats_are_differences(void **state)
     }
 }
 
-static void not_a_number_and_infinities_equal_only_themselves(void **state)
+TEST(not_a_number_and_infinities_equal_only_themselves)
 {
-    (void)state;
     static const uint64_t bits[][6] = {
         /* nan, another nan, infinity, -infinity, the largest, 1 */
         [DTYPE_HALF] = {0x7e00, 0xfe01, 0x7c00, 0xfc00, 0x7bff, 0x3c00},
@@ -198,9 +193,8 @@ static void not_a_number_and_infinities_equal_only_themselves(void **state)
                 }
 }
 
-static void an_exact_comparison_is_of_bits(void **state)
+TEST(an_exact_comparison_is_of_bits)
 {
-    (void)state;
     const float zero = 0, minus_zero = -0.0f, nan = NAN;
     assert_false(accepts(TOLERANCE_EXACT, 0, DTYPE_FLOAT, &zero, &minus_zero));
     assert_true(accepts(TOLERANCE_EXACT, 0, DTYPE_FLOAT, &nan, &nan));
@@ -208,9 +202,8 @@ static void an_exact_comparison_is_of_bits(void **state)
 }
 
 /* What is expected to be infinite does not make everything right. */
-static void the_largest_magnitude_is_a_finite_one(void **state)
+TEST(the_largest_magnitude_is_a_finite_one)
 {
-    (void)state;
     const float values[] = {1, -3, INFINITY, NAN, 2};
     assert_true(element_magnitude(DTYPE_FLOAT, values, 5) == 3);
     assert_true(element_magnitude(DTYPE_FLOAT, values + 2, 2) == 0);
@@ -218,9 +211,8 @@ static void the_largest_magnitude_is_a_finite_one(void **state)
     assert_true(element_magnitude(DTYPE_INT64, &least, 1) == 0x1p63);
 }
 
-static void a_share_or_a_number_of_elements_may_be_further_away(void **state)
+TEST(a_share_or_a_number_of_elements_may_be_further_away)
 {
-    (void)state;
     static const struct {
         double mismatches;
         uint64_t count, allowed;
@@ -244,9 +236,8 @@ static void assert_told(dtype type, const void *element, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void elements_are_told_by_their_type(void **state)
+TEST(elements_are_told_by_their_type)
 {
-    (void)state;
     assert_told(DTYPE_INT8, &(int8_t){-1}, "-1 (0xff)");
     assert_told(DTYPE_UINT8, &(uint8_t){200}, "200 (0xc8)");
     assert_told(DTYPE_INT16, &(int16_t){INT16_MIN}, "-32768");
@@ -265,9 +256,8 @@ static void elements_are_told_by_their_type(void **state)
 }
 
 /* Of 16 bits all are tried. */
-static void different_numbers_read_differently(void **state)
+TEST(different_numbers_read_differently)
 {
-    (void)state;
     for (int type = DTYPE_HALF; type <= DTYPE_BFLOAT16; type++) {
         char before[ELEMENT_TEXT_BYTES] = "", text[ELEMENT_TEXT_BYTES];
         for (uint32_t bits = 0; bits < 0x10000; bits++) {
@@ -277,21 +267,4 @@ static void different_numbers_read_differently(void **state)
             memcpy(before, text, sizeof before);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_share_or_a_number_of_elements_may_be_further_away),
-        cmocka_unit_test(elements_are_told_by_their_type),
-        cmocka_unit_test(different_numbers_read_differently),
-        cmocka_unit_test(ulps_of_16_bits_are_places_in_the_table_of_all_values),
-        cmocka_unit_test(ulps_are_steps_to_the_neighbour),
-        cmocka_unit_test(integers_are_compared_without_rounding),
-        cmocka_unit_test(errors_of_floats_are_differences),
-        cmocka_unit_test(not_a_number_and_infinities_equal_only_themselves),
-        cmocka_unit_test(an_exact_comparison_is_of_bits),
-        cmocka_unit_test(the_largest_magnitude_is_a_finite_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

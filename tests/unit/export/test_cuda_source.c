@@ -38,9 +38,8 @@ static void expect(const char *source, const source_header *headers, size_t coun
     json_decref(out);
 }
 
-static void linkage_is_taken_out(void **state)
+TEST(linkage_is_taken_out)
 {
-    (void)state;
     expect("extern \"C\" __global__ void f();\n", NULL, 0, "__global__ void f();\n", "", "");
     expect("extern /* so */ \"C\"\n__constant__ int c[3];\n", NULL, 0, "__constant__ int c[3];\n",
            "", "");
@@ -52,9 +51,8 @@ static void linkage_is_taken_out(void **state)
            "#define ENTRY __global__\nENTRY void f();\n", "", "#undef ENTRY\n");
 }
 
-static void what_only_looks_like_linkage_stays(void **state)
+TEST(what_only_looks_like_linkage_stays)
 {
-    (void)state;
     static const char *const texts[] = {
         "// extern \"C\" here\n",
         "/* extern \"C\" { */\n",
@@ -77,9 +75,8 @@ static void what_only_looks_like_linkage_stays(void **state)
     }
 }
 
-static void includes_go_ahead_or_in(void **state)
+TEST(includes_go_ahead_or_in)
 {
-    (void)state;
     const source_header headers[] = {
         {"mine.h", "#pragma once\n#include <cuda_fp16.h>\n#define N 3\nint mine;\n"},
         {"other.h", "#include \"mine.h\"\nint other;\n"}};
@@ -88,9 +85,8 @@ static void includes_go_ahead_or_in(void **state)
            "#undef N\n");
 }
 
-static void a_circle_of_includes_ends(void **state)
+TEST(a_circle_of_includes_ends)
 {
-    (void)state;
     const source_header headers[] = {{"a.h", "#include \"b.h\"\n"}, {"b.h", "#include \"a.h\"\n"}};
     json_t *out;
     at_error error = {0};
@@ -98,13 +94,4 @@ static void a_circle_of_includes_ends(void **state)
     assert_string_equal(error.message, "'a.h' is included by itself");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linkage_is_taken_out),
-        cmocka_unit_test(what_only_looks_like_linkage_stays),
-        cmocka_unit_test(includes_go_ahead_or_in),
-        cmocka_unit_test(a_circle_of_includes_ends),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

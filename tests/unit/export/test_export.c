@@ -108,7 +108,7 @@ static char *run_consumer(fixture *f, const char *compiler, const char *globals,
 
 static const char *const compilers[] = {"cc -std=c11 -x c", "c++ -std=c++17 -x c++"};
 
-static void a_consumer_in_c_and_cpp_finds_the_configuration(void **state)
+TEST_IN(a_consumer_in_c_and_cpp_finds_the_configuration, set_up, tear_down)
 {
     fixture *f = *state;
     add_simple(f, "\"NVIDIA H200\"", "{\"rows\": 8192, \"cols\": 8192, \"dtype\": \"float\"}",
@@ -171,7 +171,7 @@ static int write_portfolio(rng *r, char *text, size_t size)
 }
 
 /* Although neither its tree nor an entry has the word. */
-static void a_portfolio_can_be_asked_of_what_it_was_made_on(void **state)
+TEST_IN(a_portfolio_can_be_asked_of_what_it_was_made_on, set_up, tear_down)
 {
     fixture *f = *state;
     value type = {.kind = VALUE_STRING, .string = "float"},
@@ -205,7 +205,7 @@ static void a_portfolio_can_be_asked_of_what_it_was_made_on(void **state)
 }
 
 /* Random records and queries: the header's look-up and pick() must agree on each. */
-static void the_header_picks_what_pick_picks(void **state)
+TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
 {
     fixture *f = *state;
     enum { ENTRIES = 12, QUERIES = 400 };
@@ -309,7 +309,7 @@ static void the_header_picks_what_pick_picks(void **state)
 }
 
 /* Vectors of 4 were twice as fast at n = 8, and as fast as the default at n = 64. */
-static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state)
+TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_down)
 {
     fixture *f = *state;
     static const char entry[] =
@@ -350,7 +350,7 @@ static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state
     }
 }
 
-static void in_cpp_a_choice_can_be_a_template_argument(void **state)
+TEST_IN(in_cpp_a_choice_can_be_a_template_argument, set_up, tear_down)
 {
     fixture *f = *state;
     add_simple(f, "\"G\"", "{\"n\": 8, \"dtype\": \"float\"}",
@@ -382,7 +382,7 @@ static void print_field(FILE *out, const arch_limits *limits, const device_field
         fprintf(out, "%s\n", at);
 }
 
-static void a_device_that_is_named_has_the_limits_that_the_library_knows(void **state)
+TEST_IN(a_device_that_is_named_has_the_limits_that_the_library_knows, set_up, tear_down)
 {
     fixture *f = *state;
     size_t arch_count, field_count, size_bytes;
@@ -424,7 +424,7 @@ static void a_device_that_is_named_has_the_limits_that_the_library_knows(void **
     free(expected);
 }
 
-static void no_record_can_put_code_into_the_header(void **state)
+TEST_IN(no_record_can_put_code_into_the_header, set_up, tear_down)
 {
     fixture *f = *state;
     add_simple(f, "\"*/ #error \\\" \\\\ ?\?/ \\u00e9 %s\"",
@@ -450,7 +450,7 @@ static void no_record_can_put_code_into_the_header(void **state)
     }
 }
 
-static void words_that_look_alike_stay_apart(void **state)
+TEST_IN(words_that_look_alike_stay_apart, set_up, tear_down)
 {
     fixture *f = *state;
     add_simple(f, "\"G\"", "{\"n\": 1}", "{\"order\": \"a-b\"}");
@@ -467,7 +467,7 @@ static void words_that_look_alike_stay_apart(void **state)
     free(out);
 }
 
-static void names_that_meet_in_a_constant_stay_apart(void **state)
+TEST_IN(names_that_meet_in_a_constant_stay_apart, set_up, tear_down)
 {
     fixture *f = *state;
     add_simple(f, "\"G\"", "{\"n\": 1, \"Tile\": \"x\"}",
@@ -599,7 +599,7 @@ static void expect_header_compiles(fixture *f, const char *record_text)
 }
 
 /* AUTOTUNE_EXPORT_TRIALS: how many records, 6 unless it is set. */
-static void headers_of_hostile_records_compile(void **state)
+TEST_IN(headers_of_hostile_records_compile, set_up, tear_down)
 {
     fixture *f = *state;
     const char *wish = getenv("AUTOTUNE_EXPORT_TRIALS");
@@ -620,7 +620,7 @@ static void headers_of_hostile_records_compile(void **state)
     }
 }
 
-static void extreme_numbers_keep_their_values(void **state)
+TEST_IN(extreme_numbers_keep_their_values, set_up, tear_down)
 {
     fixture *f = *state;
     add_simple(f, "\"G\"", "{\"n\": -9223372036854775808, \"x\": 1e300}",
@@ -638,7 +638,7 @@ static void extreme_numbers_keep_their_values(void **state)
     }
 }
 
-static void a_script_without_results_exports_its_default(void **state)
+TEST_IN(a_script_without_results_exports_its_default, set_up, tear_down)
 {
     fixture *f = *state;
     value tiles[] = {{.kind = VALUE_INTEGER, .integer = 16},
@@ -659,7 +659,7 @@ static void a_script_without_results_exports_its_default(void **state)
     }
 }
 
-static void results_of_another_script_are_counted_not_exported(void **state)
+TEST_IN(results_of_another_script_are_counted_not_exported, set_up, tear_down)
 {
     fixture *f = *state;
     export_model m;
@@ -683,7 +683,7 @@ static void results_of_another_script_are_counted_not_exported(void **state)
 }
 
 /* The records that come with the project. */
-static void shipped_records_are_whole_and_export(void **state)
+TEST_IN(shipped_records_are_whole_and_export, set_up, tear_down)
 {
     fixture *f = *state;
     record_set all;
@@ -707,7 +707,7 @@ static void shipped_records_are_whole_and_export(void **state)
     record_set_deinit(&all);
 }
 
-static void nothing_to_export_is_an_error(void **state)
+TEST_IN(nothing_to_export_is_an_error, set_up, tear_down)
 {
     fixture *f = *state;
     export_model m;
@@ -717,27 +717,4 @@ static void nothing_to_export_is_an_error(void **state)
     assert_int_equal(exporter_find("xml", &e, &f->error), AT_USAGE);
     assert_non_null(strstr(f->error.message, "header"));
     assert_ok(exporter_find("header", &e, &f->error), f->error);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(names_that_meet_in_a_constant_stay_apart),
-        TEST(headers_of_hostile_records_compile),
-        TEST(a_consumer_in_c_and_cpp_finds_the_configuration),
-        TEST(a_portfolio_can_be_asked_of_what_it_was_made_on),
-        TEST(the_header_picks_what_pick_picks),
-        TEST(what_was_no_faster_than_the_default_nearby_is_not_given),
-        TEST(in_cpp_a_choice_can_be_a_template_argument),
-        TEST(a_device_that_is_named_has_the_limits_that_the_library_knows),
-        TEST(no_record_can_put_code_into_the_header),
-        TEST(words_that_look_alike_stay_apart),
-        TEST(extreme_numbers_keep_their_values),
-        TEST(a_script_without_results_exports_its_default),
-        TEST(results_of_another_script_are_counted_not_exported),
-        TEST(shipped_records_are_whole_and_export),
-        TEST(nothing_to_export_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,9 +44,8 @@ static void expect(const char *text, const char *kernels)
     "\tld.param.u64 \t%rd1, [scale_param_0];\n\tld.param.f32 \t%f1, [scale_param_1];\n" body       \
     "\tret;\n}\n"
 
-static void a_kernel_keeps_its_code_and_its_bounds(void **state)
+TEST(a_kernel_keeps_its_code_and_its_bounds)
 {
-    (void)state;
     expect(
         HEAD "\n\t// .globl\tscale\n" SCALE(
             ".maxntid 128, 2, 1\n.minnctapersm 3\n",
@@ -87,9 +86,8 @@ static void a_kernel_keeps_its_code_and_its_bounds(void **state)
         "}\n");
 }
 
-static void dynamic_shared_memory_has_the_address_of_an_array(void **state)
+TEST(dynamic_shared_memory_has_the_address_of_an_array)
 {
-    (void)state;
     static const char text[] =
         HEAD ".extern .shared .align 16 .b8 tile[];\n"
              ".visible .entry scale()\n{\n\t.reg .b32 %r<3>;\n\t.reg .b64 %rd<3>;\n"
@@ -116,9 +114,8 @@ static void dynamic_shared_memory_has_the_address_of_an_array(void **state)
                  "}\n");
 }
 
-static void what_is_outside_the_body_cannot_be_written(void **state)
+TEST(what_is_outside_the_body_cannot_be_written)
 {
-    (void)state;
     expect(HEAD ".const .align 4 .b8 weight[8];\n" SCALE("", "\tld.const.f32 %f2, [weight+4];\n"),
            NULL);
     expect(HEAD ".global .align 4 .b8 table[8];\n" SCALE("", "\tmov.u64 %rd2, table;\n"), NULL);
@@ -131,17 +128,15 @@ static void what_is_outside_the_body_cannot_be_written(void **state)
            NULL);
 }
 
-static void what_is_not_understood_cannot_be_written(void **state)
+TEST(what_is_not_understood_cannot_be_written)
 {
-    (void)state;
     expect(HEAD SCALE("", "\tfrobnicate [[scale_param_0], {1 ~ 2}];\n"), NULL);
     expect(HEAD ".weird .b8 odd[8];\n" SCALE("", "\tst.global.u32 [odd], %r1;\n"), NULL);
     expect(HEAD SCALE("", "\tbra NOWHERE;\n"), NULL);
 }
 
-static void parameters_that_are_no_numbers_cannot_be_written(void **state)
+TEST(parameters_that_are_no_numbers_cannot_be_written)
 {
-    (void)state;
     expect(HEAD SCALE("", "\tld.param.f32 %f2, [scale_param_0+4];\n"), NULL);
     expect(HEAD SCALE("", "\tld.param.f32 %f2, [scale_param_1+4];\n"), NULL);
     expect(HEAD SCALE("", "\tld.param.u32 %r1, [scale_param_0];\n"), NULL);
@@ -150,9 +145,8 @@ static void parameters_that_are_no_numbers_cannot_be_written(void **state)
            NULL);
 }
 
-static void what_a_function_returns_is_no_parameter(void **state)
+TEST(what_a_function_returns_is_no_parameter)
 {
-    (void)state;
     char *out =
         inlined(HEAD ".visible .entry scale()\n{\n\t.reg .f32 %f<2>;\n\t.param .f32 returned;\n"
                      "\tld.param.f32 %f1, [returned];\n\tret;\n}\n",
@@ -162,9 +156,8 @@ static void what_a_function_returns_is_no_parameter(void **state)
     free(out);
 }
 
-static void a_launch_that_only_ptx_can_ask_for_cannot_be_written(void **state)
+TEST(a_launch_that_only_ptx_can_ask_for_cannot_be_written)
 {
-    (void)state;
     static const char *const directives[] = {".reqntid 64\n",        ".reqnctapercluster 2\n",
                                              ".maxclusterrank 4\n",  ".explicitcluster\n",
                                              ".blocksareclusters\n", ".maxnreg 64\n"};
@@ -176,9 +169,8 @@ static void a_launch_that_only_ptx_can_ask_for_cannot_be_written(void **state)
     }
 }
 
-static void all_kernels_of_a_module_are_written_or_none(void **state)
+TEST(all_kernels_of_a_module_are_written_or_none)
 {
-    (void)state;
     static const char *const entries[] = {"first", "absent", "second"};
     static const char good[] = HEAD ".entry second()\n{\n\tret;\n}\n.entry first()\n{\n\tret;\n}\n";
     static const char mixed[] =
@@ -193,9 +185,8 @@ static void all_kernels_of_a_module_are_written_or_none(void **state)
     assert_null(inlined(good, &entries[1], 1));
 }
 
-static void what_is_no_ptx_is_an_error(void **state)
+TEST(what_is_no_ptx_is_an_error)
 {
-    (void)state;
     char *out;
     at_error error = {0};
     assert_int_equal(export_inline_ptx("int main;", 9, &entry, 1, &out, &error), AT_FORMAT);
@@ -258,9 +249,8 @@ static void run(const char *text, const char *name, float factor, float results[
 }
 
 /* A compiler puts the operands into registers of its own, which have the names of the kernel's. */
-static void a_kernel_in_a_function_with_its_registers_does_the_same(void **state)
+TEST(a_kernel_in_a_function_with_its_registers_does_the_same)
 {
-    (void)state;
     static const char text[] = HEAD ".extern .shared .align 16 .b8 tile[];\n" SCALE(
         ".maxntid 32\n",
         "\tmov.u32 %r1, %tid.x;\n\tcvt.rn.f32.u32 %f2, %r1;\n\tmul.f32 %f2, %f2, %f1;\n"
@@ -292,21 +282,4 @@ static void a_kernel_in_a_function_with_its_registers_does_the_same(void **state
     }
     free(kernel);
     free(compiled);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_keeps_its_code_and_its_bounds),
-        cmocka_unit_test(dynamic_shared_memory_has_the_address_of_an_array),
-        cmocka_unit_test(what_is_outside_the_body_cannot_be_written),
-        cmocka_unit_test(what_is_not_understood_cannot_be_written),
-        cmocka_unit_test(parameters_that_are_no_numbers_cannot_be_written),
-        cmocka_unit_test(what_a_function_returns_is_no_parameter),
-        cmocka_unit_test(a_launch_that_only_ptx_can_ask_for_cannot_be_written),
-        cmocka_unit_test(all_kernels_of_a_module_are_written_or_none),
-        cmocka_unit_test(what_is_no_ptx_is_an_error),
-        cmocka_unit_test(a_kernel_in_a_function_with_its_registers_does_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

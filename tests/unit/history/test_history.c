@@ -41,9 +41,8 @@ static recorded parse(const char *text)
     return r;
 }
 
-static void a_kernel_tuner_cache_is_read(void **state)
+TEST(a_kernel_tuner_cache_is_read)
 {
-    (void)state;
     char text[2048];
     snprintf(text, sizeof text, "%s%s", cache, closing);
     recorded r = parse(text);
@@ -64,9 +63,8 @@ static void a_kernel_tuner_cache_is_read(void **state)
     recorded_deinit(&r);
 }
 
-static void a_cache_that_is_still_being_written_is_read(void **state)
+TEST(a_cache_that_is_still_being_written_is_read)
 {
-    (void)state;
     char text[2048];
     snprintf(text, sizeof text, "%s,\n", cache);
     recorded r = parse(text);
@@ -75,9 +73,8 @@ static void a_cache_that_is_still_being_written_is_read(void **state)
 }
 
 /* As Python's json module writes what an observer could not measure. In a text they are letters. */
-static void what_is_no_number_is_a_missing_value(void **state)
+TEST(what_is_no_number_is_a_missing_value)
 {
-    (void)state;
     recorded r =
         parse("{\"device_name\": \"Infinity \\\" NaN\", \"kernel_name\": \"k\", "
               "\"tune_params_keys\": [\"x\"],\n"
@@ -102,9 +99,8 @@ static void what_is_no_number_is_a_missing_value(void **state)
     assert_non_null(strstr(error.message, "has no value for 'x'"));
 }
 
-static void t4_results_are_read_and_the_first_of_equals_counts(void **state)
+TEST(t4_results_are_read_and_the_first_of_equals_counts)
 {
-    (void)state;
     recorded r = parse(t4);
     assert_int_equal(r.result_count, 2);
     assert_int_equal(r.results[0].outcome, OUTCOME_OK);
@@ -115,9 +111,8 @@ static void t4_results_are_read_and_the_first_of_equals_counts(void **state)
     recorded_deinit(&r);
 }
 
-static void a_gzip_file_is_read(void **state)
+TEST(a_gzip_file_is_read)
 {
-    (void)state;
     char path[] = "/tmp/test_recorded_XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -136,9 +131,8 @@ static void a_gzip_file_is_read(void **state)
 }
 
 /* Three bytes of text that take a hundred times as much once they are parsed. */
-static void a_file_that_would_take_gigabytes_is_refused_before_it_does(void **state)
+TEST(a_file_that_would_take_gigabytes_is_refused_before_it_does)
 {
-    (void)state;
     enum { ROWS = 1 << 14, REPEATS = 1 << 10 };
     char path[] = "/tmp/test_recorded_XXXXXX";
     static char row[3 * ROWS + 1];
@@ -158,9 +152,8 @@ static void a_file_that_would_take_gigabytes_is_refused_before_it_does(void **st
 }
 
 /* Half a MiB that becomes more than is unpacked: 513 times the same member of a MiB. */
-static void what_unpacks_to_more_than_the_limit_is_refused(void **state)
+TEST(what_unpacks_to_more_than_the_limit_is_refused)
 {
-    (void)state;
     enum { MEMBER_BYTES = 1 << 20, MEMBERS = 513 };
     char path[] = "/tmp/test_recorded_XXXXXX";
     static char blanks[MEMBER_BYTES], packed[MEMBER_BYTES];
@@ -182,9 +175,8 @@ static void what_unpacks_to_more_than_the_limit_is_refused(void **state)
     remove(path);
 }
 
-static void a_pipe_is_refused_and_not_waited_for(void **state)
+TEST(a_pipe_is_refused_and_not_waited_for)
 {
-    (void)state;
     char folder[] = "/tmp/test_recorded_XXXXXX", path[64];
     at_error error = {0};
     recorded r;
@@ -197,9 +189,8 @@ static void a_pipe_is_refused_and_not_waited_for(void **state)
     rmdir(folder);
 }
 
-static void what_is_written_reads_back_the_same(void **state)
+TEST(what_is_written_reads_back_the_same)
 {
-    (void)state;
     char text[2048];
     snprintf(text, sizeof text, "%s%s", cache, closing);
     recorded r = parse(text);
@@ -228,9 +219,8 @@ static void what_is_written_reads_back_the_same(void **state)
     recorded_deinit(&r);
 }
 
-static void of_a_journal_the_last_line_of_a_variant_counts(void **state)
+TEST(of_a_journal_the_last_line_of_a_variant_counts)
 {
-    (void)state;
     static const int64_t slow[] = {5000000, 4000000, 6000000}, fast[] = {2000000};
     const journal_entry entries[] = {
         {.found.outcome = OUTCOME_OK,
@@ -273,9 +263,8 @@ static void of_a_journal_the_last_line_of_a_variant_counts(void **state)
     recorded_deinit(&r);
 }
 
-static void damaged_files_are_errors(void **state)
+TEST(damaged_files_are_errors)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "{",
@@ -298,9 +287,8 @@ static void damaged_files_are_errors(void **state)
     }
 }
 
-static void the_space_is_what_was_recorded(void **state)
+TEST(the_space_is_what_was_recorded)
 {
-    (void)state;
     char text[2048];
     snprintf(text, sizeof text, "%s%s", cache, closing);
     recorded r = parse(text);
@@ -324,9 +312,8 @@ static void the_space_is_what_was_recorded(void **state)
     recorded_deinit(&r);
 }
 
-static void one_value_written_in_two_ways_is_one(void **state)
+TEST(one_value_written_in_two_ways_is_one)
 {
-    (void)state;
     static const char *const pairs[][2] = {{"1", "1.0"},
                                            {"0", "-0.0"},
                                            {"0.0", "-0.0"},
@@ -352,24 +339,4 @@ static void one_value_written_in_two_ways_is_one(void **state)
         recorded_space_deinit(&rs);
         recorded_deinit(&r);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_tuner_cache_is_read),
-        cmocka_unit_test(what_is_no_number_is_a_missing_value),
-        cmocka_unit_test(a_cache_that_is_still_being_written_is_read),
-        cmocka_unit_test(t4_results_are_read_and_the_first_of_equals_counts),
-        cmocka_unit_test(a_gzip_file_is_read),
-        cmocka_unit_test(what_unpacks_to_more_than_the_limit_is_refused),
-        cmocka_unit_test(a_file_that_would_take_gigabytes_is_refused_before_it_does),
-        cmocka_unit_test(a_pipe_is_refused_and_not_waited_for),
-        cmocka_unit_test(what_is_written_reads_back_the_same),
-        cmocka_unit_test(of_a_journal_the_last_line_of_a_variant_counts),
-        cmocka_unit_test(damaged_files_are_errors),
-        cmocka_unit_test(the_space_is_what_was_recorded),
-        cmocka_unit_test(one_value_written_in_two_ways_is_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static void analyse(const double logs[8], importance *m, recorded *r)
     assert_ok(importance_of(r, m, &error), error);
 }
 
-static void a_parameter_that_decides_alone_has_all_of_the_variance(void **state)
+TEST(a_parameter_that_decides_alone_has_all_of_the_variance)
 {
-    (void)state;
     importance m;
     recorded r;
     const double times[8] = {100, 200, 100, 200, 100, 200, 100, 200};
@@ -42,9 +41,8 @@ static void a_parameter_that_decides_alone_has_all_of_the_variance(void **state)
     recorded_deinit(&r);
 }
 
-static void parameters_that_decide_only_together_are_a_pair(void **state)
+TEST(parameters_that_decide_only_together_are_a_pair)
 {
-    (void)state;
     importance m;
     recorded r;
     const double times[8] = {100, 200, 200, 100, 100, 200, 200, 100};
@@ -58,9 +56,8 @@ static void parameters_that_decide_only_together_are_a_pair(void **state)
     recorded_deinit(&r);
 }
 
-static void independent_effects_add_up(void **state)
+TEST(independent_effects_add_up)
 {
-    (void)state;
     importance m;
     recorded r;
     double times[8], sum = 0;
@@ -77,9 +74,8 @@ static void independent_effects_add_up(void **state)
     recorded_deinit(&r);
 }
 
-static void one_configuration_decides_nothing(void **state)
+TEST(one_configuration_decides_nothing)
 {
-    (void)state;
     importance m;
     recorded r;
     at_error error = {0};
@@ -88,15 +84,4 @@ static void one_configuration_decides_nothing(void **state)
     assert_ok(recorded_parse(text, strlen(text), "run.json", &r, &error), error);
     assert_int_equal(importance_of(&r, &m, &error), AT_NOT_FOUND);
     recorded_deinit(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_parameter_that_decides_alone_has_all_of_the_variance),
-        cmocka_unit_test(parameters_that_decide_only_together_are_a_pair),
-        cmocka_unit_test(independent_effects_add_up),
-        cmocka_unit_test(one_configuration_decides_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

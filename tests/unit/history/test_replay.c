@@ -29,9 +29,8 @@ static void make_recorded(recorded *r, recorded_space *rs)
     assert_ok(recorded_space_init(rs, r, &error), error);
 }
 
-static void random_search_scores_nothing_on_average(void **state)
+TEST(random_search_scores_nothing_on_average)
 {
-    (void)state;
     recorded r;
     recorded_space rs;
     make_recorded(&r, &rs);
@@ -52,9 +51,8 @@ static void random_search_scores_nothing_on_average(void **state)
     recorded_deinit(&r);
 }
 
-static void a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest(void **state)
+TEST(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest)
 {
-    (void)state;
     recorded r;
     recorded_space rs;
     make_recorded(&r, &rs);
@@ -73,9 +71,8 @@ static void a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest(void
     recorded_deinit(&r);
 }
 
-static void a_replay_is_repeatable_and_stops_at_its_budget(void **state)
+TEST(a_replay_is_repeatable_and_stops_at_its_budget)
 {
-    (void)state;
     recorded r;
     recorded_space rs;
     make_recorded(&r, &rs);
@@ -95,9 +92,8 @@ static void a_replay_is_repeatable_and_stops_at_its_budget(void **state)
     recorded_deinit(&r);
 }
 
-static void exhaustive_search_ends_at_the_optimum(void **state)
+TEST(exhaustive_search_ends_at_the_optimum)
 {
-    (void)state;
     recorded r;
     recorded_space rs;
     make_recorded(&r, &rs);
@@ -113,9 +109,8 @@ static void exhaustive_search_ends_at_the_optimum(void **state)
     recorded_deinit(&r);
 }
 
-static void an_unknown_strategy_is_an_error(void **state)
+TEST(an_unknown_strategy_is_an_error)
 {
-    (void)state;
     recorded r;
     recorded_space rs;
     make_recorded(&r, &rs);
@@ -125,16 +120,4 @@ static void an_unknown_strategy_is_an_error(void **state)
     assert_int_equal(replay_run(&rs, &options, &result, &error), AT_USAGE);
     recorded_space_deinit(&rs);
     recorded_deinit(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_search_scores_nothing_on_average),
-        cmocka_unit_test(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest),
-        cmocka_unit_test(a_replay_is_repeatable_and_stops_at_its_budget),
-        cmocka_unit_test(exhaustive_search_ends_at_the_optimum),
-        cmocka_unit_test(an_unknown_strategy_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

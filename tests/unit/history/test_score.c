@@ -36,9 +36,8 @@ static double by_brute_force(uint64_t m, double nothing, bool share)
     return sum / (double)count;
 }
 
-static void random_search_is_the_mean_over_all_subsets(void **state)
+TEST(random_search_is_the_mean_over_all_subsets)
 {
-    (void)state;
     score_space s = make();
     for (uint64_t m = 1; m <= N; m++) {
         assert_true(fabs(score_random_cost(&s, m) - by_brute_force(m, 30, false)) < 1e-12);
@@ -48,9 +47,8 @@ static void random_search_is_the_mean_over_all_subsets(void **state)
     score_space_deinit(&s);
 }
 
-static void the_methodology_takes_the_value_at_the_expected_rank(void **state)
+TEST(the_methodology_takes_the_value_at_the_expected_rank)
 {
-    (void)state;
     score_space s = make();
     /* From the worst: two that fail, 30, 9, 7, 5, 3, 2.5, 2. */
     assert_true(score_rank_cost(&s, 1) == 7); /* 1 x 10 / 2 = 5th */
@@ -59,9 +57,8 @@ static void the_methodology_takes_the_value_at_the_expected_rank(void **state)
     score_space_deinit(&s);
 }
 
-static void the_budget_is_the_first_that_goes_the_way(void **state)
+TEST(the_budget_is_the_first_that_goes_the_way)
 {
-    (void)state;
     score_space s = make();
     double target = 5 - 0.95 * (5 - 2);
     uint64_t budget = score_budget(&s);
@@ -71,9 +68,8 @@ static void the_budget_is_the_first_that_goes_the_way(void **state)
     score_space_deinit(&s);
 }
 
-static void a_score_is_0_for_random_search_and_1_for_the_optimum(void **state)
+TEST(a_score_is_0_for_random_search_and_1_for_the_optimum)
 {
-    (void)state;
     score_space s = make();
     double baseline[4], optimum[4], halfway[4];
     for (uint64_t i = 0; i < 4; i++) {
@@ -88,23 +84,10 @@ static void a_score_is_0_for_random_search_and_1_for_the_optimum(void **state)
     score_space_deinit(&s);
 }
 
-static void a_space_where_nothing_works_has_no_score(void **state)
+TEST(a_space_where_nothing_works_has_no_score)
 {
-    (void)state;
     double failed[2] = {INFINITY, INFINITY};
     at_error error = {0};
     score_space s;
     assert_int_equal(score_space_init(&s, failed, 2, &error), AT_NOT_FOUND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_search_is_the_mean_over_all_subsets),
-        cmocka_unit_test(the_methodology_takes_the_value_at_the_expected_rank),
-        cmocka_unit_test(the_budget_is_the_first_that_goes_the_way),
-        cmocka_unit_test(a_score_is_0_for_random_search_and_1_for_the_optimum),
-        cmocka_unit_test(a_space_where_nothing_works_has_no_score),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,8 @@ static space *make_space(const char *first)
     return s;
 }
 
-static void what_was_fast_comes_first_and_what_does_not_fit_is_left_out(void **state)
+TEST(what_was_fast_comes_first_and_what_does_not_fit_is_left_out)
 {
-    (void)state;
     at_error error = {0};
     recorded r;
     assert_ok(recorded_parse(cache, strlen(cache), "test", &r, &error), error);
@@ -54,9 +53,8 @@ static void what_was_fast_comes_first_and_what_does_not_fit_is_left_out(void **s
     recorded_deinit(&r);
 }
 
-static void a_recording_of_something_else_is_an_error(void **state)
+TEST(a_recording_of_something_else_is_an_error)
 {
-    (void)state;
     at_error error = {0};
     recorded r;
     static const char other[] =
@@ -69,13 +67,4 @@ static void a_recording_of_something_else_is_an_error(void **state)
     assert_non_null(strstr(error.message, "q"));
     space_free(s);
     recorded_deinit(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_fast_comes_first_and_what_does_not_fit_is_left_out),
-        cmocka_unit_test(a_recording_of_something_else_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void interrupted_run(fixture *f, int count, char *path, size_t path_bytes
     journal_close(j);
 }
 
-static void a_long_configuration_comes_back_whole(void **state)
+TEST_IN(a_long_configuration_comes_back_whole, set_up, tear_down)
 {
     fixture *f = *state;
     char longest[CONFIGURATION_BYTES];
@@ -109,7 +109,7 @@ static void a_long_configuration_comes_back_whole(void **state)
     journal_close(j);
 }
 
-static void an_interrupted_run_leaves_everything_it_knew(void **state)
+TEST_IN(an_interrupted_run_leaves_everything_it_knew, set_up, tear_down)
 {
     fixture *f = *state;
     journal_entry e;
@@ -147,7 +147,7 @@ static void an_interrupted_run_leaves_everything_it_knew(void **state)
     journal_close(j);
 }
 
-static void a_finished_run_is_measured_anew(void **state)
+TEST_IN(a_finished_run_is_measured_anew, set_up, tear_down)
 {
     fixture *f = *state;
     interrupted_run(f, 3, NULL, 0);
@@ -165,7 +165,7 @@ static void a_finished_run_is_measured_anew(void **state)
     journal_close(j);
 }
 
-static void a_finished_run_leaves_an_unfinished_one_alone(void **state)
+TEST_IN(a_finished_run_leaves_an_unfinished_one_alone, set_up, tear_down)
 {
     fixture *f = *state;
     interrupted_run(f, 3, NULL, 0);
@@ -181,7 +181,7 @@ static void a_finished_run_leaves_an_unfinished_one_alone(void **state)
     journal_close(j);
 }
 
-static void what_joined_a_run_is_finished_with_it(void **state)
+TEST_IN(what_joined_a_run_is_finished_with_it, set_up, tear_down)
 {
     fixture *f = *state;
     interrupted_run(f, 2, NULL, 0);
@@ -203,7 +203,7 @@ static void what_joined_a_run_is_finished_with_it(void **state)
     journal_close(j);
 }
 
-static void other_facts_have_unfinished_runs_that_are_not_loaded(void **state)
+TEST_IN(other_facts_have_unfinished_runs_that_are_not_loaded, set_up, tear_down)
 {
     fixture *f = *state;
     interrupted_run(f, 2, NULL, 0);
@@ -215,7 +215,7 @@ static void other_facts_have_unfinished_runs_that_are_not_loaded(void **state)
     journal_close(j);
 }
 
-static void the_last_of_two_entries_counts(void **state)
+TEST_IN(the_last_of_two_entries_counts, set_up, tear_down)
 {
     fixture *f = *state;
     journal_entry e;
@@ -231,7 +231,7 @@ static void the_last_of_two_entries_counts(void **state)
     journal_close(j);
 }
 
-static void each_fact_that_changes_invalidates(void **state)
+TEST_IN(each_fact_that_changes_invalidates, set_up, tear_down)
 {
     fixture *f = *state;
     interrupted_run(f, 1, NULL, 0);
@@ -289,7 +289,7 @@ static void each_fact_that_changes_invalidates(void **state)
     journal_close(j);
 }
 
-static void a_crash_at_any_byte_costs_one_line(void **state)
+TEST_IN(a_crash_at_any_byte_costs_one_line, set_up, tear_down)
 {
     fixture *f = *state;
     enum { ENTRIES = 3 };
@@ -317,7 +317,7 @@ static void a_crash_at_any_byte_costs_one_line(void **state)
     free(text);
 }
 
-static void a_changed_byte_costs_its_line(void **state)
+TEST_IN(a_changed_byte_costs_its_line, set_up, tear_down)
 {
     fixture *f = *state;
     char path[256], *text;
@@ -338,7 +338,7 @@ static void a_changed_byte_costs_its_line(void **state)
     free(text);
 }
 
-static void runs_at_once_lose_no_line(void **state)
+TEST_IN(runs_at_once_lose_no_line, set_up, tear_down)
 {
     fixture *f = *state;
     enum { CHILDREN = 4, EACH = 100 };
@@ -366,7 +366,7 @@ static void runs_at_once_lose_no_line(void **state)
     journal_close(j);
 }
 
-static void one_run_finishing_does_not_forget_another_at_work(void **state)
+TEST_IN(one_run_finishing_does_not_forget_another_at_work, set_up, tear_down)
 {
     fixture *f = *state;
     journal *one = open_journal(f), *two = open_journal(f);
@@ -381,7 +381,7 @@ static void one_run_finishing_does_not_forget_another_at_work(void **state)
     journal_close(j);
 }
 
-static void a_killed_run_loses_nothing_that_it_was_told_is_written(void **state)
+TEST_IN(a_killed_run_loses_nothing_that_it_was_told_is_written, set_up, tear_down)
 {
     fixture *f = *state;
     int ends[2];
@@ -425,7 +425,7 @@ static int run_on_a_full_disk(fixture *f)
     return errors == 1 && said && known ? 0 : 1;
 }
 
-static void a_full_disk_is_said_once_and_leaves_whole_lines(void **state)
+TEST_IN(a_full_disk_is_said_once_and_leaves_whole_lines, set_up, tear_down)
 {
     fixture *f = *state;
     pid_t child = fork();
@@ -457,7 +457,7 @@ static int run_on_a_disk_that_is_full_for_a_while(fixture *f)
     return errors == 1 ? 0 : 1;
 }
 
-static void what_a_full_disk_refused_is_written_when_it_has_room(void **state)
+TEST_IN(what_a_full_disk_refused_is_written_when_it_has_room, set_up, tear_down)
 {
     fixture *f = *state;
     pid_t child = fork();
@@ -472,7 +472,7 @@ static void what_a_full_disk_refused_is_written_when_it_has_room(void **state)
     journal_close(j);
 }
 
-static void a_stopped_holder_of_the_lock_does_not_stop_the_run(void **state)
+TEST_IN(a_stopped_holder_of_the_lock_does_not_stop_the_run, set_up, tear_down)
 {
     fixture *f = *state;
     journal *j = open_journal(f);
@@ -486,7 +486,7 @@ static void a_stopped_holder_of_the_lock_does_not_stop_the_run(void **state)
     journal_close(j);
 }
 
-static void a_place_that_cannot_be_written_is_an_error(void **state)
+TEST_IN(a_place_that_cannot_be_written_is_an_error, set_up, tear_down)
 {
     fixture *f = *state;
     journal *j;
@@ -498,7 +498,7 @@ static void a_place_that_cannot_be_written_is_an_error(void **state)
     assert_int_equal(journal_open("/proc/journal", &f->facts, &j, &f->error), AT_IO);
 }
 
-static void a_journal_grown_too_large_is_put_aside(void **state)
+TEST_IN(a_journal_grown_too_large_is_put_aside, set_up, tear_down)
 {
     fixture *f = *state;
     char path[256], old[300];
@@ -511,7 +511,7 @@ static void a_journal_grown_too_large_is_put_aside(void **state)
     assert_int_equal(access(old, F_OK), 0);
 }
 
-static void names_cannot_lead_out_of_the_folder(void **state)
+TEST_IN(names_cannot_lead_out_of_the_folder, set_up, tear_down)
 {
     fixture *f = *state;
     f->facts.pattern = "../../x";
@@ -520,7 +520,7 @@ static void names_cannot_lead_out_of_the_folder(void **state)
     journal_close(j);
 }
 
-static void the_folder_follows_the_xdg_specification(void **state)
+TEST_IN(the_folder_follows_the_xdg_specification, set_up, tear_down)
 {
     fixture *f = *state;
     char folder[256];
@@ -536,7 +536,7 @@ static void the_folder_follows_the_xdg_specification(void **state)
     assert_int_equal(journal_folder(folder, sizeof folder, &f->error), AT_NOT_FOUND);
 }
 
-static void a_journal_that_others_may_write_is_not_read(void **state)
+TEST_IN(a_journal_that_others_may_write_is_not_read, set_up, tear_down)
 {
     fixture *f = *state;
     char path[4096], folder[TEMPORARY_BYTES + 16];
@@ -566,33 +566,4 @@ static void a_journal_that_others_may_write_is_not_read(void **state)
     assert_true(has(j, 1));
     journal_close(j);
     temporary_remove(folder);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(an_interrupted_run_leaves_everything_it_knew),
-        TEST(a_long_configuration_comes_back_whole),
-        TEST(a_finished_run_is_measured_anew),
-        TEST(a_finished_run_leaves_an_unfinished_one_alone),
-        TEST(what_joined_a_run_is_finished_with_it),
-        TEST(other_facts_have_unfinished_runs_that_are_not_loaded),
-        TEST(the_last_of_two_entries_counts),
-        TEST(each_fact_that_changes_invalidates),
-        TEST(a_crash_at_any_byte_costs_one_line),
-        TEST(a_changed_byte_costs_its_line),
-        TEST(runs_at_once_lose_no_line),
-        TEST(one_run_finishing_does_not_forget_another_at_work),
-        TEST(a_killed_run_loses_nothing_that_it_was_told_is_written),
-        TEST(a_full_disk_is_said_once_and_leaves_whole_lines),
-        TEST(what_a_full_disk_refused_is_written_when_it_has_room),
-        TEST(a_stopped_holder_of_the_lock_does_not_stop_the_run),
-        TEST(a_place_that_cannot_be_written_is_an_error),
-        TEST(a_journal_grown_too_large_is_put_aside),
-        TEST(a_journal_that_others_may_write_is_not_read),
-        TEST(names_cannot_lead_out_of_the_folder),
-        TEST(the_folder_follows_the_xdg_specification),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

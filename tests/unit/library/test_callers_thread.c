@@ -85,7 +85,7 @@ static void use_fractions(fixture *f)
     at_close(results);
 }
 
-static void fractions_have_a_point_in_the_callers_locale(void **state)
+TEST_IN(fractions_have_a_point_in_the_callers_locale, set_up, tear_down)
 {
     const char *wanted = getenv("COMMA_LOCALE") ? "," : ".";
     assert_string_equal(localeconv()->decimal_point, wanted);
@@ -93,7 +93,7 @@ static void fractions_have_a_point_in_the_callers_locale(void **state)
     assert_string_equal(localeconv()->decimal_point, wanted);
 }
 
-static void fractions_have_a_point_in_the_callers_threads_locale(void **state)
+TEST_IN(fractions_have_a_point_in_the_callers_threads_locale, set_up, tear_down)
 {
     const char *name = getenv("COMMA_LOCALE");
     locale_t own = newlocale(LC_ALL_MASK, name ? name : "C.UTF-8", (locale_t)0);
@@ -105,7 +105,7 @@ static void fractions_have_a_point_in_the_callers_threads_locale(void **state)
     freelocale(own);
 }
 
-static void the_callers_rounding_and_traps_are_not_ours(void **state)
+TEST_IN(the_callers_rounding_and_traps_are_not_ours, set_up, tear_down)
 {
     static const int roundings[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     fenv_t before;
@@ -120,14 +120,11 @@ static void the_callers_rounding_and_traps_are_not_ours(void **state)
     }
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(fractions_have_a_point_in_the_callers_locale),
-        TEST(fractions_have_a_point_in_the_callers_threads_locale),
-        TEST(the_callers_rounding_and_traps_are_not_ours),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -63,7 +63,7 @@ static void pick_size(fixture *f, const at_gpu *gpu, int64_t n)
     assert_ok(at_pick(f->results, "copied", gpu, problem, 1, &f->choice, &f->error), f->error);
 }
 
-static void without_a_folder_the_known_ones_are_searched(void **state)
+TEST_IN(without_a_folder_the_known_ones_are_searched, set_up, tear_down)
 {
     fixture *f = *state;
     at_results *found = NULL;
@@ -78,7 +78,7 @@ static void without_a_folder_the_known_ones_are_searched(void **state)
     unsetenv("AUTOTUNE_RESULTS");
 }
 
-static void the_rule_and_the_values_are_told(void **state)
+TEST_IN(the_rule_and_the_values_are_told, set_up, tear_down)
 {
     fixture *f = *state;
     at_variable v;
@@ -96,7 +96,7 @@ static void the_rule_and_the_values_are_told(void **state)
     assert_non_null(strstr(f->error.message, "did you mean 'block'?"));
 }
 
-static void each_rule_has_its_turn(void **state)
+TEST_IN(each_rule_has_its_turn, set_up, tear_down)
 {
     fixture *f = *state;
     static const struct {
@@ -120,7 +120,7 @@ static void each_rule_has_its_turn(void **state)
 }
 
 /* Vectors of 4 were as fast as the default at n = 4096, on this GPU. */
-static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state)
+TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_down)
 {
     fixture *f = *state;
     static const char record[] =
@@ -148,7 +148,7 @@ static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state
     assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=0");
 }
 
-static void a_choice_keeps_nothing_of_the_callers(void **state)
+TEST_IN(a_choice_keeps_nothing_of_the_callers, set_up, tear_down)
 {
     fixture *f = *state;
     char name[] = "n", text[] = "x";
@@ -160,7 +160,7 @@ static void a_choice_keeps_nothing_of_the_callers(void **state)
     assert_int_equal(at_choice_rule(f->choice), AT_RULE_NEAREST);
 }
 
-static void what_is_not_recorded_is_not_found(void **state)
+TEST_IN(what_is_not_recorded_is_not_found, set_up, tear_down)
 {
     fixture *f = *state;
     at_results *none;
@@ -172,7 +172,7 @@ static void what_is_not_recorded_is_not_found(void **state)
     assert_int_equal(at_open("/no/such/folder", &none, NULL), AT_NOT_FOUND);
 }
 
-static void a_pipe_among_the_records_is_not_waited_for(void **state)
+TEST_IN(a_pipe_among_the_records_is_not_waited_for, set_up, tear_down)
 {
     fixture *f = *state;
     at_results *none;
@@ -190,7 +190,7 @@ static void a_pipe_among_the_records_is_not_waited_for(void **state)
     at_close(none);
 }
 
-static void the_current_gpu_is_the_contexts(void **state)
+TEST_IN(the_current_gpu_is_the_contexts, set_up, tear_down)
 {
     fixture *f = *state;
     at_gpu gpu;
@@ -224,7 +224,7 @@ static void launch_and_check(fixture *f, size_t n)
     f->cuda.cuMemFree(dst);
 }
 
-static void a_choice_becomes_a_kernel_that_runs(void **state)
+TEST_IN(a_choice_becomes_a_kernel_that_runs, set_up, tear_down)
 {
     fixture *f = *state;
     pick_size(f, &h200, 4096);
@@ -236,7 +236,7 @@ static void a_choice_becomes_a_kernel_that_runs(void **state)
     launch_and_check(f, 4096);
 }
 
-static void what_is_impossible_for_the_problem_gives_way(void **state)
+TEST_IN(what_is_impossible_for_the_problem_gives_way, set_up, tear_down)
 {
     fixture *f = *state;
     /* 4098 is nearest to 4096, whose vectors of 4 do not divide it; the next is vectors of 2. */
@@ -254,7 +254,7 @@ static void what_is_impossible_for_the_problem_gives_way(void **state)
     launch_and_check(f, 4099);
 }
 
-static void a_cached_kernel_needs_no_compiler(void **state)
+TEST_IN(a_cached_kernel_needs_no_compiler, set_up, tear_down)
 {
     fixture *f = *state;
     pick_size(f, &h200, 4096);
@@ -273,7 +273,7 @@ static void a_cached_kernel_needs_no_compiler(void **state)
     launch_and_check(f, 4096);
 }
 
-static void a_launch_that_the_driver_refuses_is_an_error(void **state)
+TEST_IN(a_launch_that_the_driver_refuses_is_an_error, set_up, tear_down)
 {
     fixture *f = *state;
     uint64_t buffers[2] = {0};
@@ -284,7 +284,7 @@ static void a_launch_that_the_driver_refuses_is_an_error(void **state)
     assert_non_null(strstr(f->error.message, "the launch was refused"));
 }
 
-static void a_script_that_is_nowhere_is_an_error(void **state)
+TEST_IN(a_script_that_is_nowhere_is_an_error, set_up, tear_down)
 {
     fixture *f = *state;
     pick_size(f, &h200, 4096);
@@ -313,7 +313,7 @@ static void a_script_that_is_nowhere_is_an_error(void **state)
     CALL("kernel", at_launch(NULL, NULL, buffers, e))                                              \
     CALL("buffers", at_launch(f->kernel, NULL, NULL, e))
 
-static void an_argument_that_is_null_is_named(void **state)
+TEST_IN(an_argument_that_is_null_is_named, set_up, tear_down)
 {
     fixture *f = *state;
     at_choice *choice;
@@ -338,7 +338,7 @@ static void an_argument_that_is_null_is_named(void **state)
     assert_int_equal(at_launch(NULL, NULL, NULL, NULL), AT_USAGE);
 }
 
-static void what_tells_of_nothing_tells_nothing(void **state)
+TEST_IN(what_tells_of_nothing_tells_nothing, set_up, tear_down)
 {
     fixture *f = *state;
     pick_size(f, &h200, 4096);
@@ -363,7 +363,7 @@ static void what_tells_of_nothing_tells_nothing(void **state)
     assert_string_equal(at_rule_name((at_rule)-1), "unknown");
 }
 
-static void a_variable_that_makes_no_sense_is_named(void **state)
+TEST_IN(a_variable_that_makes_no_sense_is_named, set_up, tear_down)
 {
     fixture *f = *state;
     at_choice *choice;
@@ -426,7 +426,7 @@ static void *use_library(void *context)
     return fine ? NULL : (void *)(uintptr_t)1;
 }
 
-static void many_threads_leave_the_callers_environment_alone(void **state)
+TEST_IN(many_threads_leave_the_callers_environment_alone, set_up, tear_down)
 {
     fixture *f = *state;
     unsetenv("CUDA_MODULE_LOADING");
@@ -445,28 +445,11 @@ static void many_threads_leave_the_callers_environment_alone(void **state)
     free(after);
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_rule_and_the_values_are_told),
-        TEST(without_a_folder_the_known_ones_are_searched),
-        TEST(each_rule_has_its_turn),
-        TEST(what_was_no_faster_than_the_default_nearby_is_not_given),
-        TEST(a_choice_keeps_nothing_of_the_callers),
-        TEST(a_pipe_among_the_records_is_not_waited_for),
-        TEST(what_is_not_recorded_is_not_found),
-        TEST(the_current_gpu_is_the_contexts),
-        TEST(a_choice_becomes_a_kernel_that_runs),
-        TEST(what_is_impossible_for_the_problem_gives_way),
-        TEST(a_cached_kernel_needs_no_compiler),
-        TEST(a_launch_that_the_driver_refuses_is_an_error),
-        TEST(a_script_that_is_nowhere_is_an_error),
-        TEST(an_argument_that_is_null_is_named),
-        TEST(what_tells_of_nothing_tells_nothing),
-        TEST(a_variable_that_makes_no_sense_is_named),
-        TEST(many_threads_leave_the_callers_environment_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -168,7 +168,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void threads_read_whole_records_while_others_change_them(void **state)
+TEST_IN(threads_read_whole_records_while_others_change_them, set_up, tear_down)
 {
     fixture *f = *state;
     pthread_t readers[THREADS], writers[WRITERS];
@@ -189,12 +189,11 @@ static void threads_read_whole_records_while_others_change_them(void **state)
     assert_true(atomic_load(&f->written) >= WRITERS);
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(threads_read_whole_records_while_others_change_them, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -45,9 +45,8 @@ static double cover(const portfolio_matrix *m, size_t most, double gain, size_t 
     return loss;
 }
 
-static void several_lose_no_more_than_the_best_one(void **state)
+TEST(several_lose_no_more_than_the_best_one)
 {
-    (void)state;
     rng r = rng_seeded(3);
     for (int i = 0; i < CASES; i++) {
         static invented in;
@@ -61,9 +60,8 @@ static void several_lose_no_more_than_the_best_one(void **state)
     }
 }
 
-static void whatever_can_be_covered_is(void **state)
+TEST(whatever_can_be_covered_is)
 {
-    (void)state;
     rng r = rng_seeded(4);
     for (int i = 0; i < CASES; i++) {
         static invented in;
@@ -81,9 +79,8 @@ static void whatever_can_be_covered_is(void **state)
 }
 
 /* By exchanges as good as by looking at every set, or nearly. */
-static void exchanges_come_near_the_best_set(void **state)
+TEST(exchanges_come_near_the_best_set)
 {
-    (void)state;
     rng r = rng_seeded(5);
     for (int i = 0; i < 3; i++) {
         static invented in;
@@ -100,9 +97,8 @@ static void exchanges_come_near_the_best_set(void **state)
     }
 }
 
-static void no_more_are_taken_than_pay(void **state)
+TEST(no_more_are_taken_than_pay)
 {
-    (void)state;
     /* The second is best everywhere; the third is a little better on one problem. */
     const double ratios[] = {1.5, 1, 1.2, 1.5, 1.0005, 1}, defaults[] = {2, 2};
     const portfolio_matrix m = {2, 3, ratios, defaults};
@@ -114,25 +110,12 @@ static void no_more_are_taken_than_pay(void **state)
     assert_true(count >= 2);
 }
 
-static void what_is_no_faster_than_the_default_serves_nothing(void **state)
+TEST(what_is_no_faster_than_the_default_serves_nothing)
 {
-    (void)state;
     const double ratios[] = {1.3, 1, 1.2}, defaults[] = {1.1, 1.5, 1.205};
     const portfolio_matrix m = {3, 1, ratios, defaults};
     const size_t chosen[] = {0};
     assert_float_equal(portfolio_loss_of(&m, 0, chosen, 1), 0.1, 1e-9);
     assert_float_equal(portfolio_loss_of(&m, 1, chosen, 1), 0, 1e-9);
     assert_float_equal(portfolio_loss_of(&m, 2, chosen, 1), 0.205, 1e-9);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_lose_no_more_than_the_best_one),
-        cmocka_unit_test(whatever_can_be_covered_is),
-        cmocka_unit_test(exchanges_come_near_the_best_set),
-        cmocka_unit_test(no_more_are_taken_than_pay),
-        cmocka_unit_test(what_is_no_faster_than_the_default_serves_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

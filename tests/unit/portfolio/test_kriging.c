@@ -53,7 +53,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void what_was_timed_is_expected_there(void **state)
+TEST_IN(what_was_timed_is_expected_there, setup, teardown)
 {
     fixture *f = *state;
     for (int i = 0; i < ROWS; i++) {
@@ -65,7 +65,7 @@ static void what_was_timed_is_expected_there(void **state)
     }
 }
 
-static void between_problems_times_change_gradually(void **state)
+TEST_IN(between_problems_times_change_gradually, setup, teardown)
 {
     fixture *f = *state;
     double ratios[COUNT + 1];
@@ -74,7 +74,7 @@ static void between_problems_times_change_gradually(void **state)
     assert_float_equal(ratios[1], 1, 0.02);
 }
 
-static void a_ratio_is_over_the_best_of_what_is_compared(void **state)
+TEST_IN(a_ratio_is_over_the_best_of_what_is_compared, setup, teardown)
 {
     fixture *f = *state;
     kriging *k;
@@ -92,7 +92,7 @@ static void a_ratio_is_over_the_best_of_what_is_compared(void **state)
     kriging_free(k);
 }
 
-static void what_is_possible_nowhere_is_not_known(void **state)
+TEST_IN(what_is_possible_nowhere_is_not_known, setup, teardown)
 {
     fixture *f = *state;
     kriging *k;
@@ -105,7 +105,7 @@ static void what_is_possible_nowhere_is_not_known(void **state)
     kriging_free(k);
 }
 
-static void what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known(void **state)
+TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known, setup, teardown)
 {
     fixture *f = *state;
     kriging *k;
@@ -134,9 +134,8 @@ static void what_may_be_slower_than_the_default_is_bewared_of_where_little_is_kn
 
 /* Two axes, of which only the product matters: the first configuration is 1.5 times as slow on
  * every other doubling. */
-static void where_only_a_product_matters_it_is_found(void **state)
+TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
 {
-    (void)state;
     enum { SIDE = 12, PROBLEMS = SIDE * SIDE };
     static const portfolio_axis sides[2] = {{.name = "rows", .least = 1, .most = 65536},
                                             {.name = "cols", .least = 1, .most = 65536}};
@@ -169,9 +168,8 @@ static void where_only_a_product_matters_it_is_found(void **state)
 
 /* The first configuration is 1.5 times as slow on odd numbers; of the even ones none was timed that
  * 3 divides: they are like the others. */
-static void which_divisor_decides_is_found(void **state)
+TEST_IN(which_divisor_decides_is_found, setup, teardown)
 {
-    (void)state;
     enum { PROBLEMS = 60 };
     static const portfolio_axis lengths[1] = {
         {.name = "n", .least = 1, .most = 65536, .divisor_count = 2, .divisors = {2, 3}}};
@@ -199,9 +197,8 @@ static void which_divisor_decides_is_found(void **state)
 
 /* The first two configurations take turns by chance, the first more often; the times of others have
  * a pattern. */
-static void what_changes_by_chance_is_not_followed(void **state)
+TEST_IN(what_changes_by_chance_is_not_followed, setup, teardown)
 {
-    (void)state;
     enum { PROBLEMS = 200, WIDTH = 6 };
     static const portfolio_axis lengths[1] = {{.name = "n", .least = 1, .most = 1 << 20}};
     static value problems[PROBLEMS];
@@ -229,7 +226,7 @@ static void what_changes_by_chance_is_not_followed(void **state)
     kriging_free(k);
 }
 
-static void few_problems_leave_the_measure_as_it_is(void **state)
+TEST_IN(few_problems_leave_the_measure_as_it_is, setup, teardown)
 {
     fixture *f = *state;
     kriging *k;
@@ -244,9 +241,8 @@ static void few_problems_leave_the_measure_as_it_is(void **state)
 
 /* Times that go up and down with a share of the size: what is expected of sizes between, by who
  * knows the share and by who does not. */
-static void a_feature_tells_what_sizes_do_not(void **state)
+TEST(a_feature_tells_what_sizes_do_not)
 {
-    (void)state;
     enum { TIMED = 60 };
     static const record_feature share = {"share", "n % 512 / 512"};
     const portfolio_axis facts[] = {axes[0], {.name = "share", .feature = &share}};
@@ -277,22 +273,4 @@ static void a_feature_tells_what_sizes_do_not(void **state)
     assert_true(off[0] < off[1] / 3);
     kriging_free(knowing);
     kriging_free(ignorant);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_feature_tells_what_sizes_do_not),
-        TEST(what_was_timed_is_expected_there),
-        TEST(between_problems_times_change_gradually),
-        TEST(a_ratio_is_over_the_best_of_what_is_compared),
-        TEST(what_is_possible_nowhere_is_not_known),
-        TEST(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known),
-        TEST(where_only_a_product_matters_it_is_found),
-        TEST(which_divisor_decides_is_found),
-        TEST(what_changes_by_chance_is_not_followed),
-        TEST(few_problems_leave_the_measure_as_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

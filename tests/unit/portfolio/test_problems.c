@@ -33,9 +33,8 @@ static size_t choose(const portfolio_axis *axes, size_t axis_count, size_t wante
     return count;
 }
 
-static void problems_are_different_and_lie_in_their_ranges(void **state)
+TEST(problems_are_different_and_lie_in_their_ranges)
 {
-    (void)state;
     const portfolio_axis axes[] = {rows, cols};
     value found[2 * MOST];
     assert_int_equal(choose(axes, 2, MOST, any, found), MOST);
@@ -49,9 +48,8 @@ static void problems_are_different_and_lie_in_their_ranges(void **state)
     }
 }
 
-static void every_class_of_every_variable_occurs(void **state)
+TEST(every_class_of_every_variable_occurs)
 {
-    (void)state;
     const portfolio_axis axes[] = {rows, cols};
     value found[2 * 24];
     assert_int_equal(portfolio_classes(&rows), 3);
@@ -67,9 +65,8 @@ static void every_class_of_every_variable_occurs(void **state)
 }
 
 /* Where there are few enough. */
-static void classes_of_all_variables_meet(void **state)
+TEST(classes_of_all_variables_meet)
 {
-    (void)state;
     const portfolio_axis axes[] = {rows, rows};
     value found[2 * 24];
     bool met[3][3] = {{false}};
@@ -84,9 +81,8 @@ static void classes_of_all_variables_meet(void **state)
 
 /* Behind those that go through all classes: of four problems of two numbers one has odd ones
  * alone. */
-static void classes_are_as_frequent_as_among_numbers(void **state)
+TEST(classes_are_as_frequent_as_among_numbers)
 {
-    (void)state;
     enum { MANY = 1024 };
     const portfolio_axis axes[] = {rows, rows};
     static value found[2 * MANY];
@@ -101,9 +97,8 @@ static void classes_are_as_frequent_as_among_numbers(void **state)
     assert_in_range(both, MANY * 7 / 32, MANY * 5 / 16);
 }
 
-static void classes_tell_what_divides(void **state)
+TEST(classes_tell_what_divides)
 {
-    (void)state;
     for (int64_t v = 1; v < 200; v++)
         for (int64_t w = 1; w < v; w++) {
             bool same = true;
@@ -114,9 +109,8 @@ static void classes_tell_what_divides(void **state)
 }
 
 /* Corners, primes, powers of two, and no empty stretch of the range. */
-static void problems_fill_the_range(void **state)
+TEST(problems_fill_the_range)
 {
-    (void)state;
     const portfolio_axis axes[] = {rows, rows};
     value found[2 * MOST];
     bool tall = false, flat = false, large = false, small = false, odd = false, round = false;
@@ -153,9 +147,8 @@ static bool is_round(int64_t v)
     return v == 1 || v == 3;
 }
 
-static void some_problems_are_round_and_some_square(void **state)
+TEST(some_problems_are_round_and_some_square)
 {
-    (void)state;
     const portfolio_axis axes[] = {rows, rows};
     value found[2 * MOST];
     size_t round = 0, square = 0, powers = 0;
@@ -171,9 +164,8 @@ static void some_problems_are_round_and_some_square(void **state)
     assert_in_range(powers, 1, 7);
 }
 
-static void of_one_variable_some_problems_are_round(void **state)
+TEST(of_one_variable_some_problems_are_round)
 {
-    (void)state;
     value found[MOST];
     size_t round = 0;
     assert_int_equal(choose(&rows, 1, MOST, any, found), MOST);
@@ -182,27 +174,24 @@ static void of_one_variable_some_problems_are_round(void **state)
     assert_in_range(round, 4, 16);
 }
 
-static void what_is_refused_is_not_chosen(void **state)
+TEST(what_is_refused_is_not_chosen)
 {
-    (void)state;
     value found[MOST];
     assert_int_equal(choose(&rows, 1, MOST, only_even, found), MOST);
     for (size_t i = 0; i < MOST; i++)
         assert_int_equal(found[i].integer % 2, 0);
 }
 
-static void a_short_range_gives_what_it_has(void **state)
+TEST(a_short_range_gives_what_it_has)
 {
-    (void)state;
     const portfolio_axis few = {
         .name = "n", .least = 5, .most = 8, .divisor_count = 1, .divisors = {2}};
     value found[MOST];
     assert_int_equal(choose(&few, 1, MOST, any, found), 4);
 }
 
-static void lists_are_gone_through(void **state)
+TEST(lists_are_gone_through)
 {
-    (void)state;
     const value types[] = {{.kind = VALUE_STRING, .string = "float"},
                            {.kind = VALUE_STRING, .string = "half"}};
     const portfolio_axis axes[] = {rows, {.name = "dtype", .values = types, .value_count = 2}};
@@ -214,9 +203,8 @@ static void lists_are_gone_through(void **state)
     assert_in_range(halves, 3, 9);
 }
 
-static void distance_is_in_doublings_and_classes(void **state)
+TEST(distance_is_in_doublings_and_classes)
 {
-    (void)state;
     const value a = {.kind = VALUE_INTEGER, .integer = 1023},
                 b = {.kind = VALUE_INTEGER, .integer = 4095};
     const value c = {.kind = VALUE_INTEGER, .integer = 1024};
@@ -241,40 +229,17 @@ static double draw_s(size_t wanted, int64_t most, size_t least_found)
 
 /* A hundred times as many take some hundred times as long; compared with all before them they would
  * take ten thousand times as long. */
-static void many_problems_take_as_long_as_they_are_many(void **state)
+TEST(many_problems_take_as_long_as_they_are_many)
 {
-    (void)state;
     double few_s = draw_s(1000, 1 << 24, 1000), many_s = draw_s(100000, 1 << 24, 100000);
     if (many_s > 1000 * (few_s + 0.001))
         fail_msg("1,000 problems take %g s, 100,000 take %g s", few_s, many_s);
 }
 
 /* The same where there are fewer than are wanted. */
-static void a_range_that_has_no_more_is_given_up_soon(void **state)
+TEST(a_range_that_has_no_more_is_given_up_soon)
 {
-    (void)state;
     double few_s = draw_s(1000, 900, 850), many_s = draw_s(10000, 9000, 8500);
     if (many_s > 50 * (few_s + 0.001))
         fail_msg("900 problems take %g s, 9,000 take %g s", few_s, many_s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(problems_are_different_and_lie_in_their_ranges),
-        cmocka_unit_test(every_class_of_every_variable_occurs),
-        cmocka_unit_test(classes_of_all_variables_meet),
-        cmocka_unit_test(classes_are_as_frequent_as_among_numbers),
-        cmocka_unit_test(classes_tell_what_divides),
-        cmocka_unit_test(problems_fill_the_range),
-        cmocka_unit_test(some_problems_are_round_and_some_square),
-        cmocka_unit_test(of_one_variable_some_problems_are_round),
-        cmocka_unit_test(what_is_refused_is_not_chosen),
-        cmocka_unit_test(a_short_range_gives_what_it_has),
-        cmocka_unit_test(lists_are_gone_through),
-        cmocka_unit_test(distance_is_in_doublings_and_classes),
-        cmocka_unit_test(many_problems_take_as_long_as_they_are_many),
-        cmocka_unit_test(a_range_that_has_no_more_is_given_up_soon),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

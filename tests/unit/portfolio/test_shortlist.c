@@ -25,9 +25,8 @@ static size_t shortlist(size_t problems, size_t width, const double *ratios, con
     return count;
 }
 
-static void what_is_nearly_best_everywhere_comes_before_what_is_best_once(void **state)
+TEST(what_is_nearly_best_everywhere_comes_before_what_is_best_once)
 {
-    (void)state;
     /* The first three are best on a problem each, by a hair, and bad on the next; the last is near
      * on all. */
     const double ratios[] = {1, 1.2,  UNKNOWN,      1.01, /**/ 1.2, UNKNOWN,
@@ -38,9 +37,8 @@ static void what_is_nearly_best_everywhere_comes_before_what_is_best_once(void *
     assert_int_equal(list[0], 3);
 }
 
-static void what_was_timed_once_is_not_expected_to_be_as_good_elsewhere(void **state)
+TEST(what_was_timed_once_is_not_expected_to_be_as_good_elsewhere)
 {
-    (void)state;
     /* The first was best in its only trial; the second was tried everywhere. */
     const double ratios[] = {1,    1.02, 1.5,          /**/ UNKNOWN, 1.02, 1.5, /**/ UNKNOWN,
                              1.02, 1.5,  /**/ UNKNOWN, 1.02,         1.5},
@@ -51,9 +49,8 @@ static void what_was_timed_once_is_not_expected_to_be_as_good_elsewhere(void **s
     assert_int_equal(list[1], 0);
 }
 
-static void every_problem_gets_something_where_there_is_room(void **state)
+TEST(every_problem_gets_something_where_there_is_room)
 {
-    (void)state;
     rng r = rng_seeded(5);
     static double ratios[PROBLEMS * WIDTH], defaults[PROBLEMS];
     /* Each configuration is possible on a fifth of the problems, and timed on half of these. */
@@ -72,18 +69,16 @@ static void every_problem_gets_something_where_there_is_room(void **state)
     }
 }
 
-static void what_is_possible_nowhere_is_not_listed(void **state)
+TEST(what_is_possible_nowhere_is_not_listed)
 {
-    (void)state;
     const double ratios[] = {IMPOSSIBLE, 1.1, IMPOSSIBLE, 1}, defaults[] = {2, 2};
     size_t list[2];
     assert_int_equal(shortlist(2, 2, ratios, defaults, 2, list), 1);
     assert_int_equal(list[0], 1);
 }
 
-static void a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best(void **state)
+TEST(a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best)
 {
-    (void)state;
     /* Where the first is a thousand times slower the second serves; elsewhere the first is best. */
     const double ratios[] = {1000, 1, 1, 1.4, 1, 1.4}, defaults[] = {3, 3, 3};
     size_t list[2];
@@ -97,9 +92,8 @@ static void a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best(voi
     assert_int_equal(list[0], by_twice);
 }
 
-static void nothing_is_listed_twice(void **state)
+TEST(nothing_is_listed_twice)
 {
-    (void)state;
     rng r = rng_seeded(6);
     static double ratios[PROBLEMS * WIDTH], defaults[PROBLEMS];
     for (size_t i = 0; i < PROBLEMS * WIDTH; i++)
@@ -111,9 +105,8 @@ static void nothing_is_listed_twice(void **state)
 }
 
 /* Where all was timed, the best few of the list are as good as the best few of all, nearly. */
-static void little_is_lost_by_the_list(void **state)
+TEST(little_is_lost_by_the_list)
 {
-    (void)state;
     enum { FEW = 4 };
     double lost = 0, lost_by_list = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -137,18 +130,4 @@ static void little_is_lost_by_the_list(void **state)
         lost_by_list += loss;
     }
     assert_true(lost_by_list < 1.1 * lost);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_nearly_best_everywhere_comes_before_what_is_best_once),
-        cmocka_unit_test(what_was_timed_once_is_not_expected_to_be_as_good_elsewhere),
-        cmocka_unit_test(every_problem_gets_something_where_there_is_room),
-        cmocka_unit_test(what_is_possible_nowhere_is_not_listed),
-        cmocka_unit_test(a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best),
-        cmocka_unit_test(nothing_is_listed_twice),
-        cmocka_unit_test(little_is_lost_by_the_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

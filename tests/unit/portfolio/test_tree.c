@@ -106,9 +106,8 @@ static void by_rows(int64_t rows, int64_t cols, double *ratios)
     ratios[2] = 1.5;
 }
 
-static void a_bound_is_found(void **state)
+TEST(a_bound_is_found)
 {
-    (void)state;
     fixture f;
     setup(&f, by_rows);
     assert_int_equal(f.node_count, 3);
@@ -127,9 +126,8 @@ static void by_divisor(int64_t rows, int64_t cols, double *ratios)
     ratios[2] = 1.5;
 }
 
-static void a_divisor_is_found(void **state)
+TEST(a_divisor_is_found)
 {
-    (void)state;
     fixture f;
     setup(&f, by_divisor);
     assert_int_equal(f.node_count, 3);
@@ -145,9 +143,8 @@ static void by_size(int64_t rows, int64_t cols, double *ratios)
     ratios[2] = 1.5;
 }
 
-static void a_product_is_found(void **state)
+TEST(a_product_is_found)
 {
-    (void)state;
     fixture f;
     setup(&f, by_size);
     assert_int_equal(f.node_count, 3);
@@ -165,9 +162,8 @@ static void by_constraint(int64_t rows, int64_t cols, double *ratios)
     ratios[2] = 1.5;
 }
 
-static void constraints_need_no_question(void **state)
+TEST(constraints_need_no_question)
 {
-    (void)state;
     fixture f;
     setup(&f, by_constraint);
     assert_int_equal(f.node_count, 1);
@@ -176,9 +172,8 @@ static void constraints_need_no_question(void **state)
 }
 
 /* Which of two is best takes two answers: neither question saves anything alone. */
-static void questions_that_have_to_come_together_are_found(void **state)
+TEST(questions_that_have_to_come_together_are_found)
 {
-    (void)state;
     enum { SIDE = 20, COUNT = SIDE * SIDE };
     static value problems[2 * COUNT];
     static double ratios[2 * COUNT], defaults[COUNT];
@@ -214,9 +209,8 @@ static void by_chance(int64_t rows, int64_t cols, double *ratios)
 }
 
 /* In the mean of some draws no more than a question for eight problems. */
-static void noise_grows_a_small_tree(void **state)
+TEST(noise_grows_a_small_tree)
 {
-    (void)state;
     enum { DRAWS = 20 };
     fixture f;
     size_t nodes = 0;
@@ -229,9 +223,8 @@ static void noise_grows_a_small_tree(void **state)
 
 /* Configurations take turns, in more stretches than a tree has leaves; in one of five it matters
  * which. */
-static void of_more_questions_than_there_is_room_for_those_that_pay_most_stay(void **state)
+TEST(of_more_questions_than_there_is_room_for_those_that_pay_most_stay)
 {
-    (void)state;
     enum { STRETCH = 16, STRETCHES = 200, EACH = 5, ALL = STRETCH * STRETCHES, WIDTH = 8 };
     static const portfolio_axis n[] = {{.name = "n", .least = 1, .most = ALL}};
     static value problems[ALL];
@@ -264,9 +257,8 @@ static void at_random(int64_t rows, int64_t cols, double *ratios)
 
 /* Whatever the matrix: a problem gets what is possible, if anything is; every leaf has every one
  * once. */
-static void every_problem_gets_what_is_possible(void **state)
+TEST(every_problem_gets_what_is_possible)
 {
-    (void)state;
     fixture f;
     setup(&f, at_random);
     for (size_t p = 0; p < PROBLEMS; p++)
@@ -292,9 +284,8 @@ static void by_default(int64_t rows, int64_t cols, double *ratios)
     ratios[2] = 3;
 }
 
-static void the_default_has_its_place_in_each_leaf(void **state)
+TEST(the_default_has_its_place_in_each_leaf)
 {
-    (void)state;
     fixture f;
     setup(&f, by_default);
     assert_int_equal(f.node_count, 3);
@@ -308,9 +299,8 @@ static void the_default_has_its_place_in_each_leaf(void **state)
 
 /* On the mean it is faster than the default, but slower on one of five problems that no question
  * parts. */
-static void a_gain_does_not_make_up_for_harm(void **state)
+TEST(a_gain_does_not_make_up_for_harm)
 {
-    (void)state;
     enum { COUNT = 5 };
     const double ratios[COUNT] = {1.9, 1.9, 1.9, 1.9, 2.3}, defaults[COUNT] = {2, 2, 2, 2, 2};
     const portfolio_matrix m = {COUNT, 1, ratios, defaults};
@@ -328,9 +318,8 @@ static void a_gain_does_not_make_up_for_harm(void **state)
 
 /* What gains a little on one problem and loses less than noise on another is not worth it: what is
  * expected to be as fast may be slower. */
-static void harm_that_no_race_could_tell_counts(void **state)
+TEST(harm_that_no_race_could_tell_counts)
 {
-    (void)state;
     const double ratios[] = {1, 1.005}, defaults[] = {1.006, 1};
     const portfolio_matrix m = {2, 1, ratios, defaults};
     value problems[2 * 2];
@@ -345,9 +334,8 @@ static void harm_that_no_race_could_tell_counts(void **state)
 }
 
 /* Of few problems each may have a leaf of its own. */
-static void few_problems_are_told_apart(void **state)
+TEST(few_problems_are_told_apart)
 {
-    (void)state;
     const value problems[] = {
         {.kind = VALUE_INTEGER, .integer = 128},  {.kind = VALUE_INTEGER, .integer = 64},
         {.kind = VALUE_INTEGER, .integer = 8192}, {.kind = VALUE_INTEGER, .integer = 64},
@@ -364,9 +352,8 @@ static void few_problems_are_told_apart(void **state)
 
 /* Of words one may have nothing in common with another: the first configuration is hopeless for
  * "b". */
-static void what_words_part_is_learnt_apart(void **state)
+TEST(what_words_part_is_learnt_apart)
 {
-    (void)state;
     enum { COUNT = 24 };
     const value words[] = {{.kind = VALUE_STRING, .string = "a"},
                            {.kind = VALUE_STRING, .string = "b"}};
@@ -394,9 +381,8 @@ static void what_words_part_is_learnt_apart(void **state)
 }
 
 /* A tile that is cut badly in every other range of sizes: no few bounds of a size tell where. */
-static void what_a_feature_parts_takes_one_question(void **state)
+TEST(what_a_feature_parts_takes_one_question)
 {
-    (void)state;
     enum { COUNT = 45, FACTS = 3 };
     static const record_feature cut = {"cut", "n % 1000 / 1000"};
     portfolio_axis facts[FACTS] = {axes[0],
@@ -425,25 +411,4 @@ static void what_a_feature_parts_takes_one_question(void **state)
     assert_int_equal(nodes[0].of, 1);
     assert_int_equal(nodes[nodes[0].then].order[0], 0);
     assert_int_equal(nodes[nodes[0].otherwise].order[0], 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bound_is_found),
-        cmocka_unit_test(a_divisor_is_found),
-        cmocka_unit_test(a_product_is_found),
-        cmocka_unit_test(constraints_need_no_question),
-        cmocka_unit_test(questions_that_have_to_come_together_are_found),
-        cmocka_unit_test(noise_grows_a_small_tree),
-        cmocka_unit_test(the_default_has_its_place_in_each_leaf),
-        cmocka_unit_test(a_gain_does_not_make_up_for_harm),
-        cmocka_unit_test(harm_that_no_race_could_tell_counts),
-        cmocka_unit_test(few_problems_are_told_apart),
-        cmocka_unit_test(what_a_feature_parts_takes_one_question),
-        cmocka_unit_test(what_words_part_is_learnt_apart),
-        cmocka_unit_test(of_more_questions_than_there_is_room_for_those_that_pay_most_stay),
-        cmocka_unit_test(every_problem_gets_what_is_possible),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

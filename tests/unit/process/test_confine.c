@@ -165,7 +165,7 @@ static void skip_without_kernel_support(void)
         skip();
 }
 
-static void each_process_opens_what_its_row_says_and_nothing_else(void **state)
+TEST_IN(each_process_opens_what_its_row_says_and_nothing_else, set_up, tear_down)
 {
     skip_without_kernel_support();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -175,7 +175,7 @@ static void each_process_opens_what_its_row_says_and_nothing_else(void **state)
     }
 }
 
-static void no_worker_runs_a_program(void **state)
+TEST_IN(no_worker_runs_a_program, set_up, tear_down)
 {
     skip_without_kernel_support();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -183,7 +183,7 @@ static void no_worker_runs_a_program(void **state)
             fail_msg("%s runs programs", table[i].process);
 }
 
-static void a_link_out_of_a_folder_leads_nowhere(void **state)
+TEST_IN(a_link_out_of_a_folder_leads_nowhere, set_up, tear_down)
 {
     skip_without_kernel_support();
     const folders *f = *state;
@@ -201,7 +201,7 @@ static void a_link_out_of_a_folder_leads_nowhere(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void a_descriptor_that_is_open_stays_of_use(void **state)
+TEST_IN(a_descriptor_that_is_open_stays_of_use, set_up, tear_down)
 {
     const folders *f = *state;
     int ends[2];
@@ -220,24 +220,11 @@ static void a_descriptor_that_is_open_stays_of_use(void **state)
     close(ends[1]);
 }
 
-static void the_switch_leaves_a_process_as_it_is(void **state)
+TEST_IN(the_switch_leaves_a_process_as_it_is, set_up, tear_down)
 {
     setenv("AUTOTUNE_CONFINE", "off", 1);
     assert_true(confine_available().off);
     assert_int_equal(exit_status_of(*state, confine_simulated_device, false), EVERYTHING);
     unsetenv("AUTOTUNE_CONFINE");
     assert_false(confine_available().off);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_process_opens_what_its_row_says_and_nothing_else,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_worker_runs_a_program, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_link_out_of_a_folder_leads_nowhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_descriptor_that_is_open_stays_of_use, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_switch_leaves_a_process_as_it_is, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,9 +35,8 @@ static bool can_end(const flow_edge *edges, int count, int from)
     return reaches_end_without(edges, count, from, -1, seen);
 }
 
-static void random_graphs_meet_where_brute_force_says(void **state)
+TEST(random_graphs_meet_where_brute_force_says)
 {
-    (void)state;
     uint64_t seed = 11;
     for (int round = 0; round < 20000; round++) {
         flow_edge edges[MOST] = {{0}};
@@ -76,12 +75,4 @@ static void random_graphs_meet_where_brute_force_says(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_graphs_meet_where_brute_force_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 #include "ptx/parse.h"
 #include "ptx/token.h"
 
-static void tokens_keep_dots_bits_and_lines(void **state)
+TEST(tokens_keep_dots_bits_and_lines)
 {
-    (void)state;
     static const char text[] = "ld.global.L1::no_allocate.f32 // comment\n%f1, [%rd1+-4];\n"
                                "/* two\nlines */ 0f3F800000 0d4000000000000000 0x1F -7 1.5 \"a b\"";
     ptx_lexer l;
@@ -54,9 +53,8 @@ static at_status parse(const char *body, ptx_module **m, at_error *error)
     return ptx_parse(text, strlen(text), "t.ptx", m, error);
 }
 
-static void inlined_code_is_blamed_on_the_line_outside_headers(void **state)
+TEST(inlined_code_is_blamed_on_the_line_outside_headers)
 {
-    (void)state;
     at_error error = {0};
     ptx_module *m;
     assert_ok(
@@ -73,9 +71,8 @@ static void inlined_code_is_blamed_on_the_line_outside_headers(void **state)
     ptx_module_free(m);
 }
 
-static void a_place_names_the_line_and_where_it_is_inlined(void **state)
+TEST(a_place_names_the_line_and_where_it_is_inlined)
 {
-    (void)state;
     at_error error = {0};
     ptx_module *m;
     char place[PTX_PLACE_BYTES];
@@ -98,9 +95,8 @@ static void a_place_names_the_line_and_where_it_is_inlined(void **state)
     ptx_module_free(m);
 }
 
-static void nested_scopes_hide_registers_and_give_them_back(void **state)
+TEST(nested_scopes_hide_registers_and_give_them_back)
 {
-    (void)state;
     at_error error = {0};
     ptx_module *m;
     assert_ok(
@@ -115,9 +111,8 @@ static void nested_scopes_hide_registers_and_give_them_back(void **state)
     ptx_module_free(m);
 }
 
-static void an_address_may_have_coordinates_in_a_view(void **state)
+TEST(an_address_may_have_coordinates_in_a_view)
 {
-    (void)state;
     ptx_module *m;
     at_error error = {0};
     assert_ok(
@@ -139,9 +134,8 @@ static void an_address_may_have_coordinates_in_a_view(void **state)
     ptx_module_free(m);
 }
 
-static void mistakes_name_the_line(void **state)
+TEST(mistakes_name_the_line)
 {
-    (void)state;
     static const struct {
         const char *body;
         int line;
@@ -163,9 +157,8 @@ static void mistakes_name_the_line(void **state)
     }
 }
 
-static void initial_values_may_be_addresses(void **state)
+TEST(initial_values_may_be_addresses)
 {
-    (void)state;
     static const struct {
         uint64_t at;
         uint32_t bytes, shift;
@@ -202,9 +195,8 @@ static void initial_values_may_be_addresses(void **state)
     ptx_module_free(m);
 }
 
-static void what_cannot_be_read_is_gone_over(void **state)
+TEST(what_cannot_be_read_is_gone_over)
 {
-    (void)state;
     at_error error = {0};
     ptx_module *m;
     assert_ok(
@@ -223,9 +215,8 @@ static void what_cannot_be_read_is_gone_over(void **state)
     ptx_module_free(m);
 }
 
-static void every_prefix_of_a_module_is_an_error_or_a_module(void **state)
+TEST(every_prefix_of_a_module_is_an_error_or_a_module)
 {
-    (void)state;
     char text[1024];
     snprintf(
         text, sizeof text,
@@ -242,20 +233,4 @@ static void every_prefix_of_a_module_is_an_error_or_a_module(void **state)
         assert_true(status == AT_OK || (status == AT_FORMAT && error.message[0]));
         ptx_module_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_keep_dots_bits_and_lines),
-        cmocka_unit_test(inlined_code_is_blamed_on_the_line_outside_headers),
-        cmocka_unit_test(a_place_names_the_line_and_where_it_is_inlined),
-        cmocka_unit_test(nested_scopes_hide_registers_and_give_them_back),
-        cmocka_unit_test(an_address_may_have_coordinates_in_a_view),
-        cmocka_unit_test(mistakes_name_the_line),
-        cmocka_unit_test(initial_values_may_be_addresses),
-        cmocka_unit_test(what_cannot_be_read_is_gone_over),
-        cmocka_unit_test(every_prefix_of_a_module_is_an_error_or_a_module),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

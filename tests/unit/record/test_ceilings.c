@@ -73,14 +73,14 @@ static void write_file(fixture *f, const char *text)
     assert_ok(file_replace(f->path, text, strlen(text), &error), error);
 }
 
-static void without_a_file_nothing_is_known(void **state)
+TEST_IN(without_a_file_nothing_is_known, set_up, tear_down)
 {
     const ceiling_rates rates = kept(*state);
     for (int i = 0; i < CEILING_KINDS; i++)
         assert_true(rates.rates[i] == 0);
 }
 
-static void a_ceiling_is_kept_in_its_unit_until_it_is_measured_again(void **state)
+TEST_IN(a_ceiling_is_kept_in_its_unit_until_it_is_measured_again, set_up, tear_down)
 {
     fixture *f = *state;
     assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);
@@ -95,7 +95,7 @@ static void a_ceiling_is_kept_in_its_unit_until_it_is_measured_again(void **stat
     assert_true(rates.rates[CEILING_FP32] > 38347);
 }
 
-static void the_file_says_where_a_figure_is_from(void **state)
+TEST_IN(the_file_says_where_a_figure_is_from, set_up, tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -118,7 +118,7 @@ static void the_file_says_where_a_figure_is_from(void **state)
     free(text);
 }
 
-static void what_another_version_wrote_is_kept(void **state)
+TEST_IN(what_another_version_wrote_is_kept, set_up, tear_down)
 {
     fixture *f = *state;
     write_file(
@@ -133,7 +133,7 @@ static void what_another_version_wrote_is_kept(void **state)
     json_decref(root);
 }
 
-static void a_damaged_file_is_an_error_and_stays(void **state)
+TEST_IN(a_damaged_file_is_an_error_and_stays, set_up, tear_down)
 {
     static const struct {
         const char *text, *message;
@@ -178,7 +178,7 @@ static void count(void *context, const char *gpu, const char *ceiling, combine_c
 }
 
 /* Into a folder with a ceiling of the first of May; what the folder `from` has is no other's. */
-static void of_two_ceilings_the_newer_is_taken_whoever_wrote_it(void **state)
+TEST_IN(of_two_ceilings_the_newer_is_taken_whoever_wrote_it, set_up, tear_down)
 {
     static const struct {
         const char *from;
@@ -224,7 +224,7 @@ static void of_two_ceilings_the_newer_is_taken_whoever_wrote_it(void **state)
     }
 }
 
-static void predictions_are_no_ceilings(void **state)
+TEST_IN(predictions_are_no_ceilings, set_up, tear_down)
 {
     fixture *f = *state;
     assert_int_equal(merge(f, CEILING_COPY, 0, "NVIDIA H200"), AT_USAGE);
@@ -232,7 +232,7 @@ static void predictions_are_no_ceilings(void **state)
 }
 
 /* It stands among them. */
-static void it_is_not_taken_for_a_record(void **state)
+TEST_IN(it_is_not_taken_for_a_record, set_up, tear_down)
 {
     fixture *f = *state;
     record_set all;
@@ -244,21 +244,4 @@ static void it_is_not_taken_for_a_record(void **state)
     record_set_deinit(&all);
     assert_int_equal(record_path(f->folder, "NVIDIA H200", "device", path, sizeof path, &f->error),
                      AT_USAGE);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(without_a_file_nothing_is_known),
-        TEST(a_ceiling_is_kept_in_its_unit_until_it_is_measured_again),
-        TEST(the_file_says_where_a_figure_is_from),
-        TEST(what_another_version_wrote_is_kept),
-        TEST(a_damaged_file_is_an_error_and_stays),
-        TEST(of_two_ceilings_the_newer_is_taken_whoever_wrote_it),
-        TEST(predictions_are_no_ceilings),
-        TEST(it_is_not_taken_for_a_record),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void expect_block(fixture *f, int64_t block)
     record_deinit(&r);
 }
 
-static void where_there_is_no_record_it_is_made(void **state)
+TEST_IN(where_there_is_no_record_it_is_made, set_up, tear_down)
 {
     fixture *f = *state;
     static const char only[] =
@@ -84,7 +84,7 @@ static void where_there_is_no_record_it_is_made(void **state)
     assert_int_equal(f->told[COMBINE_ADDED], 1);
 }
 
-static void the_newer_entry_is_taken_whichever_comes(void **state)
+TEST_IN(the_newer_entry_is_taken_whichever_comes, set_up, tear_down)
 {
     fixture *f = *state;
     static const char old[] =
@@ -100,7 +100,7 @@ static void the_newer_entry_is_taken_whichever_comes(void **state)
     assert_string_equal(f->why, "the newer one is taken");
 }
 
-static void an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_it(void **state)
+TEST_IN(an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_it, set_up, tear_down)
 {
     fixture *f = *state;
     static const char old[] =
@@ -116,7 +116,7 @@ static void an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_i
     assert_int_equal(f->told[COMBINE_REPLACED], 1);
 }
 
-static void who_timed_it_or_has_another_template_knows_better(void **state)
+TEST_IN(who_timed_it_or_has_another_template_knows_better, set_up, tear_down)
 {
     fixture *f = *state;
     static const char old[] =
@@ -134,7 +134,7 @@ static void who_timed_it_or_has_another_template_knows_better(void **state)
     expect_block(f, 3);
 }
 
-static void what_is_the_same_or_only_tried_changes_nothing(void **state)
+TEST_IN(what_is_the_same_or_only_tried_changes_nothing, set_up, tear_down)
 {
     fixture *f = *state;
     static const char old[] =
@@ -151,7 +151,7 @@ static void what_is_the_same_or_only_tried_changes_nothing(void **state)
     free(text);
 }
 
-static void members_of_others_and_portfolios_come_along(void **state)
+TEST_IN(members_of_others_and_portfolios_come_along, set_up, tear_down)
 {
     fixture *f = *state;
     static const char old[] = RECORD("\"comment\": 1, \"entries\": [" ENTRY(
@@ -178,7 +178,7 @@ static const char *reason(void *context, const record *r, const record_entry *e)
                                                                                   : NULL;
 }
 
-static void pruning_takes_out_what_there_is_a_reason_for(void **state)
+TEST_IN(pruning_takes_out_what_there_is_a_reason_for, set_up, tear_down)
 {
     fixture *f = *state;
     static const char text[] = RECORD("\"entries\": [" ENTRY("", 1, 70, "t", "") ", " ENTRY(
@@ -189,19 +189,4 @@ static void pruning_takes_out_what_there_is_a_reason_for(void **state)
     assert_int_equal(f->told[COMBINE_REMOVED], 1);
     assert_string_equal(f->why, "it is stale");
     expect_block(f, 2);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(where_there_is_no_record_it_is_made),
-        TEST(the_newer_entry_is_taken_whichever_comes),
-        TEST(an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_it),
-        TEST(who_timed_it_or_has_another_template_knows_better),
-        TEST(what_is_the_same_or_only_tried_changes_nothing),
-        TEST(members_of_others_and_portfolios_come_along),
-        TEST(pruning_takes_out_what_there_is_a_reason_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

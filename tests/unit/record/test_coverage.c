@@ -14,9 +14,8 @@ static const device_coverage some = {.problems = "the small problem n=64",
                                      .never = "a.cu:3",
                                      .once = "a.cu:7, a.cu:9"};
 
-static void every_part_has_its_member(void **state)
+TEST(every_part_has_its_member)
 {
-    (void)state;
     json_t *packed = coverage_pack(&some), *tuned = json_object_get(packed, "tuned");
     assert_int_equal(json_integer_value(json_object_get(tuned, "blocks")), 2000000);
     assert_int_equal(json_integer_value(json_object_get(tuned, "compared")), 4096);
@@ -25,9 +24,8 @@ static void every_part_has_its_member(void **state)
     json_decref(packed);
 }
 
-static void what_covers_nothing_is_null(void **state)
+TEST(what_covers_nothing_is_null)
 {
-    (void)state;
     const device_coverage nothing = {.blocks = 0};
     json_t *packed = coverage_pack(&nothing), *none = coverage_pack(NULL);
     assert_true(json_is_null(packed));
@@ -36,9 +34,8 @@ static void what_covers_nothing_is_null(void **state)
     json_decref(none);
 }
 
-static void every_gap_has_its_sentence(void **state)
+TEST(every_gap_has_its_sentence)
 {
-    (void)state;
     char *text = render_page("check_variant",
                              json_pack("{ss ss so so}", "verdict", "proven", "configuration", "a=1",
                                        "message", json_null(), "covered", coverage_pack(&some)),
@@ -54,14 +51,4 @@ static void every_gap_has_its_sentence(void **state)
         "            | one line\n"
         "            | another\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_part_has_its_member),
-        cmocka_unit_test(what_covers_nothing_is_null),
-        cmocka_unit_test(every_gap_has_its_sentence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static void merge(fixture *f, char path[4096])
     assert_ok(draft_merge(f->folder, &f->draft, path, 4096, &error), error);
 }
 
-static void what_was_merged_is_read_and_picked(void **state)
+TEST_IN(what_was_merged_is_read_and_picked, setup, teardown)
 {
     fixture *f = *state;
     char path[4096];
@@ -122,7 +122,7 @@ static const record_values *picked(const record *r, pick_asks ask, int *asked)
 }
 
 /* The tree asks for a feature of the second configuration. */
-static void a_feature_is_read_and_asked_for(void **state)
+TEST_IN(a_feature_is_read_and_asked_for, setup, teardown)
 {
     fixture *f = *state;
     record_feature features[] = {{"unused", "n"}, {"tenth", "tile / 10"}};
@@ -163,7 +163,7 @@ static void a_feature_is_read_and_asked_for(void **state)
     }
 }
 
-static void a_later_one_of_the_same_kind_takes_its_place(void **state)
+TEST_IN(a_later_one_of_the_same_kind_takes_its_place, setup, teardown)
 {
     fixture *f = *state;
     char path[4096];
@@ -181,7 +181,7 @@ static void a_later_one_of_the_same_kind_takes_its_place(void **state)
     record_deinit(&r);
 }
 
-static void what_else_is_in_the_file_stays(void **state)
+TEST_IN(what_else_is_in_the_file_stays, setup, teardown)
 {
     fixture *f = *state;
     static const char old[] = "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": "
@@ -207,7 +207,7 @@ static void what_else_is_in_the_file_stays(void **state)
     free(text);
 }
 
-static void what_was_impossible_has_no_time(void **state)
+TEST_IN(what_was_impossible_has_no_time, setup, teardown)
 {
     fixture *f = *state;
     char *text;
@@ -217,17 +217,4 @@ static void what_was_impossible_has_no_time(void **state)
     assert_non_null(strstr(text, "[120,null]"));
     assert_null(strstr(text, "baseline_ns"));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_merged_is_read_and_picked, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_feature_is_read_and_asked_for, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_later_one_of_the_same_kind_takes_its_place, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(what_else_is_in_the_file_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_impossible_has_no_time, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void search(fixture *f, const char *given, const paths *own)
     assert_ok(record_search(&f->folders, NULL, &f->set, &f->error), f->error);
 }
 
-static void a_folder_that_is_given_is_the_only_one(void **state)
+TEST_IN(a_folder_that_is_given_is_the_only_one, set_up, tear_down)
 {
     fixture *f = *state;
     setenv("AUTOTUNE_RESULTS", "mine", 1);
@@ -72,7 +72,8 @@ static void a_folder_that_is_given_is_the_only_one(void **state)
     assert_int_equal(f->set.records[0].entries[0].problem.pairs[0].value.integer, 2);
 }
 
-static void the_known_folders_are_the_environments_the_current_ones_and_the_installed(void **state)
+TEST_IN(the_known_folders_are_the_environments_the_current_ones_and_the_installed, set_up,
+        tear_down)
 {
     fixture *f = *state;
     paths own = {0};
@@ -87,7 +88,7 @@ static void the_known_folders_are_the_environments_the_current_ones_and_the_inst
         assert_int_equal(f->set.records[i].entries[0].problem.pairs[0].value.integer, i + 1);
 }
 
-static void a_record_that_repeats_what_came_first_is_left_out(void **state)
+TEST_IN(a_record_that_repeats_what_came_first_is_left_out, set_up, tear_down)
 {
     fixture *f = *state;
     setenv("AUTOTUNE_RESULTS", "mine", 1);
@@ -99,7 +100,7 @@ static void a_record_that_repeats_what_came_first_is_left_out(void **state)
     assert_int_equal(f->set.records[0].entries[0].configuration.pairs[0].value.integer, 32);
 }
 
-static void one_folder_by_two_names_is_searched_once(void **state)
+TEST_IN(one_folder_by_two_names_is_searched_once, set_up, tear_down)
 {
     fixture *f = *state;
     put(f, "results", "copy.json", HEAD "\"entries\": [" ENTRY(1, 32) "]}");
@@ -108,7 +109,7 @@ static void one_folder_by_two_names_is_searched_once(void **state)
     assert_int_equal(f->folders.count, 1);
 }
 
-static void without_any_folder_all_that_were_searched_are_named(void **state)
+TEST_IN(without_any_folder_all_that_were_searched_are_named, set_up, tear_down)
 {
     fixture *f = *state;
     setenv("AUTOTUNE_RESULTS", "mine", 1);
@@ -117,7 +118,7 @@ static void without_any_folder_all_that_were_searched_are_named(void **state)
     assert_non_null(strstr(f->error.message, "mine and results"));
 }
 
-static void a_damaged_entry_costs_only_itself(void **state)
+TEST_IN(a_damaged_entry_costs_only_itself, set_up, tear_down)
 {
     fixture *f = *state;
     put(f, "results", "copy.json",
@@ -145,7 +146,7 @@ static void a_damaged_entry_costs_only_itself(void **state)
     assert_non_null(strstr(faults->items[0].text, "results/g/copy.json: entry 2: problem must be"));
 }
 
-static void a_damaged_file_costs_only_itself_and_is_named_with_its_line(void **state)
+TEST_IN(a_damaged_file_costs_only_itself_and_is_named_with_its_line, set_up, tear_down)
 {
     fixture *f = *state;
     put(f, "results", "copy.json", HEAD "\"entries\": [" ENTRY(1, 32) "]}");
@@ -157,7 +158,7 @@ static void a_damaged_file_costs_only_itself_and_is_named_with_its_line(void **s
     assert_non_null(strstr(f->set.faults.items[0].text, "results/g/torn.json:3: "));
 }
 
-static void a_file_of_a_newer_version_costs_only_itself(void **state)
+TEST_IN(a_file_of_a_newer_version_costs_only_itself, set_up, tear_down)
 {
     fixture *f = *state;
     put(f, "results", "copy.json", HEAD "\"entries\": [" ENTRY(1, 32) "]}");
@@ -166,20 +167,4 @@ static void a_file_of_a_newer_version_costs_only_itself(void **state)
     assert_int_equal(f->set.count, 1);
     assert_non_null(strstr(f->set.faults.items[0].text, "which a newer autotune wrote"));
     assert_non_null(strstr(f->set.faults.items[0].text, "update autotune"));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_folder_that_is_given_is_the_only_one),
-        TEST(the_known_folders_are_the_environments_the_current_ones_and_the_installed),
-        TEST(a_record_that_repeats_what_came_first_is_left_out),
-        TEST(one_folder_by_two_names_is_searched_once),
-        TEST(without_any_folder_all_that_were_searched_are_named),
-        TEST(a_damaged_entry_costs_only_itself),
-        TEST(a_damaged_file_costs_only_itself_and_is_named_with_its_line),
-        TEST(a_file_of_a_newer_version_costs_only_itself),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

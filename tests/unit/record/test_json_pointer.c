@@ -3,9 +3,8 @@
 
 #include "record/json_pointer.h"
 
-static void a_pointer_leads_to_the_line_of_its_value(void **state)
+TEST(a_pointer_leads_to_the_line_of_its_value)
 {
-    (void)state;
     static const char text[] = "{\n"
                                "  \"a\": [1, {\"x\": \"}\\\",\\n\"},\n"
                                "    [],\n"
@@ -21,12 +20,4 @@ static void a_pointer_leads_to_the_line_of_its_value(void **state)
                  {"/a/3/deep", 5}, {"/a~1b", 6}, {"/c", 7},     {"/a/9", 2}, {"/a/3/none", 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(json_pointer_line(text, cases[i].pointer), cases[i].line);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pointer_leads_to_the_line_of_its_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

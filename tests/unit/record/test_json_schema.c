@@ -37,9 +37,8 @@ static heard validate(const char *schema, const char *value)
     return h;
 }
 
-static void each_keyword_tells_good_from_bad(void **state)
+TEST(each_keyword_tells_good_from_bad)
 {
-    (void)state;
     static const struct {
         const char *schema, *good, *bad, *pointer, *message;
     } cases[] = {
@@ -74,9 +73,8 @@ static void each_keyword_tells_good_from_bad(void **state)
     }
 }
 
-static void a_schema_that_leads_nowhere_or_never_ends_is_refused(void **state)
+TEST(a_schema_that_leads_nowhere_or_never_ends_is_refused)
 {
-    (void)state;
     static const char *const schemas[] = {
         "{\"$ref\": \"#/$defs/gone\"}",
         "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"$ref\": \"#/$defs/a\"}}}"};
@@ -88,13 +86,4 @@ static void a_schema_that_leads_nowhere_or_never_ends_is_refused(void **state)
         json_decref(s);
         json_decref(v);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_keyword_tells_good_from_bad),
-        cmocka_unit_test(a_schema_that_leads_nowhere_or_never_ends_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

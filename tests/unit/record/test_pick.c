@@ -71,7 +71,7 @@ static pick_rule pick_for(fixture *f, const char *gpu, int major, int minor, int
     return rule;
 }
 
-static void the_same_gpu_and_problem_come_first(void **state)
+TEST_IN(the_same_gpu_and_problem_come_first, set_up, tear_down)
 {
     int64_t tile;
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 8192, "float", &tile), PICK_EXACT);
@@ -80,7 +80,7 @@ static void the_same_gpu_and_problem_come_first(void **state)
     assert_int_equal(tile, 13);
 }
 
-static void then_the_nearest_problem_by_ratio(void **state)
+TEST_IN(then_the_nearest_problem_by_ratio, set_up, tear_down)
 {
     int64_t tile;
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 2000, "float", &tile), PICK_NEAREST);
@@ -93,7 +93,7 @@ static void then_the_nearest_problem_by_ratio(void **state)
     assert_int_equal(tile, 33);
 }
 
-static void then_other_gpus_of_the_same_capability(void **state)
+TEST_IN(then_other_gpus_of_the_same_capability, set_up, tear_down)
 {
     int64_t tile;
     assert_int_equal(pick_for(*state, "NVIDIA GH200", 9, 0, 8192, "float", &tile), PICK_CAPABILITY);
@@ -103,14 +103,14 @@ static void then_other_gpus_of_the_same_capability(void **state)
     assert_int_equal(tile, 11);
 }
 
-static void then_of_the_same_major_capability(void **state)
+TEST_IN(then_of_the_same_major_capability, set_up, tear_down)
 {
     int64_t tile;
     assert_int_equal(pick_for(*state, "NVIDIA RTX 4090", 8, 9, 1000, "float", &tile), PICK_MAJOR);
     assert_int_equal(tile, 1);
 }
 
-static void and_the_default_at_last(void **state)
+TEST_IN(and_the_default_at_last, set_up, tear_down)
 {
     fixture *f = *state;
     int64_t tile;
@@ -123,7 +123,7 @@ static void and_the_default_at_last(void **state)
     assert_null(pick_default(&none));
 }
 
-static void warm_results_stand_back_behind_cold_ones(void **state)
+TEST_IN(warm_results_stand_back_behind_cold_ones, set_up, tear_down)
 {
     fixture *f = *state;
     int64_t tile;
@@ -155,7 +155,7 @@ static pick_rule pick_at_least(fixture *f, int least, const record_values *fallb
     return pick(&f->set, &target, found);
 }
 
-static void what_is_impossible_is_never_picked(void **state)
+TEST_IN(what_is_impossible_is_never_picked, set_up, tear_down)
 {
     record_pair tile[] = {{"tile", {.kind = VALUE_INTEGER, .integer = 20}}};
     record_values fallback = {1, tile};
@@ -202,7 +202,7 @@ static const char portfolio[] =
     "{\"problem\": {\"rows\": 50000, \"dtype\": \"float\"}, \"baseline_ns\": 100,"
     " \"times_ns\": [90, 80, null]}]}]}";
 
-static void a_portfolio_is_asked_by_its_tree(void **state)
+TEST(a_portfolio_is_asked_by_its_tree)
 {
     at_error error = {0};
     record r;
@@ -274,9 +274,8 @@ static pick_rule pick_beside_default(const char *measured, int64_t rows, int lea
 }
 
 /* The default is tile 0. */
-static void of_another_problem_only_what_was_faster_than_the_default_is_picked(void **state)
+TEST(of_another_problem_only_what_was_faster_than_the_default_is_picked)
 {
-    (void)state;
     static const struct {
         const char *measured;
         bool is_given;
@@ -311,9 +310,8 @@ static void of_another_problem_only_what_was_faster_than_the_default_is_picked(v
     }
 }
 
-static void the_record_of_the_very_problem_holds(void **state)
+TEST(the_record_of_the_very_problem_holds)
 {
-    (void)state;
     int64_t tile;
     assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8192, 0, &tile),
                      PICK_EXACT);
@@ -322,9 +320,8 @@ static void the_record_of_the_very_problem_holds(void **state)
 
 /* Not what was faster farther away, or on another GPU: nearby the default was as good as
  * anything. */
-static void the_first_that_is_possible_decides(void **state)
+TEST(the_first_that_is_possible_decides)
 {
-    (void)state;
     int64_t tile;
     assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 0, &tile),
                      PICK_DEFAULT);
@@ -335,9 +332,8 @@ static void the_first_that_is_possible_decides(void **state)
 }
 
 /* Then nothing is better than what is no better than the default. */
-static void where_the_default_is_impossible_nothing_has_to_be_faster(void **state)
+TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
 {
-    (void)state;
     int64_t tile;
     assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 1, &tile),
                      PICK_NEAREST);
@@ -346,9 +342,8 @@ static void where_the_default_is_impossible_nothing_has_to_be_faster(void **stat
 
 /* Of no entry is a default known: the portfolio was slower than one, and the entry is for what it
  * is for. */
-static void where_no_default_is_known_what_was_slower_than_one_is_passed_over(void **state)
+TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
 {
-    (void)state;
     static const char text[] =
         "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
         " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64}, "
@@ -386,9 +381,8 @@ static void read_portfolio(fixture *f, const char *members)
 }
 
 /* What a tree asks first, and of which rows (of 64 columns) it is so. */
-static void a_tree_asks_for_divisors_and_products(void **state)
+TEST(a_tree_asks_for_divisors_and_products)
 {
-    (void)state;
     static const struct {
         const char *asks;
         int64_t rows;
@@ -418,9 +412,8 @@ static void a_tree_asks_for_divisors_and_products(void **state)
 }
 
 /* Whatever the nearest problem says: the tree has learnt from all. */
-static void a_tree_that_has_the_default_decides_alone(void **state)
+TEST(a_tree_that_has_the_default_decides_alone)
 {
-    (void)state;
     static const struct {
         int default_at, time_ns, tile;
         bool possible; /* the default, which has tile 0 */
@@ -455,9 +448,8 @@ static void a_tree_that_has_the_default_decides_alone(void **state)
     }
 }
 
-static void damaged_portfolios_are_refused(void **state)
+TEST(damaged_portfolios_are_refused)
 {
-    (void)state;
     static const char *const damages[][2] = {
         {"[2, 0, 1]", "[2, 2, 1]"},
         {"[2, 0, 1]", "[2, 0, 3]"},
@@ -488,9 +480,8 @@ static void damaged_portfolios_are_refused(void **state)
     }
 }
 
-static void the_scale_is_log2_at_powers_of_two_and_monotone(void **state)
+TEST(the_scale_is_log2_at_powers_of_two_and_monotone)
 {
-    (void)state;
     for (int k = 0; k < 62; k++)
         assert_true(pick_scale(ldexp(1, k) - 1) == k || k > 52);
     double last = pick_scale(-1e6);
@@ -504,29 +495,4 @@ static void the_scale_is_log2_at_powers_of_two_and_monotone(void **state)
                                     (value){.kind = VALUE_NUMBER, .number = -1e300}) <
                 pick_value_distance((value){.kind = VALUE_STRING, .string = "a"},
                                     (value){.kind = VALUE_STRING, .string = "b"}));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_same_gpu_and_problem_come_first),
-        TEST(then_the_nearest_problem_by_ratio),
-        TEST(then_other_gpus_of_the_same_capability),
-        TEST(then_of_the_same_major_capability),
-        TEST(and_the_default_at_last),
-        TEST(warm_results_stand_back_behind_cold_ones),
-        TEST(what_is_impossible_is_never_picked),
-        cmocka_unit_test(a_portfolio_is_asked_by_its_tree),
-        cmocka_unit_test(of_another_problem_only_what_was_faster_than_the_default_is_picked),
-        cmocka_unit_test(the_record_of_the_very_problem_holds),
-        cmocka_unit_test(the_first_that_is_possible_decides),
-        cmocka_unit_test(where_the_default_is_impossible_nothing_has_to_be_faster),
-        cmocka_unit_test(where_no_default_is_known_what_was_slower_than_one_is_passed_over),
-        cmocka_unit_test(a_tree_asks_for_divisors_and_products),
-        cmocka_unit_test(a_tree_that_has_the_default_decides_alone),
-        cmocka_unit_test(damaged_portfolios_are_refused),
-        cmocka_unit_test(the_scale_is_log2_at_powers_of_two_and_monotone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,9 +62,8 @@ static void get_file(fixture *f, char **text)
     assert_ok(file_read(f->path, 1 << 24, text, NULL, &f->error), f->error);
 }
 
-static void slugs_are_folder_names(void **state)
+TEST(slugs_are_folder_names)
 {
-    (void)state;
     static const char *const cases[][2] = {{"NVIDIA H200", "nvidia-h200"},
                                            {"NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"},
                                            {"NVIDIA GeForce RTX 4090", "nvidia-geforce-rtx-4090"},
@@ -84,7 +83,7 @@ static void slugs_are_folder_names(void **state)
     assert_int_equal(strlen(slug), RECORD_NAME_BYTES - 1);
 }
 
-static void a_run_reads_back_as_it_was(void **state)
+TEST_IN(a_run_reads_back_as_it_was, set_up, tear_down)
 {
     fixture *f = *state;
     record r;
@@ -113,7 +112,7 @@ static void a_run_reads_back_as_it_was(void **state)
     record_deinit(&r);
 }
 
-static void flops_and_items_read_back_with_the_ceiling(void **state)
+TEST_IN(flops_and_items_read_back_with_the_ceiling, set_up, tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -139,7 +138,7 @@ static void flops_and_items_read_back_with_the_ceiling(void **state)
     record_deinit(&r);
 }
 
-static void a_run_that_ended_before_its_default_was_tried_reads_back(void **state)
+TEST_IN(a_run_that_ended_before_its_default_was_tried_reads_back, set_up, tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -157,7 +156,7 @@ static void a_run_that_ended_before_its_default_was_tried_reads_back(void **stat
     record_deinit(&r);
 }
 
-static void everything_a_sceptic_asks_for_is_in_the_file(void **state)
+TEST_IN(everything_a_sceptic_asks_for_is_in_the_file, set_up, tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
@@ -189,7 +188,7 @@ static void everything_a_sceptic_asks_for_is_in_the_file(void **state)
     free(text);
 }
 
-static void each_problem_has_one_entry(void **state)
+TEST_IN(each_problem_has_one_entry, set_up, tear_down)
 {
     fixture *f = *state;
     record r;
@@ -203,7 +202,7 @@ static void each_problem_has_one_entry(void **state)
     record_deinit(&r);
 }
 
-static void cold_and_warm_results_do_not_replace_each_other(void **state)
+TEST_IN(cold_and_warm_results_do_not_replace_each_other, set_up, tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -242,7 +241,7 @@ static record_change merge_without_the_recorded_best(fixture *f, int64_t best_ns
     return change;
 }
 
-static void a_short_run_does_not_push_out_a_faster_result(void **state)
+TEST_IN(a_short_run_does_not_push_out_a_faster_result, set_up, tear_down)
 {
     fixture *f = *state;
     record r;
@@ -256,21 +255,21 @@ static void a_short_run_does_not_push_out_a_faster_result(void **state)
     assert_int_equal(merge_without_the_recorded_best(f, 140100, same_template), RECORD_REPLACED);
 }
 
-static void a_changed_template_ends_the_claim_of_an_earlier_result(void **state)
+TEST_IN(a_changed_template_ends_the_claim_of_an_earlier_result, set_up, tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
     assert_int_equal(merge_without_the_recorded_best(f, 170000, "another"), RECORD_REPLACED);
 }
 
-static void a_slower_remeasurement_of_the_recorded_best_replaces_it(void **state)
+TEST_IN(a_slower_remeasurement_of_the_recorded_best_replaces_it, set_up, tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
     assert_int_equal(merge(f, 8192, 170000), RECORD_REPLACED);
 }
 
-static void members_of_others_are_kept(void **state)
+TEST_IN(members_of_others_are_kept, set_up, tear_down)
 {
     fixture *f = *state;
     put_file(f,
@@ -292,7 +291,7 @@ static void members_of_others_are_kept(void **state)
     free(text);
 }
 
-static void a_file_of_another_version_is_named_and_left_alone(void **state)
+TEST_IN(a_file_of_another_version_is_named_and_left_alone, set_up, tear_down)
 {
     fixture *f = *state;
     static const char newer[] = "{\"schema\": \"autotune-record\", \"version\": 2}";
@@ -315,7 +314,7 @@ static void a_file_of_another_version_is_named_and_left_alone(void **state)
     free(text);
 }
 
-static void a_damaged_file_is_named_with_its_line_and_left_alone(void **state)
+TEST_IN(a_damaged_file_is_named_with_its_line_and_left_alone, set_up, tear_down)
 {
     fixture *f = *state;
     static const char damaged[] = "{\n  \"schema\": \"autotune-record\",\n  oops\n}";
@@ -336,9 +335,8 @@ static void a_damaged_file_is_named_with_its_line_and_left_alone(void **state)
     free(text);
 }
 
-static void entries_that_make_no_sense_are_refused(void **state)
+TEST(entries_that_make_no_sense_are_refused)
 {
-    (void)state;
     static const char *const entries[] = {
         "1",
         "{}",
@@ -373,9 +371,8 @@ static void entries_that_make_no_sense_are_refused(void **state)
     }
 }
 
-static void heads_that_make_no_sense_are_refused(void **state)
+TEST(heads_that_make_no_sense_are_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "[]",
@@ -400,7 +397,7 @@ static void heads_that_make_no_sense_are_refused(void **state)
     }
 }
 
-static void predictions_and_runs_without_a_winner_are_not_recorded(void **state)
+TEST_IN(predictions_and_runs_without_a_winner_are_not_recorded, set_up, tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -417,7 +414,7 @@ static void predictions_and_runs_without_a_winner_are_not_recorded(void **state)
     assert_int_not_equal(access(f->path, F_OK), 0);
 }
 
-static void runs_at_once_lose_nothing(void **state)
+TEST_IN(runs_at_once_lose_nothing, set_up, tear_down)
 {
     fixture *f = *state;
     enum { CHILDREN = 6, MERGES = 5 };
@@ -442,7 +439,7 @@ static void runs_at_once_lose_nothing(void **state)
     record_deinit(&r);
 }
 
-static void a_full_disk_leaves_the_earlier_record(void **state)
+TEST_IN(a_full_disk_leaves_the_earlier_record, set_up, tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
@@ -474,7 +471,7 @@ static void a_full_disk_leaves_the_earlier_record(void **state)
     free(after);
 }
 
-static void what_cannot_be_written_is_found_out_beforehand(void **state)
+TEST_IN(what_cannot_be_written_is_found_out_beforehand, set_up, tear_down)
 {
     fixture *f = *state;
     char file[TEMPORARY_BYTES + 32];
@@ -486,7 +483,7 @@ static void what_cannot_be_written_is_found_out_beforehand(void **state)
     assert_int_equal(record_check_writable(f->folder, "G", "../transpose", &f->error), AT_USAGE);
 }
 
-static void all_records_of_a_pattern_are_found(void **state)
+TEST_IN(all_records_of_a_pattern_are_found, set_up, tear_down)
 {
     fixture *f = *state;
     record_set set;
@@ -514,32 +511,4 @@ static void all_records_of_a_pattern_are_found(void **state)
     record_set_deinit(&set);
     snprintf(other, sizeof other, "%s/nothing", f->folder);
     assert_int_equal(record_load_all(other, NULL, &set, &f->error), AT_NOT_FOUND);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slugs_are_folder_names),
-        TEST(a_run_reads_back_as_it_was),
-        TEST(flops_and_items_read_back_with_the_ceiling),
-        TEST(a_run_that_ended_before_its_default_was_tried_reads_back),
-        TEST(everything_a_sceptic_asks_for_is_in_the_file),
-        TEST(each_problem_has_one_entry),
-        TEST(cold_and_warm_results_do_not_replace_each_other),
-        TEST(a_short_run_does_not_push_out_a_faster_result),
-        TEST(a_changed_template_ends_the_claim_of_an_earlier_result),
-        TEST(a_slower_remeasurement_of_the_recorded_best_replaces_it),
-        TEST(members_of_others_are_kept),
-        TEST(a_file_of_another_version_is_named_and_left_alone),
-        TEST(a_damaged_file_is_named_with_its_line_and_left_alone),
-        cmocka_unit_test(entries_that_make_no_sense_are_refused),
-        cmocka_unit_test(heads_that_make_no_sense_are_refused),
-        TEST(predictions_and_runs_without_a_winner_are_not_recorded),
-        TEST(runs_at_once_lose_nothing),
-        TEST(a_full_disk_leaves_the_earlier_record),
-        TEST(what_cannot_be_written_is_found_out_beforehand),
-        TEST(all_records_of_a_pattern_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

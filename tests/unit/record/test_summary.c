@@ -4,9 +4,8 @@
 #include "record/summary.h"
 #include "sample_run.h"
 
-static void results_are_counted_by_outcome(void **state)
+TEST(results_are_counted_by_outcome)
 {
-    (void)state;
     pattern_variable variables[3];
     pattern p = sample_pattern(8192, variables);
     run_summary s;
@@ -22,9 +21,8 @@ static void results_are_counted_by_outcome(void **state)
     run_summary_deinit(&s);
 }
 
-static void an_empty_run_has_neither_best_nor_baseline(void **state)
+TEST(an_empty_run_has_neither_best_nor_baseline)
 {
-    (void)state;
     pattern_variable variables[3];
     pattern p = sample_pattern(8192, variables);
     run_summary s;
@@ -39,9 +37,8 @@ static void an_empty_run_has_neither_best_nor_baseline(void **state)
     run_summary_deinit(&s);
 }
 
-static void dates_are_iso_8601_in_utc(void **state)
+TEST(dates_are_iso_8601_in_utc)
 {
-    (void)state;
     pattern_variable variables[3];
     pattern p = sample_pattern(8192, variables);
     run_summary s;
@@ -54,9 +51,8 @@ static void dates_are_iso_8601_in_utc(void **state)
     run_summary_deinit(&s);
 }
 
-static void many_results_and_warnings_are_kept(void **state)
+TEST(many_results_and_warnings_are_kept)
 {
-    (void)state;
     enum { MANY = 1000 };
     pattern_variable variables[3];
     pattern p = sample_pattern(8192, variables);
@@ -74,9 +70,8 @@ static void many_results_and_warnings_are_kept(void **state)
     run_summary_deinit(&s);
 }
 
-static void every_outcome_has_a_name_that_finds_it(void **state)
+TEST(every_outcome_has_a_name_that_finds_it)
 {
-    (void)state;
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         outcome o;
         assert_true(outcome_find(outcome_name((outcome)i), &o));
@@ -88,9 +83,8 @@ static void every_outcome_has_a_name_that_finds_it(void **state)
     assert_string_equal(outcome_name(OUTCOME_COUNT), "unknown");
 }
 
-static void stages_verdicts_and_ends_have_names(void **state)
+TEST(stages_verdicts_and_ends_have_names)
 {
-    (void)state;
     for (int i = 0; i < STAGE_COUNT; i++)
         assert_string_not_equal(run_stage_name((run_stage)i), "unknown");
     assert_string_equal(run_stage_name(STAGE_COUNT), "unknown");
@@ -98,17 +92,4 @@ static void stages_verdicts_and_ends_have_names(void **state)
     assert_string_equal(run_verdict_name((run_verdict)99), "unknown");
     assert_string_equal(run_end_name(RUN_END_SECONDS), "seconds");
     assert_string_equal(run_end_name((run_end)99), "unknown");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_counted_by_outcome),
-        cmocka_unit_test(an_empty_run_has_neither_best_nor_baseline),
-        cmocka_unit_test(dates_are_iso_8601_in_utc),
-        cmocka_unit_test(many_results_and_warnings_are_kept),
-        cmocka_unit_test(every_outcome_has_a_name_that_finds_it),
-        cmocka_unit_test(stages_verdicts_and_ends_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

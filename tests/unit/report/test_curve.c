@@ -41,7 +41,7 @@ static void assert_has(const char *text, const char *part)
         fail_msg("no \"%s\" in:\n%s", part, text);
 }
 
-static void a_table_has_a_line_a_point_and_says_why_one_has_no_winner(void **state)
+TEST_IN(a_table_has_a_line_a_point_and_says_why_one_has_no_winner, set_up, tear_down)
 {
     const curve *c = *state;
     char *text = render_page("curve", json_pack("{s[o]}", "curves", curve_pack(c)),
@@ -55,7 +55,7 @@ static void a_table_has_a_line_a_point_and_says_why_one_has_no_winner(void **sta
     free(text);
 }
 
-static void json_has_every_point_with_its_problem(void **state)
+TEST_IN(json_has_every_point_with_its_problem, set_up, tear_down)
 {
     json_t *root = curve_pack(*state);
     json_t *points = json_object_get(root, "points");
@@ -69,7 +69,7 @@ static void json_has_every_point_with_its_problem(void **state)
     json_decref(root);
 }
 
-static void a_picture_has_a_line_for_each_other_value_on_a_scale_that_fits(void **state)
+TEST_IN(a_picture_has_a_line_for_each_other_value_on_a_scale_that_fits, set_up, tear_down)
 {
     const curve *c = *state;
     char *text =
@@ -80,16 +80,4 @@ static void a_picture_has_a_line_for_each_other_value_on_a_scale_that_fits(void 
     assert_has(text, "'best, dtype=float'");
     assert_has(text, "'baseline, dtype=half'");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_table_has_a_line_a_point_and_says_why_one_has_no_winner,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(json_has_every_point_with_its_problem, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_picture_has_a_line_for_each_other_value_on_a_scale_that_fits, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,9 +81,8 @@ static void update(progress *p, int64_t now_ns, uint64_t done)
     progress_update(p, &s);
 }
 
-static void a_terminal_shows_one_line_with_everything(void **state)
+TEST(a_terminal_shows_one_line_with_everything)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     update(p, 0, 0);
@@ -96,9 +95,8 @@ static void a_terminal_shows_one_line_with_everything(void **state)
     close_terminal(t);
 }
 
-static void a_limit_on_time_that_comes_first_is_the_time_left(void **state)
+TEST(a_limit_on_time_that_comes_first_is_the_time_left)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     update(p, 0, 0);
@@ -110,9 +108,8 @@ static void a_limit_on_time_that_comes_first_is_the_time_left(void **state)
     close_terminal(t);
 }
 
-static void time_that_is_up_leaves_none(void **state)
+TEST(time_that_is_up_leaves_none)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     update(p, 0, 0);
@@ -124,9 +121,8 @@ static void time_that_is_up_leaves_none(void **state)
     close_terminal(t);
 }
 
-static void it_is_redrawn_at_most_ten_times_a_second(void **state)
+TEST(it_is_redrawn_at_most_ten_times_a_second)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     for (int i = 0; i <= 1000; i++)
@@ -137,9 +133,8 @@ static void it_is_redrawn_at_most_ten_times_a_second(void **state)
     close_terminal(t);
 }
 
-static void it_is_erased_at_the_end(void **state)
+TEST(it_is_erased_at_the_end)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     update(p, 0, 1);
@@ -149,9 +144,8 @@ static void it_is_erased_at_the_end(void **state)
     close_terminal(t);
 }
 
-static void nothing_drawn_is_nothing_erased(void **state)
+TEST(nothing_drawn_is_nothing_erased)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     progress_clear(p);
@@ -160,9 +154,8 @@ static void nothing_drawn_is_nothing_erased(void **state)
     close_terminal(t);
 }
 
-static void no_line_is_wider_than_the_terminal(void **state)
+TEST(no_line_is_wider_than_the_terminal)
 {
-    (void)state;
     for (unsigned short columns = 1; columns < 130; columns += 3) {
         terminal t = open_terminal(columns);
         progress *p = progress_new(t.line, false);
@@ -180,9 +173,8 @@ static void no_line_is_wider_than_the_terminal(void **state)
     }
 }
 
-static void a_resized_terminal_is_noticed(void **state)
+TEST(a_resized_terminal_is_noticed)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     update(p, 0, 400);
@@ -195,9 +187,8 @@ static void a_resized_terminal_is_noticed(void **state)
     close_terminal(t);
 }
 
-static void a_file_gets_a_plain_line_every_five_seconds(void **state)
+TEST(a_file_gets_a_plain_line_every_five_seconds)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     progress *p = progress_new(ends[1], false);
@@ -214,9 +205,8 @@ static void a_file_gets_a_plain_line_every_five_seconds(void **state)
     close(ends[1]);
 }
 
-static void a_dumb_terminal_is_treated_as_a_file(void **state)
+TEST(a_dumb_terminal_is_treated_as_a_file)
 {
-    (void)state;
     terminal t = open_terminal(120);
     setenv("TERM", "dumb", 1);
     progress *p = progress_new(t.line, false);
@@ -227,9 +217,8 @@ static void a_dumb_terminal_is_treated_as_a_file(void **state)
     close_terminal(t);
 }
 
-static void quiet_writes_nothing(void **state)
+TEST(quiet_writes_nothing)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     progress *p = progress_new(ends[1], true);
@@ -242,9 +231,8 @@ static void quiet_writes_nothing(void **state)
     close(ends[1]);
 }
 
-static void a_reader_that_left_is_ignored(void **state)
+TEST(a_reader_that_left_is_ignored)
 {
-    (void)state;
     signal(SIGPIPE, SIG_IGN);
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -256,9 +244,8 @@ static void a_reader_that_left_is_ignored(void **state)
     close(ends[1]);
 }
 
-static void a_terminal_that_goes_away_is_ignored(void **state)
+TEST(a_terminal_that_goes_away_is_ignored)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     update(p, 0, 0);
@@ -269,9 +256,8 @@ static void a_terminal_that_goes_away_is_ignored(void **state)
     close(t.line);
 }
 
-static void a_closed_stderr_is_ignored(void **state)
+TEST(a_closed_stderr_is_ignored)
 {
-    (void)state;
     progress *p = progress_new(-1, false);
     errno = 0;
     update(p, 0, 0);
@@ -280,9 +266,8 @@ static void a_closed_stderr_is_ignored(void **state)
     progress_free(p);
 }
 
-static void a_terminal_that_does_not_read_does_not_block(void **state)
+TEST(a_terminal_that_does_not_read_does_not_block)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
@@ -294,9 +279,8 @@ static void a_terminal_that_does_not_read_does_not_block(void **state)
     close(ends[1]);
 }
 
-static void the_rate_follows_a_run_that_slows_down(void **state)
+TEST(the_rate_follows_a_run_that_slows_down)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     uint64_t done = 0;
@@ -311,9 +295,8 @@ static void the_rate_follows_a_run_that_slows_down(void **state)
     close_terminal(t);
 }
 
-static void a_new_stage_counts_anew(void **state)
+TEST(a_new_stage_counts_anew)
 {
-    (void)state;
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
     update(p, 0, 0);
@@ -327,28 +310,4 @@ static void a_new_stage_counts_anew(void **state)
     assert_string_equal(read_all(t.screen), "\rfinals 80/240  80/s  2.00 s left\033[K");
     progress_free(p);
     close_terminal(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_terminal_shows_one_line_with_everything),
-        cmocka_unit_test(a_limit_on_time_that_comes_first_is_the_time_left),
-        cmocka_unit_test(time_that_is_up_leaves_none),
-        cmocka_unit_test(it_is_redrawn_at_most_ten_times_a_second),
-        cmocka_unit_test(it_is_erased_at_the_end),
-        cmocka_unit_test(nothing_drawn_is_nothing_erased),
-        cmocka_unit_test(no_line_is_wider_than_the_terminal),
-        cmocka_unit_test(a_resized_terminal_is_noticed),
-        cmocka_unit_test(a_file_gets_a_plain_line_every_five_seconds),
-        cmocka_unit_test(a_dumb_terminal_is_treated_as_a_file),
-        cmocka_unit_test(quiet_writes_nothing),
-        cmocka_unit_test(a_reader_that_left_is_ignored),
-        cmocka_unit_test(a_terminal_that_goes_away_is_ignored),
-        cmocka_unit_test(a_closed_stderr_is_ignored),
-        cmocka_unit_test(a_terminal_that_does_not_read_does_not_block),
-        cmocka_unit_test(the_rate_follows_a_run_that_slows_down),
-        cmocka_unit_test(a_new_stage_counts_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

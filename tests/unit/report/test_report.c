@@ -65,7 +65,7 @@ static void assert_page_fits(const char *text, size_t columns)
     }
 }
 
-static void the_table_says_what_won_and_by_how_much(void **state)
+TEST_IN(the_table_says_what_won_and_by_how_much, set_up, tear_down)
 {
     fixture *f = *state;
     const char *text = print_text(f, 10, false);
@@ -85,7 +85,7 @@ static void the_table_says_what_won_and_by_how_much(void **state)
     assert_null(strchr(text, '\033'));
 }
 
-static void each_way_to_fail_has_an_example(void **state)
+TEST_IN(each_way_to_fail_has_an_example, set_up, tear_down)
 {
     fixture *f = *state;
     const char *text = print_text(f, 10, false);
@@ -102,7 +102,7 @@ static const char long_message[] = "element (3,17) of dst is 0 where 8.5 is expe
                                    "ended, which the guards show as well\n"
                                    "  see transpose.cu.tmpl:41";
 
-static void the_whole_message_of_a_failure_is_shown_wrapped(void **state)
+TEST_IN(the_whole_message_of_a_failure_is_shown_wrapped, set_up, tear_down)
 {
     fixture *f = *state;
     set_message(&f->run.results[2], long_message);
@@ -116,7 +116,7 @@ static void the_whole_message_of_a_failure_is_shown_wrapped(void **state)
     assert_page_fits(text, 60);
 }
 
-static void the_object_has_every_message_once_and_whole(void **state)
+TEST_IN(the_object_has_every_message_once_and_whole, set_up, tear_down)
 {
     fixture *f = *state;
     set_message(&f->run.results[2], long_message);
@@ -140,7 +140,7 @@ static void the_object_has_every_message_once_and_whole(void **state)
 }
 
 /* What does not fit beside the times stands below them; no value is broken. */
-static void narrow_pages_keep_values_whole(void **state)
+TEST_IN(narrow_pages_keep_values_whole, set_up, tear_down)
 {
     fixture *f = *state;
     f->columns = 60;
@@ -152,7 +152,7 @@ static void narrow_pages_keep_values_whole(void **state)
     assert_has(print_text(f, 10, false), "occup");
 }
 
-static void the_baseline_is_shown_even_below_the_top(void **state)
+TEST_IN(the_baseline_is_shown_even_below_the_top, set_up, tear_down)
 {
     fixture *f = *state;
     assert_has(print_text(f, 1, false), "base   1000.0");
@@ -160,7 +160,7 @@ static void the_baseline_is_shown_even_below_the_top(void **state)
     assert_has(f->text, "baseline    algorithm=naive,tile=16\n");
 }
 
-static void ties_and_doubts_are_said(void **state)
+TEST_IN(ties_and_doubts_are_said, set_up, tear_down)
 {
     fixture *f = *state;
     f->run.results[1].tied = true;
@@ -180,7 +180,7 @@ static void ties_and_doubts_are_said(void **state)
     assert_has(print_text(f, 10, false), "warning     the clocks fell by 7 %\n");
 }
 
-static void a_run_without_a_winner_says_so(void **state)
+TEST_IN(a_run_without_a_winner_says_so, set_up, tear_down)
 {
     fixture *f = *state;
     f->run.best_found = f->run.has_baseline = false;
@@ -194,7 +194,7 @@ static void a_run_without_a_winner_says_so(void **state)
     json_decref(root);
 }
 
-static void only_colour_differs_on_a_terminal(void **state)
+TEST_IN(only_colour_differs_on_a_terminal, set_up, tear_down)
 {
     fixture *f = *state;
     char *plain = strdup(print_text(f, 10, false));
@@ -213,7 +213,7 @@ static void only_colour_differs_on_a_terminal(void **state)
     free(plain);
 }
 
-static void outside_texts_cannot_command_the_terminal(void **state)
+TEST_IN(outside_texts_cannot_command_the_terminal, set_up, tear_down)
 {
     fixture *f = *state;
     snprintf(f->run.device.limits.name, sizeof f->run.device.limits.name, "GPU\033[2J\n");
@@ -225,7 +225,7 @@ static void outside_texts_cannot_command_the_terminal(void **state)
 }
 
 /* Eight parameters with long names, twelve rows, figures of every size. */
-static void wide_spaces_still_fit_the_page(void **state)
+TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
 {
     fixture *f = *state;
     static const char *const names[] = {"algorithm",     "tile_rows",   "tile_columns",
@@ -282,7 +282,7 @@ static void count_flops(fixture *f, double ceiling_rate)
     }
 }
 
-static void a_share_is_of_the_ceiling_that_the_heading_names(void **state)
+TEST_IN(a_share_is_of_the_ceiling_that_the_heading_names, set_up, tear_down)
 {
     fixture *f = *state;
     count_flops(f, 10e6);
@@ -304,7 +304,7 @@ static void a_share_is_of_the_ceiling_that_the_heading_names(void **state)
     json_decref(root);
 }
 
-static void of_a_ceiling_that_is_not_known_there_is_no_share(void **state)
+TEST_IN(of_a_ceiling_that_is_not_known_there_is_no_share, set_up, tear_down)
 {
     fixture *f = *state;
     count_flops(f, 0);
@@ -315,7 +315,7 @@ static void of_a_ceiling_that_is_not_known_there_is_no_share(void **state)
     assert_null(strstr(print_text(f, 10, false), "not known"));
 }
 
-static void items_are_counted_by_their_name(void **state)
+TEST_IN(items_are_counted_by_their_name, set_up, tear_down)
 {
     fixture *f = *state;
     count_flops(f, 0);
@@ -330,7 +330,7 @@ static void items_are_counted_by_their_name(void **state)
     assert_has(text, "7.490");
 }
 
-static void the_object_has_every_promised_member(void **state)
+TEST_IN(the_object_has_every_promised_member, set_up, tear_down)
 {
     fixture *f = *state;
     snprintf(f->run.record_path, sizeof f->run.record_path, "results/nvidia-h200/transpose.json");
@@ -383,7 +383,7 @@ static void the_object_has_every_promised_member(void **state)
     json_decref(root);
 }
 
-static void a_compiled_run_lists_resources_by_occupancy(void **state)
+TEST_IN(a_compiled_run_lists_resources_by_occupancy, set_up, tear_down)
 {
     fixture *f = *state;
     run_summary *s = &f->run;
@@ -408,28 +408,4 @@ static void a_compiled_run_lists_resources_by_occupancy(void **state)
     assert_int_equal(json_unpack(root, "{s{ss}}", "device", "kind", &kind), 0);
     assert_string_equal(kind, "none");
     json_decref(root);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_table_says_what_won_and_by_how_much),
-        TEST(each_way_to_fail_has_an_example),
-        TEST(the_whole_message_of_a_failure_is_shown_wrapped),
-        TEST(the_object_has_every_message_once_and_whole),
-        TEST(narrow_pages_keep_values_whole),
-        TEST(the_baseline_is_shown_even_below_the_top),
-        TEST(ties_and_doubts_are_said),
-        TEST(a_run_without_a_winner_says_so),
-        TEST(only_colour_differs_on_a_terminal),
-        TEST(outside_texts_cannot_command_the_terminal),
-        TEST(wide_spaces_still_fit_the_page),
-        TEST(a_share_is_of_the_ceiling_that_the_heading_names),
-        TEST(of_a_ceiling_that_is_not_known_there_is_no_share),
-        TEST(items_are_counted_by_their_name),
-        TEST(the_object_has_every_promised_member),
-        TEST(a_compiled_run_lists_resources_by_occupancy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,9 +62,8 @@ static double time_of(const opened *o, const prediction *p, uint16_t index)
     return p->times_ns[configuration];
 }
 
-static void variants_are_ordered_and_what_cannot_run_is_infinitely_slow(void **state)
+TEST(variants_are_ordered_and_what_cannot_run_is_infinitely_slow)
 {
-    (void)state;
     opened o;
     prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
@@ -87,9 +86,8 @@ static void variants_are_ordered_and_what_cannot_run_is_infinitely_slow(void **s
     session_deinit(&o.session);
 }
 
-static void what_there_is_no_time_for_is_unknown(void **state)
+TEST(what_there_is_no_time_for_is_unknown)
 {
-    (void)state;
     opened o;
     prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
@@ -104,9 +102,8 @@ static void what_there_is_no_time_for_is_unknown(void **state)
 }
 
 /* However long they take: these runs begin a minute from now. */
-static void a_budget_buys_a_number_of_predictions(void **state)
+TEST(a_budget_buys_a_number_of_predictions)
 {
-    (void)state;
     opened o;
     open_session(&o, ", more = at.range(1, 50)", "baseline = { stride = 1, more = 1 },");
     for (int i = 1; i <= 2; i++) {
@@ -121,9 +118,8 @@ static void a_budget_buys_a_number_of_predictions(void **state)
     session_deinit(&o.session);
 }
 
-static void a_space_that_is_too_large_is_refused_before_anything_is_compiled(void **state)
+TEST(a_space_that_is_too_large_is_refused_before_anything_is_compiled)
 {
-    (void)state;
     opened o;
     prediction p;
     open_session(&o, ", more = at.range(1, 5000)", "baseline = { stride = 1, more = 1 },");
@@ -134,9 +130,8 @@ static void a_space_that_is_too_large_is_refused_before_anything_is_compiled(voi
     session_deinit(&o.session);
 }
 
-static void a_chip_without_figures_is_an_error(void **state)
+TEST(a_chip_without_figures_is_an_error)
 {
-    (void)state;
     opened o;
     prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
@@ -148,14 +143,4 @@ static void a_chip_without_figures_is_an_error(void **state)
     session_deinit(&o.session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variants_are_ordered_and_what_cannot_run_is_infinitely_slow),
-        cmocka_unit_test(what_there_is_no_time_for_is_unknown),
-        cmocka_unit_test(a_budget_buys_a_number_of_predictions),
-        cmocka_unit_test(a_space_that_is_too_large_is_refused_before_anything_is_compiled),
-        cmocka_unit_test(a_chip_without_figures_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -48,7 +48,7 @@ static bool answers(fixture *f, effort wanted)
     return true;
 }
 
-static void a_record_answers_for_as_much_effort_or_less(void **state)
+TEST_IN(a_record_answers_for_as_much_effort_or_less, record_run, remove_record)
 {
     fixture *f = *state;
     assert_true(answers(f, EFFORT_QUICK));
@@ -56,7 +56,7 @@ static void a_record_answers_for_as_much_effort_or_less(void **state)
     assert_false(answers(f, EFFORT_THOROUGH));
 }
 
-static void a_script_or_template_that_changed_is_not_answered_for(void **state)
+TEST_IN(a_script_or_template_that_changed_is_not_answered_for, record_run, remove_record)
 {
     fixture *f = *state;
     f->run.script_hash[0] = 'f';
@@ -67,14 +67,14 @@ static void a_script_or_template_that_changed_is_not_answered_for(void **state)
     assert_false(answers(f, EFFORT_QUICK));
 }
 
-static void where_there_is_no_record_there_is_no_answer(void **state)
+TEST_IN(where_there_is_no_record_there_is_no_answer, record_run, remove_record)
 {
     fixture *f = *state;
     snprintf(f->run.device.limits.name, sizeof f->run.device.limits.name, "Another GPU");
     assert_false(answers(f, EFFORT_QUICK));
 }
 
-static void the_answer_is_the_runs_result(void **state)
+TEST_IN(the_answer_is_the_runs_result, record_run, remove_record)
 {
     fixture *f = *state;
     record r;
@@ -90,17 +90,4 @@ static void the_answer_is_the_runs_result(void **state)
     assert_int_equal(s.counts[OUTCOME_OK], 0); /* nothing was tried */
     run_summary_deinit(&s);
     record_deinit(&r);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, record_run, remove_record)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_record_answers_for_as_much_effort_or_less),
-        TEST(a_script_or_template_that_changed_is_not_answered_for),
-        TEST(where_there_is_no_record_there_is_no_answer),
-        TEST(the_answer_is_the_runs_result),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

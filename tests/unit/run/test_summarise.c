@@ -60,7 +60,7 @@ static bool is_warned(const run_summary *s, const char *words)
     return false;
 }
 
-static void the_fastest_comes_first_and_what_failed_last(void **state)
+TEST_IN(the_fastest_comes_first_and_what_failed_last, try_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[5] = 50000;
@@ -81,7 +81,7 @@ static void the_fastest_comes_first_and_what_failed_last(void **state)
 }
 
 /* A device may bring any number of samples, and so may a journal. */
-static void any_number_of_samples_is_summarised(void **state)
+TEST_IN(any_number_of_samples_is_summarised, try_all, close_all)
 {
     fixture *f = *state;
     the_tables.samples = 100000;
@@ -90,7 +90,7 @@ static void any_number_of_samples_is_summarised(void **state)
     assert_int_equal(f->summary.results[0].time.median_ns, 100001);
 }
 
-static void what_compile_workers_warn_of_is_in_the_summary(void **state)
+TEST_IN(what_compile_workers_warn_of_is_in_the_summary, try_all, close_all)
 {
     fixture *f = *state;
     the_tables.warning = "the cache cannot be written";
@@ -98,7 +98,7 @@ static void what_compile_workers_warn_of_is_in_the_summary(void **state)
     assert_true(is_warned(&f->summary, "the cache cannot be written"));
 }
 
-static void skipped_lines_of_the_journal_are_in_the_summary(void **state)
+TEST_IN(skipped_lines_of_the_journal_are_in_the_summary, try_all, close_all)
 {
     fixture *f = *state;
     char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 64];
@@ -123,24 +123,10 @@ static void skipped_lines_of_the_journal_are_in_the_summary(void **state)
     temporary_remove(folder);
 }
 
-static void replaced_workers_are_in_the_summary(void **state)
+TEST_IN(replaced_workers_are_in_the_summary, try_all, close_all)
 {
     fixture *f = *state;
     the_tables.restarts = 3;
     summarise_run(f, NULL);
     assert_true(is_warned(&f->summary, "replaced 3 times"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, try_all, close_all)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_fastest_comes_first_and_what_failed_last),
-        TEST(any_number_of_samples_is_summarised),
-        TEST(what_compile_workers_warn_of_is_in_the_summary),
-        TEST(skipped_lines_of_the_journal_are_in_the_summary),
-        TEST(replaced_workers_are_in_the_summary),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static bool was_tried(const run_summary *s, const char *configuration)
     return tried;
 }
 
-static void a_run_searches_races_and_records(void **state)
+TEST_IN(a_run_searches_races_and_records, open_run, tables_run_close)
 {
     fixture *f = *state;
     record r;
@@ -49,7 +49,7 @@ static void a_run_searches_races_and_records(void **state)
     record_deinit(&r);
 }
 
-static void a_record_of_as_much_effort_answers_and_nothing_is_tried(void **state)
+TEST_IN(a_record_of_as_much_effort_answers_and_nothing_is_tried, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 70000;
@@ -66,7 +66,7 @@ static void a_record_of_as_much_effort_answers_and_nothing_is_tried(void **state
     free(best);
 }
 
-static void a_quick_run_begins_with_what_is_recorded_of_another_problem(void **state)
+TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 70000;
@@ -85,7 +85,7 @@ static void a_quick_run_begins_with_what_is_recorded_of_another_problem(void **s
 }
 
 /* Of this GPU and problem: it answers no more, but is tried first, and raced and recorded again. */
-static void a_quick_run_begins_with_what_is_recorded_of_an_earlier_script(void **state)
+TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 70000;
@@ -119,7 +119,8 @@ static int open_started(void **state)
     return tables_run_open(state, "started.lua");
 }
 
-static void a_run_begins_with_the_default_and_what_the_script_starts_with(void **state)
+TEST_IN(a_run_begins_with_the_default_and_what_the_script_starts_with, open_started,
+        tables_run_close)
 {
     fixture *f = *state;
     f->settings.budget_evaluations = 3;
@@ -131,7 +132,7 @@ static void a_run_begins_with_the_default_and_what_the_script_starts_with(void *
     assert_true(was_tried(s, "block=128,vec=1,cached=false"));
 }
 
-static void what_settings_start_with_comes_before_what_the_script_does(void **state)
+TEST_IN(what_settings_start_with_comes_before_what_the_script_does, open_started, tables_run_close)
 {
     fixture *f = *state;
     const char *const starts[] = {"block=64,vec=4"};
@@ -145,7 +146,7 @@ static void what_settings_start_with_comes_before_what_the_script_does(void **st
 }
 
 /* Who names a run to begin with asks for just that, be it to race two. */
-static void a_warm_start_comes_before_what_the_script_starts_with(void **state)
+TEST_IN(a_warm_start_comes_before_what_the_script_starts_with, open_started, tables_run_close)
 {
     static const char text[] = "{\"pattern\": \"started\", \"problem\": {}, \"counts\": {},\n"
                                " \"results\": [{\"config\": {\"block\": 64, \"vec\": 4, "
@@ -163,7 +164,7 @@ static void a_warm_start_comes_before_what_the_script_starts_with(void **state)
     temporary_remove(folder);
 }
 
-static void what_the_problem_does_not_allow_is_not_started_with(void **state)
+TEST_IN(what_the_problem_does_not_allow_is_not_started_with, open_started, tables_run_close)
 {
     fixture *f = *state;
     f->settings.variables[0] = (script_setting){"n", "1048575"};
@@ -176,7 +177,7 @@ static void what_the_problem_does_not_allow_is_not_started_with(void **state)
     assert_true(was_tried(s, "block=128,vec=1,cached=false"));
 }
 
-static void a_quick_run_leaves_checks_on_ragged_problems_to_the_race(void **state)
+TEST_IN(a_quick_run_leaves_checks_on_ragged_problems_to_the_race, open_run, tables_run_close)
 {
     fixture *f = *state;
     assert_ok(run_it(f), f->error);
@@ -190,7 +191,7 @@ static void a_quick_run_leaves_checks_on_ragged_problems_to_the_race(void **stat
 }
 
 /* The first that is tried crashes, and that is not the default. */
-static void a_quick_run_tries_others_before_the_default(void **state)
+TEST_IN(a_quick_run_tries_others_before_the_default, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.works[0] = OUTCOME_CRASHED;
@@ -203,7 +204,7 @@ static void a_quick_run_tries_others_before_the_default(void **state)
     assert_int_equal(run_summary_baseline(s)->found.outcome, OUTCOME_OK);
 }
 
-static void a_budget_ends_the_search_and_not_the_race(void **state)
+TEST_IN(a_budget_ends_the_search_and_not_the_race, open_run, tables_run_close)
 {
     fixture *f = *state;
     f->settings.budget_evaluations = 5;
@@ -216,7 +217,8 @@ static void a_budget_ends_the_search_and_not_the_race(void **state)
 }
 
 /* Who looks far ahead has asked for the whole space before the device has tried much of it. */
-static void a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for(void **state)
+TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, open_run,
+        tables_run_close)
 {
     fixture *f = *state;
     the_tables.slow = true;
@@ -230,7 +232,8 @@ static void a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for
 }
 
 /* rgb.lua has so many that most are checked on ragged problems when they race. */
-static void an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems(void **state)
+TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems, open_run,
+        tables_run_close)
 {
     fixture *f = *state;
     snprintf(f->script, sizeof f->script, "%s/lua/rgb.lua", TEST_SOURCE_DIR);
@@ -254,7 +257,7 @@ static void an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_pr
     assert_int_equal(the_tables.checked, checked);
 }
 
-static void without_anything_that_works_there_is_no_winner_and_no_record(void **state)
+TEST_IN(without_anything_that_works_there_is_no_winner_and_no_record, open_run, tables_run_close)
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
@@ -265,7 +268,7 @@ static void without_anything_that_works_there_is_no_winner_and_no_record(void **
     assert_string_equal(tune_summary(f->tune)->record_path, "");
 }
 
-static void a_device_that_is_not_there_is_told_with_the_remedy(void **state)
+TEST_IN(a_device_that_is_not_there_is_told_with_the_remedy, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.no_device = "there is no GPU";
@@ -273,7 +276,7 @@ static void a_device_that_is_not_there_is_told_with_the_remedy(void **state)
     assert_null(f->tune);
 }
 
-static void an_architecture_alone_compiles_everything_and_measures_nothing(void **state)
+TEST_IN(an_architecture_alone_compiles_everything_and_measures_nothing, open_run, tables_run_close)
 {
     fixture *f = *state;
     f->settings.device = NULL;
@@ -288,7 +291,7 @@ static void an_architecture_alone_compiles_everything_and_measures_nothing(void 
 }
 
 /* Whatever call fails there is an error or a whole result, and nothing is left behind. */
-static void a_failure_in_any_place_is_survived(void **state)
+TEST_IN(a_failure_in_any_place_is_survived, open_run, tables_run_close)
 {
     fixture *f = *state;
     bool reached = true;
@@ -301,31 +304,4 @@ static void a_failure_in_any_place_is_survived(void **state)
         else if (f->tune && tune_summary(f->tune)->counts[OUTCOME_OK] > 0)
             assert_true(tune_summary(f->tune)->best_found);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_run, tables_run_close)
-#define STARTED(name) cmocka_unit_test_setup_teardown(name, open_started, tables_run_close)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_run_searches_races_and_records),
-        TEST(a_record_of_as_much_effort_answers_and_nothing_is_tried),
-        TEST(a_quick_run_begins_with_what_is_recorded_of_another_problem),
-        TEST(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script),
-        STARTED(a_run_begins_with_the_default_and_what_the_script_starts_with),
-        STARTED(what_settings_start_with_comes_before_what_the_script_does),
-        STARTED(a_warm_start_comes_before_what_the_script_starts_with),
-        STARTED(what_the_problem_does_not_allow_is_not_started_with),
-        TEST(a_quick_run_leaves_checks_on_ragged_problems_to_the_race),
-        TEST(a_quick_run_tries_others_before_the_default),
-        TEST(a_budget_ends_the_search_and_not_the_race),
-        TEST(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for),
-        TEST(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems),
-        TEST(without_anything_that_works_there_is_no_winner_and_no_record),
-        TEST(a_device_that_is_not_there_is_told_with_the_remedy),
-        TEST(an_architecture_alone_compiles_everything_and_measures_nothing),
-        TEST(a_failure_in_any_place_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

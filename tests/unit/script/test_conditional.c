@@ -31,9 +31,8 @@ static void expect_baseline(const fixture_pattern *p, const char *wanted)
     script_free(s);
 }
 
-static void a_conditional_parameter_has_its_first_value_elsewhere(void **state)
+TEST(a_conditional_parameter_has_its_first_value_elsewhere)
 {
-    (void)state;
     static const char *const wanted[] = {"mode=a,pad=0", "mode=a,pad=1", "mode=b,pad=0"};
     expect_configurations(
         &(fixture_pattern){
@@ -42,9 +41,8 @@ static void a_conditional_parameter_has_its_first_value_elsewhere(void **state)
         wanted, 3);
 }
 
-static void the_value_elsewhere_may_be_one_of_its_own(void **state)
+TEST(the_value_elsewhere_may_be_one_of_its_own)
 {
-    (void)state;
     static const char *const wanted[] = {"mode=a,group=2", "mode=a,group=4", "mode=b,group=1"};
     expect_configurations(
         &(fixture_pattern){
@@ -54,9 +52,8 @@ static void the_value_elsewhere_may_be_one_of_its_own(void **state)
         wanted, 3);
 }
 
-static void cases_follow_one_another(void **state)
+TEST(cases_follow_one_another)
 {
-    (void)state;
     static const char *const wanted[] = {"mode=a,vec=1", "mode=b,vec=2", "mode=b,vec=4",
                                          "mode=c,vec=1", "mode=c,vec=4"};
     expect_configurations(
@@ -67,9 +64,8 @@ static void cases_follow_one_another(void **state)
         wanted, 5);
 }
 
-static void numbers_of_several_lists_are_in_order(void **state)
+TEST(numbers_of_several_lists_are_in_order)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .space = "space = { on = { true, false }, v = at.when('on', { 8, 2 }, { 4, 0.5 }) },",
         .baseline = ""});
@@ -82,9 +78,8 @@ static void numbers_of_several_lists_are_in_order(void **state)
     script_free(s);
 }
 
-static void values_of_every_kind_can_be_conditional(void **state)
+TEST(values_of_every_kind_can_be_conditional)
 {
-    (void)state;
     static const char *const wanted[] = {"on=true,s=x\"y,f=0.1,b=true",
                                          "on=false,s=z,f=0.25,b=false"};
     expect_configurations(
@@ -95,16 +90,14 @@ static void values_of_every_kind_can_be_conditional(void **state)
         wanted, 2);
 }
 
-static void the_baseline_is_the_first_values_where_it_says_nothing(void **state)
+TEST(the_baseline_is_the_first_values_where_it_says_nothing)
 {
-    (void)state;
     expect_baseline(&(fixture_pattern){.baseline = ""}, "tile=1,mode=a");
     expect_baseline(&(fixture_pattern){.baseline = "baseline = { mode = 'b' },"}, "tile=1,mode=b");
 }
 
-static void the_baseline_of_a_conditional_parameter_is_the_first_of_its_case(void **state)
+TEST(the_baseline_of_a_conditional_parameter_is_the_first_of_its_case)
 {
-    (void)state;
     static const char parameters[] = "space = { late = at.when('vec == 2', { 7, 8 }, 9), vec = "
                                      "at.when(\"mode == 'b'\", { 2, 4 }, "
                                      "1), mode = { 'a', 'b' } },";
@@ -130,9 +123,8 @@ static void expect_starts(const fixture_pattern *p, const char *const *wanted, s
     script_free(s);
 }
 
-static void a_start_is_the_baseline_where_it_says_nothing(void **state)
+TEST(a_start_is_the_baseline_where_it_says_nothing)
 {
-    (void)state;
     static const char *const wanted[] = {"tile=4,mode=b", "tile=2,mode=a", "tile=2,mode=b"};
     expect_starts(&(fixture_pattern){.baseline = "baseline = { tile = 2, mode = 'b' },",
                                      .extra = "starts = { { tile = 4 }, { mode = 'a' }, {} },"},
@@ -140,10 +132,8 @@ static void a_start_is_the_baseline_where_it_says_nothing(void **state)
     expect_starts(&(fixture_pattern){0}, NULL, 0);
 }
 
-static void
-a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case(void **state)
+TEST(a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case)
 {
-    (void)state;
     static const char *const wanted[] = {"late=7,vec=2,mode=b", "late=9,vec=4,mode=b",
                                          "late=9,vec=1,mode=a"};
     expect_starts(
@@ -157,9 +147,8 @@ a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its
 }
 
 /* On other problems it may be one. */
-static void a_start_need_not_be_a_configuration_of_the_problem(void **state)
+TEST(a_start_need_not_be_a_configuration_of_the_problem)
 {
-    (void)state;
     static const char *const wanted[] = {"tile=4,mode=a"};
     expect_starts(&(fixture_pattern){.where = "where = { 'tile < n' },",
                                      .problem = "problem = { n = 3, dtype = 'float' },",
@@ -167,9 +156,8 @@ static void a_start_need_not_be_a_configuration_of_the_problem(void **state)
                   wanted, 1);
 }
 
-static void expressions_read_derived_values_in_any_order(void **state)
+TEST(expressions_read_derived_values_in_any_order)
 {
-    (void)state;
     static const char *const wanted[] = {"tile=4,mode=a", "tile=4,mode=b"};
     expect_configurations(
         &(fixture_pattern){.where = "where = { 'all >= 32' },",
@@ -179,9 +167,8 @@ static void expressions_read_derived_values_in_any_order(void **state)
         wanted, 2);
 }
 
-static void buffers_read_what_is_derived_from_the_problem(void **state)
+TEST(buffers_read_what_is_derived_from_the_problem)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .extra = "derived = { places = 'round_up(n, 1000)' },\n"
                  "buffers = { a = at.input { dtype = 'float', count = 'places' } },"});
@@ -192,9 +179,8 @@ static void buffers_read_what_is_derived_from_the_problem(void **state)
     script_free(s);
 }
 
-static void a_derived_value_is_evaluated_only_where_it_is_read(void **state)
+TEST(a_derived_value_is_evaluated_only_where_it_is_read)
 {
-    (void)state;
     static const char *const wanted[] = {"tile=1,mode=a", "tile=1,mode=b"};
     expect_configurations(&(fixture_pattern){.where = "where = { 'tile == 1 and whole == 4' },",
                                              .extra = "derived = { whole = '4 // (tile % 2)' },"},
@@ -218,18 +204,16 @@ static void expect_emitted(const char *text, const char *extra, const char *want
     fixture_write("p.cu.tmpl", "// ${tile}\n");
 }
 
-static void templates_read_derived_values(void **state)
+TEST(templates_read_derived_values)
 {
-    (void)state;
     static const char derived[] = "derived = { threads = 'tile * 32', bad = 'n // (tile - 1)' },";
     expect_emitted("${threads} of ${n}\n", derived, "32 of 1024\n");
     expect_emitted("${bad}\n", derived, "attempt to divide by zero");
     expect_emitted("${thread}\n", derived, "did you mean 'threads'?");
 }
 
-static void a_derived_value_is_no_parameter(void **state)
+TEST(a_derived_value_is_no_parameter)
 {
-    (void)state;
     script *s =
         fixture_load_pattern(&(fixture_pattern){.extra = "derived = { threads = 'tile' },"});
     uint16_t indices[2];
@@ -238,9 +222,8 @@ static void a_derived_value_is_no_parameter(void **state)
     script_free(s);
 }
 
-static void what_is_wrong_with_them_is_told_with_its_line(void **state)
+TEST(what_is_wrong_with_them_is_told_with_its_line)
 {
-    (void)state;
     static const struct {
         fixture_pattern pattern;
         int line;
@@ -280,9 +263,8 @@ static void what_is_wrong_with_them_is_told_with_its_line(void **state)
 }
 
 /* Written out, the last one would have 2^40 terms. */
-static void derived_values_that_double_are_evaluated_once_each(void **state)
+TEST(derived_values_that_double_are_evaluated_once_each)
 {
-    (void)state;
     static const char *const wanted[] = {"tile=2,mode=a", "tile=2,mode=b"};
     char text[4096] = "derived = { d0 = 'tile',";
     for (int i = 1; i <= 40; i++)
@@ -300,9 +282,8 @@ static void derived_values_that_double_are_evaluated_once_each(void **state)
     "derived = { long = '(" of ") + 0" TEN(TEN(TEN(" + 0"))) "', twice = 'long + long' },"
 #define TEN(text) text text text text text text text text text text
 
-static void long_derived_values_are_those_of_the_configuration_at_hand(void **state)
+TEST(long_derived_values_are_those_of_the_configuration_at_hand)
 {
-    (void)state;
     static const char *const wanted[] = {"tile=4,mode=a", "tile=4,mode=b"};
     expect_configurations(&(fixture_pattern){.where = "where = { 'twice == 2056' },",
                                              .baseline = "baseline = { tile = 4 },",
@@ -314,9 +295,8 @@ static void long_derived_values_are_those_of_the_configuration_at_hand(void **st
                           wanted, 2);
 }
 
-static void a_long_derived_value_fails_as_what_reads_it(void **state)
+TEST(a_long_derived_value_fails_as_what_reads_it)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){.where = "where = { 'twice == 1' },",
                                                         .extra = LONG_SUM("n // (tile - 1)")});
     at_error error = {0};
@@ -336,9 +316,8 @@ static at_status load_with(const char *name, const char *text, script **s, at_er
     return script_load(fixture_path("p.lua"), &options, s, error);
 }
 
-static void a_problem_variable_may_have_a_domain(void **state)
+TEST(a_problem_variable_may_have_a_domain)
 {
-    (void)state;
     script *s;
     at_error error;
     fixture_write_pattern(
@@ -357,9 +336,8 @@ static void a_problem_variable_may_have_a_domain(void **state)
     assert_contains(error.message, "3145728 is not between 1 and 2097152");
 }
 
-static void domains_that_cannot_be_are_told(void **state)
+TEST(domains_that_cannot_be_are_told)
 {
-    (void)state;
     static const struct {
         const char *problem, *extra, *message;
         int line;
@@ -378,31 +356,4 @@ static void domains_that_cannot_be_are_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_conditional_parameter_has_its_first_value_elsewhere),
-        cmocka_unit_test(the_value_elsewhere_may_be_one_of_its_own),
-        cmocka_unit_test(cases_follow_one_another),
-        cmocka_unit_test(numbers_of_several_lists_are_in_order),
-        cmocka_unit_test(values_of_every_kind_can_be_conditional),
-        cmocka_unit_test(the_baseline_is_the_first_values_where_it_says_nothing),
-        cmocka_unit_test(the_baseline_of_a_conditional_parameter_is_the_first_of_its_case),
-        cmocka_unit_test(a_start_is_the_baseline_where_it_says_nothing),
-        cmocka_unit_test(
-            a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case),
-        cmocka_unit_test(a_start_need_not_be_a_configuration_of_the_problem),
-        cmocka_unit_test(expressions_read_derived_values_in_any_order),
-        cmocka_unit_test(buffers_read_what_is_derived_from_the_problem),
-        cmocka_unit_test(a_derived_value_is_evaluated_only_where_it_is_read),
-        cmocka_unit_test(templates_read_derived_values),
-        cmocka_unit_test(a_derived_value_is_no_parameter),
-        cmocka_unit_test(what_is_wrong_with_them_is_told_with_its_line),
-        cmocka_unit_test(derived_values_that_double_are_evaluated_once_each),
-        cmocka_unit_test(long_derived_values_are_those_of_the_configuration_at_hand),
-        cmocka_unit_test(a_long_derived_value_fails_as_what_reads_it),
-        cmocka_unit_test(a_problem_variable_may_have_a_domain),
-        cmocka_unit_test(domains_that_cannot_be_are_told),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

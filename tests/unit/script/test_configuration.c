@@ -1,8 +1,7 @@
 #include "script_fixture.h"
 
-static void configurations_read_back_as_written(void **state)
+TEST(configurations_read_back_as_written)
 {
-    (void)state;
     script *s = fixture_load_pattern(
         &(fixture_pattern){.space = "space = { tile = { 16, 32 }, f = { 0.5, 2.0 }, on = { false, "
                                     "true }, s = { 'a', '4' } },",
@@ -61,9 +60,8 @@ static script *load_long(int name_letters, at_error *error)
     return s;
 }
 
-static void no_configuration_is_longer_than_the_room_for_its_text(void **state)
+TEST(no_configuration_is_longer_than_the_room_for_its_text)
 {
-    (void)state;
     char text[CONFIGURATION_BYTES];
     const uint16_t first[MANY] = {0};
     at_error error = {0};
@@ -78,11 +76,4 @@ static void no_configuration_is_longer_than_the_room_for_its_text(void **state)
     assert_contains(error.message, "shorten string values");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(configurations_read_back_as_written),
-        cmocka_unit_test(no_configuration_is_longer_than_the_room_for_its_text),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

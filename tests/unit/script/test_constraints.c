@@ -2,9 +2,8 @@
 
 #include "script_fixture.h"
 
-static void an_empty_space_names_the_constraint_that_emptied_it(void **state)
+TEST(an_empty_space_names_the_constraint_that_emptied_it)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .where = "where = { 'tile > 1', 'mode == \"a\"',\n'tile < 2',\n'tile > 0' },"});
     space *sp;
@@ -16,9 +15,8 @@ static void an_empty_space_names_the_constraint_that_emptied_it(void **state)
     script_free(s);
 }
 
-static void a_space_without_bounds_is_sampled(void **state)
+TEST(a_space_without_bounds_is_sampled)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .space = "space = { a = at.range(1, 60000), b = at.range(1, 60000) },",
         .baseline = "baseline = { a = 1, b = 1 },",
@@ -52,9 +50,8 @@ static script *load_late_binding(const char *constraint)
 static const char sum_of_twenty[] = "p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8 + p9 + p10 + p11 + "
                                     "p12 + p13 + p14 + p15 + p16 + p17 + p18 + p19 == 100";
 
-static void constraints_that_bind_late_leave_a_sample_of_what_is_valid(void **state)
+TEST(constraints_that_bind_late_leave_a_sample_of_what_is_valid)
 {
-    (void)state;
     script *s = load_late_binding(sum_of_twenty);
     space *sp;
     at_error error = {0};
@@ -77,9 +74,8 @@ static void constraints_that_bind_late_leave_a_sample_of_what_is_valid(void **st
 }
 
 /* Each evaluation is within its limit, and there are 10^20 of them. */
-static void the_evaluations_of_a_whole_space_have_a_limit(void **state)
+TEST(the_evaluations_of_a_whole_space_have_a_limit)
 {
-    (void)state;
     script *s = load_late_binding(
         "p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8 + p9 + p10 + p11 + p12 + p13 + p14 + p15 + "
         "p16 + p17 + p18 + p19 == 100 and not (\"a\"):rep(1 << 8):find(\".-.-b\")");
@@ -98,9 +94,8 @@ static void the_evaluations_of_a_whole_space_have_a_limit(void **state)
     script_free(s);
 }
 
-static void the_memory_of_a_space_has_a_limit(void **state)
+TEST(the_memory_of_a_space_has_a_limit)
 {
-    (void)state;
     script *s = load_late_binding("(p0 * 7 + p1 * 5 + p2 * 3 + p3 * 11) % 13 ~= (p16 * p17 * p18 * "
                                   "p19 + p4 * p5 * p6 + p7 * 3 + 1) % 17");
     space *sp;
@@ -123,9 +118,8 @@ static void count_asking(void *context, const space_progress *progress)
         last[1]++;
 }
 
-static void progress_is_told_and_goes_one_way(void **state)
+TEST(progress_is_told_and_goes_one_way)
 {
-    (void)state;
     script *s = load_late_binding(sum_of_twenty);
     space *sp;
     at_error error = {0};
@@ -150,9 +144,8 @@ static void waste_time(void *context, const space_progress *progress)
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-static void a_sample_is_the_same_however_slow_the_machine_is(void **state)
+TEST(a_sample_is_the_same_however_slow_the_machine_is)
 {
-    (void)state;
     script *s = load_late_binding(sum_of_twenty);
     space *samples[2];
     at_error error = {0};
@@ -182,9 +175,8 @@ static void a_sample_is_the_same_however_slow_the_machine_is(void **state)
     script_free(s);
 }
 
-static void a_machine_that_is_far_too_slow_is_ended_by_the_clock_which_is_told(void **state)
+TEST(a_machine_that_is_far_too_slow_is_ended_by_the_clock_which_is_told)
 {
-    (void)state;
     script *s = load_late_binding(sum_of_twenty);
     space *sp;
     at_error error = {0};
@@ -214,9 +206,8 @@ static bool stop_if_wanted(void *context)
     return s->wanted;
 }
 
-static void a_script_can_be_stopped(void **state)
+TEST(a_script_can_be_stopped)
 {
-    (void)state;
     at_error error = {0};
     script *s;
     launch_plan plan;
@@ -235,9 +226,8 @@ static void a_script_can_be_stopped(void **state)
     script_free(s);
 }
 
-static void a_script_can_be_stopped_while_it_is_loaded(void **state)
+TEST(a_script_can_be_stopped_while_it_is_loaded)
 {
-    (void)state;
     at_error error = {0};
     script *s;
     stopping asked = {.wanted = true};
@@ -249,9 +239,8 @@ static void a_script_can_be_stopped_while_it_is_loaded(void **state)
     assert_int_equal(asked.times, 1);
 }
 
-static void a_space_whose_making_is_stopped_is_not_taken_for_a_whole_one(void **state)
+TEST(a_space_whose_making_is_stopped_is_not_taken_for_a_whole_one)
 {
-    (void)state;
     at_error error = {0};
     script *s;
     space *sp;
@@ -267,9 +256,8 @@ static void a_space_whose_making_is_stopped_is_not_taken_for_a_whole_one(void **
     script_free(s);
 }
 
-static void a_baseline_outside_of_the_space_is_an_error(void **state)
+TEST(a_baseline_outside_of_the_space_is_an_error)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){.where = "where = { 'tile > 1' },"});
     space *sp;
     at_error error = {0};
@@ -279,9 +267,8 @@ static void a_baseline_outside_of_the_space_is_an_error(void **state)
     script_free(s);
 }
 
-static void constraints_that_fail_are_told(void **state)
+TEST(constraints_that_fail_are_told)
 {
-    (void)state;
     static const struct {
         const char *where, *message;
     } cases[] = {
@@ -302,9 +289,8 @@ static void constraints_that_fail_are_told(void **state)
     }
 }
 
-static void the_space_is_what_brute_force_finds(void **state)
+TEST(the_space_is_what_brute_force_finds)
 {
-    (void)state;
     script_options options = fixture_options();
     at_error error = {0};
     script *s;
@@ -331,23 +317,4 @@ static void the_space_is_what_brute_force_finds(void **state)
     script_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_space_names_the_constraint_that_emptied_it),
-        cmocka_unit_test(a_space_without_bounds_is_sampled),
-        cmocka_unit_test(constraints_that_bind_late_leave_a_sample_of_what_is_valid),
-        cmocka_unit_test(the_evaluations_of_a_whole_space_have_a_limit),
-        cmocka_unit_test(the_memory_of_a_space_has_a_limit),
-        cmocka_unit_test(progress_is_told_and_goes_one_way),
-        cmocka_unit_test(a_sample_is_the_same_however_slow_the_machine_is),
-        cmocka_unit_test(a_machine_that_is_far_too_slow_is_ended_by_the_clock_which_is_told),
-        cmocka_unit_test(a_script_can_be_stopped),
-        cmocka_unit_test(a_space_whose_making_is_stopped_is_not_taken_for_a_whole_one),
-        cmocka_unit_test(a_script_can_be_stopped_while_it_is_loaded),
-        cmocka_unit_test(a_baseline_outside_of_the_space_is_an_error),
-        cmocka_unit_test(constraints_that_fail_are_told),
-        cmocka_unit_test(the_space_is_what_brute_force_finds),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -58,9 +58,8 @@ static void expect_read(const char *text, const char *wanted)
     script_free(s);
 }
 
-static void what_a_template_reads_of_problem_and_device_is_noted(void **state)
+TEST(what_a_template_reads_of_problem_and_device_is_noted)
 {
-    (void)state;
     expect_read("a ${tile} ${mode}\n", "");
     expect_read("% if tile > 5 then\n${n}\n% end\nb\n", "");
     expect_read("% if n % 4 == 0 then\nc\n% end\n", "n ");
@@ -68,9 +67,8 @@ static void what_a_template_reads_of_problem_and_device_is_noted(void **state)
     expect_read("% local function f() return n end\n${f()}\n", "n ");
 }
 
-static void values_are_written_as_cuda_reads_them(void **state)
+TEST(values_are_written_as_cuda_reads_them)
 {
-    (void)state;
     expect_emitted("a ${tile} ${n} ${mode} ${dtype}\n", false, "a 1 1024 a float\n");
     expect_emitted("${1.0} ${0.1} ${1e300} ${1 / 3} ${2^53}x\n", false,
                    "1.0 0.1 1e+300 0.33333333333333331 9007199254740992.0x\n");
@@ -85,9 +83,8 @@ static void values_are_written_as_cuda_reads_them(void **state)
 }
 
 /* The work grows with the length alone: within a tenth of the limit that scripts have. */
-static void a_template_may_have_ten_thousand_lines(void **state)
+TEST(a_template_may_have_ten_thousand_lines)
 {
-    (void)state;
     enum { LINES = 10 * 1000 };
     static const char line[] = "    x[%6d] += y[${tile}]; // what\n";
     static const char wanted[] = "    x[%6d] += y[1]; // what\n";
@@ -107,9 +104,8 @@ static void a_template_may_have_ten_thousand_lines(void **state)
     free(expected);
 }
 
-static void what_is_emitted_counts_as_the_scripts_memory(void **state)
+TEST(what_is_emitted_counts_as_the_scripts_memory)
 {
-    (void)state;
     fixture_write("p.cu.tmpl",
                   "% local s = ('x'):rep(1 << 16)\n% for i = 1, 1000 do\n${s}\n% end\n");
     fixture_write_pattern(&(fixture_pattern){0});
@@ -125,16 +121,14 @@ static void what_is_emitted_counts_as_the_scripts_memory(void **state)
     script_free(s);
 }
 
-static void signs_of_the_language_can_be_written(void **state)
+TEST(signs_of_the_language_can_be_written)
 {
-    (void)state;
     expect_emitted("%% a\n  %% b\na % b\n$${x} $$ $x {}\n", false,
                    "% a\n  % b\na % b\n${x} $$ $x {}\n");
 }
 
-static void lua_lines_leave_no_trace(void **state)
+TEST(lua_lines_leave_no_trace)
 {
-    (void)state;
     expect_emitted("% for i = 1, 2 do\n    x${i};  \t\n  % if i == 1 then\n\ty;\n  % end\n% end\n",
                    false, "    x1;\n\ty;\n    x2;\n");
     expect_emitted("\n\n\na\n\n\n\nb\n% local x = 1\n\n\nc\n\n\n", false, "a\n\nb\n\nc\n");
@@ -144,17 +138,15 @@ static void lua_lines_leave_no_trace(void **state)
     expect_emitted("% local x = 1", false, "");
 }
 
-static void a_lone_expression_may_be_many_lines_or_none(void **state)
+TEST(a_lone_expression_may_be_many_lines_or_none)
 {
-    (void)state;
     expect_emitted("{\n    ${'a;\\nb;'}\n    ${''}\n}\n", false, "{\n    a;\n    b;\n}\n");
     expect_emitted("${dtype_header 'half'}\n${dtype_header(dtype)}\nx\n", false,
                    "#include <cuda_fp16.h>\nx\n");
 }
 
-static void line_marks_appear_where_numbers_drift(void **state)
+TEST(line_marks_appear_where_numbers_drift)
 {
-    (void)state;
     expect_emitted(
         "a\nb\n% if true then\nc\n% end\nd\n", true,
         "#line 1 \"p.cu.tmpl\"\na\nb\n#line 4 \"p.cu.tmpl\"\nc\n#line 6 \"p.cu.tmpl\"\nd\n");
@@ -165,9 +157,8 @@ static void line_marks_appear_where_numbers_drift(void **state)
         "#line 1 \"p.cu.tmpl\"\n#define X \\\n    a \\\n    b\n#line 5 \"p.cu.tmpl\"\nc\n");
 }
 
-static void included_templates_share_names_and_keep_their_lines(void **state)
+TEST(included_templates_share_names_and_keep_their_lines)
 {
-    (void)state;
     fixture_write("block.tmpl", "% function twice(x)\n    ${x}; ${x};\n% end\n% shared = 7\n");
     expect_emitted("a\n% include \"block.tmpl\"\n% twice 'b'\nc ${shared}\n", true,
                    "#line 1 \"p.cu.tmpl\"\na\n#line 2 \"block.tmpl\"\n    b; b;\n"
@@ -177,9 +168,8 @@ static void included_templates_share_names_and_keep_their_lines(void **state)
         false, "x 7\n");
 }
 
-static void names_do_not_outlive_a_variant(void **state)
+TEST(names_do_not_outlive_a_variant)
 {
-    (void)state;
     fixture_write("p.cu.tmpl", "% if tile == 1 then mine = 1 tile = 9 end\n${tile} ${mine}\n");
     script *s = fixture_load_pattern(&(fixture_pattern){0});
     emitted out;
@@ -231,9 +221,8 @@ static const template_case template_cases[] = {
     {"% local function f() f() return 1 end f()\n", 1, "stack overflow"},
 };
 
-static void what_is_wrong_in_a_template_is_told_with_its_line(void **state)
+TEST(what_is_wrong_in_a_template_is_told_with_its_line)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof template_cases / sizeof *template_cases; i++) {
         const template_case *c = &template_cases[i];
         emitted out;
@@ -246,9 +235,8 @@ static void what_is_wrong_in_a_template_is_told_with_its_line(void **state)
     }
 }
 
-static void errors_in_an_included_template_name_it(void **state)
+TEST(errors_in_an_included_template_name_it)
 {
-    (void)state;
     emitted out;
     at_error error;
     fixture_write("block.tmpl", "\n% function f() return g end\n");
@@ -263,9 +251,8 @@ static void errors_in_an_included_template_name_it(void **state)
     assert_int_equal(error.line, 3);
 }
 
-static void the_reference_knows_no_parameters(void **state)
+TEST(the_reference_knows_no_parameters)
 {
-    (void)state;
     fixture_write("p.cu.tmpl", "x\n");
     fixture_write("r.cu.tmpl", "r ${n}\n");
     static const fixture_pattern with_reference = {
@@ -290,9 +277,8 @@ static void the_reference_knows_no_parameters(void **state)
     script_free(s);
 }
 
-static void options_may_depend_on_the_configuration(void **state)
+TEST(options_may_depend_on_the_configuration)
 {
-    (void)state;
     fixture_write("p.cu.tmpl", "x\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
         .kernel = "kernel = { template = 'p.cu.tmpl', options = { '--use_fast_math', "
@@ -314,9 +300,8 @@ static void options_may_depend_on_the_configuration(void **state)
     script_free(s);
 }
 
-static void hashes_follow_the_contents(void **state)
+TEST(hashes_follow_the_contents)
 {
-    (void)state;
     emitted one, two;
     at_error error = {0};
     assert_ok(emit_text("a ${tile}\n", false, &one, &error), error);
@@ -331,9 +316,8 @@ static void hashes_follow_the_contents(void **state)
 }
 
 /* Includes by a computed name count too, and whichever variant came first. */
-static void the_template_hash_covers_every_include(void **state)
+TEST(the_template_hash_covers_every_include)
 {
-    (void)state;
     char before[33], after[33], emitted_hash[33];
     at_error error = {0};
     fixture_write("p.cu.tmpl", "% include(mode .. '.tmpl')\n");
@@ -356,9 +340,8 @@ static void the_template_hash_covers_every_include(void **state)
 }
 
 /* Fails every allocation of one emission in turn. */
-static void memory_may_run_out_while_emitting(void **state)
+TEST(memory_may_run_out_while_emitting)
 {
-    (void)state;
     script_options options = fixture_options();
     size_t failures = 0, successes = 0;
     for (size_t limit = 150000; limit < 500000; limit += 1009 * TEST_STRIDE) {
@@ -386,9 +369,8 @@ static void memory_may_run_out_while_emitting(void **state)
     (void)failures; /* a garbage collection may find what one emission needs */
 }
 
-static void a_nul_does_not_cut_the_source(void **state)
+TEST(a_nul_does_not_cut_the_source)
 {
-    (void)state;
     emitted out;
     at_error error = {0};
     assert_int_equal(emit_text("a ${'x\\0y'}\nb\n", true, &out, &error), AT_SCRIPT);
@@ -396,9 +378,8 @@ static void a_nul_does_not_cut_the_source(void **state)
     assert_string_equal(error.file, "p.cu.tmpl");
 }
 
-static void what_is_included_is_part_of_the_source(void **state)
+TEST(what_is_included_is_part_of_the_source)
 {
-    (void)state;
     emitted first, second;
     at_error error = {0};
     fixture_write("mine.h", "#define MINE 1\n");
@@ -415,28 +396,4 @@ static void what_is_included_is_part_of_the_source(void **state)
     assert_int_equal(error.line, 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_template_reads_of_problem_and_device_is_noted),
-        cmocka_unit_test(values_are_written_as_cuda_reads_them),
-        cmocka_unit_test(signs_of_the_language_can_be_written),
-        cmocka_unit_test(lua_lines_leave_no_trace),
-        cmocka_unit_test(a_lone_expression_may_be_many_lines_or_none),
-        cmocka_unit_test(line_marks_appear_where_numbers_drift),
-        cmocka_unit_test(included_templates_share_names_and_keep_their_lines),
-        cmocka_unit_test(names_do_not_outlive_a_variant),
-        cmocka_unit_test(what_is_wrong_in_a_template_is_told_with_its_line),
-        cmocka_unit_test(errors_in_an_included_template_name_it),
-        cmocka_unit_test(a_template_may_have_ten_thousand_lines),
-        cmocka_unit_test(what_is_emitted_counts_as_the_scripts_memory),
-        cmocka_unit_test(the_reference_knows_no_parameters),
-        cmocka_unit_test(options_may_depend_on_the_configuration),
-        cmocka_unit_test(hashes_follow_the_contents),
-        cmocka_unit_test(the_template_hash_covers_every_include),
-        cmocka_unit_test(memory_may_run_out_while_emitting),
-        cmocka_unit_test(a_nul_does_not_cut_the_source),
-        cmocka_unit_test(what_is_included_is_part_of_the_source),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -23,9 +23,8 @@ static void expect_names(const char *text, const char *wanted)
     script_free(s);
 }
 
-static void names_are_those_that_lua_would_look_up(void **state)
+TEST(names_are_those_that_lua_would_look_up)
 {
-    (void)state;
     expect_names("tile == 1", "tile");
     expect_names("n % tile == tile", "n tile");
     expect_names("mode == 'tile' and \"n\" == [[n]]", "mode");
@@ -41,9 +40,8 @@ static void names_are_those_that_lua_would_look_up(void **state)
     expect_names("tile==n", "tile n");
 }
 
-static void helpers_say_what_they_promise(void **state)
+TEST(helpers_say_what_they_promise)
 {
-    (void)state;
     static const char *const truths[] = {
         "ceil_div(7, 2) == 4 and ceil_div(8, 2) == 4 and ceil_div(0, 5) == 0",
         "ceil_div(math.maxinteger, 2) == 1 << 62",
@@ -75,9 +73,8 @@ static void helpers_say_what_they_promise(void **state)
 }
 
 /* String values reach expressions from Lua's own tables; numbers and booleans are pushed. */
-static void values_of_every_kind_reach_an_expression(void **state)
+TEST(values_of_every_kind_reach_an_expression)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { n = 1, f = 0.5, on = true, word = 'w' }, ragged = { word = 'r', on "
                    "= false },",
@@ -100,9 +97,8 @@ static void values_of_every_kind_reach_an_expression(void **state)
 }
 
 /* Whatever evaluates them: one constraint after the other, over all values of `v`, of each kind. */
-static void values_tested_together_get_the_answers_that_they_get_alone(void **state)
+TEST(values_tested_together_get_the_answers_that_they_get_alone)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem =
             "problem = { n = 6, f = 0.5, on = true, word = 'w' }, ragged = { n = 7, on = false },",
@@ -134,13 +130,4 @@ static void values_tested_together_get_the_answers_that_they_get_alone(void **st
     script_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_those_that_lua_would_look_up),
-        cmocka_unit_test(helpers_say_what_they_promise),
-        cmocka_unit_test(values_of_every_kind_reach_an_expression),
-        cmocka_unit_test(values_tested_together_get_the_answers_that_they_get_alone),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

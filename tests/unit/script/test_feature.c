@@ -18,9 +18,8 @@ static double value_with(script *s, size_t feature, const char *configuration)
     return found;
 }
 
-static void it_follows_from_problem_device_and_configuration(void **state)
+TEST(it_follows_from_problem_device_and_configuration)
 {
-    (void)state;
     script *s = load_with("derived = { tiles = 'ceil_div(n, tile)' }, "
                           "choose_by = { waves = 'tiles / device.sm_count', rest = 'n % 1000' },");
     const pattern *p = script_pattern(s);
@@ -35,9 +34,8 @@ static void it_follows_from_problem_device_and_configuration(void **state)
 }
 
 /* What a record keeps has to change where what is asked does. */
-static void its_definition_has_the_derived_values_that_it_reads(void **state)
+TEST(its_definition_has_the_derived_values_that_it_reads)
 {
-    (void)state;
     script *s = load_with("derived = { b = 'n // tile', other = 7, a = 'b + 1' }, "
                           "choose_by = { x = '2 * a' },");
     assert_string_equal(script_pattern(s)->features[0].definition,
@@ -48,9 +46,8 @@ static void its_definition_has_the_derived_values_that_it_reads(void **state)
     script_free(s);
 }
 
-static void long_definitions_have_a_hash(void **state)
+TEST(long_definitions_have_a_hash)
 {
-    (void)state;
     static const char *const extras[] = {
         "derived = { d = 'n' .. ('+n'):rep(1000) }, choose_by = { x = 'd' },",
         "derived = { d = 'n' .. ('+n'):rep(1001) }, choose_by = { x = 'd' },"};
@@ -66,9 +63,8 @@ static void long_definitions_have_a_hash(void **state)
     assert_string_not_equal(definitions[0], definitions[1]);
 }
 
-static void it_may_have_the_name_of_a_derived_value_alone(void **state)
+TEST(it_may_have_the_name_of_a_derived_value_alone)
 {
-    (void)state;
     script_free(load_with("derived = { tiles = 'n // tile' }, choose_by = { tiles = 'tiles' },"));
     fixture_write_pattern(&(fixture_pattern){.extra = "choose_by = { tile = 'n' },"});
     fixture_expect_failure("choose_by.tile: there is a parameter of that name already", 10);
@@ -76,9 +72,8 @@ static void it_may_have_the_name_of_a_derived_value_alone(void **state)
     fixture_expect_failure("choose_by.n: there is a problem variable of that name already", 10);
 }
 
-static void what_is_wrong_is_told_with_its_line(void **state)
+TEST(what_is_wrong_is_told_with_its_line)
 {
-    (void)state;
     static const struct {
         const char *extra, *wanted;
     } cases[] = {
@@ -98,9 +93,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
     }
 }
 
-static void what_gives_no_number_is_an_error_where_it_is_asked(void **state)
+TEST(what_gives_no_number_is_an_error_where_it_is_asked)
 {
-    (void)state;
     script *s = load_with("choose_by = { x = 'n > tile', y = 'n // (tile - tile)' },");
     uint16_t indices[PATTERN_MAX_PARAMETERS] = {0};
     double found;
@@ -113,15 +107,4 @@ static void what_gives_no_number_is_an_error_where_it_is_asked(void **state)
     script_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_follows_from_problem_device_and_configuration),
-        cmocka_unit_test(its_definition_has_the_derived_values_that_it_reads),
-        cmocka_unit_test(long_definitions_have_a_hash),
-        cmocka_unit_test(it_may_have_the_name_of_a_derived_value_alone),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_line),
-        cmocka_unit_test(what_gives_no_number_is_an_error_where_it_is_asked),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

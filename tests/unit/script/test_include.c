@@ -34,9 +34,8 @@ static void expect_headers(const char *source, const char *wanted)
     included_deinit(&i);
 }
 
-static void files_of_the_folder_are_read_with_what_they_include(void **state)
+TEST(files_of_the_folder_are_read_with_what_they_include)
 {
-    (void)state;
     mkdir(fixture_path("sub"), 0777);
     fixture_write("one.h", "#include \"sub/two.h\"\n#define ONE 1\n");
     fixture_write("sub/two.h", "#pragma once\n#include \"three.h\"\n#include \"two.h\"\n");
@@ -52,18 +51,16 @@ static void files_of_the_folder_are_read_with_what_they_include(void **state)
     included_deinit(&i);
 }
 
-static void names_in_comments_and_literals_are_none(void **state)
+TEST(names_in_comments_and_literals_are_none)
 {
-    (void)state;
     expect_headers("// #include \"/etc/shadow\"\n/*\n#include \"/etc/shadow\"\n*/\n"
                    "x = \"\\\"\\\n#include \\\"/etc/shadow\\\"\"; '\"';\n"
                    "R\"a(\n#include \"/etc/shadow\"\n)a\";\n a % b #include\n 1'000'000 \"'\"\n",
                    "");
 }
 
-static void names_that_lead_elsewhere_are_refused(void **state)
+TEST(names_that_lead_elsewhere_are_refused)
 {
-    (void)state;
     static const char *const names[] = {
         "/etc/shadow",    "/proc/self/environ", "../secret.h", "a/../../secret.h", "a/..", "",
         "..\\\\secret.h", "//etc/shadow"};
@@ -92,9 +89,8 @@ static void names_that_lead_elsewhere_are_refused(void **state)
         }
 }
 
-static void a_name_that_only_the_preprocessor_knows_is_refused(void **state)
+TEST(a_name_that_only_the_preprocessor_knows_is_refused)
 {
-    (void)state;
     expect_refusal("\n#define F \"/etc/shadow\"\n#include F\n", "macro", 3);
     expect_refusal("#define Q __has_include\n#if Q(\"/etc/shadow\")\n#endif\n",
                    "without a file name", 1);
@@ -102,9 +98,8 @@ static void a_name_that_only_the_preprocessor_knows_is_refused(void **state)
     expect_refusal("\n#include \"one.h\n", "does not end", 2);
 }
 
-static void a_refusal_names_the_templates_line(void **state)
+TEST(a_refusal_names_the_templates_line)
 {
-    (void)state;
     included i;
     at_error error;
     assert_int_equal(
@@ -116,18 +111,16 @@ static void a_refusal_names_the_templates_line(void **state)
 
 /* The largest number of a line in C, behind which more lines follow, spliced and in raw literals,
  * too. */
-static void lines_are_counted_up_to_the_largest(void **state)
+TEST(lines_are_counted_up_to_the_largest)
 {
-    (void)state;
     expect_refusal("#line 2147483647\na\n\n#include </etc/x>\n", "/etc/x", 2147483647);
     expect_refusal("#line 2147483646\n\\\n\\\n\\\n#include </etc/x>\n", "/etc/x", 2147483647);
     expect_refusal("#line 2147483646\nR\"(\n\n\n)\"\n#include </etc/x>\n", "/etc/x", 2147483647);
     expect_refusal("#line 2147483640\n\n#include </etc/x>\n", "/etc/x", 2147483641);
 }
 
-static void what_is_no_file_of_the_folder_is_not_opened(void **state)
+TEST(what_is_no_file_of_the_folder_is_not_opened)
 {
-    (void)state;
     assert_int_equal(mkfifo(fixture_path("pipe.h"), 0600), 0);
     expect_refusal("#include \"pipe.h\"\n", "pipe", 1);
     assert_int_equal(symlink("/etc/passwd", fixture_path("link.h")), 0);
@@ -139,9 +132,8 @@ static void what_is_no_file_of_the_folder_is_not_opened(void **state)
     expect_refusal("#include \"nul.h\"\n", "NUL", 1);
 }
 
-static void one_name_means_one_file(void **state)
+TEST(one_name_means_one_file)
 {
-    (void)state;
     mkdir(fixture_path("x"), 0777);
     mkdir(fixture_path("y"), 0777);
     fixture_write("x/a.h", "#include \"same.h\"\n");
@@ -151,17 +143,4 @@ static void one_name_means_one_file(void **state)
     expect_refusal("#include \"x/a.h\"\n#include \"y/a.h\"\n", "names two files", 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_the_folder_are_read_with_what_they_include),
-        cmocka_unit_test(names_in_comments_and_literals_are_none),
-        cmocka_unit_test(names_that_lead_elsewhere_are_refused),
-        cmocka_unit_test(a_name_that_only_the_preprocessor_knows_is_refused),
-        cmocka_unit_test(a_refusal_names_the_templates_line),
-        cmocka_unit_test(lines_are_counted_up_to_the_largest),
-        cmocka_unit_test(what_is_no_file_of_the_folder_is_not_opened),
-        cmocka_unit_test(one_name_means_one_file),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

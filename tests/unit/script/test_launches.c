@@ -14,9 +14,8 @@ static launch_plan plan_of(const fixture_pattern *p, const char *configuration)
     return plan;
 }
 
-static void launches_follow_one_another(void **state)
+TEST(launches_follow_one_another)
 {
-    (void)state;
     launch_plan p = plan_of(
         &(fixture_pattern){
             .kernel =
@@ -46,9 +45,8 @@ static void launches_follow_one_another(void **state)
     assert_string_equal(entries, "k other");
 }
 
-static void a_launch_may_depend_on_the_configuration(void **state)
+TEST(a_launch_may_depend_on_the_configuration)
 {
-    (void)state;
     const fixture_pattern p = {.launch =
                                    "launches = { { grid = 1, block = 32 }, { when = \"mode == "
                                    "'b'\", grid = 2, block = 32 } },"};
@@ -69,9 +67,8 @@ static void assert_order(const launch_plan *p, const char *expected)
     assert_int_equal(plan_launches_run(p), places);
 }
 
-static void a_group_of_launches_runs_so_often_in_turn(void **state)
+TEST(a_group_of_launches_runs_so_often_in_turn)
 {
-    (void)state;
     const fixture_pattern p = {
         .launch = "launches = { { grid = 1, block = 32 },\n"
                   "{ times = 'tile', launches = { { grid = 2, block = 32 }, { when = \"mode == "
@@ -89,9 +86,8 @@ static void a_group_of_launches_runs_so_often_in_turn(void **state)
 }
 
 /* So that what runs alike is one plan. */
-static void a_group_that_runs_once_is_no_group(void **state)
+TEST(a_group_that_runs_once_is_no_group)
 {
-    (void)state;
     const fixture_pattern
         grouped = {.launch = "launches = { { times = 1, launches = { { grid = 1, block = 32 }, { "
                              "grid = 2, block = 32 } } } },"},
@@ -100,9 +96,8 @@ static void a_group_that_runs_once_is_no_group(void **state)
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-static void a_single_launch_and_a_reference_have_rounds(void **state)
+TEST(a_single_launch_and_a_reference_have_rounds)
 {
-    (void)state;
     script *s = fixture_load_pattern(
         &(fixture_pattern){.launch = "launch = { grid = 1, block = 32, times = 3 },",
                            .extra = "reference = at.reference { template = 'p.cu.tmpl', grid = 8, "
@@ -116,9 +111,8 @@ static void a_single_launch_and_a_reference_have_rounds(void **state)
     script_free(s);
 }
 
-static void clusters_and_cooperation_are_attributes_of_a_launch(void **state)
+TEST(clusters_and_cooperation_are_attributes_of_a_launch)
 {
-    (void)state;
     launch_plan p = plan_of(
         &(fixture_pattern){.launch =
                                "launch = { grid = { 8, 4 }, block = 32, cluster = { 'tile', 2 }, "
@@ -130,9 +124,8 @@ static void clusters_and_cooperation_are_attributes_of_a_launch(void **state)
     assert_true(p.launches[0].cooperative);
 }
 
-static void a_launch_in_clusters_may_be_balanced(void **state)
+TEST(a_launch_in_clusters_may_be_balanced)
 {
-    (void)state;
     static const struct {
         const char *field;
         bool of_a, of_b; /* mode=a, mode=b */
@@ -156,9 +149,8 @@ static void a_launch_in_clusters_may_be_balanced(void **state)
 }
 
 /* Without clusters, too. */
-static void balanced_is_true_or_false(void **state)
+TEST(balanced_is_true_or_false)
 {
-    (void)state;
     for (int cluster = 1; cluster <= 4; cluster += 3) {
         char launch[128];
         launch_plan p;
@@ -174,9 +166,8 @@ static void balanced_is_true_or_false(void **state)
     }
 }
 
-static void a_reference_may_be_balanced(void **state)
+TEST(a_reference_may_be_balanced)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .extra =
             "reference = at.reference { template = 'p.cu.tmpl', grid = 8, block = 32, cluster = 2, "
@@ -188,9 +179,8 @@ static void a_reference_may_be_balanced(void **state)
     script_free(s);
 }
 
-static void arguments_have_every_width(void **state)
+TEST(arguments_have_every_width)
 {
-    (void)state;
     launch_plan p = plan_of(
         &(fixture_pattern){.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.int8(-1), "
                                      "at.uint8(200), at.int16(-2), at.uint16(65535), at.half(0.5), "
@@ -206,9 +196,8 @@ static void arguments_have_every_width(void **state)
     }
 }
 
-static void structs_are_laid_out_as_c_does(void **state)
+TEST(structs_are_laid_out_as_c_does)
 {
-    (void)state;
     launch_plan p = plan_of(
         &(fixture_pattern){
             .kernel =
@@ -237,9 +226,8 @@ static void structs_are_laid_out_as_c_does(void **state)
     assert_true(four[0] == 1 && four[3] == 4);
 }
 
-static void constants_name_buffers(void **state)
+TEST(constants_name_buffers)
 {
-    (void)state;
     launch_plan p = plan_of(
         &(fixture_pattern){.kernel =
                                "kernel = { template = 'p.cu.tmpl', constants = { w = 'b' } },",
@@ -251,9 +239,8 @@ static void constants_name_buffers(void **state)
     assert_int_equal(p.constants[0].buffer, 1);
 }
 
-static void fills_are_evaluated(void **state)
+TEST(fills_are_evaluated)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .extra = "buffers = {\n"
                  "a = at.input { dtype = 'float', count = 3, fill = at.values { 1, '1 / 4' } },\n"
@@ -281,9 +268,8 @@ static void fills_are_evaluated(void **state)
     script_free(s);
 }
 
-static void what_is_wrong_is_told_with_its_line(void **state)
+TEST(what_is_wrong_is_told_with_its_line)
 {
-    (void)state;
     static const struct {
         fixture_pattern pattern;
         int line;
@@ -333,9 +319,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
     }
 }
 
-static void plans_that_cannot_be_are_told(void **state)
+TEST(plans_that_cannot_be_are_told)
 {
-    (void)state;
     static const struct {
         const char *kernel, *launch, *extra, *message;
     } cases[] = {
@@ -379,24 +364,4 @@ static void plans_that_cannot_be_are_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_follow_one_another),
-        cmocka_unit_test(a_launch_may_depend_on_the_configuration),
-        cmocka_unit_test(a_group_of_launches_runs_so_often_in_turn),
-        cmocka_unit_test(a_group_that_runs_once_is_no_group),
-        cmocka_unit_test(a_single_launch_and_a_reference_have_rounds),
-        cmocka_unit_test(clusters_and_cooperation_are_attributes_of_a_launch),
-        cmocka_unit_test(a_launch_in_clusters_may_be_balanced),
-        cmocka_unit_test(balanced_is_true_or_false),
-        cmocka_unit_test(a_reference_may_be_balanced),
-        cmocka_unit_test(arguments_have_every_width),
-        cmocka_unit_test(structs_are_laid_out_as_c_does),
-        cmocka_unit_test(constants_name_buffers),
-        cmocka_unit_test(fills_are_evaluated),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_line),
-        cmocka_unit_test(plans_that_cannot_be_are_told),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

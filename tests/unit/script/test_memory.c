@@ -62,9 +62,8 @@ static at_status use(const script_options *options, at_error *error)
     return status;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     script_options options = fixture_options();
     size_t failures = 0;
     /* A load makes some ten thousand; consecutive ones are alike, so a stride that shares no factor
@@ -90,10 +89,4 @@ static void every_allocation_may_fail(void **state)
     assert_true(failures > 50);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -107,6 +107,31 @@ static void fail_each_allocation(fixture *f, trial t)
     fail_msg("it never ends");
 }
 
+static int set_up(void **state)
+{
+    static fixture f;
+    record_change change;
+    at_error error = {0};
+    memset(&f, 0, sizeof f);
+    jansson_fails = false;
+    temporary_make(f.folder);
+    f.pattern = sample_pattern(8192, f.variables);
+    sample_run(&f.run, &f.pattern, 140000);
+    assert_ok(record_merge(f.folder, &f.run, &change, &error), error);
+    assert_ok(file_read(f.run.record_path, 1 << 20, &f.record, &f.record_bytes, &error), error);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    run_summary_deinit(&f->run);
+    free(f->record);
+    temporary_remove(f->folder);
+    return 0;
+}
+
 static at_status parse_record(fixture *f, char **output, at_error *error)
 {
     record r;
@@ -117,7 +142,7 @@ static at_status parse_record(fixture *f, char **output, at_error *error)
     return status;
 }
 
-static void reading_a_record(void **state)
+TEST_IN(reading_a_record, set_up, tear_down)
 {
     fail_each_allocation(*state, parse_record);
 }
@@ -148,7 +173,7 @@ static at_status merge_record(fixture *f, char **output, at_error *error)
     return status;
 }
 
-static void merging_a_record(void **state)
+TEST_IN(merging_a_record, set_up, tear_down)
 {
     fixture *f = *state;
     f->run.warm_cache = true;
@@ -167,7 +192,7 @@ static at_status load_all(fixture *f, char **output, at_error *error)
     return status;
 }
 
-static void loading_all_records(void **state)
+TEST_IN(loading_all_records, set_up, tear_down)
 {
     fail_each_allocation(*state, load_all);
 }
@@ -198,7 +223,7 @@ static at_status make_model(fixture *f, char **output, at_error *error)
     return status;
 }
 
-static void exporting(void **state)
+TEST_IN(exporting, set_up, tear_down)
 {
     fail_each_allocation(*state, make_model);
 }
@@ -216,7 +241,7 @@ static at_status print_json(fixture *f, char **output, at_error *error)
     return status;
 }
 
-static void printing_the_object(void **state)
+TEST_IN(printing_the_object, set_up, tear_down)
 {
     fixture *f = *state;
     run_summary_warn(&f->run, "a warning");
@@ -242,40 +267,14 @@ static at_status pick_from_library(fixture *f, char **output, at_error *error)
     return status;
 }
 
-static void picking(void **state)
+TEST_IN(picking, set_up, tear_down)
 {
     fail_each_allocation(*state, pick_from_library);
 }
 
-static int set_up(void **state)
-{
-    static fixture f;
-    record_change change;
-    at_error error = {0};
-    memset(&f, 0, sizeof f);
-    jansson_fails = false;
-    temporary_make(f.folder);
-    f.pattern = sample_pattern(8192, f.variables);
-    sample_run(&f.run, &f.pattern, 140000);
-    assert_ok(record_merge(f.folder, &f.run, &change, &error), error);
-    assert_ok(file_read(f.run.record_path, 1 << 20, &f.record, &f.record_bytes, &error), error);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    run_summary_deinit(&f->run);
-    free(f->record);
-    temporary_remove(f->folder);
-    return 0;
-}
-
 /* Without memory there is no progress, and that is no error. */
-static void showing_progress(void **state)
+TEST_IN(showing_progress, set_up, tear_down)
 {
-    (void)state;
     until_failure = 0;
     progress *p = progress_new(-1, false);
     until_failure = -1;
@@ -284,15 +283,12 @@ static void showing_progress(void **state)
     progress_free(p);
 }
 
-int main(void)
+static int prepare(void **state)
 {
+    (void)state;
     /* jansson is a shared library: the linker does not reach its calls. */
     json_set_alloc_funcs(jansson_malloc, free);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(reading_a_record), TEST(merging_a_record),    TEST(loading_all_records),
-        TEST(exporting),        TEST(printing_the_object), TEST(picking),
-        TEST(showing_progress),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(prepare, NULL)

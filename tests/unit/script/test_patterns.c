@@ -178,7 +178,7 @@ static void submit_sample(batch *b, script *s, problem_kind problem)
     space_free(all);
 }
 
-static void every_pattern_emits_variants_that_compile_without_warnings(void **state)
+TEST(every_pattern_emits_variants_that_compile_without_warnings)
 {
     at_error error = {0};
     batch *b = *state;
@@ -200,7 +200,7 @@ static void every_pattern_emits_variants_that_compile_without_warnings(void **st
     }
 }
 
-static void every_pattern_compiles_for_every_architecture(void **state)
+TEST(every_pattern_compiles_for_every_architecture)
 {
     static const char *const archs[] = {"sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
     at_error error = {0};
@@ -221,9 +221,8 @@ static void every_pattern_compiles_for_every_architecture(void **state)
     }
 }
 
-static void every_baseline_is_a_valid_configuration(void **state)
+TEST(every_baseline_is_a_valid_configuration)
 {
-    (void)state;
     at_error error = {0};
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
         script *s = load(subjects[i].path, NULL, 0);
@@ -240,9 +239,8 @@ static void every_baseline_is_a_valid_configuration(void **state)
     }
 }
 
-static void every_start_is_a_valid_configuration_of_the_problem_that_scripts_name(void **state)
+TEST(every_start_is_a_valid_configuration_of_the_problem_that_scripts_name)
 {
-    (void)state;
     static const char *const paths[] = {"lua/matmul.lua", "lua/transfer.lua"};
     at_error error = {0};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -261,7 +259,7 @@ static void every_start_is_a_valid_configuration_of_the_problem_that_scripts_nam
     }
 }
 
-static void transpose_compiles_for_every_element_type_and_for_odd_sizes(void **state)
+TEST(transpose_compiles_for_every_element_type_and_for_odd_sizes)
 {
     batch *b = *state;
     b->arch = "sm_90";
@@ -282,9 +280,8 @@ static void transpose_compiles_for_every_element_type_and_for_odd_sizes(void **s
     }
 }
 
-static void a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has(void **state)
+TEST(a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has)
 {
-    (void)state;
     at_error error = {0};
     script *s = load("lua/transpose.lua", NULL, 0);
     static const bool checked[PROBLEM_KINDS] = {[PROBLEM_RAGGED] = true};
@@ -338,9 +335,8 @@ static void count_sharing(const char *arch, const char *type, size_t *may, size_
     script_free(s);
 }
 
-static void columns_that_blocks_share_are_checked_where_they_do(void **state)
+TEST(columns_that_blocks_share_are_checked_where_they_do)
 {
-    (void)state;
     static const char *const types[] = {"float", "double", "half", "int32", "uint8"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         size_t may, do_share;
@@ -371,9 +367,8 @@ static kernel_launch launch_of(const char *arch, const char *path, const script_
 }
 
 /* A tile of columns has as many of them, whatever loads a row allows. */
-static void a_stretch_of_columns_is_as_wide_by_narrower_loads(void **state)
+TEST(a_stretch_of_columns_is_as_wide_by_narrower_loads)
 {
-    (void)state;
     static const struct {
         const char *cols;
         uint32_t grid;
@@ -390,9 +385,8 @@ static void a_stretch_of_columns_is_as_wide_by_narrower_loads(void **state)
 }
 
 /* Of elements for each thread, or of threads for as many multiprocessors. */
-static void teams_of_a_row_grow_with_it_and_where_rows_are_few(void **state)
+TEST(teams_of_a_row_grow_with_it_and_where_rows_are_few)
 {
-    (void)state;
     static const struct {
         const char *rows, *cols, *waves;
         uint32_t grid, threads;
@@ -435,9 +429,8 @@ static int stop_pool(void **state)
     return 0;
 }
 
-static void products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters(void **state)
+TEST(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters)
 {
-    (void)state;
     static const script_setting few[] = {{"m", "128"}, {"n", "128"}, {"k", "1024"}};
     static const script_setting large[] = {{"m", "32768"}, {"n", "32768"}, {"k", "1024"}};
     script *many = load("lua/matmul.lua", large, 3), *s = load("lua/matmul.lua", few, 3);
@@ -466,9 +459,8 @@ static void products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters
 }
 
 /* Few tiles are shared by many blocks, more by as many as end together, and most by none. */
-static void as_many_blocks_share_a_product_as_end_soonest(void **state)
+TEST(as_many_blocks_share_a_product_as_end_soonest)
 {
-    (void)state;
     static const struct {
         const char *m, *n, *k;
         uint32_t least, most;
@@ -490,20 +482,4 @@ static void as_many_blocks_share_a_product_as_end_soonest(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pattern_emits_variants_that_compile_without_warnings),
-        cmocka_unit_test(every_pattern_compiles_for_every_architecture),
-        cmocka_unit_test(every_baseline_is_a_valid_configuration),
-        cmocka_unit_test(every_start_is_a_valid_configuration_of_the_problem_that_scripts_name),
-        cmocka_unit_test(transpose_compiles_for_every_element_type_and_for_odd_sizes),
-        cmocka_unit_test(a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has),
-        cmocka_unit_test(columns_that_blocks_share_are_checked_where_they_do),
-        cmocka_unit_test(a_stretch_of_columns_is_as_wide_by_narrower_loads),
-        cmocka_unit_test(teams_of_a_row_grow_with_it_and_where_rows_are_few),
-        cmocka_unit_test(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters),
-        cmocka_unit_test(as_many_blocks_share_a_product_as_end_soonest),
-    };
-    return cmocka_run_group_tests(tests, start_pool, stop_pool);
-}
+TEST_GROUP(start_pool, stop_pool)

@@ -36,9 +36,8 @@ static void expect_error(const char *text, const char *data, int line, const cha
     assert_null(out.files);
 }
 
-static void members_of_the_table_are_names(void **state)
+TEST(members_of_the_table_are_names)
 {
-    (void)state;
     expect("${a} ${b} ${c.d[2]} ${e}\n", "{\"a\":1,\"b\":\"x\",\"c\":{\"d\":[1,2.5]},\"e\":true}",
            "1 x 2.5 true\n");
     expect("% for _, r in ipairs(rows) do\n- ${r.n}\n% end\n", "{\"rows\":[{\"n\":1},{\"n\":2}]}",
@@ -50,23 +49,20 @@ static void members_of_the_table_are_names(void **state)
            "nil boolean false true false\n");
 }
 
-static void lines_are_written_as_they_stand(void **state)
+TEST(lines_are_written_as_they_stand)
 {
-    (void)state;
     expect("\n\n\na  \n\n\nb\\\n\n", "{}", "\n\n\na  \n\n\nb\\\n\n");
     expect("", "{}", "");
     expect("last", "{}", "last\n");
 }
 
-static void an_expression_alone_gives_whole_lines(void **state)
+TEST(an_expression_alone_gives_whole_lines)
 {
-    (void)state;
     expect("a\n  ${''}\n  ${'x\\n\\ny\\n'}\nb\n", "{}", "a\n  x\n\n  y\nb\n");
 }
 
-static void json_keeps_the_order_of_what_came(void **state)
+TEST(json_keeps_the_order_of_what_came)
 {
-    (void)state;
     expect("${json(o)} ${json(o.b)} ${json { 1, 'x' }} ${json {}} ${json { z = 1, a = o.b }}\n",
            "{\"o\":{\"z\":1,\"b\":[0.1,null]}}",
            "{\"z\":1,\"b\":[0.1,null]} [0.1,null] [1,\"x\"] [] {\"a\":[0.1,null],\"z\":1}\n");
@@ -75,9 +71,8 @@ static void json_keeps_the_order_of_what_came(void **state)
     expect("${table.concat(names(o), ' ')}\n", "{\"o\":{\"z\":1,\"b\":null}}", "z b\n");
 }
 
-static void a_template_may_write_several_files(void **state)
+TEST(a_template_may_write_several_files)
 {
-    (void)state;
     rendered out;
     at_error error = {0};
     assert_ok(render("% for i = 1, 2 do\n%   file('f' .. i .. '.x')\ntext ${i}\n% end\n", "{}",
@@ -96,9 +91,8 @@ static void a_template_may_write_several_files(void **state)
                  "file: a name has letters, digits, '_', '-' and '.'");
 }
 
-static void modules_and_includes_lie_beside_the_template(void **state)
+TEST(modules_and_includes_lie_beside_the_template)
 {
-    (void)state;
     fixture_write("own.lua", "return { twice = function(x) return 2 * x end }\n");
     fixture_write("part.tmpl", "part ${n}\n");
     expect("% local own = require 'own'\n${own.twice(n)}\n% include 'part.tmpl'\n", "{\"n\":4}",
@@ -111,9 +105,8 @@ static void modules_and_includes_lie_beside_the_template(void **state)
     assert_int_equal(error.line, 1);
 }
 
-static void what_is_missing_is_named_with_its_line(void **state)
+TEST(what_is_missing_is_named_with_its_line)
 {
-    (void)state;
     expect_error("\n${rowz}\n", "{\"rows\":1}", 2, "there is no 'rowz'; did you mean 'rows'?");
     expect_error("\n\n${o.gpus}\n", "{\"o\":{\"gpu\":1}}", 3,
                  "there is no member 'gpus' here; did you mean 'gpu'?");
@@ -124,9 +117,8 @@ static void what_is_missing_is_named_with_its_line(void **state)
                  "this table came with the data and cannot be changed");
 }
 
-static void a_template_without_end_is_ended(void **state)
+TEST(a_template_without_end_is_ended)
 {
-    (void)state;
     rendered out;
     at_error error = {0};
     assert_int_equal(render("x\n% while true do\n% end\n", "{}", &out, &error), AT_SCRIPT);
@@ -141,9 +133,8 @@ static void a_template_without_end_is_ended(void **state)
                  "json: tables are within each other more than 100 deep");
 }
 
-static void a_missing_template_is_named(void **state)
+TEST(a_missing_template_is_named)
 {
-    (void)state;
     rendered out;
     at_error error = {0};
     json_t *table = json_object();
@@ -155,9 +146,8 @@ static void a_missing_template_is_named(void **state)
     json_decref(table);
 }
 
-static void the_tools_own_templates_are_found(void **state)
+TEST(the_tools_own_templates_are_found)
 {
-    (void)state;
     char *text;
     at_error error = {0};
     json_t *table = json_pack("{s[] ss ss}", "patterns", "tool", "t", "stem", "x");
@@ -169,19 +159,4 @@ static void the_tools_own_templates_are_found(void **state)
     json_decref(table);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_of_the_table_are_names),
-        cmocka_unit_test(lines_are_written_as_they_stand),
-        cmocka_unit_test(an_expression_alone_gives_whole_lines),
-        cmocka_unit_test(json_keeps_the_order_of_what_came),
-        cmocka_unit_test(a_template_may_write_several_files),
-        cmocka_unit_test(modules_and_includes_lie_beside_the_template),
-        cmocka_unit_test(what_is_missing_is_named_with_its_line),
-        cmocka_unit_test(a_template_without_end_is_ended),
-        cmocka_unit_test(a_missing_template_is_named),
-        cmocka_unit_test(the_tools_own_templates_are_found),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -1,9 +1,8 @@
 #include "script/emit.h"
 #include "script_fixture.h"
 
-static void the_scale_pattern_is_read_as_it_is_written(void **state)
+TEST(the_scale_pattern_is_read_as_it_is_written)
 {
-    (void)state;
     script_options options = fixture_options();
     at_error error = {0};
     script *s;
@@ -36,9 +35,8 @@ static void the_scale_pattern_is_read_as_it_is_written(void **state)
     script_free(s);
 }
 
-static void parameters_come_in_source_order(void **state)
+TEST(parameters_come_in_source_order)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .space =
             "space = { zeta = { 1 }, --[[ alpha = ]] mid = at.list(1, 2), ['alpha'] = { 3 } },",
@@ -53,9 +51,8 @@ static void parameters_come_in_source_order(void **state)
     script_free(s);
 }
 
-static void a_list_of_pairs_gives_the_order_itself(void **state)
+TEST(a_list_of_pairs_gives_the_order_itself)
 {
-    (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
         .space = "space = { { 'tile', { 1, 2 } }, { 'mode', 'only' }, { 'aa', true } },",
         .baseline = "baseline = { tile = 2 },",
@@ -68,9 +65,8 @@ static void a_list_of_pairs_gives_the_order_itself(void **state)
     script_free(s);
 }
 
-static void computed_spaces_come_in_alphabetical_order(void **state)
+TEST(computed_spaces_come_in_alphabetical_order)
 {
-    (void)state;
     fixture_write("p.lua", "local at = require 'autotune'\n"
                            "local space = {}\n"
                            "for _, name in ipairs { 'c', 'a', 'b' } do space[name] = { 1 } end\n"
@@ -259,9 +255,8 @@ static const bad_case bad_cases[] = {
     {{.extra = "summary = 3,"}, 10, "summary: is 3"},
 };
 
-static void whatever_is_wrong_is_told_with_its_line(void **state)
+TEST(whatever_is_wrong_is_told_with_its_line)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof bad_cases / sizeof *bad_cases; i++) {
         fixture_write_pattern(&bad_cases[i].pattern);
         fixture_expect_failure(bad_cases[i].message, bad_cases[i].line);
@@ -269,9 +264,8 @@ static void whatever_is_wrong_is_told_with_its_line(void **state)
 }
 
 /* Every field with every kind of value: taken, or an error with a line. */
-static void any_value_in_any_field_is_taken_or_told(void **state)
+TEST(any_value_in_any_field_is_taken_or_told)
 {
-    (void)state;
     static const char *const fields[] = {
         "name = %s,",
         "summary = %s,",
@@ -427,18 +421,16 @@ static const text_case text_cases[] = {
     {"\r\n\r\nboom()\r\n", 3, "boom"},
 };
 
-static void texts_that_are_no_pattern_are_told(void **state)
+TEST(texts_that_are_no_pattern_are_told)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof text_cases / sizeof *text_cases; i++) {
         fixture_write("p.lua", text_cases[i].text);
         fixture_expect_failure(text_cases[i].message, text_cases[i].line);
     }
 }
 
-static void errors_name_the_file(void **state)
+TEST(errors_name_the_file)
 {
-    (void)state;
     script *s;
     at_error error;
     fixture_write("p.lua", "\nrequire 'sub.helper'");
@@ -460,9 +452,8 @@ static void errors_name_the_file(void **state)
     assert_contains(error.message, "there is no 'outside.lua'");
 }
 
-static void modules_of_the_scripts_folder_load_once(void **state)
+TEST(modules_of_the_scripts_folder_load_once)
 {
-    (void)state;
     fixture_write("mine.lua", "local name = ... return { name = name, at = require 'autotune' }");
     fixture_write("p.cu.tmpl", "// x\n");
     fixture_write("p.lua", "local mine = require 'mine'\n"
@@ -485,9 +476,8 @@ static void modules_of_the_scripts_folder_load_once(void **state)
     unlink(fixture_path("p.cu.tmpl"));
 }
 
-static void what_is_no_file_is_an_io_error(void **state)
+TEST(what_is_no_file_is_an_io_error)
 {
-    (void)state;
     script_options options = fixture_options();
     script *s;
     at_error error = {0};
@@ -517,9 +507,8 @@ static at_status load_with(const char *name, const char *text, script **s, at_er
     return script_load(fixture_path("p.lua"), &options, s, error);
 }
 
-static void settings_override_the_problem(void **state)
+TEST(settings_override_the_problem)
 {
-    (void)state;
     fixture_write_pattern(&(fixture_pattern){
         .problem = "problem = { n = 1, f = 1.5, b = true, s = 'x', names = 1 },\n"
                    "ragged = { n = 7 }, simulated = { n = 5, s = 'sim' },"});
@@ -560,9 +549,8 @@ static void expect_variant(script *s, uint32_t grid, const char *source)
     emitted_deinit(&variant);
 }
 
-static void a_problem_that_is_set_later_is_what_expressions_and_templates_see(void **state)
+TEST(a_problem_that_is_set_later_is_what_expressions_and_templates_see)
 {
-    (void)state;
     fixture_write("set.cu.tmpl", "// ${s} ${f} ${n} ${twice}\n__global__ void set(int *) {}\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { n = 4, f = 1.5, s = 'x' }, ragged = { n = 7 }, derived = { twice = "
@@ -590,9 +578,8 @@ static void a_problem_that_is_set_later_is_what_expressions_and_templates_see(vo
     script_free(s);
 }
 
-static void texts_that_no_record_can_hold_are_refused_at_once(void **state)
+TEST(texts_that_no_record_can_hold_are_refused_at_once)
 {
-    (void)state;
     static const struct {
         fixture_pattern pattern;
         const char *message;
@@ -630,9 +617,8 @@ static void texts_that_no_record_can_hold_are_refused_at_once(void **state)
     assert_contains(error.message, "--set s: it is not UTF-8");
 }
 
-static void a_pattern_is_called_what_records_headers_and_c_can_hold(void **state)
+TEST(a_pattern_is_called_what_records_headers_and_c_can_hold)
 {
-    (void)state;
     static const char *const refused[] = {"my-pattern", "1st", "a b", "a/b", "\\27[31m", "a\\0b"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         char text[256];
@@ -643,9 +629,8 @@ static void a_pattern_is_called_what_records_headers_and_c_can_hold(void **state
     }
 }
 
-static void settings_of_the_wrong_kind_are_usage_errors(void **state)
+TEST(settings_of_the_wrong_kind_are_usage_errors)
 {
-    (void)state;
     fixture_write_pattern(
         &(fixture_pattern){.problem = "problem = { n = 1, scale = 1.5, b = true },"});
     script *s;
@@ -666,24 +651,4 @@ static void settings_of_the_wrong_kind_are_usage_errors(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_scale_pattern_is_read_as_it_is_written),
-        cmocka_unit_test(parameters_come_in_source_order),
-        cmocka_unit_test(a_list_of_pairs_gives_the_order_itself),
-        cmocka_unit_test(computed_spaces_come_in_alphabetical_order),
-        cmocka_unit_test(whatever_is_wrong_is_told_with_its_line),
-        cmocka_unit_test(any_value_in_any_field_is_taken_or_told),
-        cmocka_unit_test(texts_that_are_no_pattern_are_told),
-        cmocka_unit_test(errors_name_the_file),
-        cmocka_unit_test(modules_of_the_scripts_folder_load_once),
-        cmocka_unit_test(what_is_no_file_is_an_io_error),
-        cmocka_unit_test(settings_override_the_problem),
-        cmocka_unit_test(settings_of_the_wrong_kind_are_usage_errors),
-        cmocka_unit_test(a_problem_that_is_set_later_is_what_expressions_and_templates_see),
-        cmocka_unit_test(texts_that_no_record_can_hold_are_refused_at_once),
-        cmocka_unit_test(a_pattern_is_called_what_records_headers_and_c_can_hold),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -40,9 +40,8 @@ static launch_plan plan_of(script *s, const char *configuration, at_status wante
     return p;
 }
 
-static void a_pattern_without_a_kernel_launches_none(void **state)
+TEST(a_pattern_without_a_kernel_launches_none)
 {
-    (void)state;
     script *s;
     at_error error;
     assert_ok(load(whole, "", "", &s, &error), error);
@@ -60,9 +59,8 @@ static void a_pattern_without_a_kernel_launches_none(void **state)
     script_free(s);
 }
 
-static void the_problem_has_the_same_task(void **state)
+TEST(the_problem_has_the_same_task)
 {
-    (void)state;
     script *s;
     at_error error;
     problem_plan p;
@@ -81,9 +79,8 @@ static void the_problem_has_the_same_task(void **state)
     script_free(s);
 }
 
-static void a_kernel_may_be_launched_or_not(void **state)
+TEST(a_kernel_may_be_launched_or_not)
 {
-    (void)state;
     script *s;
     at_error error;
     assert_ok(load(whole, "kernel = { template = 'p.cu.tmpl', args = { 'src', 'dst' } },",
@@ -95,9 +92,8 @@ static void a_kernel_may_be_launched_or_not(void **state)
     script_free(s);
 }
 
-static void what_no_configuration_may_ask_for_is_said_when_it_does(void **state)
+TEST(what_no_configuration_may_ask_for_is_said_when_it_does)
 {
-    (void)state;
     script *s;
     at_error error;
     assert_ok(load(whole, "", "", &s, &error), error);
@@ -123,9 +119,8 @@ static void what_no_configuration_may_ask_for_is_said_when_it_does(void **state)
     script_free(s);
 }
 
-static void pieces_must_divide_and_fit_their_pitch(void **state)
+TEST(pieces_must_divide_and_fit_their_pitch)
 {
-    (void)state;
     static const struct {
         const char *fields, *words;
     } wrong[] = {
@@ -150,9 +145,8 @@ static void pieces_must_divide_and_fit_their_pitch(void **state)
     }
 }
 
-static void misuse_is_told_with_line_and_remedy(void **state)
+TEST(misuse_is_told_with_line_and_remedy)
 {
-    (void)state;
     static const struct {
         const char *transfer, *words;
     } wrong[] = {
@@ -193,25 +187,12 @@ static void misuse_is_told_with_line_and_remedy(void **state)
     }
 }
 
-static void a_launch_needs_a_kernel(void **state)
+TEST(a_launch_needs_a_kernel)
 {
-    (void)state;
     script *s;
     at_error error;
     assert_int_equal(load(whole, "", "launch = { grid = 1, block = 32 },", &s, &error), AT_SCRIPT);
     assert_non_null(strstr(error.message, "launch: there is no kernel to launch"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pattern_without_a_kernel_launches_none),
-        cmocka_unit_test(the_problem_has_the_same_task),
-        cmocka_unit_test(a_kernel_may_be_launched_or_not),
-        cmocka_unit_test(what_no_configuration_may_ask_for_is_said_when_it_does),
-        cmocka_unit_test(pieces_must_divide_and_fit_their_pitch),
-        cmocka_unit_test(misuse_is_told_with_line_and_remedy),
-        cmocka_unit_test(a_launch_needs_a_kernel),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -35,9 +35,8 @@ static launch_plan plan_of(const char *arguments)
     return plan;
 }
 
-static void a_tensor_map_has_sizes_strides_and_a_box(void **state)
+TEST(a_tensor_map_has_sizes_strides_and_a_box)
 {
-    (void)state;
     launch_plan p = plan_of(
         "'src', at.tensor { buffer = 'src', size = { 'cols', 'rows' }, box = { '16 * tile', 8 }, "
         "swizzle = 64, l2 = 128, outside = 'nan' }, 3");
@@ -59,9 +58,8 @@ static void a_tensor_map_has_sizes_strides_and_a_box(void **state)
     assert_true(v->nan_outside);
 }
 
-static void a_texture_has_one_side_or_two(void **state)
+TEST(a_texture_has_one_side_or_two)
 {
-    (void)state;
     launch_plan p = plan_of("at.texture { buffer = 'src', size = 'rows' }, at.texture { buffer = "
                             "'bytes', size = { 8, 2 }, "
                             "strides = 64, channels = 4, filter = 'linear', address = 'wrap', "
@@ -79,9 +77,8 @@ static void a_texture_has_one_side_or_two(void **state)
     assert_true(p.views[1].normalised && p.views[1].as_float);
 }
 
-static void what_is_written_wrong_is_told_when_the_script_is_loaded(void **state)
+TEST(what_is_written_wrong_is_told_when_the_script_is_loaded)
 {
-    (void)state;
     static const struct {
         const char *arguments, *extra, *message;
     } cases[] = {
@@ -112,9 +109,8 @@ static void what_is_written_wrong_is_told_when_the_script_is_loaded(void **state
     }
 }
 
-static void what_cannot_be_made_is_told_with_its_line_and_what_would_do(void **state)
+TEST(what_cannot_be_made_is_told_with_its_line_and_what_would_do)
 {
-    (void)state;
     static const struct {
         const char *arguments, *message;
         int major;
@@ -164,13 +160,4 @@ static void what_cannot_be_made_is_told_with_its_line_and_what_would_do(void **s
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tensor_map_has_sizes_strides_and_a_box),
-        cmocka_unit_test(a_texture_has_one_side_or_two),
-        cmocka_unit_test(what_is_written_wrong_is_told_when_the_script_is_loaded),
-        cmocka_unit_test(what_cannot_be_made_is_told_with_its_line_and_what_would_do),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -3,9 +3,8 @@
 #include "check.h"
 #include "search/draw.h"
 
-static void every_number_is_drawn_once(void **state)
+TEST(every_number_is_drawn_once)
 {
-    (void)state;
     for (uint64_t count = 0; count < 200; count++) {
         draw d = draw_new(count, rng_seeded(count));
         uint64_t seen[4] = {0}, number;
@@ -20,9 +19,8 @@ static void every_number_is_drawn_once(void **state)
     }
 }
 
-static void every_order_is_equally_likely(void **state)
+TEST(every_order_is_equally_likely)
 {
-    (void)state;
     enum { DRAWS = 24000, ORDERS = 27 };
     size_t hits[ORDERS] = {0};
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -43,23 +41,12 @@ static void every_order_is_equally_likely(void **state)
     assert_int_equal(met, 6);
 }
 
-static void a_huge_range_costs_only_what_is_drawn(void **state)
+TEST(a_huge_range_costs_only_what_is_drawn)
 {
-    (void)state;
     draw d = draw_new(UINT64_MAX, rng_seeded(1));
     uint64_t number;
     for (size_t i = 0; i < 1000; i++)
         assert_true(draw_next(&d, &number));
     assert_true(d.moved.count <= 1000);
     draw_deinit(&d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_number_is_drawn_once),
-        cmocka_unit_test(every_order_is_equally_likely),
-        cmocka_unit_test(a_huge_range_costs_only_what_is_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

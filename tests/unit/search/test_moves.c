@@ -61,9 +61,8 @@ static uint64_t at(const setting *t, uint16_t x, uint16_t y, uint16_t z)
     return index;
 }
 
-static void every_move_is_valid(void **state)
+TEST(every_move_is_valid)
 {
-    (void)state;
     setting t;
     set_up(&t);
     uint64_t c = at(&t, 0, 0, 0), count = space_count(t.space);
@@ -76,9 +75,8 @@ static void every_move_is_valid(void **state)
     tear_down(&t);
 }
 
-static void a_cross_takes_each_parameter_from_a_parent(void **state)
+TEST(a_cross_takes_each_parameter_from_a_parent)
 {
-    (void)state;
     setting t;
     set_up(&t);
     uint64_t a = at(&t, 0, 0, 1), b = at(&t, 4, 2, 7);
@@ -95,9 +93,8 @@ static void a_cross_takes_each_parameter_from_a_parent(void **state)
     tear_down(&t);
 }
 
-static void neighbours_that_were_tried_are_left_out(void **state)
+TEST(neighbours_that_were_tried_are_left_out)
 {
-    (void)state;
     setting t;
     set_up(&t);
     uint64_t c = at(&t, 0, 0, 0);
@@ -109,9 +106,8 @@ static void neighbours_that_were_tried_are_left_out(void **state)
     tear_down(&t);
 }
 
-static void the_nearest_decide_what_a_cost_is_taken_to_be(void **state)
+TEST(the_nearest_decide_what_a_cost_is_taken_to_be)
 {
-    (void)state;
     setting t;
     set_up(&t);
     assert_true(isnan(moves_nearest_cost(&t.moves, at(&t, 0, 0, 0), 2)));
@@ -123,9 +119,8 @@ static void the_nearest_decide_what_a_cost_is_taken_to_be(void **state)
     tear_down(&t);
 }
 
-static void the_ledger_ranks_what_works_and_keeps_the_first_outcome(void **state)
+TEST(the_ledger_ranks_what_works_and_keeps_the_first_outcome)
 {
-    (void)state;
     setting t;
     set_up(&t);
     static const double costs[] = {5, 3, INFINITY, 4, 1, 2};
@@ -146,9 +141,8 @@ static void the_ledger_ranks_what_works_and_keeps_the_first_outcome(void **state
     tear_down(&t);
 }
 
-static void a_small_space_is_looked_at_whole_and_failures_spread(void **state)
+TEST(a_small_space_is_looked_at_whole_and_failures_spread)
 {
-    (void)state;
     setting t;
     set_up(&t);
     encoding e;
@@ -170,17 +164,4 @@ static void a_small_space_is_looked_at_whole_and_failures_spread(void **state)
     pool_deinit(&p);
     encoding_deinit(&e);
     tear_down(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_move_is_valid),
-        cmocka_unit_test(a_cross_takes_each_parameter_from_a_parent),
-        cmocka_unit_test(neighbours_that_were_tried_are_left_out),
-        cmocka_unit_test(the_nearest_decide_what_a_cost_is_taken_to_be),
-        cmocka_unit_test(the_ledger_ranks_what_works_and_keeps_the_first_outcome),
-        cmocka_unit_test(a_small_space_is_looked_at_whole_and_failures_spread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@ static stopping make(stopping_limits limits)
     return s;
 }
 
-static void without_limits_a_search_goes_on(void **state)
+TEST(without_limits_a_search_goes_on)
 {
-    (void)state;
     stopping s = make((stopping_limits){0});
     for (size_t i = 0; i < 1000; i++)
         stopping_note(&s, 5);
@@ -21,9 +20,8 @@ static void without_limits_a_search_goes_on(void **state)
     stopping_deinit(&s);
 }
 
-static void the_first_limit_that_is_reached_ends_the_run(void **state)
+TEST(the_first_limit_that_is_reached_ends_the_run)
 {
-    (void)state;
     stopping s = make((stopping_limits){.evaluations = 3, .seconds = 10});
     stopping_note(&s, 5);
     stopping_note(&s, INFINITY);
@@ -34,9 +32,8 @@ static void the_first_limit_that_is_reached_ends_the_run(void **state)
     stopping_deinit(&s);
 }
 
-static void a_cost_at_the_target_ends_the_run(void **state)
+TEST(a_cost_at_the_target_ends_the_run)
 {
-    (void)state;
     stopping s = make((stopping_limits){.target_cost = 2});
     stopping_note(&s, 2.1);
     assert_int_equal(stopping_check(&s, 0), STOP_NONE);
@@ -46,9 +43,8 @@ static void a_cost_at_the_target_ends_the_run(void **state)
     stopping_deinit(&s);
 }
 
-static void a_search_that_pays_no_more_is_ended(void **state)
+TEST(a_search_that_pays_no_more_is_ended)
 {
-    (void)state;
     stopping s = make((stopping_limits){.gain = 0.01});
     for (size_t i = 0; i < 100; i++) {
         assert_int_equal(stopping_check(&s, 0), STOP_NONE);
@@ -67,9 +63,8 @@ static void a_search_that_pays_no_more_is_ended(void **state)
     stopping_deinit(&s);
 }
 
-static void nothing_is_concluded_while_nothing_works(void **state)
+TEST(nothing_is_concluded_while_nothing_works)
 {
-    (void)state;
     stopping s = make((stopping_limits){.gain = 0.5});
     for (size_t i = 0; i < 500; i++)
         stopping_note(&s, INFINITY);
@@ -79,9 +74,8 @@ static void nothing_is_concluded_while_nothing_works(void **state)
     stopping_deinit(&s);
 }
 
-static void efforts_are_found_by_name_and_grow(void **state)
+TEST(efforts_are_found_by_name_and_grow)
 {
-    (void)state;
     uint64_t before = 0;
     for (effort e = EFFORT_QUICK; e < EFFORTS; e++) {
         at_error error = {0};
@@ -97,17 +91,4 @@ static void efforts_are_found_by_name_and_grow(void **state)
     effort found;
     assert_int_equal(effort_find("norma", &found, &error), AT_USAGE);
     assert_non_null(strstr(error.message, "normal"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_limits_a_search_goes_on),
-        cmocka_unit_test(the_first_limit_that_is_reached_ends_the_run),
-        cmocka_unit_test(a_cost_at_the_target_ends_the_run),
-        cmocka_unit_test(a_search_that_pays_no_more_is_ended),
-        cmocka_unit_test(nothing_is_concluded_while_nothing_works),
-        cmocka_unit_test(efforts_are_found_by_name_and_grow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

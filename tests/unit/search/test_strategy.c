@@ -176,9 +176,8 @@ static void check_whole_budget(const space *s, cost_function cost, size_t first_
         }
 }
 
-static void every_strategy_finds_the_optimum_given_the_whole_budget(void **state)
+TEST(every_strategy_finds_the_optimum_given_the_whole_budget)
 {
-    (void)state;
     space *s = make_space(SOME);
     check_whole_budget(s, cost_bowl, 0);
     space_free(s);
@@ -187,9 +186,8 @@ static void every_strategy_finds_the_optimum_given_the_whole_budget(void **state
     space_free(s);
 }
 
-static void every_strategy_ends_on_tiny_spaces(void **state)
+TEST(every_strategy_ends_on_tiny_spaces)
 {
-    (void)state;
     for (size_t count = 1; count <= 3; count++) {
         space *s = make_space(count);
         check_whole_budget(s, cost_bowl, 0);
@@ -198,25 +196,22 @@ static void every_strategy_ends_on_tiny_spaces(void **state)
     }
 }
 
-static void every_strategy_goes_on_when_everything_fails(void **state)
+TEST(every_strategy_goes_on_when_everything_fails)
 {
-    (void)state;
     space *s = make_space(SOME);
     check_whole_budget(s, cost_failing, 0);
     space_free(s);
 }
 
-static void every_strategy_goes_on_when_all_costs_are_equal(void **state)
+TEST(every_strategy_goes_on_when_all_costs_are_equal)
 {
-    (void)state;
     space *s = make_space(SOME);
     check_whole_budget(s, cost_constant, 0);
     space_free(s);
 }
 
-static void every_strategy_repeats_itself_from_its_seed(void **state)
+TEST(every_strategy_repeats_itself_from_its_seed)
 {
-    (void)state;
     size_t kinds;
     const strategy_kind *const *kind = strategy_kinds(&kinds);
     space *s = make_space(SOME);
@@ -236,9 +231,8 @@ static void every_strategy_repeats_itself_from_its_seed(void **state)
 }
 
 /* The pipeline runs far ahead of a blind strategy, and of no other. */
-static void a_blind_strategy_proposes_the_same_whatever_it_is_told(void **state)
+TEST(a_blind_strategy_proposes_the_same_whatever_it_is_told)
 {
-    (void)state;
     size_t kinds, blind = 0;
     const strategy_kind *const *kind = strategy_kinds(&kinds);
     space *s = make_space(SOME);
@@ -258,9 +252,8 @@ static void a_blind_strategy_proposes_the_same_whatever_it_is_told(void **state)
     space_free(s);
 }
 
-static void start_configurations_come_first_and_once(void **state)
+TEST(start_configurations_come_first_and_once)
 {
-    (void)state;
     size_t kinds;
     const strategy_kind *const *kind = strategy_kinds(&kinds);
     space *s = make_space(SOME);
@@ -277,9 +270,8 @@ static void start_configurations_come_first_and_once(void **state)
     space_free(s);
 }
 
-static void what_is_known_from_elsewhere_is_not_proposed(void **state)
+TEST(what_is_known_from_elsewhere_is_not_proposed)
 {
-    (void)state;
     size_t kinds;
     const strategy_kind *const *kind = strategy_kinds(&kinds);
     space *s = make_space(SOME);
@@ -302,9 +294,8 @@ static void what_is_known_from_elsewhere_is_not_proposed(void **state)
     space_free(s);
 }
 
-static void other_seeds_give_other_orders(void **state)
+TEST(other_seeds_give_other_orders)
 {
-    (void)state;
     size_t kinds;
     const strategy_kind *const *kind = strategy_kinds(&kinds);
     space *s = make_space(SOME);
@@ -323,9 +314,8 @@ static void other_seeds_give_other_orders(void **state)
 }
 
 /* Every other configuration is said not to work; only then is any of them tried. */
-static void what_is_predicted_not_to_work_is_tried_last(void **state)
+TEST(what_is_predicted_not_to_work_is_tried_last)
 {
-    (void)state;
     space *s = make_space(MANY);
     uint64_t count = space_count(s), known = 0;
     double *prior = malloc(count * sizeof *prior);
@@ -355,9 +345,8 @@ static void what_is_predicted_not_to_work_is_tried_last(void **state)
     space_free(s);
 }
 
-static void predictions_that_are_right_lead_to_the_optimum_at_once(void **state)
+TEST(predictions_that_are_right_lead_to_the_optimum_at_once)
 {
-    (void)state;
     space *s = make_space(MANY);
     uint64_t count = space_count(s);
     double *prior = malloc(count * sizeof *prior), best = STRATEGY_FAILED;
@@ -391,18 +380,16 @@ static void predictions_that_are_right_lead_to_the_optimum_at_once(void **state)
     space_free(s);
 }
 
-static void an_unknown_name_is_an_error_that_names_the_nearest(void **state)
+TEST(an_unknown_name_is_an_error_that_names_the_nearest)
 {
-    (void)state;
     at_error error = {0};
     const strategy_kind *kind;
     assert_int_equal(strategy_find("exhastive", &kind, &error), AT_USAGE);
     assert_non_null(strstr(error.message, "'exhaustive'"));
 }
 
-static void the_default_tries_everything_when_the_budget_allows(void **state)
+TEST(the_default_tries_everything_when_the_budget_allows)
 {
-    (void)state;
     at_error error = {0};
     strategy *st = NULL;
     space *s = make_space(SOME);
@@ -491,9 +478,8 @@ static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t
 }
 
 /* They are in half of all configurations. */
-static void least_values_are_held_to_be_slow_until_outcomes_say_otherwise(void **state)
+TEST(least_values_are_held_to_be_slow_until_outcomes_say_otherwise)
 {
-    (void)state;
     space *s = make_space(MANY);
     size_t found, tries = tries_of_least_values(s, cost_of_least_values, 10, &found);
     assert_true(tries < 80); /* of 400 */
@@ -502,18 +488,16 @@ static void least_values_are_held_to_be_slow_until_outcomes_say_otherwise(void *
     space_free(s);
 }
 
-static void a_small_budget_is_not_spent_on_filling_the_space(void **state)
+TEST(a_small_budget_is_not_spent_on_filling_the_space)
 {
-    (void)state;
     space *s = make_space(MANY);
     assert_true(mean_best(s, 12, 10) < 0.9 * mean_best(s, 400, 10));
     space_free(s);
 }
 
 /* Nearly half of the first three have one where they are far apart. */
-static void of_a_small_budget_the_model_chooses_from_the_second_on(void **state)
+TEST(of_a_small_budget_the_model_chooses_from_the_second_on)
 {
-    (void)state;
     space *s = make_space(MANY);
     size_t found, tries = tries_of_least_values(s, cost_of_least_values, 3, &found);
     assert_true(tries < 36); /* of 120 */
@@ -521,9 +505,8 @@ static void of_a_small_budget_the_model_chooses_from_the_second_on(void **state)
 }
 
 /* They are in half of all configurations. */
-static void least_values_are_held_to_be_slow_before_any_outcome(void **state)
+TEST(least_values_are_held_to_be_slow_before_any_outcome)
 {
-    (void)state;
     enum { SEEDS = 20, AT_ONCE = 20 };
     const strategy_kind *kind;
     at_error error = {0};
@@ -544,9 +527,8 @@ static void least_values_are_held_to_be_slow_before_any_outcome(void **state)
     space_free(s);
 }
 
-static void extremes_are_not_tried_first(void **state)
+TEST(extremes_are_not_tried_first)
 {
-    (void)state;
     enum { SEEDS = 200 };
     space *s = make_space(MANY);
     const strategy_kind *kind;
@@ -567,29 +549,4 @@ static void extremes_are_not_tried_first(void **state)
     /* Two of six values are extremes: a third of all at random. */
     assert_true(extremes < SEEDS * PARAMETERS / 10);
     space_free(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_strategy_finds_the_optimum_given_the_whole_budget),
-        cmocka_unit_test(every_strategy_ends_on_tiny_spaces),
-        cmocka_unit_test(every_strategy_goes_on_when_everything_fails),
-        cmocka_unit_test(every_strategy_goes_on_when_all_costs_are_equal),
-        cmocka_unit_test(every_strategy_repeats_itself_from_its_seed),
-        cmocka_unit_test(a_blind_strategy_proposes_the_same_whatever_it_is_told),
-        cmocka_unit_test(start_configurations_come_first_and_once),
-        cmocka_unit_test(what_is_known_from_elsewhere_is_not_proposed),
-        cmocka_unit_test(other_seeds_give_other_orders),
-        cmocka_unit_test(what_is_predicted_not_to_work_is_tried_last),
-        cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
-        cmocka_unit_test(least_values_are_held_to_be_slow_until_outcomes_say_otherwise),
-        cmocka_unit_test(least_values_are_held_to_be_slow_before_any_outcome),
-        cmocka_unit_test(a_small_budget_is_not_spent_on_filling_the_space),
-        cmocka_unit_test(of_a_small_budget_the_model_chooses_from_the_second_on),
-        cmocka_unit_test(extremes_are_not_tried_first),
-        cmocka_unit_test(an_unknown_name_is_an_error_that_names_the_nearest),
-        cmocka_unit_test(the_default_tries_everything_when_the_budget_allows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

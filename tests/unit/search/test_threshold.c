@@ -59,9 +59,8 @@ static threshold_kind solve_line(response r, size_t count, size_t budget, size_t
     return kind;
 }
 
-static void a_monotone_response_is_bisected(void **state)
+TEST(a_monotone_response_is_bisected)
 {
-    (void)state;
     size_t place, asked;
     assert_int_equal(solve_line(rises_at_100, 240, 0, &place, &asked), THRESHOLD_RISES);
     assert_int_equal(place, 100);
@@ -70,18 +69,16 @@ static void a_monotone_response_is_bisected(void **state)
     assert_int_equal(place, 37);
 }
 
-static void with_a_budget_of_a_tenth_it_keeps_to_a_tenth(void **state)
+TEST(with_a_budget_of_a_tenth_it_keeps_to_a_tenth)
 {
-    (void)state;
     size_t place, asked;
     solve_line(rises_at_100, 240, 24, &place, &asked);
     assert_int_equal(place, 100);
     assert_int_equal(asked, 24);
 }
 
-static void a_line_without_a_change_is_said_to_have_none(void **state)
+TEST(a_line_without_a_change_is_said_to_have_none)
 {
-    (void)state;
     size_t place, asked;
     assert_int_equal(solve_line(never, 50, 5, &place, &asked), THRESHOLD_NEVER);
     assert_int_equal(solve_line(always, 50, 5, &place, &asked), THRESHOLD_ALWAYS);
@@ -89,9 +86,8 @@ static void a_line_without_a_change_is_said_to_have_none(void **state)
     assert_int_equal(solve_line(always, 1, 0, &place, &asked), THRESHOLD_ALWAYS);
 }
 
-static void a_response_that_goes_back_and_forth_is_asked_for_everywhere(void **state)
+TEST(a_response_that_goes_back_and_forth_is_asked_for_everywhere)
 {
-    (void)state;
     size_t place, asked;
     assert_int_equal(solve_line(back_and_forth, 240, 24, &place, &asked), THRESHOLD_MIXED);
     assert_int_equal(asked, 240);
@@ -104,9 +100,8 @@ static threshold_answer comes_back(size_t i)
     return i < 100 || (i >= 112 && i < 120) ? THRESHOLD_YES : THRESHOLD_NO;
 }
 
-static void a_yes_that_comes_back_for_some_places_is_found_within_a_tenth(void **state)
+TEST(a_yes_that_comes_back_for_some_places_is_found_within_a_tenth)
 {
-    (void)state;
     size_t place;
     threshold t;
     for (int wishes = 0; wishes < 2; wishes++) {
@@ -120,17 +115,15 @@ static void a_yes_that_comes_back_for_some_places_is_found_within_a_tenth(void *
     }
 }
 
-static void places_without_an_answer_are_left_out(void **state)
+TEST(places_without_an_answer_are_left_out)
 {
-    (void)state;
     size_t place, asked;
     assert_int_equal(solve_line(only_odd, 240, 0, &place, &asked), THRESHOLD_RISES);
     assert_int_equal(place, 101);
 }
 
-static void what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong(void **state)
+TEST(what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong)
 {
-    (void)state;
     threshold t;
     size_t place;
     for (int wrong = 0; wrong < 2; wrong++) {
@@ -144,9 +137,8 @@ static void what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong(void 
     }
 }
 
-static void what_is_wished_is_tried_before_the_middles(void **state)
+TEST(what_is_wished_is_tried_before_the_middles)
 {
-    (void)state;
     threshold t;
     size_t place;
     threshold_init(&t, 240, 48);
@@ -156,19 +148,4 @@ static void what_is_wished_is_tried_before_the_middles(void **state)
     assert_int_equal(t.told[201], THRESHOLD_YES);
     assert_int_equal(t.told[203], THRESHOLD_YES);
     threshold_deinit(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_monotone_response_is_bisected),
-        cmocka_unit_test(with_a_budget_of_a_tenth_it_keeps_to_a_tenth),
-        cmocka_unit_test(a_line_without_a_change_is_said_to_have_none),
-        cmocka_unit_test(a_response_that_goes_back_and_forth_is_asked_for_everywhere),
-        cmocka_unit_test(a_yes_that_comes_back_for_some_places_is_found_within_a_tenth),
-        cmocka_unit_test(places_without_an_answer_are_left_out),
-        cmocka_unit_test(what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong),
-        cmocka_unit_test(what_is_wished_is_tried_before_the_middles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,9 +72,8 @@ static problem_plan plan_of(dtype type, buffer_role role, buffer_fill fill, uint
                                        .values = {1, 2.5, -3}}}};
 }
 
-static void every_fill_is_that_of_a_whole_buffer(void **state)
+TEST(every_fill_is_that_of_a_whole_buffer)
 {
-    (void)state;
     for (int fill = 0; fill < FILL_COUNT; fill++)
         for (int type = 0; type < DTYPE_COUNT; type++) {
             made m;
@@ -93,9 +92,8 @@ static void every_fill_is_that_of_a_whole_buffer(void **state)
         }
 }
 
-static void a_buffer_larger_than_any_memory_is_filled_where_it_is_touched(void **state)
+TEST(a_buffer_larger_than_any_memory_is_filled_where_it_is_touched)
 {
-    (void)state;
     made m;
     make(&m, plan_of(DTYPE_INT32, BUFFER_INPUT, FILL_INDEX, UINT64_C(1) << 36), NULL, 0);
     const uint64_t far = (UINT64_C(1) << 36) - 5;
@@ -103,9 +101,8 @@ static void a_buffer_larger_than_any_memory_is_filled_where_it_is_touched(void *
     end(&m);
 }
 
-static void what_variants_wrote_is_forgotten_and_inputs_are_not_made_again(void **state)
+TEST(what_variants_wrote_is_forgotten_and_inputs_are_not_made_again)
 {
-    (void)state;
     made m;
     size_t count;
     make(&m, plan_of(DTYPE_INT32, BUFFER_INOUT, FILL_INDEX, COUNT), NULL, 0);
@@ -124,9 +121,8 @@ static const char ordered[] =
     "{ unsigned long long i = blockIdx.x * 64ull + threadIdx.x; if (i < n) x[n - 1 - i] = i * 7; "
     "}\n";
 
-static void of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touched(void **state)
+TEST(of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touched)
 {
-    (void)state;
     made m;
     make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), ordered, 1u << 24);
     const uint64_t last = (UINT64_C(1) << 30) - 1, places[] = {0, 1, 12345678, last - 64, last};
@@ -142,9 +138,8 @@ static const char scattered[] =
     "{ for (unsigned long long i = blockIdx.x * 64ull + threadIdx.x; i < n; i += 64 * gridDim.x)\n"
     "    x[i * 5 % n] = i; }\n";
 
-static void one_whose_places_follow_no_order_is_run_whole(void **state)
+TEST(one_whose_places_follow_no_order_is_run_whole)
 {
-    (void)state;
     made m;
     make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, COUNT), scattered, 1500);
     for (uint32_t i = 0; i < COUNT; i += 977)
@@ -153,26 +148,12 @@ static void one_whose_places_follow_no_order_is_run_whole(void **state)
     end(&m);
 }
 
-static void what_cannot_be_prepared_is_told(void **state)
+TEST(what_cannot_be_prepared_is_told)
 {
-    (void)state;
     made m;
     make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), scattered,
          1u << 24);
     touch(&m, UINT64_C(1) << 31, 4);
     assert_non_null(sim_data_trouble(m.data));
     end(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fill_is_that_of_a_whole_buffer),
-        cmocka_unit_test(a_buffer_larger_than_any_memory_is_filled_where_it_is_touched),
-        cmocka_unit_test(what_variants_wrote_is_forgotten_and_inputs_are_not_made_again),
-        cmocka_unit_test(of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touched),
-        cmocka_unit_test(one_whose_places_follow_no_order_is_run_whole),
-        cmocka_unit_test(what_cannot_be_prepared_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

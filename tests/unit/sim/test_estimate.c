@@ -74,26 +74,15 @@ static double time_with(const char *filler, buffer_fill fill)
     return time_ns;
 }
 
-static void a_gather_by_a_prepared_index_takes_what_that_index_costs(void **state)
+TEST(a_gather_by_a_prepared_index_takes_what_that_index_costs)
 {
-    (void)state;
     double near_ns = time_with(in_order, FILL_MODULO), far_ns = time_with(all_over, FILL_INDEX);
     assert_true(far_ns > 2 * near_ns);
 }
 
-static void a_gather_by_a_filled_index_takes_what_the_fill_costs(void **state)
+TEST(a_gather_by_a_filled_index_takes_what_the_fill_costs)
 {
-    (void)state;
     double near_ns = time_with(NULL, FILL_INDEX), far_ns = time_with(NULL, FILL_PERMUTATION);
     assert_true(far_ns > 2 * near_ns);
     assert_true(time_with(NULL, FILL_MODULO) > 2 * near_ns);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gather_by_a_prepared_index_takes_what_that_index_costs),
-        cmocka_unit_test(a_gather_by_a_filled_index_takes_what_the_fill_costs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

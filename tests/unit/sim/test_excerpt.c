@@ -123,7 +123,7 @@ static void check(fixture *f, const char *entry)
               error);
 }
 
-static void a_right_kernel_is_compared_on_buffers_larger_than_the_memory(void **state)
+TEST_IN(a_right_kernel_is_compared_on_buffers_larger_than_the_memory, set_up, tear_down)
 {
     fixture *f = *state;
     check(f, "right");
@@ -135,7 +135,7 @@ static void a_right_kernel_is_compared_on_buffers_larger_than_the_memory(void **
     assert_string_equal(f->coverage.skipped, "");
 }
 
-static void the_last_block_is_among_those_that_run(void **state)
+TEST_IN(the_last_block_is_among_those_that_run, set_up, tear_down)
 {
     fixture *f = *state;
     check(f, "last_beyond");
@@ -144,7 +144,7 @@ static void the_last_block_is_among_those_that_run(void **state)
     assert_non_null(strstr(f->found.complaint, "0 bytes after the end of dst"));
 }
 
-static void values_that_are_not_the_references_are_wrong(void **state)
+TEST_IN(values_that_are_not_the_references_are_wrong, set_up, tear_down)
 {
     fixture *f = *state;
     check(f, "other_value");
@@ -156,7 +156,7 @@ static void values_that_are_not_the_references_are_wrong(void **state)
     assert_memory_equal(&f->found.found.found, &three, sizeof three);
 }
 
-static void a_block_that_does_not_end_and_waits_for_nobody_is_told_with_its_loop(void **state)
+TEST_IN(a_block_that_does_not_end_and_waits_for_nobody_is_told_with_its_loop, set_up, tear_down)
 {
     fixture *f = *state;
     check(f, "endless");
@@ -165,7 +165,7 @@ static void a_block_that_does_not_end_and_waits_for_nobody_is_told_with_its_loop
         fail_msg("%s", f->found.complaint);
 }
 
-static void a_check_covers_the_same_whatever_was_checked_before(void **state)
+TEST_IN(a_check_covers_the_same_whatever_was_checked_before, set_up, tear_down)
 {
     fixture *f = *state;
     check(f, "right");
@@ -176,7 +176,7 @@ static void a_check_covers_the_same_whatever_was_checked_before(void **state)
     assert_memory_equal(&f->coverage, &before, sizeof before);
 }
 
-static void lines_that_never_ran_and_loops_that_went_round_once_are_told(void **state)
+TEST_IN(lines_that_never_ran_and_loops_that_went_round_once_are_told, set_up, tear_down)
 {
     fixture *f = *state;
     at_error error = {0};
@@ -186,23 +186,4 @@ static void lines_that_never_ran_and_loops_that_went_round_once_are_told(void **
     const char *never = strstr(f->coverage.never, ":17"), *once = strstr(f->coverage.once, ":20");
     if (!never || !once)
         fail_msg("never: %s; once: %s", f->coverage.never, f->coverage.once);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_right_kernel_is_compared_on_buffers_larger_than_the_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_last_block_is_among_those_that_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_that_are_not_the_references_are_wrong, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_block_that_does_not_end_and_waits_for_nobody_is_told_with_its_loop, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(a_check_covers_the_same_whatever_was_checked_before, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            lines_that_never_ran_and_loops_that_went_round_once_are_told, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

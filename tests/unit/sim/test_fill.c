@@ -16,9 +16,8 @@ static void make(const buffer_plan *plan, uint32_t out[COUNT])
     sim_fill((uint8_t *)out, &p, 7);
 }
 
-static void a_permutation_has_every_index_once(void **state)
+TEST(a_permutation_has_every_index_once)
 {
-    (void)state;
     for (uint32_t count = 1; count <= COUNT; count = count * 3 + 1) {
         uint32_t v[COUNT];
         bool seen[COUNT] = {false};
@@ -34,9 +33,8 @@ static void a_permutation_has_every_index_once(void **state)
     }
 }
 
-static void sorted_integers_ascend_below_their_limit(void **state)
+TEST(sorted_integers_ascend_below_their_limit)
 {
-    (void)state;
     uint32_t v[COUNT];
     make(&(buffer_plan){.fill = FILL_SORTED, .fill_limit = 300}, v);
     for (int i = 1; i < COUNT; i++)
@@ -44,9 +42,8 @@ static void sorted_integers_ascend_below_their_limit(void **state)
     assert_true(v[0] < 2 && v[COUNT - 1] > 297);
 }
 
-static void offsets_ascend_from_zero_to_the_limit(void **state)
+TEST(offsets_ascend_from_zero_to_the_limit)
 {
-    (void)state;
     uint32_t v[COUNT], longest = 0;
     make(&(buffer_plan){.fill = FILL_OFFSETS, .fill_limit = 9990}, v);
     assert_int_equal(v[0], 0);
@@ -59,9 +56,8 @@ static void offsets_ascend_from_zero_to_the_limit(void **state)
     assert_in_range(longest, 15, 20);
 }
 
-static void local_integers_lie_in_the_window_of_their_block(void **state)
+TEST(local_integers_lie_in_the_window_of_their_block)
 {
-    (void)state;
     uint32_t v[COUNT];
     make(&(buffer_plan){.fill = FILL_LOCAL, .fill_limit = 100, .fill_block = 32}, v);
     for (int i = 0; i < COUNT; i++) {
@@ -70,9 +66,8 @@ static void local_integers_lie_in_the_window_of_their_block(void **state)
     }
 }
 
-static void skewed_integers_are_small_more_often(void **state)
+TEST(skewed_integers_are_small_more_often)
 {
-    (void)state;
     uint32_t v[COUNT];
     size_t small = 0;
     make(&(buffer_plan){.fill = FILL_SKEWED, .fill_limit = 1 << 20}, v);
@@ -83,9 +78,8 @@ static void skewed_integers_are_small_more_often(void **state)
     assert_in_range(small, COUNT / 3, 2 * COUNT / 3);
 }
 
-static void values_repeat(void **state)
+TEST(values_repeat)
 {
-    (void)state;
     float v[COUNT];
     const buffer_plan p = {.fill = FILL_VALUES,
                            .type = DTYPE_FLOAT,
@@ -99,9 +93,8 @@ static void values_repeat(void **state)
     assert_int_equal(w[COUNT - 1], UINT32_MAX);
 }
 
-static void limits_of_one_and_of_all_bits_are_right(void **state)
+TEST(limits_of_one_and_of_all_bits_are_right)
 {
-    (void)state;
     static const buffer_fill fills[] = {FILL_MODULO, FILL_SORTED, FILL_SKEWED, FILL_LOCAL};
     for (size_t f = 0; f < 4; f++) {
         uint32_t v[COUNT];
@@ -119,18 +112,4 @@ static void limits_of_one_and_of_all_bits_are_right(void **state)
         for (int i = 0; i < COUNT; i++)
             assert_true(wide[i] < limit);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_permutation_has_every_index_once),
-        cmocka_unit_test(sorted_integers_ascend_below_their_limit),
-        cmocka_unit_test(offsets_ascend_from_zero_to_the_limit),
-        cmocka_unit_test(local_integers_lie_in_the_window_of_their_block),
-        cmocka_unit_test(skewed_integers_are_small_more_often),
-        cmocka_unit_test(values_repeat),
-        cmocka_unit_test(limits_of_one_and_of_all_bits_are_right),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

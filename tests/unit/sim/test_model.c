@@ -28,9 +28,8 @@ static sim_prediction predict(const sim_profile *p, uint32_t registers, uint64_t
     return out;
 }
 
-static void each_overloaded_resource_is_the_limit(void **state)
+TEST(each_overloaded_resource_is_the_limit)
 {
-    (void)state;
     sim_profile p = transpose_like();
     sim_prediction base = predict(&p, 32, 4224);
     assert_string_equal(base.limit, "DRAM");
@@ -46,9 +45,8 @@ static void each_overloaded_resource_is_the_limit(void **state)
     assert_true(predict(&narrow, 32, 4224).time_ns > base.time_ns);
 }
 
-static void one_address_and_many_constants_cost(void **state)
+TEST(one_address_and_many_constants_cost)
 {
-    (void)state;
     sim_profile p = transpose_like(), hot = p, constants = p;
     double base = predict(&p, 32, 4224).time_ns;
     hot.hottest = (double)p.blocks * (double)p.threads;
@@ -58,9 +56,8 @@ static void one_address_and_many_constants_cost(void **state)
     assert_string_equal(predict(&constants, 32, 4224).limit, "constant memory");
 }
 
-static void twice_the_traffic_takes_longer_and_short_runs_too(void **state)
+TEST(twice_the_traffic_takes_longer_and_short_runs_too)
 {
-    (void)state;
     sim_profile p = transpose_like(), twice = p, ragged = p;
     double base = predict(&p, 32, 4224).time_ns;
     twice.blocks *= 2;
@@ -69,18 +66,16 @@ static void twice_the_traffic_takes_longer_and_short_runs_too(void **state)
     assert_true(predict(&ragged, 32, 4224).time_ns > base);
 }
 
-static void a_kernel_that_does_not_fit_has_no_time(void **state)
+TEST(a_kernel_that_does_not_fit_has_no_time)
 {
-    (void)state;
     sim_profile p = transpose_like();
     sim_prediction out = predict(&p, 32, 1 << 20);
     assert_int_equal(out.occupancy.limit, OCCUPANCY_IMPOSSIBLE);
     assert_true(out.time_ns == 0);
 }
 
-static void a_copy_takes_its_bytes_over_the_bandwidth(void **state)
+TEST(a_copy_takes_its_bytes_over_the_bandwidth)
 {
-    (void)state;
     at_error error = {0};
     sim_chip chip;
     assert_ok(sim_chip_find("sm_90", &chip, &error), error);
@@ -88,16 +83,4 @@ static void a_copy_takes_its_bytes_over_the_bandwidth(void **state)
     double time_ns = sim_model_copy_ns(&chip, 268435456.0, false);
     assert_true(time_ns > 120e3 && time_ns < 135e3);
     assert_true(sim_model_copy_ns(&chip, 1e6, true) < sim_model_copy_ns(&chip, 1e6, false));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_overloaded_resource_is_the_limit),
-        cmocka_unit_test(one_address_and_many_constants_cost),
-        cmocka_unit_test(twice_the_traffic_takes_longer_and_short_runs_too),
-        cmocka_unit_test(a_kernel_that_does_not_fit_has_no_time),
-        cmocka_unit_test(a_copy_takes_its_bytes_over_the_bandwidth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,8 @@ static device_kernel *load(bench *b, const char *entry)
     return k;
 }
 
-static void every_chip_of_the_table_opens_and_says_that_it_predicts(void **state)
+TEST(every_chip_of_the_table_opens_and_says_that_it_predicts)
 {
-    (void)state;
     at_error error = {0};
     device_properties found[32];
     size_t count;
@@ -85,9 +84,8 @@ static void every_chip_of_the_table_opens_and_says_that_it_predicts(void **state
     assert_non_null(strstr(error.message, "sm_90"));
 }
 
-static void a_copy_is_exact_and_a_planted_difference_is_found(void **state)
+TEST(a_copy_is_exact_and_a_planted_difference_is_found)
 {
-    (void)state;
     bench b;
     at_error error = {0};
     device_comparison c;
@@ -109,9 +107,8 @@ static void a_copy_is_exact_and_a_planted_difference_is_found(void **state)
     close_bench(&b);
 }
 
-static void a_faulty_launch_complains_and_leaves_the_device_usable(void **state)
+TEST(a_faulty_launch_complains_and_leaves_the_device_usable)
 {
-    (void)state;
     bench b;
     at_error error = {0};
     outcome result;
@@ -134,9 +131,8 @@ static void a_faulty_launch_complains_and_leaves_the_device_usable(void **state)
     close_bench(&b);
 }
 
-static void predictions_repeat_and_grow_with_the_grid(void **state)
+TEST(predictions_repeat_and_grow_with_the_grid)
 {
-    (void)state;
     bench b;
     at_error error = {0};
     int64_t first, again, copy_ns;
@@ -163,9 +159,8 @@ static void predictions_repeat_and_grow_with_the_grid(void **state)
     close_bench(&b);
 }
 
-static void what_a_gpu_would_refuse_is_refused(void **state)
+TEST(what_a_gpu_would_refuse_is_refused)
 {
-    (void)state;
     bench b;
     at_error error = {0};
     open_bench(&b);
@@ -244,9 +239,8 @@ static void expect_launch(bench *b, const char *entry, const uint32_t grid[3],
 
 #define EXTENTS(x, y, z) ((const uint32_t[3]){x, y, z})
 
-static void a_launch_keeps_to_the_kernels_own_limits(void **state)
+TEST(a_launch_keeps_to_the_kernels_own_limits)
 {
-    (void)state;
     bench b;
     at_error error = {0};
     device_kernel *k;
@@ -289,17 +283,4 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
                      AT_NO_DEVICE);
     assert_non_null(strstr(error.message, ".blocksareclusters"));
     close_bench(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_chip_of_the_table_opens_and_says_that_it_predicts),
-        cmocka_unit_test(a_copy_is_exact_and_a_planted_difference_is_found),
-        cmocka_unit_test(a_faulty_launch_complains_and_leaves_the_device_usable),
-        cmocka_unit_test(predictions_repeat_and_grow_with_the_grid),
-        cmocka_unit_test(what_a_gpu_would_refuse_is_refused),
-        cmocka_unit_test(a_launch_keeps_to_the_kernels_own_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,9 +62,8 @@ static size_t count_entries(const char *ptx)
     return count;
 }
 
-static void every_kernel_is_in_one_of_two_parts(void **state)
+TEST(every_kernel_is_in_one_of_two_parts)
 {
-    (void)state;
     char entry[64];
     assert_int_equal(count_entries(parts[0]) + count_entries(parts[1]), count_entries(support));
     for (const char *at = support; (at = strstr(at, ".entry at_")); at++) {
@@ -106,9 +105,8 @@ static void check_guards(dtype type, int pattern, uint64_t salt)
     sim_test_deinit(&t);
 }
 
-static void bands_are_intact_as_they_were_set_for_every_type_and_pattern(void **state)
+TEST(bands_are_intact_as_they_were_set_for_every_type_and_pattern)
 {
-    (void)state;
     for (int type = 0; type < DTYPE_COUNT; type++)
         for (int pattern = 0; pattern < 4; pattern++) {
             set_guards((dtype)type, pattern, 77);
@@ -117,9 +115,8 @@ static void bands_are_intact_as_they_were_set_for_every_type_and_pattern(void **
         }
 }
 
-static void the_byte_next_to_the_buffer_is_watched(void **state)
+TEST(the_byte_next_to_the_buffer_is_watched)
 {
-    (void)state;
     set_guards(DTYPE_FLOAT, 1, 5);
     before[BAND - 1] ^= 1;
     after[0] ^= 1;
@@ -129,9 +126,8 @@ static void the_byte_next_to_the_buffer_is_watched(void **state)
     assert_true(~results[AFTER_INVERTED] == 1);
 }
 
-static void the_band_of_another_buffer_or_side_is_damage(void **state)
+TEST(the_band_of_another_buffer_or_side_is_damage)
 {
-    (void)state;
     set_guards(DTYPE_FLOAT, 0, 5);
     check_guards(DTYPE_FLOAT, 0, 6);
     /* Some bytes of two values that are not numbers agree. */
@@ -141,9 +137,8 @@ static void the_band_of_another_buffer_or_side_is_damage(void **state)
     assert_true(results[BEFORE_INVERTED] == 0 && ~results[AFTER_INVERTED] <= 4);
 }
 
-static void what_is_read_there_shows(void **state)
+TEST(what_is_read_there_shows)
 {
-    (void)state;
     float x;
     int64_t index;
     set_guards(DTYPE_FLOAT, 0, 9);
@@ -164,9 +159,8 @@ static void what_is_read_there_shows(void **state)
     assert_true(index < 0);
 }
 
-static void all_of_shared_memory_is_filled(void **state)
+TEST(all_of_shared_memory_is_filled)
 {
-    (void)state;
     sim_test t;
     sim_test_init_ptx(&t, support, "at_scrub");
     sim_test_u32(&t, 4096);
@@ -237,9 +231,8 @@ static void compare_on_device(dtype type, tolerance t, unsigned char *found,
     }
 }
 
-static void a_gpu_finds_the_elements_wrong_that_the_host_finds(void **state)
+TEST(a_gpu_finds_the_elements_wrong_that_the_host_finds)
 {
-    (void)state;
     enum { COUNT = 400 };
     static unsigned char found[8 * COUNT], expected[8 * COUNT];
     static const double limits[TOLERANCE_KINDS] = {[TOLERANCE_SCALED] = 1e-3,
@@ -269,16 +262,4 @@ static void a_gpu_finds_the_elements_wrong_that_the_host_finds(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_is_in_one_of_two_parts),
-        cmocka_unit_test(bands_are_intact_as_they_were_set_for_every_type_and_pattern),
-        cmocka_unit_test(the_byte_next_to_the_buffer_is_watched),
-        cmocka_unit_test(the_band_of_another_buffer_or_side_is_damage),
-        cmocka_unit_test(what_is_read_there_shows),
-        cmocka_unit_test(all_of_shared_memory_is_filled),
-        cmocka_unit_test(a_gpu_finds_the_elements_wrong_that_the_host_finds),
-    };
-    return cmocka_run_group_tests(tests, read_support, free_support);
-}
+TEST_GROUP(read_support, free_support)

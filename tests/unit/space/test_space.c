@@ -138,9 +138,8 @@ static void check_set(sample *m, const space *s)
     free(met);
 }
 
-static void the_valid_configurations_are_those_of_brute_force(void **state)
+TEST(the_valid_configurations_are_those_of_brute_force)
 {
-    (void)state;
     check_samples(check_set);
 }
 
@@ -157,9 +156,8 @@ static void check_asked(sample *m, const space *s)
     assert_true(m->asked <= combinations);
 }
 
-static void no_constraint_is_asked_the_same_twice(void **state)
+TEST(no_constraint_is_asked_the_same_twice)
 {
-    (void)state;
     check_samples(check_asked);
 }
 
@@ -181,9 +179,8 @@ static void check_removed(sample *m, const space *s)
     assert_true(sum == (double)m->points);
 }
 
-static void what_constraints_remove_and_what_is_left_make_the_product(void **state)
+TEST(what_constraints_remove_and_what_is_left_make_the_product)
 {
-    (void)state;
     check_samples(check_removed);
 }
 
@@ -227,9 +224,8 @@ static void check_neighbours(sample *m, const space *s)
     free(found);
 }
 
-static void neighbours_are_those_of_brute_force(void **state)
+TEST(neighbours_are_those_of_brute_force)
 {
-    (void)state;
     check_samples(check_neighbours);
 }
 
@@ -246,9 +242,8 @@ static void check_projection(sample *m, const space *s)
     }
 }
 
-static void a_projection_is_valid_and_keeps_what_is_valid(void **state)
+TEST(a_projection_is_valid_and_keeps_what_is_valid)
 {
-    (void)state;
     check_samples(check_projection);
 }
 
@@ -281,9 +276,8 @@ static void make_chain(space_parameter *parameters, space_constraint *constraint
     }
 }
 
-static void a_product_beyond_64_bits_is_counted_without_walking_it(void **state)
+TEST(a_product_beyond_64_bits_is_counted_without_walking_it)
 {
-    (void)state;
     space_parameter parameters[CHAIN + 8];
     space_constraint constraints[CHAIN];
     size_t reads[CHAIN][2], asked = 0;
@@ -323,9 +317,8 @@ static void a_product_beyond_64_bits_is_counted_without_walking_it(void **state)
     space_free(s);
 }
 
-static void more_configurations_than_64_bits_can_count_are_an_error(void **state)
+TEST(more_configurations_than_64_bits_can_count_are_an_error)
 {
-    (void)state;
     space_parameter parameters[32];
     at_error error = {0};
     space *s = NULL;
@@ -353,9 +346,8 @@ static void check_sample(const sample *m, const space *whole, const space *drawn
         assert_true(space_removed(drawn, c) != space_removed(drawn, c));
 }
 
-static void a_sample_is_of_valid_configurations_and_of_nearly_all_where_they_are_few(void **state)
+TEST(a_sample_is_of_valid_configurations_and_of_nearly_all_where_they_are_few)
 {
-    (void)state;
     sample *m = malloc(sizeof *m);
     assert_non_null(m);
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -380,9 +372,8 @@ static void a_sample_is_of_valid_configurations_and_of_nearly_all_where_they_are
     free(m);
 }
 
-static void the_limit_is_kept(void **state)
+TEST(the_limit_is_kept)
 {
-    (void)state;
     space_parameter parameters[3];
     at_error error = {0};
     space *s = NULL;
@@ -410,9 +401,8 @@ static at_status test_failing(void *context, const space_question *q, bool *hold
     return AT_OK;
 }
 
-static void an_error_inside_a_constraint_is_passed_on(void **state)
+TEST(an_error_inside_a_constraint_is_passed_on)
 {
-    (void)state;
     space_parameter parameters[CHAIN];
     space_constraint constraints[CHAIN];
     size_t reads[CHAIN][2];
@@ -429,31 +419,12 @@ static void an_error_inside_a_constraint_is_passed_on(void **state)
     }
 }
 
-static void a_parameter_without_values_is_an_error_that_names_it(void **state)
+TEST(a_parameter_without_values_is_an_error_that_names_it)
 {
-    (void)state;
     space_parameter parameter = {.name = "tile", .values = some_values, .value_count = 0};
     at_error error = {0};
     space *s = NULL;
     assert_int_equal(space_new(&parameter, 1, NULL, 0, test_failing, NULL, 0, &s, &error),
                      AT_SCRIPT);
     assert_non_null(strstr(error.message, "'tile'"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_valid_configurations_are_those_of_brute_force),
-        cmocka_unit_test(no_constraint_is_asked_the_same_twice),
-        cmocka_unit_test(what_constraints_remove_and_what_is_left_make_the_product),
-        cmocka_unit_test(neighbours_are_those_of_brute_force),
-        cmocka_unit_test(a_projection_is_valid_and_keeps_what_is_valid),
-        cmocka_unit_test(a_product_beyond_64_bits_is_counted_without_walking_it),
-        cmocka_unit_test(more_configurations_than_64_bits_can_count_are_an_error),
-        cmocka_unit_test(a_sample_is_of_valid_configurations_and_of_nearly_all_where_they_are_few),
-        cmocka_unit_test(the_limit_is_kept),
-        cmocka_unit_test(an_error_inside_a_constraint_is_passed_on),
-        cmocka_unit_test(a_parameter_without_values_is_an_error_that_names_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,9 +300,8 @@ static void expect_possible(char *asked, char *configuration)
     script_free(s);
 }
 
-static void headers_say_and_pick_what_the_scripts_allow(void **state)
+TEST(headers_say_and_pick_what_the_scripts_allow)
 {
-    (void)state;
     work w = {.random = rng_seeded(11)};
     char *source, *expected, *out, path[TEMPORARY_BYTES + 16], command[1024];
     size_t source_size, expected_size;
@@ -356,12 +355,4 @@ static void headers_say_and_pick_what_the_scripts_allow(void **state)
     free(source);
     free(expected);
     temporary_remove(w.folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers_say_and_pick_what_the_scripts_allow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,9 +245,8 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
 
 /* Each chain for which there is another evaluation than Lua's, for a value of `probe` and of
  * `text`. */
-static void chains_evaluated_at_once_choose_what_they_choose_in_lua(void **state)
+TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
 {
-    (void)state;
     size_t without_lua = 0;
     script *s = load_chains();
     for (uint16_t chain = 1; chain <= CHAINS; chain++) {
@@ -271,9 +270,8 @@ static void chains_evaluated_at_once_choose_what_they_choose_in_lua(void **state
     script_free(s);
 }
 
-static void chains_choose_in_c_what_they_choose_in_lua(void **state)
+TEST(chains_choose_in_c_what_they_choose_in_lua)
 {
-    (void)state;
     char wanted[CHAINS * QUESTIONS + 1];
     int yes = 0, failed = 0;
     script *s = load_chains();
@@ -296,11 +294,4 @@ static void chains_choose_in_c_what_they_choose_in_lua(void **state)
     script_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_evaluated_at_once_choose_what_they_choose_in_lua),
-        cmocka_unit_test(chains_choose_in_c_what_they_choose_in_lua),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

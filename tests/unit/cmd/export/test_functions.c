@@ -58,9 +58,8 @@ static void expect_fitting(const script *s, const char *wanted)
     }
 }
 
-static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
+TEST(clusters_load_a_gpu_in_c_as_in_lua)
 {
-    (void)state;
     static const char *const failing[] = {
         "cluster_load(0, 1, 1, 1)",    "cluster_load(1, 0, 1, 1)",
         "cluster_load(1, 1, 0, 1)",    "cluster_load(1, 1, 1, 0)",
@@ -101,9 +100,8 @@ static void append_long(char *derived, const char *name, const char *text, const
     append(derived, "%s\", ", end);
 }
 
-static void long_derived_values_are_in_c_what_they_are_in_lua(void **state)
+TEST(long_derived_values_are_in_c_what_they_are_in_lua)
 {
-    (void)state;
     static char derived[HEADER_TEXT_BYTES] = "derived = { ";
     append_long(derived, "whole", "tile * 7 % 5", " + 0", "");
     append_long(derived, "number", "whole + tile / 4", " - 0.0", "");
@@ -134,11 +132,4 @@ static void long_derived_values_are_in_c_what_they_are_in_lua(void **state)
     script_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clusters_load_a_gpu_in_c_as_in_lua),
-        cmocka_unit_test(long_derived_values_are_in_c_what_they_are_in_lua),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -285,9 +285,8 @@ static const char columns_record[] =
     " \"vec\": 4, \"unroll\": 2, \"accumulators\": 1, \"load_hint\": \"none\"},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
-static void launches_in_c_are_those_of_the_script(void **state)
+TEST(launches_in_c_are_those_of_the_script)
 {
-    (void)state;
     static const char *const files[] = {"tests/fixtures/scale",
                                         "tests/fixtures/separable",
                                         "tests/fixtures/two_pass_sum",
@@ -619,9 +618,8 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
     temporary_remove(folder);
 }
 
-static void a_program_of_nvcc_launches_what_the_library_would(void **state)
+TEST(a_program_of_nvcc_launches_what_the_library_would)
 {
-    (void)state;
     if (AUTOTUNE_NVCC[0] == '\0')
         skip();
     a_program_launches_what_the_library_would(
@@ -630,22 +628,11 @@ static void a_program_of_nvcc_launches_what_the_library_would(void **state)
         "include='" AUTOTUNE_CUDA_INCLUDE "'");
 }
 
-static void a_program_of_clang_launches_what_the_library_would(void **state)
+TEST(a_program_of_clang_launches_what_the_library_would)
 {
-    (void)state;
     if (system(TEST_SOURCE_DIR "/tests/cuda_clang.sh >&2") != 0)
         skip();
     a_program_launches_what_the_library_would(
         "compiler=$(" TEST_SOURCE_DIR "/tests/cuda_clang.sh) "
         "&& include=${compiler#*-isystem } && include=${include%% *}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_in_c_are_those_of_the_script),
-        cmocka_unit_test(a_program_of_nvcc_launches_what_the_library_would),
-        cmocka_unit_test(a_program_of_clang_launches_what_the_library_would),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

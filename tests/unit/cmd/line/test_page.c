@@ -37,17 +37,15 @@ static void assert_writes(const char *lines, int columns, bool colour, const cha
     free(text);
 }
 
-static void columns_are_as_wide_as_their_widest_cell(void **state)
+TEST(columns_are_as_wide_as_their_widest_cell)
 {
-    (void)state;
     assert_writes("${p.table(\"n,<name\", { { 12345, \"a\" }, { 1, \"a longer one\" } })}", 80,
                   false, "      n  name\n  12345  a\n      1  a longer one\n");
 }
 
 /* Columns that have no room stand in a table of their own below, after the first. */
-static void a_table_that_is_too_wide_is_continued_below(void **state)
+TEST(a_table_that_is_too_wide_is_continued_below)
 {
-    (void)state;
     assert_writes("${p.table(\"key,first,second,third\", { { 0, 1, 2, 3 }, { 4, 5, 6, 7 } })}", 16,
                   false,
                   "  key  first\n    0      1\n    4      5\n"
@@ -55,80 +53,55 @@ static void a_table_that_is_too_wide_is_continued_below(void **state)
                   "\n  key  third\n    0      3\n    4      7\n");
 }
 
-static void words_of_the_last_column_go_on_below(void **state)
+TEST(words_of_the_last_column_go_on_below)
 {
-    (void)state;
     assert_writes("${p.table(\"n,<words\", { { 12, \"a=1,b=2 and what else there is\" } })}", 24,
                   false, "   n  words\n  12  a=1,b=2 and what\n      else there is\n");
 }
 
-static void letters_of_many_bytes_count_once(void **state)
+TEST(letters_of_many_bytes_count_once)
 {
-    (void)state;
     assert_writes("${p.table(\"\xc2\xb5s,x\", { { 10, 1 } })}", 80, false,
                   "  \xc2\xb5s  x\n  10  1\n");
 }
 
-static void control_characters_become_question_marks(void **state)
+TEST(control_characters_become_question_marks)
 {
-    (void)state;
     char *text = write_lines("${p.clean(said)}\n${p.table(\"<a\", { { said, note = said } })}", 80,
                              false, json_pack("{ss}", "said", "a\033[2J\x7f\xc2\x9b\xc3\xa9"));
     assert_string_equal(text, "a?[2J??\xc3\xa9\n  a\n  a?[2J??\xc3\xa9\n      a?[2J??\xc3\xa9\n");
     free(text);
 }
 
-static void notes_stand_below_their_row_and_wrap(void **state)
+TEST(notes_stand_below_their_row_and_wrap)
 {
-    (void)state;
     assert_writes("${p.table(\"n\", { { 1, note = \"some words that are long\" }, { 2 } })}", 20,
                   false, "  n\n  1\n      some words\n      that are long\n  2\n");
 }
 
-static void words_longer_than_the_page_stay_whole(void **state)
+TEST(words_longer_than_the_page_stay_whole)
 {
-    (void)state;
     assert_writes("${p.wrapped(4, \"is\", string.rep(\"x\", 30))}", 20, false,
                   "is  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n");
 }
 
-static void colour_ends_with_its_row(void **state)
+TEST(colour_ends_with_its_row)
 {
-    (void)state;
     assert_writes("${p.table(\"n\", { { 1, style = \"best\", note = \"why\" }, { 2 } })}", 80, true,
                   "\033[1m  n\033[0m\n\033[1;32m  1\033[0m\n\033[2m      why\033[0m\n  2\n");
 }
 
-static void of_a_message_without_an_end_the_first_lines_are_shown(void **state)
+TEST(of_a_message_without_an_end_the_first_lines_are_shown)
 {
-    (void)state;
     char *text = write_lines("${p.message(string.rep(\"line\\n\", 30))}", 80, false, NULL);
     assert_non_null(strstr(text, "    line\n    ... and 6 more lines (--json has them)\n"));
     free(text);
 }
 
-static void a_path_that_is_not_utf8_has_its_bytes(void **state)
+TEST(a_path_that_is_not_utf8_has_its_bytes)
 {
-    (void)state;
     char *text = write_lines("${p.path(odd)} ${p.path(plain)}", 80, false,
                              json_pack("{s{ss} ss}", "odd", "bytes", "61ff", "plain", "b"));
     assert_string_equal(text, "a\xff b\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
-        cmocka_unit_test(a_table_that_is_too_wide_is_continued_below),
-        cmocka_unit_test(words_of_the_last_column_go_on_below),
-        cmocka_unit_test(letters_of_many_bytes_count_once),
-        cmocka_unit_test(control_characters_become_question_marks),
-        cmocka_unit_test(notes_stand_below_their_row_and_wrap),
-        cmocka_unit_test(words_longer_than_the_page_stay_whole),
-        cmocka_unit_test(colour_ends_with_its_row),
-        cmocka_unit_test(of_a_message_without_an_end_the_first_lines_are_shown),
-        cmocka_unit_test(a_path_that_is_not_utf8_has_its_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

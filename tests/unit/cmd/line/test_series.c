@@ -29,16 +29,14 @@ static void expect_refused(const char *list, const char *words)
     series_deinit(&s);
 }
 
-static void values_are_taken_as_they_are(void **state)
+TEST(values_are_taken_as_they_are)
 {
-    (void)state;
     expect("4", "4");
     expect("float,half,1.5", "float half 1.5");
 }
 
-static void dots_go_on_as_the_numbers_before_them_began(void **state)
+TEST(dots_go_on_as_the_numbers_before_them_began)
 {
-    (void)state;
     expect("3,...,6", "3 4 5 6");
     expect("1,2,...,5", "1 2 3 4 5");
     expect("8,16,...,40", "8 16 24 32 40");
@@ -49,9 +47,8 @@ static void dots_go_on_as_the_numbers_before_them_began(void **state)
     expect("0,1,2,4,...,16", "0 1 2 4 8 16");
 }
 
-static void dots_that_lead_nowhere_are_refused(void **state)
+TEST(dots_that_lead_nowhere_are_refused)
 {
-    (void)state;
     expect_refused("1,2,4,...,65", "does not meet 65");
     expect_refused("4,...,1", "does not meet 1");
     expect_refused("1,2,5,...,64", "one difference or one factor");
@@ -61,20 +58,8 @@ static void dots_that_lead_nowhere_are_refused(void **state)
     expect_refused("", "stands between two values");
 }
 
-static void a_value_twice_or_too_many_are_refused(void **state)
+TEST(a_value_twice_or_too_many_are_refused)
 {
-    (void)state;
     expect_refused("1,2,1", "goes over 1 twice");
     expect_refused("1,...,5000", "has over 1000 values");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_taken_as_they_are),
-        cmocka_unit_test(dots_go_on_as_the_numbers_before_them_began),
-        cmocka_unit_test(dots_that_lead_nowhere_are_refused),
-        cmocka_unit_test(a_value_twice_or_too_many_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,35 +35,20 @@ static int slower_of(double slowdown)
     return count;
 }
 
-static void of_a_hundred_pairs_of_one_kernel_at_most_one_is_called_slower(void **state)
+TEST(of_a_hundred_pairs_of_one_kernel_at_most_one_is_called_slower)
 {
-    (void)state;
     assert_true(slower_of(1) <= 1);
 }
 
-static void
-a_kernel_that_is_one_percent_slower_is_called_so_in_ninety_five_of_a_hundred(void **state)
+TEST(a_kernel_that_is_one_percent_slower_is_called_so_in_ninety_five_of_a_hundred)
 {
-    (void)state;
     assert_true(slower_of(1.01) >= 95);
 }
 
-static void intervals_decide_and_not_their_middle(void **state)
+TEST(intervals_decide_and_not_their_middle)
 {
-    (void)state;
     assert_int_equal(judge_interval(1.01, 1.05, 0.005), SLOWER);
     assert_int_equal(judge_interval(0.99, 1.05, 0.005), NOT_SURE);
     assert_int_equal(judge_interval(0.998, 1.002, 0.005), SAME);
     assert_int_equal(judge_interval(0.9, 0.95, 0.005), FASTER);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_a_hundred_pairs_of_one_kernel_at_most_one_is_called_slower),
-        cmocka_unit_test(
-            a_kernel_that_is_one_percent_slower_is_called_so_in_ninety_five_of_a_hundred),
-        cmocka_unit_test(intervals_decide_and_not_their_middle),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

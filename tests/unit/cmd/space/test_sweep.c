@@ -45,7 +45,7 @@ static void format_row(const script *s, const sweep *w, size_t row, char *text, 
     script_format_configuration(s, indices, text, size_bytes);
 }
 
-static void without_an_axis_there_is_the_one_configuration(void **state)
+TEST(without_an_axis_there_is_the_one_configuration)
 {
     sweep w;
     char text[128];
@@ -56,7 +56,7 @@ static void without_an_axis_there_is_the_one_configuration(void **state)
     sweep_deinit(&w);
 }
 
-static void dots_stand_for_the_values_between(void **state)
+TEST(dots_stand_for_the_values_between)
 {
     sweep w;
     const script_setting over = {"block", "32,64,...,1024"};
@@ -71,7 +71,7 @@ static void dots_stand_for_the_values_between(void **state)
     sweep_deinit(&w);
 }
 
-static void dots_go_downwards_too(void **state)
+TEST(dots_go_downwards_too)
 {
     sweep w;
     char text[128];
@@ -83,7 +83,7 @@ static void dots_go_downwards_too(void **state)
     sweep_deinit(&w);
 }
 
-static void several_axes_span_their_product_the_first_varying_slowest(void **state)
+TEST(several_axes_span_their_product_the_first_varying_slowest)
 {
     sweep w;
     char text[128];
@@ -97,7 +97,7 @@ static void several_axes_span_their_product_the_first_varying_slowest(void **sta
     sweep_deinit(&w);
 }
 
-static void what_is_no_sweep_is_refused(void **state)
+TEST(what_is_no_sweep_is_refused)
 {
     static const struct {
         const char *name, *list, *says;
@@ -121,14 +121,4 @@ static void what_is_no_sweep_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_an_axis_there_is_the_one_configuration),
-        cmocka_unit_test(dots_stand_for_the_values_between),
-        cmocka_unit_test(dots_go_downwards_too),
-        cmocka_unit_test(several_axes_span_their_product_the_first_varying_slowest),
-        cmocka_unit_test(what_is_no_sweep_is_refused),
-    };
-    return cmocka_run_group_tests(tests, load, unload);
-}
+TEST_GROUP(load, unload)

@@ -74,7 +74,7 @@ static double compiled_s(fixture *f, const char *rows)
     return seconds;
 }
 
-static void what_was_compiled_ahead_a_run_finds_in_the_cache(void **state)
+TEST_IN(what_was_compiled_ahead_a_run_finds_in_the_cache, setup, teardown)
 {
     fixture *f = *state;
     ahead *a = ahead_new(&f->settings, &f->device, 2);
@@ -90,7 +90,7 @@ static void what_was_compiled_ahead_a_run_finds_in_the_cache(void **state)
     assert_true(compiled_s(f, "16384") > 0);
 }
 
-static void what_cannot_be_compiled_ahead_is_left_to_the_run(void **state)
+TEST_IN(what_cannot_be_compiled_ahead_is_left_to_the_run, setup, teardown)
 {
     fixture *f = *state;
     ahead *a = ahead_new(&f->settings, &f->device, 1);
@@ -101,15 +101,4 @@ static void what_cannot_be_compiled_ahead_is_left_to_the_run(void **state)
     f->settings.use_cache = false;
     assert_null(ahead_new(&f->settings, &f->device, 1));
     assert_false(ahead_has_room(NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_compiled_ahead_a_run_finds_in_the_cache, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(what_cannot_be_compiled_ahead_is_left_to_the_run, setup,
-                                        teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static bool is_fastest(const fixture *f, size_t problem, const char *text)
     return false;
 }
 
-static void times_are_those_of_pairs(void **state)
+TEST_IN(times_are_those_of_pairs, setup, teardown)
 {
     fixture *f = *state;
     /* The second's own median is of other blocks. */
@@ -106,14 +106,14 @@ static void times_are_those_of_pairs(void **state)
     assert_false(is_fastest(f, 1, "tile=1"));
 }
 
-static void predictions_are_taken_as_they_are(void **state)
+TEST_IN(predictions_are_taken_as_they_are, setup, teardown)
 {
     fixture *f = *state;
     learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 0}, {2, OUTCOME_OK, 120, 0}}, 2, 8);
     assert_float_equal(time_of(f, 0, "tile=2"), 120, 1e-9);
 }
 
-static void the_fastest_and_what_was_known_are_kept(void **state)
+TEST_IN(the_fastest_and_what_was_known_are_kept, setup, teardown)
 {
     fixture *f = *state;
     learn(f, 0,
@@ -127,7 +127,7 @@ static void the_fastest_and_what_was_known_are_kept(void **state)
     assert_float_equal(time_of(f, 1, "tile=3"), 100, 1e-9);
 }
 
-static void who_was_wrong_once_is_best_nowhere(void **state)
+TEST_IN(who_was_wrong_once_is_best_nowhere, setup, teardown)
 {
     fixture *f = *state;
     learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}}, 2, 8);
@@ -136,23 +136,10 @@ static void who_was_wrong_once_is_best_nowhere(void **state)
     assert_float_equal(time_of(f, 1, "tile=1"), 0, 0);
 }
 
-static void what_does_not_compile_somewhere_may_be_good_elsewhere(void **state)
+TEST_IN(what_does_not_compile_somewhere_may_be_good_elsewhere, setup, teardown)
 {
     fixture *f = *state;
     learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}}, 2, 8);
     learn(f, 1, (seen[]){{2, OUTCOME_OK, 100, 1}, {1, OUTCOME_LAUNCH_ERROR, 0, 0}}, 2, 8);
     assert_true(is_fastest(f, 0, "tile=1"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(times_are_those_of_pairs, setup, teardown),
-        cmocka_unit_test_setup_teardown(predictions_are_taken_as_they_are, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_fastest_and_what_was_known_are_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_was_wrong_once_is_best_nowhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_does_not_compile_somewhere_may_be_good_elsewhere,
-                                        setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 
 static const double mhz = 1000;
 
-static void steady_blocks_are_kept(void **state)
+TEST(steady_blocks_are_kept)
 {
-    (void)state;
     clock_watch w;
     clock_watch_init(&w);
     for (int i = 0; i < 200; i++)
@@ -14,9 +13,8 @@ static void steady_blocks_are_kept(void **state)
     assert_int_equal(w.redone, 0);
 }
 
-static void an_unknown_clock_is_kept_and_forgotten(void **state)
+TEST(an_unknown_clock_is_kept_and_forgotten)
 {
-    (void)state;
     clock_watch w;
     clock_watch_init(&w);
     for (int i = 0; i < 10; i++)
@@ -26,9 +24,8 @@ static void an_unknown_clock_is_kept_and_forgotten(void **state)
     assert_true(clock_watch_median_khz(&w) == 1980 * mhz);
 }
 
-static void a_dip_is_redone_and_leaves_no_trace(void **state)
+TEST(a_dip_is_redone_and_leaves_no_trace)
 {
-    (void)state;
     clock_watch w;
     clock_watch_init(&w);
     for (int i = 0; i < 5; i++)
@@ -43,9 +40,8 @@ static void a_dip_is_redone_and_leaves_no_trace(void **state)
     assert_true(clock_watch_median_khz(&w) == 1980 * mhz);
 }
 
-static void five_percent_is_the_limit(void **state)
+TEST(five_percent_is_the_limit)
 {
-    (void)state;
     clock_watch w;
     clock_watch_init(&w);
     clock_watch_judge(&w, 2000 * mhz);
@@ -56,9 +52,8 @@ static void five_percent_is_the_limit(void **state)
     assert_int_equal(clock_watch_judge(&w, 2101 * mhz), CLOCK_REDO);
 }
 
-static void three_in_a_row_are_throttled_and_the_new_normal(void **state)
+TEST(three_in_a_row_are_throttled_and_the_new_normal)
 {
-    (void)state;
     clock_watch w;
     clock_watch_init(&w);
     for (int i = 0; i < 50; i++)
@@ -70,9 +65,8 @@ static void three_in_a_row_are_throttled_and_the_new_normal(void **state)
     assert_int_equal(w.throttled, 1);
 }
 
-static void a_clock_that_recovers_is_not_called_throttled(void **state)
+TEST(a_clock_that_recovers_is_not_called_throttled)
 {
-    (void)state;
     clock_watch w;
     clock_watch_init(&w);
     clock_watch_judge(&w, 1500 * mhz);
@@ -83,9 +77,8 @@ static void a_clock_that_recovers_is_not_called_throttled(void **state)
     assert_true(clock_watch_median_khz(&w) == 1980 * mhz);
 }
 
-static void no_block_is_redone_for_ever(void **state)
+TEST(no_block_is_redone_for_ever)
 {
-    (void)state;
     clock_watch w;
     clock_watch_init(&w);
     int in_a_row = 0;
@@ -94,18 +87,4 @@ static void no_block_is_redone_for_ever(void **state)
         in_a_row = clock_watch_judge(&w, clock_khz) == CLOCK_REDO ? in_a_row + 1 : 0;
         assert_true(in_a_row < CLOCK_WATCH_TRIES);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steady_blocks_are_kept),
-        cmocka_unit_test(an_unknown_clock_is_kept_and_forgotten),
-        cmocka_unit_test(a_dip_is_redone_and_leaves_no_trace),
-        cmocka_unit_test(five_percent_is_the_limit),
-        cmocka_unit_test(three_in_a_row_are_throttled_and_the_new_normal),
-        cmocka_unit_test(a_clock_that_recovers_is_not_called_throttled),
-        cmocka_unit_test(no_block_is_redone_for_ever),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static uint64_t winner(fixture *f)
     return race_driver_candidate(f->driver, r->winner)->id;
 }
 
-static void the_fastest_wins(void **state)
+TEST_IN(the_fastest_wins, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -85,7 +85,7 @@ static void the_fastest_wins(void **state)
     assert_true(the_tables.sampled_blocks > 0);
 }
 
-static void who_is_wrong_on_fresh_data_does_not_win(void **state)
+TEST_IN(who_is_wrong_on_fresh_data_does_not_win, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -98,7 +98,7 @@ static void who_is_wrong_on_fresh_data_does_not_win(void **state)
     assert_int_equal(race_driver_get_state(f->driver)->excluded, 1);
 }
 
-static void who_crashes_in_a_block_is_excluded_and_the_race_goes_on(void **state)
+TEST_IN(who_crashes_in_a_block_is_excluded_and_the_race_goes_on, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -109,7 +109,8 @@ static void who_crashes_in_a_block_is_excluded_and_the_race_goes_on(void **state
     assert_int_equal(pipeline_candidates(f->pipeline)->items[9]->found.outcome, OUTCOME_CRASHED);
 }
 
-static void one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded(void **state)
+TEST_IN(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded, open_all,
+        close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[0] = 80000;
@@ -126,7 +127,7 @@ static void one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loa
 
 /* Forty are nearly as fast as each other, the others behind by a tenth: the probe samples some of
  * these too. */
-static void what_a_probe_alone_samples_is_not_checked_on_ragged_problems(void **state)
+TEST_IN(what_a_probe_alone_samples_is_not_checked_on_ragged_problems, open_all, close_all)
 {
     fixture *f = *state;
     tables_close(&f->session);
@@ -149,7 +150,7 @@ static void what_a_probe_alone_samples_is_not_checked_on_ragged_problems(void **
         RAGGED_PASSED);
 }
 
-static void who_wins_a_race_that_was_stopped_is_checked_all_the_same(void **state)
+TEST_IN(who_wins_a_race_that_was_stopped_is_checked_all_the_same, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -171,7 +172,7 @@ static uint64_t entrants_sampled(fixture *f, int64_t second_ns)
     return the_tables.held;
 }
 
-static void a_quick_run_races_only_who_is_near_the_best(void **state)
+TEST_IN(a_quick_run_races_only_who_is_near_the_best, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.has_effort = true;
@@ -180,8 +181,8 @@ static void a_quick_run_races_only_who_is_near_the_best(void **state)
     assert_int_equal(entrants_sampled(f, 120000), 1);
 }
 
-static void
-a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ(void **state)
+TEST_IN(a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ, open_all,
+        close_all)
 {
     fixture *f = *state;
     f->settings.has_effort = true;
@@ -190,7 +191,7 @@ a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ
     assert_int_equal(entrants_sampled(f, 105000), 2);
 }
 
-static void a_quick_run_does_not_race_who_is_surely_not_the_fastest(void **state)
+TEST_IN(a_quick_run_does_not_race_who_is_surely_not_the_fastest, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.has_effort = true;
@@ -198,7 +199,7 @@ static void a_quick_run_does_not_race_who_is_surely_not_the_fastest(void **state
     assert_int_equal(entrants_sampled(f, 105000), 1);
 }
 
-static void a_quick_run_checks_the_next_winner_where_the_first_is_wrong(void **state)
+TEST_IN(a_quick_run_checks_the_next_winner_where_the_first_is_wrong, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.has_effort = true;
@@ -211,7 +212,7 @@ static void a_quick_run_checks_the_next_winner_where_the_first_is_wrong(void **s
     assert_int_equal(the_tables.rechecked, 2);
 }
 
-static void other_runs_race_who_is_within_a_third_too(void **state)
+TEST_IN(other_runs_race_who_is_within_a_third_too, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.has_effort = true;
@@ -229,7 +230,7 @@ static const race_standing *standing(fixture *f, uint64_t id)
     return NULL;
 }
 
-static void another_gpu_samples_every_other_block_until_the_finals(void **state)
+TEST_IN(another_gpu_samples_every_other_block_until_the_finals, open_all, close_all)
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
@@ -244,7 +245,7 @@ static void another_gpu_samples_every_other_block_until_the_finals(void **state)
 }
 
 /* In home's measure: nobody's time is what it is on the other. */
-static void a_slower_gpu_changes_no_time(void **state)
+TEST_IN(a_slower_gpu_changes_no_time, open_all, close_all)
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++) {
@@ -260,7 +261,7 @@ static void a_slower_gpu_changes_no_time(void **state)
     assert_true(llabs(beaten->time.median_ns - the_tables.time_ns[5]) < 100);
 }
 
-static void what_fails_on_another_gpu_is_home_s_to_judge(void **state)
+TEST_IN(what_fails_on_another_gpu_is_home_s_to_judge, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -273,7 +274,7 @@ static void what_fails_on_another_gpu_is_home_s_to_judge(void **state)
     assert_int_equal(race_driver_get_state(f->driver)->excluded, 0);
 }
 
-static void where_nothing_works_there_is_no_race(void **state)
+TEST_IN(where_nothing_works_there_is_no_race, open_all, close_all)
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
@@ -282,7 +283,7 @@ static void where_nothing_works_there_is_no_race(void **state)
     assert_null(f->driver);
 }
 
-static void machine_code_that_was_dropped_is_compiled_again_for_the_race(void **state)
+TEST_IN(machine_code_that_was_dropped_is_compiled_again_for_the_race, open_all, close_all)
 {
     fixture *f = *state;
     f->pipeline = pipeline_new(&f->session, NULL, 3);
@@ -304,7 +305,7 @@ static void machine_code_that_was_dropped_is_compiled_again_for_the_race(void **
 }
 
 /* Whatever call fails: the failure comes out, and what was measured until then can be asked for. */
-static void a_failure_in_any_place_leaves_a_result(void **state)
+TEST_IN(a_failure_in_any_place_leaves_a_result, open_all, close_all)
 {
     fixture *f = *state;
     bool reached = true;
@@ -332,30 +333,4 @@ static void a_failure_in_any_place_leaves_a_result(void **state)
         pipeline_free(one.pipeline);
         tables_close(&one.session);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_fastest_wins),
-        TEST(who_is_wrong_on_fresh_data_does_not_win),
-        TEST(who_crashes_in_a_block_is_excluded_and_the_race_goes_on),
-        TEST(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded),
-        TEST(what_a_probe_alone_samples_is_not_checked_on_ragged_problems),
-        TEST(who_wins_a_race_that_was_stopped_is_checked_all_the_same),
-        TEST(another_gpu_samples_every_other_block_until_the_finals),
-        TEST(a_slower_gpu_changes_no_time),
-        TEST(what_fails_on_another_gpu_is_home_s_to_judge),
-        TEST(where_nothing_works_there_is_no_race),
-        TEST(a_quick_run_races_only_who_is_near_the_best),
-        TEST(a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ),
-        TEST(a_quick_run_does_not_race_who_is_surely_not_the_fastest),
-        TEST(a_quick_run_checks_the_next_winner_where_the_first_is_wrong),
-        TEST(other_runs_race_who_is_within_a_third_too),
-        TEST(machine_code_that_was_dropped_is_compiled_again_for_the_race),
-        TEST(a_failure_in_any_place_leaves_a_result),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void keep_block(fixture *f, const race_question *q)
     race_log_keep(&f->log, q, "race", &e);
 }
 
-static void a_block_is_found_again_by_its_number_and_order_alone(void **state)
+TEST_IN(a_block_is_found_again_by_its_number_and_order_alone, set_up, tear_down)
 {
     fixture *f = *state;
     candidate *order[] = {&f->variants[2], &f->variants[0], &f->variants[1]};
@@ -93,7 +93,7 @@ static void a_block_is_found_again_by_its_number_and_order_alone(void **state)
     assert_false(race_log_find(&f->log, &q, &e));
 }
 
-static void another_plan_is_another_race(void **state)
+TEST_IN(another_plan_is_another_race, set_up, tear_down)
 {
     fixture *f = *state;
     candidate *order[] = {&f->variants[0], &f->variants[1], &f->variants[2]};
@@ -104,7 +104,7 @@ static void another_plan_is_another_race(void **state)
     assert_false(race_log_find(&f->log, &q, &e));
 }
 
-static void a_failed_block_names_the_one_to_blame_by_its_place(void **state)
+TEST_IN(a_failed_block_names_the_one_to_blame_by_its_place, set_up, tear_down)
 {
     fixture *f = *state;
     candidate *order[] = {&f->variants[2], &f->variants[0], &f->variants[1]};
@@ -121,7 +121,7 @@ static void a_failed_block_names_the_one_to_blame_by_its_place(void **state)
     device_event_deinit(&e);
 }
 
-static void the_end_of_a_search_says_what_it_tried(void **state)
+TEST_IN(the_end_of_a_search_says_what_it_tried, set_up, tear_down)
 {
     fixture *f = *state;
     const uint64_t tried[] = {20, 0, 10}, *found;
@@ -136,7 +136,7 @@ static void the_end_of_a_search_says_what_it_tried(void **state)
     assert_int_equal(end, 2);
 }
 
-static void a_finished_run_is_raced_anew(void **state)
+TEST_IN(a_finished_run_is_raced_anew, set_up, tear_down)
 {
     fixture *f = *state;
     candidate *order[] = {&f->variants[0], &f->variants[1], &f->variants[2]};
@@ -148,7 +148,7 @@ static void a_finished_run_is_raced_anew(void **state)
     assert_false(race_log_find(&f->log, &q, &e));
 }
 
-static void without_a_journal_nothing_is_kept_or_found(void **state)
+TEST_IN(without_a_journal_nothing_is_kept_or_found, set_up, tear_down)
 {
     fixture *f = *state;
     candidate *order[] = {&f->variants[0], &f->variants[1], &f->variants[2]};
@@ -163,19 +163,4 @@ static void without_a_journal_nothing_is_kept_or_found(void **state)
     assert_false(race_log_find(&f->log, &q, &e));
     assert_false(race_log_find_search(&f->log, &found, &count, &end));
     assert_int_equal(f->log.trouble.status, AT_OK);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_block_is_found_again_by_its_number_and_order_alone),
-        TEST(another_plan_is_another_race),
-        TEST(a_failed_block_names_the_one_to_blame_by_its_place),
-        TEST(the_end_of_a_search_says_what_it_tried),
-        TEST(a_finished_run_is_raced_anew),
-        TEST(without_a_journal_nothing_is_kept_or_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,8 @@ static size_t finish(race *r, double margin, side_standing *out)
     return finish_counted(r, margin, out, NULL);
 }
 
-static void of_kernels_that_are_alike_none_is_faster(void **state)
+TEST(of_kernels_that_are_alike_none_is_faster)
 {
-    (void)state;
     static const double times[] = {1e5, 1e5, 1e5, 1e5, 1e5, 1e5};
     size_t wrong = 0, blocks = 0;
     side_standing found;
@@ -74,9 +73,8 @@ static void of_kernels_that_are_alike_none_is_faster(void **state)
     assert_true(blocks > 1000 * 50); /* without a margin nothing is ever decided */
 }
 
-static void a_faster_one_is_found_with_its_interval_in_a_few_blocks(void **state)
+TEST(a_faster_one_is_found_with_its_interval_in_a_few_blocks)
 {
-    (void)state;
     static const double times[] = {1.03e5, 1.05e5, 1e5, 1.02e5};
     size_t right = 0, covered = 0, blocks = 0;
     side_standing found;
@@ -90,9 +88,8 @@ static void a_faster_one_is_found_with_its_interval_in_a_few_blocks(void **state
     assert_true(blocks < 200 * 30);
 }
 
-static void what_is_within_the_margin_is_no_difference_and_ends_at_once(void **state)
+TEST(what_is_within_the_margin_is_no_difference_and_ends_at_once)
 {
-    (void)state;
     static const double times[] = {1.002e5, 1e5};
     side_standing found;
     size_t blocks = finish(race_of(times, 2, 0.0005, 1), 0.005, &found);
@@ -101,9 +98,8 @@ static void what_is_within_the_margin_is_no_difference_and_ends_at_once(void **s
     assert_true(blocks <= 9);
 }
 
-static void noise_that_hides_the_difference_is_not_decided(void **state)
+TEST(noise_that_hides_the_difference_is_not_decided)
 {
-    (void)state;
     static const double times[] = {1.006e5, 1e5};
     side_standing found;
     assert_int_equal(finish(race_of(times, 2, 0.05, 1), 0.005, &found), BLOCKS);
@@ -111,9 +107,8 @@ static void noise_that_hides_the_difference_is_not_decided(void **state)
     assert_false(found.decided);
 }
 
-static void who_is_surely_not_faster_is_timed_no_more(void **state)
+TEST(who_is_surely_not_faster_is_timed_no_more)
 {
-    (void)state;
     static const double times[] = {1.005e5, 1e5, 3e5};
     side_standing found;
     size_t taken[3];
@@ -124,9 +119,8 @@ static void who_is_surely_not_faster_is_timed_no_more(void **state)
     assert_int_equal(taken[2], 6);
 }
 
-static void who_failed_is_nobodys_rival(void **state)
+TEST(who_failed_is_nobodys_rival)
 {
-    (void)state;
     static const double times[] = {2e5, 1e5, 3e5};
     side_standing found;
     race *r = race_of(times, 3, 0.001, 1);
@@ -134,17 +128,4 @@ static void who_failed_is_nobodys_rival(void **state)
     finish(r, 0.005, &found);
     assert_int_equal(found.rival, 0);
     assert_true(found.decided);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_kernels_that_are_alike_none_is_faster),
-        cmocka_unit_test(a_faster_one_is_found_with_its_interval_in_a_few_blocks),
-        cmocka_unit_test(what_is_within_the_margin_is_no_difference_and_ends_at_once),
-        cmocka_unit_test(noise_that_hides_the_difference_is_not_decided),
-        cmocka_unit_test(who_is_surely_not_faster_is_timed_no_more),
-        cmocka_unit_test(who_failed_is_nobodys_rival),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

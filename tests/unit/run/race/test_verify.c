@@ -64,14 +64,14 @@ static const char *verify(fixture *f)
     return f->summary.warnings[0];
 }
 
-static void a_winner_that_wins_there_too_is_verified(void **state)
+TEST_IN(a_winner_that_wins_there_too_is_verified, run_race, end_race)
 {
     fixture *f = *state;
     assert_string_equal(verify(f),
                         "verified: on 1 of 1 other GPUs no finalist is faster than the winner");
 }
 
-static void a_finalist_that_is_faster_there_is_named_with_its_lead(void **state)
+TEST_IN(a_finalist_that_is_faster_there_is_named_with_its_lead, run_race, end_race)
 {
     fixture *f = *state;
     char text[CONFIGURATION_BYTES];
@@ -86,7 +86,7 @@ static void a_finalist_that_is_faster_there_is_named_with_its_lead(void **state)
     assert_non_null(strstr(said, text));
 }
 
-static void a_winner_that_fails_there_is_told_with_how_it_ended(void **state)
+TEST_IN(a_winner_that_fails_there_is_told_with_how_it_ended, run_race, end_race)
 {
     fixture *f = *state;
     the_tables.blocks[0] = OUTCOME_CRASHED;
@@ -94,7 +94,7 @@ static void a_winner_that_fails_there_is_told_with_how_it_ended(void **state)
         strstr(verify(f), "could not be verified on cuda:1 (GPU-1): it ended as crashed"));
 }
 
-static void a_gpu_that_is_gone_verifies_nothing_and_is_no_error(void **state)
+TEST_IN(a_gpu_that_is_gone_verifies_nothing_and_is_no_error, run_race, end_race)
 {
     fixture *f = *state;
     the_tables.calls = 0;
@@ -104,25 +104,11 @@ static void a_gpu_that_is_gone_verifies_nothing_and_is_no_error(void **state)
     assert_non_null(strstr(said, "could not be verified on cuda:1 (GPU-1): as the table says"));
 }
 
-static void where_there_is_no_other_gpu_nothing_is_said(void **state)
+TEST_IN(where_there_is_no_other_gpu_nothing_is_said, run_race, end_race)
 {
     fixture *f = *state;
     f->session.workers->other_count = 0;
     assert_ok(verify_elsewhere(&f->session, f->driver, &f->settings, &f->summary, &f->error),
               f->error);
     assert_int_equal(f->summary.warning_count, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, run_race, end_race)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_winner_that_wins_there_too_is_verified),
-        TEST(a_finalist_that_is_faster_there_is_named_with_its_lead),
-        TEST(a_winner_that_fails_there_is_told_with_how_it_ended),
-        TEST(a_gpu_that_is_gone_verifies_nothing_and_is_no_error),
-        TEST(where_there_is_no_other_gpu_nothing_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

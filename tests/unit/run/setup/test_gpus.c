@@ -21,9 +21,8 @@ static workers make_workers(void)
     return w;
 }
 
-static void the_first_is_home_and_none_is_ready(void **state)
+TEST(the_first_is_home_and_none_is_ready)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
@@ -32,9 +31,8 @@ static void the_first_is_home_and_none_is_ready(void **state)
     assert_null(gpus_idlest(&g, 4));
 }
 
-static void the_idlest_that_is_ready_is_asked(void **state)
+TEST(the_idlest_that_is_ready_is_asked)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
@@ -51,9 +49,8 @@ static void the_idlest_that_is_ready_is_asked(void **state)
     assert_ptr_equal(gpus_idlest(&g, 4), &g.items[2]);
 }
 
-static void the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there(void **state)
+TEST(the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
@@ -65,9 +62,8 @@ static void the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as
     assert_int_equal(gpus_prior_ns(&g, 1, 0), 0);
 }
 
-static void losing_another_leaves_home_where_it_is(void **state)
+TEST(losing_another_leaves_home_where_it_is)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
@@ -78,9 +74,8 @@ static void losing_another_leaves_home_where_it_is(void **state)
     assert_ptr_equal(w.device, worker_at(0));
 }
 
-static void losing_home_makes_another_home_among_the_workers_too(void **state)
+TEST(losing_home_makes_another_home_among_the_workers_too)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
@@ -96,9 +91,8 @@ static void losing_home_makes_another_home_among_the_workers_too(void **state)
     assert_false(gpus_lose(&g, 2, &w));
 }
 
-static void one_that_is_not_open_yet_takes_no_home(void **state)
+TEST(one_that_is_not_open_yet_takes_no_home)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
@@ -109,9 +103,8 @@ static void one_that_is_not_open_yet_takes_no_home(void **state)
     assert_ptr_equal(w.device, worker_at(2));
 }
 
-static void one_that_is_ready_is_home_before_one_that_is_not(void **state)
+TEST(one_that_is_ready_is_home_before_one_that_is_not)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
@@ -120,9 +113,8 @@ static void one_that_is_ready_is_home_before_one_that_is_not(void **state)
     assert_int_equal(g.home, 2);
 }
 
-static void times_are_brought_home_by_the_copies_of_both(void **state)
+TEST(times_are_brought_home_by_the_copies_of_both)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
@@ -133,30 +125,12 @@ static void times_are_brought_home_by_the_copies_of_both(void **state)
     assert_true(gpus_likely_ns(&g, 0, 900) == 900.0);
 }
 
-static void restarts_add_up(void **state)
+TEST(restarts_add_up)
 {
-    (void)state;
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
     g.items[0].restarts = 2;
     g.items[2].restarts = 3;
     assert_int_equal(gpus_restarts(&g), 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_is_home_and_none_is_ready),
-        cmocka_unit_test(the_idlest_that_is_ready_is_asked),
-        cmocka_unit_test(
-            the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there),
-        cmocka_unit_test(losing_another_leaves_home_where_it_is),
-        cmocka_unit_test(losing_home_makes_another_home_among_the_workers_too),
-        cmocka_unit_test(one_that_is_not_open_yet_takes_no_home),
-        cmocka_unit_test(one_that_is_ready_is_home_before_one_that_is_not),
-        cmocka_unit_test(times_are_brought_home_by_the_copies_of_both),
-        cmocka_unit_test(restarts_add_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

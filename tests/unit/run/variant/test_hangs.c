@@ -48,7 +48,7 @@ static const char *cause(fixture *f, const char *text)
     return found ? found->text : NULL;
 }
 
-static void three_that_hang_suggest_what_they_have_in_common(void **state)
+TEST_IN(three_that_hang_suggest_what_they_have_in_common, open_session, close_session)
 {
     fixture *f = *state;
     note(f, "block=64,vec=1,cached=true", false);
@@ -61,7 +61,7 @@ static void three_that_hang_suggest_what_they_have_in_common(void **state)
     assert_null(cause(f, "block=256,vec=4,cached=true"));
 }
 
-static void of_several_common_values_each_may_be_the_cause(void **state)
+TEST_IN(of_several_common_values_each_may_be_the_cause, open_session, close_session)
 {
     fixture *f = *state;
     note(f, "block=64,vec=2,cached=false", true);
@@ -74,7 +74,7 @@ static void of_several_common_values_each_may_be_the_cause(void **state)
     assert_string_equal(cause(f, "block=512,vec=4,cached=false"), "cached=false");
 }
 
-static void a_variant_that_ends_clears_what_it_has(void **state)
+TEST_IN(a_variant_that_ends_clears_what_it_has, open_session, close_session)
 {
     fixture *f = *state;
     note(f, "block=64,vec=2,cached=true", true);
@@ -87,7 +87,7 @@ static void a_variant_that_ends_clears_what_it_has(void **state)
     assert_null(cause(f, "block=256,vec=2,cached=true"));
 }
 
-static void with_nothing_in_common_all_variants_are_likely_to(void **state)
+TEST_IN(with_nothing_in_common_all_variants_are_likely_to, open_session, close_session)
 {
     fixture *f = *state;
     note(f, "block=64,vec=1,cached=true", true);
@@ -104,7 +104,7 @@ static bool has_vec_4(fixture *f, const candidate *c)
     return indices[1] == wanted[1];
 }
 
-static void a_run_leaves_out_what_is_likely_to_hang_and_nothing_else(void **state)
+TEST_IN(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else, open_session, close_session)
 {
     fixture *f = *state;
     size_t hang = 0, hung = 0;
@@ -134,18 +134,4 @@ static void a_run_leaves_out_what_is_likely_to_hang_and_nothing_else(void **stat
     assert_in_range(hung, HANGS_OF_A_CAUSE, hang - 1);
     assert_int_equal(pipeline_get_state(f->pipeline)->left_out, hang - hung);
     assert_false(pipeline_get_state(f->pipeline)->all_hang);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(three_that_hang_suggest_what_they_have_in_common),
-        TEST(of_several_common_values_each_may_be_the_cause),
-        TEST(a_variant_that_ends_clears_what_it_has),
-        TEST(with_nothing_in_common_all_variants_are_likely_to),
-        TEST(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,9 +96,8 @@ static void assert_differs(journal_key a, journal_key b)
     assert_memory_not_equal(a.bytes, b.bytes, sizeof a.bytes);
 }
 
-static void each_part_of_a_launch_makes_another_variant(void **state)
+TEST(each_part_of_a_launch_makes_another_variant)
 {
-    (void)state;
     journal_key keys[CHANGES + 1];
     keys[CHANGES] = identify(&(identity_part){"abc", &common}, 1, 0);
     for (size_t i = 0; i < CHANGES; i++) {
@@ -111,9 +110,8 @@ static void each_part_of_a_launch_makes_another_variant(void **state)
     }
 }
 
-static void text_layout_and_problems_make_another_variant(void **state)
+TEST(text_layout_and_problems_make_another_variant)
 {
-    (void)state;
     const identity_part a = {"abc", &common}, b = {"abd", &common}, none = {0};
     const journal_key keys[] = {
         identify(&a, 1, 0),
@@ -132,9 +130,8 @@ static void text_layout_and_problems_make_another_variant(void **state)
 
 /* A run that checks its ragged problems later knows less of a variant than one that checks them at
  * once. */
-static void a_deferred_check_makes_another_variant(void **state)
+TEST(a_deferred_check_makes_another_variant)
 {
-    (void)state;
     static candidate c;
     static sources all;
     c = (candidate){.present = {true, true}};
@@ -146,14 +143,4 @@ static void a_deferred_check_makes_another_variant(void **state)
     sources_defer_ragged(&all, &c);
     identity_by_source(&c, &all);
     assert_differs(at_once, c.source);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_part_of_a_launch_makes_another_variant),
-        cmocka_unit_test(text_layout_and_problems_make_another_variant),
-        cmocka_unit_test(a_deferred_check_makes_another_variant),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

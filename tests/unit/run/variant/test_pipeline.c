@@ -49,7 +49,7 @@ static void expect_all_finished(fixture *f)
     assert_int_equal(pipeline_in_flight(f->pipeline), 0);
 }
 
-static void every_configuration_ends_once_with_its_own_outcome(void **state)
+TEST_IN(every_configuration_ends_once_with_its_own_outcome, open_session, close_session)
 {
     fixture *f = *state;
     the_tables.compiles[1] = COMPILE_ERROR;
@@ -83,7 +83,7 @@ static void every_configuration_ends_once_with_its_own_outcome(void **state)
 }
 
 /* Fewer workers than the device has requests for, or more than there are variants for each. */
-static void with_one_compile_worker_or_sixteen_all_end_alike(void **state)
+TEST_IN(with_one_compile_worker_or_sixteen_all_end_alike, open_session, close_session)
 {
     fixture *f = *state;
     const size_t widths[] = {1, 16};
@@ -107,7 +107,7 @@ static void with_one_compile_worker_or_sixteen_all_end_alike(void **state)
     }
 }
 
-static void a_candidate_is_counted_at_the_stage_that_it_is_at(void **state)
+TEST_IN(a_candidate_is_counted_at_the_stage_that_it_is_at, open_session, close_session)
 {
     fixture *f = *state;
     bool seen[CANDIDATE_STAGES] = {false};
@@ -135,7 +135,8 @@ static void a_candidate_is_counted_at_the_stage_that_it_is_at(void **state)
     assert_int_equal(all->at[CANDIDATE_ABANDONED] + all->at[CANDIDATE_FINISHED], all->count);
 }
 
-static void what_was_asked_for_first_is_tried_first_whatever_compiled_first(void **state)
+TEST_IN(what_was_asked_for_first_is_tried_first_whatever_compiled_first, open_session,
+        close_session)
 {
     fixture *f = *state;
     the_tables.last_first = true;
@@ -149,7 +150,7 @@ static void what_was_asked_for_first_is_tried_first_whatever_compiled_first(void
     assert_int_equal(next, space_count(f->session.space));
 }
 
-static void replaced_workers_are_counted(void **state)
+TEST_IN(replaced_workers_are_counted, open_session, close_session)
 {
     fixture *f = *state;
     the_tables.restarts = 2;
@@ -158,7 +159,7 @@ static void replaced_workers_are_counted(void **state)
     assert_int_equal(pipeline_get_state(f->pipeline)->restarts, 2);
 }
 
-static void a_failure_in_any_place_comes_out_and_leaves_nothing_behind(void **state)
+TEST_IN(a_failure_in_any_place_comes_out_and_leaves_nothing_behind, open_session, close_session)
 {
     fixture *f = *state;
     int place = 1;
@@ -178,7 +179,8 @@ static void a_failure_in_any_place_comes_out_and_leaves_nothing_behind(void **st
     assert_true(place > 4 * 20); /* submit, take, try and take of each */
 }
 
-static void deferred_ragged_problems_are_compiled_for_those_that_a_race_wants(void **state)
+TEST_IN(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants, open_session,
+        close_session)
 {
     fixture *f = *state;
     tables_close(&f->session);
@@ -214,7 +216,7 @@ static void start_with_ragged(fixture *f)
 
 /* The first three of the table are the fastest; of the first, the ragged problem's code does not
  * compile. */
-static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **state)
+TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_session, close_session)
 {
     fixture *f = *state;
     enum { PREPARED = 3 };
@@ -243,7 +245,7 @@ static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **
 }
 
 /* Of those after the first twenty each is faster than all before it. */
-static void who_overtakes_those_that_are_prepared_is_prepared_too(void **state)
+TEST_IN(who_overtakes_those_that_are_prepared_is_prepared_too, open_session, close_session)
 {
     fixture *f = *state;
     enum { PREPARED = 3, LATE = 20 };
@@ -265,7 +267,7 @@ static void who_overtakes_those_that_are_prepared_is_prepared_too(void **state)
     assert_true(prepared > 0);
 }
 
-static void what_waits_for_the_device_when_time_is_up_is_not_tried(void **state)
+TEST_IN(what_waits_for_the_device_when_time_is_up_is_not_tried, open_session, close_session)
 {
     fixture *f = *state;
     start(f, NULL);
@@ -278,7 +280,7 @@ static void what_waits_for_the_device_when_time_is_up_is_not_tried(void **state)
     assert_null(pipeline_take(f->pipeline));
 }
 
-static void what_is_being_compiled_when_time_is_up_is_not_waited_for(void **state)
+TEST_IN(what_is_being_compiled_when_time_is_up_is_not_waited_for, open_session, close_session)
 {
     fixture *f = *state;
     start(f, NULL);
@@ -296,7 +298,7 @@ static void what_is_being_compiled_when_time_is_up_is_not_waited_for(void **stat
     assert_null(pipeline_take(f->pipeline));
 }
 
-static void an_event_that_answers_nothing_is_an_error(void **state)
+TEST_IN(an_event_that_answers_nothing_is_an_error, open_session, close_session)
 {
     fixture *f = *state;
     static const device_variant none;
@@ -308,7 +310,7 @@ static void an_event_that_answers_nothing_is_an_error(void **state)
     assert_int_equal(status, AT_INTERNAL);
 }
 
-static void what_the_journal_knows_is_not_done_again_and_keeps_its_times(void **state)
+TEST_IN(what_the_journal_knows_is_not_done_again_and_keeps_its_times, open_session, close_session)
 {
     fixture *f = *state;
     char folder[TEMPORARY_BYTES];
@@ -354,7 +356,7 @@ static void check(fixture *f, candidate *c)
 
 /* One passes, one is wrong on its ragged problem, one does not compile for it, and a proof convicts
  * one. */
-static void a_check_on_ragged_problems_decides_and_the_journal_knows_it(void **state)
+TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_session, close_session)
 {
     fixture *f = *state;
     char folder[TEMPORARY_BYTES];
@@ -393,7 +395,7 @@ static void a_check_on_ragged_problems_decides_and_the_journal_knows_it(void **s
     temporary_remove(folder);
 }
 
-static void who_was_wrong_is_the_best_no_more(void **state)
+TEST_IN(who_was_wrong_is_the_best_no_more, open_session, close_session)
 {
     fixture *f = *state;
     tables_close(&f->session);
@@ -408,28 +410,4 @@ static void who_was_wrong_is_the_best_no_more(void **state)
     assert_int_equal(pipeline_best_ns(f->pipeline, all[0]), 50000);
     check(f, all[1]);
     assert_int_equal(pipeline_best_ns(f->pipeline, all[0]), 100000);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(every_configuration_ends_once_with_its_own_outcome),
-        TEST(with_one_compile_worker_or_sixteen_all_end_alike),
-        TEST(a_candidate_is_counted_at_the_stage_that_it_is_at),
-        TEST(what_was_asked_for_first_is_tried_first_whatever_compiled_first),
-        TEST(replaced_workers_are_counted),
-        TEST(a_failure_in_any_place_comes_out_and_leaves_nothing_behind),
-        TEST(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants),
-        TEST(idle_compile_workers_prepare_what_the_race_is_likely_to_want),
-        TEST(who_overtakes_those_that_are_prepared_is_prepared_too),
-        TEST(a_check_on_ragged_problems_decides_and_the_journal_knows_it),
-        TEST(who_was_wrong_is_the_best_no_more),
-        TEST(what_waits_for_the_device_when_time_is_up_is_not_tried),
-        TEST(what_is_being_compiled_when_time_is_up_is_not_waited_for),
-        TEST(an_event_that_answers_nothing_is_an_error),
-        TEST(what_the_journal_knows_is_not_done_again_and_keeps_its_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void expect_same_outcome(const candidate *a, const candidate *b)
     assert_int_equal(a->found.resources.registers, b->found.resources.registers);
 }
 
-static void one_source_is_compiled_and_tried_once(void **state)
+TEST_IN(one_source_is_compiled_and_tried_once, open_session, close_session)
 {
     fixture *f = *state;
     const candidates *all = try_all(f, NULL);
@@ -80,7 +80,7 @@ static void one_source_is_compiled_and_tried_once(void **state)
         expect_same_outcome(all->items[i], twins_lead(all->items[i]));
 }
 
-static void one_machine_code_is_tried_once_for_each_launch(void **state)
+TEST_IN(one_machine_code_is_tried_once_for_each_launch, open_session, close_session)
 {
     fixture *f = *state;
     one_code_for_each_launch();
@@ -106,7 +106,7 @@ static void one_machine_code_is_tried_once_for_each_launch(void **state)
 
 /* Every variant has the outcome that trying it would have had; only how often that is done
  * differs. */
-static void merging_changes_no_outcome(void **state)
+TEST_IN(merging_changes_no_outcome, open_session, close_session)
 {
     fixture *f = *state;
     enum { CODES = 3 };
@@ -145,7 +145,7 @@ static void merging_changes_no_outcome(void **state)
     }
 }
 
-static void what_does_not_compile_is_no_machine_code(void **state)
+TEST_IN(what_does_not_compile_is_no_machine_code, open_session, close_session)
 {
     fixture *f = *state;
     one_code_for_each_launch();
@@ -160,7 +160,7 @@ static void what_does_not_compile_is_no_machine_code(void **state)
     assert_int_equal(the_tables.tried, LAUNCHES);
 }
 
-static void the_lowest_configuration_stands_for_all_or_the_preferred(void **state)
+TEST_IN(the_lowest_configuration_stands_for_all_or_the_preferred, open_session, close_session)
 {
     fixture *f = *state;
     one_code_for_each_launch();
@@ -187,9 +187,8 @@ static void the_lowest_configuration_stands_for_all_or_the_preferred(void **stat
 }
 
 /* It is compiled anew when its samples are to be of another GPU. */
-static void who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own(void **state)
+TEST(who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own)
 {
-    (void)state;
     twins known = {0};
     candidate noted = {.id = 0, .configuration = 2, .has_code = true, .stage = CANDIDATE_FINISHED},
               lower = {.id = 1, .configuration = 1, .has_code = true, .stage = CANDIDATE_FINISHED},
@@ -208,7 +207,7 @@ static void who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own(void **s
     twins_deinit(&known);
 }
 
-static void a_race_has_one_of_each_class(void **state)
+TEST_IN(a_race_has_one_of_each_class, open_session, close_session)
 {
     fixture *f = *state;
     race_log log;
@@ -226,7 +225,7 @@ static void a_race_has_one_of_each_class(void **state)
     race_driver_free(driver);
 }
 
-static void a_resumed_run_knows_twins_without_compiling_them(void **state)
+TEST_IN(a_resumed_run_knows_twins_without_compiling_them, open_session, close_session)
 {
     fixture *f = *state;
     journal *j = tables_journal(&f->session, f->folder);
@@ -253,7 +252,7 @@ static int open_run(void **state)
     return 0;
 }
 
-static void twins_are_counted_and_stand_behind_the_one_that_was_tried(void **state)
+TEST_IN(twins_are_counted_and_stand_behind_the_one_that_was_tried, open_run, tables_run_close)
 {
     tables_run *w = *state;
     assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
@@ -273,7 +272,7 @@ static void twins_are_counted_and_stand_behind_the_one_that_was_tried(void **sta
     }
 }
 
-static void a_budget_counts_what_was_tried(void **state)
+TEST_IN(a_budget_counts_what_was_tried, open_run, tables_run_close)
 {
     tables_run *w = *state;
     w->settings.budget_evaluations = LAUNCHES - 1;
@@ -283,7 +282,7 @@ static void a_budget_counts_what_was_tried(void **state)
     assert_int_equal(tune_summary(w->tune)->end, RUN_END_EVALUATIONS);
 }
 
-static void a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along(void **state)
+TEST_IN(a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along, open_run, tables_run_close)
 {
     tables_run *w = *state;
     for (int i = 0; i < TABLES_MOST; i++)
@@ -292,25 +291,4 @@ static void a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along(void **st
     const run_summary *s = tune_summary(w->tune);
     assert_false(s->best_found);
     assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], CONFIGURATIONS);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
-#define TEST_RUN(name) cmocka_unit_test_setup_teardown(name, open_run, tables_run_close)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(one_source_is_compiled_and_tried_once),
-        TEST(one_machine_code_is_tried_once_for_each_launch),
-        TEST(merging_changes_no_outcome),
-        TEST(what_does_not_compile_is_no_machine_code),
-        TEST(the_lowest_configuration_stands_for_all_or_the_preferred),
-        cmocka_unit_test(who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own),
-        TEST(a_race_has_one_of_each_class),
-        TEST(a_resumed_run_knows_twins_without_compiling_them),
-        TEST_RUN(twins_are_counted_and_stand_behind_the_one_that_was_tried),
-        TEST_RUN(a_budget_counts_what_was_tried),
-        TEST_RUN(a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

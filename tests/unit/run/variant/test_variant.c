@@ -3,9 +3,8 @@
 #include "check.h"
 #include "run/variant/variant.h"
 
-static void pointers_to_candidates_stay_valid_as_the_table_grows(void **state)
+TEST(pointers_to_candidates_stay_valid_as_the_table_grows)
 {
-    (void)state;
     candidates table = {0};
     candidate *all[300];
     for (uint64_t i = 0; i < 300; i++)
@@ -19,9 +18,8 @@ static void pointers_to_candidates_stay_valid_as_the_table_grows(void **state)
     candidates_deinit(&table);
 }
 
-static void what_was_found_is_copied_and_a_rejection_keeps_the_samples(void **state)
+TEST(what_was_found_is_copied_and_a_rejection_keeps_the_samples)
 {
-    (void)state;
     candidates table = {0};
     int64_t samples[] = {900, 700, 800};
     char message[] = "";
@@ -40,9 +38,8 @@ static void what_was_found_is_copied_and_a_rejection_keeps_the_samples(void **st
     candidates_deinit(&table);
 }
 
-static void what_a_proof_convicted_stays_wrong_whatever_a_device_finds(void **state)
+TEST(what_a_proof_convicted_stays_wrong_whatever_a_device_finds)
 {
-    (void)state;
     candidates table = {0};
     const int64_t samples[] = {900};
     candidate *c = candidates_add(&table, 0);
@@ -55,9 +52,8 @@ static void what_a_proof_convicted_stays_wrong_whatever_a_device_finds(void **st
     candidates_deinit(&table);
 }
 
-static void a_variant_lends_its_images_and_their_resources(void **state)
+TEST(a_variant_lends_its_images_and_their_resources)
 {
-    (void)state;
     candidates table = {0};
     device_variant lent;
     candidate *c = candidates_add(&table, 0);
@@ -74,15 +70,4 @@ static void a_variant_lends_its_images_and_their_resources(void **state)
     candidate_variant(c, &lent);
     assert_int_equal(lent.images[0].size_bytes, 0);
     candidates_deinit(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pointers_to_candidates_stay_valid_as_the_table_grows),
-        cmocka_unit_test(what_was_found_is_copied_and_a_rejection_keeps_the_samples),
-        cmocka_unit_test(what_a_proof_convicted_stays_wrong_whatever_a_device_finds),
-        cmocka_unit_test(a_variant_lends_its_images_and_their_resources),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,41 +29,36 @@ static void expect(const char *text, const char *wanted)
     free(c);
 }
 
-static void a_call_that_stands_there_twice_is_made_once(void **state)
+TEST(a_call_that_stands_there_twice_is_made_once)
 {
-    (void)state;
     expect("min(x + y, (x + y) * 3)",
            "const int64_t common_0 = autotune_add(x, y);\n"
            "v = autotune_min(common_0, autotune_multiply(common_0, INT64_C(3)));\n");
 }
 
-static void what_has_nothing_twice_stays_as_it_is(void **state)
+TEST(what_has_nothing_twice_stays_as_it_is)
 {
-    (void)state;
     expect("x + y // 2", "v = autotune_add(x, autotune_divide(y, INT64_C(2), failed));\n");
     expect("x", "v = x;\n");
 }
 
-static void calls_in_a_call_that_stands_there_twice_are_not_constants_of_their_own(void **state)
+TEST(calls_in_a_call_that_stands_there_twice_are_not_constants_of_their_own)
 {
-    (void)state;
     expect("max(x // y + 1, x // y + 1)",
            "const int64_t common_1 = autotune_add(autotune_divide(x, y, failed), INT64_C(1));\n"
            "v = autotune_max(common_1, common_1);\n");
 }
 
-static void a_constant_comes_before_those_that_it_is_part_of(void **state)
+TEST(a_constant_comes_before_those_that_it_is_part_of)
 {
-    (void)state;
     expect("max(log2(x) + y, min(log2(x) + y, log2(x)))",
            "const int64_t common_0 = autotune_log2(x, failed);\n"
            "const int64_t common_1 = autotune_add(common_0, y);\n"
            "v = autotune_max(common_1, autotune_min(common_1, common_0));\n");
 }
 
-static void what_may_not_be_evaluated_is_not_evaluated_before(void **state)
+TEST(what_may_not_be_evaluated_is_not_evaluated_before)
 {
-    (void)state;
     expect("(p and y // x or 0) + (p and y // x or 1)",
            "v = autotune_add((p ? autotune_divide(y, x, failed) : INT64_C(0)), (p ? "
            "autotune_divide(y, x, failed) : INT64_C(1)));\n");
@@ -73,16 +68,14 @@ static void what_may_not_be_evaluated_is_not_evaluated_before(void **state)
            "v = (!(p) || (autotune_divide(y, x, failed) < autotune_divide(y, x, failed)));\n");
 }
 
-static void bits_are_no_conditions(void **state)
+TEST(bits_are_no_conditions)
 {
-    (void)state;
     expect("(x + y) & (x + y)",
            "const int64_t common_0 = autotune_add(x, y);\nv = (common_0 & common_0);\n");
 }
 
-static void each_side_of_a_choice_has_constants_of_its_own(void **state)
+TEST(each_side_of_a_choice_has_constants_of_its_own)
 {
-    (void)state;
     expect("x == y and min(x + y, x + y) or p and 1 or x + y",
            "if (x == y) {\n"
            "    const int64_t common_0 = autotune_add(x, y);\n"
@@ -96,27 +89,24 @@ static void each_side_of_a_choice_has_constants_of_its_own(void **state)
            "}\n");
 }
 
-static void calls_that_give_no_whole_number_are_no_constants(void **state)
+TEST(calls_that_give_no_whole_number_are_no_constants)
 {
-    (void)state;
     expect("max(x / y, 0.5) + max(x / y, 0.5)",
            "v = (autotune_max_number(((double)x / (double)y), (double)0.5) + "
            "autotune_max_number(((double)x / (double)y), (double)0.5));\n");
     expect("is_pow2(x) == is_pow2(x)", "v = ((autotune_is_pow2(x)) == (autotune_is_pow2(x)));\n");
 }
 
-static void texts_are_escaped(void **state)
+TEST(texts_are_escaped)
 {
-    (void)state;
     expect("w == '(?\"autotune_add('",
            "v = autotune_same_text(w, \"(\\077\\042autotune_add(\");\n");
     expect("string.find(w, 'x')", "v = autotune_contains(w, \"x\");\n");
 }
 
 /* Each line doubles the one before. */
-static void what_would_be_too_long_in_c_has_none(void **state)
+TEST(what_would_be_too_long_in_c_has_none)
 {
-    (void)state;
     char text[8192] = "x", longer[2 * sizeof text];
     for (int i = 0; i < 9; i++) {
         snprintf(longer, sizeof longer, "(%s / 3 + %s)", text, text);
@@ -138,9 +128,8 @@ static void what_would_be_too_long_in_c_has_none(void **state)
     tree_free(t);
 }
 
-static void what_has_no_term_has_no_c(void **state)
+TEST(what_has_no_term_has_no_c)
 {
-    (void)state;
     static const char *const texts[] = {"x ^ 2",
                                         "#w",
                                         "w .. w",
@@ -158,22 +147,4 @@ static void what_has_no_term_has_no_c(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (in_c(texts[i], NULL))
             fail_msg("%s", texts[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_that_stands_there_twice_is_made_once),
-        cmocka_unit_test(what_has_nothing_twice_stays_as_it_is),
-        cmocka_unit_test(calls_in_a_call_that_stands_there_twice_are_not_constants_of_their_own),
-        cmocka_unit_test(a_constant_comes_before_those_that_it_is_part_of),
-        cmocka_unit_test(what_may_not_be_evaluated_is_not_evaluated_before),
-        cmocka_unit_test(bits_are_no_conditions),
-        cmocka_unit_test(each_side_of_a_choice_has_constants_of_its_own),
-        cmocka_unit_test(calls_that_give_no_whole_number_are_no_constants),
-        cmocka_unit_test(texts_are_escaped),
-        cmocka_unit_test(what_would_be_too_long_in_c_has_none),
-        cmocka_unit_test(what_has_no_term_has_no_c),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

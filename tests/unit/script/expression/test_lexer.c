@@ -15,9 +15,8 @@ static void expect_tokens(const char *text, const char *wanted)
     assert_string_equal(found, wanted);
 }
 
-static void texts_fall_apart_as_in_lua(void **state)
+TEST(texts_fall_apart_as_in_lua)
 {
-    (void)state;
     expect_tokens("a.b+c_1//2..d", "a|.|b|+|c_1|//|2..d"); /* Lua calls this a malformed number */
     expect_tokens("a..b ... ~=<=>===::", "a|..|b|...|~=|<=|>=|==|::");
     expect_tokens("0x1p-4 1e5 1e+5 .5 3.e2-1 0xAg", "0x1p-4|1e5|1e+5|.5|3.e2|-|1|0xAg");
@@ -31,9 +30,8 @@ static void texts_fall_apart_as_in_lua(void **state)
     expect_tokens("", "");
 }
 
-static void lines_are_counted_in_strings_and_comments_too(void **state)
+TEST(lines_are_counted_in_strings_and_comments_too)
 {
-    (void)state;
     const char *text = "a\n[[\n\n]] b --[[\n]] c '\\\n' d\r\ne\rf";
     static const int lines[] = {1, 2, 4, 5, 5, 6, 7, 8};
     lexer l = lexer_make(text, strlen(text));
@@ -62,9 +60,8 @@ static int line_of(const source_step *steps, size_t count)
     return source_line(script, sizeof script - 1, steps, count);
 }
 
-static void fields_are_found_by_their_path(void **state)
+TEST(fields_are_found_by_their_path)
 {
-    (void)state;
     assert_int_equal(line_of(NULL, 0), 3);
     assert_int_equal(line_of((source_step[]){{"space", 0}}, 1), 4);
     assert_int_equal(line_of((source_step[]){{"space", 0}, {"tile", 0}}, 2), 5);
@@ -81,9 +78,8 @@ static void fields_are_found_by_their_path(void **state)
     assert_int_equal(source_line("pattern", 7, NULL, 0), 0);
 }
 
-static void keys_come_in_the_order_of_the_text(void **state)
+TEST(keys_come_in_the_order_of_the_text)
 {
-    (void)state;
     static const char *const keys[] = {"tile", "long", "last", "done"};
     source_step space = {"space", 0};
     token key;
@@ -96,9 +92,8 @@ static void keys_come_in_the_order_of_the_text(void **state)
     assert_false(source_key(script, sizeof script - 1, &(source_step){"none", 0}, 1, 0, &key));
 }
 
-static void any_cut_of_a_text_is_read_without_harm(void **state)
+TEST(any_cut_of_a_text_is_read_without_harm)
 {
-    (void)state;
     source_step steps[] = {{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}};
     for (size_t from = 0; from < sizeof script - 1; from++)
         for (size_t to = from; to < sizeof script - 1; to++) {
@@ -114,16 +109,4 @@ static void any_cut_of_a_text_is_read_without_harm(void **state)
                 assert_true(key.text >= cut && key.text + key.length <= cut + size_bytes);
             free(cut);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_fall_apart_as_in_lua),
-        cmocka_unit_test(lines_are_counted_in_strings_and_comments_too),
-        cmocka_unit_test(fields_are_found_by_their_path),
-        cmocka_unit_test(keys_come_in_the_order_of_the_text),
-        cmocka_unit_test(any_cut_of_a_text_is_read_without_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

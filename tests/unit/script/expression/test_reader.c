@@ -7,9 +7,8 @@ static const node *read_text(tree *t, const char *text)
     return reader_read(t, &notation_lua, text, &reader_inputs);
 }
 
-static void equal_expressions_are_one_node_however_they_are_spelt(void **state)
+TEST(equal_expressions_are_one_node_however_they_are_spelt)
 {
-    (void)state;
     static const char *const alike[][2] = {
         {"x + y * 2", "(x + ((y) * 2)) -- the same"},
         {"x - y - 1", "(x - y) - 1"},
@@ -35,9 +34,8 @@ static void equal_expressions_are_one_node_however_they_are_spelt(void **state)
     tree_free(t);
 }
 
-static void different_expressions_are_different_nodes(void **state)
+TEST(different_expressions_are_different_nodes)
 {
-    (void)state;
     static const char *const different[] = {
         "x - y", "y - x",   "x",       "x + y",  "1",     "1.0",    "'1'", "f(x)", "f.x",
         "f[x]",  "f:x()",   "f { x }", "true",   "false", "nil",    "-x",  "~x",   "#x",
@@ -56,9 +54,8 @@ static void different_expressions_are_different_nodes(void **state)
     tree_free(t);
 }
 
-static void what_is_no_expression_is_not_read(void **state)
+TEST(what_is_no_expression_is_not_read)
 {
-    (void)state;
     static const char *const texts[] = {"",      "x +",   "x y",      "(x",      "x)",  "p) or (q",
                                         "x, y",  "x = 1", "f(x,)",    "{ [x] }", "x.",  "x:y",
                                         "x and", "end",   "1 + then", "f(x y)",  "* x", "z"};
@@ -72,9 +69,8 @@ static void what_is_no_expression_is_not_read(void **state)
 }
 
 /* As deep as Lua reads it, and no deeper; chains of any length. */
-static void brackets_nest_as_deeply_as_in_lua(void **state)
+TEST(brackets_nest_as_deeply_as_in_lua)
 {
-    (void)state;
     enum { MANY = 50000 };
     static char text[5 * MANY + 2];
     tree *t = tree_new();
@@ -91,15 +87,4 @@ static void brackets_nest_as_deeply_as_in_lua(void **state)
         memcpy(text + 1 + 5 * i, i % 2 ? " or p" : "==  p", sizeof "==  p");
     assert_non_null(read_text(t, text));
     tree_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_expressions_are_one_node_however_they_are_spelt),
-        cmocka_unit_test(different_expressions_are_different_nodes),
-        cmocka_unit_test(what_is_no_expression_is_not_read),
-        cmocka_unit_test(brackets_nest_as_deeply_as_in_lua),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,9 +192,8 @@ static void check_against_lua(lua_State *L, rng *r, const char *text, size_t *re
     }
 }
 
-static void answers_are_those_of_lua(void **state)
+TEST(answers_are_those_of_lua)
 {
-    (void)state;
     lua_State *L = luaL_newstate();
     assert_non_null(L);
     luaL_openlibs(L);
@@ -211,9 +210,8 @@ static void answers_are_those_of_lua(void **state)
     assert_in_range(refused, 1, ROUNDS / 2);
 }
 
-static void what_is_not_whole_numbers_and_truth_values_is_left_to_lua(void **state)
+TEST(what_is_not_whole_numbers_and_truth_values_is_left_to_lua)
 {
-    (void)state;
     static const char *const texts[] = {
         "x / 2 == 1",
         "x ^ 2 == 4",
@@ -248,9 +246,8 @@ static void what_is_not_whole_numbers_and_truth_values_is_left_to_lua(void **sta
             fail_msg("%s", texts[i]);
 }
 
-static void texts_are_equal_or_not(void **state)
+TEST(texts_are_equal_or_not)
 {
-    (void)state;
     vector_step steps[VECTOR_MOST_STEPS];
     bool holds[1];
     const int64_t inputs[INPUTS] = {[X] = 1};
@@ -261,9 +258,8 @@ static void texts_are_equal_or_not(void **state)
 }
 
 /* What fails in Lua is left to it, and what does not is answered. */
-static void functions_are_those_of_lua(void **state)
+TEST(functions_are_those_of_lua)
 {
-    (void)state;
     static const char *const hold[] = {
         "ceil_div(x, 4) == 3 and round_up(x, 8) == 16 and log2(x) == 3",
         "is_pow2(x - 4) and not is_pow2(x) and math.max(x, y, 3) == 12",
@@ -291,9 +287,8 @@ static void functions_are_those_of_lua(void **state)
     }
 }
 
-static void a_zero_divisor_is_left_to_lua(void **state)
+TEST(a_zero_divisor_is_left_to_lua)
 {
-    (void)state;
     vector_step steps[VECTOR_MOST_STEPS];
     size_t count = compile("x == 0 or y % x == 0", steps);
     assert_int_not_equal(count, 0);
@@ -305,18 +300,16 @@ static void a_zero_divisor_is_left_to_lua(void **state)
     assert_false(vector_evaluate(steps, count, inputs, X, (int64_t[]){3, 0}, 2, holds));
 }
 
-static void what_stands_there_twice_is_one_step(void **state)
+TEST(what_stands_there_twice_is_one_step)
 {
-    (void)state;
     vector_step steps[VECTOR_MOST_STEPS];
     assert_int_equal(compile("x * y + 1 == 1", steps), 6);
     assert_int_equal(compile("(x * y + 1) // (x * y + 1) == 1", steps), 7);
     assert_int_equal(compile("x * y + 1 == 1 and not (x * y + 1 == 1)", steps), 8);
 }
 
-static void what_is_too_long_or_holds_too_much_back_is_left_to_lua(void **state)
+TEST(what_is_too_long_or_holds_too_much_back_is_left_to_lua)
 {
-    (void)state;
     vector_step steps[VECTOR_MOST_STEPS];
     char text[MOST_TEXT] = "x == 1", more[32];
     for (int i = 0; i < 100; i++) {
@@ -333,18 +326,4 @@ static void what_is_too_long_or_holds_too_much_back_is_left_to_lua(void **state)
     for (int i = 0; i < 20; i++)
         append(text, ")");
     assert_int_equal(compile(text, steps), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_those_of_lua),
-        cmocka_unit_test(what_is_not_whole_numbers_and_truth_values_is_left_to_lua),
-        cmocka_unit_test(texts_are_equal_or_not),
-        cmocka_unit_test(a_zero_divisor_is_left_to_lua),
-        cmocka_unit_test(functions_are_those_of_lua),
-        cmocka_unit_test(what_stands_there_twice_is_one_step),
-        cmocka_unit_test(what_is_too_long_or_holds_too_much_back_is_left_to_lua),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,9 +92,8 @@ static int run_comparison(lua_State *L)
     return 0;
 }
 
-static void random_patterns_match_as_lua_matches_them(void **state)
+TEST(random_patterns_match_as_lua_matches_them)
 {
-    (void)state;
     sandbox box;
     at_error error = {0};
     assert_ok(sandbox_init(&box, "patterns", 0, UINT64_C(1) << 40, &error), error);
@@ -117,9 +116,8 @@ static int run_call(lua_State *L)
     return 0;
 }
 
-static void what_is_wrong_with_a_pattern_is_said_as_lua_says_it(void **state)
+TEST(what_is_wrong_with_a_pattern_is_said_as_lua_says_it)
 {
-    (void)state;
     static const struct {
         const char *pattern, *message;
     } cases[] = {
@@ -150,9 +148,8 @@ static bool stop_at_once(void *context)
     return true;
 }
 
-static void matching_can_be_stopped(void **state)
+TEST(matching_can_be_stopped)
 {
-    (void)state;
     static char text[1 << 16];
     memset(text, 'a', sizeof text - 1);
     sandbox box;
@@ -165,14 +162,4 @@ static void matching_can_be_stopped(void **state)
     assert_int_equal(sandbox_call(&box, run_call, &c, false, &error), AT_INTERRUPTED);
     assert_int_equal(asked, 1);
     sandbox_deinit(&box);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_patterns_match_as_lua_matches_them),
-        cmocka_unit_test(what_is_wrong_with_a_pattern_is_said_as_lua_says_it),
-        cmocka_unit_test(matching_can_be_stopped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static void expect(const char *text, const char *message)
 /* A script that gets as far as its end without an error is then told that it returns no pattern. */
 static const char passed[] = "does not return a pattern";
 
-static void nothing_leads_out_of_the_sandbox(void **state)
+TEST(nothing_leads_out_of_the_sandbox)
 {
-    (void)state;
     expect(
         "for _, name in ipairs { 'io', 'os', 'debug', 'package', 'load', 'loadstring', "
         "'loadfile',\n"
@@ -39,9 +38,8 @@ static void nothing_leads_out_of_the_sandbox(void **state)
     expect("('').dump(function() end)", "string has no field 'dump'");
 }
 
-static void shared_tables_cannot_be_changed(void **state)
+TEST(shared_tables_cannot_be_changed)
 {
-    (void)state;
     expect("string.rep = nil", "shared and cannot be changed");
     expect("string.mine = 1", "shared and cannot be changed");
     expect("table.insert(math, 1)", "shared and cannot be changed");
@@ -49,9 +47,8 @@ static void shared_tables_cannot_be_changed(void **state)
     expect("x = 1 assert(x == 1 and _ENV.x == 1)", passed);
 }
 
-static void what_a_script_needs_is_there(void **state)
+TEST(what_a_script_needs_is_there)
 {
-    (void)state;
     expect(
         "assert(('a,b'):gsub(',', ';') == 'a;b' and ('x'):rep(3, '-') == 'x-x-x')\n"
         "assert(('%d %s'):format(3, 'x') == '3 x' and #('abc'):upper() == 3)\n"
@@ -65,9 +62,8 @@ static void what_a_script_needs_is_there(void **state)
         passed);
 }
 
-static void pairs_visits_keys_in_order(void **state)
+TEST(pairs_visits_keys_in_order)
 {
-    (void)state;
     expect(
         "local seen = ''\n"
         "for k, v in pairs { z = 1, a = 2, [3] = 3, [-1] = 4, [true] = 5, m = 6, [1.5] = 7 } do\n"
@@ -82,9 +78,8 @@ static void pairs_visits_keys_in_order(void **state)
     expect("pairs(nil)", "table expected, got nil");
 }
 
-static void endless_loops_end(void **state)
+TEST(endless_loops_end)
 {
-    (void)state;
     static const struct {
         const char *text;
         int line;
@@ -119,9 +114,8 @@ static void endless_loops_end(void **state)
                      "local i = 1 while i > 0 do t[i] = 1 i = i * 2 end assert(#t > 1 << 60) "
 
 /* C functions whose work is not seen by a count of instructions. */
-static void work_inside_of_c_functions_is_bounded(void **state)
+TEST(work_inside_of_c_functions_is_bounded)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -163,9 +157,8 @@ static void work_inside_of_c_functions_is_bounded(void **state)
     assert_true(end.tv_sec - start.tv_sec < 60);
 }
 
-static void a_limit_cannot_be_caught(void **state)
+TEST(a_limit_cannot_be_caught)
 {
-    (void)state;
     /* Neither through a comparison function nor through a replacement function. */
     expect("table.sort({ 3, 2, 1 }, function() while true do end end)", "ran for more than");
     expect("('x'):gsub('x', function() while true do end end)", "ran for more than");
@@ -173,9 +166,8 @@ static void a_limit_cannot_be_caught(void **state)
            "invalid order function");
 }
 
-static void a_deep_text_is_an_error_and_no_crash(void **state)
+TEST(a_deep_text_is_an_error_and_no_crash)
 {
-    (void)state;
     static char text[1 << 20];
     memset(text, '(', sizeof text - 1);
     expect(text, "C stack overflow");
@@ -188,9 +180,8 @@ static void a_deep_text_is_an_error_and_no_crash(void **state)
 }
 
 /* Fails every allocation of Lua's in turn, by a limit that is raised step by step. */
-static void memory_may_run_out_anywhere(void **state)
+TEST(memory_may_run_out_anywhere)
 {
-    (void)state;
     script_options options = fixture_options();
     at_error error;
     size_t failures = 0;
@@ -217,9 +208,8 @@ static int raise_here(lua_State *L)
     sandbox_raise(L, AT_USAGE, "file", 7, "%s", "mine");
 }
 
-static void a_raised_error_keeps_its_story(void **state)
+TEST(a_raised_error_keeps_its_story)
 {
-    (void)state;
     sandbox box;
     at_error error = {0};
     assert_ok(sandbox_init(&box, "none", 0, 0, &error), error);
@@ -233,19 +223,4 @@ static void a_raised_error_keeps_its_story(void **state)
     assert_null(box.L);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_leads_out_of_the_sandbox),
-        cmocka_unit_test(shared_tables_cannot_be_changed),
-        cmocka_unit_test(what_a_script_needs_is_there),
-        cmocka_unit_test(pairs_visits_keys_in_order),
-        cmocka_unit_test(endless_loops_end),
-        cmocka_unit_test(work_inside_of_c_functions_is_bounded),
-        cmocka_unit_test(a_limit_cannot_be_caught),
-        cmocka_unit_test(a_deep_text_is_an_error_and_no_crash),
-        cmocka_unit_test(memory_may_run_out_anywhere),
-        cmocka_unit_test(a_raised_error_keeps_its_story),
-    };
-    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
-}
+TEST_GROUP(fixture_setup, fixture_teardown)

@@ -5,9 +5,8 @@
 
 enum { MOST = 12 };
 
-static void every_item_is_at_every_position_equally_often(void **state)
+TEST(every_item_is_at_every_position_equally_often)
 {
-    (void)state;
     for (size_t n = 1; n <= MOST; n++) {
         size_t at[MOST][MOST] = {{0}}, rows = balance_rows(n);
         for (size_t row = 0; row < rows; row++) {
@@ -24,9 +23,8 @@ static void every_item_is_at_every_position_equally_often(void **state)
     }
 }
 
-static void every_item_follows_every_other_equally_often(void **state)
+TEST(every_item_follows_every_other_equally_often)
 {
-    (void)state;
     for (size_t n = 2; n <= MOST; n++) {
         size_t follows[MOST][MOST] = {{0}}, rows = balance_rows(n);
         for (size_t row = 0; row < rows; row++) {
@@ -41,23 +39,12 @@ static void every_item_follows_every_other_equally_often(void **state)
     }
 }
 
-static void rows_repeat_after_a_whole_design(void **state)
+TEST(rows_repeat_after_a_whole_design)
 {
-    (void)state;
     for (size_t n = 1; n <= MOST; n++) {
         uint32_t first[MOST], again[MOST];
         balance_row(n, 1, first);
         balance_row(n, 1 + 3 * balance_rows(n), again);
         assert_memory_equal(first, again, n * sizeof *first);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_is_at_every_position_equally_often),
-        cmocka_unit_test(every_item_follows_every_other_equally_often),
-        cmocka_unit_test(rows_repeat_after_a_whole_design),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 enum { BLOCKS = 40 };
 
-static void drift_that_both_share_cancels(void **state)
+TEST(drift_that_both_share_cancels)
 {
-    (void)state;
     int64_t a[BLOCKS], b[BLOCKS];
     double scratch[BLOCKS];
     for (int i = 0; i < BLOCKS; i++) {
@@ -23,9 +22,8 @@ static void drift_that_both_share_cancels(void **state)
     assert_true(p.tick == 0);
 }
 
-static void one_block_has_no_interval(void **state)
+TEST(one_block_has_no_interval)
 {
-    (void)state;
     int64_t a = 1100, b = 1000;
     double scratch;
     paired p = paired_compare(&a, &b, 1, 0, &scratch);
@@ -33,9 +31,8 @@ static void one_block_has_no_interval(void **state)
     assert_true(isinf(paired_half_width(&p, paired_quantile(0.01, 1))));
 }
 
-static void no_interval_is_narrower_than_the_tick_of_a_steady_clock(void **state)
+TEST(no_interval_is_narrower_than_the_tick_of_a_steady_clock)
 {
-    (void)state;
     int64_t a[BLOCKS], b[BLOCKS];
     double scratch[BLOCKS];
     for (int i = 0; i < BLOCKS; i++) {
@@ -47,9 +44,8 @@ static void no_interval_is_narrower_than_the_tick_of_a_steady_clock(void **state
     assert_true(p.mean <= paired_half_width(&p, 2.5));
 }
 
-static void noise_above_the_tick_averages_it_out(void **state)
+TEST(noise_above_the_tick_averages_it_out)
 {
-    (void)state;
     rng r = rng_seeded(7);
     int64_t a[BLOCKS], b[BLOCKS];
     double scratch[BLOCKS];
@@ -61,9 +57,8 @@ static void noise_above_the_tick_averages_it_out(void **state)
     assert_true(p.tick == 0);
 }
 
-static void the_bound_is_wrong_as_often_as_it_says(void **state)
+TEST(the_bound_is_wrong_as_often_as_it_says)
 {
-    (void)state;
     enum { TRIALS = 20000, FEW = 16 };
     rng r = rng_seeded(8);
     double quantile = paired_quantile(0.01, FEW);
@@ -80,16 +75,4 @@ static void the_bound_is_wrong_as_often_as_it_says(void **state)
     }
     /* 1 % within a factor of 1.5: Yuen's t is an approximation. */
     assert_true(wrong > TRIALS / 150 && wrong < TRIALS * 15 / 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drift_that_both_share_cancels),
-        cmocka_unit_test(one_block_has_no_interval),
-        cmocka_unit_test(no_interval_is_narrower_than_the_tick_of_a_steady_clock),
-        cmocka_unit_test(noise_above_the_tick_averages_it_out),
-        cmocka_unit_test(the_bound_is_wrong_as_often_as_it_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* A race asks for blocks, hears of samples and failures, and ends. */
 #include "race_fixture.h"
 
-static void a_single_entrant_is_measured_and_wins(void **state)
+TEST(a_single_entrant_is_measured_and_wins)
 {
-    (void)state;
     set_up(1, 1e5, 0);
     race_options options = with_seed(1);
     race *r = start(&options, 1);
@@ -16,9 +15,8 @@ static void a_single_entrant_is_measured_and_wins(void **state)
     race_free(r);
 }
 
-static void every_block_asks_every_survivor_once(void **state)
+TEST(every_block_asks_every_survivor_once)
 {
-    (void)state;
     set_up(50, 1e5, 0.004);
     race_options options = with_seed(2);
     race *r = start(&options, 50);
@@ -38,9 +36,8 @@ static void every_block_asks_every_survivor_once(void **state)
     race_free(r);
 }
 
-static void asking_twice_gives_the_same_block(void **state)
+TEST(asking_twice_gives_the_same_block)
 {
-    (void)state;
     set_up(20, 1e5, 0.01);
     race_options options = with_seed(3);
     race *r = start(&options, 20);
@@ -53,9 +50,8 @@ static void asking_twice_gives_the_same_block(void **state)
     race_free(r);
 }
 
-static void blocks_come_in_different_orders(void **state)
+TEST(blocks_come_in_different_orders)
 {
-    (void)state;
     set_up(30, 1e5, 0.0001);
     race_options options = with_seed(4);
     race *r = start(&options, 30);
@@ -69,9 +65,8 @@ static void blocks_come_in_different_orders(void **state)
     race_free(r);
 }
 
-static void the_same_seed_and_samples_replay_the_same_race(void **state)
+TEST(the_same_seed_and_samples_replay_the_same_race)
 {
-    (void)state;
     set_up(100, 1e5, 0.002);
     race_options options = with_seed(5);
     race *a = start(&options, 100), *b = start(&options, 100);
@@ -92,9 +87,8 @@ static void the_same_seed_and_samples_replay_the_same_race(void **state)
 }
 
 /* Hundreds begin with a probe; a hundred without earlier samples with a screen. */
-static void as_many_blocks_are_alike_as_the_race_says(void **state)
+TEST(as_many_blocks_are_alike_as_the_race_says)
 {
-    (void)state;
     static const size_t counts[] = {300, 100};
     for (size_t k = 0; k < 2; k++) {
         set_up(counts[k], 1e5, 0.1 / (double)counts[k]);
@@ -119,9 +113,8 @@ static void as_many_blocks_are_alike_as_the_race_says(void **state)
     }
 }
 
-static void an_entrant_that_fails_leaves_and_the_race_goes_on(void **state)
+TEST(an_entrant_that_fails_leaves_and_the_race_goes_on)
 {
-    (void)state;
     set_up(20, 1e5, 0.01);
     race_options options = with_seed(18);
     options.default_entrant = 3;
@@ -146,9 +139,8 @@ static void an_entrant_that_fails_leaves_and_the_race_goes_on(void **state)
     race_free(r);
 }
 
-static void a_race_in_which_all_fail_has_no_winner(void **state)
+TEST(a_race_in_which_all_fail_has_no_winner)
 {
-    (void)state;
     set_up(30, 1e5, 0.001);
     race_options options = with_seed(19);
     options.default_entrant = 0;
@@ -164,9 +156,8 @@ static void a_race_in_which_all_fail_has_no_winner(void **state)
     race_free(r);
 }
 
-static void a_stopped_race_is_inconclusive_with_the_best_so_far(void **state)
+TEST(a_stopped_race_is_inconclusive_with_the_best_so_far)
 {
-    (void)state;
     for (size_t blocks = 0; blocks < 60; blocks++) {
         set_up(40, 1e5, 0.004);
         entrants[7].fastest_ns = 0;
@@ -192,9 +183,8 @@ static void a_stopped_race_is_inconclusive_with_the_best_so_far(void **state)
     }
 }
 
-static void progress_never_asks_for_more_than_it_announced(void **state)
+TEST(progress_never_asks_for_more_than_it_announced)
 {
-    (void)state;
     set_up(60, 1e5, 0.003);
     race_options options = with_seed(24);
     options.default_entrant = 5;
@@ -216,9 +206,8 @@ static void progress_never_asks_for_more_than_it_announced(void **state)
     race_free(r);
 }
 
-static void the_ranking_lists_everyone_once_in_order(void **state)
+TEST(the_ranking_lists_everyone_once_in_order)
 {
-    (void)state;
     set_up(300, 1e5, 0.002);
     race_options options = with_seed(25);
     race *r = start(&options, 300);
@@ -238,28 +227,8 @@ static void the_ranking_lists_everyone_once_in_order(void **state)
     race_free(r);
 }
 
-static void names_are_what_reports_print(void **state)
+TEST(names_are_what_reports_print)
 {
-    (void)state;
     assert_string_equal(race_stage_name(RACE_PRIOR), "prior");
     assert_string_equal(race_stage_name(RACE_FINISHED), "finished");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_single_entrant_is_measured_and_wins),
-        cmocka_unit_test(every_block_asks_every_survivor_once),
-        cmocka_unit_test(asking_twice_gives_the_same_block),
-        cmocka_unit_test(blocks_come_in_different_orders),
-        cmocka_unit_test(the_same_seed_and_samples_replay_the_same_race),
-        cmocka_unit_test(as_many_blocks_are_alike_as_the_race_says),
-        cmocka_unit_test(an_entrant_that_fails_leaves_and_the_race_goes_on),
-        cmocka_unit_test(a_race_in_which_all_fail_has_no_winner),
-        cmocka_unit_test(a_stopped_race_is_inconclusive_with_the_best_so_far),
-        cmocka_unit_test(progress_never_asks_for_more_than_it_announced),
-        cmocka_unit_test(the_ranking_lists_everyone_once_in_order),
-        cmocka_unit_test(names_are_what_reports_print),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

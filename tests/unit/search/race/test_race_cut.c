@@ -1,9 +1,8 @@
 /* Who is measured, and who leaves a race before its finals. */
 #include "race_fixture.h"
 
-static void earlier_samples_far_above_the_best_are_out_unmeasured(void **state)
+TEST(earlier_samples_far_above_the_best_are_out_unmeasured)
 {
-    (void)state;
     set_up(3, 1e5, 0);
     entrants[0].fastest_ns = 100000;
     entrants[1].fastest_ns = 140000;
@@ -19,9 +18,8 @@ static void earlier_samples_far_above_the_best_are_out_unmeasured(void **state)
     race_free(r);
 }
 
-static void of_those_near_the_best_no_more_than_the_limit_enter(void **state)
+TEST(of_those_near_the_best_no_more_than_the_limit_enter)
 {
-    (void)state;
     set_up(40, 1e5, 0.001);
     for (uint32_t i = 0; i < 40; i++)
         entrants[i].fastest_ns = (int64_t)true_ns[i];
@@ -35,9 +33,8 @@ static void of_those_near_the_best_no_more_than_the_limit_enter(void **state)
     race_free(r);
 }
 
-static void entrants_without_an_earlier_sample_are_screened(void **state)
+TEST(entrants_without_an_earlier_sample_are_screened)
 {
-    (void)state;
     set_up(10, 1e5, 0.1);
     entrants[9].fastest_ns = 190000;
     race_options options = with_seed(7);
@@ -52,9 +49,8 @@ static void entrants_without_an_earlier_sample_are_screened(void **state)
     race_free(r);
 }
 
-static void one_outlier_does_not_screen_the_best_out(void **state)
+TEST(one_outlier_does_not_screen_the_best_out)
 {
-    (void)state;
     set_up(10, 1e5, 0.02);
     race_options options = with_seed(8);
     race *r = start(&options, 10);
@@ -69,9 +65,8 @@ static void one_outlier_does_not_screen_the_best_out(void **state)
     race_free(r);
 }
 
-static void thousands_are_narrowed_down_in_few_samples(void **state)
+TEST(thousands_are_narrowed_down_in_few_samples)
 {
-    (void)state;
     set_up(MOST, 1e5, 0.2 / MOST);
     race_options options = with_seed(26);
     race *r = start(&options, MOST);
@@ -127,26 +122,23 @@ static uint64_t samples_of_race(size_t count, double noise, uint64_t seed, bool 
     return clock.samples - before;
 }
 
-static void of_thousands_with_earlier_samples_few_are_measured_again(void **state)
+TEST(of_thousands_with_earlier_samples_few_are_measured_again)
 {
-    (void)state;
     bool lost;
     /* Two samples of everybody within 1.3 times the best would be all of them, twice. */
     assert_true(samples_of_race(MOST, 0.003, 31, &lost) < MOST);
     assert_false(lost);
 }
 
-static void the_more_earlier_samples_err_the_more_are_measured_again(void **state)
+TEST(the_more_earlier_samples_err_the_more_are_measured_again)
 {
-    (void)state;
     bool lost;
     uint64_t exact = samples_of_race(2048, 0.002, 32, &lost);
     assert_true(samples_of_race(2048, 0.02, 32, &lost) > 2 * exact);
 }
 
-static void a_probe_loses_the_best_no_more_often_than_alpha(void **state)
+TEST(a_probe_loses_the_best_no_more_often_than_alpha)
 {
-    (void)state;
     size_t times = 0;
     for (uint64_t seed = 0; seed < 100; seed++) {
         bool lost;
@@ -157,9 +149,8 @@ static void a_probe_loses_the_best_no_more_often_than_alpha(void **state)
                 3); /* one is expected at most; more than three in 100 have a chance of 2 % */
 }
 
-static void blocks_of_the_probe_do_not_compare_those_who_were_not_in_it(void **state)
+TEST(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it)
 {
-    (void)state;
     synthetic_clock clock = usual_clock(33);
     set_up_tried(1024, 0.2, &clock);
     race_options options = with_seed(33);
@@ -178,9 +169,8 @@ static void blocks_of_the_probe_do_not_compare_those_who_were_not_in_it(void **s
     race_free(r);
 }
 
-static void a_race_goes_on_when_all_who_were_probed_fail(void **state)
+TEST(a_race_goes_on_when_all_who_were_probed_fail)
 {
-    (void)state;
     synthetic_clock clock = usual_clock(34);
     set_up_tried(1024, 0.2, &clock);
     race_options options = with_seed(34);
@@ -198,21 +188,4 @@ static void a_race_goes_on_when_all_who_were_probed_fail(void **state)
         failed += result->ranking[i].failed;
     assert_int_equal(failed, count);
     race_free(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(earlier_samples_far_above_the_best_are_out_unmeasured),
-        cmocka_unit_test(of_those_near_the_best_no_more_than_the_limit_enter),
-        cmocka_unit_test(entrants_without_an_earlier_sample_are_screened),
-        cmocka_unit_test(one_outlier_does_not_screen_the_best_out),
-        cmocka_unit_test(thousands_are_narrowed_down_in_few_samples),
-        cmocka_unit_test(of_thousands_with_earlier_samples_few_are_measured_again),
-        cmocka_unit_test(the_more_earlier_samples_err_the_more_are_measured_again),
-        cmocka_unit_test(a_probe_loses_the_best_no_more_often_than_alpha),
-        cmocka_unit_test(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it),
-        cmocka_unit_test(a_race_goes_on_when_all_who_were_probed_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

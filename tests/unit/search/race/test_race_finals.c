@@ -2,9 +2,8 @@
 #include "race_fixture.h"
 #include "search/race/balance.h"
 
-static void a_slow_default_is_ranked_by_its_time(void **state)
+TEST(a_slow_default_is_ranked_by_its_time)
 {
-    (void)state;
     set_up(20, 1e5, 0.02);
     race_options options = with_seed(28);
     options.default_entrant = 12;
@@ -15,9 +14,8 @@ static void a_slow_default_is_ranked_by_its_time(void **state)
     race_free(r);
 }
 
-static void the_default_is_measured_in_the_finals_however_slow(void **state)
+TEST(the_default_is_measured_in_the_finals_however_slow)
 {
-    (void)state;
     set_up(20, 1e5, 0.01);
     true_ns[19] = 5e5;
     race_options options = with_seed(9);
@@ -46,9 +44,8 @@ static race *start_with_slow_default(double ratio)
     return start(&options, 3);
 }
 
-static void a_default_that_is_known_to_be_hopeless_can_stay_out_of_the_finals(void **state)
+TEST(a_default_that_is_known_to_be_hopeless_can_stay_out_of_the_finals)
 {
-    (void)state;
     race *r = start_with_slow_default(4);
     const race_result *result = finish_exactly(r);
     const race_standing *s = standing_of(result, 2);
@@ -63,9 +60,8 @@ static void a_default_that_is_known_to_be_hopeless_can_stay_out_of_the_finals(vo
     race_free(r);
 }
 
-static void a_hopeless_default_races_when_all_others_fail(void **state)
+TEST(a_hopeless_default_races_when_all_others_fail)
 {
-    (void)state;
     race *r = start_with_slow_default(4);
     race_exclude(r, 0);
     race_exclude(r, 1);
@@ -91,9 +87,8 @@ static void count_finals(double default_ns, size_t *of_default, size_t *of_winne
     race_free(r);
 }
 
-static void a_default_far_behind_leaves_the_finals_and_one_that_is_near_does_not(void **state)
+TEST(a_default_far_behind_leaves_the_finals_and_one_that_is_near_does_not)
 {
-    (void)state;
     size_t of_default, of_winner;
     count_finals(5e5, &of_default, &of_winner);
     assert_true(of_default <= 12);
@@ -103,9 +98,8 @@ static void a_default_far_behind_leaves_the_finals_and_one_that_is_near_does_not
     assert_int_equal(of_default, of_winner);
 }
 
-static void a_default_that_left_the_finals_wins_when_all_others_are_excluded(void **state)
+TEST(a_default_that_left_the_finals_wins_when_all_others_are_excluded)
 {
-    (void)state;
     set_up(4, 1e5, 0.01);
     true_ns[3] = 5e5;
     race_options options = with_seed(9);
@@ -122,9 +116,8 @@ static void a_default_that_left_the_finals_wins_when_all_others_are_excluded(voi
     race_free(r);
 }
 
-static void the_finals_are_balanced(void **state)
+TEST(the_finals_are_balanced)
 {
-    (void)state;
     set_up(5, 1e5, 0.001);
     for (size_t i = 0; i < 5; i++)
         entrants[i].fastest_ns = 100000;
@@ -152,9 +145,8 @@ static void the_finals_are_balanced(void **state)
     race_free(r);
 }
 
-static void only_the_finals_decide(void **state)
+TEST(only_the_finals_decide)
 {
-    (void)state;
     /* In the heats entrant 0 is lucky; measured afresh it is not. */
     set_up(2, 1e5, 0.005);
     race_options options = with_seed(11);
@@ -173,9 +165,8 @@ static void only_the_finals_decide(void **state)
     race_free(r);
 }
 
-static void identical_kernels_end_tied(void **state)
+TEST(identical_kernels_end_tied)
 {
-    (void)state;
     size_t tied = 0;
     for (uint64_t seed = 0; seed < 100; seed++) {
         set_up(8, 1e5, 0);
@@ -190,9 +181,8 @@ static void identical_kernels_end_tied(void **state)
     assert_true(tied >= 95);
 }
 
-static void two_percent_apart_is_clear_and_in_order(void **state)
+TEST(two_percent_apart_is_clear_and_in_order)
 {
-    (void)state;
     size_t clear = 0;
     for (uint64_t seed = 0; seed < 100; seed++) {
         set_up(2, 1e5, 0.02);
@@ -207,9 +197,8 @@ static void two_percent_apart_is_clear_and_in_order(void **state)
     assert_true(clear >= 98);
 }
 
-static void the_interval_of_a_ratio_holds_the_truth(void **state)
+TEST(the_interval_of_a_ratio_holds_the_truth)
 {
-    (void)state;
     size_t held = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
         set_up(2, 1e5, 0.03);
@@ -225,9 +214,8 @@ static void the_interval_of_a_ratio_holds_the_truth(void **state)
     assert_true(held >= 190);
 }
 
-static void among_the_tied_the_default_then_fewer_resources_win(void **state)
+TEST(among_the_tied_the_default_then_fewer_resources_win)
 {
-    (void)state;
     set_up(4, 1e5, 0);
     entrants[1].registers = 20;
     entrants[2].registers = 20;
@@ -252,9 +240,8 @@ static void among_the_tied_the_default_then_fewer_resources_win(void **state)
     race_free(r);
 }
 
-static void fewer_registers_do_not_win_over_time(void **state)
+TEST(fewer_registers_do_not_win_over_time)
 {
-    (void)state;
     set_up(2, 1e5, 0.003);
     entrants[1].registers = 1;
     race_options options = with_seed(13);
@@ -263,9 +250,8 @@ static void fewer_registers_do_not_win_over_time(void **state)
     race_free(r);
 }
 
-static void a_winner_always_has_a_rival_in_the_finals(void **state)
+TEST(a_winner_always_has_a_rival_in_the_finals)
 {
-    (void)state;
     set_up(20, 1e5, 0.01);
     race_options options = with_seed(27);
     race *r = start(&options, 20);
@@ -276,9 +262,8 @@ static void a_winner_always_has_a_rival_in_the_finals(void **state)
     race_free(r);
 }
 
-static void those_cut_for_lack_of_places_count_as_tied(void **state)
+TEST(those_cut_for_lack_of_places_count_as_tied)
 {
-    (void)state;
     set_up(12, 1e5, 0);
     race_options options = with_seed(14);
     race *r = start(&options, 12);
@@ -293,9 +278,8 @@ static void those_cut_for_lack_of_places_count_as_tied(void **state)
     race_free(r);
 }
 
-static void a_tie_that_noise_made_is_measured_once_more_as_long(void **state)
+TEST(a_tie_that_noise_made_is_measured_once_more_as_long)
 {
-    (void)state;
     set_up(2, 1e5, 0);
     synthetic_machine machine = synthetic_machine_usual();
     machine.noise = 0.05;
@@ -309,9 +293,8 @@ static void a_tie_that_noise_made_is_measured_once_more_as_long(void **state)
     race_free(r);
 }
 
-static void a_quiet_machine_is_not_called_noisy(void **state)
+TEST(a_quiet_machine_is_not_called_noisy)
 {
-    (void)state;
     set_up(2, 1e5, 0);
     synthetic_machine machine = {.noise = 0.002};
     synthetic_clock clock = synthetic_clock_start(&machine, 16);
@@ -323,9 +306,8 @@ static void a_quiet_machine_is_not_called_noisy(void **state)
     race_free(r);
 }
 
-static void a_coarse_clock_does_not_separate_what_it_cannot_see(void **state)
+TEST(a_coarse_clock_does_not_separate_what_it_cannot_see)
 {
-    (void)state;
     /* 10 us and 10.2 us on a clock of 500 ns, without noise: either both read the same or they read
      * a whole tick apart. */
     set_up(2, 10e3, 0);
@@ -340,9 +322,8 @@ static void a_coarse_clock_does_not_separate_what_it_cannot_see(void **state)
     race_free(r);
 }
 
-static void a_finalist_excluded_after_the_race_loses_its_win(void **state)
+TEST(a_finalist_excluded_after_the_race_loses_its_win)
 {
-    (void)state;
     set_up(10, 1e5, 0.02);
     race_options options = with_seed(20);
     race *r = start(&options, 10);
@@ -356,9 +337,8 @@ static void a_finalist_excluded_after_the_race_loses_its_win(void **state)
     race_free(r);
 }
 
-static void when_all_finalists_are_excluded_the_next_best_are_measured(void **state)
+TEST(when_all_finalists_are_excluded_the_next_best_are_measured)
 {
-    (void)state;
     set_up(20, 1e5, 0.005);
     race_options options = with_seed(21);
     options.default_entrant = 19;
@@ -380,9 +360,8 @@ static void when_all_finalists_are_excluded_the_next_best_are_measured(void **st
     race_free(r);
 }
 
-static void drift_between_blocks_does_not_decide(void **state)
+TEST(drift_between_blocks_does_not_decide)
 {
-    (void)state;
     /* The machine wanders by 3 %, slowly: far more than what separates the entrants. */
     synthetic_machine machine = synthetic_machine_usual();
     machine.wander = 0.03;
@@ -397,32 +376,4 @@ static void drift_between_blocks_does_not_decide(void **state)
         race_free(r);
     }
     assert_true(right >= 48);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slow_default_is_ranked_by_its_time),
-        cmocka_unit_test(the_default_is_measured_in_the_finals_however_slow),
-        cmocka_unit_test(a_default_that_is_known_to_be_hopeless_can_stay_out_of_the_finals),
-        cmocka_unit_test(a_hopeless_default_races_when_all_others_fail),
-        cmocka_unit_test(a_default_far_behind_leaves_the_finals_and_one_that_is_near_does_not),
-        cmocka_unit_test(a_default_that_left_the_finals_wins_when_all_others_are_excluded),
-        cmocka_unit_test(the_finals_are_balanced),
-        cmocka_unit_test(only_the_finals_decide),
-        cmocka_unit_test(identical_kernels_end_tied),
-        cmocka_unit_test(two_percent_apart_is_clear_and_in_order),
-        cmocka_unit_test(the_interval_of_a_ratio_holds_the_truth),
-        cmocka_unit_test(among_the_tied_the_default_then_fewer_resources_win),
-        cmocka_unit_test(fewer_registers_do_not_win_over_time),
-        cmocka_unit_test(a_winner_always_has_a_rival_in_the_finals),
-        cmocka_unit_test(those_cut_for_lack_of_places_count_as_tied),
-        cmocka_unit_test(a_tie_that_noise_made_is_measured_once_more_as_long),
-        cmocka_unit_test(a_quiet_machine_is_not_called_noisy),
-        cmocka_unit_test(a_coarse_clock_does_not_separate_what_it_cannot_see),
-        cmocka_unit_test(a_finalist_excluded_after_the_race_loses_its_win),
-        cmocka_unit_test(when_all_finalists_are_excluded_the_next_best_are_measured),
-        cmocka_unit_test(drift_between_blocks_does_not_decide),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 #include "normal.h"
 #include "search/regression/cost_scale.h"
 
-static void scores_rise_with_costs_everywhere(void **state)
+TEST(scores_rise_with_costs_everywhere)
 {
-    (void)state;
     rng r = rng_seeded(1);
     for (size_t count = 1; count <= 40; count++) {
         double costs[40];
@@ -26,9 +25,8 @@ static void scores_rise_with_costs_everywhere(void **state)
     }
 }
 
-static void what_is_close_together_near_the_best_is_kept_apart(void **state)
+TEST(what_is_close_together_near_the_best_is_kept_apart)
 {
-    (void)state;
     static const double costs[] = {1, 1.001, 1.002, 1.003, 50, 100, 1000, 10000};
     cost_scale s = {0};
     cost_scale_set(&s, costs, 8);
@@ -40,9 +38,8 @@ static void what_is_close_together_near_the_best_is_kept_apart(void **state)
     cost_scale_deinit(&s);
 }
 
-static void equal_costs_have_one_score(void **state)
+TEST(equal_costs_have_one_score)
 {
-    (void)state;
     static const double costs[] = {3, 3, 3};
     cost_scale s = {0};
     cost_scale_set(&s, costs, 3);
@@ -50,14 +47,4 @@ static void equal_costs_have_one_score(void **state)
     assert_true(isfinite(cost_scale_score(&s, 3)));
     assert_true(cost_scale_score(&s, 2) < cost_scale_score(&s, 3));
     cost_scale_deinit(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_rise_with_costs_everywhere),
-        cmocka_unit_test(what_is_close_together_near_the_best_is_kept_apart),
-        cmocka_unit_test(equal_costs_have_one_score),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,8 @@ static space *make_space(void)
     return s;
 }
 
-static void numbers_have_position_and_category_texts_only_a_category(void **state)
+TEST(numbers_have_position_and_category_texts_only_a_category)
 {
-    (void)state;
     space *s = make_space();
     encoding e;
     encoding_init(&e, s, 64);
@@ -43,9 +42,8 @@ static void numbers_have_position_and_category_texts_only_a_category(void **stat
     space_free(s);
 }
 
-static void a_distance_adds_positions_and_differences_of_texts(void **state)
+TEST(a_distance_adds_positions_and_differences_of_texts)
 {
-    (void)state;
     space *s = make_space();
     encoding e;
     encoding_init(&e, s, 64);
@@ -61,9 +59,8 @@ static void a_distance_adds_positions_and_differences_of_texts(void **state)
     space_free(s);
 }
 
-static void least_values_are_counted_of_three_numbers_or_more(void **state)
+TEST(least_values_are_counted_of_three_numbers_or_more)
 {
-    (void)state;
     at_error error = {0};
     static const value four[] = {{.integer = 0}, {.integer = 1}, {.integer = 2}, {.integer = 4}};
     static const space_parameter parameters[] = {
@@ -98,9 +95,8 @@ static at_status only_b_has_stages(void *context, const space_question *q, bool 
     return AT_OK;
 }
 
-static void least_values_that_another_parameter_leaves_no_choice_are_not_counted(void **state)
+TEST(least_values_that_another_parameter_leaves_no_choice_are_not_counted)
 {
-    (void)state;
     at_error error = {0};
     static const space_parameter parameters[] = {
         {"tile", tiles, 3}, {"name", names, 3}, {"stages", tiles, 3}};
@@ -125,9 +121,8 @@ static void least_values_that_another_parameter_leaves_no_choice_are_not_counted
     space_free(s);
 }
 
-static void no_more_features_are_made_than_there_is_room_for(void **state)
+TEST(no_more_features_are_made_than_there_is_room_for)
 {
-    (void)state;
     space *s = make_space();
     encoding e;
     float point[4] = {9, 9, 9, 9};
@@ -137,16 +132,4 @@ static void no_more_features_are_made_than_there_is_room_for(void **state)
     assert_true(point[2] == 9);
     encoding_deinit(&e);
     space_free(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_position_and_category_texts_only_a_category),
-        cmocka_unit_test(a_distance_adds_positions_and_differences_of_texts),
-        cmocka_unit_test(least_values_are_counted_of_three_numbers_or_more),
-        cmocka_unit_test(least_values_that_another_parameter_leaves_no_choice_are_not_counted),
-        cmocka_unit_test(no_more_features_are_made_than_there_is_room_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,9 +66,8 @@ static void solve(double *a, double *b, size_t n)
     }
 }
 
-static void predictions_are_those_of_the_textbook(void **state)
+TEST(predictions_are_those_of_the_textbook)
 {
-    (void)state;
     rng r = rng_seeded(1);
     float points[ROWS * FEATURES], pool[CANDIDATES * FEATURES];
     fill_points(points, ROWS, &r);
@@ -106,9 +105,8 @@ static void predictions_are_those_of_the_textbook(void **state)
     gp_deinit(&g);
 }
 
-static void a_value_not_known_yet_moves_no_mean_but_narrows_the_deviation(void **state)
+TEST(a_value_not_known_yet_moves_no_mean_but_narrows_the_deviation)
 {
-    (void)state;
     rng r = rng_seeded(2);
     float points[ROWS * FEATURES], pool[CANDIDATES * FEATURES];
     fill_points(points, ROWS, &r);
@@ -128,9 +126,8 @@ static void a_value_not_known_yet_moves_no_mean_but_narrows_the_deviation(void *
     gp_deinit(&g);
 }
 
-static void fitting_tells_features_that_matter_from_those_that_do_not(void **state)
+TEST(fitting_tells_features_that_matter_from_those_that_do_not)
 {
-    (void)state;
     enum { MANY = 60 };
     rng r = rng_seeded(3);
     float points[MANY * FEATURES];
@@ -146,9 +143,8 @@ static void fitting_tells_features_that_matter_from_those_that_do_not(void **sta
     assert_true(scale > 0.5);
 }
 
-static void values_without_any_spread_are_no_trouble(void **state)
+TEST(values_without_any_spread_are_no_trouble)
 {
-    (void)state;
     float points[ROWS * FEATURES] = {0};
     double values[ROWS] = {0}, scale = 0;
     gp_kernel k = gp_prior_kernel(FEATURES);
@@ -157,9 +153,8 @@ static void values_without_any_spread_are_no_trouble(void **state)
 }
 
 /* What the first outcomes say of single features is of use where all of the others differ. */
-static void before_lengths_are_fitted_one_outcome_says_something_of_far_points(void **state)
+TEST(before_lengths_are_fitted_one_outcome_says_something_of_far_points)
 {
-    (void)state;
     enum { MANY = 8 };
     static const bool numbers[MANY] = {false};
     const float here[MANY] = {0}, there[MANY] = {.6f, .6f, .6f, .6f, .6f, .6f, .6f, .6f};
@@ -171,16 +166,4 @@ static void before_lengths_are_fitted_one_outcome_says_something_of_far_points(v
     gp_update_means(&g);
     assert_true(gp_mean(&g, 0) > 0.5 && gp_mean(&g, 0) < 0.9);
     gp_deinit(&g);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions_are_those_of_the_textbook),
-        cmocka_unit_test(a_value_not_known_yet_moves_no_mean_but_narrows_the_deviation),
-        cmocka_unit_test(fitting_tells_features_that_matter_from_those_that_do_not),
-        cmocka_unit_test(before_lengths_are_fitted_one_outcome_says_something_of_far_points),
-        cmocka_unit_test(values_without_any_spread_are_no_trouble),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,9 +64,8 @@ static uint64_t global_loads(const char *body)
     LOAD(space, "f0", base)                                                                        \
     LOAD(space, "f1", base "+4") LOAD(space, "f2", base "+8") LOAD(space, "f3", base "+12") USE23
 
-static void neighbouring_loads_join_as_far_as_their_alignment_goes(void **state)
+TEST(neighbouring_loads_join_as_far_as_their_alignment_goes)
 {
-    (void)state;
     assert_int_equal(shared_loads(16, FOUR("shared", "%a")), 1);
     assert_int_equal(shared_loads(8, FOUR("shared", "%a")), 2);
     assert_int_equal(shared_loads(4, FOUR("shared", "%a")), 4);
@@ -79,9 +78,8 @@ static void neighbouring_loads_join_as_far_as_their_alignment_goes(void **state)
                      2);
 }
 
-static void a_joined_load_has_the_conflicts_of_its_width(void **state)
+TEST(a_joined_load_has_the_conflicts_of_its_width)
 {
-    (void)state;
     assert_int_equal(
         count(8, LOAD("shared", "f0", "%a") LOAD("shared", "f1", "%a+4")).shared_load.conflicts, 0);
     assert_int_equal(count(8, LOAD("shared", "f0", "%a")).shared_load.conflicts, 1);
@@ -91,9 +89,8 @@ static void a_joined_load_has_the_conflicts_of_its_width(void **state)
     assert_int_equal(half.shared_load.conflicts, 2);
 }
 
-static void three_of_four_words_are_one_load_and_two_are_one_if_they_fill_a_half(void **state)
+TEST(three_of_four_words_are_one_load_and_two_are_one_if_they_fill_a_half)
 {
-    (void)state;
     static const struct {
         const char *at[3];
         uint64_t loads;
@@ -112,9 +109,8 @@ static void three_of_four_words_are_one_load_and_two_are_one_if_they_fill_a_half
     }
 }
 
-static void a_vector_load_leaves_out_what_nothing_reads(void **state)
+TEST(a_vector_load_leaves_out_what_nothing_reads)
 {
-    (void)state;
     assert_int_equal(count(16, "ld.global.v4.f32 {%f4, %f5, %f0, %f1}, [%g];").global_load.bytes,
                      32 * 8);
     assert_int_equal(count(16, "ld.global.v4.f32 {%f4, %f0, %f1, %f5}, [%g];").global_load.requests,
@@ -127,9 +123,8 @@ static void a_vector_load_leaves_out_what_nothing_reads(void **state)
     assert_int_equal(three.global_load.bytes, 32 * 16);
 }
 
-static void stores_join_without_gaps_and_one_after_the_other(void **state)
+TEST(stores_join_without_gaps_and_one_after_the_other)
 {
-    (void)state;
     assert_int_equal(shared_stores(16, STORE("12") STORE("4") STORE("8") STORE("0")), 1);
     assert_int_equal(shared_stores(16, STORE("0") STORE("4") STORE("8")), 2);
     assert_int_equal(shared_stores(16, STORE("4") STORE("8") STORE("12")), 2);
@@ -139,9 +134,8 @@ static void stores_join_without_gaps_and_one_after_the_other(void **state)
     assert_int_equal(shared_stores(16, "@%q " STORE("0") "@%q " STORE("4")), 2);
 }
 
-static void loads_do_not_join_across_what_they_may_not_pass(void **state)
+TEST(loads_do_not_join_across_what_they_may_not_pass)
 {
-    (void)state;
 #define PAIR(between) LOAD("shared", "f0", "%a") between LOAD("shared", "f1", "%a+4")
     assert_int_equal(shared_loads(16, PAIR("")), 1);
     assert_int_equal(shared_loads(16, PAIR("st.global.f32 [%o], %f0;")), 1);
@@ -156,9 +150,8 @@ static void loads_do_not_join_across_what_they_may_not_pass(void **state)
         2);
 }
 
-static void a_pointer_is_aligned_where_a_wider_access_says_so(void **state)
+TEST(a_pointer_is_aligned_where_a_wider_access_says_so)
 {
-    (void)state;
     assert_int_equal(global_loads(FOUR("global", "%g")), 4);
 #define WIDE                                                                                       \
     "ld.global.v4.f32 {%f4, %f5, %f6, %f7}, [%g+64]; add.f32 %f4, %f4, %f5; add.f32 %f6, %f6, "    \
@@ -173,18 +166,4 @@ static void a_pointer_is_aligned_where_a_wider_access_says_so(void **state)
         global_loads(WIDE LOAD("global.nc", "f0",
                                "%g") "st.global.f32 [%o], %f0;" LOAD("global.nc", "f1", "%g+4")),
         2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbouring_loads_join_as_far_as_their_alignment_goes),
-        cmocka_unit_test(a_joined_load_has_the_conflicts_of_its_width),
-        cmocka_unit_test(three_of_four_words_are_one_load_and_two_are_one_if_they_fill_a_half),
-        cmocka_unit_test(a_vector_load_leaves_out_what_nothing_reads),
-        cmocka_unit_test(stores_join_without_gaps_and_one_after_the_other),
-        cmocka_unit_test(loads_do_not_join_across_what_they_may_not_pass),
-        cmocka_unit_test(a_pointer_is_aligned_where_a_wider_access_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

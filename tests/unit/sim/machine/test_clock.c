@@ -51,9 +51,8 @@ static void assert_same(const sim_clock *clock, const plain *p)
     }
 }
 
-static void a_clock_knows_what_it_was_given_and_no_more(void **state)
+TEST(a_clock_knows_what_it_was_given_and_no_more)
 {
-    (void)state;
     uint32_t seed = 1;
     for (int round = 0; round < 200; round++) {
         sim_clock *clock = NULL;
@@ -66,9 +65,8 @@ static void a_clock_knows_what_it_was_given_and_no_more(void **state)
     }
 }
 
-static void a_join_knows_what_either_knew_and_leaves_the_other_as_it_was(void **state)
+TEST(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was)
 {
-    (void)state;
     uint32_t seed = 2;
     for (int round = 0; round < 200; round++) {
         sim_clock *a = NULL, *b = NULL;
@@ -100,9 +98,8 @@ static void a_join_knows_what_either_knew_and_leaves_the_other_as_it_was(void **
     }
 }
 
-static void what_was_released_is_found_at_its_address_until_it_is_removed(void **state)
+TEST(what_was_released_is_found_at_its_address_until_it_is_removed)
 {
-    (void)state;
     enum { PLACES = 500 };
     sim_releases r = {0};
     bool there[PLACES + 1] = {false};
@@ -128,14 +125,4 @@ static void what_was_released_is_found_at_its_address_until_it_is_removed(void *
     for (uint64_t at = 1; at <= PLACES; at++)
         assert_null(sim_releases_find(&r, at * 64));
     sim_releases_deinit(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clock_knows_what_it_was_given_and_no_more),
-        cmocka_unit_test(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was),
-        cmocka_unit_test(what_was_released_is_found_at_its_address_until_it_is_removed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,9 +77,8 @@ static void assert_exchanges(const char *body, int more)
         assert_int_equal(out[i], in[i ^ THREADS] + more);
 }
 
-static void blocks_read_what_another_of_their_cluster_wrote(void **state)
+TEST(blocks_read_what_another_of_their_cluster_wrote)
 {
-    (void)state;
     assert_exchanges("x[t] = in[i]; meet(); out[i] = load(map(at(x + t), other)); meet();", 0);
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; meet();", 0);
     /* Threads of one warp may read from several blocks. */
@@ -95,9 +94,8 @@ static void blocks_read_what_another_of_their_cluster_wrote(void **state)
         "store(at(x + t), in[i]); meet(); out[i] = load(map(at(x + t), other)); meet();", 0);
 }
 
-static void blocks_write_to_each_other_and_add_up(void **state)
+TEST(blocks_write_to_each_other_and_add_up)
 {
-    (void)state;
     assert_exchanges("meet(); store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", 0);
     assert_exchanges("meet(); of(x, other)[t] = in[i] + 3; meet(); out[i] = x[t];", 3);
     assert_fine("if (t == 0) pad = 0; meet(); add(map(at(&pad), 0), 1); meet(); out[i] = 0;\n"
@@ -110,9 +108,8 @@ static void blocks_write_to_each_other_and_add_up(void **state)
         assert_int_equal(out[i], i / THREADS % 2 == 1 ? 4 * THREADS : 0);
 }
 
-static void registers_say_where_a_block_is(void **state)
+TEST(registers_say_where_a_block_is)
 {
-    (void)state;
     static const char body[] =
         "u32 e; asm volatile(\"{.reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, "
         "0, p;}\"\n"
@@ -130,9 +127,8 @@ static void registers_say_where_a_block_is(void **state)
     }
 }
 
-static void a_cluster_may_have_three_dimensions(void **state)
+TEST(a_cluster_may_have_three_dimensions)
 {
-    (void)state;
     sim_test t;
     static uint32_t ranks[24];
     sim_test_init(
@@ -152,9 +148,8 @@ static void a_cluster_may_have_three_dimensions(void **state)
     sim_test_deinit(&t);
 }
 
-static void what_the_language_has_for_clusters_is_known(void **state)
+TEST(what_the_language_has_for_clusters_is_known)
 {
-    (void)state;
     assert_exchanges(
         "__cluster_barrier_arrive_relaxed(); __cluster_barrier_wait();\n"
         "x[t] = in[i]; __cluster_barrier_arrive(); __cluster_barrier_wait();\n"
@@ -165,9 +160,8 @@ static void what_the_language_has_for_clusters_is_known(void **state)
         2);
 }
 
-static void a_block_alone_is_a_cluster_of_one(void **state)
+TEST(a_block_alone_is_a_cluster_of_one)
 {
-    (void)state;
     sim_test t;
     static int got[3];
     sim_test_init(
@@ -185,9 +179,8 @@ static void a_block_alone_is_a_cluster_of_one(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_read_without_a_barrier_of_the_cluster_is_a_race(void **state)
+TEST(a_read_without_a_barrier_of_the_cluster_is_a_race)
 {
-    (void)state;
     static const char *const race = "of block (1,0,0) without a barrier of the cluster between";
     /* A block's own barrier tells other blocks nothing. */
     assert_fault("meet(); x[t] = in[i]; __syncthreads(); out[i] = of(x, other)[t]; meet();",
@@ -214,9 +207,8 @@ static void a_read_without_a_barrier_of_the_cluster_is_a_race(void **state)
         "x[t] = in[i]; __threadfence(); relaxed(); wait(); out[i] = of(x, other)[t]; meet();", 0);
 }
 
-static void a_write_to_what_another_block_may_still_read_is_a_race(void **state)
+TEST(a_write_to_what_another_block_may_still_read_is_a_race)
 {
-    (void)state;
     static const char *const race = "written by this thread after a read by";
     assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; else x[t] = 0; meet();",
                  SIM_FAULT_RACE, race);
@@ -237,9 +229,8 @@ static void a_write_to_what_another_block_may_still_read_is_a_race(void **state)
         SIM_FAULT_RACE, "without a barrier between");
 }
 
-static void a_block_must_not_end_while_another_reads_there(void **state)
+TEST(a_block_must_not_end_while_another_reads_there)
 {
-    (void)state;
     static const char *const ended = "have ended: no barrier of the cluster";
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t];", SIM_FAULT_RACE, "which");
     /* Whichever of them is simulated first. */
@@ -257,18 +248,16 @@ static void a_block_must_not_end_while_another_reads_there(void **state)
         "x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 1) wait();");
 }
 
-static void a_block_must_have_begun_before_another_writes_there(void **state)
+TEST(a_block_must_have_begun_before_another_writes_there)
 {
-    (void)state;
     assert_fault("store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", SIM_FAULT_RACE,
                  "may not have begun");
     assert_exchanges(
         "relaxed(); wait(); store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", 0);
 }
 
-static void an_address_is_of_a_block_of_the_cluster(void **state)
+TEST(an_address_is_of_a_block_of_the_cluster)
 {
-    (void)state;
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, 2)[t]; meet();", SIM_FAULT_BOUNDS,
                  "no block 2 in a cluster of 2");
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t + 64]; meet();", SIM_FAULT_BOUNDS,
@@ -281,9 +270,8 @@ static void an_address_is_of_a_block_of_the_cluster(void **state)
         SIM_FAULT_BOUNDS, "shared address");
 }
 
-static void a_barrier_that_some_do_not_reach_is_told(void **state)
+TEST(a_barrier_that_some_do_not_reach_is_told)
 {
-    (void)state;
     assert_fault("if (t != 3) meet(); meet();", SIM_FAULT_BARRIER, "does not reach the barrier");
     assert_fault("if (me == 0) meet(); else { if (t < 32) __syncthreads(); else meet(); }",
                  SIM_FAULT_BARRIER, "others wait elsewhere");
@@ -295,9 +283,8 @@ static void a_barrier_that_some_do_not_reach_is_told(void **state)
     assert_fine("if (t >= 32) return; meet();");
 }
 
-static void the_barrier_orders_global_memory_of_the_cluster_only(void **state)
+TEST(the_barrier_orders_global_memory_of_the_cluster_only)
 {
-    (void)state;
     assert_fine("out[i] = in[i]; meet(); int v = out[i ^ 64]; meet(); out[i] = v;");
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(out[i], in[i ^ THREADS]);
@@ -307,24 +294,4 @@ static void the_barrier_orders_global_memory_of_the_cluster_only(void **state)
                  "if (me == 0) out[i] = *in;",
                  SIM_FAULT_RACE, "written by this thread after a read by");
     assert_fault("out[i % 128] = in[i]; meet();", SIM_FAULT_RACE, "written by this thread and by");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_read_what_another_of_their_cluster_wrote),
-        cmocka_unit_test(blocks_write_to_each_other_and_add_up),
-        cmocka_unit_test(registers_say_where_a_block_is),
-        cmocka_unit_test(a_cluster_may_have_three_dimensions),
-        cmocka_unit_test(what_the_language_has_for_clusters_is_known),
-        cmocka_unit_test(a_block_alone_is_a_cluster_of_one),
-        cmocka_unit_test(a_read_without_a_barrier_of_the_cluster_is_a_race),
-        cmocka_unit_test(a_write_to_what_another_block_may_still_read_is_a_race),
-        cmocka_unit_test(a_block_must_not_end_while_another_reads_there),
-        cmocka_unit_test(a_block_must_have_begun_before_another_writes_there),
-        cmocka_unit_test(an_address_is_of_a_block_of_the_cluster),
-        cmocka_unit_test(a_barrier_that_some_do_not_reach_is_told),
-        cmocka_unit_test(the_barrier_orders_global_memory_of_the_cluster_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static int sectors_of(int stride, int offset, uint32_t bytes, uint32_t mask)
     return s.count;
 }
 
-static void a_warp_of_floats_takes_four_sectors_and_strides_take_more(void **state)
+TEST(a_warp_of_floats_takes_four_sectors_and_strides_take_more)
 {
-    (void)state;
     assert_int_equal(sectors_of(1, 0, 4, UINT32_MAX), 4);
     assert_int_equal(sectors_of(1, 1, 4, UINT32_MAX), 5);
     assert_int_equal(sectors_of(2, 0, 4, UINT32_MAX), 8);
@@ -31,9 +30,8 @@ static void a_warp_of_floats_takes_four_sectors_and_strides_take_more(void **sta
     assert_int_equal(sectors_of(-1, 31, 4, UINT32_MAX), 4);
 }
 
-static void random_accesses_count_what_a_sort_counts(void **state)
+TEST(random_accesses_count_what_a_sort_counts)
 {
-    (void)state;
     uint64_t seed = 7;
     for (int round = 0; round < 2000; round++) {
         uint64_t addresses[SIM_LANES], sorted[SIM_LANES];
@@ -68,9 +66,8 @@ static sim_counter shared_of(int stride, uint32_t bytes)
     return c;
 }
 
-static void shared_strides_conflict_by_their_power_of_two(void **state)
+TEST(shared_strides_conflict_by_their_power_of_two)
 {
-    (void)state;
     for (int stride = 1; stride <= 33; stride++) {
         sim_counter c = shared_of(stride, 4);
         uint64_t ways = (uint64_t)(stride & -stride);
@@ -84,9 +81,8 @@ static void shared_strides_conflict_by_their_power_of_two(void **state)
     assert_int_equal(shared_of(0, 8).wavefronts, 1);
 }
 
-static void wide_accesses_go_in_halves_and_quarters(void **state)
+TEST(wide_accesses_go_in_halves_and_quarters)
 {
-    (void)state;
     assert_int_equal(shared_of(1, 8).wavefronts, 2);
     assert_int_equal(shared_of(1, 8).conflicts, 0);
     assert_int_equal(shared_of(1, 16).wavefronts, 4);
@@ -96,9 +92,8 @@ static void wide_accesses_go_in_halves_and_quarters(void **state)
     assert_int_equal(shared_of(2, 16).wavefronts, 8);
 }
 
-static void lanes_on_one_address_take_turns_in_atomics_and_share_constants(void **state)
+TEST(lanes_on_one_address_take_turns_in_atomics_and_share_constants)
 {
-    (void)state;
     uint64_t addresses[SIM_LANES];
     sim_counter c = {0};
     for (int l = 0; l < SIM_LANES; l++)
@@ -114,9 +109,8 @@ static void lanes_on_one_address_take_turns_in_atomics_and_share_constants(void 
     assert_int_equal(c.constant_passes, 5);
 }
 
-static void the_fewest_sectors_are_whole(void **state)
+TEST(the_fewest_sectors_are_whole)
 {
-    (void)state;
     uint64_t addresses[SIM_LANES] = {4096};
     sim_sectors s;
     sim_counter c = {0};
@@ -132,9 +126,8 @@ static void the_fewest_sectors_are_whole(void **state)
 }
 
 /* Four transposes whose only difference is the tile's width: the padding shows in the counters. */
-static void padding_shows_in_the_bank_conflicts_of_a_transpose(void **state)
+TEST(padding_shows_in_the_bank_conflicts_of_a_transpose)
 {
-    (void)state;
     enum { N = 64 };
     static float src[N * N], dst[N * N];
     for (int pad = 0; pad < 2; pad++) {
@@ -167,9 +160,8 @@ static void padding_shows_in_the_bank_conflicts_of_a_transpose(void **state)
     }
 }
 
-static void packed_float3_wastes_no_sector_but_takes_three_requests(void **state)
+TEST(packed_float3_wastes_no_sector_but_takes_three_requests)
 {
-    (void)state;
     static float in[3 * 128], out[128];
     sim_test t;
     sim_test_init(&t,
@@ -183,19 +175,4 @@ static void packed_float3_wastes_no_sector_but_takes_three_requests(void **state
     assert_int_equal(t.totals.global_load.sectors, 12 * 12);
     assert_int_equal(t.totals.global_load.bytes, 128 * 12);
     sim_test_deinit(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_warp_of_floats_takes_four_sectors_and_strides_take_more),
-        cmocka_unit_test(random_accesses_count_what_a_sort_counts),
-        cmocka_unit_test(shared_strides_conflict_by_their_power_of_two),
-        cmocka_unit_test(wide_accesses_go_in_halves_and_quarters),
-        cmocka_unit_test(lanes_on_one_address_take_turns_in_atomics_and_share_constants),
-        cmocka_unit_test(the_fewest_sectors_are_whole),
-        cmocka_unit_test(padding_shows_in_the_bank_conflicts_of_a_transpose),
-        cmocka_unit_test(packed_float3_wastes_no_sector_but_takes_three_requests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

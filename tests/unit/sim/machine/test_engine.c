@@ -84,15 +84,13 @@ static void assert_fault(const char *body, sim_fault_kind kind, const char *part
     "if (t == 0) { init(full, 1); fence(); expect(full, 256); load(x, in, 256, full); } "          \
     "__syncthreads();\n"
 
-static void what_a_bulk_copy_brings_is_there_after_the_wait(void **state)
+TEST(what_a_bulk_copy_brings_is_there_after_the_wait)
 {
-    (void)state;
     assert_copies(BEGIN "await(full, 0); out[t] = x[t];", 0);
 }
 
-static void a_copy_that_is_not_waited_for_is_told(void **state)
+TEST(a_copy_that_is_not_waited_for_is_told)
 {
-    (void)state;
     assert_fault(BEGIN "out[t] = x[t]; await(full, 0);", SIM_FAULT_UNINITIALISED, "is on its way");
     assert_fault(BEGIN "if (t >= 32) await(full, 0); out[t] = x[t];", SIM_FAULT_UNINITIALISED,
                  "is on its way");
@@ -101,9 +99,8 @@ static void a_copy_that_is_not_waited_for_is_told(void **state)
                  "read by this thread");
 }
 
-static void what_threads_wrote_leaves_after_a_fence_and_a_barrier(void **state)
+TEST(what_threads_wrote_leaves_after_a_fence_and_a_barrier)
 {
-    (void)state;
     assert_copies("y[t] = in[t] + 1; fence(); __syncthreads();\n"
                   "if (t == 0) { store(out, y, 256); commit(); leave(); }",
                   1);
@@ -119,9 +116,8 @@ static void what_threads_wrote_leaves_after_a_fence_and_a_barrier(void **state)
                  SIM_FAULT_RACE, "without a barrier between");
 }
 
-static void shared_memory_stays_as_it_is_until_a_copy_has_read_it(void **state)
+TEST(shared_memory_stays_as_it_is_until_a_copy_has_read_it)
 {
-    (void)state;
     assert_fault("y[t] = in[t]; fence(); __syncthreads();\n"
                  "if (t == 0) { store(out, y, 256); commit(); y[3] = 0; leave(); }",
                  SIM_FAULT_RACE, "written while a bulk copy from it");
@@ -136,9 +132,8 @@ static void shared_memory_stays_as_it_is_until_a_copy_has_read_it(void **state)
                  "written while a bulk copy to it");
 }
 
-static void a_barrier_that_nothing_completes_is_told_with_what_is_missing(void **state)
+TEST(a_barrier_that_nothing_completes_is_told_with_what_is_missing)
 {
-    (void)state;
     assert_fault("if (t == 0) { init(full, 1); expect(full, 272); load(x, in, 256, full); } "
                  "__syncthreads();\n"
                  "await(full, 0);",
@@ -155,9 +150,8 @@ static void a_barrier_that_nothing_completes_is_told_with_what_is_missing(void *
                  SIM_FAULT_BARRIER, "3 arrivals");
 }
 
-static void a_barrier_must_be_initialised_and_the_others_told(void **state)
+TEST(a_barrier_must_be_initialised_and_the_others_told)
 {
-    (void)state;
     assert_fault("arrive(full);", SIM_FAULT_BARRIER, "nothing has initialised it");
     assert_fault("if (t == 0) load(x, in, 256, full);", SIM_FAULT_BARRIER,
                  "nothing has initialised");
@@ -165,9 +159,8 @@ static void a_barrier_must_be_initialised_and_the_others_told(void **state)
                  "without a barrier between");
 }
 
-static void sizes_and_addresses_are_multiples_of_16(void **state)
+TEST(sizes_and_addresses_are_multiples_of_16)
 {
-    (void)state;
     assert_fault("if (t == 0) { init(full, 1); expect(full, 8); load(x, in, 8, full); }",
                  SIM_FAULT_MISALIGNED, "a bulk copy of 8 bytes");
     assert_fault("if (t == 0) { init(full, 1); expect(full, 16); load(x, in + 1, 16, full); }",
@@ -192,9 +185,8 @@ static void sizes_and_addresses_are_multiples_of_16(void **state)
     "    await(full + s, (i / 2) & 1);\n"                                                          \
     "    if (l < 8) out[i * 8 + l] = x[s * 8 + l] + 2;\n" RELEASE "}\n"
 
-static void a_pipeline_between_warps_is_right_and_its_mistakes_are_found(void **state)
+TEST(a_pipeline_between_warps_is_right_and_its_mistakes_are_found)
 {
-    (void)state;
     assert_copies(PIPELINE("arrive(empty + s);"), 2);
     assert_fault(PIPELINE("if (l < 31) arrive(empty + s);"), SIM_FAULT_BARRIER,
                  "1 arrivals and 0 bytes");
@@ -206,9 +198,8 @@ static void a_pipeline_between_warps_is_right_and_its_mistakes_are_found(void **
                  SIM_FAULT_RACE, "written while a bulk copy to it");
 }
 
-static void arrivals_and_waits_order_what_threads_do_themselves(void **state)
+TEST(arrivals_and_waits_order_what_threads_do_themselves)
 {
-    (void)state;
     assert_copies("if (t == 0) init(full, 64); __syncthreads();\n"
                   "y[t] = in[t] + 3; arrive(full); await(full, 0); out[63 - t] = y[63 - t];",
                   3);
@@ -218,20 +209,4 @@ static void arrivals_and_waits_order_what_threads_do_themselves(void **state)
     assert_fault("if (t == 0) init(full, 64); __syncthreads();\n"
                  "arrive(full); y[t] = in[t]; await(full, 0); if (t < 32) out[t] = y[t + 32];",
                  SIM_FAULT_RACE, "without a barrier between");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_bulk_copy_brings_is_there_after_the_wait),
-        cmocka_unit_test(a_copy_that_is_not_waited_for_is_told),
-        cmocka_unit_test(what_threads_wrote_leaves_after_a_fence_and_a_barrier),
-        cmocka_unit_test(shared_memory_stays_as_it_is_until_a_copy_has_read_it),
-        cmocka_unit_test(a_barrier_that_nothing_completes_is_told_with_what_is_missing),
-        cmocka_unit_test(a_barrier_must_be_initialised_and_the_others_told),
-        cmocka_unit_test(sizes_and_addresses_are_multiples_of_16),
-        cmocka_unit_test(a_pipeline_between_warps_is_right_and_its_mistakes_are_found),
-        cmocka_unit_test(arrivals_and_waits_order_what_threads_do_themselves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

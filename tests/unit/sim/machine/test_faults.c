@@ -51,9 +51,8 @@ static void assert_fault(const char *body, uint32_t blocks, uint32_t threads, si
     sim_test_deinit(&t);
 }
 
-static void a_write_behind_a_buffer_names_buffer_thread_and_line(void **state)
+TEST(a_write_behind_a_buffer_names_buffer_thread_and_line)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -70,9 +69,8 @@ static void a_write_behind_a_buffer_names_buffer_thread_and_line(void **state)
     sim_test_deinit(&t);
 }
 
-static void faults_name_elements_where_a_plan_says_what_a_buffer_holds(void **state)
+TEST(faults_name_elements_where_a_plan_says_what_a_buffer_holds)
 {
-    (void)state;
     static const buffer_plan matrix = {
         .name = "m", .type = DTYPE_FLOAT, .count = 12, .rank = 2, .shape = {3, 4}};
     static const struct {
@@ -100,9 +98,8 @@ static void faults_name_elements_where_a_plan_says_what_a_buffer_holds(void **st
     }
 }
 
-static void faults_name_the_array_in_shared_memory(void **state)
+TEST(faults_name_the_array_in_shared_memory)
 {
-    (void)state;
     static const char source[] =
         "extern __shared__ int more[];\n"
         "template <int N> __device__ void meet(int *out, int on) {\n"
@@ -134,9 +131,8 @@ static void faults_name_the_array_in_shared_memory(void **state)
     }
 }
 
-static void a_read_before_a_buffer_is_out_of_bounds(void **state)
+TEST(a_read_before_a_buffer_is_out_of_bounds)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -147,9 +143,8 @@ static void a_read_before_a_buffer_is_out_of_bounds(void **state)
     sim_test_deinit(&t);
 }
 
-static void shared_and_local_arrays_have_ends(void **state)
+TEST(shared_and_local_arrays_have_ends)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -169,9 +164,8 @@ static void shared_and_local_arrays_have_ends(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_misaligned_vector_load_is_a_fault(void **state)
+TEST(a_misaligned_vector_load_is_a_fault)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind =
         run(&t,
@@ -183,9 +177,8 @@ static void a_misaligned_vector_load_is_a_fault(void **state)
     sim_test_deinit(&t);
 }
 
-static void reads_of_what_nothing_wrote_are_faults(void **state)
+TEST(reads_of_what_nothing_wrote_are_faults)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -205,9 +198,8 @@ static void reads_of_what_nothing_wrote_are_faults(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_barrier_that_some_lanes_miss_is_a_fault(void **state)
+TEST(a_barrier_that_some_lanes_miss_is_a_fault)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind =
         run(&t,
@@ -226,9 +218,8 @@ static void a_barrier_that_some_lanes_miss_is_a_fault(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_missing_barrier_is_a_race_between_warps(void **state)
+TEST(a_missing_barrier_is_a_race_between_warps)
 {
-    (void)state;
     sim_test t;
     static const char racy[] = "extern \"C\" __global__ void k(const int *in, int *out)\n"
                                "{ __shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; %s "
@@ -244,9 +235,8 @@ static void a_missing_barrier_is_a_race_between_warps(void **state)
     sim_test_deinit(&t);
 }
 
-static void overwriting_what_another_warp_reads_is_a_race(void **state)
+TEST(overwriting_what_another_warp_reads_is_a_race)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -266,9 +256,8 @@ static void overwriting_what_another_warp_reads_is_a_race(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_warp_that_synchronises_itself_may_share(void **state)
+TEST(a_warp_that_synchronises_itself_may_share)
 {
-    (void)state;
     sim_test t;
     static const char form[] = "extern \"C\" __global__ void k(const int *in, int *out)\n"
                                "{ __shared__ volatile int s[32]; s[threadIdx.x] = in[threadIdx.x]; "
@@ -282,9 +271,8 @@ static void a_warp_that_synchronises_itself_may_share(void **state)
     sim_test_deinit(&t);
 }
 
-static void two_lanes_that_write_different_values_to_one_place_race(void **state)
+TEST(two_lanes_that_write_different_values_to_one_place_race)
 {
-    (void)state;
     sim_test t;
     static const char form[] =
         "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -298,9 +286,8 @@ static void two_lanes_that_write_different_values_to_one_place_race(void **state
     sim_test_deinit(&t);
 }
 
-static void a_shuffle_whose_partners_are_elsewhere_is_a_fault(void **state)
+TEST(a_shuffle_whose_partners_are_elsewhere_is_a_fault)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -311,9 +298,8 @@ static void a_shuffle_whose_partners_are_elsewhere_is_a_fault(void **state)
     sim_test_deinit(&t);
 }
 
-static void an_endless_loop_ends(void **state)
+TEST(an_endless_loop_ends)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind =
         run(&t,
@@ -329,9 +315,8 @@ static void an_endless_loop_ends(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop(void **state)
+TEST(a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop)
 {
-    (void)state;
     sim_test t;
     int in[8] = {0};
     sim_test_init(&t,
@@ -349,9 +334,8 @@ static void a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop(void
     sim_test_deinit(&t);
 }
 
-static void a_loop_that_repeats_its_state_has_no_end(void **state)
+TEST(a_loop_that_repeats_its_state_has_no_end)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -367,9 +351,8 @@ static void a_loop_that_repeats_its_state_has_no_end(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_loop_that_comes_to_new_states_may_have_an_end(void **state)
+TEST(a_loop_that_comes_to_new_states_may_have_an_end)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -384,9 +367,8 @@ static void a_loop_that_comes_to_new_states_may_have_an_end(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line(void **state)
+TEST(a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(volatile int *in, int *out)\n"
@@ -401,9 +383,8 @@ static void a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line(void **s
     sim_test_deinit(&t);
 }
 
-static void a_trap_is_a_crash(void **state)
+TEST(a_trap_is_a_crash)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(&t,
                               "extern \"C\" __global__ void k(const int *in, int *out)\n"
@@ -414,9 +395,8 @@ static void a_trap_is_a_crash(void **state)
     sim_test_deinit(&t);
 }
 
-static void a_copy_that_is_not_waited_for_is_seen(void **state)
+TEST(a_copy_that_is_not_waited_for_is_seen)
 {
-    (void)state;
     sim_test t;
     sim_fault_kind kind = run(
         &t,
@@ -429,9 +409,8 @@ static void a_copy_that_is_not_waited_for_is_seen(void **state)
     sim_test_deinit(&t);
 }
 
-static void the_lowest_faulty_block_is_reported(void **state)
+TEST(the_lowest_faulty_block_is_reported)
 {
-    (void)state;
     static int in[64], out[64];
     sim_test t;
     sim_test_init(&t,
@@ -479,9 +458,8 @@ static sim_fault run_ptx(const char *body, uint64_t first)
     return run_module(ptx, first);
 }
 
-static void an_unknown_instruction_ends_a_run_that_executes_it(void **state)
+TEST(an_unknown_instruction_ends_a_run_that_executes_it)
 {
-    (void)state;
     static const char body[] = "\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<2>;\n\t.reg .pred %p<2>;\n"
                                "\tld.param.u64 %rd1, [p];\n\tsetp.eq.u64 %p1, %rd1, 0;\n"
                                "\t.loc 1 42 3\n\t@%p1 frobnicate.b32 %r1, %r1;\n\tret;\n";
@@ -494,9 +472,8 @@ static void an_unknown_instruction_ends_a_run_that_executes_it(void **state)
 }
 
 /* Calls one of two functions by its address, of which the second traps. */
-static void a_call_by_address_reaches_the_functions_that_its_table_names(void **state)
+TEST(a_call_by_address_reaches_the_functions_that_its_table_names)
 {
-    (void)state;
     static const char kernel[] =
         ".version 8.0\n.target sm_90\n.address_size 64\n"
         ".func f(.param .b32 a) { ret; }\n.func g(.param .b32 a) { trap; }\n.func h(.param .b32 a) "
@@ -520,9 +497,8 @@ static void a_call_by_address_reaches_the_functions_that_its_table_names(void **
     }
 }
 
-static void what_cannot_be_read_matters_where_it_is_executed(void **state)
+TEST(what_cannot_be_read_matters_where_it_is_executed)
 {
-    (void)state;
     static const char *const unread[] = {"frobnicate {%p1 ~ %p1}, [[8], {9}];",
                                          "ld.u32 1, [8, 4];",
                                          "bra NOWHERE;",
@@ -543,9 +519,8 @@ static void what_cannot_be_read_matters_where_it_is_executed(void **state)
     }
 }
 
-static void blocks_that_write_different_values_to_one_place_race(void **state)
+TEST(blocks_that_write_different_values_to_one_place_race)
 {
-    (void)state;
     assert_fault("out[threadIdx.x] = blockIdx.x;", 2, 32, SIM_FAULT_RACE,
                  "byte 0 of out: written by this thread and by thread (0,0,0) of block");
     assert_fault("out[threadIdx.x] = 5;", 2, 32, SIM_FAULT_NONE, NULL);
@@ -555,9 +530,8 @@ static void blocks_that_write_different_values_to_one_place_race(void **state)
     assert_fault("in[threadIdx.x] += blockIdx.x;", 2, 32, SIM_FAULT_RACE, "of in");
 }
 
-static void what_another_block_wrote_needs_a_fence(void **state)
+TEST(what_another_block_wrote_needs_a_fence)
 {
-    (void)state;
     static const char form[] =
         "__shared__ bool last; if (threadIdx.x == 0) { out[blockIdx.x] = blockIdx.x + 7; %s"
         " last = atomicAdd(in, 1) == 3; } __syncthreads();"
@@ -573,9 +547,8 @@ static void what_another_block_wrote_needs_a_fence(void **state)
 }
 
 /* Blocks run in their order: the reader is the last and finds all values there. */
-static void what_another_block_published_counts_once_an_atomic_has_seen_it(void **state)
+TEST(what_another_block_published_counts_once_an_atomic_has_seen_it)
 {
-    (void)state;
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
         " %s out[blockIdx.x] = blockIdx.x; __threadfence(); %s"
@@ -602,9 +575,8 @@ static void what_another_block_published_counts_once_an_atomic_has_seen_it(void 
 
 /* What one block leaves before it sets a flag, and another reads after it has seen the flag: by how
  * they do that. */
-static void a_flag_orders_what_is_released_and_acquired_through_it(void **state)
+TEST(a_flag_orders_what_is_released_and_acquired_through_it)
 {
-    (void)state;
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x > 0) return;"
         " volatile int *flag = in;"
@@ -655,9 +627,8 @@ static void a_flag_orders_what_is_released_and_acquired_through_it(void **state)
 }
 
 /* Two blocks read, in their order; the third overwrites what they read. */
-static void every_block_that_read_has_to_publish_that_before_a_write(void **state)
+TEST(every_block_that_read_has_to_publish_that_before_a_write)
 {
-    (void)state;
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
         " if (blockIdx.x < 2) { out[blockIdx.x] = __ldcg(in + 8); __threadfence(); if (%s) "
@@ -675,18 +646,16 @@ static void every_block_that_read_has_to_publish_that_before_a_write(void **stat
     }
 }
 
-static void a_block_that_overwrites_what_another_read_races(void **state)
+TEST(a_block_that_overwrites_what_another_read_races)
 {
-    (void)state;
     assert_fault(
         "out[threadIdx.x + 32 * blockIdx.x] = in[(threadIdx.x + 32 * blockIdx.x + 1) % 64];"
         " in[threadIdx.x + 32 * blockIdx.x] = -1;",
         2, 32, SIM_FAULT_RACE, "of in");
 }
 
-static void threads_of_a_block_share_global_memory_by_barriers(void **state)
+TEST(threads_of_a_block_share_global_memory_by_barriers)
 {
-    (void)state;
     static const char form[] =
         "in[threadIdx.x] = threadIdx.x + 100; %s out[threadIdx.x] = in[63 - threadIdx.x];";
     char body[256];
@@ -696,9 +665,8 @@ static void threads_of_a_block_share_global_memory_by_barriers(void **state)
     assert_fault(body, 1, 64, SIM_FAULT_RACE, "without a barrier between");
 }
 
-static void a_warp_barrier_orders_the_lanes_of_its_mask_alone(void **state)
+TEST(a_warp_barrier_orders_the_lanes_of_its_mask_alone)
 {
-    (void)state;
     static const char form[] = "__shared__ volatile int s[32]; s[threadIdx.x] = threadIdx.x;"
                                " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
                                " out[threadIdx.x] = s[threadIdx.x ^ %d];";
@@ -709,9 +677,8 @@ static void a_warp_barrier_orders_the_lanes_of_its_mask_alone(void **state)
     assert_fault(body, 1, 32, SIM_FAULT_RACE, "without a barrier between");
 }
 
-static void a_mask_holds_the_lane_that_executes(void **state)
+TEST(a_mask_holds_the_lane_that_executes)
 {
-    (void)state;
     static const char *const bodies[] = {
         "out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 0);",
         "out[threadIdx.x] = __any_sync(0xffffu, in[threadIdx.x] == 3);",
@@ -725,9 +692,8 @@ static void a_mask_holds_the_lane_that_executes(void **state)
         assert_fault(bodies[i], 1, 32, SIM_FAULT_SHUFFLE, "leaves out lane");
 }
 
-static void a_shuffle_reads_lanes_that_take_part(void **state)
+TEST(a_shuffle_reads_lanes_that_take_part)
 {
-    (void)state;
     assert_fault(
         "if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 20);"
         " else out[threadIdx.x] = 0;",
@@ -742,9 +708,8 @@ static void a_shuffle_reads_lanes_that_take_part(void **state)
         1, 32, SIM_FAULT_NONE, NULL);
 }
 
-static void all_who_meet_at_a_barrier_mean_the_same(void **state)
+TEST(all_who_meet_at_a_barrier_mean_the_same)
 {
-    (void)state;
     assert_fault("if (threadIdx.x < 32) asm volatile(\"bar.sync 1, 64;\"); else asm "
                  "volatile(\"bar.sync 1, 32;\");"
                  " out[threadIdx.x] = 1;",
@@ -763,9 +728,8 @@ static void all_who_meet_at_a_barrier_mean_the_same(void **state)
         1, 64, SIM_FAULT_BARRIER, "another kind of barrier");
 }
 
-static void a_copy_into_what_others_still_read_races(void **state)
+TEST(a_copy_into_what_others_still_read_races)
 {
-    (void)state;
     static const char form[] =
         "__shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads();"
         " out[threadIdx.x] = s[63 - threadIdx.x]; %s"
@@ -779,34 +743,30 @@ static void a_copy_into_what_others_still_read_races(void **state)
     assert_fault(body, 1, 64, SIM_FAULT_RACE, "without a barrier between");
 }
 
-static void local_memory_that_nothing_wrote_is_not_read(void **state)
+TEST(local_memory_that_nothing_wrote_is_not_read)
 {
-    (void)state;
     assert_fault(
         "int l[8]; l[in[threadIdx.x] & 7] = 3; out[threadIdx.x] = l[(in[threadIdx.x] + 1) & 7];", 1,
         32, SIM_FAULT_UNINITIALISED, "local memory");
 }
 
-static void an_index_that_wrapped_ends_in_no_other_buffer(void **state)
+TEST(an_index_that_wrapped_ends_in_no_other_buffer)
 {
-    (void)state;
     assert_fault("out[threadIdx.x] = in[(unsigned)(in[0] - 1)];", 1, 32, SIM_FAULT_BOUNDS,
                  "after the end of in");
 }
 
 /* Nothing says that it begins at zero. */
-static void a_sum_that_begins_with_no_value_is_no_sum(void **state)
+TEST(a_sum_that_begins_with_no_value_is_no_sum)
 {
-    (void)state;
     assert_fault("int s; for (int i = 1; i <= in[1]; i++) s += in[i]; out[s - 1] = 1;", 1, 1,
                  SIM_FAULT_UNINITIALISED,
                  "the address comes from a variable or register that nothing wrote");
 }
 
 /* Inline PTX, since NVRTC leaves out what has no value where it sees that. */
-static void a_register_that_nothing_wrote_is_no_value(void **state)
+TEST(a_register_that_nothing_wrote_is_no_value)
 {
-    (void)state;
     static const struct {
         const char *body, *story;
     } wrong[] = {
@@ -833,9 +793,8 @@ static void a_register_that_nothing_wrote_is_no_value(void **state)
         assert_fault(wrong[i].body, 1, 1, SIM_FAULT_UNINITIALISED, wrong[i].story);
 }
 
-static void what_discards_a_value_needs_none(void **state)
+TEST(what_discards_a_value_needs_none)
 {
-    (void)state;
     static const char *const right[] = {
         "asm volatile(\"{ .reg .b32 r; and.b32 r, r, 0; st.global.b32 [%0], r; }\" :: \"l\"(out) : "
         "\"memory\");",
@@ -862,52 +821,4 @@ static void what_discards_a_value_needs_none(void **state)
         "out[0] = v.x;"};
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
         assert_fault(right[i], 1, 1, SIM_FAULT_NONE, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_write_behind_a_buffer_names_buffer_thread_and_line),
-        cmocka_unit_test(faults_name_elements_where_a_plan_says_what_a_buffer_holds),
-        cmocka_unit_test(faults_name_the_array_in_shared_memory),
-        cmocka_unit_test(a_read_before_a_buffer_is_out_of_bounds),
-        cmocka_unit_test(shared_and_local_arrays_have_ends),
-        cmocka_unit_test(a_misaligned_vector_load_is_a_fault),
-        cmocka_unit_test(reads_of_what_nothing_wrote_are_faults),
-        cmocka_unit_test(a_sum_that_begins_with_no_value_is_no_sum),
-        cmocka_unit_test(a_register_that_nothing_wrote_is_no_value),
-        cmocka_unit_test(what_discards_a_value_needs_none),
-        cmocka_unit_test(a_barrier_that_some_lanes_miss_is_a_fault),
-        cmocka_unit_test(a_missing_barrier_is_a_race_between_warps),
-        cmocka_unit_test(overwriting_what_another_warp_reads_is_a_race),
-        cmocka_unit_test(a_warp_that_synchronises_itself_may_share),
-        cmocka_unit_test(two_lanes_that_write_different_values_to_one_place_race),
-        cmocka_unit_test(a_shuffle_whose_partners_are_elsewhere_is_a_fault),
-        cmocka_unit_test(an_endless_loop_ends),
-        cmocka_unit_test(a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop),
-        cmocka_unit_test(a_loop_that_repeats_its_state_has_no_end),
-        cmocka_unit_test(a_loop_that_comes_to_new_states_may_have_an_end),
-        cmocka_unit_test(a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line),
-        cmocka_unit_test(a_trap_is_a_crash),
-        cmocka_unit_test(a_copy_that_is_not_waited_for_is_seen),
-        cmocka_unit_test(blocks_that_write_different_values_to_one_place_race),
-        cmocka_unit_test(what_another_block_wrote_needs_a_fence),
-        cmocka_unit_test(what_another_block_published_counts_once_an_atomic_has_seen_it),
-        cmocka_unit_test(a_flag_orders_what_is_released_and_acquired_through_it),
-        cmocka_unit_test(every_block_that_read_has_to_publish_that_before_a_write),
-        cmocka_unit_test(a_block_that_overwrites_what_another_read_races),
-        cmocka_unit_test(threads_of_a_block_share_global_memory_by_barriers),
-        cmocka_unit_test(a_warp_barrier_orders_the_lanes_of_its_mask_alone),
-        cmocka_unit_test(a_mask_holds_the_lane_that_executes),
-        cmocka_unit_test(a_shuffle_reads_lanes_that_take_part),
-        cmocka_unit_test(all_who_meet_at_a_barrier_mean_the_same),
-        cmocka_unit_test(a_copy_into_what_others_still_read_races),
-        cmocka_unit_test(local_memory_that_nothing_wrote_is_not_read),
-        cmocka_unit_test(an_index_that_wrapped_ends_in_no_other_buffer),
-        cmocka_unit_test(the_lowest_faulty_block_is_reported),
-        cmocka_unit_test(an_unknown_instruction_ends_a_run_that_executes_it),
-        cmocka_unit_test(a_call_by_address_reaches_the_functions_that_its_table_names),
-        cmocka_unit_test(what_cannot_be_read_matters_where_it_is_executed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -308,17 +308,15 @@ static void assert_product(const form *f, uint64_t *random)
     sim_test_deinit(&t);
 }
 
-static void products_are_those_of_rows_and_columns(void **state)
+TEST(products_are_those_of_rows_and_columns)
 {
-    (void)state;
     uint64_t random = 7;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         assert_product(&forms[i], &random);
 }
 
-static void what_is_not_a_number_stays_so_in_its_row(void **state)
+TEST(what_is_not_a_number_stays_so_in_its_row)
 {
-    (void)state;
     const form *f = &forms[3];
     char text[16384] = "";
     sim_test t;
@@ -336,13 +334,4 @@ static void what_is_not_a_number_stays_so_in_its_row(void **state)
     for (int i = 0; i < 16 * 8; i++)
         assert_int_equal(d[i], i / 8 == 2 ? 0x7fffffff : 0);
     sim_test_deinit(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_those_of_rows_and_columns),
-        cmocka_unit_test(what_is_not_a_number_stays_so_in_its_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

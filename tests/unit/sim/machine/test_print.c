@@ -26,9 +26,8 @@ static char *printed_by(const char *source, uint32_t blocks, uint32_t threads, i
     return text;
 }
 
-static void values_are_printed_as_the_format_says(void **state)
+TEST(values_are_printed_as_the_format_says)
 {
-    (void)state;
     sim_fault fault;
     char *text =
         printed_by("extern \"C\" __global__ void k()\n{\n"
@@ -50,9 +49,8 @@ static void values_are_printed_as_the_format_says(void **state)
     free(text);
 }
 
-static void the_text_is_bounded_and_does_not_depend_on_host_threads(void **state)
+TEST(the_text_is_bounded_and_does_not_depend_on_host_threads)
 {
-    (void)state;
     static const char source[] = "extern \"C\" __global__ void k()\n{\n"
                                  "    if (threadIdx.x % 8 == 0) printf(\"block %d thread %d\\n\", "
                                  "blockIdx.x, threadIdx.x);\n"
@@ -72,18 +70,16 @@ static void the_text_is_bounded_and_does_not_depend_on_host_threads(void **state
     free(first);
 }
 
-static void nothing_printed_is_no_text(void **state)
+TEST(nothing_printed_is_no_text)
 {
-    (void)state;
     sim_fault fault;
     assert_null(
         printed_by("extern \"C\" __global__ void k()\n{ if (gridDim.x > 9) printf(\"many\"); }\n",
                    2, 32, 2, &fault));
 }
 
-static void an_assertion_ends_the_run_with_its_words(void **state)
+TEST(an_assertion_ends_the_run_with_its_words)
 {
-    (void)state;
     sim_fault fault;
     char *text = printed_by("extern \"C\" __global__ void k()\n"
                             "{\n"
@@ -103,9 +99,8 @@ static void an_assertion_ends_the_run_with_its_words(void **state)
 }
 
 /* The workspace as cooperative_groups reads it. */
-static void a_grids_workspace_is_where_its_registers_say(void **state)
+TEST(a_grids_workspace_is_where_its_registers_say)
 {
-    (void)state;
     sim_test t;
     uint32_t workspace[2] = {0}, seen = 0;
     sim_test_init(&t,
@@ -124,16 +119,4 @@ static void a_grids_workspace_is_where_its_registers_say(void **state)
     sim_test_run_well(&t, 4, 1, 1, 1, 0);
     assert_int_equal(workspace[1], 20);
     sim_test_deinit(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_printed_as_the_format_says),
-        cmocka_unit_test(the_text_is_bounded_and_does_not_depend_on_host_threads),
-        cmocka_unit_test(nothing_printed_is_no_text),
-        cmocka_unit_test(an_assertion_ends_the_run_with_its_words),
-        cmocka_unit_test(a_grids_workspace_is_where_its_registers_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

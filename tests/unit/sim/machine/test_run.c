@@ -35,9 +35,8 @@ static const char transpose_source[] =
     "tile[threadIdx.x][threadIdx.y + j]);\n"
     "}\n";
 
-static void a_tiled_transpose_with_ragged_edges_is_exact(void **state)
+TEST(a_tiled_transpose_with_ragged_edges_is_exact)
 {
-    (void)state;
     enum { ROWS = 70, COLS = 101 };
     for (int a = 0; a < ARCHITECTURES; a++) {
         float *src = new_floats(ROWS * COLS), *dst = calloc(ROWS * COLS, sizeof *dst);
@@ -65,9 +64,8 @@ static const char slct_source[] =
     "    asm(\"slct.ftz.u32.f32 %0, 1, 2, %1;\" : \"=r\"(flushed[i]) : \"f\"(in[i]));\n"
     "}\n";
 
-static void slct_takes_the_first_from_zero_on_and_with_ftz_for_a_negative_subnormal(void **state)
+TEST(slct_takes_the_first_from_zero_on_and_with_ftz_for_a_negative_subnormal)
 {
-    (void)state;
     float in[32] = {1.0f, 0.0f, -1.0f, -1e-40f};
     const unsigned expected[4] = {1, 1, 2, 2}, expected_flushed[4] = {1, 1, 2, 1};
     unsigned out[32] = {0}, flushed[32] = {0};
@@ -102,9 +100,8 @@ static const char reduce_source[] =
     "    }\n"
     "}\n";
 
-static void a_dot_product_by_shuffles_shared_memory_and_an_atomic_is_right(void **state)
+TEST(a_dot_product_by_shuffles_shared_memory_and_an_atomic_is_right)
 {
-    (void)state;
     enum { N = 1000 };
     for (int k = 0; k < ARCHITECTURES; k++) {
         float *a = new_floats(N * 4), *b = new_floats(N * 4), out = 0;
@@ -137,9 +134,8 @@ static const char histogram_source[] =
     "    for (int i = threadIdx.x; i < 256; i += blockDim.x) atomicAdd(out + i, h[i]);\n"
     "}\n";
 
-static void a_histogram_with_shared_and_global_atomics_is_exact(void **state)
+TEST(a_histogram_with_shared_and_global_atomics_is_exact)
 {
-    (void)state;
     enum { N = 5001 };
     for (int k = 0; k < ARCHITECTURES; k++) {
         uint8_t *in = malloc(N);
@@ -175,9 +171,8 @@ static const char scan_source[] =
     "    if (t < n) out[t] = temp[from][t];\n"
     "}\n";
 
-static void a_scan_with_a_barrier_in_its_loop_is_exact(void **state)
+TEST(a_scan_with_a_barrier_in_its_loop_is_exact)
 {
-    (void)state;
     int in[250], out[250], sum = 0;
     for (int i = 0; i < 250; i++)
         in[i] = i * i % 17 - 5;
@@ -208,9 +203,8 @@ static const char matmul_source[] =
     "    c[row * n + col] = sum;\n"
     "}\n";
 
-static void a_tiled_matrix_product_equals_fused_multiply_adds(void **state)
+TEST(a_tiled_matrix_product_equals_fused_multiply_adds)
 {
-    (void)state;
     enum { N = 48 };
     float *a = new_floats(N * N), *b = new_floats(N * N), *c = calloc(N * N, 4);
     sim_test t;
@@ -245,9 +239,8 @@ static const char async_source[] =
     "    if ((i ^ 1) < n) c[i ^ 1] = s[threadIdx.x ^ 0];\n"
     "}\n";
 
-static void asynchronous_copies_land_when_waited_for(void **state)
+TEST(asynchronous_copies_land_when_waited_for)
 {
-    (void)state;
     enum { N = 256 };
     for (int k = 1; k < ARCHITECTURES; k++) {
         float *a = new_floats(N * 4), *c = calloc(N * 4, 4);
@@ -304,9 +297,8 @@ static int collatz(int v)
     return n;
 }
 
-static void loops_switches_and_calls_diverge_and_meet_again(void **state)
+TEST(loops_switches_and_calls_diverge_and_meet_again)
 {
-    (void)state;
     enum { N = 150 };
     for (int k = 0; k < ARCHITECTURES; k++) {
         int out[N];
@@ -339,9 +331,8 @@ static const char half_source[] =
     "    d[i] = __hmul(__float2bfloat16(f[i]), __float2bfloat16(__low2float(a[i])));\n"
     "}\n";
 
-static void half_and_bfloat16_arithmetic_rounds_once(void **state)
+TEST(half_and_bfloat16_arithmetic_rounds_once)
 {
-    (void)state;
     enum { N = 64 };
     for (int k = 0; k < ARCHITECTURES; k++) {
         uint16_t a[2 * N], b[2 * N], c[2 * N], d[N];
@@ -393,9 +384,8 @@ static const char special_source[] =
     "(long long)__brev(i) + __clz(i);\n"
     "}\n";
 
-static void special_functions_local_arrays_and_long_integers_are_right(void **state)
+TEST(special_functions_local_arrays_and_long_integers_are_right)
 {
-    (void)state;
     enum { N = 32 };
     for (int k = 0; k < ARCHITECTURES; k++) {
         float *in = new_floats(N), f[N * 4];
@@ -452,9 +442,8 @@ static const char spin_source[] =
     "    }\n"
     "}\n";
 
-static void the_last_block_sees_what_all_others_wrote(void **state)
+TEST(the_last_block_sees_what_all_others_wrote)
 {
-    (void)state;
     enum { BLOCKS = 40 };
     int in[BLOCKS], partial[BLOCKS], out = 0, expected = 0;
     for (int i = 0; i < BLOCKS; i++)
@@ -467,22 +456,4 @@ static void the_last_block_sees_what_all_others_wrote(void **state)
     sim_test_run_well(&t, BLOCKS, 1, 64, 1, 0);
     assert_int_equal(out, expected);
     sim_test_deinit(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slct_takes_the_first_from_zero_on_and_with_ftz_for_a_negative_subnormal),
-        cmocka_unit_test(a_tiled_transpose_with_ragged_edges_is_exact),
-        cmocka_unit_test(a_dot_product_by_shuffles_shared_memory_and_an_atomic_is_right),
-        cmocka_unit_test(a_histogram_with_shared_and_global_atomics_is_exact),
-        cmocka_unit_test(a_scan_with_a_barrier_in_its_loop_is_exact),
-        cmocka_unit_test(a_tiled_matrix_product_equals_fused_multiply_adds),
-        cmocka_unit_test(asynchronous_copies_land_when_waited_for),
-        cmocka_unit_test(loops_switches_and_calls_diverge_and_meet_again),
-        cmocka_unit_test(half_and_bfloat16_arithmetic_rounds_once),
-        cmocka_unit_test(special_functions_local_arrays_and_long_integers_are_right),
-        cmocka_unit_test(the_last_block_sees_what_all_others_wrote),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,9 +42,8 @@ static bool read_shape(const char *line, shape *s)
     return true;
 }
 
-static void each_shape_counts_as_on_the_hardware(void **state)
+TEST(each_shape_counts_as_on_the_hardware)
 {
-    (void)state;
     char line[LINE_BYTES];
     int shapes = 0, wide = 0;
     FILE *f = fopen(TEST_SOURCE_DIR "/results/nvidia-h200/shared_shapes.csv", "r");
@@ -72,10 +71,4 @@ static void each_shape_counts_as_on_the_hardware(void **state)
     fclose(f);
     assert_true(shapes >= LEAST_SHAPES);
     assert_true(wide >= LEAST_SHAPES - 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_shape_counts_as_on_the_hardware)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
