@@ -8,8 +8,8 @@
 
 static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
 
-/* Where buffers lie: any address will do that no window of sim/program/program.h covers. Between
- * two of them is more than an index of 32 bits reaches, so that no stray access ends in another
+/* The addresses of buffers: any will do that no window of sim/program/program.h covers. Two buffers
+ * are further apart than an index of 32 bits reaches, so that no stray access ends in another
  * buffer. */
 static const uint64_t first_base = 0x700000000000ull, distance = UINT64_C(1) << 36;
 
@@ -47,7 +47,7 @@ static void sim_unmap(uint8_t *bytes, uint64_t size_bytes)
 
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes)
 {
-    /* Private pages without a file behind them are zeros when they are touched again. */
+    /* Private pages of no file are zeros when they are touched again. */
     if (bytes && madvise(bytes, mapped(size_bytes), MADV_DONTNEED) != 0)
         memset(bytes, 0, (size_t)size_bytes);
 }

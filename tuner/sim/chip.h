@@ -1,4 +1,4 @@
-/* What the chips behind the architectures can do: the figures that predicted times rest on.
+/* The chips of the architectures: the figures that predicted times rest on.
  *
  * Complements device/arch.h, which has SM count, clocks, L2 size and datasheet bandwidth.
  * sim/chip.c names each figure's source, or says that none is known. */

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/text.h"
 
-/* What is known of a line. */
+/* The facts known of a line. */
 enum { LINE_RAN = 1, LINE_LOOPS = 2, LINE_WENT_BACK = 4 };
 
 typedef struct line {

@@ -8,7 +8,7 @@
 
 #include "sim/device.h"
 
-/* As device_api's (device/device.h). */
+/* The same as device_api's (device/device.h). */
 at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count,
                       device_coverage *coverage, at_error *error);
 

@@ -13,7 +13,7 @@
  * never, where their places are not found. */
 enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
 
-/* Of each buffer. */
+/* The source of each buffer. */
 typedef struct source {
     sim_data *data;
     uint32_t index;
@@ -73,7 +73,7 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
         if (s->raw->valid[at] == SIM_BYTE_LAST)
             continue;
         status = sim_owners_write(d->owners, s->index, at, &found, &error);
-        /* What it does not write at all is as filled. */
+        /* A buffer that the filler does not write at all is as filled. */
         if (!status && !found && !sim_owners_knows(d->owners, s->index))
             return;
     }
@@ -137,7 +137,7 @@ static at_status new_buffer(const source *s, const char *prefix, sim_make make, 
     return AT_OK;
 }
 
-/* What kernels other than the filler are given. */
+/* Makes the buffer that kernels other than the filler are given. */
 static at_status new_work(source *s, const char *prefix, at_error *error)
 {
     const buffer_role role = s->plan.role;

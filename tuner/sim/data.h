@@ -24,7 +24,7 @@ at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *fi
                        sim_data **out, at_error *error);
 void sim_data_free(sim_data *s); /* NULL is fine */
 
-/* What a variant is given: the buffers in the plan's order, then NULL. */
+/* The buffers that a variant is given, in the plan's order, then NULL. */
 device_buffer *const *sim_data_buffers(const sim_data *s);
 
 /* A further buffer like buffer `i`, which no variant is given: for a reference. Freed with the

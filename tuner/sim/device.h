@@ -1,4 +1,4 @@
-/* What the files of the simulated device share; no other room includes this.
+/* The state that the files of the simulated device share; no other room includes this.
  *
  * sim/sim.c opens and predicts; sim/launch.c loads and launches; sim/buffer.c keeps contents: fill,
  * poison, comparison, checksum, all on the host; sim/data.c has those of problems that are too
@@ -96,8 +96,8 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
                                    device_buffer *const *buffers, at_error *error);
 
-/* What a fault makes of a variant. Results that depend on luck are wrong results; what a GPU stops
- * for is a crash. */
+/* The outcome of a variant with a fault. Results that depend on luck are wrong results; a fault
+ * that stops a GPU is a crash. */
 outcome sim_fault_outcome(sim_fault_kind kind);
 
 /* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan, and predicts.
@@ -117,7 +117,7 @@ const char *sim_device_complaint(const device *d, outcome *result);
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
 void sim_buffer_free(device *d, device_buffer *b);
-/* From now on all of it is written. */
+/* Marks all of it as written. */
 void sim_buffer_forget_valid(device_buffer *b);
 /* Makes all that is absent of a buffer whose contents are made where they are touched. */
 void sim_buffer_make_all(const device_buffer *b);

@@ -20,7 +20,7 @@ at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim
                            sim_estimate **out, at_error *error);
 void sim_estimate_free(sim_estimate *e); /* NULL is fine */
 
-/* From now on `progress` is called with the number of sampled blocks that were run. */
+/* Has `progress` called from now on, with the number of sampled blocks that were run. */
 void sim_estimate_watch(sim_estimate *e,
                         void (*progress)(void *context, uint64_t done, uint64_t total),
                         void *context);
@@ -28,7 +28,7 @@ void sim_estimate_watch(sim_estimate *e,
 /* Why some inputs are not what the script says; NULL: all are, as far as they were touched. */
 const char *sim_estimate_trouble(const sim_estimate *e);
 
-/* What an estimate of one launch found. */
+/* The findings of an estimate of one launch. */
 typedef struct sim_estimated {
     uint32_t launch; /* its place in the plan, and its program's in the kernel */
     sim_profile profile;
@@ -45,8 +45,8 @@ void sim_estimated_deinit(sim_estimated *s);
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
-/* As above, but only the time of all launches together, by which a search orders variants; what
- * variants before wrote is gone. */
+/* Estimates, like above, but only the time of all launches together, by which a search orders
+ * variants. The data that earlier variants wrote is gone. */
 at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
                             double *time_ns, at_error *error);
 

@@ -204,7 +204,7 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
                     : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
                                                : (size_t)most,
                     c->excerpt->plan.seed + c->launched);
-    /* Where blocks wait for others it is for those of lower numbers, most often. */
+    /* Blocks that wait for others wait for those of lower numbers, most often. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, compare_numbers);
     sim_excerpt others = {.later = last.later,
@@ -323,7 +323,7 @@ static void compare_chunk(comparing *c, uint64_t chunk)
     }
 }
 
-/* How many of the elements compared may be wrong. */
+/* The number of compared elements that may be wrong. */
 static uint64_t allowed(const tolerance *t, uint64_t compared)
 {
     enum { SAMPLE_SLACK = 4 }; /* they may lie together */
@@ -434,7 +434,7 @@ static void tell_wrap(checking *c, uint32_t buffer, const sim_wrap *wrap)
              wrap->due / size);
 }
 
-/* Where all blocks write what is right in the places that they come to, and some come to each
+/* Finds blocks that write what is right in the places that they come to, but come to each
  * other's. */
 static at_status find_wraps(checking *c, at_error *error)
 {
@@ -482,7 +482,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     while (!status && c.fault.kind == SIM_FAULT_NONE && c.launched < MOST_LAUNCHES &&
            c.unfinished == 0 && plan_walk(plan, &walk))
         status = run_launch(&c, walk.place, error);
-    /* Of other data than the script's nothing follows. */
+    /* Nothing follows from other data than the script's. */
     if (!status && sim_data_trouble(x->data)) {
         *coverage = (device_coverage){0};
         skip(coverage, "nothing was run", sim_data_trouble(x->data));

@@ -1,5 +1,5 @@
-/* What one variant does, line by line: counters of a simulated run summed by source line, and a
- * verdict in words.
+/* Explains what one variant does, line by line: counters of a simulated run summed by source line,
+ * and a verdict in words.
  *
  * In: the emitted source and what an estimate found (sim/estimate.h). Out: one row for each source
  * line that touches memory, with loads, stores and atomics apart, and sentences about what is

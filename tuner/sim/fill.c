@@ -143,7 +143,7 @@ void sim_fill_part(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint6
                    uint64_t end)
 {
     size_t size = dtype_get(plan->type)->size_bytes;
-    /* What most scripts ask for, and what long loops of sampled blocks wait for. */
+    /* Most scripts ask for this, and long loops of sampled blocks wait for it. */
     if (plan->fill == FILL_UNIFORM && plan->type == DTYPE_FLOAT) {
         for (uint64_t i = first; i < end; i++) {
             const uint32_t bits = (uint32_t)uniform(random_bits(seed, i), DTYPE_FLOAT);

@@ -24,7 +24,7 @@ void sim_kernel_unload(device *d, device_kernel *k)
 static uint32_t static_shared_bytes(const device_kernel *k, uint32_t i)
 {
     uint32_t own = k->kernel.programs[i]->static_shared_bytes;
-    /* What the compiler reports of several kernels is the most that any of them has. */
+    /* The compiler reports the most that any of several kernels has. */
     return k->kernel.program_count == 1 && k->image_shared_bytes > own ? k->image_shared_bytes
                                                                        : own;
 }
@@ -68,8 +68,8 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
 }
 
 /* Blocks of a cluster: those that the launch asks for, else those that the kernel was compiled for.
- * As the driver's, a launch in clusters of one block asks for none. The first is 0 where there are
- * none. */
+ * A launch in clusters of one block asks for none, as the driver has it. The first number is 0 if
+ * there are none. */
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
     return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
@@ -161,7 +161,7 @@ static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
     return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
 }
 
-/* What a GPU would refuse. */
+/* Refuses what a GPU would refuse. */
 static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
                                  const kernel_launch *launch, at_error *error)
 {
@@ -204,8 +204,7 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                          p->parameter_count, launch->argument_count);
     for (uint32_t i = 0; i < launch->argument_count; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
-        /* What reads a view is an instruction that is not simulated: a variant that has none
-         * runs. */
+        /* An instruction that reads a view is not simulated: a variant that has none runs. */
         const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
                            : a->is_view ? no_view
                                         : plan_argument_value(plan, a);

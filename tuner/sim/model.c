@@ -11,7 +11,7 @@ double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm)
     return chip->launch_ns + 2 * bytes / rate * 1e9;
 }
 
-/* What a kernel's shape does to DRAM: inputs of the fitted penalty below. */
+/* The shape of a kernel's DRAM traffic: inputs of the fitted penalty below. */
 typedef struct shape {
     double read_run, write_run;   /* log2 of sectors in a run of one block, 1 to 4 */
     double wave_read, wave_write; /* the same of a wave of blocks, 2 to 9 */
@@ -90,7 +90,7 @@ static double dram_penalty(const sim_profile *p, const shape *s)
     return within(sum, 0, 2.2);
 }
 
-/* What each resource alone would take. */
+/* Finds the time that each resource alone would take. */
 static void find_parts(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
                        sim_prediction *out)
 {

@@ -19,7 +19,7 @@ typedef struct sim_needs { /* of the kernel, a block */
 
 typedef struct sim_prediction {
     double time_ns;
-    /* What each alone would take. */
+    /* The time that each alone would take. */
     double dram_ns, l2_ns, l1_ns, shared_ns, constant_ns, atomic_ns, issue_ns, latency_ns;
     const char *limit; /* the name of the longest: "dram", "shared memory" ... */
     occupancy occupancy;

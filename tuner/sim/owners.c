@@ -15,16 +15,16 @@ typedef struct interval { /* bytes of a buffer */
     uint64_t from, to;
 } interval;
 
-/* Where a block writes grows evenly with each digit of its place on an axis: with the place itself,
- * or with remainder and quotient, where the kernel divides it. The digit is place / unit %
- * radix. */
+/* A block's places grow evenly with each digit of its place on an axis: with the place itself, or
+ * with remainder and quotient if the kernel divides it. The digit is place / unit % radix. */
 typedef struct digit {
     int axis;
     uint64_t unit, radix;
     int64_t step;
 } digit;
 
-/* What the first block writes in a buffer, ascending, and how much further others begin. */
+/* The places that the first block writes in a buffer, ascending, and how much further others
+ * begin. */
 typedef struct footprint {
     interval *rows;
     size_t count;
@@ -111,7 +111,7 @@ static void note_store(void *context, const sim_instruction *c, bool is_store, c
         for (uint32_t i = 0; i < seen->owners->buffer_count; i++) {
             const device_buffer *b = seen->owners->buffers[i];
             const interval one = {at + low - b->base, at + high - b->base};
-            /* What finds no memory is not seen, and then not found. */
+            /* A write that finds no memory is not seen, and then not found. */
             if (at + low >= b->base && one.to <= b->size_bytes && seen->counts[i] < MOST_INTERVALS)
                 array_add(&seen->of[i], &seen->counts[i], &one, sizeof one);
         }
@@ -158,7 +158,7 @@ static void forget(stores *seen)
         free(seen->of[i]);
 }
 
-/* What is left for each block of a cluster. */
+/* The work that is left for each block of a cluster. */
 static uint64_t block_limit(const sim_owners *o)
 {
     const uint32_t *cluster = sim_device_cluster(o->kernel, o->plan, 0);
@@ -166,7 +166,8 @@ static uint64_t block_limit(const sim_owners *o)
     return left / ((uint64_t)cluster[0] * cluster[1] * cluster[2]) + 1;
 }
 
-/* Of a block that did not come to its end nothing is what it would have left. */
+/* Takes back the writes of a block that did not come to its end: they are not what it would have
+ * left. */
 static void disown(const sim_owners *o, const stores *seen)
 {
     for (uint32_t i = 0; i < o->buffer_count; i++)
@@ -372,8 +373,8 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
     return status;
 }
 
-/* Where it would begin to write if all went on as evenly as along the first ones; false: before the
- * buffer, or beyond. */
+/* Finds where it would begin to write if all went on as evenly as along the first ones; false:
+ * before the buffer, or beyond. */
 static bool find_due(const sim_owners *o, uint32_t i, uint64_t cluster, uint64_t *due)
 {
     const footprint *f = &o->prints[i];

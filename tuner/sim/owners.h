@@ -28,7 +28,7 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
  * sim_owners_write(). */
 bool sim_owners_knows(const sim_owners *o, uint32_t i);
 
-/* Where a block writes whose index of 32 bits has wrapped. */
+/* The place where a block writes whose index of 32 bits has wrapped. */
 typedef struct sim_wrap {
     uint64_t cluster, other; /* that cluster, and another one that writes in the same place */
     uint64_t from, due; /* bytes of the buffer: that place, and where its neighbours lead; equal:

@@ -183,7 +183,7 @@ static uint64_t pick_blocks(uint64_t total, uint64_t sample, uint64_t *blocks)
     }
     uint64_t runs = (sample + RUN_BLOCKS - 1) / RUN_BLOCKS;
     for (uint64_t r = 0; r < runs; r++) {
-        /* In the middle of each part, where edges do not distort. */
+        /* A run begins in the middle of each part, where edges do not distort. */
         uint64_t start = (2 * r + 1) * total / (2 * runs);
         if (start + RUN_BLOCKS > total)
             start = total > RUN_BLOCKS ? total - RUN_BLOCKS : 0;
@@ -221,7 +221,7 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->loads =
         (double)(out->totals.global_load.requests + out->totals.async_copy.requests) / n / warps;
     out->barriers = (double)out->totals.issued[SIM_CLASS_BARRIER] / n / warps;
-    /* What one block alone updates gets no hotter with more blocks. */
+    /* A word that one block alone updates gets no hotter with more blocks. */
     bool shared = w->hottest > w->block_hottest;
     out->hottest = shared ? (double)w->hottest / n * (double)out->blocks : (double)w->hottest;
 }

@@ -119,7 +119,8 @@ void alignment_find(const ptx_module *module, const ptx_function *function,
                     const uint64_t *addresses, uint8_t *zeros)
 {
     finder f = {module, function->first_register, addresses, zeros};
-    /* What goes round a loop must not stand in its own way: all begin divisible, and lose it. */
+    /* A value that goes round a loop must not stand in its own way: all begin divisible, and lose
+     * it. */
     memset(zeros, ALIGNMENT_MOST, (size_t)function->register_count);
     for (bool changed = true; changed;) {
         changed = false;

@@ -1,4 +1,4 @@
-/* By which power of two the values of a function's registers can be divided, as far as the
+/* Finds the powers of two that divide the values of a function's registers, as far as the
  * instructions that compute them show. */
 #ifndef AUTOTUNE_SIM_DECODE_ALIGNMENT_H
 #define AUTOTUNE_SIM_DECODE_ALIGNMENT_H

@@ -1,5 +1,5 @@
-/* Calls: the callee's code stands in place of the call. Where the address of the callee is
- * computed, the code of every function that it may be of stands there, and the address chooses. */
+/* Calls: the callee's code stands in place of the call. If the callee's address is computed, the
+ * code of every function that may have it stands there, and the address chooses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 enum { MOST_ARGUMENTS = 64 };
 
-/* Copies of functions into themselves and for computed calls multiply. Where they make more
- * instructions than that the kernel is decoded again with fewer copies within one another. */
+/* Copies of functions into themselves and for computed calls multiply. If they make more
+ * instructions than this, the kernel is decoded again with fewer copies within one another. */
 static const size_t most_copied = 1 << 15;
 
 /* call[.uni] [(result),] callee[, (arguments)][, table or prototype] */
@@ -18,7 +18,7 @@ typedef struct call {
     const ptx_label *table; /* of the functions that the address may be of; NULL: it is not said */
 } call;
 
-/* Where the variables of the caller lie that a callee has as parameters and results. */
+/* The place of the caller's variable that a callee has as a parameter or result. */
 typedef struct binding {
     int64_t at[2 * MOST_ARGUMENTS];
 } binding;
@@ -123,7 +123,7 @@ static at_status inline_function(decoder *d, const ptx_function *f, const call *
     return d->status;
 }
 
-/* What the driver has for kernels to call. */
+/* The functions that the driver has for kernels to call. */
 static const struct {
     const char *name;
     sim_kind kind;
@@ -211,7 +211,7 @@ static at_status call_computed(decoder *d, const call *c)
         }
     if (count == 0)
         return decode_fail(d, "no function of the kernel's source can be called so");
-    for (int32_t i = 0; i < 2 * count; i++) /* where each begins, and the branch behind it */
+    for (int32_t i = 0; i < 2 * count; i++) /* the beginning of each, and the branch after it */
         decode_list(d, 0);
     choose(d, address, first, count);
     for (int32_t i = 0; i < count && !d->status; i++) {

@@ -1,4 +1,5 @@
-/* What the blocks of a cluster do together. PTX ISA, "barrier.cluster", "mapa" and "getctarank". */
+/* Decodes what the blocks of a cluster do together. PTX ISA, "barrier.cluster", "mapa" and
+ * "getctarank". */
 #include "sim/decode/decoder.h"
 
 /* barrier.cluster.arrive{.release, .relaxed}{.aligned}; barrier.cluster.wait{.acquire}{.aligned} */

@@ -8,7 +8,7 @@ static bool is_short_float(ptx_type t)
     return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
 }
 
-/* What .ftz flushes. */
+/* The operands that .ftz flushes. */
 static uint8_t flush_of(const decoder *d, ptx_type type)
 {
     if (!decode_has(d, "ftz") || (type != PTX_F32 && !is_short_float(type)))
@@ -315,7 +315,7 @@ static at_status decode_setp(decoder *d)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
-    /* Of a packed type both halves are compared, the high ones into q. */
+    /* Both halves of a packed type are compared, the high ones into q. */
     sim_compare compare = sim_compare_find(d->op.modifiers[0], element_of(type));
     if (!compare)
         return decode_unknown(d);
@@ -341,7 +341,7 @@ static at_status decode_selp(decoder *d)
     return decode_finish(d, &to, type_is_signed(type));
 }
 
-/* What "true" is as a result. */
+/* The bits of "true" as a result. */
 static uint64_t true_of(ptx_type type)
 {
     switch (element_of(type)) {

@@ -222,7 +222,7 @@ static at_status decode_trap(decoder *d)
     return d->status;
 }
 
-/* In an inlined callee, a return is a branch to the end of its code. */
+/* A return in an inlined callee is a branch to the end of its code. */
 static at_status decode_return(decoder *d)
 {
     if (!d->frame->outer)

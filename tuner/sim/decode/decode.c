@@ -171,7 +171,7 @@ static at_status lay_out(decoder *d)
     if (!used)
         return decode_no_memory(d);
     mark_used(d, used);
-    /* Where nothing is unsized, an access behind the last array is out of bounds. */
+    /* An access after the last array is out of bounds if nothing is unsized. */
     uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 1;
     for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];

@@ -1,4 +1,4 @@
-/* What the files of the decoder share; no other room includes this. */
+/* The state that the files of the decoder share; no other room includes this. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODER_H
 #define AUTOTUNE_SIM_DECODE_DECODER_H
 
@@ -27,8 +27,8 @@ typedef struct frame {
     struct frame *outer;
 } frame;
 
-/* Where a result goes: a slot with lanes of `width` bytes. `widen` is a register of the other width
- * to be filled from it afterwards, or SIM_NO_SLOT. */
+/* The destination of a result: a slot with lanes of `width` bytes. `widen` is a register of the
+ * other width to be filled from it afterwards, or SIM_NO_SLOT. */
 typedef struct destination {
     int32_t slot, widen;
     uint8_t width;
@@ -96,7 +96,7 @@ destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width)
 /* Emits the move that to->widen asks for. Returns the decoder's status. */
 at_status decode_finish(decoder *d, const destination *to, bool is_signed);
 int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination);
-/* For an operand d|p: d, and in *predicate the slot of p. For any other: itself, and
+/* Returns d of an operand d|p, and in *predicate the slot of p; any other operand itself, and
  * SIM_NO_SLOT. */
 const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predicate);
 uint32_t decode_register_width(const decoder *d, const ptx_operand *o); /* 0 predicate, 4, 8 */
@@ -136,8 +136,8 @@ sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_t
                                const int32_t *slots, int count);
 
 /* A family of instructions: what comes before the first dot, and what decodes it and returns the
- * decoder's status. Where all of a family are alike in that: how many operands they have, and how
- * many modifiers that are types. */
+ * decoder's status. The counts of operands, and of modifiers that are types, if all of a family are
+ * alike in that. */
 typedef struct family {
     const char *name;
     at_status (*decode)(decoder *d);
@@ -145,7 +145,7 @@ typedef struct family {
     int types;       /* 0: `decode` looks at them */
 } family;
 
-/* Those that a file knows; each ends in an entry without a name. */
+/* The families of each file; each list ends in an entry without a name. */
 extern const family decode_call_families[];
 extern const family decode_carry_families[];
 extern const family decode_cluster_families[];

@@ -92,7 +92,7 @@ static at_status decode_group(decoder *d, bool commit)
     return d->status;
 }
 
-/* What cp.reduce does to each element: -1: it is no cp.reduce. */
+/* The operation of cp.reduce on each element; -1: it is no cp.reduce. */
 static int reduction_of(decoder *d)
 {
     static const choice names[] = {

@@ -28,7 +28,7 @@ static int32_t lane_slot(decoder *d)
     return decode_source(d, &lane, 4, PTX_U32);
 }
 
-/* Of 32 bits, from the lane that `from` names. */
+/* Shuffles 32 bits, from the lane that `from` names. */
 static int32_t shuffle(decoder *d, int32_t value, int32_t from)
 {
     int32_t to = decode_new_slot(d, 4), all = constant(d, UINT32_MAX), clamp = constant(d, 31);
@@ -64,8 +64,8 @@ static const ptx_operand *registers_of(decoder *d, const ptx_operand *o, int *co
     return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, 0) : o;
 }
 
-/* What a lane has of an 8 x 8 matrix of 16 bits, two of a row, becomes what it has of the
- * transposed one. */
+/* Turns a lane's part of an 8 x 8 matrix of 16 bits, two of a row, into its part of the transposed
+ * one. */
 static int32_t transpose(decoder *d, int32_t value)
 {
     int32_t lane = lane_slot(d), row = step(d, "shr.u32", lane, constant(d, 2));

@@ -305,7 +305,7 @@ static const ptx_operand *element_at(const decoder *d, const ptx_operand *o, int
     return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, i) : o;
 }
 
-/* atom[.space].OP.type d, [a], b[, c]; red without d. Of a vector each element is an atomic. */
+/* atom[.space].OP.type d, [a], b[, c]; red without d. Each element of a vector is an atomic. */
 static at_status decode_atomic(decoder *d)
 {
     bool is_red = strcmp(d->op.name, "red") == 0;
@@ -366,7 +366,7 @@ static at_status decode_copy_async(decoder *d)
         (size->bits != 4 && size->bits != 8 && size->bits != 16))
         return decode_fail(d, "cp.async copies 4, 8 or 16 bytes");
     int32_t given = SIM_NO_SLOT;
-    /* What follows is the number of bytes to read (the rest is zero), then perhaps a cache
+    /* The next operand is the number of bytes to read (the rest is zero), then perhaps a cache
      * policy. */
     if (d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
         given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);

@@ -272,7 +272,7 @@ static void end_block(reshaper *r)
     r->block_count = 0;
 }
 
-/* What the statement does to the accesses around it. */
+/* Notes what the statement does to the accesses around it. */
 static void visit(reshaper *r, int i)
 {
     static const char *const ends[] = {"bra", "brx", "ret", "exit", "trap", NULL};

@@ -1,9 +1,9 @@
-/* What ptxas makes of a kernel's loads and stores of shared and global memory.
+/* Reshapes a kernel's loads and stores of shared and global memory as ptxas does.
  *
- * One access of PTX is not always one of the GPU. Of a vector load ptxas leaves out what nothing
- * reads, and neighbouring accesses of one base register become one wide access where the alignment
- * is known. The rule was read off the machine code that ptxas makes of short sequences for sm_90
- * (tests/unit/sim/decode), and says:
+ * One access of PTX is not always one of the GPU. Ptxas leaves out the elements of a vector load
+ * that nothing reads, and neighbouring accesses of one base register become one wide access where
+ * the alignment is known. The rule was read off the machine code that ptxas makes of short
+ * sequences for sm_90 (tests/unit/sim/decode), and says:
  *
  *   - Words of 4 bytes (or all of 8) that one basic block loads from one aligned piece of 16 bytes
  * are one load when three or four of them are wanted, or two halves; else each is a load of its

@@ -30,8 +30,7 @@ static int32_t insert(decoder *d, int32_t word, int32_t value, uint32_t at, uint
     return decode_step(d, "bfi.b32", from, 4);
 }
 
-/* What a selector ".b2" or ".h1" means: the place and width of a part; without one the whole
- * word. */
+/* Reads a selector ".b2" or ".h1": the place and width of a part; without one the whole word. */
 static bool part_of(ptx_text selector, uint32_t *at, uint32_t *bits)
 {
     *at = 0;
@@ -194,8 +193,8 @@ static at_status decode_mad(decoder *d)
     return decode_finish(d, &to, type_is_signed(d->op.types[0]));
 }
 
-/* What a selector of lanes says, ".h32" or ".b7654": digit i, from the right. Without one
- * `otherwise` + i; -1: it has no such digit. */
+/* Reads a selector of lanes, ".h32" or ".b7654": digit i, from the right. Without one `otherwise` +
+ * i; -1: it has no such digit. */
 static int lane_of(ptx_text selector, int i, int otherwise)
 {
     if (selector.length == 0)

@@ -14,7 +14,7 @@
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
 
-/* Where the lanes of one access found their bytes on the host. */
+/* The places on the host where the lanes of one access found their bytes. */
 typedef struct places {
     sim_block *owner;            /* of shared memory */
     uint64_t address[SIM_LANES]; /* in the space */
@@ -96,7 +96,7 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Shared, local and parameter memory: a block of bytes from address 0, each lane's `stride` behind
+/* Shared, local and parameter memory: a block of bytes from address 0, each lane's `stride` after
  * the one before. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid,
@@ -149,8 +149,8 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     return true;
 }
 
-/* Of an excerpt's later launch: is this what the blocks wrote that did run, or what nothing may
- * write? */
+/* Tells, in a later launch of an excerpt, whether the blocks that did run wrote these bytes, or
+ * nothing may write them. */
 static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; !r->read_only && i < bytes; i++) {
@@ -171,7 +171,7 @@ static bool look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction 
         return sim_fail(b, w, c, lane, SIM_FAULT_UNSEEN, "it reads what other blocks write");
     if (!p->valid[lane] || (region && region->filled) || all_written(p->valid[lane], bytes))
         return true;
-    /* What is loaded and then not used is no fault: a structure is copied with the gaps in it. */
+    /* A load that is not used is no fault: a structure is copied with the gaps in it. */
     if (c->kind == SIM_LOAD) {
         b->met_unwritten = true;
         return true;
@@ -185,7 +185,7 @@ static bool look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction 
 static inline bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                                  ptx_space space, const places *p, uint32_t bytes, const char *what)
 {
-    /* Of an excerpt, what has no map may still be unseen. */
+    /* Bytes of an excerpt that have no map may still be unseen. */
     return (!p->valid[lane] && !b->launch->excerpt) ||
            look_for_unwritten(b, w, c, lane, space, p, bytes, what);
 }
@@ -214,7 +214,7 @@ static bool touch(sim_race_access *a, int lane, ptx_space space, const places *p
     return true;
 }
 
-/* What a strong access has read, or written, is where threads synchronise. */
+/* A place that a strong access has read, or written, is where threads synchronise. */
 static void note_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       ptx_space space, const places *p)
 {
@@ -315,7 +315,7 @@ static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t m
     return sum ^ sum >> 32;
 }
 
-/* Where the byte is, in words. */
+/* Tells in words where the byte is. */
 static void tell_byte(const sim_block *b, int lane, ptx_space space, const places *p, uint32_t byte,
                       char *text, size_t size_bytes)
 {
@@ -333,7 +333,7 @@ static void tell_byte(const sim_block *b, int lane, ptx_space space, const place
     }
 }
 
-/* For each byte of a lane whether it was written; NULL: all were. */
+/* The map of a lane's bytes that were written; NULL: all were. */
 static const uint8_t *written_of(const places *p, int lane, ptx_space space)
 {
     if (space == PTX_SPACE_SHARED)
@@ -686,7 +686,7 @@ static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
-/* Where it was found, for whoever ends the copy. */
+/* Tells where it was found, for the end of the copy. */
 static void tell_place(const places *p, int lane, const sim_region **region, uint64_t *offset)
 {
     *region = p->region[lane];

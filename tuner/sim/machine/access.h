@@ -14,7 +14,7 @@ void sim_copy_commit(sim_warp *w, uint32_t mask);
 /* The lane's copies up to now are tracked by an mbarrier: they have numbers below the result. */
 uint32_t sim_copy_track(sim_warp *w, int lane);
 
-/* Those with numbers below `before` have landed, if they had not before. */
+/* Lands the copies with numbers below `before` that have not landed yet. */
 void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
 bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 

@@ -1,4 +1,4 @@
-/* What an atomic makes of a value. */
+/* Computes what an atomic makes of a value. */
 #ifndef AUTOTUNE_SIM_MACHINE_ATOMIC_H
 #define AUTOTUNE_SIM_MACHINE_ATOMIC_H
 

@@ -1,4 +1,4 @@
-/* What the barrier orders: the whole block, or those that took part. */
+/* Orders the whole block, or the warps that took part in a barrier. */
 #include "sim/machine/barrier.h"
 
 #include "sim/machine/fault.h"

@@ -230,7 +230,7 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
 /* A warp that spins on what another warp will write must let it run. */
 enum { SLICE_INSTRUCTIONS = 1 << 16, SHORTEST_SLICE_BITS = 3, LONGEST_SLICE_BITS = 9 };
 
-/* What an access costs the host, in other instructions. */
+/* The cost of an access to the host, in other instructions. */
 enum { ACCESS_WORK = 16 };
 
 static uint64_t work_of(const sim_warp *w)
@@ -251,8 +251,8 @@ static uint64_t slice_of(sim_block *b)
     return share < SLICE_INSTRUCTIONS ? share : SLICE_INSTRUCTIONS;
 }
 
-/* In the order of their numbers; adverse: from the last on, each a few places from where it would
- * be. */
+/* Orders the warps by their numbers; adverse: from the last on, each a few places from where it
+ * would be. */
 static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 {
     enum { REACH = 3 };

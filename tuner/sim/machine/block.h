@@ -16,7 +16,7 @@ uint64_t sim_block_bytes(const sim_launch *launch);
 /* Makes it the first instruction of the block at `position` of the grid. */
 void sim_block_start(sim_block *b, const uint32_t position[3]);
 
-/* What came of a turn: a fault, progress, warps that only poll, or nothing that could run. */
+/* The result of a turn: a fault, progress, warps that only poll, or nothing that could run. */
 typedef enum sim_turn { SIM_TURN_FAULT, SIM_TURN_ON, SIM_TURN_POLLING, SIM_TURN_STUCK } sim_turn;
 
 /* Runs each warp that can until it waits or ends, and opens the barriers that were reached. */

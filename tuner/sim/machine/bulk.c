@@ -29,8 +29,8 @@ static uint64_t address_of(const sim_warp *w, int32_t slot, uint32_t width, int6
     return base + (uint64_t)offset;
 }
 
-/* Of whichever block of the cluster; generic addresses of shared memory are the same place.
- * `visits`: the thread itself goes there, not the engine later. */
+/* Finds the place in whichever block of the cluster has it; generic addresses of shared memory are
+ * the same place. `visits`: the thread itself goes there, not the engine later. */
 static bool shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
                          bool visits, sim_block **owner, uint32_t *offset)
@@ -77,7 +77,7 @@ static void complete_if_due(sim_block *b, sim_mbarrier_state *m)
         return;
     m->pending = m->expected;
     m->phase++;
-    /* What arrived, and what the engine brought for this phase. */
+    /* The phase hands on what the arrivals released and what the engine brought for it. */
     const sim_known engine = {.block = b->number,
                               .unit = SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES,
                               .lanes = 1,
@@ -117,7 +117,7 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
-/* Of copies that report to this barrier; all have arrived when somebody asks. */
+/* Lands the copies that report to this barrier; all have arrived when somebody asks. */
 static void land(sim_block *b, sim_mbarrier_state *m)
 {
     sim_engine *e = b->engine;
@@ -257,7 +257,7 @@ static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
     }
 }
 
-/* What another block of the cluster may do to a barrier. */
+/* Tells whether another block of the cluster may do this to a barrier. */
 static bool is_for_all(const sim_instruction *c)
 {
     return c->op == SIM_MBARRIER_ARRIVE || c->op == SIM_MBARRIER_EXPECT ||
@@ -322,7 +322,7 @@ static bool find_report(sim_block *b, sim_warp *w, const sim_instruction *c, int
     return of == b || sim_shared_touch(&a, f->barrier, MBARRIER_BYTES, SIM_TOUCH_READ, NULL);
 }
 
-/* What comes is on its way; `data` becomes the flight's. */
+/* Sends the copy on its way; `data` becomes the flight's. */
 static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_block *owner,
                    sim_flight *f, bool bulk)
 {
@@ -494,7 +494,7 @@ bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         size_t kept = 0;
         for (size_t i = 0; i < e->flight_count; i++) {
             sim_flight *f = &e->flights[i];
-            /* Those that no group holds yet are not waited for. */
+            /* Copies that no group holds yet are not waited for. */
             bool over = f->leaving && f->thread == thread && f->group < committed &&
                         f->group + stay < committed;
             if (over)

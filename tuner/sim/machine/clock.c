@@ -6,7 +6,7 @@
 struct sim_clock {
     int references; /* atomic */
     uint32_t count;
-    /* By block and unit; of one unit, the furthest first, and no lane twice. */
+    /* Sorted by block and unit; the furthest of one unit comes first, and no lane twice. */
     sim_known known[];
 };
 
@@ -83,7 +83,7 @@ static bool covers(const sim_clock *clock, const sim_known *known, uint32_t coun
             while (at < clock->count && compare_units(&clock->known[at], k) < 0)
                 at++;
         }
-        /* Of one unit both have the furthest first. */
+        /* Both have the furthest of one unit first. */
         for (; at < clock->count && compare_units(&clock->known[at], k) == 0 &&
                clock->known[at].until >= k->until;
              at++)

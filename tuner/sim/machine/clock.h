@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whose operations an entry is about. A warp is its number in the block. */
+/* The unit whose operations an entry is about. A warp is its number in the block. */
 enum {
     SIM_UNIT_BLOCK = 0x4000, /* all threads of the block: those before its barrier number `until` */
     SIM_UNIT_COPIES =
@@ -45,7 +45,7 @@ bool sim_clock_join(sim_clock **into, sim_clock *other);
 /* Which of `lanes` of a warp are known as far as `order`? Of an mbarrier: lanes is 1. */
 uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,
                          uint32_t order);
-/* Up to which barrier of itself the whole block is known; 0: nothing. */
+/* The last barrier of itself up to which the whole block is known; 0: nothing is. */
 uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block);
 
 #endif

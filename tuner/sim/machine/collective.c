@@ -34,8 +34,8 @@ static bool lacks_members(const sim_warp *w, int32_t members_slot, uint32_t mask
     return (named & w->live & ~mask) != 0;
 }
 
-/* What lanes bring to an operation of their warp, each by its own instruction, and what they take
- * away. */
+/* The values that lanes bring to an operation of their warp, each by its own instruction, and those
+ * that they take away. */
 typedef struct exchange {
     const sim_instruction *of[SIM_LANES];
     uint32_t lanes;

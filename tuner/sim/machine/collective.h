@@ -1,4 +1,4 @@
-/* What the lanes of a warp exchange or compute together. */
+/* Executes what the lanes of a warp exchange or compute together. */
 #ifndef AUTOTUNE_SIM_MACHINE_COLLECTIVE_H
 #define AUTOTUNE_SIM_MACHINE_COLLECTIVE_H
 

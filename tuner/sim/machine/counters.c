@@ -201,7 +201,7 @@ void sim_counter_sum(sim_counter *to, const sim_counter *from)
     to->constant_passes += from->constant_passes;
 }
 
-/* Where an instruction's accesses are added; NULL for one that does not touch memory. A generic
+/* The counter of an instruction's accesses; NULL for one that does not touch memory. A generic
  * access that reached shared memory has wavefronts and counts there. */
 static void add_access(const sim_instruction *i, const sim_counter *c, sim_totals *t)
 {

@@ -55,7 +55,7 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s);
 /* Adds a load or a store of shared memory of `bytes` a lane (at most 16). */
 void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                             uint32_t bytes, bool is_store);
-/* As above for atomics, where lanes on one word are served one after the other. */
+/* Adds atomics, whose lanes on one word are served one after the other. */
 void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                                    uint32_t bytes);
 

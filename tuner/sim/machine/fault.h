@@ -1,4 +1,4 @@
-/* What went wrong, and where that is. */
+/* Faults: what went wrong, and where. */
 #ifndef AUTOTUNE_SIM_MACHINE_FAULT_H
 #define AUTOTUNE_SIM_MACHINE_FAULT_H
 

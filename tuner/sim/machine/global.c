@@ -103,7 +103,7 @@ static void forget_release(sim_watch *watch, uint64_t address)
     unlock(watch, &watch->release_lock);
 }
 
-/* What another block wrote may not have reached the region's bytes yet. */
+/* Another block's write may not have reached the region's bytes yet. */
 static bool is_same(const sim_cell *cell, const sim_region *region, uint64_t at, uint32_t value,
                     uint32_t bytes)
 {

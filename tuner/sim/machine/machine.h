@@ -1,4 +1,4 @@
-/* What the files of the interpreter share: the state of a block and of its warps.
+/* The state that the files of the interpreter share: that of a block and of its warps.
  *
  * From the top down: run.c distributes clusters of blocks over host threads, residents.c runs those
  * that may wait for one another on one, cluster.c schedules the blocks of one (most often one block

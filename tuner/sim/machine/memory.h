@@ -17,7 +17,7 @@
 
 enum { SIM_CHUNK_BYTES = 512 };
 
-/* Of a text that names a place in memory. */
+/* The size of a text that names a place in memory. */
 enum { SIM_PLACE_BYTES = 320 };
 
 /* Values of sim_region.valid, beside 0 for what was not written. The others occur only where not

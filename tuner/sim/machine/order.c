@@ -27,13 +27,13 @@ static void put(sim_clock **at, sim_clock *clock)
     *at = clock;
 }
 
-/* What is lost for lack of memory would end as a race that there is not. */
+/* An order lost for lack of memory would end as a race that there is not. */
 static void expect_memory(sim_block *b, bool fine)
 {
     b->starved = b->starved || !fine;
 }
 
-/* What the lanes of the warp know; NULL: no memory. */
+/* The lore of the warp's lanes: what they know of others; NULL: no memory. */
 static sim_lore *lore_of(sim_block *b, sim_warp *w)
 {
     if (!w->lore)
@@ -249,7 +249,7 @@ void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
             put(&clocks[SIM_LORE_SEEN + i], NULL);
         }
         add_own(b, w, l, &now);
-        /* What it knows now has in it what it knew at earlier fences. */
+        /* Its knowledge now includes that of earlier fences. */
         for (int i = 0; i < c->scope; i++)
             put(&clocks[SIM_LORE_FENCED + i], now);
         sim_clock_drop(now);
@@ -309,7 +309,7 @@ void sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     if (c->releases)
         add_own(b, w, lane, &now);
     for (int i = 0; i < c->scope; i++) {
-        /* What others released there goes on in a read-modify-write, as far as it reached. */
+        /* A read-modify-write hands on what others released there, as far as it reached. */
         int from = i;
         if (place && place->block != fresh.block && i < SIM_REACH_CLUSTER)
             from = SIM_REACH_CLUSTER;

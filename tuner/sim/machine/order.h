@@ -1,12 +1,12 @@
-/* What orders the operations of a launch: program order, barriers of warps, blocks and clusters,
+/* The order of the operations of a launch: program order, barriers of warps, blocks and clusters,
  * mbarriers, and what was read from where it was released (PTX ISA, "memory consistency model",
  * causality order).
  *
  * What a thread does is ordered by sim_warp.epoch, which grows whenever its warp synchronises or
- * releases. What it knows of others comes in three parts: of its block, all before the last barrier
- * of the whole block (sim_block.epoch); of its warp, all before the last barrier of the whole warp
- * (sim_warp.met); of whomever, a clock, which most kernels never need. Barriers join what their
- * participants know.
+ * releases. Its knowledge of others has three parts: all that its block did before the last barrier
+ * of the whole block (sim_block.epoch); all that its warp did before the last barrier of the whole
+ * warp (sim_warp.met); a clock of any others, which most kernels never need. Barriers join what
+ * their participants know.
  *
  * Two rules are wider than the ISA's, as CUDA's own documentation and samples rely on them and GPUs
  * keep them. A fence also serves the threads that its thread meets at a barrier: before it (all
@@ -21,7 +21,7 @@
 #include "sim/machine/race.h"
 #include "sim/machine/release.h"
 
-/* What a thread knows of others; a clock each. */
+/* The clocks of what a thread knows of others. */
 enum {
     SIM_LORE_KNOWN,  /* happened before what it does now */
     SIM_LORE_FENCED, /* was known at its last fence; by sim_reach of the fence */

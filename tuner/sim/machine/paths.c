@@ -23,7 +23,7 @@ static void rotate(sim_warp *w, int first, int middle)
     memcpy(&w->paths[first], above, count * sizeof *above);
 }
 
-/* Where the family of the path at `at` ends: the lowest of its siblings. */
+/* The end of the family of the path at `at`: the lowest of its siblings. */
 static int find_siblings(const sim_warp *w, int at)
 {
     int first = at;

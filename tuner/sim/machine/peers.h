@@ -1,4 +1,4 @@
-/* What one block of a cluster may do in another's shared memory. */
+/* Accesses of one block of a cluster to another's shared memory. */
 #ifndef AUTOTUNE_SIM_MACHINE_PEERS_H
 #define AUTOTUNE_SIM_MACHINE_PEERS_H
 
@@ -8,8 +8,9 @@
  * are. */
 bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* Whose is the shared address, which becomes one of that block's own? NULL, with a fault: no
- * block's that a thread may access. `visits`: the owner must not end before it knows of it. */
+/* Finds the owner of the shared address, which becomes one of that block's own. NULL, with a fault:
+ * no block that the thread may access has it. `visits`: the owner must not end before it knows of
+ * it. */
 sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                              uint64_t *address, bool visits);
 

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "sim/machine/fault.h"
 
-/* Of the text that a format or a string may have, and of one conversion. */
+/* The limits of a format or string, of one conversion, and of its number. */
 enum { MOST_TEXT = 1024, MOST_FIELD = 400, MOST_NUMBER = 1600 };
 
 void sim_prints_init(sim_prints *p)
@@ -183,8 +183,9 @@ static int take_field(printing *p, const char **at)
     return n > MOST_FIELD ? MOST_FIELD : n < -MOST_FIELD ? -MOST_FIELD : n;
 }
 
-/* The conversion behind a '%', which `at` points to; returns what follows it. Of the C standard all
- * but 'n', which is printed as it stands, as CUDA does with what it does not know. */
+/* Prints the conversion after a '%', which `at` points to; returns what follows it. It knows all
+ * conversions of the C standard but 'n', which is printed as it stands, as CUDA prints what it does
+ * not know. */
 static const char *convert(printing *p, const char *at)
 {
     const char *begin = at;

@@ -1,4 +1,4 @@
-/* What the threads of a launch print, by printf.
+/* Keeps what the threads of a launch print, by printf.
  *
  * Each block collects its own text, in the order in which its threads run; here the texts of blocks
  * are kept in the order of their clusters, so that the whole does not depend on the number of host

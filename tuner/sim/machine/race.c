@@ -73,7 +73,7 @@ static inline bool is_past(const sim_race_access *a, const sim_stamp *s)
            !(s->flags & SIM_STAMP_UNDER_WAY);
 }
 
-/* As sim_order_follows(), which is asked only where a glance does not tell. */
+/* Like sim_order_follows(), which is asked only if a glance does not tell. */
 static inline bool follows(const sim_race_access *a, const sim_stamp *s)
 {
     if (is_past(a, s))
@@ -143,8 +143,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         *old = more->stamps[--more->count];
     }
     if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
-        /* Where there is no room the oldest is given up: a race with it alone would not be
-         * found. */
+        /* The oldest is given up if there is no room: a race with it alone would not be found. */
         if (make_room(pool, set))
             set->more->stamps[set->more->count++] = set->last;
         else if (set->more)
@@ -166,8 +165,8 @@ static void describe_place(const sim_race_access *a, char *text, size_t bytes)
                  owner->block[2]);
 }
 
-/* Who made an access: of several lanes one that is not this thread, and, if `ordered` matters, one
- * that it does not follow. */
+/* The thread that made an access. It is, of several lanes, one that is not this thread and, if
+ * `ordered` matters, one that this thread does not follow. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
     if (s->unit >= SIM_UNIT_ENGINE)
@@ -403,8 +402,8 @@ static bool observes(const sim_race_access *a)
     return a->instruction->kind == SIM_ATOMIC && a->instruction->d2 != 0;
 }
 
-/* What an atomic whose result is used has observed is ordered before whatever follows it; and
- * whatever does not follow it conflicts with it, too. */
+/* Forgets the writes that an atomic whose result is used has observed. They are ordered before
+ * whatever follows it; and whatever does not follow it conflicts with it, too. */
 static void forget_observed(const sim_race_access *a, sim_set *writes)
 {
     sim_more *more = writes->more;
@@ -454,8 +453,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     return true;
 }
 
-/* The engine sees what threads wrote after a fence between proxies alone. Where another block of
- * the grid wrote, its fence may have come with what it released: that is not followed. */
+/* The engine sees what threads wrote after a fence between proxies alone. The fence of another
+ * block of the grid may have come with what it released: that is not followed. */
 static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_set *set = &cell->writes;

@@ -5,7 +5,7 @@
  * the other's thread (PTX ISA, "memory consistency model": morally strong), or both write the same
  * value there. A copy that is under way happened before nothing.
  *
- * Of each piece the reads and the writes are remembered that no later one makes superfluous: an
+ * The reads and the writes of each piece are remembered that no later one makes superfluous: an
  * access is forgotten where a later one follows it that conflicts with at least as much
  * (FastTrack's rule, with sets in place of its last write, as unordered atomics, and unordered
  * writes of one value, are no race among themselves). */
@@ -85,7 +85,8 @@ typedef struct sim_race_access {
     sim_stamp stamp;
 } sim_race_access;
 
-/* What the thread in that lane does by its instruction. The place is still to be filled in. */
+/* Makes the access of the thread in that lane by its instruction. The place is still to be filled
+ * in. */
 sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane);
 /* Makes it that of another lane by the same instruction. */
 static inline void sim_race_access_by(sim_race_access *a, int lane)

@@ -67,7 +67,7 @@ void sim_releases_remove(sim_releases *r, uint64_t at)
     size_t hole = (size_t)(found - r->places);
     drop(found);
     r->count--;
-    /* Those that had to go past the place move up. */
+    /* The entries that had to go past the place move up. */
     for (size_t i = (hole + 1) & (r->capacity - 1); r->places[i].at;
          i = (i + 1) & (r->capacity - 1)) {
         size_t from_home = (i - home(r, r->places[i].at)) & (r->capacity - 1);

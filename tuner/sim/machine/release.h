@@ -1,5 +1,4 @@
-/* What was released where: for each location, what whoever reads the value that stands there gets
- * to know.
+/* Releases: for each location, the knowledge that a reader of its value gets.
  *
  * PTX ISA, "release and acquire patterns": a strong write after a fence, or one that is a release
  * itself, publishes what its thread knows, as far as the scopes reach; an atomic read-modify-write
@@ -13,7 +12,7 @@
 
 #include "sim/machine/clock.h"
 
-/* Of what is released: for threads of the block, of the cluster, and of the GPU. */
+/* The reach of a release: threads of the block, of the cluster, and of the GPU. */
 typedef enum sim_reach { SIM_REACH_BLOCK, SIM_REACH_CLUSTER, SIM_REACH_GPU, SIM_REACHES } sim_reach;
 
 typedef struct sim_release {

@@ -53,7 +53,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* Of all that the warp computes with. */
+/* The hash of all that the warp computes with. */
 static uint64_t state_of(const sim_block *b, const sim_warp *w)
 {
     uint64_t sum = b->moment;

@@ -1,15 +1,15 @@
 /* Loops that have no end, known by a state that comes again.
  *
  * A warp that only computes: while it reads nothing that others may change and changes nothing
- * outside its registers, what it does next follows from registers and paths alone. Where both are
- * at a branch back what they were at the same branch before, it goes round for ever. The state that
- * looks are compared with is replaced after 1, 2, 4 ... of them (R. P. Brent, "An improved Monte
- * Carlo factorization algorithm", 1980).
+ * outside its registers, what it does next follows from registers and paths alone. If both are the
+ * same at a branch back as they were there before, it goes round for ever. The state that looks are
+ * compared with is replaced after 1, 2, 4 ... of them (R. P. Brent, "An improved Monte Carlo
+ * factorization algorithm", 1980).
  *
  * Warps that poll: lanes that come to the same poll with the same registers, while nothing has
- * changed in memory, come there again until something does. Where that holds of all lanes that do
- * not wait at a barrier, nothing ever does. What lanes tell each other by other ways than memory
- * ends what is known of them. */
+ * changed in memory, come there again until something does. If that holds of all lanes that do not
+ * wait at a barrier, nothing ever does. Lanes that tell each other something by other ways than
+ * memory end what is known of them. */
 #ifndef AUTOTUNE_SIM_MACHINE_REPEAT_H
 #define AUTOTUNE_SIM_MACHINE_REPEAT_H
 

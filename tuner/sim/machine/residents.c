@@ -1,9 +1,9 @@
 /* Clusters that may wait for one another, on one host thread.
  *
- * As on a GPU a cluster begins when there is room for it, in the order of their numbers, and keeps
- * its place to its end. How far those that have a place get before others go on is the schedule's
- * choice. One that only looks at what others may change is put aside until something has changed;
- * nothing is copied and nothing runs twice. */
+ * A cluster begins, as on a GPU, when there is room for it, in the order of their numbers, and
+ * keeps its place to its end. How far those that have a place get before others go on is the
+ * schedule's choice. One that only looks at what others may change is put aside until something has
+ * changed; nothing is copied and nothing runs twice. */
 #include "sim/machine/residents.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static uint64_t held(const residents *r)
     return r->launch->resident_clusters ? r->launch->resident_clusters : r->total;
 }
 
-/* Those that have a place now. */
+/* Admits the clusters that have a place now. */
 static void admit(residents *r)
 {
     while (r->begun < r->total && r->begun - r->ended < held(r))
@@ -84,7 +84,7 @@ static at_status add(residents *r, resident **out, at_error *error)
     return sim_cluster_init(&(*out)->cluster, r->launch, r->watch, error);
 }
 
-/* Those that have not begun never will, where an excerpt has had enough. */
+/* Ends an excerpt that has had enough: clusters that have not begun never will. */
 static void end_excerpt(residents *r)
 {
     if (!r->launch->excerpt || sim_excerpt_goes_on(r->launch))
@@ -240,8 +240,8 @@ static at_status run(residents *r, at_error *error)
             quiet = 0;
             since += advance(r);
         }
-        /* Those aside look less often the more they are: what they cost is a part of what the
-         * others do. */
+        /* Clusters that are put aside look less often the more they are: their cost is a share of
+         * the others' work. */
         if (r->fault->kind == SIM_FAULT_NONE && (r->running == 0 || since > r->aside / 4)) {
             since = 0;
             quiet = glance_all(r) ? 0 : quiet + 1;

@@ -12,7 +12,7 @@
  * transpose's finalists took 12 s with 64 threads, and 0.3 s on one of 16 cores. */
 enum { MAX_HOST_THREADS = 16, MAX_BLOCK_THREADS = 1024, MAX_CLUSTER_BLOCKS = 16 };
 
-/* What the host threads share. */
+/* The state that the host threads share. */
 typedef struct crew {
     const sim_launch *launch;
     sim_watch *watch;
@@ -132,7 +132,7 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
     at_status status = check_launch(launch, &c.total, error);
     if (status || c.total == 0)
         return status;
-    /* What is sampled runs block by block: that is what its observer counts. */
+    /* A sample runs block by block, for its observer counts so. */
     bool together = launch->program->communicates && !launch->observer && !launch->first_warp_only;
     long wanted = together ? 1 : thread_count(launch, c.total);
     if (launch->check)

@@ -46,7 +46,7 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     }
 }
 
-/* What is loaded and then not used is no fault. */
+/* A load that is not used is no fault. */
 static bool check_written(const sim_race_access *a, uint32_t bytes)
 {
     const uint8_t *valid = a->owner->shared_valid + a->offset;

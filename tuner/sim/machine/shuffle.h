@@ -1,4 +1,4 @@
-/* Whose value a lane of a shuffle reads. */
+/* The lane whose value a lane of a shuffle reads. */
 #ifndef AUTOTUNE_SIM_MACHINE_SHUFFLE_H
 #define AUTOTUNE_SIM_MACHINE_SHUFFLE_H
 

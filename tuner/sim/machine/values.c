@@ -10,7 +10,7 @@
 #include "sim/program/matrix.h"
 #include "sim/program/operations.h"
 
-/* Where values are missing: those of a load. */
+/* The origin of missing values: a load. */
 struct sim_origin {
     int32_t pc;
     char where[SIM_ORIGIN_BYTES];
@@ -49,7 +49,7 @@ bool sim_values_reserve(sim_block *b)
     return b->lacks && b->origin_of;
 }
 
-/* From now on the block's values are kept: all are there. */
+/* Begins to keep the block's values: all are there. */
 static void begin(sim_block *b)
 {
     size_t bytes = b->program->register_bytes, slots = bytes / SIM_SLOT_STEP;
@@ -102,7 +102,7 @@ static uint32_t lacking(const sim_warp *w, int32_t slot, uint32_t width, uint64_
     return lanes;
 }
 
-/* What is missing in the register is what was missing in `from`. */
+/* Gives `to` the origin of what is missing in `from`. */
 static void inherit(sim_warp *w, int32_t to, int32_t from)
 {
     w->origin_of[to / SIM_SLOT_STEP] = w->origin_of[from / SIM_SLOT_STEP];
@@ -294,7 +294,7 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
     put(w, c->d, c->width, lacks, mask);
 }
 
-/* Of predicates. */
+/* Combines predicates. */
 static uint32_t combine(uint32_t op, uint32_t x, uint32_t xl, uint32_t y, uint32_t yl)
 {
     switch (op) {
@@ -318,7 +318,7 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
     if (c->c != SIM_NO_SLOT) {
-        /* What the comparison itself gives is not asked: either may be. */
+        /* The comparison's own result is not asked: it may be either. */
         third = *lacks32(w, c->c);
         if (third & mask)
             inherit(w, c->d, c->c);
@@ -446,7 +446,7 @@ static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     return true;
 }
 
-/* What has an effect beside its result. */
+/* Executes instructions that have an effect beside their result. */
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     bool fine = true;

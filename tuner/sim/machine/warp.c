@@ -287,7 +287,7 @@ static void leave(sim_warp *w, uint32_t mask)
     sim_repeat_forget(w);
 }
 
-/* What is rare, or stops the warp. */
+/* Executes instructions that are rare or stop the warp. */
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     sim_repeat_end(w);

@@ -44,8 +44,8 @@ static uint64_t mask_of(uint32_t length)
     return length > 63 ? UINT64_MAX : (1ull << length) - 1;
 }
 
-/* Position and length of a field: the PTX ISA takes 8 bits of each. Of 64 bits an H100 takes all of
- * them. */
+/* Position and length of a field: the PTX ISA takes 8 bits of each. An H100 takes all of them for
+ * 64 bits. */
 static uint32_t amount(uint32_t v, int bits)
 {
     return bits == 64 ? (v > 255 ? 255 : v) : v & 0xff;

@@ -41,7 +41,7 @@ const sim_operation *sim_operation_find(const char *name)
     COMPARE(gt_##s, T, load, x > y)                                                                \
     COMPARE(ge_##s, T, load, x >= y)
 #define ORDERED(s, T, load) BUT_NE(s, T, load) COMPARE(ne_##s, T, load, x != y)
-/* For floats "ne" is false when an operand is NaN; the u forms are true then. */
+/* "ne" of floats is false when an operand is NaN; the u forms are true then. */
 #define FLOATING(s, T, load)                                                                       \
     BUT_NE(s, T, load)                                                                             \
     COMPARE(ne_##s, T, load, x<y || x> y)                                                          \

@@ -2,7 +2,7 @@
 
 #include "sim/program/operations.h"
 
-/* By the beginning of the name; the first that fits. */
+/* The first beginning of the name that fits decides. */
 static const struct {
     const char *begin;
     sim_flow flow;

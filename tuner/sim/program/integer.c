@@ -14,7 +14,7 @@ static int64_t divide(int64_t a, int64_t b)
     return b == -1 ? (int64_t)(0 - UL(a)) : a / b;
 }
 
-/* By zero: all ones, as an H100 has it; the PTX ISA leaves it open. */
+/* A division by zero gives all ones, as on an H100; the PTX ISA leaves it open. */
 static int64_t remainder_of(int64_t a, int64_t b)
 {
     if (b == 0)

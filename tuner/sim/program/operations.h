@@ -1,4 +1,4 @@
-/* What PTX arithmetic does: tables from an opcode's name to a function over 32 lanes.
+/* PTX arithmetic: tables from an opcode's name to a function over 32 lanes.
  *
  * Values of up to 32 bits live in 32-bit lanes, 16-bit ones zero-extended; 64-bit values in 64-bit
  * lanes. Semantics are those of the PTX ISA reference; the approximate functions (ex2.approx ...)

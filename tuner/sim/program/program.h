@@ -201,7 +201,8 @@ typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to
                         SIM_TINY_RECIPROCAL
 } sim_tiny;
 
-/* Where the bits of a result come from, for an operation of which not all operands have a value. */
+/* The operands' bits that a result's bits come from, for an operation of which not all operands
+ * have a value. */
 typedef enum sim_flow {
     SIM_FLOW_MIXES,     /* each from any bit of the operands */
     SIM_FLOW_MOVES_ONE, /* each from one bit of the first, two or four operands; the others say from
@@ -225,7 +226,7 @@ typedef enum sim_hint { /* of a load from global memory: what the caches are ask
                         SIM_HINT_COUNT
 } sim_hint;
 
-/* Whom a strong memory access or a fence reaches. PTX ISA, "scope". */
+/* The threads that a strong memory access or a fence reaches. PTX ISA, "scope". */
 typedef enum sim_scope {
     SIM_SCOPE_NONE,
     SIM_SCOPE_BLOCK,
@@ -379,7 +380,7 @@ typedef struct sim_program {
                           comes first? */
 } sim_program;
 
-/* Where a module's global and constant variables start, and the windows through which generic
+/* The start of a module's global and constant variables, and the windows through which generic
  * addresses reach shared and local memory. Buffers lie elsewhere (sim/machine/memory.h). */
 #define SIM_MODULE_BASE 0x7a0000000000ull
 #define SIM_SHARED_WINDOW 0x7c0000000000ull
@@ -392,7 +393,7 @@ static inline uint64_t sim_function_address(int function)
 {
     return SIM_CODE_BASE + ((uint64_t)function + 1) * SIM_CODE_STEP;
 }
-/* What a cooperative launch has for its blocks to meet, in the form of CUDA's
+/* The workspace of a cooperative launch, in which its blocks meet, in the form of CUDA's
  * cooperative_groups/details/driver_abi.h. */
 #define SIM_WORKSPACE_BASE 0x79f000000000ull
 enum { SIM_WORKSPACE_BYTES = 64 };

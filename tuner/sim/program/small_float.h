@@ -13,7 +13,7 @@ typedef struct small_float {
                           ones, NaN */
 } small_float;
 
-/* The shape of a type; NULL: it is none of these. Of a packed type its elements'. */
+/* The shape of a type; NULL: it is none of these. A packed type has its elements'. */
 const small_float *small_float_of(ptx_type type);
 
 /* Bits of v, rounded. What is too large is infinity or the largest number, as the direction has it;
