@@ -1,4 +1,4 @@
--- What a pattern script sees: `local at = require "autotune"`. docs/scripts.md has every field.
+-- The module that a pattern script sees: `local at = require "autotune"`. docs/scripts.md has every field.
 --
 -- at.pattern{...} checks the description, gives names and expressions their places in the script,
 -- and hands one plain table to the program; everything in it that is wrong is an error that names

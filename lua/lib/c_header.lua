@@ -55,7 +55,7 @@ function text.all(columns, format)
   return table.concat(out, " &&\n           ")
 end
 
--- A type before a name: no blank behind a star.
+-- A type before a name: no blank after a star.
 function text.spaced(c_type)
   return string.sub(c_type, -1) == "*" and c_type or c_type .. " "
 end
@@ -123,7 +123,7 @@ local function row_of(p, number, place)
   end
 end
 
--- What a node of the portfolio asks. What cannot be asked of a type is never so, as record/pick.c has it.
+-- The question of a node of the portfolio. A question that a type cannot answer is never true, as in record/pick.c.
 function text.question(p, node, number)
   if node.feature then
     return string.format("autotune_%s_feature_%s(device, problem, autotune_%s_at(%d).config) < (double)%.17g", p.name,
@@ -176,7 +176,7 @@ function text.conditions(p, use, device_fields)
   return #out > 0 and table.concat(out, " &&\n        ") or "true"
 end
 
--- Of autotune_device_named(): what it is given, and the limits of a capability; without one, 0.
+-- The fields of autotune_device_named(): its arguments, and the limits of a capability; without one, 0.
 function text.device_values(device_fields, capability, start)
   local out = {}
   for i, field in ipairs(device_fields) do

@@ -6,7 +6,7 @@ local c = {}
 local PAGE_COLUMNS = 98
 local INT32_MAX = 2147483647
 
---- literal(text): "a\054b" with its quotes. Three octal digits always, so that a digit behind is not
+--- literal(text): "a\054b" with its quotes. Three octal digits always, so that a digit after it is not
 --- taken in; '?' for the trigraphs' sake, '*' so that no text can end a comment put around it.
 function c.literal(text)
   return '"' .. string.gsub(text, '[%c"\\?*\127-\255]', function(other)

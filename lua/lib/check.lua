@@ -1,4 +1,4 @@
--- What autotune.lua checks a description with: messages with the script's line, names, lists and
+-- The checks of autotune.lua on a description: messages with the script's line, names, lists and
 -- expressions. A path is a list of keys and positions that leads from at.pattern{...} to a field:
 -- { "space", "tile" }, { "where", 2 }.
 
@@ -108,7 +108,7 @@ end
 
 local MOST_BYTES = 255
 
--- What is wrong with a value that records, journals and command lines are to hold; nil when nothing is.
+-- Says what is wrong with a value that records, journals and command lines are to hold; nil when nothing is.
 function check.unfit(v)
   if type(v) ~= "string" then return nil end
   if #v > MOST_BYTES then

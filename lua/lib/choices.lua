@@ -1,4 +1,4 @@
--- What is known by compute capability, for templates that choose among GPUs without their names.
+-- The facts known by compute capability, for templates that choose among GPUs without their names.
 
 local c = require "lib.c_text"
 

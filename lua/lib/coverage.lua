@@ -1,4 +1,4 @@
--- What a proof covered, in sentences: of "covered" as records and --json have it.
+-- Says in sentences what a proof covered: "covered" as records and --json have it.
 
 return function(covered)
   local out = {}

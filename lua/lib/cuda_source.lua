@@ -8,13 +8,13 @@
 local MOST_NESTED = 16
 local LONGEST_NAME_BYTES = 512
 
--- ---- the pieces of a text: each function gives the place behind the one that begins at `at` ----
+-- ---- the pieces of a text: each function gives the place after the one that begins at `at` ----
 
 local function at_is(s, at, text)
   return string.sub(s, at, at + #text - 1) == text
 end
 
--- Up to the next character of the set, where a backslash takes the one behind it along.
+-- Goes up to the next character of the set; a backslash takes the one after it along.
 local function escaped_until(s, at, set)
   while true do
     at = string.find(s, set, at)

@@ -5,7 +5,7 @@ local MACROS = require "lib.reserved_names"
 
 local identifiers = {}
 
--- Of C23 and C++20, and types that an exported file names.
+-- The words of C23 and C++20, and types that an exported file names.
 local KEYWORDS = [[
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
 co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype
@@ -28,13 +28,13 @@ local FAMILIES = {
   "^THRUST_", "^CCCL_", "^LIBCUDACXX_", "^NV_", "^NVML_", "^NVTX_", "^NVTX3_",
 }
 
--- As the macros of <stdint.h> and <limits.h> are called: INT32_MAX, UINT8_C, CHAR_BIT.
+-- Names like those of the macros of <stdint.h> and <limits.h>: INT32_MAX, UINT8_C, CHAR_BIT.
 local LIMITS = { _MAX = true, _MIN = true, _WIDTH = true, _C = true, _BIT = true }
 
--- Longest stems, so that a number fits behind them in what reads them.
+-- The longest stems, so that a number fits after them in what reads them.
 local STEM_BYTES = 71
 
--- One line, with a blank before and behind each name.
+-- One line, with a blank before and after each name.
 local function listed(names)
   return " " .. string.gsub(names, "\n", " ") .. " "
 end
@@ -56,7 +56,7 @@ local function stem_of(name)
   return string.sub((prefixed and "p" or "") .. name .. (is_reserved(name) and "_" or ""), 1, STEM_BYTES)
 end
 
--- The stem, with a number behind it where `taken` has it; `key` makes of it what must be unique.
+-- The stem, with a number after it where `taken` has it; `key` makes of it what must be unique.
 local function unique(stem, taken, key)
   local name, number = stem, 1
   while taken[key(name)] do

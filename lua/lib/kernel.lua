@@ -211,7 +211,7 @@ local function option_expression(v, path)
     if literal ~= "" then pieces[#pieces + 1] = string.format("%q", literal) end
     if not open then break end
     local close = string.find(v, "}", open, true)
-    if not close then fail(path, "there is a ${ without a } behind it on its line") end
+    if not close then fail(path, "there is a ${ without a } after it on its line") end
     pieces[#pieces + 1] = "tostring(" .. string.sub(v, open + 2, close - 1) .. ")"
     at_byte = close + 1
   end
@@ -243,7 +243,7 @@ local LAUNCHES_FIELDS = {
   "entry", "args", "when", "times", "grid", "block", "shared", "cluster", "balanced", "cooperative",
 }
 
--- Of a launch or of a group of them; launches that run in rounds, one after the other, have one number.
+-- The rounds of a launch or of a group of them. Launches that run in rounds, one after the other, have one number.
 local function read_rounds(given, path, number)
   if given.times == nil then return { number = 0 } end
   return { number = number, times = expression(given.times, child(path, "times")) }
@@ -315,7 +315,7 @@ end
 
 local KERNEL_FIELDS = { "template", "entry", "args", "shared", "options", "constants" }
 
--- What a pattern whose transfer needs no kernel emits.
+-- The source of a pattern whose transfer needs no kernel.
 local NO_KERNEL = "no_kernel.cu.tmpl"
 
 function kernel.read_kernel(description, buffers, measurable)
@@ -370,7 +370,7 @@ local REFERENCE_FIELDS = {
 }
 
 -- The kernels that say what is right (at.reference) or fill inputs (at.kernel): `what` in messages.
--- Of a grid and a block nothing need be said: one thread for each element of `first`, a buffer.
+-- A grid and a block may be left out: one thread for each element of `first`, a buffer.
 local function read_fixed(description, path, entry, first, buffers)
   local given = description[path[1]]
   check.fields(given, path, REFERENCE_FIELDS)

@@ -117,7 +117,7 @@ return function(page)
     return table.concat(lines)
   end
 
-  -- What the columns take, with the gaps before them.
+  -- The width of the columns, with the gaps before them.
   local function band_width(t, from, last)
     local sum = from > 1 and GAP + t.widths[1] or 0
     for c = from, last do sum = sum + GAP + t.widths[c] end

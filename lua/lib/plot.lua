@@ -12,7 +12,7 @@ end
 
 function plot.g(v) return string.format("%g", v) end
 
--- What a program begins with. `d` is what is drawn, `columns` the terminal's.
+-- The beginning of a program. `d` is what is drawn, `columns` the terminal's.
 function plot.head(d, columns)
   local terminals = {
     svg = "set terminal svg size 900,480 dynamic font 'sans-serif,14' background '#ffffff'\n",
@@ -28,7 +28,7 @@ function plot.ylabel(d, name)
   return (d.format == "terminal" and "set lmargin 20\n" or "") .. "set ylabel '" .. name .. "'\n"
 end
 
--- What the figures are in, and the figure at place `i`: a rate where all have one, else a time.
+-- The unit of the figures, and the figure at place `i`: a rate if all have one, else a time.
 function plot.unit(d)
   if d.rate_unit then return d.rate_unit end
   return d.objective ~= "time" and d.objective or d.format == "terminal" and "us" or "time (us)"

@@ -6,7 +6,7 @@ local check = host.own "check.lua"
 local fail, child, meant, show = check.fail, check.child, check.meant, check.show
 local ordered_keys, SCALARS, KIND = check.ordered_keys, check.SCALARS, check.KIND
 
--- What --set may write behind a number: 1M is 1 << 20.
+-- The suffixes that --set may write after a number: 1M is 1 << 20.
 local UNITS = { K = 1 << 10, M = 1 << 20, G = 1 << 30 }
 
 local function read_setting(v, text, path)
@@ -41,7 +41,7 @@ local function check_problem_value(v, path)
   if check.unfit(v) then fail(path, "%s", check.unfit(v)) end
 end
 
--- What a variable may be, when the script says: at.one_of {...} or at.within(...).
+-- The domain of a variable, if the script gives one: at.one_of {...} or at.within(...).
 local function domain_of(given, path)
   if type(given) ~= "table" or (given[KIND] ~= "one_of" and given[KIND] ~= "within") then
     return given, nil
@@ -58,7 +58,7 @@ local function domain_of(given, path)
   return given.values[1], given
 end
 
--- What is wrong with `v` where the variable has a domain; nil: nothing.
+-- Says what is wrong with `v` if the variable has a domain; nil: nothing.
 local function outside(domain, v)
   if not domain then return nil end
   if domain[KIND] == "within" then
@@ -143,7 +143,7 @@ local function read_problem(description, taken)
     if set[name] ~= nil then tuned = set[name] end
     local small = tuned
     if simulated and simulated[name] ~= nil then small = simulated[name] end
-    -- What the user asks for outweighs what the script suggests for a slow device.
+    -- The user's wish outweighs what the script suggests for a slow device.
     local simulate = small
     if set[name] ~= nil then simulate = tuned end
     list[i] = { name = name, tuned = tuned, simulated = simulate, small = small }

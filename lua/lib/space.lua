@@ -64,7 +64,7 @@ function space.when(condition, values, elsewhere)
   end
   if values == nil then error("at.when: the values are missing", 2) end
   if type(values) == "table" and values[KIND] == "when" then
-    error("at.when: another at.when(...) goes behind the values, not in their place", 2)
+    error("at.when: another at.when(...) goes after the values, not in their place", 2)
   end
   return { [KIND] = "when", condition = condition, values = values, elsewhere = elsewhere }
 end

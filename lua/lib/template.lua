@@ -23,7 +23,7 @@ local template = {}
 -- Every file read so far: names as templates spell them, by number, and compiled functions by name.
 local names, compiled = {}, {}
 
--- What ${expression} writes for the value v.
+-- The text that ${expression} writes for the value v.
 local function text(v, expression)
   if math.type(v) == "integer" or type(v) == "string" then return v end
   if math.type(v) == "float" then
@@ -92,7 +92,7 @@ local function split(line, place)
       if literal ~= "" then pieces[#pieces + 1] = literal end
       literal = ""
       local close = closing_brace(line, open + 1)
-      if not close then fail(place, "there is a ${ without a } behind it on its line") end
+      if not close then fail(place, "there is a ${ without a } after it on its line") end
       local expression = string.sub(line, open + 2, close - 1)
       check_expression(expression, place)
       pieces[#pieces + 1] = { expression }

@@ -11,7 +11,7 @@ local work = {}
 
 local MOST_LETTERS = 16
 
--- As device/ceiling.c has them.
+-- The same as in device/ceiling.c.
 local CEILINGS = {
   "none", "copy", "read", "write", "l2", "shared", "fp32", "fp64", "atomics", "host_to_device",
   "device_to_host", "launches", "pinned",

@@ -135,7 +135,7 @@ misspelt() {
     cp "$FIXTURES"/scale* .
     printf 'int x = ${block +\n1};\n' >scale.cu.tmpl
     tool emit scale.lua
-    fails_with 2 "scale.cu.tmpl:1: there is a \${ without a } behind it on its line"
+    fails_with 2 "scale.cu.tmpl:1: there is a \${ without a } after it on its line"
 }
 
 @test "a text that no record can hold is refused before anything runs, wherever it is given" {

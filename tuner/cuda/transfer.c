@@ -355,7 +355,7 @@ static void check_gaps(const moving *m, const device_buffer *b, const host_block
         const unsigned char *bytes = piece_of(m, block, i) + m->piece_bytes;
         for (uint64_t j = 0; j < gap_size(m); j++)
             if (bytes[j] != expected) {
-                complain(m, b, "behind a piece, on the host,", j + 1);
+                complain(m, b, "after a piece, on the host,", j + 1);
                 return;
             }
     }

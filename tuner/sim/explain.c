@@ -167,7 +167,7 @@ static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *c
     if (p->waves < 1)
         say(e, "The grid fills %.0f %% of the chip once: a larger problem would show more.",
             100 * p->waves);
-    say(e, "What takes longest, by prediction: %s.", p->limit);
+    say(e, "The bottleneck, by prediction: %s.", p->limit);
 }
 
 at_status explain_variant(const sim_estimated *s, const sim_chip *chip,

@@ -231,7 +231,7 @@ TEST(what_is_wrong_with_them_is_told_with_its_line)
     } cases[] = {
         {{.space = "space = { a = at.when(3, { 1 }) },"}, 5, "the condition is 3"},
         {{.space = "space = { a = at.when('true') },"}, 5, "the values are missing"},
-        {{.space = "space = { a = at.when('true', at.when('true', 1)) },"}, 5, "goes behind"},
+        {{.space = "space = { a = at.when('true', at.when('true', 1)) },"}, 5, "goes after"},
         {{.space = "space = { a = at.when('true', {}) },"}, 5, "space.a: has no values"},
         {{.space = "space = { b = 1,\na = at.when('bb', { 1, 2 }) },", .baseline = ""},
          6,
