@@ -44,6 +44,11 @@ static const double least_penalty = 0.25, penalty_weight = 16;
  * factor. */
 static const double fit_growth = 1.3;
 
+/* Row i of the model is trial row_trial[i]. Trials before next_trial are rows or left out; trials
+ * that were asked and not told yet are rows without an outcome. The model learns scores
+ * (cost_scale) less expected_score(). It is made anew by fit() at next_fit successes, or when its
+ * rows are full; in between update() only adds rows. `chosen`, `costs` and `points` are scratch of
+ * fit(). */
 typedef struct surrogate {
     strategy base;
     encoding encoding;

@@ -37,6 +37,11 @@ typedef struct finished {
     compile_result result;
 } finished;
 
+/* A job is in one place at a time: in `queue`, in a batch of a slot, or, once it is answered or
+ * lost, as a result in the list `done`, which the caller takes from. `pending` counts the jobs in
+ * all three. done_end is valid while `done` is not NULL. `broken` keeps the first reason and is
+ * never cleared; `version` is that of the first worker that greeted, and all others must have
+ * it. */
 struct compile_pool {
     compile_slot *slots;
     size_t slot_count;

@@ -30,6 +30,9 @@ typedef struct journal_gpu {
     char uuid[sizeof((device_properties *)NULL)->uuid];
 } journal_gpu;
 
+/* `entries` has one line a key, the last that was read or written, and `places` where it is: under
+ * the key's first 8 bytes or, if another key has those, under the next free number. Entries are
+ * never removed, so that places hold. Lines of other facts than those of `gpus` are not kept. */
 struct journal {
     char path[PATH_BYTES];
     int fd;

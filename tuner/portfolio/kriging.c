@@ -46,6 +46,10 @@ static const double caution = 0.5;
 /* Slower ones count as this. */
 static const double most_ratio = 4;
 
+/* `likeness` is the kernel's matrix of all rows by the measure `by`. A column's weights solve that
+ * matrix, with noise on its diagonal, for the logarithms of the column's ratios less their mean,
+ * over the rows where the column was possible. So an expectation is means[column] plus the weights
+ * times the likeness to each row; a column that is not `known` was possible nowhere. */
 struct kriging {
     const portfolio_axis *axes;
     size_t axis_count;

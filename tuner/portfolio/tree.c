@@ -41,6 +41,9 @@ typedef struct branch {
     size_t leaves;    /* of that */
 } branch;
 
+/* `rows` is a permutation of the problems. A branch is a range of it, and divide() orders that
+ * range so that the rows of `then` come before those of `otherwise`. Branch 0 is the root. Children
+ * have higher numbers than their parent, so that a loop downwards meets them first. */
 typedef struct grower {
     leaf_costs costs;
     const portfolio_axis *axes;

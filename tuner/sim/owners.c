@@ -38,6 +38,10 @@ typedef struct ran_cluster {
     uint64_t from[PLAN_MAX_BUFFERS]; /* the first byte that it wrote; UINT64_MAX: none */
 } ran_cluster;
 
+/* prints[i] is what the first cluster writes in buffer i and how far that moves along each digit of
+ * a cluster's place, as learnt once from the first clusters of the axes. Each cluster runs at most
+ * once: `ran` has those that did, ascending. `work` counts the instructions of all of them, and
+ * none begins once it reaches `most`. */
 struct sim_owners {
     const device *device;
     const device_kernel *kernel;

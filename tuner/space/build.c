@@ -41,6 +41,10 @@ typedef struct level_memo {
     keymap seen; /* key of the frontier -> remembered visit */
 } level_memo;
 
+/* The tree is built depth first. `indices` has the values bound above the node at hand; row l of
+ * `scratch` and `alive` belongs to the node at hand on level l. levels[l].seen maps the values that
+ * later constraints read to the visit that had them first, so that an equal subtree is built once
+ * and its removals are added again from visit_removed. */
 typedef struct builder {
     space *s;
     space_test test;

@@ -20,6 +20,9 @@ enum {
     LOOK_PERIOD = 4096
 };
 
+/* A descent binds the levels from the first on in `indices`. `choices` and `holds` are scratch of
+ * one level at a time: a level copies what it needs to its own row of `shuffled` before it goes
+ * deeper. `found` has `count` configurations, no two alike by the hashes in `seen`. */
 typedef struct sampler {
     space *s;
     const space_constraint *constraints;

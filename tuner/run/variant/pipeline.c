@@ -26,6 +26,10 @@ enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more h
  * trickle to the compile workers one by one, and groups of one take several times as long. */
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
+/* Only move() changes a candidate's stage. A candidate enters `finished` once, when its outcome is
+ * known, and may be compiled again for the race after that; finished[0 .. taken) were handed out.
+ * compiled_bytes is the machine code of the candidates that are WAITING. At most one candidate is
+ * being checked apart from its first samples. */
 struct pipeline {
     session *session;
     variant_log log;

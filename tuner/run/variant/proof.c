@@ -29,6 +29,9 @@ enum { SENT_AHEAD = 2 };
  * which may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
 
+/* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
+ * or because it cannot be proven. Then its images are freed and it joins the prover's list
+ * `decided`, which is in the order of decisions. */
 typedef struct job {
     uint64_t id;
     size_t parts;  /* compile results that it waits for */

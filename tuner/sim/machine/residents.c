@@ -27,6 +27,10 @@ typedef struct resident {
     bool runs, is_aside; /* neither: it is free */
 } resident;
 
+/* A cluster with a position below `begun` was admitted: it waits (waiting[waiting_first ..
+ * waiting_end), ascending), has a place in `all`, or has ended. At most held() are admitted and not
+ * ended. `running` and `aside` count the places of `all` by their state; the others are free for
+ * the next cluster. */
 typedef struct residents {
     const sim_launch *launch;
     sim_watch *watch;
