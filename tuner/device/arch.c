@@ -36,95 +36,44 @@ enum { WARP = 32, BLOCK_THREADS = 1024, SM_REGISTERS = 65536, THREAD_REGISTERS =
             .max_shared_per_block_bytes = ((shared_kib)-1) * KIB, .shared_reserved_bytes = KIB,    \
             .shared_unit_bytes = 128
 
+#define CHIP(arch, major_, minor_, sms, l2_mib, khz, bytes_per_s)                                  \
+    .name = arch, .major = (major_), .minor = (minor_), .sm_count = (sms),                         \
+    .l2_bytes = (l2_mib)*MIB, .clock_khz = (khz), .bandwidth_bytes_per_s = (bytes_per_s)
+
 /* H200 SXM: "NVIDIA H200 Tensor Core GPU" datasheet (4.8 TB/s); SMs, L2 and clock as the driver
  * reports them (132 SMs, 60 MiB, 1980 MHz). */
-#define H200                                                                                       \
-    .major = 9, .minor = 0, .sm_count = 132, .l2_bytes = 60 * MIB, .clock_khz = 1980000,           \
-    .bandwidth_bytes_per_s = 4.8e12, SINCE_AMPERE(2048, 32, 228)
+#define H200(name)                                                                                 \
+    {                                                                                              \
+        CHIP(name, 9, 0, 132, 60, 1980000, 4.8e12), SINCE_AMPERE(2048, 32, 228)                    \
+    }
 
 static const arch_limits table[] = {
     /* Tesla T4: "NVIDIA T4" product brief (320 GB/s, 1590 MHz); "NVIDIA Turing GPU Architecture"
      * whitepaper, appendix on TU104 (40 SMs, 4 MiB of L2). */
-    {.name = "sm_75",
-     .major = 7,
-     .minor = 5,
-     .sm_count = 40,
-     .l2_bytes = 4 * MIB,
-     .clock_khz = 1590000,
-     .bandwidth_bytes_per_s = 320e9,
-     TURING},
+    {CHIP("sm_75", 7, 5, 40, 4, 1590000, 320e9), TURING},
     /* A100 SXM4 80GB: "NVIDIA A100" datasheet (2039 GB/s); "NVIDIA A100 Tensor Core GPU
      * Architecture" whitepaper (108 SMs, 40 MiB, 1410 MHz). */
-    {.name = "sm_80",
-     .major = 8,
-     .minor = 0,
-     .sm_count = 108,
-     .l2_bytes = 40 * MIB,
-     .clock_khz = 1410000,
-     .bandwidth_bytes_per_s = 2039e9,
-     SINCE_AMPERE(2048, 32, 164)},
+    {CHIP("sm_80", 8, 0, 108, 40, 1410000, 2039e9), SINCE_AMPERE(2048, 32, 164)},
     /* GeForce RTX 3090: "NVIDIA Ampere GA102 GPU Architecture" whitepaper, table of GeForce cards
      * (82 SMs, 6144 KiB, 1695 MHz, 936 GB/s). */
-    {.name = "sm_86",
-     .major = 8,
-     .minor = 6,
-     .sm_count = 82,
-     .l2_bytes = 6 * MIB,
-     .clock_khz = 1695000,
-     .bandwidth_bytes_per_s = 936e9,
-     SINCE_AMPERE(1536, 16, 100)},
+    {CHIP("sm_86", 8, 6, 82, 6, 1695000, 936e9), SINCE_AMPERE(1536, 16, 100)},
     /* Jetson AGX Orin 64GB: "Jetson AGX Orin Series" technical brief (2048 CUDA cores in 16 SMs,
      * 4 MiB, 1.3 GHz, 204.8 GB/s). */
-    {.name = "sm_87",
-     .major = 8,
-     .minor = 7,
-     .sm_count = 16,
-     .l2_bytes = 4 * MIB,
-     .clock_khz = 1300000,
-     .bandwidth_bytes_per_s = 204.8e9,
-     SINCE_AMPERE(1536, 16, 164)},
+    {CHIP("sm_87", 8, 7, 16, 4, 1300000, 204.8e9), SINCE_AMPERE(1536, 16, 164)},
     /* GeForce RTX 4090: "NVIDIA Ada GPU Architecture" whitepaper, table of GeForce cards (128 SMs,
      * 73728 KiB, 2520 MHz, 1008 GB/s). */
-    {.name = "sm_89",
-     .major = 8,
-     .minor = 9,
-     .sm_count = 128,
-     .l2_bytes = 72 * MIB,
-     .clock_khz = 2520000,
-     .bandwidth_bytes_per_s = 1008e9,
-     SINCE_AMPERE(1536, 24, 100)},
-    {.name = "sm_90", H200},
-    {.name = "sm_90a", H200},
+    {CHIP("sm_89", 8, 9, 128, 72, 2520000, 1008e9), SINCE_AMPERE(1536, 24, 100)},
+    H200("sm_90"),
+    H200("sm_90a"),
     /* B200: "NVIDIA DGX B200" datasheet (64 TB/s over 8 GPUs); 148 SMs, 126 MiB and 1965 MHz as
      * measured on the card by chipsandcheese.com, "Nvidia's B200". */
-    {.name = "sm_100",
-     .major = 10,
-     .minor = 0,
-     .sm_count = 148,
-     .l2_bytes = 126 * MIB,
-     .clock_khz = 1965000,
-     .bandwidth_bytes_per_s = 8e12,
-     SINCE_AMPERE(2048, 32, 228)},
+    {CHIP("sm_100", 10, 0, 148, 126, 1965000, 8e12), SINCE_AMPERE(2048, 32, 228)},
     /* B300: "Inside NVIDIA Blackwell Ultra", NVIDIA technical blog (160 SMs in the full chip,
      * 8 TB/s). Not in it, and taken from the B200: L2 and clock. */
-    {.name = "sm_103",
-     .major = 10,
-     .minor = 3,
-     .sm_count = 160,
-     .l2_bytes = 126 * MIB,
-     .clock_khz = 1965000,
-     .bandwidth_bytes_per_s = 8e12,
-     SINCE_AMPERE(2048, 32, 228)},
+    {CHIP("sm_103", 10, 3, 160, 126, 1965000, 8e12), SINCE_AMPERE(2048, 32, 228)},
     /* GeForce RTX 5090: "NVIDIA RTX Blackwell GPU Architecture" whitepaper, table of GeForce cards
      * (170 SMs, 98304 KiB, 2407 MHz, 1792 GB/s). */
-    {.name = "sm_120",
-     .major = 12,
-     .minor = 0,
-     .sm_count = 170,
-     .l2_bytes = 96 * MIB,
-     .clock_khz = 2407000,
-     .bandwidth_bytes_per_s = 1792e9,
-     SINCE_AMPERE(1536, 24, 100)},
+    {CHIP("sm_120", 12, 0, 170, 96, 2407000, 1792e9), SINCE_AMPERE(1536, 24, 100)},
 };
 
 static const size_t table_count = sizeof table / sizeof table[0];

@@ -287,30 +287,16 @@ static const char columns_record[] =
 
 TEST(launches_in_c_are_those_of_the_script)
 {
-    static const char *const files[] = {"tests/fixtures/scale",
-                                        "tests/fixtures/separable",
-                                        "tests/fixtures/two_pass_sum",
-                                        "tests/fixtures/luma",
-                                        "tests/fixtures/particles",
-                                        "tests/fixtures/copied",
-                                        "tests/fixtures/csr",
-                                        "lua/aos_soa",
-                                        "lua/bank_conflict",
-                                        "lua/batched_transpose",
-                                        "lua/conv2d",
-                                        "lua/dot",
-                                        "lua/gather",
-                                        "lua/histogram",
-                                        "lua/loop_order",
-                                        "lua/matmul",
-                                        "lua/misaligned",
-                                        "lua/rgb",
-                                        "lua/stencil1d",
-                                        "lua/strided",
-                                        "lua/transpose",
-                                        "lua/vector_add",
-                                        "tests/fixtures/clustered",
-                                        "tests/fixtures/stepped"};
+    /* clang-format off */
+    static const char *const files[] = {
+        "tests/fixtures/scale", "tests/fixtures/separable", "tests/fixtures/two_pass_sum",
+        "tests/fixtures/luma", "tests/fixtures/particles", "tests/fixtures/copied",
+        "tests/fixtures/csr", "lua/aos_soa", "lua/bank_conflict", "lua/batched_transpose",
+        "lua/conv2d", "lua/dot", "lua/gather", "lua/histogram", "lua/loop_order", "lua/matmul",
+        "lua/misaligned", "lua/rgb", "lua/stencil1d", "lua/strided", "lua/transpose",
+        "lua/vector_add", "tests/fixtures/clustered", "tests/fixtures/stepped"
+    };
+    /* clang-format on */
     enum { FILES = sizeof files / sizeof *files, PROBLEMS = 6 };
     char folder[TEMPORARY_BYTES], *source, *expected, *calls;
     size_t source_size, expected_size, calls_size;
