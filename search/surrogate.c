@@ -24,9 +24,9 @@ enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FI
 /* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random
  * ones with few least values, for extremes are slower than most; then each the farthest, of a few
  * random ones, from those before it. A thirtieth of the budget goes into it, and all that is tried
- * between the first failure and the first success. What else is tried before the first outcome is
- * what the model's prior says, as afterwards: dozens are, where they are compiled side by side
- * before there is a device, and a small budget has none to spare. */
+ * between the first failure and the first success. Other trials before the first outcome follow the
+ * model's prior, as later ones follow the model: dozens are compiled side by side before there is a
+ * device, and a small budget has none to spare. */
 enum {
     DESIGN_LEAST = 1,
     DESIGN_MOST = 10,

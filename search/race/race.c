@@ -232,8 +232,8 @@ static double fastest_key(race *r, uint32_t entrant)
     return (double)fastest;
 }
 
-/* Drops those whose fastest is far above the best's. Where there are too many entrants the margin
- * halves with every two rounds: the fastest of more samples is nearer to the truth. */
+/* Drops those whose fastest is far above the best's. The margin halves with every two rounds while
+ * there are too many entrants: the fastest of more samples is nearer to the truth. */
 static void drop_far(race *r)
 {
     double margin = r->options.screen_ratio - 1;

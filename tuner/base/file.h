@@ -30,9 +30,9 @@ at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *si
  * waits for a reader: AT_IO for a named pipe that has none. */
 at_status file_open_to_write(const char *path, int *fd, at_error *error);
 
-/* Replaces the file's contents, or makes it. What is not a regular file (/dev/stdout, a pipe that
- * is read) is written to; a symbolic link keeps pointing where it points. AT_IO leaves the old file
- * whole. */
+/* Replaces the file's contents, or makes it. A path that is no regular file (/dev/stdout, a pipe
+ * that is read) is written to; a symbolic link keeps pointing where it points. AT_IO leaves the old
+ * file whole. */
 at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error);
 
 /* Writes all of it, whatever write() takes at a time. `path` is for the message. */

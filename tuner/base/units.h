@@ -13,7 +13,7 @@ enum { UNITS_BYTES = 32 };
 char *units_time(int64_t time_ns, char out[UNITS_BYTES]);
 
 /* A run's length: "0.42 s", "73.4 s" below two minutes, then "2 min 13 s", "1 h 02 min"; where it
- * is beyond a million hours "1.2e+20 s". What is negative or no number is 0. */
+ * is beyond a million hours "1.2e+20 s". A negative number or none is 0. */
 char *units_duration(double seconds, char out[UNITS_BYTES]);
 
 /* Binary units, whole where exact: "0 B", "1000 B", "48 KiB", "1.5 MiB". */

@@ -58,8 +58,8 @@ typedef struct device_check {
                       NULL: nothing */
 } device_check;
 
-/* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. What lies in and
- * around its buffers differs from launch to launch. AT_OK: it ran, and how->result says how.
+/* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. The bytes in and
+ * around its buffers differ from launch to launch. AT_OK: it ran, and how->result says how.
  * AT_COMPILE: the launch was refused. AT_DEVICE: it faulted. The slot is usable afterwards, except
  * after AT_DEVICE. */
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,

@@ -337,7 +337,7 @@ static void blame(device_worker *w, death why, const char *how)
     finish_for_worker(w, OUTCOME_CRASHED, text);
 }
 
-/* The process ended, or is ended now. What it was at is answered, if it is to blame, and another
+/* The process ended, or is ended now. Its request is answered, if it is to blame, and another
  * process takes over. */
 static void bury(device_worker *w, death why)
 {

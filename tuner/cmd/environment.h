@@ -5,7 +5,7 @@
 #ifndef AUTOTUNE_CMD_ENVIRONMENT_H
 #define AUTOTUNE_CMD_ENVIRONMENT_H
 
-/* Prints it. What cannot be found out is said in its place. Loads NVRTC, last. */
+/* Prints it. A fact that cannot be found out is said in its place. Loads NVRTC, last. */
 void environment_print(void);
 
 #endif

@@ -1,9 +1,9 @@
-/* What shells offer beside options: 'autotune completion words KIND [SCRIPT]', which the printed
- * completions call.
+/* The words that shells offer beside options: 'autotune completion words KIND [SCRIPT]', which the
+ * printed completions call.
  *
  * In: a kind, and for some a script. Out: a word a line on stdout. A script that cannot be loaded
- * has no words, and that is no error: nobody asked for a message while typing. Values with
- * letters that mean something to a shell are left out: scripts come from others. */
+ * has no words, and that is no error: nobody asked for a message while typing. Values with letters
+ * that mean something to a shell are left out: scripts come from others. */
 #ifndef AUTOTUNE_CMD_WORDS_H
 #define AUTOTUNE_CMD_WORDS_H
 

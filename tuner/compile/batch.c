@@ -61,8 +61,8 @@ static void share_out(compiler *c, task *const *tasks, size_t count, nvrtc_outpu
     }
 }
 
-/* Compiles tasks that may go together as one program. What it cannot answer is left to be compiled
- * alone. */
+/* Compiles tasks that may go together as one program. Requests that it cannot answer are left to be
+ * compiled alone. */
 static void compile_together(compiler *c, task *const *tasks, size_t count)
 {
     group_member members[COMPILE_GROUP_MAX];

@@ -2,7 +2,7 @@
  *
  * Each call of NVRTC costs tens of milliseconds before it does any work, so sources that share
  * their options are compiled together. Each member gets a namespace of its own, which keeps names
- * of file scope apart. What has C linkage (the kernels, dynamic shared arrays) gets the member's
+ * of file scope apart. A name with C linkage (the kernels, dynamic shared arrays) gets the member's
  * suffix by a macro, so that messages quote the text unchanged. `#line` names the member, so that
  * every message can be assigned to it.
  *

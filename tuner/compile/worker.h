@@ -24,7 +24,8 @@ void compile_worker_put_config(pack *p, const compile_worker_config *config);
 
 /* Confines this process before it reads its first source: it may read the Toolkit's headers, and
  * read and write the compile cache (NULL: none), and open nothing else; it may run no program and
- * make no socket. What the kernel does not support is left out (process/confine.h). */
+ * make no socket. Restrictions that the kernel does not support are left out
+ * (process/confine.h). */
 void compile_worker_confine(const char *include_dir, const char *cache_dir);
 
 #endif

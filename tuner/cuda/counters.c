@@ -106,7 +106,7 @@ static void add_metric(counting *x, size_t place)
     if (x->status)
         return;
     /* The name of a counter alone, without ".sum" or the like, has properties, and cannot be
-     * counted. What was refused one metric takes no other. */
+     * counted. A host that has refused one metric takes no other. */
     if (x->cupti->cuptiProfilerHostConfigAddMetrics(&added) != CUPTI_OK) {
         make_host(x);
         return;

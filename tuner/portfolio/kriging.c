@@ -324,8 +324,8 @@ static at_status cross_validate(const kriging *k, const portfolio_matrix *m, con
     return AT_OK;
 }
 
-/* The noise that makes the times of all likely need not choose well among the best. Where the best
- * one changes from problem to problem, a reader who takes most of that for noise loses less. */
+/* The noise that makes the times of all likely need not choose well among the best. If the best one
+ * changes from problem to problem, a reader loses less who takes most of that for noise. */
 static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among, at_error *error)
 {
     size_t step = 1 + (k->rows - 1) / NOISE_ROWS, count = 0;

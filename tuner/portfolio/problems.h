@@ -8,9 +8,9 @@
  * variable whose constraints ask for 2 and 4 has the classes odd, even and multiple of 4. The first
  * problems go through the classes of all variables together, as far as a quarter of the problems
  * does for that, else through those of each; then numbers are of the class that they happen to be.
- * Where nothing divides a number it is a prime; where all divisors do, every other one is round in
- * binary. After the corners one in eight problems has only powers of two and three times such, and
- * one in eight has equal numbers, whatever their classes: people's problems often do.
+ * A number that nothing divides is a prime; of those that all divisors divide, every other one is
+ * round in binary. After the corners one in eight problems has only powers of two and three times
+ * such, and one in eight has equal numbers, whatever their classes: people's problems often do.
  * Deterministic: the same axes and seed give the same problems. */
 #ifndef AUTOTUNE_PORTFOLIO_PROBLEMS_H
 #define AUTOTUNE_PORTFOLIO_PROBLEMS_H

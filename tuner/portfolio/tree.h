@@ -1,15 +1,15 @@
 /* A small decision tree over the variables of a problem, which orders a portfolio's configurations.
  *
  * Each leaf lists all of them, and the pattern's default, in order; a reader takes the first that
- * is possible. What is slower than the default loses more than what only misses a gain. Trees grow
- * as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees", 1984), the
- * leaf that loses most first: by the question that saves most of its loss, if that is a good part
- * of it; else by the one that parts the losses of all configurations best, because where several
- * questions have to come together none of them saves anything alone. What has not paid in the end
- * is taken back, and of a tree that a record has no room for what pays least. Problems with
- * different words are parted first, if that is better. Nothing guards against chance: a tree is
- * grown on what is expected (portfolio/kriging.h), on thousands of problems.
- */
+ * is possible. A configuration that is slower than the default loses more than one that only misses
+ * a gain. Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression
+ * Trees", 1984), the leaf that loses most first: by the question that saves most of its loss, if
+ * that is a good part of it; else by the one that parts the losses of all configurations best,
+ * because where several questions have to come together none of them saves anything alone.
+ * Questions that have not paid in the end are taken back; and if a record has no room for the tree,
+ * those that pay least. Problems with different words are parted first, if that is better. Nothing
+ * guards against chance: a tree is grown on what is expected (portfolio/kriging.h), on thousands of
+ * problems. */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 

@@ -6,9 +6,9 @@
  * When nothing holds them they end the process at once (main.c says how). A run that has
  * measurements to keep holds them and asks; once it was interrupted it releases those of people, so
  * that the next one ends the process whatever it is doing. No handler and no global state: held
- * signals wait in the kernel (process/process.c unblocks them in workers). What was ignored when
- * the program began stays ignored (nohup), but for SIGINT and SIGTERM: shells ignore SIGINT for
- * what a script starts in the background. */
+ * signals wait in the kernel (process/process.c unblocks them in workers). A signal that was
+ * ignored when the program began stays ignored (nohup), but for SIGINT and SIGTERM: shells ignore
+ * SIGINT for what a script starts in the background. */
 #ifndef AUTOTUNE_PROCESS_INTERRUPT_H
 #define AUTOTUNE_PROCESS_INTERRUPT_H
 

@@ -1,6 +1,6 @@
 /* Classes of equal values: which of many problems, or configurations, are the same one, each found
- * in constant time. What is numbered is borrowed, and must outlive its numbers. A zeroed struct is
- * empty and valid. */
+ * in constant time. The values that are numbered are borrowed, and must outlive their numbers. A
+ * zeroed struct is empty and valid. */
 #ifndef AUTOTUNE_RECORD_CLASSES_H
 #define AUTOTUNE_RECORD_CLASSES_H
 

@@ -10,7 +10,7 @@
 #include "record/store.h"
 #include "record/summary.h"
 
-/* As many as the finals take beside the best. */
+/* The number of entrants that the finals take beside the best. */
 enum { CONTENDERS = 4 };
 
 /* Figures are rounded to what a measurement can know. */

@@ -122,7 +122,7 @@ static void consider(search *s, pick_candidate c)
     s->found = true;
 }
 
-/* A candidate of a record. What its GPU and the target's have in common gives the rule. */
+/* A candidate of a record. The facts that its GPU and the target's share give the rule. */
 static pick_candidate candidate_of(const record *from, const pick_target *t, int portfolio_place,
                                    bool same_problem, double distance)
 {
@@ -179,7 +179,7 @@ bool pick_next(const record_set *set, const pick_target *target, const pick_cand
 }
 
 /* The nearest problem on which the candidate's GPU has timed it beside the default; NULL: none.
- * What was measured with the data in the L2 tells of nothing else. */
+ * Times with the data in the L2 tell of nothing else. */
 static const record_seen *nearest_seen(const pick_candidate *c, const record_values *problem)
 {
     const record_seen *nearest = NULL;

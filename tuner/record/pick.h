@@ -4,15 +4,15 @@
  * this order: same GPU and problem; the same GPU's portfolio, as its tree says; same GPU, nearest
  * problem; same compute capability, then same major one (a portfolio before the nearest problem);
  * the pattern's default; a GPU that has nothing in common; none. A portfolio whose tree asks what
- * the script does not tell is passed over. Never one that the caller says is
- * impossible. The first that is possible decides: what was measured on another problem is only
- * given if it was faster than the default, beyond noise, on the nearest problem on which its GPU
- * has timed both, or comes before the default in its portfolio's tree, where that has the default;
- * else the default is, where that is possible. Only other configurations of portfolios are tried
- * before, since they were timed on the same problems. What was never timed beside the default is
- * taken: there the default was wrong, or not tried. Deterministic: of equals the first in the
- * records' order. The rules are the text that exported headers hold as well
- * (templates/export/pick_rules.h), compiled into both; a test holds the look-ups together. */
+ * the script does not tell is passed over. Never one that the caller says is impossible. The first
+ * that is possible decides: what was measured on another problem is only given if it was faster
+ * than the default, beyond noise, on the nearest problem on which its GPU has timed both, or comes
+ * before the default in its portfolio's tree, where that has the default; else the default is,
+ * where that is possible. Only other configurations of portfolios are tried before, since they were
+ * timed on the same problems. A configuration that was never timed beside the default is taken:
+ * there the default was wrong, or not tried. Deterministic: of equals the first in the records'
+ * order. The rules are the text that exported headers hold as well (templates/export/pick_rules.h),
+ * compiled into both; a test holds the look-ups together. */
 #ifndef AUTOTUNE_RECORD_PICK_H
 #define AUTOTUNE_RECORD_PICK_H
 

@@ -15,7 +15,7 @@
  * spill_bytes (stores and loads), shared_bytes (static and dynamic), occupancy (0 .. 1), tied,
  * twin_of (the config of the same machine code and launch that was tried in its place; null: it was
  * tried itself), message (why it is not ok), proven (on a simulated device), unproven (why not, of
- * what a GPU measured). What is not known is null. A device of kind "none" is an architecture that
+ * what a GPU measured). Unknown values are null. A device of kind "none" is an architecture that
  * was only compiled for. */
 #include <jansson.h>
 #include <stdio.h>

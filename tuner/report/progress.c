@@ -38,7 +38,7 @@ struct progress {
     char line[LINE_BYTES];
 };
 
-/* Fields of a line in reading order. Where the terminal is narrow, those of high rank go first. */
+/* Fields of a line in reading order. Those of high rank go first on a narrow terminal. */
 typedef struct field {
     int rank;
     char text[64];

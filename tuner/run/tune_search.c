@@ -29,8 +29,8 @@ enum { EMIT_AT_ONCE = 8 };
 static const double LEADER_GAIN = 0.01;
 
 /* A quick run answers within three seconds: by then its race should end, and those of products and
- * transfers took up to 1.2 s longer than planned on three hosts of H200s. What a race takes is
- * unknown until those are tried that it tries in any case, for which it waits, though not for
+ * transfers took up to 1.2 s longer than planned on three hosts of H200s. The time of a race is
+ * unknown until those are tried that it tries in any case. It waits for these, though not for
  * ever. */
 static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 

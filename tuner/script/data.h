@@ -1,6 +1,6 @@
 /* JSON as Lua tables, and Lua's values as JSON, for the data of templates (script/render.h lists
- * the functions). What came with the data cannot be changed, and a name that it lacks is an error.
- */
+ * the functions). Members that came with the data cannot be changed, and a name that it lacks is an
+ * error. */
 #ifndef AUTOTUNE_SCRIPT_DATA_H
 #define AUTOTUNE_SCRIPT_DATA_H
 

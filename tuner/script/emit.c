@@ -471,7 +471,7 @@ static int try_template(lua_State *L)
 
 /* Runs the kernel's template once for each parameter value and forgets what it writes, errors
  * included: it is there to read templates that are included under computed names, so that the hash
- * covers them from the start. What is wrong shows when such a variant is wanted. */
+ * covers them from the start. An error shows when such a variant is wanted. */
 static void read_computed_includes(lua_State *L, script *s)
 {
     uint16_t indices[SCRIPT_MAX_NAMES];

@@ -2,10 +2,10 @@
  *
  * The last block runs first, to see what a block takes; then the corners of the grid, the middles
  * of its edges, and neighbours at places drawn from the problem's seed, as many as a number of
- * instructions allows. What a block does wrong by itself, and what two of these do to each other,
- * is a fault as in any launch. What a block does for want of the others is none (sim_excerpt). What
- * the last launch wrote plainly is compared with what blocks of the reference write there, where
- * these are found (sim/owners.h) and nothing that a block computes depends on when the others run.
+ * instructions allows. An error of one block by itself, or of two of these to each other, is a
+ * fault as in any launch. An error of a block for want of the others is none (sim_excerpt). The
+ * plain writes of the last launch are compared with those of the reference's blocks there, if these
+ * are found (sim/owners.h) and nothing that a block computes depends on when the others run.
  *
  * Functions of device_api (device/device.h). */
 #ifndef AUTOTUNE_SIM_EXCERPT_H

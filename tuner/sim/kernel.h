@@ -1,7 +1,7 @@
 /* A kernel of a simulated device: PTX parsed and decoded once, with its module's variables.
  *
- * Owns everything but the buffers that a launch names. As on a GPU, __device__ and __constant__
- * variables start as the PTX says and keep their contents from launch to launch. */
+ * Owns everything but the buffers that a launch names. __device__ and __constant__ variables start
+ * as the PTX says and keep their contents from launch to launch, as on a GPU. */
 #ifndef AUTOTUNE_SIM_KERNEL_H
 #define AUTOTUNE_SIM_KERNEL_H
 

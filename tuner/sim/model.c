@@ -28,8 +28,8 @@ static double within(double v, double least, double most)
     return fmin(fmax(v, least), most);
 }
 
-/* Sectors in a run, as a logarithm, within what was measured: the fit says nothing beyond. What
- * never reads (or writes) disturbs no one. */
+/* Sectors in a run, as a logarithm, within what was measured: the fit says nothing beyond. A kernel
+ * that never reads (or writes) disturbs no one. */
 static double run_of(double sectors, double runs, double least, double most)
 {
     return sectors > 0 && runs > 0 ? within(log2(sectors / runs), least, most) : most;

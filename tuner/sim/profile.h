@@ -40,8 +40,8 @@ typedef struct sim_profile {
 
 /* Runs about `sample` blocks of the launch, and the first warps of `wave` blocks, and fills *out;
  * the launch's own `blocks`, counters and observer are ignored. `counters`, one for each
- * instruction, may be NULL; else they get the sample's. What the blocks write stays written. The
- * rest is as in sim_run(). */
+ * instruction, may be NULL; else they get the sample's. Writes of the blocks stay written. The rest
+ * is as in sim_run(). */
 at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t wave,
                              sim_counter *counters, sim_profile *out, sim_fault *fault,
                              at_error *error);

@@ -296,7 +296,8 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
 /* ---- counting ---- */
 
 /* Sectors, conflicts, registers and spills of the winner on a simulated device: exact, and no
- * times. What cannot be had (no such pattern here, an instruction that it lacks) is left out. */
+ * times. Counts that cannot be had (no such pattern here, an instruction that it lacks) are left
+ * out. */
 static void count_subject(const options *o, subject *s)
 {
     explained x = {0};

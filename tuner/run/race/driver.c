@@ -192,8 +192,8 @@ static candidate *fastest_unproven(const race_driver *d, const uint32_t *order, 
     return found;
 }
 
-/* Proofs take idle cores while the race goes on. What they find is heeded when it has ended, so
- * that a race that is resumed goes the same way. */
+/* Proofs take idle cores while the race goes on. Their findings are heeded when the race has ended,
+ * so that a race that is resumed goes the same way. */
 static at_status prove_ahead(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = pipeline_watch_proofs(d->pipeline, 0, error);

@@ -9,8 +9,8 @@
  * became of them.
  *
  * Twins (run/variant/twins.h), the journal (run/variant/log.h), checks of records
- * (run/standing/standing.h) and `lint` all ask here. What only the compiler needs to tell sources
- * apart is in compile/wire.h. */
+ * (run/standing/standing.h) and `lint` all ask here. The facts that only the compiler needs to tell
+ * sources apart are in compile/wire.h. */
 #ifndef AUTOTUNE_RUN_VARIANT_IDENTITY_H
 #define AUTOTUNE_RUN_VARIANT_IDENTITY_H
 

@@ -4,7 +4,7 @@
  * with the value that Lua gives; where Lua raises an error (a division by zero) it sets `*failed`.
  * It calls functions that an exported header defines (templates/export/prelude.h). A field of
  * `device` is written `device->FIELD`: a whole number of 64 bits, but `bandwidth` a double and
- * `name` a text. What has no term (term.h) cannot be translated. */
+ * `name` a text. An expression without a term (term.h) cannot be translated. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_C_TEXT_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_C_TEXT_H
 

@@ -2,8 +2,8 @@
  *
  * Whoever adds a node gets the one that is there, if it is: two parts of expressions are equal when
  * their nodes are, and what is worked out of a node is worked out once. A tree keeps the nodes of
- * any number of expressions, until it is freed; a node never changes. What `op` says is up to who
- * adds it (reader.h, term.h). */
+ * any number of expressions, until it is freed; a node never changes. The meaning of `op` is up to
+ * the code that adds the node (reader.h, term.h). */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_TREE_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_TREE_H
 

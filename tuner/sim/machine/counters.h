@@ -1,5 +1,5 @@
 /* Requests, sectors and wavefronts of a warp's memory accesses, by Nsight Compute's definitions.
- * What one access is, ptxas decides: sim/decode/reshape.h.
+ * Ptxas decides what one access is: sim/decode/reshape.h.
  *
  * Global memory: a request is one load or store instruction of a warp with at least one active
  * lane; its sectors are the distinct aligned 32-byte pieces that its lanes touch

@@ -56,10 +56,10 @@ typedef struct sim_fault {
 typedef void (*sim_observer)(void *context, const sim_instruction *instruction, bool is_store,
                              const sim_sectors *sectors);
 
-/* A launch of which not all blocks run, perhaps after others of that kind. What a block does is
- * then told from what is owed to the absence of others: it ends without a fault where it would read
- * what they may have written, and where it waits for what they may do. One that waits for nobody
- * comes to its end, or to a fault. */
+/* A launch of which not all blocks run, perhaps after others of that kind. A block's own errors are
+ * then told from those owed to the absence of others: it ends without a fault if it would read what
+ * they may have written, or waits for what they may do. One that waits for nobody comes to its end,
+ * or to a fault. */
 typedef struct sim_excerpt {
     bool later;      /* not the first launch: blocks that wrote for this one may be absent */
     uint8_t mark;    /* of what it writes, in sim_region.valid: */

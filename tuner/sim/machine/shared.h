@@ -18,8 +18,8 @@ void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_i
                         int lane, uint32_t offset);
 
 /* A copy that reads or writes shared memory of `owner` begins: false, with a fault, for a race.
- * Until it has landed it is under way. What landed there is `landed`: the thread's own access, or
- * the engine's. */
+ * Until it has landed it is under way. `landed` is the access that landed there: the thread's own,
+ * or the engine's. */
 bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                       int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
                       bool bulk);

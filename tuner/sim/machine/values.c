@@ -360,8 +360,8 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
 static const char address[] = "the address", condition[] = "the condition",
                   operand[] = "an operand";
 
-/* A shuffle moves what its lane reads. What votes, matches and reductions give comes from all lanes
- * that the mask names; of a ballot each bit from one. */
+/* A shuffle moves what its lane reads. The results of votes, matches and reductions come from all
+ * lanes that the mask names; each bit of a ballot comes from one. */
 static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
                                  uint32_t lost, int32_t *from)
 {

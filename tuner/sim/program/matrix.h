@@ -4,8 +4,8 @@
  * Places are those of the PTX ISA, "Matrix Fragments for mma", whose shapes all follow one rule: a
  * register of a lane has elements that are neighbours along k (of c and d: along n), and the
  * registers of 32 lanes are one block of the matrix, of 8 rows of a or columns of b. Blocks follow
- * one another along m or n first. What wmma leaves open has the same rule; where its fragments have
- * more registers than the matrix has blocks, they begin again.
+ * one another along m or n first. The layouts that wmma leaves open have the same rule; if its
+ * fragments have more registers than the matrix has blocks, they begin again.
  *
  * Products of floats are exact, and are added with the element of c before they are rounded once;
  * the ISA leaves open in which order, and with which precision above a float's, a GPU adds. Those
@@ -66,8 +66,8 @@ int32_t sim_matrix_elements(const sim_matrix *x, sim_operand operand);
 int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand);
 
 /* An operand's two directions: across, of which lanes of one number modulo 4 have 8, and along. Row
- * and column of a; column and row of b; row and column of c and d. Of a register, its first
- * across and along of lane 0. */
+ * and column of a; column and row of b; row and column of c and d. The numbers of a register are
+ * its first across and along of lane 0. */
 typedef struct sim_fragment {
     int32_t across, along;
 } sim_fragment;

@@ -16,8 +16,8 @@ typedef struct small_float {
 /* The shape of a type; NULL: it is none of these. A packed type has its elements'. */
 const small_float *small_float_of(ptx_type type);
 
-/* Bits of v, rounded. What is too large is infinity or the largest number, as the direction has it;
- * with `finite` always the largest number. NaN is all ones without a sign. */
+/* Bits of v, rounded. A value that is too large is infinity or the largest number, as the direction
+ * has it; with `finite` always the largest number. NaN is all ones without a sign. */
 uint32_t small_float_encode(const small_float *f, double v, sim_rounding rounding, bool finite);
 
 double small_float_value(const small_float *f, uint32_t bits);
