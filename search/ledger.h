@@ -37,7 +37,6 @@ typedef struct ledger {
     draw unseen;
 } ledger;
 
-/* Prepares an empty ledger. */
 void ledger_init(ledger *l, const strategy_options *options);
 void ledger_deinit(ledger *l); /* a zeroed ledger is fine */
 

@@ -23,7 +23,7 @@ enum { LEAST_SURVIVORS = 2 };
  * say how far: it may take longer than all the others. */
 enum { RETIRE_BLOCKS = 6 };
 
-/* Above any log ratio of times. */
+/* A number above any log ratio of times. */
 static const double behind_all = 1e6;
 
 race_options race_defaults(void)

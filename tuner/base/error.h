@@ -16,8 +16,8 @@
 /* Clears `error` to AT_OK. A zero-initialised at_error is clear already. */
 void error_clear(at_error *error);
 
-/* For a status that is no failure here: AT_OK, and the error cleared, where `status` is `expected`;
- * else `status`. */
+/* Returns AT_OK, and clears the error, if `status` is `expected`, which is no failure here; else
+ * `status`. */
 at_status error_forgive(at_status status, at_status expected, at_error *error);
 
 /* Writes a message and returns `status`, so that a failing function ends in `return

@@ -37,7 +37,7 @@ int lock_descriptor(const lock *l);
 int lock_take(lock *l, int timeout_ms);
 void lock_give(lock *l);
 
-/* Gives it, too. Takes NULL. */
+/* Gives the lock back, too. `l` may be NULL. */
 void lock_close(lock *l);
 
 /* How the folder's file system locks, without taking anything: 0 by flock(2), else what it says

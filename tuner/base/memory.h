@@ -23,7 +23,7 @@ void *memory_new(size_t count, size_t size);
 /* A copy of `count` items of `size` bytes. */
 void *memory_copy(const void *items, size_t count, size_t size);
 
-/* A copy of a text; of NULL NULL. */
+/* A copy of a text; NULL for NULL. */
 char *memory_text(const char *text);
 
 /* array_add() of base/array.h, which cannot fail. */

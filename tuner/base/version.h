@@ -1,4 +1,4 @@
-/* Which autotune this is. */
+/* The version of autotune. */
 #ifndef AUTOTUNE_BASE_VERSION_H
 #define AUTOTUNE_BASE_VERSION_H
 

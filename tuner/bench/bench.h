@@ -18,7 +18,6 @@ typedef struct device_stage {
     device_meter meter;
 } device_stage;
 
-/* A loaded variant. */
 typedef struct loaded_variant {
     uint64_t id;
     device_stage *stage; /* of its layout */

@@ -9,7 +9,7 @@
 #include "process/confine.h"
 #include "process/message.h"
 
-/* No device kind has more. */
+/* The most devices of a kind. */
 enum { MAX_DEVICES = 64 };
 
 typedef struct child {
@@ -36,7 +36,7 @@ static void pass_note(void *context, const device_note *note)
     send_note(c->fd, &numbered);
 }
 
-/* Whoever waits is not hanging. */
+/* Notes that the process waits: it does not hang. */
 static void note_waiting(void *context)
 {
     const device_note waiting = {.what = "waiting for its turn at the GPU",
@@ -295,7 +295,7 @@ static at_status list_kind(const device_api *api, bool names, device_properties 
     return status;
 }
 
-/* With several kinds, one that has no devices is no failure as long as another has. */
+/* A kind that has no devices is no failure as long as another has. */
 static at_status list_devices(const char *kind, bool names, device_properties *out, size_t *count,
                               at_error *error)
 {

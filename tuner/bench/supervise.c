@@ -234,7 +234,7 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
     request_free(r);
 }
 
-/* The oldest request is answered. */
+/* Answers the oldest request. */
 static void finish_request(device_worker *w, device_answer *answer)
 {
     request *r = request_queue_pop(&w->queue);
@@ -295,7 +295,7 @@ static request *find_counted(device_worker *w)
     return r;
 }
 
-/* How a process came to its end. */
+/* The way in which a process came to its end. */
 typedef enum death {
     DEATH_OWN,    /* it exited or faulted */
     DEATH_KILLED, /* from outside */

@@ -32,7 +32,7 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error);
 void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), void *context);
 void gpu_turn_give(gpu_turn *t);
 
-/* Gives it back, too. Takes NULL. */
+/* Gives the turn back, too. `t` may be NULL. */
 void gpu_turn_free(gpu_turn *t);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-/* For pack_put_fields() and pack_get_fields(). */
+/* The arguments of pack_put_fields() and pack_get_fields(). */
 #define FIELDS(table) (table), sizeof(table) / sizeof *(table)
 
 static const pack_field image_fields[] = {

@@ -116,7 +116,7 @@ static bool reader_left(void)
     return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
-/* On a terminal no line is wider than that; until end_wrapping(), which takes what this returns. */
+/* Wraps lines at the width of a terminal until end_wrapping(), which takes what this returns. */
 static FILE *start_wrapping(bool wanted)
 {
     FILE *whole = stdout;

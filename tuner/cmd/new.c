@@ -55,7 +55,7 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     at_status status = file_read(from, MOST_BYTES, &text, &size_bytes, error);
     if (!status && !(own = renamed(text, name)))
         status = error_set(error, AT_NO_MEMORY, "out of memory");
-    /* Never over what someone wrote. */
+    /* The file never replaces what someone wrote. */
     if (!status && (fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0)
         status = error_set(error, AT_IO, "%s cannot be written: %s", to, strerror(errno));
     if (!status)

@@ -37,7 +37,7 @@ void compiler_warn(const compiler *c, const char *text);
 /* A text that identifies the compiler for this request, for cache keys. */
 const char *compiler_identity(compiler *c, const compile_request *r);
 
-/* How a source is compiled. */
+/* The way in which a source is compiled. */
 typedef struct compile_way {
     bool minimal, include;
     bool resources; /* ptxas tells them */

@@ -354,7 +354,7 @@ static bool pump(compile_pool *pool, int timeout_ms)
 {
     feed(pool);
     poll_set set;
-    /* Without any worker nothing would ever happen. */
+    /* Nothing would ever happen without any worker. */
     poll_set_start(&set, pool->broken.status ? 0 : timeout_ms);
     add_sockets(pool, &set);
     int ready = poll_set_wait(&set);

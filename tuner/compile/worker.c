@@ -79,7 +79,7 @@ static void leave_folder(compiler *c)
 
 void compile_worker_confine(const char *include_dir, const char *cache_dir)
 {
-    /* In some Toolkits the headers, or the C++ libraries, are links to another folder. */
+    /* The headers, or the C++ libraries, of some Toolkits are links to another folder. */
     char header[PATH_MAX + 32], real[PATH_MAX] = "", cccl[PATH_MAX + 32];
     confine_folder folders[4];
     size_t count = 0;

@@ -13,7 +13,7 @@ static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
  * get faster after the limit is as warm as it will be. */
 static const int64_t warm_up_least_ns = 300 * 1000 * 1000;
 static const int64_t warm_up_most_ns = 1500 * 1000 * 1000;
-/* On the host's clock, should the device's stand still. */
+/* The limit is on the host's clock, should the device's stand still. */
 static const int64_t warm_up_patience_ns = 6 * INT64_C(1000000000);
 
 enum {

@@ -56,7 +56,7 @@ typedef struct view_plan {
 /* Bytes of the argument. */
 uint32_t view_bytes(view_kind kind);
 
-/* Which member is not valid. */
+/* The member that is not valid. */
 typedef enum view_fault {
     VIEW_FINE,
     VIEW_BAD_TYPE,

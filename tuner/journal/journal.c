@@ -244,7 +244,7 @@ static bool ends_in_newline(int fd, off_t size)
     return size == 0 || (pread(fd, &last, 1, size - 1) == 1 && last == '\n');
 }
 
-/* Whole lines or nothing. */
+/* Appends whole lines or nothing. */
 static at_status append_lines(journal *j, const char *text, size_t size_bytes, bool locked,
                               at_error *error)
 {

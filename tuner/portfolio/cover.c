@@ -50,7 +50,7 @@ static double set_count(size_t n, size_t k)
     return sets;
 }
 
-/* All sets of `count`, in order. */
+/* Tries all sets of `count`, in order. */
 static double choose_exactly(const portfolio_matrix *m, size_t count, size_t *scratch, size_t *best)
 {
     double least = INFINITY;

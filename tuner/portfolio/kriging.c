@@ -155,7 +155,7 @@ static size_t gather(const portfolio_matrix *m, size_t column, const size_t *amo
     return count;
 }
 
-/* Room to learn in. */
+/* The scratch of learning. */
 typedef struct work {
     size_t *all, *rows, *before;
     double *factor;
@@ -271,7 +271,6 @@ static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, s
                         const value *problems, const measure *by, bool fits, kriging **out,
                         at_error *error);
 
-/* Some rows of a matrix. */
 typedef struct some_rows {
     portfolio_matrix m;
     double *ratios, *defaults;

@@ -20,7 +20,7 @@ typedef struct confine_folder {
     confine_access access;
 } confine_folder;
 
-/* From now on this process can open only files below these folders. False if the kernel has no
+/* Lets this process open only files below these folders from now on. False if the kernel has no
  * Landlock or refuses, or if it is switched off. Files that are open stay open. */
 bool confine_files(const confine_folder *folders, size_t count);
 
@@ -30,7 +30,7 @@ typedef enum confine_calls {
     CONFINE_SOCKETS    /* that, and no new sockets */
 } confine_calls;
 
-/* From now on those system calls fail with EPERM. Its result is as above. */
+/* Makes those system calls fail with EPERM from now on. Its result is as above. */
 bool confine_system_calls(confine_calls what);
 
 typedef struct confinement {

@@ -201,7 +201,7 @@ static void tie_predictions(builder *b, size_t ok)
         b->out->verdict = VERDICT_TIED;
 }
 
-/* Without a race the lowest median wins, and nothing says how sure that is. */
+/* The lowest median wins without a race, and nothing says how sure that is. */
 static void rank_by_median(builder *b)
 {
     size_t ok = 0;
@@ -265,7 +265,7 @@ static const char *effort_of(const summarise_input *in)
         return NULL;
     if (in->end == RUN_END_EXHAUSTED)
         return effort_name(EFFORT_EXHAUSTIVE);
-    /* Without a limit of its own it is the effort's time that was up. */
+    /* The effort's time was up if the run has no limit of its own. */
     bool cut_short =
         in->end == RUN_END_INTERRUPTED || (in->end == RUN_END_SECONDS && in->limits.seconds > 0);
     return in->settings->has_effort && !cut_short ? effort_name(in->settings->effort) : NULL;

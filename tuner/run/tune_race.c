@@ -111,7 +111,7 @@ static at_status race_on_device(tune *t, at_error *error)
     return status;
 }
 
-/* Without a race the lowest median wins: it is proven, and where it is convicted the next. */
+/* The lowest median wins without a race: it is proven or, if it is convicted, the next. */
 static at_status prove_fastest(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);

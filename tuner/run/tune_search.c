@@ -450,7 +450,7 @@ static at_status search(tune *t, at_error *error)
             learn_finished(t);
         if (!status)
             status = take_proofs(t, error);
-        /* At its end the race checks. */
+        /* The race checks at its end. */
         if (!status && !ended && pipeline_in_flight(t->pipeline) && !late)
             status = check_leader(t, error);
         status = tune_unless_interrupted(t, status, error);

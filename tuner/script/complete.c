@@ -4,7 +4,7 @@
 
 #include "script/state.h"
 
-/* Someone waits. */
+/* The limit is short, for someone waits. */
 static const double MOST_S = 10;
 static const size_t MOST_BYTES = (size_t)256 << 20;
 enum { MOST_SAMPLED = 1 << 15 };
@@ -37,7 +37,7 @@ static bool is_late(void *context, const space_progress *progress)
     return patience_is_over(&h->test.patience);
 }
 
-/* Beyond the limits it is a sample. */
+/* Makes the space, or a sample if it is beyond the limits. */
 static at_status make_held_space(held_test *h, space **out, at_error *error)
 {
     const script *s = h->test.s;

@@ -276,7 +276,6 @@ static bool find_path(const collection *c, const reader *r, const char *name, ch
            script_find_file(c->folders, c->folder_count, name, path, PATH_MAX);
 }
 
-/* Takes the text in. */
 static at_status add_header(collection *c, const reader *r, int line, const char *name,
                             const char *path, script_range *text)
 {

@@ -93,7 +93,7 @@ static void print_truth_value(writer *w, const expression *e)
     fputs(")", w->to);
 }
 
-/* Without a type of its own it is an int or a bool, as script/launch.c has it. */
+/* A value without a type of its own is an int or a bool, as in script/launch.c. */
 static void print_plain_value(writer *w, const expression *e)
 {
     term_type type;

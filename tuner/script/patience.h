@@ -33,7 +33,7 @@ void patience_call(patience *p, size_t characters, uint64_t instructions);
 
 bool patience_is_over(patience *p);
 
-/* Which share of the work is done. */
+/* The share of the work that is done. */
 double patience_share(const patience *p);
 
 #endif

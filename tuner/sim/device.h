@@ -27,7 +27,7 @@ struct device_buffer {
     device_buffer *next;
 };
 
-/* Chunks of a buffer. */
+/* The number of chunks of a buffer. */
 static inline uint64_t sim_buffer_chunks(const device_buffer *b)
 {
     return (b->size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;

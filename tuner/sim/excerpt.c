@@ -70,7 +70,7 @@ at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_exc
     return status ? status : start_reference(x, plan, error);
 }
 
-/* Which blocks. */
+/* The choice of blocks. */
 
 typedef struct choice {
     uint64_t extent[3], total; /* clusters, */
@@ -156,7 +156,7 @@ static void skip(device_coverage *coverage, const char *what, const char *why)
         snprintf(coverage->skipped, sizeof coverage->skipped, "%s: %s", what, why);
 }
 
-/* On one host thread, so that of several faults the same is told every time. */
+/* Runs on one host thread, so that the same of several faults is told every time. */
 static at_status run_some(checking *c, uint32_t i, const choice *some, uint32_t schedule,
                           sim_excerpt *seen, uint64_t *work, at_error *error)
 {

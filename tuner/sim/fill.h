@@ -6,7 +6,6 @@
 
 #include "device/plan.h"
 
-/* Fills plan->count elements. */
 void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed);
 
 /* Fills elements `first` to `end` - 1 of a buffer that begins at `bytes`. */

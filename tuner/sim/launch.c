@@ -161,7 +161,6 @@ static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
     return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
 }
 
-/* Refuses what a GPU would refuse. */
 static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
                                  const kernel_launch *launch, at_error *error)
 {

@@ -58,7 +58,6 @@ struct sim_owners {
     sim_fault fault;
 };
 
-/* The stores of one block. */
 typedef struct stores {
     const sim_owners *owners;
     interval *of[PLAN_MAX_BUFFERS];

@@ -28,7 +28,7 @@ static size_t end_edge(const space *s, uint32_t node)
     return s->nodes[node].first_edge + s->nodes[node].edge_count;
 }
 
-/* Finds which values occur. */
+/* Finds the values that occur. */
 static at_status find_used(space *s, at_error *error)
 {
     s->used = calloc(s->parameter_count + 1, sizeof *s->used);

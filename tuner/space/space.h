@@ -104,7 +104,6 @@ const space_parameter *space_get_parameter(const space *s, size_t parameter);
 /* Number of points of the Cartesian product; UINT64_MAX when it is that or more. */
 uint64_t space_cartesian(const space *s);
 
-/* Number of valid configurations. */
 uint64_t space_count(const space *s);
 
 /* The configuration at `index` < space_count(); fills one value index a parameter. */

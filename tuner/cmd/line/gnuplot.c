@@ -41,7 +41,7 @@ static int start(int in, int out, pid_t *pid)
     return failed;
 }
 
-/* All that comes, until the end. */
+/* Reads all that comes, until the end. */
 static at_status drain(int fd, char **bytes, size_t *size_bytes, at_error *error)
 {
     char block[4096];

@@ -328,7 +328,6 @@ static at_status check_wanted(const options *o, const record_set *set, at_error 
     return status;
 }
 
-/* Writes a part of the page. */
 static at_status add_part(FILE *to, const char *name, json_t *found, at_error *error)
 {
     char *text;

@@ -62,7 +62,7 @@ static at_status print(const options *o, const script *s, const space *sp, doubl
         error);
 }
 
-/* One line each. */
+/* Prints a line for each configuration. */
 static at_status print_list(const script *s, const space *sp, at_error *error)
 {
     at_status status = AT_OK;

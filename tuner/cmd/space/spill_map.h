@@ -53,7 +53,6 @@ typedef struct spill_map {
     bool shared_spills, keep_images, want_ptx, whole;
 } spill_map;
 
-/* A request for a map. */
 typedef struct spill_request {
     const char *configuration;
     const script_setting *overs;
@@ -69,7 +68,6 @@ at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const ar
                          compile_pool *pool, const spill_request *request, at_error *error);
 void spill_map_deinit(spill_map *m);
 
-/* Finds every threshold. */
 at_status spill_map_solve(spill_map *m, at_error *error);
 
 /* The value of a point on an axis. */

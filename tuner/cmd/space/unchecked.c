@@ -10,7 +10,7 @@ at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_error *e
     for (size_t i = 0; !status && i < p->ragged_count; i++) {
         at_error none = {0};
         status = script_space(s, (problem_kind)(PROBLEM_RAGGED + i), &ragged[i], &none);
-        /* An empty one accepts no value. */
+        /* An empty space accepts no value. */
         if (status == AT_SCRIPT)
             status = AT_OK;
         else if (status)

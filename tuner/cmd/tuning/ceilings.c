@@ -40,7 +40,6 @@ static const trial trials[] = {
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 
-/* The sheet that is printed. */
 typedef struct sheet {
     json_t *ceilings;       /* for programs; owned, as is what follows */
     json_t *words;          /* for people */
@@ -76,7 +75,7 @@ static at_status check_names(const options *o, at_error *error)
     return AT_OK;
 }
 
-/* One GPU, and a real one. */
+/* Opens one GPU, and a real one. */
 static at_status open_gpu(const settings *asked, workers *w, at_error *error)
 {
     if (asked->device && (strchr(asked->device, ',') || strcmp(asked->device, "all") == 0))

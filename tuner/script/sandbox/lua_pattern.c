@@ -329,7 +329,7 @@ static const char *try_items(lua_match *m, const item *i, const char *at)
     return end;
 }
 
-/* The longest repetition first. */
+/* Tries the longest repetition first. */
 static const char *repeat_most(lua_match *m, const item *i, const char *at)
 {
     const char *last = at;

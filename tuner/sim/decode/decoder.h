@@ -129,7 +129,7 @@ ptx_space decode_space(const decoder *d);
 /* An operand in brackets, of the space that the opcode names. */
 place decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 void decode_put_place(sim_instruction *c, const place *p);
-/* Those lanes' addresses must be multiples of so many bytes. */
+/* Requires the addresses of those lanes to be multiples of so many bytes. */
 void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lanes);
 /* Emits a weak load or store of `count` slots of a type. */
 sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_type type,

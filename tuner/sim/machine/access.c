@@ -315,7 +315,6 @@ static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t m
     return sum ^ sum >> 32;
 }
 
-/* Tells in words where the byte is. */
 static void tell_byte(const sim_block *b, int lane, ptx_space space, const places *p, uint32_t byte,
                       char *text, size_t size_bytes)
 {

@@ -107,7 +107,7 @@ static long thread_count(const sim_launch *l, uint64_t total)
     return (uint64_t)n > total ? (long)total : n;
 }
 
-/* On as many host threads as there may be. */
+/* Runs on as many host threads as there may be. */
 static at_status run_apart(crew *c, long wanted, at_error *error)
 {
     pthread_t helpers[MAX_HOST_THREADS];

@@ -294,7 +294,6 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
     put(w, c->d, c->width, lacks, mask);
 }
 
-/* Combines predicates. */
 static uint32_t combine(uint32_t op, uint32_t x, uint32_t xl, uint32_t y, uint32_t yl)
 {
     switch (op) {

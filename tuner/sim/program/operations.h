@@ -81,7 +81,6 @@ static inline double sim_double(double v, double first, double second)
                               : double_of_bits(SIM_NAN_DOUBLE);
 }
 
-/* Loop over all lanes. */
 #define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)
 
 /* Definitions of handlers: `expression` of lane l over sources a, b, c, e, of types TA .. */
