@@ -19,8 +19,8 @@ enum { PROBE_FASTEST = 28, PROBE_BLOCKS = 4, PROBE_PAYS = 2 };
 /* A winner without a rival in the finals would have no interval. */
 enum { LEAST_SURVIVORS = 2 };
 
-/* After so many blocks of the finals a default that is far behind has been sampled often enough to
- * say how far: it may take longer than all the others. */
+/* A default that is much slower has been sampled often enough after so many blocks of the finals to
+ * say by how much: it may take longer than all the others. */
 enum { RETIRE_BLOCKS = 6 };
 
 /* A number above any log ratio of times. */
@@ -290,7 +290,8 @@ static bool is_alive(const race *r, uint32_t entrant)
     return false;
 }
 
-/* Is the default too far behind the living for its samples in the finals to be worth their time? */
+/* Is the default too much slower than the living for its samples in the finals to be worth their
+ * time? */
 static bool is_hopeless(race *r, uint32_t base)
 {
     if (r->options.default_ratio <= 0 || r->alive_count == 0)

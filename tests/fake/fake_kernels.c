@@ -231,7 +231,7 @@ static fake_end writes_past(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* A copy without a guard: what lies behind the end of one goes behind the end of the other. */
+/* A copy without a guard: the bytes after the end of one go after the end of the other. */
 static fake_end copies_past(const fake_launch *l)
 {
     good(l);
@@ -239,7 +239,7 @@ static fake_end copies_past(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right unless what lies behind the input is not a number. */
+/* Right unless the value after the input is not a number. */
 static fake_end reads_past(const fake_launch *l)
 {
     float behind;
@@ -392,7 +392,7 @@ static fake_end transfer(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* The same, and the word behind the chunk. */
+/* The same, and the word after the chunk. */
 static fake_end transfer_past(const fake_launch *l)
 {
     uint32_t x = 0x12345678;
@@ -633,7 +633,7 @@ const fake_kernel *fake_kernel_find(const char *name)
     const char *number = strrchr(name, '_');
     bool timed = number && strspn(number + 1, "0123456789") == strlen(number + 1) && number[1];
     size_t length = timed ? (size_t)(number - name) : strlen(name);
-    /* A kernel that was compiled together with others has "_at<number>_" behind its name. */
+    /* A kernel that was compiled together with others has "_at<number>_" after its name. */
     const char *place = strstr(name, "_at");
     if (place && place[3 + strspn(place + 3, "0123456789")] == '_')
         length = (size_t)(place - name);

@@ -3,8 +3,8 @@
  * A lock is flock(2)'s where the file system has that: it ends with its process, whatever way. File
  * systems without (ENOLCK, as on NFS and Lustre without their lock services) are found out by the
  * first attempt. There a lock is a file beside the path, PATH.held (of a folder:
- * FOLDER/.lock.held), that is made exclusively and says which process on which host made it. It is
- * left behind by a process that was killed, so one is removed
+ * FOLDER/.lock.held), that is made exclusively and says which process on which host made it. A
+ * process that was killed leaves it, so one is removed
  *   - when its process is seen to be gone: it ran under this kernel's present boot, in this
  * container;
  *   - when it is of another host, where none can look, and older than LOCK_STALE_S by the file

@@ -120,7 +120,7 @@ TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
     close(ends[1]);
 }
 
-/* A frame larger than the socket goes out in parts, and the one behind it waits for its end. */
+/* A frame larger than the socket goes out in parts, and the one after it waits for its end. */
 TEST(a_full_socket_is_not_waited_for)
 {
     enum { LARGE = 4 << 20, SMALL = 100 };

@@ -79,7 +79,7 @@ TEST(classes_of_all_variables_meet)
             assert_true(met[a][b]);
 }
 
-/* Behind those that go through all classes: of four problems of two numbers one has odd ones
+/* After those that go through all classes one of four problems of two numbers has odd ones
  * alone. */
 TEST(classes_are_as_frequent_as_among_numbers)
 {

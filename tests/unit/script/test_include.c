@@ -21,7 +21,7 @@ static void expect_refusal(const char *source, const char *wanted, int line)
     assert_int_equal(error.line, line);
 }
 
-/* The names of the headers, each with a space behind it. */
+/* The names of the headers, each with a space after it. */
 static void expect_headers(const char *source, const char *wanted)
 {
     included i;
@@ -109,7 +109,7 @@ TEST(a_refusal_names_the_templates_line)
     assert_string_equal(error.file, "my \"t\".tmpl");
 }
 
-/* The largest number of a line in C, behind which more lines follow, spliced and in raw literals,
+/* The largest number of a line in C, after which more lines follow, spliced and in raw literals,
  * too. */
 TEST(lines_are_counted_up_to_the_largest)
 {

@@ -200,7 +200,7 @@ TEST(a_read_without_a_barrier_of_the_cluster_is_a_race)
     assert_fault(
         "x[t] = 0; meet(); x[t] = in[i]; arrive(); out[i] = of(x, other)[t]; wait(); meet();",
         SIM_FAULT_RACE, "of the cluster between");
-    /* Nor does an arrival that releases nothing; behind a fence it does. */
+    /* Nor does an arrival that releases nothing; after a fence it does. */
     assert_fault("x[t] = in[i]; relaxed(); wait(); out[i] = of(x, other)[t]; meet();",
                  SIM_FAULT_RACE, race);
     assert_exchanges(

@@ -104,7 +104,7 @@ TEST(what_threads_wrote_leaves_after_a_fence_and_a_barrier)
     assert_copies("y[t] = in[t] + 1; fence(); __syncthreads();\n"
                   "if (t == 0) { store(out, y, 256); commit(); leave(); }",
                   1);
-    /* A fence behind the barrier lies on the way as well. */
+    /* A fence after the barrier lies on the way as well. */
     assert_copies("y[t] = in[t] + 1; __syncthreads();\n"
                   "if (t == 0) { fence(); store(out, y, 256); commit(); leave(); }",
                   1);
