@@ -107,6 +107,8 @@ BENCHMARKS = [
     Benchmark("slices", "python3 {bench}/slices.py {work}/slices {root}/results/nvidia-h200/landscapes/dot.json.gz"),
     Benchmark("synthetic_spaces", "python3 {bench}/synthetic_spaces.py {work}/spaces 1"),
     Benchmark("same_sources", "{bench}/same_sources.sh {tool} {tool} 2 vector_add"),
+    Benchmark("soak", "", measures=("tuner", "tests/soak")), # tests/soak has a short run of its own in CI
+    Benchmark("instructions", "", measures=("tuner/sim", "tests/instructions")), # likewise; GPU: tests/gpu
     Benchmark("transpose_132", "{tool} space {bench}/transpose_132.lua", files=("transpose_132.*",)),
 ]
 
@@ -175,7 +177,7 @@ def figure_of(benchmark, said):
 
 HEADER = """# Figures
 
-One row a figure and GPU, written by `tests/bench/benchmarks.py run BUILD`; `benchmarks.py stale` names those that are older
+One row a figure and GPU. Those of benchmarks are written by `tests/bench/benchmarks.py run BUILD`; `benchmarks.py stale` names those that are older
 than the code that they measure.
 
 | benchmark | what | figure | GPU | commit | date | command |
@@ -187,7 +189,7 @@ def read_rows(path):
     if not os.path.exists(path):
         return {}
     rows = [line.strip().strip("|").split(" | ") for line in open(path) if line.startswith("| ")][1:]
-    return {(r[0].strip(), r[3].strip()): [c.strip() for c in r] for r in rows}
+    return {(r[0].strip(), r[1].strip(), r[3].strip()): [c.strip() for c in r] for r in rows}
 
 
 def write_rows(path, rows):
@@ -220,14 +222,14 @@ def run(args):
         if figure:
             shown = b.command.format(build="BUILD", root=".", bench="tests/bench", work="DIR", tool="autotune")
             name = gpu.stdout.splitlines()[0].strip()
-            rows[b.name, name] = [b.name, b.title, figure, name, commit, datetime.date.today().isoformat(), f"`{shown}`"]
+            rows[b.name, b.title, name] = [b.name, b.title, figure, name, commit, datetime.date.today().isoformat(), f"`{shown}`"]
             write_rows(args.figures, rows)
     print_stale(rows)
     return failed > 0
 
 
 def print_stale(rows):
-    for (name, gpu), row in sorted(rows.items()):
+    for (name, _, gpu), row in sorted(rows.items()):
         known = [b for b in BENCHMARKS if b.name == name]
         if not known:
             print(f"old: {name} on {gpu}: there is no such benchmark")
