@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { FIRST_SLOTS = 256 };
 
@@ -44,20 +45,13 @@ bool tree_lacks_memory(const tree *t)
     return t->lacks_memory;
 }
 
-static uint64_t mixed(uint64_t hash, uint64_t more)
-{
-    hash = (hash ^ more) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
-
 static uint64_t hash_of(const node *n)
 {
-    uint64_t hash = mixed(2 * (uint64_t)n->op + n->fails, (uint64_t)n->bits);
+    uint64_t parts[2 + NODE_MOST_OPERANDS] = {2 * (uint64_t)n->op + n->fails, (uint64_t)n->bits};
     for (size_t i = 0; i < n->count; i++)
-        hash = mixed(hash, n->of[i]->id);
-    for (size_t i = 0; i < n->length; i++)
-        hash = mixed(hash, (unsigned char)n->name[i]);
-    return hash;
+        parts[2 + i] = n->of[i]->id;
+    uint64_t hash = XXH3_64bits(parts, sizeof parts);
+    return n->length ? XXH3_64bits_withSeed(n->name, n->length, hash) : hash;
 }
 
 static bool is_alike(const node *a, const node *b)

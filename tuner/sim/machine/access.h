@@ -9,14 +9,6 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
 /* Are the addresses of those lanes aligned as the instruction demands? */
 bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-void sim_copy_commit(sim_warp *w, uint32_t mask);
-
-/* The lane's copies up to now are tracked by an mbarrier: they have numbers below the result. */
-uint32_t sim_copy_track(sim_warp *w, int lane);
-
-/* Lands the copies with numbers below `before` that have not landed yet. */
-void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
-bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
 /* The global side of a bulk copy by `lane`: checked, and counted in requests of 512 bytes. It is
  * under way from now on; *region and *offset say where. */

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "sim/machine/access.h"
+#include "sim/machine/copies.h"
 #include "sim/machine/engine.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/global.h"

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "sim/machine/fault.h"
 
@@ -56,14 +57,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 /* The hash of all that the warp computes with. */
 static uint64_t state_of(const sim_block *b, const sim_warp *w)
 {
-    uint64_t sum = b->moment;
-    for (size_t i = 0; i + sizeof sum <= b->program->register_bytes; i += sizeof sum) {
-        uint64_t word;
-        memcpy(&word, w->registers + i, sizeof word);
-        sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        sum ^= sum >> 29;
-    }
-    return sum;
+    return XXH3_64bits_withSeed(w->registers, b->program->register_bytes, b->moment);
 }
 
 void sim_repeat_poll(const sim_block *b, sim_warp *w, int32_t pc, uint32_t mask)

@@ -7,6 +7,7 @@
 #include "sim/machine/barrier.h"
 #include "sim/machine/bulk.h"
 #include "sim/machine/collective.h"
+#include "sim/machine/copies.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/peers.h"
