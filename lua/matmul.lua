@@ -22,7 +22,7 @@ local function time_of(parts)
     parts, turns, load, turns)
 end
 
--- Of 1 to 8 parts eight times that, and one less than how many they are.
+-- For 1 to 8 parts: eight times that, plus the number of parts less one.
 local times = {}
 for parts = 1, 8 do times[parts] = ("8 * (%s) + %d"):format(time_of(parts), parts - 1) end
 

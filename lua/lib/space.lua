@@ -224,18 +224,24 @@ function space.read_space(description, taken)
   return list, conditions
 end
 
+-- { NAME = EXPRESSION }, in the order in which the script writes them; no name may be `taken`.
+local function named_expressions(given, path, taken)
+  local list = {}
+  for _, name in ipairs(ordered_keys(given, path)) do
+    local where = child(path, name)
+    check.name(name, where, taken)
+    list[#list + 1] = { name = name, value = expression(given[name], where) }
+  end
+  return list
+end
+
 function space.read_derived(description, taken)
   local path = { "derived" }
   local given = description.derived
   if given == nil then return {} end
   check.table(given, path, "derived = { threads = \"tile_x * rows\" }")
-  local list = {}
-  for _, name in ipairs(ordered_keys(given, path)) do
-    local where = child(path, name)
-    check.name(name, where, taken)
-    taken[name] = "derived value"
-    list[#list + 1] = { name = name, value = expression(given[name], where) }
-  end
+  local list = named_expressions(given, path, taken)
+  for _, one in ipairs(list) do taken[one.name] = "derived value" end
   if #list > 64 then fail(path, "has more than 64 values") end
   return list
 end
@@ -248,13 +254,9 @@ function space.read_features(description, taken)
   local given = description.choose_by
   if given == nil then return {} end
   check.table(given, path, "choose_by = { waves = \"ceil_div(tiles, device.sm_count)\" }")
-  local list, others = {}, {}
+  local others = {}
   for name, what in pairs(taken) do others[name] = what ~= "derived value" and what or nil end
-  for _, name in ipairs(ordered_keys(given, path)) do
-    local where = child(path, name)
-    check.name(name, where, others)
-    list[#list + 1] = { name = name, value = expression(given[name], where) }
-  end
+  local list = named_expressions(given, path, others)
   if #list > MOST_FEATURES then fail(path, "has %d names; %d are allowed", #list, MOST_FEATURES) end
   return list
 end

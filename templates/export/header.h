@@ -146,7 +146,7 @@ AUTOTUNE_FUNCTION bool autotune_${p.name}_same(
 
 % if #p.derived > 0 then
 
-/* What follows from device, problem and configuration. */
+/* Values that follow from device, problem and configuration. */
 typedef struct autotune_${p.name}_derived {
 %   for _, d in ipairs(p.derived) do
     bool has_${d.name};
@@ -198,7 +198,7 @@ AUTOTUNE_FUNCTION bool autotune_${p.name}_fits(
 % for _, f in ipairs(p.features) do
 %   if f.c and text.asks(p, f) then
 
-/* What the trees of portfolios ask for: ${f.name}. */
+/* The trees of portfolios ask for this: ${f.name}. */
 AUTOTUNE_FUNCTION double autotune_${p.name}_feature_${f.name}(
     const autotune_device *device, const autotune_${p.name}_problem *problem,
     const autotune_${p.name}_config of)

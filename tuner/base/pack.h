@@ -46,12 +46,13 @@ typedef struct pack_field {
 
 /* A number, an enumeration, a bool, a text in an array of char, or a const char *, which is read as
  * a view. */
-#define PACK_FIELD(type, member)                                                                                 \
-    {                                                                                                            \
-        offsetof(type, member), sizeof(((type *)0)->member),                                                   \
-     _Generic(((type *)0)->member, bool: PACK_BOOLEAN, char *: PACK_TEXT, const char *: PACK_VIEW,          \
-              default: PACK_NUMBER) \
-    }
+/* clang-format off */
+#define PACK_KIND(field)                                                                           \
+    _Generic(field, bool: PACK_BOOLEAN, char *: PACK_TEXT, const char *: PACK_VIEW,                \
+             default: PACK_NUMBER)
+#define PACK_FIELD(type, member)                                                                   \
+    {offsetof(type, member), sizeof(((type *)0)->member), PACK_KIND(((type *)0)->member)}
+/* clang-format on */
 
 void pack_put_fields(pack *p, const void *from, const pack_field *fields, size_t count);
 /* A text that is longer than its array is a failure. */

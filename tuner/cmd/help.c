@@ -8,12 +8,9 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/paths.h"
-#include "cmd/line/commands.h"
+#include "cmd/line/options.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
-
-#define COMMAND_PLACE(name) &cmd_##name,
-static const command *const commands[] = {COMMANDS(COMMAND_PLACE)};
 
 /* Pages first, then commands. */
 typedef struct topics {
@@ -102,7 +99,7 @@ static int is_page(const struct dirent *e)
     return dot && strcmp(dot, ".md") == 0 && dot - e->d_name < TOPIC_BYTES;
 }
 
-static at_status find_topics(const char *folder, topics *out, at_error *error)
+static at_status find_topics(const options *o, const char *folder, topics *out, at_error *error)
 {
     struct dirent **list = NULL;
     int count = scandir(folder, &list, is_page, alphasort);
@@ -120,8 +117,8 @@ static at_status find_topics(const char *folder, topics *out, at_error *error)
     }
     free(list);
     out->page_count = out->count;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands && out->count < MOST_TOPICS; i++)
-        out->names[out->count++] = commands[i]->name;
+    for (size_t i = 0; i < o->command_count && out->count < MOST_TOPICS; i++)
+        out->names[out->count++] = o->commands[i]->name;
     return AT_OK;
 }
 
@@ -153,7 +150,7 @@ static at_status run(const options *o, at_error *error)
     if (!status && !paths_share(&p, "docs", folder, sizeof folder))
         status = error_set(error, AT_IO, "the path of the pages is too long");
     if (!status)
-        status = find_topics(folder, &t, error);
+        status = find_topics(o, folder, &t, error);
     if (status)
         return status;
     if (!o->operand) {
@@ -163,9 +160,9 @@ static at_status run(const options *o, at_error *error)
     for (size_t i = 0; i < t.page_count; i++)
         if (strcmp(t.names[i], o->operand) == 0)
             return print_page(&p, folder, o->operand, error);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(commands[i]->name, o->operand) == 0) {
-            options_print_help(commands[i], stdout);
+    for (size_t i = 0; i < o->command_count; i++)
+        if (strcmp(o->commands[i]->name, o->operand) == 0) {
+            options_print_help(o->commands[i], stdout);
             return AT_OK;
         }
     const char *nearest = nearest_name(o->operand, t.names, t.count);

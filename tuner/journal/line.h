@@ -1,12 +1,12 @@
 /* One line of a journal: a JSON object whose last member, "check", is the XXH3-64 of everything
  * before it.
  *
- *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...","samples_ns":[...],
- *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen","gpu":"GPU-...",
+ *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...",
+ *    "samples_ns":[...],"compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen","gpu":"GPU-...",
  *    "code":C,"check":"0123456789abcdef"}
  *      the outcome of the variant K, measured by run R under the facts F
- *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],"compile_ns":0,
- *    "check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
+ *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],
+ *    "compile_ns":0,"check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
  *      the answer to a question of the race (run/race/log.h), or what a check found of a variant
  * that had its outcome (run/variant/log.h), whose key is K
  *   {"run":R,"finished":[R,...],"check":"..."}
