@@ -60,22 +60,12 @@ END
 }
 
 @test "a report says on a terminal how far it is" {
-    python3 - "$AUTOTUNE" "$BATS_TEST_DIRNAME/../../results" <<'PY'
-import os, pty, subprocess, sys
-ours, theirs = pty.openpty()
-child = subprocess.Popen([sys.argv[1], "report", "strided", "--results", sys.argv[2], "-o", "page.html"], stderr=theirs,
-                         env=dict(os.environ, TERM="xterm"))
-os.close(theirs)
-said = b""
-while True:
-    try:
-        piece = os.read(ours, 65536)
-    except OSError:
-        break
-    if not piece:
-        break
-    said += piece
-assert child.wait() == 0 and b"report" in said and b"/2" in said and b"explain" not in said, said
+    PYTHONPATH=$BATS_TEST_DIRNAME python3 - "$AUTOTUNE" "$BATS_TEST_DIRNAME/../../results" <<'PY'
+import os, sys
+from terminal import run_on_terminal
+said, child, _ = run_on_terminal([sys.argv[1], "report", "strided", "--results", sys.argv[2], "-o", "page.html"], "stderr",
+                                 env=dict(os.environ, TERM="xterm"))
+assert child.returncode == 0 and b"report" in said and b"/2" in said and b"explain" not in said, said
 PY
 }
 

@@ -66,21 +66,11 @@ grows() { # grows COMMAND...: it fits, and takes the room that there is
 
 @test "colours are for terminals that have them, unless NO_COLOR refuses them" {
     escapes() { # escapes VARIABLE=VALUE: of a table on a terminal
-        env "$1" python3 - "$AUTOTUNE" "$RESULTS" <<'PY'
-import os, pty, subprocess, sys
-ours, theirs = pty.openpty()
-child = subprocess.Popen([sys.argv[1], "results", "list", "dot", "--results", sys.argv[2]], stdout=theirs)
-os.close(theirs)
-out = b""
-while True:
-    try:
-        piece = os.read(ours, 65536)
-    except OSError:
-        break
-    if not piece:
-        break
-    out += piece
-assert child.wait() == 0 and b"reaches" in out
+        env "$1" PYTHONPATH="$BATS_TEST_DIRNAME" python3 - "$AUTOTUNE" "$RESULTS" <<'PY'
+import sys
+from terminal import run_on_terminal
+out, child, _ = run_on_terminal([sys.argv[1], "results", "list", "dot", "--results", sys.argv[2]])
+assert child.returncode == 0 and b"reaches" in out
 print(out.count(b"\x1b"))
 PY
     }

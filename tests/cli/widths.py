@@ -4,35 +4,18 @@
 Exit code 1, and the lines, where one has more characters than the terminal; blanks within a word are none.
 A single word that is wider is let through: it is broken nowhere. --grows: also where none on the widest terminal is
 wider than the narrowest."""
-import fcntl
 import os
-import pty
 import re
-import struct
-import subprocess
 import sys
-import termios
+
+from terminal import run_on_terminal
 
 
 def run(command, columns):
     """What the command prints on a terminal so wide."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
-                             env=environment)
-    os.close(theirs)
-    out = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        out += piece
-    errors = child.stderr.read().decode()
-    if child.wait() != 0:
+    out, child, errors = run_on_terminal(command, columns=columns, env=environment)
+    if child.returncode != 0:
         sys.exit(f"{command} ended with {child.returncode}: {errors}")
     return re.sub(r"\x1b\[[0-9;]*m", "", out.decode()).replace("\r\n", "\n").split("\n")
 
