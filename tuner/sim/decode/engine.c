@@ -19,7 +19,7 @@ static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const place *at, in
     c->b = b;
     c->releases = !decode_has(d, "relaxed");
     c->acquires = c->releases ? SIM_ACQUIRES : SIM_ACQUIRES_NOTHING;
-    c->scope = decode_has(d, "cta") ? SIM_SCOPE_BLOCK : SIM_SCOPE_CLUSTER;
+    c->scope = decode_has(d, "cluster") ? SIM_SCOPE_CLUSTER : SIM_SCOPE_BLOCK;
     return c;
 }
 

@@ -87,10 +87,12 @@ static void complete_if_due(sim_block *b, sim_mbarrier_state *m)
         return;
     b->starved = !sim_clock_join(&m->passed, m->brought) ||
                  !sim_clock_join(&m->passed_by_others, m->brought_by_others) ||
+                 !sim_clock_join(&m->reads_passed, m->read_by_others) ||
                  !sim_clock_add(&m->passed, &engine, 1) || b->starved;
     sim_clock_drop(m->brought);
     sim_clock_drop(m->brought_by_others);
-    m->brought = m->brought_by_others = NULL;
+    sim_clock_drop(m->read_by_others);
+    m->brought = m->brought_by_others = m->read_by_others = NULL;
 }
 
 static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t at)
@@ -185,6 +187,9 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
     m->pending -= count;
     if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
         sim_order_give(b, w, lane, owner == b ? &m->brought : &m->brought_by_others);
+    /* What it has read is in its registers, whatever its scope. */
+    if (c->releases && owner != b)
+        sim_order_give(b, w, lane, &m->read_by_others);
     complete_if_due(owner, m);
     return true;
 }
@@ -222,6 +227,8 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
         sim_order_get(b, w, lane, m->passed);
     if (done && c->acquires && c->scope > SIM_SCOPE_BLOCK)
         sim_order_get(b, w, lane, m->passed_by_others);
+    if (done && c->acquires)
+        sim_order_get_reads(b, w, lane, m->reads_passed);
     return done;
 }
 

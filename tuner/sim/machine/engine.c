@@ -25,7 +25,10 @@ void sim_mbarrier_drop(sim_mbarrier_state *m)
     sim_clock_drop(m->passed);
     sim_clock_drop(m->brought_by_others);
     sim_clock_drop(m->passed_by_others);
+    sim_clock_drop(m->read_by_others);
+    sim_clock_drop(m->reads_passed);
     m->brought = m->passed = m->brought_by_others = m->passed_by_others = NULL;
+    m->read_by_others = m->reads_passed = NULL;
     free(m->tracked);
     m->tracked = NULL;
     m->tracked_count = 0;

@@ -24,6 +24,7 @@ typedef struct sim_mbarrier_state {
     sim_clock *brought; /* to the phase under way; owned */
     sim_clock *passed;  /* by those who saw the last one complete; owned */
     sim_clock *brought_by_others, *passed_by_others; /* the same, by other blocks; owned */
+    sim_clock *read_by_others, *reads_passed;        /* the same, of their reads alone; owned */
 } sim_mbarrier_state;
 
 typedef struct sim_flight { /* a copy under way */

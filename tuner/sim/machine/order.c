@@ -93,10 +93,20 @@ bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const si
     return w->lore && is_known(w->lore[lane].clocks[SIM_LORE_KNOWN], s, lanes);
 }
 
-bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *s)
+static bool is_in(const sim_warp *w, int lane, int which, const sim_stamp *s)
 {
     return w->lore && !(s->flags & SIM_STAMP_UNDER_WAY) &&
-           is_known(w->lore[lane].clocks[SIM_LORE_LOOSE], s, s->lanes);
+           is_known(w->lore[lane].clocks[which], s, s->lanes);
+}
+
+bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *s)
+{
+    return is_in(w, lane, SIM_LORE_READ, s);
+}
+
+bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *s)
+{
+    return is_in(w, lane, SIM_LORE_LOOSE, s);
 }
 
 sim_reach sim_order_reach(const sim_block *b, const sim_stamp *s)
@@ -221,10 +231,20 @@ void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to)
         add_own(b, w, lane, to);
 }
 
-void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from)
+static void get(sim_block *b, sim_warp *w, int lane, int which, sim_clock *from)
 {
     if (b->launch->check && from && lore_of(b, w))
-        expect_memory(b, sim_clock_join(&w->lore[lane].clocks[SIM_LORE_KNOWN], from));
+        expect_memory(b, sim_clock_join(&w->lore[lane].clocks[which], from));
+}
+
+void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from)
+{
+    get(b, w, lane, SIM_LORE_KNOWN, from);
+}
+
+void sim_order_get_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from)
+{
+    get(b, w, lane, SIM_LORE_READ, from);
 }
 
 void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to)

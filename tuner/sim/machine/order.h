@@ -28,7 +28,8 @@ enum {
     SIM_LORE_SEEN = SIM_LORE_FENCED +
                     SIM_REACHES, /* read where it was released, not yet acquired; by sim_reach */
     SIM_LORE_LOOSE = SIM_LORE_SEEN + SIM_REACHES, /* acquired loosely of other blocks */
-    SIM_LORE_PROXIED,                             /* was known at its last fence between proxies */
+    SIM_LORE_READ,    /* whose reads are over, though not whose writes have arrived */
+    SIM_LORE_PROXIED, /* was known at its last fence between proxies */
     SIM_LORE_CLOCKS
 };
 
@@ -43,6 +44,8 @@ void sim_lore_deinit(sim_lore *lore); /* of one that is all 0, too */
 
 /* Does what the lane does now follow that access? */
 bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *access);
+/* Is it a read that is over, whether or not its thread's writes can be seen yet? */
+bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *access);
 /* Was it acquired loosely? */
 bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *access);
 /* How far apart is the thread of an access? */
@@ -65,6 +68,8 @@ void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_lore *to);
 /* One lane releases into a clock, and acquires from it: an mbarrier. */
 void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to);
 void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from);
+/* The lane learns of reads alone: its own writes may follow them. */
+void sim_order_get_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from);
 
 /* The copies by a lane whose numbers are below `before`, and that an mbarrier tracks, have landed
  * for whoever knows the clock. */

@@ -302,7 +302,8 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         if (!conflicts(a, cell, s, reads) ||
             (same && s->scope == 0 && !(s->flags & SIM_STAMP_UNDER_WAY)))
             continue;
-        if (set == &cell->writes && was_observed(a, cell, s))
+        if (set == &cell->writes ? was_observed(a, cell, s)
+                                 : sim_order_follows_read(a->warp, a->lane, s))
             continue;
         return s;
     }
