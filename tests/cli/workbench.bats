@@ -68,6 +68,14 @@ load helpers
     says_nothing_of "cached: no template"
 }
 
+@test "lint looks at some hundred variants of a parameter that nothing reads" {
+    cp "$FIXTURES"/scale* .
+    sed -i 's/vec   = { 1, 2, 4 }/vec = { 1, 2, 4 }, unread = at.range(1, 2000)/' scale.lua
+    tool lint scale.lua --arch sm_90
+    succeeds
+    says "unread: no template, launch or option reads it: of 256 pairs"
+}
+
 @test "lint warns of starts that the problem does not allow" {
     tool lint "$FIXTURES/started.lua" --arch sm_90
     says_nothing_of "starts["

@@ -219,6 +219,11 @@ const pattern *script_pattern(const script *s)
     return &s->pattern;
 }
 
+uint64_t script_spent(const script *s)
+{
+    return s->box.instructions_spent;
+}
+
 void script_hash(const script *s, char hex[33])
 {
     hash_text(XXH3_128bits_digest(s->hash), hex);

@@ -50,6 +50,9 @@ void script_free(script *s); /* NULL is fine */
 
 const pattern *script_pattern(const script *s);
 
+/* The work of the script up to now, in VM instructions: for whoever asks it again and again. */
+uint64_t script_spent(const script *s);
+
 typedef struct script_space_limits {
     /* Seconds of a usual machine: the work is counted, so that the same script has the same space
      * each time. */

@@ -9,14 +9,15 @@
 #include "run/variant/identity.h"
 #include "script/emit.h"
 
-/* Configurations whose neighbours are looked at for what a parameter changes. */
-enum { MOST_LOOKED_AT = 48 };
+/* Configurations whose neighbours are looked at for what a parameter changes, pairs of them, and
+ * the work of the script for all parameters: some seconds. */
+enum { MOST_LOOKED_AT = 48, MOST_PAIRS = 256, MOST_INSTRUCTIONS = 1000000000 };
 
 typedef struct linting {
     script *script;
     space *space;
     uint16_t one[PATTERN_MAX_PARAMETERS], other[PATTERN_MAX_PARAMETERS];
-    size_t warnings;
+    size_t warnings, unseen; /* parameters whose variants took too much work */
 } linting;
 
 static void lint_kernels(linting *l)
@@ -132,14 +133,18 @@ static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
     size_t pairs = 0;
     bool same = true;
     at_status status = AT_OK;
-    for (uint64_t i = 0; !status && same && i < count; i += step) {
+    for (uint64_t i = 0; !status && same && pairs < MOST_PAIRS && i < count; i += step) {
         space_at(l->space, i, l->one);
         memcpy(l->other, l->one, space_parameter_count(l->space) * sizeof *l->one);
-        for (size_t v = 0; !status && same && v < p->value_count; v++) {
+        for (size_t v = 0; !status && same && pairs < MOST_PAIRS && v < p->value_count; v++) {
             l->other[parameter] = (uint16_t)v;
             if (v == l->one[parameter] || !space_find(l->space, l->other, &ignored))
                 continue;
             pairs++;
+            if (script_spent(l->script) > MOST_INSTRUCTIONS) {
+                l->unseen++;
+                return AT_OK;
+            }
             status = compare_variants(l, &same, error);
         }
     }
@@ -172,6 +177,10 @@ static at_status run(const options *o, at_error *error)
         status = lint_ragged(&l, error);
     for (size_t i = 0; !status && i < space_parameter_count(l.space); i++)
         status = lint_parameter(&l, i, error);
+    if (!status && l.unseen > 0)
+        printf("(a variant takes the script long: of %zu parameters it was not seen what they "
+               "change)\n",
+               l.unseen);
     if (!status && l.warnings == 0)
         puts("no warnings");
     else if (!status && space_is_sample(l.space))

@@ -232,6 +232,7 @@ at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool 
     lua_pushlightuserdata(s->L, argument);
     int result = lua_pcall(s->L, 1, 0, handler);
     at_status status = result == LUA_OK ? AT_OK : sandbox_failure(s, result, error);
+    s->instructions_spent += (uint64_t)(s->instruction_limit - s->instructions_left);
     lua_settop(s->L, handler - 1);
     if (counted)
         lua_sethook(s->L, NULL, 0, 0);

@@ -23,15 +23,16 @@ typedef struct sandbox {
     bool refused;              /* an allocation, because of limit_bytes */
     int64_t instruction_limit; /* for each call of sandbox_call */
     int64_t instructions_left;
-    int64_t cpu_deadline_ns; /* of the running call; a second line of defence */
-    bool (*stop)(void *);    /* called now and then; true ends the call with AT_INTERRUPTED */
-    void *stop_context;      /* of `stop`, which may be NULL */
-    int64_t until_stop;      /* instructions until it is called again */
-    int64_t cpu_stop_ns;     /* and the CPU time */
-    const char *path;        /* named in errors when Lua gives no position (after a tail call), */
-    int line;                /* with its line or 0; borrowed */
-    bool raised;             /* `error` holds what sandbox_raise() was given */
-    at_error error;          /* of the call in progress */
+    uint64_t instructions_spent; /* by all finished calls */
+    int64_t cpu_deadline_ns;     /* of the running call; a second line of defence */
+    bool (*stop)(void *);        /* called now and then; true ends the call with AT_INTERRUPTED */
+    void *stop_context;          /* of `stop`, which may be NULL */
+    int64_t until_stop;          /* instructions until it is called again */
+    int64_t cpu_stop_ns;         /* and the CPU time */
+    const char *path; /* named in errors when Lua gives no position (after a tail call), */
+    int line;         /* with its line or 0; borrowed */
+    bool raised;      /* `error` holds what sandbox_raise() was given */
+    at_error error;   /* of the call in progress */
 } sandbox;
 
 /* Registry key of the table of everything that an environment starts with; script/sandbox/library.h
