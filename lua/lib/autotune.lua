@@ -121,7 +121,7 @@ function at.pattern(description)
   p.layout, p.layout_line = space.read_layout(description, p.parameters)
   p.buffers = kernel.read_buffers(description, taken)
   kernel.check_types(description, p)
-  p.measurable = #p.buffers > 0 and description.reference ~= nil
+  p.measurable = kernel.is_measurable(description, p.buffers)
   p.transfer = read_transfer(description, p.buffers, taken)
   p.kernel = kernel.read_kernel(description, p.buffers, p.measurable)
   p.reference = kernel.read_reference(description, p.buffers)

@@ -187,4 +187,12 @@ function text.device_values(device_fields, capability, start)
   return c.braced(out, start)
 end
 
+-- Is a result judged by what the pattern's default computed?
+function text.of_baselines(p)
+  for _, row in ipairs(p.rows) do
+    if row.entry and row.entry.oracle == "baseline" then return true end
+  end
+  return false
+end
+
 return text

@@ -1,6 +1,7 @@
--- Says in sentences what a proof covered: "covered" as records and --json have it.
+-- Says in sentences what a proof covered: "covered" as records and --json have it; "oracle", of what: the reference
+-- where nothing is said.
 
-return function(covered)
+return function(covered, oracle)
   local out = {}
   if not covered then return out end
   local tuned = covered.tuned
@@ -10,7 +11,7 @@ return function(covered)
     local parts = {
       { "cut", "; %s of them were left where they wait for others" },
       { "blind", "; %s ended where they read what others write" },
-      { "compared", "; %s elements are the reference's" },
+      { "compared", "; %s elements are the " .. (oracle or "reference") .. "'s" },
     }
     for _, part in ipairs(parts) do
       local n = tuned[part[1]]

@@ -405,6 +405,14 @@ local function read_fixed(description, path, entry, first, buffers)
   }
 end
 
+--- Is there something that says what is right: a reference, or results of the baseline's own?
+function kernel.is_measurable(description, buffers)
+  if description.reference ~= nil then return #buffers > 0 end
+  local has_results = false
+  for _, b in ipairs(buffers) do has_results = has_results or b.role == "output" or b.role == "inout" end
+  return has_results and description.transfer == nil
+end
+
 local function take_kind(description, field, kind)
   local given = description[field]
   if given == nil then return false end

@@ -34,6 +34,7 @@ RUNS = [
     ("tune", 0, ["faults/timed.lua", *GPU, *QUIET, "--budget", "30", "--energy"]),
     ("tune", 0, ["fixtures/moved.lua", *GPU, *QUIET, "--budget", "3", "--no-record"]),
     ("check", 1, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong", *ARCH, "--budget", "99"]),
+    ("check", 0, ["fixtures/unreferenced.lua", *ARCH]),
     ("explain", 0, ["fixtures/separable.lua", *ARCH]),
     ("explain", 0, ["transpose.lua", *ARCH]),
     ("profile", 0, ["faults/timed.lua", *GPU, "--config", "a=10,b=6"]),

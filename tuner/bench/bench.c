@@ -97,6 +97,11 @@ static at_status load_slot(device_bench *b, const device_variant *variant, int i
     bool shared = i > 0 && variant->images[i].size_bytes == 0;
     v->present[i] = true;
     v->launches[i] = *launch;
+    if (v->stage->slots[i].absent)
+        return error_set(error, AT_NO_DEVICE,
+                         "nothing says what is right on %s: the search for a configuration near "
+                         "the baseline that is valid there found none",
+                         v->stage->slots[i].label);
     at_status status = device_slot_accepts(&v->stage->slots[i], launch, error);
     if (!status && plan_transfers(launch) && !b->api->transfers)
         status = error_set(error, AT_COMPILE, "a %s device has no host to move data from or to",
@@ -253,6 +258,9 @@ static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_err
 {
     int64_t samples_ns[REFERENCE_SAMPLES] = {0};
     device_stage *first = &b->stages[0];
+    *reference_ns = 0;
+    if (!first->slots[0].reference || first->slots[0].trouble[0])
+        return AT_OK; /* nothing is timed where things are proven */
     loaded_variant reference = {.stage = first,
                                 .kernels = {first->slots[0].reference},
                                 .launches = {first->slots[0].reference_launch}};

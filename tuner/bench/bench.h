@@ -7,7 +7,7 @@
 #define AUTOTUNE_BENCH_BENCH_H
 
 #include "bench/meter.h"
-#include "bench/problem.h"
+#include "bench/oracle.h"
 #include "bench/wire.h"
 
 enum { DEVICE_TEXT_BYTES = 3072 };

@@ -1,11 +1,11 @@
-/* The check of a variant on a slot (bench/problem.h). */
+#include "bench/check.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "bench/problem.h"
 
 /* One check in progress. */
 typedef struct check {
@@ -28,7 +28,8 @@ static at_status prepare(check *c, int pattern, at_error *error)
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         buffer_role role = s->plan.buffers[i].role;
         if (role == BUFFER_OUTPUT || role == BUFFER_SCRATCH)
-            status = s->api->poison(s->device, s->buffers[i], pattern, error);
+            status =
+                s->api->poison(s->device, s->buffers[i], device_slot_poison(s, pattern), error);
         if (!status && s->api->guard)
             status = s->api->guard(s->device, s->buffers[i], &s->plan.buffers[i], pattern, error);
     }
@@ -58,10 +59,10 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
     c->differs = true;
     snprintf(c->how->text, c->how->text_bytes,
              "%" PRIu64 " of %s%" PRIu64
-             " %selements of %s are wrong%s, first %s: expected %s%s%s, found %s",
+             " %selements of %s %s%s, first %s: expected %s%s%s, found %s",
              d->wrong, plan->count < all->count && !sampled ? "the first " : "", plan->count,
-             sampled ? "compared " : "", plan->name, allowed, element, expected, exact ? "" : " ",
-             exact ? "" : close, found);
+             sampled ? "compared " : "", plan->name, oracle_blame(c->slot->plan.oracle), allowed,
+             element, expected, exact ? "" : " ", exact ? "" : close, found);
     if (d->wrong <= plan->count / RARE && plan->tolerance.mismatches == 0)
         text_add(c->how->text, c->how->text_bytes,
                  "; rounding may flip a discrete result: at.mismatches() allows that");
@@ -145,7 +146,7 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
     if (!s->plan.deterministic)
         return AT_OK;
     for (uint32_t i = 0; i < s->plan.buffer_count && !found_wrong(c); i++) {
-        if (!s->expected[i] || tolerance_is_exact(s->plan.buffers[i].tolerance))
+        if (!s->expected[i] || (tolerance_is_exact(s->plan.buffers[i].tolerance) && !s->trouble[0]))
             continue;
         uint64_t sum;
         at_status status = sum_output(c, i, &sum, error);
@@ -218,11 +219,12 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
  * Each launch has a schedule of its own. */
 static at_status check_launch(check *c, int pattern, device_kernel *k, at_error *error)
 {
+    const device_slot *s = c->slot;
     at_status status = launch_once(c, pattern, (uint32_t)pattern, k, error);
     if (status || found_wrong(c))
         return status;
     status = check_guards(c, error);
-    if (!status)
+    if (!status && !s->trouble[0])
         status = compare_outputs(c, error);
     return status ? status : sum_outputs(c, pattern, error);
 }
@@ -308,25 +310,12 @@ static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *la
     return AT_OK;
 }
 
-at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
-                            device_check *how, at_error *error)
+at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan *launch,
+                            device_check *how, bool *differs, at_error *error)
 {
     check c = {.slot = s, .launch = launch, .how = how};
     how->printed = NULL;
-    memset(s->differing, 0, sizeof s->differing);
-    if (s->sampled)
-        return check_excerpt(&c, k, launch, error);
-    at_status status = check_once(&c, k, error);
-    if (status || !found_wrong(&c))
-        return status;
-    /* A buffer that was hit is made again for the next variant. If the expected output was hit,
-     * that may have been an earlier variant's doing: this one gets a second chance. */
-    bool sound;
-    status = device_slot_sound(s, &sound, error);
-    if (!status)
-        status = device_slot_seed(s, s->seed, error);
-    if (status || sound)
-        return status;
-    status = check_once(&c, k, error);
-    return status || !found_wrong(&c) ? status : device_slot_seed(s, s->seed, error);
+    at_status status = s->sampled ? check_excerpt(&c, k, launch, error) : check_once(&c, k, error);
+    *differs = c.differs && found_wrong(&c);
+    return status;
 }

@@ -56,12 +56,18 @@ typedef struct device_worker_options {
     trace *trace;              /* borrowed: a lane of its own; NULL: none */
 } device_worker_options;
 
-/* A problem on the device: what to allocate, and the kernel that says what is right. */
+/* A problem on the device: what to allocate, and the kernel that says what is right: the
+ * reference, or the baseline where plan.oracle says so. */
 typedef struct device_problem {
     uint32_t layout;                /* variants name the layout that their data has */
     char label[DEVICE_LABEL_BYTES]; /* for messages: "on LABEL: ..."; empty: they do not name it */
     bool sampled; /* too large to be run whole: of each variant some blocks are run, and nothing is
                      timed */
+    bool absent;  /* no configuration is valid on it, and no kernel says what is right: nothing of
+                     it is made, and no variant is checked on it */
+    bool proves;  /* what the baseline does wrong, where that is the oracle, is told of variants:
+                     they are run all the same, as it does not concern what else is wrong with
+                     them. Else there is no set-up */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;

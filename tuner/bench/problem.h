@@ -1,7 +1,8 @@
-/* A problem on a device: its buffers, the results of the reference, and the checks against them.
+/* A problem on a device: its buffers, and the kernels that fill them and say what is right.
  *
  * Works through device_api alone, so that every kind of device checks in the same way. A slot owns
- * its buffers and the reference kernel; free it before the device. */
+ * its buffers and kernels; free it before the device. What its buffers hold is bench/oracle.h's
+ * job. */
 #ifndef AUTOTUNE_BENCH_PROBLEM_H
 #define AUTOTUNE_BENCH_PROBLEM_H
 
@@ -22,6 +23,11 @@ typedef struct device_slot {
     device_kernel *filler; /* fills inputs after the fills; NULL: none */
     launch_plan filler_launch;
     launch_plan reference_launch;
+    bool absent;       /* nothing of it is made: no variant is checked on it */
+    bool proves;       /* `trouble` is no failure of the set-up */
+    bool keeps_before; /* the oracle leaves elements of an output alone: outputs are not poisoned by
+                          turns */
+    char trouble[1024];                   /* why the oracle says nothing; empty: it does */
     bool sampled;                         /* it has no buffers of its own, but an excerpt; */
     device_excerpt *excerpt;              /* NULL: there is no room for one, */
     device_coverage coverage;             /* which says why, else what the last check ran */
@@ -39,37 +45,20 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                            const device_problem *problem, at_error *error);
 void device_slot_deinit(device_slot *s);
 
-/* Fills inputs from `seed`, then with the filler; runs the reference and keeps its results.
- * AT_DEVICE also if the reference writes outside its buffers or leaves part of an output
- * unwritten. */
-at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
+/* What messages call the kernel that fills inputs after the fills. */
+#define DEVICE_FILLER_NAME "the kernel that prepares inputs"
+
+/* Blames the script, not the device, for an error of the kernel called so; code that is not
+ * simulated is nobody's fault. Returns the status to go on with. */
+at_status device_slot_blame(const char *kernel, at_status status, at_error *error);
 
 /* Checks that the launch names only buffers that the slot has. AT_FORMAT if not. */
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error);
 
-/* How a slot is checked, and what came of it. */
-typedef struct device_check {
-    int launches;       /* two or more */
-    uint64_t most_work; /* of each (device_api.give_up_after); 0: any */
-    outcome result;
-    char *text; /* the caller's: why the result is not OUTCOME_OK */
-    size_t text_bytes;
-    char *printed; /* owned, also after a failure: by the first launch, or by the one that is wrong;
-                      NULL: nothing */
-} device_check;
-
-/* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. The bytes in and
- * around its buffers differ from launch to launch. AT_OK: it ran, and how->result says how.
- * AT_COMPILE: the launch was refused. AT_DEVICE: it faulted. The slot is usable afterwards, except
- * after AT_DEVICE. */
-at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
-                            device_check *how, at_error *error);
+/* The pattern that outputs are poisoned with before launch `pattern` of a check. */
+int device_slot_poison(const device_slot *s, int pattern);
 
 /* Restores the contents of in-out buffers; queued before a sample. */
 at_status device_slot_restore(device_slot *s, at_error *error);
-
-/* Are the inputs and the expected outputs unchanged? A variant that writes far outside its buffers
- * can hit those of another slot. */
-at_status device_slot_sound(device_slot *s, bool *sound, at_error *error);
 
 #endif

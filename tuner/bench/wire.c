@@ -14,9 +14,9 @@ static const pack_field image_fields[] = {
 };
 
 static const pack_field problem_fields[] = {
-    PACK_FIELD(device_problem, layout),
-    PACK_FIELD(device_problem, label),
-    PACK_FIELD(device_problem, sampled),
+    PACK_FIELD(device_problem, layout),  PACK_FIELD(device_problem, label),
+    PACK_FIELD(device_problem, sampled), PACK_FIELD(device_problem, absent),
+    PACK_FIELD(device_problem, proves),
 };
 
 static const pack_field note_fields[] = {
@@ -110,7 +110,8 @@ void device_put_problem(pack *m, const device_problem *problem)
     pack_put_fields(m, problem, FIELDS(problem_fields));
     plan_put_problem(m, &problem->plan);
     device_put_image(m, &problem->reference);
-    plan_put_launch(m, &problem->reference_launch);
+    if (problem->reference.size_bytes)
+        plan_put_launch(m, &problem->reference_launch);
     device_put_image(m, &problem->filler);
     if (problem->filler.size_bytes)
         plan_put_launch(m, &problem->filler_launch);
@@ -121,7 +122,10 @@ void device_get_problem(pack *m, device_problem *out)
     pack_get_fields(m, out, FIELDS(problem_fields));
     plan_get_problem(m, &out->plan);
     device_get_image(m, &out->reference);
-    plan_get_launch(m, &out->reference_launch);
+    if (out->reference.size_bytes)
+        plan_get_launch(m, &out->reference_launch);
+    else if (!out->absent)
+        m->failed = true;
     device_get_image(m, &out->filler);
     if (out->filler.size_bytes)
         plan_get_launch(m, &out->filler_launch);

@@ -184,6 +184,7 @@ void plan_put_problem(pack *m, const problem_plan *plan)
     pack_put_u32(m, plan->buffer_count);
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         put_buffer(m, &plan->buffers[i]);
+    pack_put_u32(m, plan->oracle);
     pack_put_u32(m, plan->deterministic);
     pack_put_u32(m, plan->ceiling);
     pack_put_u64(m, plan->traffic_bytes);
@@ -197,14 +198,16 @@ void plan_put_problem(pack *m, const problem_plan *plan)
 
 static bool get_problem(pack *m, problem_plan *out)
 {
-    uint32_t deterministic, ceiling, direction;
+    uint32_t oracle, deterministic, ceiling, direction;
     if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->buffer_count))
         return false;
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
             return false;
-    if (!get_below(m, 2, &deterministic) || !get_below(m, CEILING_KINDS, &ceiling))
+    if (!get_below(m, ORACLE_KINDS, &oracle) || !get_below(m, 2, &deterministic) ||
+        !get_below(m, CEILING_KINDS, &ceiling))
         return false;
+    out->oracle = (oracle_kind)oracle;
     out->deterministic = deterministic;
     out->ceiling = (ceiling_kind)ceiling;
     out->traffic_bytes = pack_get_u64(m);

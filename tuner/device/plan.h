@@ -13,6 +13,7 @@
 #include "base/pack.h"
 #include "base/value.h"
 #include "device/ceiling.h"
+#include "device/oracle.h"
 #include "device/tolerance.h"
 #include "device/transfer.h"
 #include "device/view.h"
@@ -134,6 +135,7 @@ typedef struct launch_plan {
 typedef struct problem_plan {
     uint32_t buffer_count;
     buffer_plan buffers[PLAN_MAX_BUFFERS];
+    oracle_kind oracle;     /* what says which results are right */
     bool deterministic;     /* two launches must agree bit for bit */
     uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; this and the next two 0: not given */
     uint64_t flops, items;  /* work of a launch */

@@ -23,7 +23,7 @@ static const char *const entry_members[] = {
     "speedup",   "traffic_bytes", "tied",     "energy",     "ceiling",      "ceiling_rate",
     "flops",     "gflops",        "items",    "gitems",     "item",         "verdict",
     "resources", "search",        "baseline", "hashes",     "device",       "measured",
-    "date",      "tool",          "proof",    "contenders",
+    "date",      "tool",          "proof",    "contenders", "oracle",
 };
 
 json_t *record_pack_values(const record_values *values)
@@ -201,6 +201,8 @@ static json_t *pack_entry(const run_summary *s)
     }
     if (entry)
         json_put(&entry, "contenders", pack_contenders(s));
+    if (entry && s->oracle != ORACLE_REFERENCE)
+        json_put(&entry, "oracle", json_string(oracle_name(s->oracle)));
     if (entry && best->energy_j > 0)
         json_put(&entry, "energy",
                  json_pack("{so so}", "launch_j", json_rounded(best->energy_j, 4), "power_w",
@@ -253,7 +255,7 @@ static bool measured_in_run(const run_summary *s, const record_values *configura
 }
 
 /* A short run must not push out what a long one found: the earlier entry stays when it is of the
- * same script and template, surely faster, and was not among what this run measured. */
+ * same script, template and oracle, surely faster, and was not among what this run measured. */
 static bool keep_earlier(const run_summary *s, const record_entry *old, const json_t *old_json)
 {
     const run_result *best = run_summary_best(s);
@@ -262,6 +264,7 @@ static bool keep_earlier(const run_summary *s, const record_entry *old, const js
     const char *template = json_string_value(json_object_get(hashes, "template"));
     return script && template && strcmp(script, s->script_hash) == 0 &&
            strcmp(template, s->template_hash) == 0 && !old->energy &&
+           strcmp(old->oracle, oracle_name(s->oracle)) == 0 &&
            old->time_high_ns < best->time.low_ns && !measured_in_run(s, &old->configuration);
 }
 

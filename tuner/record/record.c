@@ -15,6 +15,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "device/oracle.h"
 #include "record/ceilings.h"
 #include "record/schema.h"
 
@@ -116,6 +117,16 @@ static void read_contenders(record_reading *r, const json_t *list, record_entry 
     }
 }
 
+/* Most are of a reference, and do not say so. */
+static const char *read_oracle(record_reading *r, const json_t *entry)
+{
+    oracle_kind kind = ORACLE_REFERENCE;
+    const char *name = read_text(r, entry, "oracle");
+    if (*name && !oracle_find(name, &kind))
+        record_bad(r, "oracle", "\"reference\" or \"baseline\"");
+    return oracle_name(kind);
+}
+
 static void read_entry(record_reading *r, const json_t *entry, record_entry *out)
 {
     const json_t *measured = json_object_get(entry, "measured"),
@@ -135,6 +146,7 @@ static void read_entry(record_reading *r, const json_t *entry, record_entry *out
     read_number(r, entry, "speedup", &out->speedup);
     read_choice(r, measured, "cache", "cold", "warm", &out->warm_cache);
     read_choice(r, measured, "objective", "time", "energy", &out->energy);
+    out->oracle = read_oracle(r, entry);
     out->item = read_text(r, entry, "item");
     out->ceiling = read_text(r, entry, "ceiling");
     out->date = read_text(r, entry, "date");

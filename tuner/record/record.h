@@ -65,6 +65,7 @@ typedef struct record_entry {
     const char *item, *ceiling; /* what items are, what the share is of; "" when not recorded */
     bool warm_cache;            /* measured with the data in the L2 */
     bool energy;                /* chosen for energy, not for time */
+    const char *oracle;         /* what said that its results are right: oracle_name() */
     const char *date, *tool;    /* "" when not recorded */
     const char *effort, *script_hash, *template_hash, *source_hash; /* likewise */
 } record_entry;

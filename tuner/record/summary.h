@@ -19,6 +19,7 @@
 #include "device/coverage.h"
 #include "device/device.h"
 #include "device/measurement.h"
+#include "device/oracle.h"
 #include "space/pattern.h"
 
 typedef enum run_verdict {
@@ -83,6 +84,7 @@ typedef struct run_summary {
     bool resumable;      /* what was measured is in a journal: the same run goes on from there */
     bool compiled_only;  /* --arch without a device: resources, no times */
     device_properties device; /* when compiled only: kind "", arch and limits of the architecture */
+    oracle_kind oracle;       /* what says which results are right */
     bool warm_cache;          /* samples without the flush of the L2 */
     const char *objective;    /* "time" or "energy"; NULL: time */
 

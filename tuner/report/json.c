@@ -7,8 +7,9 @@
  * launch), item (what items are), ceiling (what shares are of), ceiling_rate (its 10^9 a second, in
  * rate_unit), rate (the member of a variant that says how fast it is: gbps, gflops or gitems),
  * rate_unit ("GB/s", "GFLOP/s" ...), record (path), version, and: verdict, tied (number), end,
- * strategy, seed, cache, warnings [text], results [variant], failures [{outcome, message, count,
- * config}]: each message once, with how many variants ended with it and one of them.
+ * strategy, seed, cache, oracle (what says which results are right), warnings [text], results
+ * [variant], failures [{outcome, message, count, config}]: each message once, with how many
+ * variants ended with it and one of them.
  *
  * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
  * high] (95 %), min_ns, samples, gbps, gflops, gitems (10^9 a second), ceiling_fraction, registers,
@@ -153,7 +154,8 @@ static json_t *pack_run(const run_summary *s, size_t top)
     const device_properties *d = &s->device;
     const bool in_bytes = ceiling_get(s->ceiling)->unit == WORK_BYTES;
     return json_pack(
-        "{ss so s{ss ss ss} s{so so} so so so so so so so so so so ss ss sI ss ss? so ss so so so}",
+        "{ss so s{ss ss ss} s{so so} so so so so so so so so so so ss ss sI ss ss? so ss ss so so "
+        "so}",
         "pattern", s->pattern, "problem", record_pack_problem(s), "device", "kind",
         d->kind[0] ? d->kind : "none", "name", d->limits.name, "arch", d->arch, "space",
         "cartesian", count_or_null(true, s->space_cartesian), "valid",
@@ -166,8 +168,8 @@ static json_t *pack_run(const run_summary *s, size_t top)
         s->record_path[0] ? json_path(s->record_path) : json_null(), "version", version_text(),
         "verdict", run_verdict_name(s->verdict), "tied", (json_int_t)s->tied_count, "end",
         run_end_name(s->end), "strategy", s->strategy, "seed", count_or_null(true, s->seed),
-        "cache", s->warm_cache ? "warm" : "cold", "warnings", pack_warnings(s), "results",
-        pack_results(s, top), "failures", pack_failures(s));
+        "cache", s->warm_cache ? "warm" : "cold", "oracle", oracle_name(s->oracle), "warnings",
+        pack_warnings(s), "results", pack_results(s, top), "failures", pack_failures(s));
 }
 
 static void put_work(json_t **root, const run_summary *s)

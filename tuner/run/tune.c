@@ -11,7 +11,8 @@
 static at_status keep(tune *t, at_error *error)
 {
     const settings *o = t->settings;
-    if (!o->record || !session_measures(&t->session) || !t->summary.best_found)
+    if (!o->record || !session_measures(&t->session) || !t->summary.best_found ||
+        t->oracle_is_wrong)
         return AT_OK;
     record_change change;
     at_status status = record_merge(o->results_dir, &t->summary, &change, error);
@@ -88,6 +89,8 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     stage_ns = show_stage(o, lane, "search", stage_ns);
     if (!status && !t->answer)
         status = tune_race(t, error);
+    if (!status && !t->answer && t->end != RUN_END_INTERRUPTED)
+        status = tune_judge_oracle(t, true, error);
     stage_ns = show_stage(o, lane, "race", stage_ns);
     if (status && t->session.workers->device && !t->driver)
         tune_rank_unraced(t);

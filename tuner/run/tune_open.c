@@ -251,6 +251,8 @@ at_status tune_open(tune *t, at_error *error)
     if (!status)
         status = run_summary_init(&t->summary, script_pattern(t->session.script),
                                   t->session.problem, error);
+    if (!status)
+        t->summary.oracle = script_oracle(t->session.script);
     if (!status && session_measures(&t->session) && o->record)
         status = record_check_writable(o->results_dir, t->session.workers->properties.limits.name,
                                        script_pattern(t->session.script)->name, error);

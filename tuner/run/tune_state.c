@@ -5,10 +5,14 @@
 
 #include "base/clock.h"
 #include "process/interrupt.h"
+#include "run/variant/twins.h"
 
 /* The samples of each variant when it is tried: two to screen by, for one may be unlucky. A quick
  * run would rather try more. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
+
+/* How long the proof of a baseline that is the oracle is waited for at the end. */
+enum { ORACLE_PATIENCE_S = 20, QUICK_ORACLE_PATIENCE_S = 1, STEP_MS = 50 };
 
 double tune_elapsed_s(const tune *t)
 {
@@ -84,6 +88,46 @@ const candidate *tune_tried_baseline(const tune *t)
 bool tune_owns_workers(const tune *t)
 {
     return t->session.workers == &t->session.own;
+}
+
+/* The baseline, or what stands for it; NULL: it was not tried yet. */
+static candidate *find_baseline(const tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    for (size_t i = 0; t->has_baseline && i < all->count; i++)
+        if (all->items[i]->configuration == t->baseline && candidate_is_finished(all->items[i]))
+            return twins_lead(all->items[i]);
+    return NULL;
+}
+
+at_status tune_judge_oracle(tune *t, bool waits, at_error *error)
+{
+    const int64_t end_ns =
+        clock_now_ns() +
+        INT64_C(1000000000) * (tune_is_quick(t) ? QUICK_ORACLE_PATIENCE_S : ORACLE_PATIENCE_S);
+    if (script_oracle(t->session.script) != ORACLE_BASELINE || t->oracle_is_wrong)
+        return AT_OK;
+    candidate *c = find_baseline(t);
+    at_status status = AT_OK;
+    if (c && c->found.outcome == OUTCOME_OK && c->verdict == PROOF_NONE) {
+        status = pipeline_prove(t->pipeline, c, error);
+        pipeline_hurry_proof(t->pipeline, c);
+    }
+    while (!status && c && waits && c->verdict == PROOF_PENDING && clock_now_ns() < end_ns &&
+           !tune_interrupted(t)) {
+        status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
+        while (pipeline_take_proof(t->pipeline))
+            ;
+    }
+    t->oracle_is_wrong = !status && c && c->found.outcome == OUTCOME_WRONG_RESULT;
+    return t->oracle_is_wrong
+               ? error_set(error, AT_SCRIPT,
+                           "%s: the baseline is wrong, and as the pattern has no reference it is "
+                           "what says which results are right: %s\nNothing can be tuned against "
+                           "it: mend the kernel, or give the script a reference = at.reference { "
+                           "... }",
+                           t->session.reference_place, c->found.message)
+               : status;
 }
 
 bool tune_proofs_pending(const tune *t)

@@ -42,9 +42,10 @@ struct tune {
     run_summary summary;
     size_t proof_next; /* candidate, with --prove all */
     bool has_baseline;
-    uint64_t baseline;  /* configuration */
-    int64_t best_ns;    /* of the search so far; 0: none */
-    candidate *leader;  /* the fastest so far; NULL: none */
+    bool oracle_is_wrong; /* the baseline, which says what is right */
+    uint64_t baseline;    /* configuration */
+    int64_t best_ns;      /* of the search so far; 0: none */
+    candidate *leader;    /* the fastest so far; NULL: none */
     candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL:
                            none */
     size_t first; /* a quick run tries so many in any case: what is named beforehand, or a few */
@@ -81,6 +82,11 @@ tune_evaluations(const tune *t); /* most variants that the search may try; twins
 bool tune_owns_workers(const tune *t); /* they end with it */
 bool tune_proofs_pending(const tune *t);
 const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */
+
+/* Where the baseline is the oracle: begins its proof once it was tried. AT_SCRIPT once it is known
+ * to be wrong: nothing that was measured is worth keeping then. `waits`: for its proof, for some
+ * seconds. */
+at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
 
 /* Takes a finished candidate into account. */
 void tune_learn(tune *t, candidate *c);

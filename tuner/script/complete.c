@@ -85,6 +85,25 @@ static distance distance_of(const held_test *h, const bool *is_swept, const uint
     return d;
 }
 
+at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t *indices,
+                                      bool *found, at_error *error)
+{
+    const pattern *p = &s->pattern;
+    bool in_layout[SCRIPT_MAX_NAMES] = {false}, changed;
+    const size_t layout = script_layout_of(s, indices);
+    size_t broken;
+    memcpy(indices, p->baseline, p->parameter_count * sizeof *indices);
+    script_set_layout(s, layout, indices);
+    for (size_t i = 0; i < s->layout_count; i++)
+        in_layout[s->layout[i]] = true;
+    at_status status = script_valid(s, problem, indices, found, &broken, error);
+    if (status || *found)
+        return status;
+    status = script_complete_configuration(s, problem, in_layout, NULL, indices, &changed, error);
+    *found = changed;
+    return status;
+}
+
 at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,
                                         const bool *is_swept, uint16_t *indices, bool *changed,
                                         at_error *error)

@@ -43,8 +43,8 @@ typedef struct emit_reads {
 at_status emit_variant_noting(script *s, problem_kind problem, const uint16_t *indices,
                               emit_reads *reads, emitted *out, at_error *error);
 
-/* Emit the reference kernel for `problem`, and the kernel that fills inputs. Only the layout of
- * `indices` matters; NULL: the baseline's. AT_NOT_FOUND when the pattern has none. */
+/* Emit the kernel that makes the expected results for `problem`, and the kernel that fills inputs.
+ * `indices` as script_reference_plan() takes them. AT_NOT_FOUND when the pattern has none. */
 at_status emit_reference(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                          emitted *out, at_error *error);
 at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,

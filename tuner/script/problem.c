@@ -228,6 +228,7 @@ static int evaluate_problem(lua_State *L)
     bool exact = tolerance_is_exact(evaluate_tolerance(L, e, &s->tolerance));
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         exact = exact && tolerance_is_exact(plan->buffers[i].tolerance);
+    plan->oracle = script_oracle(s);
     plan->deterministic = s->deterministic_given ? s->deterministic : exact;
     plan->traffic_bytes = evaluate_work(L, e, &s->traffic);
     plan->flops = evaluate_work(L, e, &s->flops);

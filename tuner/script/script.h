@@ -122,9 +122,19 @@ at_status script_set_problem(script *s, const pattern_variable *values, size_t c
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* Like script_launch_plan, for the reference kernel and for the kernel that fills inputs which no
- * buffer_fill describes. Only the layout of `indices` matters; NULL: the baseline's. AT_NOT_FOUND
- * when the pattern has none. */
+/* What says which results are right. */
+oracle_kind script_oracle(const script *s);
+
+/* The configuration whose results are the oracle of a layout, where that is the baseline: itself,
+ * with the layout of `indices`, which become it; or the nearest that `problem` allows. *found is
+ * false where it allows none of that layout. */
+at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t *indices,
+                                      bool *found, at_error *error);
+
+/* Like script_launch_plan, for the kernel that makes the expected results and for the kernel that
+ * fills inputs which no buffer_fill describes. Of a reference, and of what fills, only the layout
+ * of `indices` matters; NULL: the baseline's. Where the baseline is the oracle, `indices` are those
+ * of script_oracle_configuration(). AT_NOT_FOUND when the pattern has no such kernel. */
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error);
 bool script_has_filler(const script *s);

@@ -411,7 +411,8 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
         status = compare_buffers(c, owners, out, error);
     const sim_fault *fault = owners ? sim_owners_fault(owners) : NULL;
     if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)
-        status = error_set(error, AT_SCRIPT, "the reference kernel: %s", fault->message);
+        status =
+            error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault->message);
     if (!status && c->coverage->compared == 0)
         skip(c->coverage, "results were not compared",
              c->coverage->cut + c->coverage->blind == c->coverage->run

@@ -202,6 +202,26 @@ TEST_IN(each_problem_has_one_entry, set_up, tear_down)
     record_deinit(&r);
 }
 
+TEST_IN(what_says_that_results_are_right_is_kept_and_stands_for_a_reference_where_it_is_not, set_up,
+        tear_down)
+{
+    fixture *f = *state;
+    pattern_variable variables[3];
+    pattern p = sample_pattern(8192, variables);
+    run_summary s;
+    record_change change;
+    record r;
+    merge(f, 4096, 70000);
+    sample_run(&s, &p, 90000);
+    s.oracle = ORACLE_BASELINE;
+    assert_ok(record_merge(f->folder, &s, &change, &f->error), f->error);
+    run_summary_deinit(&s);
+    assert_ok(record_read(f->path, &r, &f->error), f->error);
+    assert_string_equal(r.entries[0].oracle, "reference");
+    assert_string_equal(r.entries[1].oracle, "baseline");
+    record_deinit(&r);
+}
+
 TEST_IN(cold_and_warm_results_do_not_replace_each_other, set_up, tear_down)
 {
     fixture *f = *state;
@@ -352,6 +372,7 @@ TEST(entries_that_make_no_sense_are_refused)
         "{\"problem\": {}, \"configuration\": {}, \"time\": T, \"gbps\": \"4\"}",
         "{\"problem\": {}, \"configuration\": {}, \"time\": T, \"baseline\": 3}",
         "{\"problem\": {}, \"configuration\": {}, \"time\": T, \"measured\": {\"cache\": \"x\"}}",
+        "{\"problem\": {}, \"configuration\": {}, \"time\": T, \"oracle\": \"Delphi\"}",
         "{\"problem\": {}, \"problem\": {}, \"configuration\": {}, \"time\": T}",
     };
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {

@@ -87,8 +87,10 @@ static json_t *printed_json(const char *text)
  * not proven or printed something. */
 static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
-    static const char *const words[] = {
-        [PROOF_PROVEN] = "proven", [PROOF_CONVICTED] = "wrong", [PROOF_UNKNOWN] = "not proven"};
+    const bool agrees = script_oracle(c->script) == ORACLE_BASELINE;
+    const char *const words[] = {[PROOF_PROVEN] = agrees ? "agrees" : "proven",
+                                 [PROOF_CONVICTED] = "wrong",
+                                 [PROOF_UNKNOWN] = "not proven"};
     const bool proven = one->verdict == PROOF_PROVEN;
     char text[CONFIGURATION_BYTES];
     c->counts[one->verdict]++;
@@ -107,7 +109,8 @@ static at_status tell(checking *c, const options *o, const proof *one, at_error 
     }
     script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
     return page_show(o, "check_variant", 0, variant,
-                     json_pack("{ss so}", "configuration", text, "said",
+                     json_pack("{ss ss so}", "configuration", text, "oracle",
+                               oracle_name(script_oracle(c->script)), "said",
                                json_string_nocheck(one->printed ? one->printed : "")),
                      error);
 }
@@ -199,7 +202,8 @@ static at_status open_all(const options *o, checking *c, at_error *error)
     if (!p->measurable)
         return error_set_at(
             error, AT_SCRIPT, p->path, 0,
-            "the pattern has no buffers or no reference: nothing says what is right");
+            "the pattern has no buffers, or no reference and no results of a baseline: nothing "
+            "says what is right");
     status = o->run.budget_evaluations
                  ? choose_many(c, o->run.budget_evaluations, o->run.seed, error)
                  : choose_one(c, o->configuration, error);
@@ -214,7 +218,8 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
 {
     const pattern *p = script_pattern(c->script);
     return page_show(o, "check", 2,
-                     json_pack("{ss ss ss sI sI sI sO}", "pattern", p->name, "arch", c->chip.arch,
+                     json_pack("{ss ss ss ss sI sI sI sO}", "pattern", p->name, "arch",
+                               c->chip.arch, "oracle", oracle_name(script_oracle(c->script)),
                                "problems", prover_problems(c->prover), "proven",
                                (json_int_t)c->counts[PROOF_PROVEN], "wrong",
                                (json_int_t)c->counts[PROOF_CONVICTED], "unknown",

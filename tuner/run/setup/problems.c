@@ -29,21 +29,38 @@ static void layout_indices(const problem_set *set, size_t layout, uint16_t *indi
     script_set_layout(set->script, set->layouts[layout], indices);
 }
 
+/* Chooses the configuration of the oracle. On a problem that allows none no variant is checked. */
+static at_status choose_oracle(problem_set *set, size_t number, problem_kind kind, at_error *error)
+{
+    uint16_t *indices = set->oracles[number];
+    bool found = true;
+    layout_indices(set, number / set->slot_count, indices);
+    at_status status = script_oracle(set->script) == ORACLE_BASELINE
+                           ? script_oracle_configuration(set->script, kind, indices, &found, error)
+                           : AT_OK;
+    set->problems[number].absent = !found;
+    if (!found)
+        layout_indices(set, number / set->slot_count, indices);
+    return status;
+}
+
 static at_status evaluate(problem_set *set, size_t layout, size_t slot, at_error *error)
 {
-    uint16_t indices[PATTERN_MAX_PARAMETERS];
-    device_problem *p = &set->problems[layout * set->slot_count + slot];
+    const size_t number = layout * set->slot_count + slot;
+    device_problem *p = &set->problems[number];
     problem_kind kind = set->kinds[slot];
-    layout_indices(set, layout, indices);
     *p = (device_problem){.layout = (uint32_t)layout};
     if (slot > 0)
         problem_label(script_pattern(set->script), kind, p->label, sizeof p->label);
-    at_status status = script_problem_plan(set->script, kind, indices, 1, &p->plan, error);
-    if (!status && script_pattern(set->script)->reference_path)
+    at_status status = choose_oracle(set, number, kind, error);
+    const uint16_t *indices = set->oracles[number];
+    if (!status)
+        status = script_problem_plan(set->script, kind, indices, 1, &p->plan, error);
+    if (!status && !p->absent)
         status = script_reference_plan(set->script, kind, indices, &p->reference_launch, error);
     if (!status && script_has_filler(set->script))
         status = script_filler_plan(set->script, kind, indices, &p->filler_launch, error);
-    set->plans[layout * set->slot_count + slot] = p->plan;
+    set->plans[number] = p->plan;
     return status;
 }
 
@@ -73,6 +90,7 @@ at_status problem_set_init(problem_set *set, script *s, const space *sp, const p
     size_t most = script_layout_count(s) * slot_count;
     set->problems = memory_new(most, sizeof *set->problems);
     set->plans = memory_new(most, sizeof *set->plans);
+    set->oracles = memory_new(most, sizeof *set->oracles);
     set->compiled = memory_new(PART_COUNT * most, sizeof *set->compiled);
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < script_layout_count(s); i++)
@@ -86,6 +104,7 @@ void problem_set_deinit(problem_set *set)
         compile_result_deinit(&set->compiled[i]);
     free(set->problems);
     free(set->plans);
+    free(set->oracles);
     free(set->compiled);
     *set = (problem_set){0};
 }
@@ -111,38 +130,44 @@ static void extend_hash(char hash[33], const emitted *source, const launch_plan 
     pack_deinit(&m);
 }
 
+/* The file of the kernel that makes the expected results. */
+static const char *oracle_path(const problem_set *set)
+{
+    const pattern *p = script_pattern(set->script);
+    return p->reference_path ? p->reference_path : p->template_path;
+}
+
 static void find_place(const problem_set *set, const emitted *source, const launch_plan *launch,
                        char *place, size_t place_bytes)
 {
     char kernel[PLAN_NAME_BYTES + 1];
     snprintf(kernel, sizeof kernel, "%s(", launch->launches[0].entry);
     if (!compile_source_place(source->source, kernel, place, place_bytes))
-        snprintf(place, place_bytes, "%s", script_pattern(set->script)->reference_path);
+        snprintf(place, place_bytes, "%s", oracle_path(set));
 }
 
 at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *arch, bool ptx,
                              uint64_t first_id, char hash[33], char *place, size_t place_bytes,
                              at_error *error)
 {
-    const pattern *described = script_pattern(set->script);
     bool filled = script_has_filler(set->script);
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < PART_COUNT * problem_count(set); i++) {
         size_t number = i / PART_COUNT;
         bool reference = i % PART_COUNT == PART_REFERENCE;
-        uint16_t indices[PATTERN_MAX_PARAMETERS];
+        const uint16_t *indices = set->oracles[number];
         emitted source = {0};
         const device_problem *p = &set->problems[number];
         const launch_plan *launch = reference ? &p->reference_launch : &p->filler_launch;
         problem_kind kind = set->kinds[number % set->slot_count];
-        if (reference ? !described->reference_path : !filled)
+        if (p->absent || (!reference && !filled))
             continue;
-        layout_indices(set, number / set->slot_count, indices);
         status = reference ? emit_reference(set->script, kind, indices, true, &source, error)
                            : emit_filler(set->script, kind, indices, true, &source, error);
         if (!status)
             status = submit_source(pool, first_id + i, &source,
-                                   reference ? described->reference_path : described->filler_path,
+                                   reference ? oracle_path(set)
+                                             : script_pattern(set->script)->filler_path,
                                    launch, arch, ptx, error);
         if (!status && i == 0 && place)
             find_place(set, &source, &p->reference_launch, place, place_bytes);
@@ -179,11 +204,12 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
     at_status status = AT_OK;
     bool ragged = id / PART_COUNT % set->slot_count > 0;
     if (r->outcome != COMPILE_OK)
-        status = error_set(error, AT_SCRIPT, "%s%s cannot be compiled (%s):\n%s",
-                           id % PART_COUNT == PART_REFERENCE ? "the reference kernel"
-                                                             : "the kernel that prepares inputs",
-                           ragged ? " for a ragged problem" : "", compile_outcome_name(r->outcome),
-                           r->log ? r->log : "");
+        status =
+            error_set(error, AT_SCRIPT, "%s%s cannot be compiled (%s):\n%s",
+                      id % PART_COUNT == PART_REFERENCE ? oracle_kernel(script_oracle(set->script))
+                                                        : "the kernel that prepares inputs",
+                      ragged ? " for a ragged problem" : "", compile_outcome_name(r->outcome),
+                      r->log ? r->log : "");
     set->compiled[id] = *r;
     *r = (compile_result){0};
     set->waiting--;
@@ -199,7 +225,7 @@ at_status problem_set_send(problem_set *set, device_worker *w, const problem_sup
     for (size_t i = 0; i < problem_count(set); i++) {
         set->problems[i].reference =
             result_image(&set->compiled[PART_COUNT * i + PART_REFERENCE], ptx);
-        if (script_has_filler(set->script))
+        if (script_has_filler(set->script) && !set->problems[i].absent)
             set->problems[i].filler =
                 result_image(&set->compiled[PART_COUNT * i + PART_FILLER], ptx);
     }

@@ -16,11 +16,13 @@ typedef struct problem_set {
     size_t slot_count; /* of each layout */
     problem_kind kinds[DEVICE_SLOTS];
     size_t layout_count;
-    size_t layouts[DEVICE_MAX_LAYOUTS]; /* as the script numbers them, ascending */
-    device_problem *problems;           /* owned; layout after layout, slot after slot */
-    problem_plan *plans;                /* owned; the same ones' */
-    compile_result *compiled;           /* owned; reference and filler of each problem */
-    size_t waiting;                     /* compile results to come */
+    size_t layouts[DEVICE_MAX_LAYOUTS];          /* as the script numbers them, ascending */
+    device_problem *problems;                    /* owned; layout after layout, slot after slot */
+    problem_plan *plans;                         /* owned; the same ones' */
+    uint16_t (*oracles)[PATTERN_MAX_PARAMETERS]; /* owned; the configuration that each oracle is, or
+                                                    any of its layout */
+    compile_result *compiled;                    /* owned; reference and filler of each problem */
+    size_t waiting;                              /* compile results to come */
 } problem_set;
 
 /* The device's own kernels. */

@@ -39,11 +39,12 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
                 ? "a simulated device knows no energy, only a real GPU's board tells it"
                 : "--arch measures nothing");
     if (s->workers->device && !p->measurable)
-        return error_set_at(
-            error, AT_SCRIPT, p->path, 0,
-            "the pattern has no buffers or no reference, so nothing can be measured; "
-            "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
-            "compiles its space");
+        return error_set_at(error, AT_SCRIPT, p->path, 0,
+                            "the pattern has no buffers, or no reference and no results "
+                            "(at.output, at.inout) that a "
+                            "baseline could say are right, so nothing can be measured; "
+                            "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
+                            "compiles its space");
     if (p->transfers && s->workers->other_count > 0)
         return error_set(
             error, AT_USAGE,

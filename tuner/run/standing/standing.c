@@ -235,7 +235,8 @@ static at_status prepare(run *r, size_t number, at_error *error)
     if (!status)
         note_changes(w->script, q->entry, a);
     if (!status && !script_pattern(w->script)->measurable)
-        status = error_set(&why, AT_SCRIPT, "the script has no buffers or no reference any more");
+        status = error_set(&why, AT_SCRIPT,
+                           "the script has no buffers, or nothing says what is right, any more");
     if (!status)
         status = add_problem(r, number, &why);
     if (!status) {

@@ -230,6 +230,7 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
         problem_label(script_pattern(s), p->kinds[i % p->slots], p->problems.problems[i].label,
                       DEVICE_LABEL_BYTES);
         p->problems.problems[i].sampled = p->sampled[i % p->slots];
+        p->problems.problems[i].proves = true;
     }
     if (!status)
         status = problem_set_submit(&p->problems, pool, p->arch, true, OWN_IDS | REFERENCE_IDS,

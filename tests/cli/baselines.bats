@@ -1,0 +1,115 @@
+# Patterns without a reference: what the baseline computes is the oracle.
+load helpers
+
+# pattern [WORDS]: p.lua, with these words in place of the tolerance; the kernel comes by stdin.
+pattern() {
+    cat >p.cu.tmpl
+    cat >p.lua <<EOF
+local at = require "autotune"
+return at.pattern {
+  name = "p", problem = { n = 1 << 14 }, ragged = { n = 1003 },
+  space = { block = { 64, 128 }, per_thread = { 1, 2, 4 } },
+  where = { "n % per_thread == 0" },
+  baseline = { block = 128, per_thread = 2 },
+  buffers = { x = at.input { dtype = "float", count = "n" }, y = at.${ROLE:-output} { dtype = "float", count = "n" } },
+  kernel = { template = "p.cu.tmpl", args = { "x", "y", at.int32 "n" } },
+  launch = { grid = "ceil_div(n, block * per_thread)", block = "block" },
+  ${1:-tolerance = 0},
+}
+EOF
+}
+
+LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
+{
+    for (int k = 0; k < ${per_thread}; k++) {
+        int i = (blockIdx.x * ${per_thread} + k) * ${block} + threadIdx.x;'
+
+@test "variants that agree with the baseline are said to, not to be right" {
+    pattern <<<"$LOOP if (i < n) y[i] = 2 * x[i]; } }"
+    tool check p.lua --arch sm_90 --budget 6 --seed 1
+    succeeds
+    says '6 agree with the baseline, 0 wrong, 0 not proven'
+    tool check p.lua --arch sm_90
+    says 'agrees  '
+    says_nothing_of 'proven '
+    tool check p.lua --arch sm_90 --json
+    says '"oracle": "baseline"'
+    says '"verdict": "agrees"'
+    tool p.lua --device sim:sm_90 --budget 3 --quiet
+    succeeds
+    says "its results agree with the baseline's: there is no reference that says what is right"
+    tool p.lua --device sim:sm_90 --budget 3 --quiet --json
+    says '"oracle": "baseline"'
+}
+
+@test "a variant that differs from the baseline is wrong, the baseline is not" {
+    pattern <<<"$LOOP"' if (i < n) y[i] = (${per_thread} == 4 && i == 5 ? 3 : 2) * x[i]; } }'
+    tool check p.lua --arch sm_90 --config per_thread=4
+    [ "$status" -eq 1 ]
+    says "1 of 16384 elements of y differ from the baseline's, first y[5]"
+    tool check p.lua --arch sm_90
+    succeeds
+}
+
+@test "on a problem that does not allow the baseline the nearest configuration stands in for it" {
+    pattern <<<"$LOOP"' if (i < n) y[i] = (${per_thread} == 1 && ${block} == 64 && n == 1003 && i == 7 ? 3 : 2) * x[i]; } }'
+    tool check p.lua --arch sm_90 --config block=64,per_thread=1
+    [ "$status" -eq 1 ]
+    says "on the ragged problem n=1003: 1 of 1003 elements of y differ from the baseline's, first y[7]"
+    tool check p.lua --arch sm_90 --config block=128,per_thread=1
+    succeeds
+    sed -i 's/"n % per_thread == 0"/"n ~= 1003"/' p.lua
+    tool check p.lua --arch sm_90
+    succeeds
+}
+
+@test "elements that the baseline leaves alone are to be left alone" {
+    pattern <<<"$LOOP"' if (i < n && i % 3 != ${per_thread == 4 and 1 or 0}) y[i] = x[i]; } }'
+    tool check p.lua --arch sm_90
+    succeeds
+    tool check p.lua --arch sm_90 --config per_thread=1
+    succeeds
+    tool check p.lua --arch sm_90 --config per_thread=4
+    [ "$status" -eq 1 ]
+    says "elements of y differ from the baseline's"
+}
+
+@test "what the baseline does wrong is said once, and nothing is tuned against it" {
+    pattern <<<"$LOOP if (i < n) y[i] = x[i + 1]; } }"
+    tool check p.lua --arch sm_90
+    [ "$status" -eq 1 ]
+    says 'out of bounds in p at p.cu.tmpl:4'
+    tool p.lua --device sim:sm_90 --budget 3 --quiet
+    fails_with 2 'p.cu.tmpl:1: the baseline: out of bounds in p at p.cu.tmpl:4'
+    fails_with 2 'nothing can be tuned against it'
+}
+
+@test "what a variant does wrong beside a baseline that is wrong is seen, what it computes is not known" {
+    pattern <<<"$LOOP"' if (i < n) y[i] = ${per_thread} == 2 ? y[i + 1] : x[i + (${per_thread} == 4 ? 1 : 0)]; } }'
+    tool check p.lua --arch sm_90 --config per_thread=4
+    [ "$status" -eq 1 ]
+    says 'the end of x'
+    tool check p.lua --arch sm_90 --config per_thread=1
+    [ "$status" -eq 3 ]
+    says 'nothing says what is right: the baseline: uninitialised read'
+}
+
+@test "a baseline that does not agree with itself is told of, and that a tolerance may be what is missing" {
+    ROLE=inout pattern <<<"$LOOP if (i < n) atomicAdd(y, x[i]); } }"
+    tool check p.lua --arch sm_90
+    [ "$status" -eq 1 ]
+    says 'its result depends on the order'
+    tool p.lua --device sim:sm_90 --budget 2 --quiet
+    fails_with 2 'the baseline does not agree with itself'
+    fails_with 2 'tolerance = 1e-5, or at.mismatches'
+    sed -i 's/tolerance = 0/tolerance = 1e-5/' p.lua
+    tool check p.lua --arch sm_90 --budget 6
+    succeeds
+}
+
+@test "a transfer and a pattern without results need a reference" {
+    pattern <<<"$LOOP } }"
+    sed -i 's/at.output/at.scratch/' p.lua
+    tool p.lua --device sim:sm_90
+    fails_with 2 'no reference and no results'
+}
