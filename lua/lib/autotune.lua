@@ -12,6 +12,7 @@ local problem = host.own "problem.lua"
 local kernel = host.own "kernel.lua"
 local tolerance = host.own "tolerance.lua"
 local work = host.own "work.lua"
+local kernel_file = host.own "kernel_file.lua"
 local read_transfer = host.own "host_memory.lua"
 local fail, show, KIND = check.fail, check.show, check.KIND
 
@@ -78,7 +79,7 @@ end)
 local PATTERN_FIELDS = {
   "name", "summary", "problem", "ragged", "simulated", "space", "derived", "choose_by", "where",
   "baseline", "starts", "layout", "buffers", "prepare", "transfer", "kernel", "launch", "launches", "traffic", "flops",
-  "items", "ceiling", "reference", "tolerance", "deterministic",
+  "items", "ceiling", "reference", "tolerance", "deterministic", "sizes", "outputs",
 }
 
 --- A problem variable that has one of these values; the first when nothing is said.
@@ -102,6 +103,7 @@ end
 function at.pattern(description)
   if type(description) ~= "table" then error("at.pattern takes a table: at.pattern { ... }", 2) end
   check.fields(description, {}, PATTERN_FIELDS)
+  kernel_file.complete(description)
   local name = check.string(description.name, { "name" }, "name = \"transpose\"")
   if #name > 60 or not string.find(name, "^[%a_][%w_]*$") then
     fail({ "name" }, "%s is not a pattern's name: letters, digits and _, no digit first, at most 60",

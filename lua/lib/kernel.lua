@@ -12,6 +12,9 @@ local word = check.word
 
 local kernel = {}
 
+-- What lua/lib/kernel_file.lua adds: the path of what says how large a buffer is, the macros of a file.
+kernel.PLACE, kernel.DEFINES = "(place)", "(defines)"
+
 local ROLES = { input = true, output = true, inout = true, scratch = true }
 kernel.ARGUMENTS = {
   "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "half", "bfloat16",
@@ -52,15 +55,15 @@ function kernel.read_buffers(description, names_taken)
   check.table(given, path, "buffers = { src = at.input { dtype = \"float\", count = \"rows\" } }")
   local list = {}
   for i, name in ipairs(ordered_keys(given, path)) do
-    local where = child(path, name)
+    local b = given[name]
+    local where = type(b) == "table" and b[kernel.PLACE] or child(path, name)
     check.name(name, where, taken)
     taken[name] = "buffer"
-    local b = given[name]
     if type(b) ~= "table" or not ROLES[b[KIND]] then
       fail(where, "is %s; write at.input, at.output, at.inout or at.scratch { ... }", show(b))
     end
     local role = b[KIND]
-    b[KIND] = nil
+    b[KIND], b[kernel.PLACE] = nil, nil
     check.fields(b, where, BUFFER_FIELDS)
     local filled = role == "input" or role == "inout"
     for _, field in ipairs { "fill", "limit", "block", "values" } do
@@ -313,7 +316,7 @@ local function read_launches(given, path, common, buffers)
   return list
 end
 
-local KERNEL_FIELDS = { "template", "entry", "args", "shared", "options", "constants" }
+local KERNEL_FIELDS = { "template", "source", "entry", "args", "shared", "options", "constants" }
 
 -- The source of a pattern whose transfer needs no kernel.
 local NO_KERNEL = "no_kernel.cu.tmpl"
@@ -329,6 +332,8 @@ function kernel.read_kernel(description, buffers, measurable)
   end
   local given = check.table(description.kernel, path,
                            "kernel = { template = \"NAME.cu.tmpl\", entry = \"NAME\", args = {...} }")
+  local defines = given[kernel.DEFINES]
+  given[kernel.DEFINES] = nil
   check.fields(given, path, KERNEL_FIELDS)
   local common = {
     entry = given.entry or description.name, entry_path = child(path, "entry"),
@@ -356,8 +361,10 @@ function kernel.read_kernel(description, buffers, measurable)
     end
   end
   return {
-    template = check.string(given.template, { "kernel", "template" }, "template = \"NAME.cu.tmpl\""),
+    template = given.source or check.string(given.template, { "kernel", "template" }, "template = \"NAME.cu.tmpl\""),
     template_line = line_of { "kernel", "template" },
+    is_file = given.source ~= nil,
+    defines = defines or {},
     launches = launches,
     constants = read_constants(given.constants, { "kernel", "constants" }, buffers),
     options = read_options(given.options, { "kernel", "options" }),

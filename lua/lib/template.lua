@@ -191,6 +191,25 @@ function compile(name)
   return f
 end
 
+-- What a macro is defined as for the value v of a parameter, a variable or a derived value.
+function template.definition(name, v)
+  if type(v) == "boolean" then return v and "1" or "0" end
+  local written = text(v, name)
+  return type(v) == "number" and v < 0 and "(" .. written .. ")" or written
+end
+
+-- Makes the text of a file a template: names of the environment, which it gets as macros, and itself.
+function template.add_file(name, source, defines)
+  local file = #names + 1
+  names[file] = name
+  compiled[name] = function(scope, put)
+    for _, defined in ipairs(defines) do
+      put(0, "#define " .. defined .. " " .. template.definition(defined, scope[defined]))
+    end
+    put(file << LINE_BITS | 1, source)
+  end
+end
+
 -- Runs the template `name` in the environment `scope`. Returns a table with a mark and a text by
 -- turns; a text may be several lines. With `exact`, what is written stays as it is: a text's own
 -- last line end counts, empty lines get no indentation, and file(name) begins another file, for

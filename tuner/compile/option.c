@@ -51,6 +51,13 @@ static bool is_identifier(const char *v)
                                            "abcdefghijklmnopqrstuvwxyz")] == '\0';
 }
 
+/* A file that the request brings, or the Toolkit. */
+static bool is_file_name(const char *v)
+{
+    return isalpha((unsigned char)*v) &&
+           v[strspn(v, "0123456789_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
 /* Cache modifiers of loads and stores, and how hard to optimise. */
 static bool is_ptxas_option(const char *v)
 {
@@ -99,6 +106,7 @@ static const struct {
     {"-w", NULL, false},
     {"--define-macro=", is_definition, false},
     {"-D", is_definition, false},
+    {"--pre-include=", is_file_name, false},
     {"--undefine-macro=", is_identifier, false},
     {"-U", is_identifier, false},
     {"--ptxas-options=", is_ptxas_option, false},

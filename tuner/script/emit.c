@@ -17,6 +17,7 @@ typedef struct output {
     char *bytes;
     size_t size_bytes, capacity_bytes;
     bool line_marks;
+    bool keeps_lines; /* of a file, which is compiled as it stands */
     bool blank;       /* a blank line is due before the next line */
     bool continued;   /* the last line ended in a backslash: no directive may follow */
     lua_Integer file; /* of the next line, as a #line directive or counting from it tells */
@@ -64,7 +65,7 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
 {
     while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
         length--;
-    if (length == 0) {
+    if (length == 0 && !o->keeps_lines) {
         /* A backslash joins the line after it, so that an empty one ends a macro. */
         o->blank = o->size_bytes > 0;
         o->continued = false;
@@ -81,7 +82,7 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
     append(L, o, text, length);
     append(L, o, "\n", 1);
     o->line++;
-    o->continued = text[length - 1] == '\\';
+    o->continued = length > 0 && text[length - 1] == '\\';
 }
 
 /* The table `out` (stack index) holds a mark and a text by turns. */
@@ -324,6 +325,7 @@ static at_status run(emission *e, bool line_marks, emitted *out, at_error *error
     *out = (emitted){0};
     e->out = out;
     e->output.line_marks = line_marks;
+    e->output.keeps_lines = line_marks && e->kernel->is_file;
     if (!e->indices)
         e->indices = s->pattern.baseline;
     at_status status = sandbox_call(&s->box, emit, e, true, error);
@@ -335,8 +337,9 @@ static at_status run(emission *e, bool line_marks, emitted *out, at_error *error
         return status;
     }
     const char *const folders[] = {s->folder, s->template_dir};
-    status = include_collect(e->output.bytes, e->kernel->template_name, folders, 2, &out->includes,
-                             error);
+    status = e->kernel->is_file ? kernel_file_headers(&s->kernel_source, &out->includes, error)
+                                : include_collect(e->output.bytes, e->kernel->template_name,
+                                                  folders, 2, &out->includes, error);
     if (!status)
         status = note_includes(&e->output, &out->includes, error);
     out->source = e->output.bytes;
@@ -494,10 +497,29 @@ static void read_computed_includes(lua_State *L, script *s)
     }
 }
 
+/* The kernel's own file, in place of a template: what has to be defined, then its text. */
+static void add_file(lua_State *L, const script *s)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    lua_getfield(L, -1, "add_file");
+    lua_pushstring(L, s->kernel.template_name);
+    lua_pushstring(L, s->kernel_source.text);
+    lua_createtable(L, (int)s->kernel.define_count, 0);
+    for (size_t i = 0; i < s->kernel.define_count; i++) {
+        lua_pushstring(L, s->kernel.defines[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_call(L, 3, 0);
+    lua_pop(L, 1);
+}
+
 void emit_compile_templates(lua_State *L)
 {
     script *s = script_of(L);
-    compile(L, s->kernel.template_name);
+    if (s->kernel.is_file)
+        add_file(L, s);
+    else
+        compile(L, s->kernel.template_name);
     if (s->reference.template_path)
         compile(L, s->reference.template_name);
     if (s->filler.template_path)

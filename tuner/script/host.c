@@ -7,7 +7,6 @@
 
 #include "base/nearest.h"
 #include "base/plain_text.h"
-#include "script/expression/lexer.h"
 #include "script/state.h"
 
 enum { MAX_STEPS = 8 };
@@ -33,7 +32,7 @@ static int host_line(lua_State *L)
     source_step steps[MAX_STEPS];
     size_t count = read_steps(L, steps);
     sandbox_charge(L, s->source.size_bytes / 4);
-    lua_pushinteger(L, source_line(s->source.bytes, s->source.size_bytes, steps, count));
+    lua_pushinteger(L, source_line(script_source_text(s), steps, count));
     return 1;
 }
 
@@ -46,7 +45,7 @@ static int host_keys(lua_State *L)
     token key;
     for (size_t n = 0; n < 2 * SCRIPT_MAX_NAMES; n++) {
         sandbox_charge(L, s->source.size_bytes / 4);
-        if (!source_key(s->source.bytes, s->source.size_bytes, steps, count, n, &key))
+        if (!source_key(script_source_text(s), steps, count, n, &key))
             break;
         lua_pushlstring(L, key.text, key.length);
         lua_rawseti(L, -2, (lua_Integer)n + 1);
@@ -175,6 +174,20 @@ static int host_load(lua_State *L)
     return 2;
 }
 
+/* host.try(function, argument): its result; nil when it fails. */
+static int host_try(lua_State *L)
+{
+    lua_settop(L, 2);
+    int result = lua_pcall(L, 1, 1, 0);
+    if (result == LUA_ERRMEM)
+        sandbox_raise_memory(L);
+    if (result != LUA_OK && script_of(L)->box.raised) /* a limit, an interrupt */
+        lua_error(L);
+    if (result != LUA_OK)
+        lua_pushnil(L);
+    return 1;
+}
+
 /* Skips a byte order mark, and a first line for the shell (not its end, so that lines count on). */
 static void skip_preamble(const script_range *source, const char **text, size_t *size_bytes)
 {
@@ -204,6 +217,12 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
     const char *text;
     size_t size_bytes;
     skip_preamble(source, &text, &size_bytes);
+    script_load_text(L, text, size_bytes, path, chunk_name);
+}
+
+void script_load_text(lua_State *L, const char *text, size_t size_bytes, const char *path,
+                      const char *chunk_name)
+{
     if (size_bytes > 0 && text[0] == '\x1b')
         sandbox_raise(L, AT_SCRIPT, path, 0, "this is compiled Lua; scripts are text");
     if (sandbox_load(L, text, size_bytes, chunk_name))
@@ -259,14 +278,26 @@ static int host_own(lua_State *L)
 static void push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"declare", host_declare},     {"dtypes", host_dtypes},
-        {"missing", host_missing},     {"fail", host_fail},
-        {"fail_in", host_fail_in},     {"is_line", host_is_line},
-        {"is_helper", host_is_helper}, {"keys", host_keys},
-        {"line", host_line},           {"load", host_load},
-        {"nearest", host_nearest},     {"own", host_own},
-        {"parse", host_parse},         {"read_template", host_read_template},
-        {"settings", host_settings},   {NULL, NULL},
+        {"declare", host_declare},
+        {"dtypes", host_dtypes},
+        {"missing", host_missing},
+        {"fail", host_fail},
+        {"fail_in", host_fail_in},
+        {"is_line", host_is_line},
+        {"is_helper", host_is_helper},
+        {"keys", host_keys},
+        {"line", host_line},
+        {"load", host_load},
+        {"nearest", host_nearest},
+        {"own", host_own},
+        {"parse", host_parse},
+        {"read_template", host_read_template},
+        {"settings", host_settings},
+        {"open_kernel", host_open_kernel},
+        {"try", host_try},
+        {"cut_kernel", host_cut_kernel},
+        {"kernel_signature", host_kernel_signature},
+        {NULL, NULL},
     };
     luaL_newlib(L, functions);
 }

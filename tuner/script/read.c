@@ -170,6 +170,15 @@ static void find_template(lua_State *L, script *s, script_kernel *k)
     k->template_path = script_copy(L, path);
 }
 
+static void read_defines(lua_State *L, script_kernel *k)
+{
+    k->is_file = field_boolean(L, "is_file");
+    k->define_count = fields_enter(L, "defines");
+    k->defines = script_allocate(L, k->define_count * sizeof *k->defines);
+    for (size_t i = 0; fields_next(L, i, k->define_count); i++)
+        k->defines[i] = script_copy(L, lua_tostring(L, -1));
+}
+
 /* The table on top of the stack. */
 static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_reach reach)
 {
@@ -181,7 +190,11 @@ static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_re
         read_launch(L, &k->launches[i], reach);
     read_constants(L, k);
     k->option_count = field_expressions(L, "options", reach, k->options, SCRIPT_MAX_OPTIONS);
-    find_template(L, s, k);
+    read_defines(L, k);
+    if (k->is_file)
+        k->template_path = s->kernel_source.path;
+    else
+        find_template(L, s, k);
 }
 
 static void read_transfer(lua_State *L, script_transfer *t)

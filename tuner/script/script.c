@@ -8,7 +8,6 @@
 #include <xxhash.h>
 
 #include "base/hash_text.h"
-#include "script/expression/lexer.h"
 #include "script/sandbox/library.h"
 #include "script/state.h"
 
@@ -108,6 +107,17 @@ static void make_environments(lua_State *L, script *s)
     s->template_environment = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
+/* Runs the script with the environment on top of the stack; leaves there what it returns. */
+static void load_script(lua_State *L, script *s)
+{
+    char chunk_name[PATH_MAX + 1];
+    snprintf(chunk_name, sizeof chunk_name, "@%s", s->path);
+    script_load_file(L, s->path, chunk_name, &s->source);
+    s->box.line = source_line(script_source_text(s), NULL, 0);
+    lua_call(L, 0, 1);
+    s->box.line = 0;
+}
+
 static int load(lua_State *L)
 {
     script *s = lua_touserdata(L, 1);
@@ -117,12 +127,10 @@ static int load(lua_State *L)
     sandbox_push_environment(L);
     script_add_require(L);
 
-    char chunk_name[PATH_MAX + 1];
-    snprintf(chunk_name, sizeof chunk_name, "@%s", s->path);
-    script_load_file(L, s->path, chunk_name, &s->source);
-    s->box.line = source_line(s->source.bytes, s->source.size_bytes, NULL, 0);
-    lua_call(L, 0, 1);
-    s->box.line = 0;
+    if (s->is_described)
+        script_load_described(L);
+    else
+        load_script(L, s);
 
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->token);
     if (!lua_istable(L, -1) || !lua_rawequal(L, -1, -2))
@@ -149,6 +157,7 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     at_status status = AT_OK;
     s->options = *options;
     s->path = duplicate(path, &status);
+    s->is_described = script_is_kernel_file(path);
     s->folder = duplicate(path, &status);
     s->lua_dir = duplicate(options->lua_dir, &status);
     s->template_dir = duplicate(options->template_dir, &status);
@@ -206,6 +215,7 @@ void script_free(script *s)
     }
     tree_free(s->expressions);
     free(s->source.bytes);
+    kernel_file_deinit(&s->kernel_source);
     XXH3_freeState(s->hash);
     free(s->path);
     free(s->folder);

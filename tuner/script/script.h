@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/source_header.h"
 #include "device/arch.h"
 #include "device/measurement.h"
 #include "device/plan.h"
@@ -26,6 +27,24 @@ typedef struct script_setting { /* one --set NAME=VALUE */
     const char *text;
 } script_setting;
 
+/* What a kernel's own file is asked of: NVRTC, in a process of its own. */
+typedef struct script_source {
+    const char *name; /* of the file, in messages */
+    const char *text;
+    const source_header *headers;
+    size_t header_count;
+    const char *const *options;
+    size_t option_count;
+} script_source;
+
+typedef struct script_compiler {
+    /* Compiles a source that nothing is launched of. *ptx is NULL where it does not compile, *log
+     * what the compiler says; the caller frees both. NULL: there is no compiler. */
+    at_status (*compile)(void *context, const script_source *source, char **ptx, char **log,
+                         at_error *error);
+    void *context;
+} script_compiler;
+
 typedef struct script_options {
     const char *lua_dir; /* holds the installed patterns, in lib/ autotune.lua and template.lua */
     const char *template_dir; /* installed templates; the script's own folder is searched first */
@@ -33,6 +52,7 @@ typedef struct script_options {
     size_t setting_count;
     const script_setting *only; /* NAME=V1,V2,...: the space has no other values of the parameter */
     size_t only_count;
+    script_compiler compiler;   /* for kernel = { source = FILE } */
     arch_limits device;         /* what `device.*` means in expressions */
     size_t memory_limit_bytes;  /* 0: 256 MiB */
     uint64_t instruction_limit; /* 0: a default worth a few seconds */
@@ -42,8 +62,11 @@ typedef struct script_options {
     void *stop_context;
 } script_options;
 
-/* Loads the script at `path`. On success *out owns the pattern. Errors: AT_SCRIPT (with file and
- * line), AT_USAGE (an unknown --set name), AT_IO, AT_NO_MEMORY. */
+/* Is it a file of CUDA C++, by its name, in which a comment describes the pattern? */
+bool script_is_kernel_file(const char *path);
+
+/* Loads the script at `path`, or the file of CUDA C++. On success *out owns the pattern. Errors:
+ * AT_SCRIPT (with file and line), AT_USAGE (an unknown --set name), AT_IO, AT_NO_MEMORY. */
 at_status script_load(const char *path, const script_options *options, script **out,
                       at_error *error);
 void script_free(script *s); /* NULL is fine */

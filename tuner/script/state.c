@@ -185,3 +185,9 @@ const char *expression_input_name(const script *s, expression_input input)
     return input.is_parameter ? s->parameters[input.index].name
                               : s->problems[PROBLEM_TUNED][input.index].name;
 }
+
+source_text script_source_text(const script *s)
+{
+    return (source_text){
+        .text = s->source.bytes, .size_bytes = s->source.size_bytes, .bare = s->is_described};
+}

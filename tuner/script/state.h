@@ -14,6 +14,8 @@
 
 #include "device/plan.h"
 #include "script/expression.h"
+#include "script/expression/lexer.h"
+#include "script/kernel_file.h"
 #include "script/sandbox/sandbox.h"
 #include "script/script.h"
 
@@ -113,6 +115,9 @@ typedef struct script_kernel {
     constant_plan constants[PLAN_MAX_CONSTANTS];
     size_t option_count;
     expression options[SCRIPT_MAX_OPTIONS];
+    bool is_file; /* a file of the user's own (script/kernel_file.h), and no template */
+    size_t define_count;
+    const char **defines; /* of a file: the names that are defined before it is read */
 } script_kernel;
 
 /* A name for an expression; `state` tells whether it has been compiled. A short one takes the place
@@ -148,6 +153,7 @@ struct script {
     script_options options; /* what `settings` points to is used while loading only */
     char *path, *folder, *lua_dir, *template_dir;
     script_range source;       /* of the script itself, for lines */
+    bool is_described;         /* ... which is the comment of a kernel's file */
     void *hash;                /* XXH3 state of the Lua files read */
     uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
     arena_block *arena;        /* everything that the pattern points to */
@@ -172,6 +178,7 @@ struct script {
     size_t layout_count;
     size_t layout[SCRIPT_MAX_LAYOUT]; /* parameters that the data may depend on */
     script_kernel kernel, reference, filler;
+    kernel_file kernel_source; /* of `kernel`, if that is a file; else empty */
     script_transfer transfer;
     int expression_environment; /* registry references */
     int template_environment;
@@ -242,9 +249,25 @@ const char *script_nearest_name(lua_State *L, int environment, const char *name)
  * bytes stay with the caller through *source, whatever happens. Raises. */
 void script_load_file(lua_State *L, const char *path, const char *chunk_name, script_range *source);
 
+/* The same of a text, which messages call `path`. */
+void script_load_text(lua_State *L, const char *text, size_t size_bytes, const char *path,
+                      const char *chunk_name);
+
 /* Reads and runs one of the tool's own Lua files (autotune.lua, template.lua), which get a table of
  * functions as their argument, and leaves its result on the stack. */
 void script_run_own(lua_State *L, const char *file);
+
+/* In script/kernel_host.c: functions for the tool's own Lua. */
+int host_open_kernel(lua_State *L);
+int host_cut_kernel(lua_State *L);
+int host_kernel_signature(lua_State *L);
+
+/* In script/described.c: runs the comment of the kernel's file with the environment on top of the
+ * stack, and leaves there what at.pattern made of its fields. Raises. */
+void script_load_described(lua_State *L);
+
+/* Where the fields of the pattern are looked for. */
+source_text script_source_text(const script *s);
 
 /* Gives the environment on top of the stack require(), which loads modules of the script's folder
  * and the tool's. */

@@ -49,6 +49,45 @@ static bool interrupt_asked(void *context)
     return interrupt_waits();
 }
 
+/* A pool of one worker, which starts when a kernel's file is asked about. */
+typedef struct asking {
+    compile_pool *pool;
+    bool use_cache;
+    char arch[32];
+} asking;
+
+static at_status ask_compiler(void *context, const script_source *source, char **ptx, char **log,
+                              at_error *error)
+{
+    asking *a = context;
+    compile_result r = {0};
+    at_status status = AT_OK;
+    if (!a->pool)
+        status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = a->use_cache},
+                                  &a->pool, error);
+    if (!status)
+        status = compile_submit(a->pool,
+                                &(compile_request){.source = source->text,
+                                                   .name = source->name,
+                                                   .entry = "",
+                                                   .arch = a->arch,
+                                                   .options = source->options,
+                                                   .option_count = source->option_count,
+                                                   .headers = source->headers,
+                                                   .header_count = source->header_count,
+                                                   .want_ptx = true},
+                                error);
+    if (!status)
+        status = compile_take(a->pool, -1, &r, error);
+    if (!status) {
+        *ptx = r.ptx;
+        *log = r.log;
+        r.ptx = r.log = NULL;
+    }
+    compile_result_deinit(&r);
+    return status;
+}
+
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error)
 {
@@ -59,16 +98,21 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
         status = paths_find_script(&p, o->script, path, sizeof path, error);
     if (status)
         return status;
-    return script_load(path,
-                       &(script_options){.lua_dir = p.lua_dir,
-                                         .template_dir = p.template_dir,
-                                         .settings = o->variables,
-                                         .setting_count = o->variable_count,
-                                         .only = o->only,
-                                         .only_count = o->only_count,
-                                         .device = *limits,
-                                         .stop = interrupt_asked},
-                       out, error);
+    asking a = {.use_cache = o->use_cache};
+    snprintf(a.arch, sizeof a.arch, "sm_%d%d", limits->major, limits->minor);
+    status = script_load(path,
+                         &(script_options){.lua_dir = p.lua_dir,
+                                           .template_dir = p.template_dir,
+                                           .settings = o->variables,
+                                           .setting_count = o->variable_count,
+                                           .only = o->only,
+                                           .only_count = o->only_count,
+                                           .compiler = {ask_compiler, &a},
+                                           .device = *limits,
+                                           .stop = interrupt_asked},
+                         out, error);
+    compile_pool_free(a.pool);
+    return status;
 }
 
 bool target_feature(script *s, problem_kind problem, const record_feature *feature,

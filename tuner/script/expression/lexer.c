@@ -226,10 +226,18 @@ static bool next_field(lexer *l, field *f)
     return true;
 }
 
+/* NAME = follows: the next of a bare text's assignments, which nothing separates. */
+static bool begins_assignment(lexer l)
+{
+    return lexer_next(&l).kind == TOKEN_NAME && token_is(lexer_next(&l), "=");
+}
+
 static void skip_value(lexer *l)
 {
     for (int depth = 0;;) {
         lexer before = *l;
+        if (depth == 0 && begins_assignment(before))
+            return;
         token t = lexer_next(l);
         bool ends = depth == 0 && (closes(t) || token_is(t, ",") || token_is(t, ";"));
         if (t.kind == TOKEN_END || ends) {
@@ -285,12 +293,15 @@ static bool find_step(lexer *l, source_step wanted, field *f)
 
 /* Follows the steps; *line becomes that of the last one found. Leaves the lexer inside the table
  * (enter_last) or in front of the value that they lead to. */
-static bool follow(lexer *l, const source_step *steps, size_t count, bool enter_last, int *line)
+static bool follow(source_text source, lexer *l, const source_step *steps, size_t count,
+                   bool enter_last, int *line)
 {
     *line = 0;
-    if (!find_pattern(l))
+    *l = lexer_make(source.text, source.size_bytes);
+    if (!source.bare && !find_pattern(l))
         return false;
-    *line = l->line;
+    lexer first = *l;
+    *line = source.bare ? lexer_next(&first).line : l->line;
     for (size_t i = 0; i < count; i++) {
         field f;
         if (!find_step(l, steps[i], &f))
@@ -302,20 +313,19 @@ static bool follow(lexer *l, const source_step *steps, size_t count, bool enter_
     return true;
 }
 
-int source_line(const char *text, size_t size_bytes, const source_step *steps, size_t count)
+int source_line(source_text source, const source_step *steps, size_t count)
 {
-    lexer l = lexer_make(text, size_bytes);
+    lexer l;
     int line;
-    follow(&l, steps, count, false, &line);
+    follow(source, &l, steps, count, false, &line);
     return line;
 }
 
-bool source_key(const char *text, size_t size_bytes, const source_step *steps, size_t count,
-                size_t n, token *key)
+bool source_key(source_text source, const source_step *steps, size_t count, size_t n, token *key)
 {
-    lexer l = lexer_make(text, size_bytes);
+    lexer l;
     int line;
-    if (!follow(&l, steps, count, true, &line))
+    if (!follow(source, &l, steps, count, true, &line))
         return false;
     for (field f; next_field(&l, &f); skip_value(&l)) {
         if (f.keyed && n-- == 0) {

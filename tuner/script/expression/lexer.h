@@ -41,14 +41,20 @@ typedef struct source_step {
     size_t index;
 } source_step;
 
-/* Line of the field that the steps lead to, starting from the table given to the first
- * `pattern{...}` in the text. When a step finds nothing (the table is computed, say), the line of
- * the last step that did, or 0. */
-int source_line(const char *text, size_t size_bytes, const source_step *steps, size_t count);
+/* A text in which fields are looked for: those of the table given to the first `pattern{...}`, or
+ * of a `bare` one its assignments, as in the comment of a CUDA file. */
+typedef struct source_text {
+    const char *text;
+    size_t size_bytes;
+    bool bare;
+} source_text;
+
+/* Line of the field that the steps lead to. When a step finds nothing (the table is computed, say),
+ * the line of the last step that did, or 0. */
+int source_line(source_text source, const source_step *steps, size_t count);
 
 /* The n-th key (from 0) that is written `name =` or `["name"] =` in the table that the steps lead
  * to; false when there are fewer. */
-bool source_key(const char *text, size_t size_bytes, const source_step *steps, size_t count,
-                size_t n, token *key);
+bool source_key(source_text source, const source_step *steps, size_t count, size_t n, token *key);
 
 #endif

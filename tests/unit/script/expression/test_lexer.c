@@ -57,7 +57,7 @@ static const char script[] = "local at = require 'autotune' -- pattern { a = 1 }
 
 static int line_of(const source_step *steps, size_t count)
 {
-    return source_line(script, sizeof script - 1, steps, count);
+    return source_line((source_text){script, sizeof script - 1, false}, steps, count);
 }
 
 TEST(fields_are_found_by_their_path)
@@ -74,22 +74,35 @@ TEST(fields_are_found_by_their_path)
     /* As far as the path leads. */
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 4}}, 2), 12);
     assert_int_equal(line_of((source_step[]){{"wehre", 0}}, 1), 3);
-    assert_int_equal(source_line("x = 1", 5, NULL, 0), 0);
-    assert_int_equal(source_line("pattern", 7, NULL, 0), 0);
+    assert_int_equal(source_line((source_text){"x = 1", 5, false}, NULL, 0), 0);
+    assert_int_equal(source_line((source_text){"pattern", 7, false}, NULL, 0), 0);
+}
+
+TEST(fields_of_a_comment_are_its_assignments)
+{
+    static const char body[] = "\n problem = { n = 1 }\nspace = {\n BLOCK = at.pow2(1, 8),\n"
+                               " VEC = { 1 } } where = 'VEC == 1'\nsizes = { x = 'n' }\n";
+    const source_text text = {body, sizeof body - 1, true};
+    assert_int_equal(source_line(text, NULL, 0), 2);
+    assert_int_equal(source_line(text, (source_step[]){{"space", 0}}, 1), 3);
+    assert_int_equal(source_line(text, (source_step[]){{"space", 0}, {"VEC", 0}}, 2), 5);
+    assert_int_equal(source_line(text, (source_step[]){{"where", 0}}, 1), 5);
+    assert_int_equal(source_line(text, (source_step[]){{"sizes", 0}, {"x", 0}}, 2), 6);
 }
 
 TEST(keys_come_in_the_order_of_the_text)
 {
     static const char *const keys[] = {"tile", "long", "last", "done"};
+    const source_text text = {script, sizeof script - 1, false};
     source_step space = {"space", 0};
     token key;
     for (size_t i = 0; i < 4; i++) {
-        assert_true(source_key(script, sizeof script - 1, &space, 1, i, &key));
+        assert_true(source_key(text, &space, 1, i, &key));
         assert_int_equal(key.length, strlen(keys[i]));
         assert_memory_equal(key.text, keys[i], key.length);
     }
-    assert_false(source_key(script, sizeof script - 1, &space, 1, 4, &key));
-    assert_false(source_key(script, sizeof script - 1, &(source_step){"none", 0}, 1, 0, &key));
+    assert_false(source_key(text, &space, 1, 4, &key));
+    assert_false(source_key(text, &(source_step){"none", 0}, 1, 0, &key));
 }
 
 TEST(any_cut_of_a_text_is_read_without_harm)
@@ -104,9 +117,12 @@ TEST(any_cut_of_a_text_is_read_without_harm)
             memcpy(cut, script + from, size_bytes);
             for (size_t i = 0; i < size_bytes; i++)
                 lines += cut[i] == '\n';
-            assert_in_range(source_line(cut, size_bytes, steps, 4), 0, lines);
-            if (source_key(cut, size_bytes, steps, 1, 2, &key))
-                assert_true(key.text >= cut && key.text + key.length <= cut + size_bytes);
+            for (int bare = 0; bare < 2; bare++) {
+                const source_text text = {cut, size_bytes, bare};
+                assert_in_range(source_line(text, steps, 4), 0, lines);
+                if (source_key(text, steps, 1, 2, &key))
+                    assert_true(key.text >= cut && key.text + key.length <= cut + size_bytes);
+            }
             free(cut);
         }
 }

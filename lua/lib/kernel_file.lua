@@ -1,0 +1,601 @@
+-- A kernel in a file of the user's own: kernel = { source = "kernel.cu" }, or the comment of such a file.
+--
+-- What the pattern does not say is inferred: arguments, element types, inputs and outputs from the kernel's
+-- type, which the compiler tells; names of parameters, defaults of macros from the text. What cannot be
+-- inferred is asked for in one message. docs/kernel_files.md says what follows from what.
+
+local host = ...
+
+local check = host.own "check.lua"
+local kernel = host.own "kernel.lua"
+local fail, meant, KIND = check.fail, check.meant, check.KIND
+
+local kernel_file = {}
+
+-- What stands for nvcc's own: unannotated code is the host's, and no device function calls it.
+local OPTIONS = { "--pre-include=autotune_host.h", "--device-as-default-execution-space" }
+
+-- Reads a value as C writes it: 128, 16u, (2), 0.5f, float4.
+local function parse_c(text)
+  text = string.gsub(text, "^%s*%((.*)%)%s*$", "%1")
+  local digits = string.match(text, "^(-?%d+)[uUlL]*$") or string.match(text, "^(-?[%d.]+[eE]?-?%d*)[fF]?$")
+  local v = host.parse(digits or text)
+  return v
+end
+
+local function is_empty(t)
+  for _ in pairs(t) do return false end
+  return true
+end
+
+local function same(a, b)
+  if type(a) == "boolean" then a = a and 1 or 0 end
+  if type(b) == "boolean" then b = b and 1 or 0 end
+  return a == b
+end
+
+-- name -> list of values, for the parameters whose values are a plain list; the names in order.
+local function read_space(given)
+  local values, names = {}, {}
+  if type(given) ~= "table" then return values, names end
+  local function add(name, v)
+    if type(name) ~= "string" then return end
+    names[#names + 1] = name
+    while type(v) == "table" and v[KIND] == "when" do v = v.values end
+    values[name] = type(v) == "table" and v or { v }
+  end
+  if #given > 0 then
+    for _, pair in ipairs(given) do
+      if type(pair) == "table" then add(pair[1], pair[2]) end
+    end
+  else
+    for _, name in ipairs(check.ordered_keys(given, { "space" })) do add(name, given[name]) end
+  end
+  return values, names
+end
+
+local function default_of(v)
+  if type(v) ~= "table" then return v end
+  if v[KIND] == "within" then return v.default end
+  return type(v.values) == "table" and v.values[1] or nil
+end
+
+-- Expressions over a configuration, without the program: for what has to be known before the pattern is made.
+
+local helpers = { math = math }
+
+function helpers.ceil_div(a, b) return (a + b - 1) // b end
+function helpers.round_up(a, b) return (a + b - 1) // b * b end
+function helpers.min(...) return math.min(...) end
+function helpers.max(...) return math.max(...) end
+function helpers.abs(x) return math.abs(x) end
+function helpers.floor(x) return math.floor(x) end
+function helpers.ceil(x) return math.ceil(x) end
+function helpers.is_pow2(n) return n > 0 and n & (n - 1) == 0 end
+function helpers.log2(n)
+  local exponent = 0
+  while n > 1 do n, exponent = n >> 1, exponent + 1 end
+  return exponent
+end
+
+-- The value of an expression in `scope`; nil if it has none there (it may read `device`).
+local function evaluate(expression, scope)
+  if type(expression) ~= "string" then return expression end
+  local f = host.load("local _ENV = ...; return (" .. expression .. "\n)", "=expression")
+  if not f then return nil end
+  return host.try(f, scope)
+end
+
+local function scope_of(values, derived)
+  local scope = {}
+  for name, v in pairs(helpers) do scope[name] = v end
+  for name, v in pairs(values) do scope[name] = v end
+  -- Derived values may read each other in any order.
+  for _ = 1, 4 do
+    for name, e in pairs(derived) do
+      if scope[name] == nil then scope[name] = evaluate(e, scope) end
+    end
+  end
+  return scope
+end
+
+-- What the pattern lacks, for one message.
+
+local function new_request()
+  return { order = {}, of = {} }
+end
+
+-- `field` has to say `text`; `why` says of what.
+local function ask(request, field, text, why)
+  if not request.of[field] then
+    request.of[field] = { texts = {}, whys = {} }
+    request.order[#request.order + 1] = field
+  end
+  local one = request.of[field]
+  one.texts[#one.texts + 1] = text
+  one.whys[#one.whys + 1] = why
+end
+
+local function tell(request, had, what)
+  if #request.order == 0 then return end
+  local lines = {}
+  for _, field in ipairs(request.order) do
+    local one = request.of[field]
+    local outer, inner = string.match(field, "^(%w+)%.?(%w*)$")
+    local text = (had[field] and "..., " or "") .. table.concat(one.texts, ", ")
+    if inner ~= "" then text = inner .. " = { " .. text .. " }" end
+    lines[#lines + 1] = "  " .. outer .. " = { " .. text .. " }   -- " .. table.concat(one.whys, ", ")
+  end
+  fail({}, "%s does not tell all that a launch needs. Write, with what is true of it:\n%s", what,
+       table.concat(lines, "\n"))
+end
+
+-- The kernels of the file that the name may mean: "scale", "ns::scale", "ns::scale<64, float>".
+local function find_kernels(facts, entry)
+  local plain = string.gsub(string.match(entry, "^[^<]*"), "%s", "")
+  local list = {}
+  for _, k in ipairs(facts.kernels) do
+    if plain == k.name or plain == k.scope .. k.name then list[#list + 1] = k end
+  end
+  return list
+end
+
+local function kernel_names(facts)
+  local names, seen = {}, {}
+  for _, k in ipairs(facts.kernels) do
+    local name = k.scope .. k.name
+    if not seen[name] then names[#names + 1] = name end
+    seen[name] = true
+  end
+  return names
+end
+
+-- The entry that the pattern means where it says nothing: the file's only kernel.
+local function choose_entry(facts, given, file)
+  if given.entry ~= nil then return check.string(given.entry, { "kernel", "entry" }, "the name of a kernel") end
+  local names = kernel_names(facts)
+  if #names == 1 then return names[1] end
+  if #names == 0 then fail({ "kernel", "source" }, "%s has no kernel: no function that is __global__", file) end
+  fail({}, "%s has %d kernels; write which is meant: kernel = { entry = \"%s\" }%s", file, #names, names[1],
+       "\n  there are: " .. table.concat(names, ", "))
+end
+
+-- The names that are macros: parameters; variables and derived values that the file has as macros, or that it
+-- reads and are written in capitals as macros are. What a template has as a parameter of its own is none.
+local function find_defines(description, facts, space_names, parameters)
+  local defines = {}
+  local function add(name, always)
+    if facts.template_words[name] or parameters[name] then return end
+    local constant = string.find(name, "^[%u_][%u%d_]*$")
+    if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end
+  end
+  for _, name in ipairs(space_names) do add(name, true) end
+  for _, field in ipairs { "problem", "derived" } do
+    if type(description[field]) == "table" then
+      for _, name in ipairs(check.ordered_keys(description[field], { field })) do
+        if type(name) == "string" then add(name, false) end
+      end
+    end
+  end
+  return defines
+end
+
+-- A parameter that the file does not know is misspelt, if the file has one of a similar name.
+local function refuse_misspelt(facts, space_names)
+  local known = {}
+  for name, m in pairs(facts.macros) do
+    if not m.constant and not string.find(name, "^_") then known[#known + 1] = name end
+  end
+  table.sort(known)
+  for _, name in ipairs(space_names) do
+    if not facts.words[name] then
+      local nearest = host.nearest(name, known)
+      if nearest then
+        fail({ "space", name }, "the file has no macro '%s'; did you mean '%s' (%s:%d)?", name, nearest,
+             facts.macros[nearest].file, facts.macros[nearest].line)
+      end
+    end
+  end
+end
+
+-- What the file's own macros are: the baseline, as far as the pattern says nothing else.
+local function complete_baseline(description, facts, values, space_names)
+  if description.baseline == nil then description.baseline = {} end
+  if type(description.baseline) ~= "table" then return {} end
+  local baseline = {}
+  for _, name in ipairs(space_names) do
+    local m, list = facts.macros[name], values[name]
+    local given = description.baseline[name]
+    if given == nil and m and m.value ~= "" then
+      local own = parse_c(m.value)
+      for _, v in ipairs(list) do
+        if same(v, own) then given = v end
+      end
+      if given == nil and (type(own) == "number" or type(list[1]) == "string") then
+        local text = tostring(own)
+        fail({ "space", name }, "%s is %s in the file itself (%s:%d), and that is none of its values; add it, or say "
+             .. "which is the baseline: baseline = { %s = %s }", name, text, m.file, m.line, name, tostring(list[1]))
+      end
+      description.baseline[name] = given
+    end
+    if given == nil then given = list[1] end
+    baseline[name] = given
+  end
+  return baseline
+end
+
+local SCALARS = {
+  int8 = true, uint8 = true, int16 = true, uint16 = true, int32 = true, uint32 = true, int64 = true,
+  uint64 = true, half = true, bfloat16 = true, float = true, double = true, bool = true,
+}
+
+local function argument(kind, v)
+  return { [KIND] = "argument", type = kind, value = v }
+end
+
+-- A variable to show in an example: the first whole number that the kernel takes.
+local function example_count(signature, params)
+  for i, a in ipairs(signature) do
+    if not a.pointer and a.type and string.find(a.type, "int") and params[i].name ~= "" then return params[i].name end
+  end
+  return "n"
+end
+
+-- One pointer: its buffer, completed or made.
+local function complete_buffer(description, request, a, param, count_example)
+  local name = param.name
+  local sizes = description.sizes or {}
+  local given = description.buffers[name]
+  local role = a.const and "input" or "inout"
+  for _, output in ipairs(description.outputs or {}) do
+    if output == name then role = "output" end
+  end
+  if given == nil then
+    given = { [KIND] = role }
+    description.buffers[name] = given
+  elseif type(given) ~= "table" then
+    return
+  end
+  given[kernel.PLACE] = sizes[name] ~= nil and { "sizes", name } or nil
+  local known = a.type and SCALARS[a.type] and a.type ~= "bool"
+  if given.dtype == nil then
+    if a.type == "bool" then
+      given.dtype = "uint8"
+    elseif known then
+      given.dtype = a.type
+    elseif a.bytes == 0 then
+      ask(request, "buffers", name .. " = at." .. given[KIND] .. " { dtype = \"float\", count = \"" .. count_example .. "\" }",
+          "what " .. param.text .. " leads to")
+      return
+    elseif a.bytes % 4 == 0 then
+      ask(request, "buffers", string.format("%s = at.%s { dtype = \"float\", count = \"%d * %s\" }", name, given[KIND],
+                                            a.bytes // 4, count_example),
+          param.text .. " leads to structs of " .. a.bytes .. " bytes")
+      return
+    else
+      ask(request, "buffers", string.format("%s = at.%s { dtype = \"uint8\", count = \"%d * %s\" }", name, given[KIND],
+                                            a.bytes, count_example),
+          param.text .. " leads to structs of " .. a.bytes .. " bytes")
+      return
+    end
+  end
+  if given.count == nil then
+    local size = sizes[name]
+    if size == nil then
+      ask(request, "sizes", name .. " = \"" .. count_example .. "\"", "elements of " .. param.text)
+    elseif a.lanes > 1 and (type(size) == "string" or type(size) == "number") then
+      given.count = "(" .. tostring(size) .. ") * " .. a.lanes
+    else
+      given.count = size
+    end
+  end
+end
+
+-- The arguments of one kernel, by its type and the names of its parameters.
+local function infer_arguments(description, request, signature, params, named, is_known)
+  local args, example = {}, example_count(signature, params)
+  for i, a in ipairs(signature) do
+    local param = params[i]
+    local given = named[param.name]
+    if given ~= nil then
+      args[i] = given
+      if type(given) ~= "table" and not a.pointer and a.type and SCALARS[a.type] and a.lanes == 1 then
+        args[i] = argument(a.type, given)
+      end
+    elseif param.name == "" then
+      fail({}, "parameter %d of the kernel has no name (%s): give it one in the file", i, param.text)
+    elseif a.pointer then
+      complete_buffer(description, request, a, param, example)
+      args[i] = param.name
+    elseif a.type and a.lanes == 1 then
+      if not is_known(param.name) then
+        local whole = string.find(a.type, "int") ~= nil
+        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or whole and "1 << 20" or "1.0"), param.text)
+      end
+      args[i] = argument(a.type, param.name)
+    else
+      local members, word = {}, a.type and "at." .. a.type or "at.float"
+      for m = 1, a.type and a.lanes or math.max(1, a.bytes // 4) do members[m] = word .. "(0)" end
+      if #members > 8 then members = { word .. "(0)", "..." } end
+      ask(request, "kernel.args", param.name .. " = at.struct { " .. table.concat(members, ", ") .. " }",
+          param.text .. ", of " .. a.bytes .. " bytes")
+    end
+  end
+  return args
+end
+
+-- The kernel's parameters as the text has them, of the one that takes as many as the compiler says.
+local function match_kernel(facts, entry, signature)
+  local found
+  for _, k in ipairs(find_kernels(facts, entry)) do
+    if #k.params == #signature then return k end
+    found = k
+  end
+  if found then
+    fail({ "kernel", "entry" }, "%s has %d parameters as the compiler has it, and %d in the text (%s:%d): macros in its "
+         .. "list of parameters have no names here; give the arguments in order, kernel = { args = { ... } }", entry,
+         #signature, #found.params, found.file, found.line)
+  end
+end
+
+-- Traffic, if nothing is said of what a launch gets done: each input once, each output once.
+local function complete_work(description)
+  if description.traffic ~= nil or description.flops ~= nil or description.items ~= nil then return end
+  local terms = {}
+  for _, name in ipairs(check.ordered_keys(description.buffers, { "buffers" })) do
+    local b = description.buffers[name]
+    if type(b) ~= "table" or b.count == nil or b.dtype == nil then return end
+    local times = b[KIND] == "inout" and 2 or b[KIND] == "scratch" and 0 or 1
+    if times > 0 then
+      local quoted = SCALARS[b.dtype] and string.format("%q", b.dtype) or b.dtype
+      terms[#terms + 1] = (times == 2 and "2 * " or "") .. "(" .. tostring(b.count) .. ") * sizeof(" .. quoted .. ")"
+    end
+  end
+  if #terms > 0 then description.traffic = table.concat(terms, " + ") end
+end
+
+-- Problems that stand in: a smaller one for the simulated device, one that no tile divides.
+
+local MOST_SIMULATED = 1 << 16 -- elements of all buffers
+
+local function grids(description)
+  local list = {}
+  local function add(launch)
+    if type(launch) ~= "table" then return end
+    local grid = launch.grid
+    if type(grid) ~= "table" then grid = { grid } end
+    for _, e in ipairs(grid) do list[#list + 1] = e end
+    for _, one in ipairs(launch.launches or {}) do add(one) end
+  end
+  add(description.launch)
+  for _, one in ipairs(type(description.launches) == "table" and description.launches or {}) do add(one) end
+  return list
+end
+
+local function words_of(expressions)
+  local words = {}
+  for _, e in pairs(expressions) do
+    for word in string.gmatch(type(e) == "string" and e or "", "[%a_][%w_]*") do words[word] = true end
+  end
+  return words
+end
+
+-- Is the problem one that the baseline can be launched for?
+local function is_launchable(description, values, derived)
+  local scope = scope_of(values, derived)
+  for _, e in ipairs(grids(description)) do
+    local v = evaluate(e, scope)
+    if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
+  end
+  local where = description.where
+  if type(where) == "string" then where = { where } end
+  for _, e in ipairs(type(where) == "table" and where or {}) do
+    if evaluate(e, scope) == false then return false end
+  end
+  return true
+end
+
+local function total_elements(description, values, derived)
+  local scope, total = scope_of(values, derived), 0
+  for _, b in pairs(description.buffers) do
+    local v = type(b) == "table" and evaluate(b.count, scope)
+    if type(v) ~= "number" then return nil end
+    total = total + v
+  end
+  return total
+end
+
+local function copied(values)
+  local copy = {}
+  for name, v in pairs(values) do copy[name] = v end
+  return copy
+end
+
+-- Halves the largest variables that say how large something is, as long as the baseline still runs.
+local function shrink(description, values, problem, derived)
+  local sizes = {}
+  for _, b in pairs(description.buffers) do
+    if type(b) == "table" then sizes[#sizes + 1] = b.count end
+  end
+  local named = words_of(sizes)
+  for word in pairs(words_of(grids(description))) do named[word] = true end
+  for word in pairs(named) do
+    for inner in pairs(words_of { derived[word] }) do named[inner] = true end
+  end
+  local small, changed, fixed = copied(values), {}, {}
+  while true do
+    local total = total_elements(description, small, derived)
+    if not total or total <= MOST_SIMULATED then return small, changed end
+    local largest
+    for name in pairs(problem) do
+      local v = small[name]
+      if named[name] and not fixed[name] and math.type(v) == "integer" and v % 2 == 0 and v > 32
+          and (not largest or v > small[largest]) then
+        largest = name
+      end
+    end
+    if not largest then return small, changed end
+    local trial = copied(small)
+    trial[largest] = small[largest] // 2
+    if is_launchable(description, trial, derived) then
+      small, changed[largest] = trial, trial[largest]
+    else
+      fixed[largest] = true
+    end
+  end
+end
+
+-- Variables that a grid rounds up: the kernel is written for those that no tile divides.
+local function rounded_up(description, problem)
+  local names = {}
+  for _, e in ipairs(grids(description)) do
+    for name in string.gmatch(type(e) == "string" and e or "", "ceil_div%s*%(%s*([%a_][%w_]*)%s*,") do
+      if problem[name] ~= nil then names[name] = true end
+    end
+  end
+  return names
+end
+
+local function complete_problems(description, baseline)
+  local problem, values = {}, copied(baseline)
+  for name, v in pairs(description.problem) do
+    problem[name] = default_of(v)
+    values[name] = problem[name]
+  end
+  local derived = type(description.derived) == "table" and description.derived or {}
+  local small = values
+  if description.simulated == nil then
+    local changed
+    small, changed = shrink(description, values, problem, derived)
+    if not is_empty(changed) then description.simulated = changed end
+  end
+  if description.ragged ~= nil then return end
+  local edges, trial = {}, copied(values)
+  for name in pairs(rounded_up(description, problem)) do
+    local v = small[name]
+    if math.type(v) == "integer" and v >= 16 and type(description.problem[name]) ~= "table" then
+      edges[name] = v > 4096 and 4003 or (v - v // 4 - 1) | 1
+      trial[name] = edges[name]
+    end
+  end
+  for name, v in pairs(type(description.simulated) == "table" and description.simulated or {}) do
+    if edges[name] == nil and not is_empty(edges) then edges[name], trial[name] = v, v end
+  end
+  if not is_empty(edges) and is_launchable(description, trial, derived) then
+    description.ragged = edges
+  else
+    description.ragged = false
+  end
+end
+
+local function check_names(description, field, params, what)
+  local given = description[field]
+  if given == nil then return end
+  check.table(given, { field }, field .. " = { " .. what .. " }")
+  local known = {}
+  for _, p in ipairs(params) do known[#known + 1] = p.name end
+  for key, v in pairs(given) do
+    local name = field == "outputs" and v or key
+    local found = false
+    for _, k in ipairs(known) do found = found or k == name end
+    if not found then
+      fail({ field, key }, "the kernel has no parameter %s%s", check.show(name), meant(tostring(name), known))
+    end
+  end
+end
+
+local function stem_of(file)
+  local stem = string.gsub(string.match(file, "([^/]*)$"), "%.%w*$", "")
+  stem = string.gsub(stem, "[^%w_]", "_")
+  return string.sub(string.find(stem, "^%d") and "_" .. stem or stem, 1, 60)
+end
+
+--- Completes a description whose kernel is a file; leaves others alone.
+function kernel_file.complete(description)
+  local given = description.kernel
+  if type(given) ~= "table" or given.source == nil then
+    for _, field in ipairs { "sizes", "outputs" } do
+      if description[field] ~= nil then
+        fail({ field }, "is of a kernel in a file of its own: kernel = { source = \"FILE.cu\" }; with a template, buffers say it")
+      end
+    end
+    return
+  end
+  local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
+  if given.template ~= nil then fail({ "kernel", "template" }, "there is a source as well; write one of the two") end
+  local facts, why = host.open_kernel(file)
+  if not facts then
+    fail({ "kernel", "source" }, "there is no file '%s' in the script's folder%s", file, why)
+  end
+  local had = {}
+  for _, field in ipairs { "problem", "buffers", "sizes" } do had[field] = description[field] ~= nil end
+  if description.name == nil then description.name = stem_of(file) end
+  if description.problem == nil then description.problem = {} end
+  if description.buffers == nil then description.buffers = {} end
+  for _, field in ipairs { "problem", "buffers" } do check.table(description[field], { field }, field .. " = { ... }") end
+  local entry = choose_entry(facts, given, file)
+  given.entry = entry
+  local candidates = find_kernels(facts, entry)
+  if #candidates == 0 then
+    local names = kernel_names(facts)
+    fail({ "kernel", "entry" }, "%s has no kernel '%s'%s; there are: %s", file, entry, meant(entry, names),
+         table.concat(names, ", "))
+  end
+  local request = new_request()
+  if description.space == nil then
+    local known = {}
+    for name, m in pairs(facts.macros) do
+      if math.type(parse_c(m.value)) == "integer" then known[#known + 1] = name end
+    end
+    table.sort(known)
+    ask(request, "space", (known[1] or "BLOCK") .. " = at.pow2(64, 1024)",
+        #known > 0 and "macros that may be tuned: " .. table.concat(known, ", ", 1, math.min(#known, 12)) or "macros of the file")
+  end
+  if description.launch == nil and description.launches == nil then
+    ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"", "how many blocks, of how many threads")
+  end
+  local values, space_names = read_space(description.space)
+  refuse_misspelt(facts, space_names)
+  local parameters = {}
+  for _, k in ipairs(candidates) do
+    for _, p in ipairs(k.params) do parameters[p.name] = true end
+  end
+  local defines = find_defines(description, facts, space_names, parameters)
+  local baseline = complete_baseline(description, facts, values, space_names)
+  local known = copied(baseline)
+  for name, v in pairs(description.problem) do known[name] = default_of(v) end
+  local derived = type(description.derived) == "table" and description.derived or {}
+  local scope = scope_of(known, derived)
+  local written = {}
+  for _, name in ipairs(defines) do
+    local v = scope[name]
+    if type(v) == "boolean" then v = v and 1 or 0 end
+    written[#written + 1] = "#define " .. name .. " " .. tostring(v == nil and 1 or v) .. "\n"
+  end
+  host.cut_kernel({ candidates[1].name }, defines)
+  local signature = host.kernel_signature(entry, table.concat(written), OPTIONS)
+  local found = match_kernel(facts, entry, signature)
+  check_names(description, "sizes", found.params, "x = \"n\"")
+  check_names(description, "outputs", found.params, "\"y\"")
+  local named = {}
+  for key, v in pairs(type(given.args) == "table" and given.args or {}) do
+    if type(key) == "string" then named[key] = v end
+  end
+  if given.args == nil or not is_empty(named) then
+    given.args = infer_arguments(description, request, signature, found.params, named,
+                                 function(name) return known[name] ~= nil or derived[name] ~= nil end)
+  end
+  tell(request, had, "the kernel " .. entry .. " (" .. found.file .. ":" .. found.line .. ")")
+  complete_work(description)
+  complete_problems(description, baseline)
+  local options = {}
+  for _, option in ipairs(OPTIONS) do options[#options + 1] = option end
+  for _, option in ipairs(type(given.options) == "table" and given.options or { given.options }) do
+    options[#options + 1] = option
+  end
+  given.options = options
+  given[kernel.DEFINES] = defines
+  description.sizes, description.outputs = nil, nil
+end
+
+return kernel_file

@@ -1,0 +1,160 @@
+#include "cpp/need.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/keymap.h"
+
+/* Words met so far. Two words of one hash count as the same: then more is wanted than need be. */
+typedef struct search {
+    cpp_unit *units;
+    size_t count;
+    keymap words;
+    bool failed;
+    bool grew;
+} search;
+
+static uint64_t word_key(cpp_span s)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < s.length; i++)
+        h = (h ^ (unsigned char)s.text[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
+static bool has_word(const search *s, cpp_span word)
+{
+    uint64_t value;
+    return keymap_get(&s->words, word_key(word), &value);
+}
+
+static void add_words(search *s, cpp_span text)
+{
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (t.kind == CPP_DIRECTIVE) { /* a condition within a function, #define NAME VALUE */
+            add_words(s, (cpp_span){t.span.text + 1, t.span.length - 1});
+            continue;
+        }
+        if (t.kind != CPP_WORD || has_word(s, t.span))
+            continue;
+        s->grew = true;
+        s->failed = s->failed || !keymap_put(&s->words, word_key(t.span), 0);
+    }
+}
+
+/* An annotation by a macro of a header that is not here: FORCE_DEVICE. */
+static bool sounds_like_device(cpp_span text)
+{
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l))
+        for (size_t i = 0; t.kind == CPP_WORD && i + 6 <= t.span.length; i++)
+            if (strncmp(t.span.text + i, "DEVICE", 6) == 0 ||
+                strncmp(t.span.text + i, "KERNEL", 6) == 0)
+                return true;
+    return false;
+}
+
+/* DEFINE_KERNELS(float): what it declares, nobody knows without expanding it. */
+static bool is_macro_call(const search *s, const cpp_declaration *d)
+{
+    return d->head.length == 0 && !d->has_body && cpp_find_macro(s->units, s->count, d->name);
+}
+
+static bool is_device_function(const search *s, const cpp_declaration *d)
+{
+    static const char *const words[] = {"__device__", "__global__", "constexpr", "consteval", NULL};
+    const cpp_span where = is_macro_call(s, d) ? d->span : d->head;
+    return cpp_text_has(s->units, s->count, where, words) || sounds_like_device(where);
+}
+
+/* May device code use it, if it names it? */
+static bool is_usable(const search *s, const cpp_declaration *d)
+{
+    static const char *const storage[] = {
+        "__device__", "__constant__", "__managed__", "__shared__", "const",  "constexpr",
+        "texture",    "surface",      "cudaTextureObject_t",       "extern", NULL};
+    switch (d->kind) {
+    case CPP_FUNCTION:
+        return is_device_function(s, d) || (d->member && d->is_special);
+    case CPP_VARIABLE:
+        return d->member || cpp_text_has(s->units, s->count, d->span, storage);
+    default:
+        return true;
+    }
+}
+
+static bool is_named(const search *s, const cpp_unit *u, const cpp_declaration *d)
+{
+    if (d->member || d->kind == CPP_USING || d->kind == CPP_OTHER || d->name_count == 0 ||
+        (d->kind == CPP_FUNCTION && is_macro_call(s, d)))
+        return true;
+    for (size_t i = 0; i < d->name_count; i++)
+        if (has_word(s, u->names[d->first_name + i]) ||
+            cpp_span_is(u->names[d->first_name + i], "operator"))
+            return true;
+    return false;
+}
+
+static void want(search *s, cpp_unit *u, size_t i)
+{
+    cpp_declaration *d = &u->declarations[i];
+    d->wanted = true;
+    s->grew = true;
+    if (d->kind == CPP_TYPE && d->has_body) {
+        /* Its members one by one: what is left out wants nothing. */
+        const char *end = d->span.text + d->span.length, *at = d->span.text;
+        for (size_t k = i + 1;
+             k < u->declaration_count && u->declarations[k].member && u->declarations[k].span.text < end;
+             k++) {
+            const cpp_declaration *m = &u->declarations[k];
+            if (m->span.text >= at && !is_usable(s, m)) {
+                add_words(s, (cpp_span){at, (size_t)(m->span.text - at)});
+                at = m->span.text + m->span.length;
+            }
+        }
+        if (at < end)
+            add_words(s, (cpp_span){at, (size_t)(end - at)});
+        return;
+    }
+    add_words(s, d->span);
+}
+
+static void add_macros(search *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = 0; k < s->units[i].macro_count; k++)
+            if (has_word(s, s->units[i].macros[k].name))
+                add_words(s, s->units[i].macros[k].value);
+}
+
+static void add_declarations(search *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        cpp_unit *u = &s->units[i];
+        for (size_t k = 0; k < u->declaration_count; k++)
+            if (!u->declarations[k].wanted && is_usable(s, &u->declarations[k]) &&
+                is_named(s, u, &u->declarations[k]))
+                want(s, u, k);
+    }
+}
+
+at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t root_count,
+                   at_error *error)
+{
+    search s = {.units = units, .count = count};
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < units[i].declaration_count; k++)
+            units[i].declarations[k].wanted = false;
+    for (size_t i = 0; i < root_count; i++)
+        add_words(&s, roots[i]);
+    for (s.grew = true; s.grew && !s.failed;) {
+        s.grew = false;
+        add_macros(&s);
+        add_declarations(&s);
+    }
+    keymap_deinit(&s.words);
+    return s.failed ? error_set(error, AT_NO_MEMORY, "out of memory for the words of a file")
+                    : AT_OK;
+}

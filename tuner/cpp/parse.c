@@ -1,0 +1,515 @@
+#include "cpp/parse.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { MAX_DEPTH = 200, MAX_CONDITIONS = 64 };
+
+typedef struct parser {
+    cpp_unit *u;
+    cpp_lexer lexer;
+    cpp_token token; /* the next one */
+    bool failed;     /* no memory */
+    int depth;
+} parser;
+
+/* Words that brackets may follow without being a function's name. */
+static const char *const attributes[] = {
+    "__launch_bounds__", "__cluster_dims__", "__maxnreg__",  "__align__",     "alignas",
+    "__attribute__",     "__declspec",       "decltype",     "noexcept",      "sizeof",
+    "__block_size__",    "explicit",         "__typeof__",   "static_assert", "asm",
+    "__builtin_align__", "requires",         NULL};
+
+static bool among(cpp_token t, const char *const *words)
+{
+    for (; *words; words++)
+        if (cpp_is(t, *words))
+            return true;
+    return false;
+}
+
+static void add(parser *p, void *items, size_t *count, const void *item, size_t size)
+{
+    if (!array_add(items, count, item, size))
+        p->failed = true;
+}
+
+static cpp_span from_to(const char *begin, const char *end)
+{
+    while (begin < end && isspace((unsigned char)*begin))
+        begin++;
+    while (end > begin && isspace((unsigned char)end[-1]))
+        end--;
+    return (cpp_span){begin, (size_t)(end - begin)};
+}
+
+static const char *end_of(cpp_token t)
+{
+    return t.span.text + t.span.length;
+}
+
+/* Directives */
+
+static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
+{
+    cpp_token name = cpp_next(l);
+    if (name.kind != CPP_WORD)
+        return;
+    cpp_macro m = {.name = name.span, .span = directive.span, .line = directive.line};
+    m.has_parameters = l->at < l->end && *l->at == '(';
+    if (m.has_parameters)
+        for (cpp_token t = cpp_next(l); t.kind != CPP_END && !cpp_is(t, ")");)
+            t = cpp_next(l);
+    /* Without the comments around it. */
+    cpp_lexer first = *l, rest = *l;
+    const char *begin = cpp_next(&first).span.text, *end = begin;
+    for (cpp_token t = cpp_next(&rest); t.kind != CPP_END; t = cpp_next(&rest))
+        end = end_of(t);
+    m.value = from_to(begin, end);
+    add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
+}
+
+static void read_include(parser *p, cpp_lexer *l, cpp_token directive)
+{
+    while (l->at < l->end && isspace((unsigned char)*l->at))
+        l->at++;
+    const char open = l->at < l->end ? *l->at : '\0';
+    if (open != '"' && open != '<')
+        return;
+    const char *begin = l->at + 1;
+    const char *end = memchr(begin, open == '<' ? '>' : '"', (size_t)(l->end - begin));
+    if (!end)
+        return;
+    cpp_include i = {.span = directive.span,
+                     .name = from_to(begin, end),
+                     .line = directive.line,
+                     .is_quoted = open == '"'};
+    add(p, &p->u->includes, &p->u->include_count, &i, sizeof i);
+}
+
+static void read_directive(parser *p, cpp_token directive)
+{
+    cpp_lexer l = cpp_lexer_make(directive.span.text + 1, directive.span.length - 1, 1);
+    l.at_line_start = false;
+    cpp_token word = cpp_next(&l);
+    if (cpp_is(word, "define"))
+        read_define(p, &l, directive);
+    else if (cpp_is(word, "include"))
+        read_include(p, &l, directive);
+}
+
+static bool is_conditional(cpp_token directive, const char *name)
+{
+    const char *at = directive.span.text + 1, *end = end_of(directive);
+    while (at < end && isspace((unsigned char)*at))
+        at++;
+    return (size_t)(end - at) >= strlen(name) && strncmp(at, name, strlen(name)) == 0;
+}
+
+static void take(parser *p)
+{
+    p->token = cpp_next(&p->lexer);
+}
+
+/* Skips a group in brackets; the opening one is the next token. What an #if opened is open again in
+ * its #else. */
+static void skip_group(parser *p)
+{
+    int depth = 0, saved[MAX_CONDITIONS], conditions = 0;
+    do {
+        cpp_token t = p->token;
+        if (t.kind == CPP_END)
+            return;
+        if (t.kind == CPP_DIRECTIVE) {
+            read_directive(p, t);
+            if (is_conditional(t, "if") && conditions < MAX_CONDITIONS)
+                saved[conditions++] = depth;
+            else if (is_conditional(t, "el") && conditions > 0)
+                depth = saved[conditions - 1];
+            else if (is_conditional(t, "endif") && conditions > 0)
+                conditions--;
+        }
+        depth += cpp_is(t, "(") || cpp_is(t, "[") || cpp_is(t, "{");
+        depth -= cpp_is(t, ")") || cpp_is(t, "]") || cpp_is(t, "}");
+        take(p);
+    } while (depth > 0);
+}
+
+/* Skips from < to after its >; not what is no list of a template. */
+static cpp_span skip_angles(parser *p)
+{
+    const char *begin = end_of(p->token);
+    int depth = 0;
+    while (p->token.kind != CPP_END && !cpp_is(p->token, ";") && !cpp_is(p->token, "{")) {
+        if (cpp_is(p->token, "(") || cpp_is(p->token, "[")) {
+            skip_group(p);
+            continue;
+        }
+        depth += cpp_is(p->token, "<");
+        depth -= cpp_is(p->token, ">");
+        const char *end = p->token.span.text;
+        take(p);
+        if (depth == 0)
+            return from_to(begin, end);
+    }
+    return (cpp_span){begin, 0};
+}
+
+static void parse_scope(parser *p, const char *scope, bool c_linkage, bool member);
+
+/* What one declaration has shown so far. */
+typedef struct progress {
+    cpp_declaration d;
+    cpp_token last;       /* before the next one */
+    cpp_token first;      /* of the declaration, without template<...> */
+    cpp_token type_word;  /* class, struct, union, enum; kind CPP_END: none */
+    cpp_token last_word;
+    cpp_token operator_word;
+    bool called;      /* a name and its brackets: it looks like a function */
+    bool initialised; /* after = */
+    bool colon;       /* after the : of a constructor or a base */
+    size_t first_inner; /* declarations of its members begin here */
+} progress;
+
+static void add_name(parser *p, progress *g, cpp_span name)
+{
+    for (size_t i = 0; i < g->d.name_count; i++)
+        if (cpp_spans_equal(p->u->names[g->d.first_name + i], name))
+            return;
+    if (g->d.name_count == 0)
+        g->d.first_name = p->u->name_count;
+    add(p, &p->u->names, &p->u->name_count, &name, sizeof name);
+    g->d.name_count++;
+}
+
+/* The words of an enum's body that are its constants. */
+static void add_enumerators(parser *p, progress *g, const char *begin, const char *end)
+{
+    cpp_lexer l = cpp_lexer_make(begin, (size_t)(end - begin), 1);
+    bool name_next = false;
+    int depth = 0;
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (t.kind == CPP_DIRECTIVE)
+            continue;
+        if (t.kind == CPP_WORD && name_next)
+            add_name(p, g, t.span);
+        depth += cpp_is(t, "{") || cpp_is(t, "(");
+        depth -= cpp_is(t, "}") || cpp_is(t, ")");
+        name_next = depth == 1 && (cpp_is(t, "{") || cpp_is(t, ","));
+    }
+}
+
+/* A name and its brackets: `(` is next. */
+static void read_brackets(parser *p, progress *g)
+{
+    const bool names = (g->last.kind == CPP_WORD && !among(g->last, attributes)) ||
+                       g->operator_word.kind == CPP_WORD || cpp_is(g->last, ">");
+    const bool is_name = names && !g->initialised && !g->colon;
+    const char *begin = end_of(p->token);
+    cpp_lexer inside = p->lexer;
+    if (cpp_is(cpp_next(&inside), "*")) /* float (*f)(int) */
+        add_name(p, g, cpp_next(&inside).span);
+    cpp_token name = g->operator_word.kind == CPP_WORD ? g->operator_word : g->last_word;
+    skip_group(p);
+    if (!is_name)
+        return;
+    const char *end = p->token.span.text;
+    while (end > begin && end[-1] != ')')
+        end--;
+    g->called = true;
+    g->d.name = name.span;
+    g->d.parameters = from_to(begin, end > begin ? end - 1 : begin);
+    g->d.head = from_to(g->d.span.text, name.span.text);
+}
+
+/* A macro that is called as a declaration, without a semicolon: brackets after the first word, and
+ * on a line of its own another declaration. */
+static bool is_macro_call(const parser *p, const progress *g)
+{
+    static const char *const goes_on[] = {"const",    "noexcept", "override", "final",
+                                          "volatile", "requires", "try",      NULL};
+    return g->called && !g->d.member && g->d.template_of.length == 0 &&
+           cpp_spans_equal(g->d.name, g->first.span) && p->token.kind == CPP_WORD &&
+           p->token.begins_line && !among(p->token, goes_on);
+}
+
+static void parse_members(parser *p, const progress *g)
+{
+    take(p); /* { */
+    parse_scope(p, "", g->d.c_linkage, true);
+    if (cpp_is(p->token, "}"))
+        take(p);
+}
+
+/* A brace at the declaration's own level. True: it ended the declaration. */
+static bool read_brace(parser *p, progress *g)
+{
+    const char *begin = p->token.span.text;
+    if (g->type_word.kind == CPP_WORD && !g->called && !g->initialised) {
+        g->d.kind = CPP_TYPE;
+        if (cpp_is(g->type_word, "enum")) {
+            skip_group(p);
+            add_enumerators(p, g, begin, p->token.span.text);
+        } else {
+            parse_members(p, g);
+        }
+        g->d.has_body = true;
+        return false;
+    }
+    const bool member_initialiser = g->colon && g->last.kind == CPP_WORD;
+    skip_group(p);
+    if (!g->called || g->initialised || member_initialiser)
+        return false;
+    g->d.has_body = true;
+    return true;
+}
+
+/* The name of an operator, of which the word is next: up to its brackets. */
+static void read_operator(parser *p, progress *g)
+{
+    g->operator_word = p->token;
+    take(p);
+    if (cpp_is(p->token, "(")) {
+        skip_group(p);
+        return;
+    }
+    while (p->token.kind != CPP_END && !cpp_is(p->token, "(") && !cpp_is(p->token, ";") &&
+           !cpp_is(p->token, "{"))
+        take(p);
+}
+
+/* The first word of a type is its name; of a variable each before = [ ; , { ( is one. */
+static void note_name(parser *p, progress *g)
+{
+    static const char *const ends[] = {"=", "[", ";", ",", "{", "(", ":", NULL};
+    const bool of_type = g->type_word.kind == CPP_WORD && g->d.name_count == 0 &&
+                         p->token.kind == CPP_WORD && !among(p->token, attributes);
+    if (of_type)
+        add_name(p, g, p->token.span);
+    if (g->last.kind != CPP_WORD || !among(p->token, ends) || g->initialised)
+        return;
+    if (!among(g->last, attributes) && !cpp_spans_equal(g->last.span, g->type_word.span))
+        add_name(p, g, g->last.span);
+}
+
+static void classify(progress *g)
+{
+    static const char *const aliases[] = {"typedef", "using", NULL};
+    cpp_lexer l = cpp_lexer_make(g->d.span.text, g->d.span.length, 1);
+    if (cpp_is(cpp_next(&l), "using") && cpp_is(cpp_next(&l), "namespace"))
+        g->d.kind = CPP_USING;
+    else if (among(g->first, aliases))
+        g->d.kind = CPP_ALIAS;
+    else if (cpp_is(g->first, "static_assert") || cpp_is(g->first, "asm"))
+        g->d.kind = CPP_OTHER;
+    else if (g->d.kind == CPP_TYPE)
+        ;
+    else if (g->called)
+        g->d.kind = CPP_FUNCTION;
+    else if (g->type_word.kind == CPP_WORD && g->d.name_count <= 1 && !g->initialised)
+        g->d.kind = CPP_TYPE; /* struct X; */
+    else
+        g->d.kind = CPP_VARIABLE;
+}
+
+/* const or constexpr NAME = VALUE; */
+static void note_constant(parser *p, const progress *g, const char *value, const char *end)
+{
+    static const char *const words[] = {"const", "constexpr", NULL};
+    bool constant = false;
+    cpp_lexer l = cpp_lexer_make(g->d.span.text, (size_t)(value - g->d.span.text), 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        constant = constant || among(t, words);
+        if (cpp_is(t, "*") || cpp_is(t, "[") || cpp_is(t, "<"))
+            return;
+    }
+    if (!constant || g->d.name_count != 1 || g->d.member)
+        return;
+    cpp_macro m = {.name = p->u->names[g->d.first_name],
+                   .value = from_to(value, end),
+                   .span = g->d.span,
+                   .line = g->d.line,
+                   .is_constant = true};
+    add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
+}
+
+/* Reads what follows `=`, of which the sign is taken, up to `;` or `,`. */
+static void read_value(parser *p, progress *g, const char **value)
+{
+    *value = p->token.span.text;
+    g->d.is_special = g->called;
+    g->initialised = true;
+}
+
+static void step(parser *p, progress *g, bool *ends, const char **value)
+{
+    static const char *const type_words[] = {"class", "struct", "union", "enum", NULL};
+    cpp_token t = p->token;
+    note_name(p, g);
+    if (t.kind == CPP_DIRECTIVE)
+        read_directive(p, t);
+    if (cpp_is(t, "("))
+        read_brackets(p, g);
+    else if (cpp_is(t, "["))
+        skip_group(p);
+    else if (cpp_is(t, "{"))
+        *ends = read_brace(p, g);
+    else if (cpp_is(t, "operator"))
+        read_operator(p, g);
+    else {
+        take(p);
+        *ends = cpp_is(t, ";");
+        if (cpp_is(t, "="))
+            read_value(p, g, value);
+        else if (cpp_is(t, ",") && !g->called)
+            g->initialised = false;
+        else if (cpp_is(t, ":"))
+            g->colon = true;
+        if (among(t, type_words) && g->type_word.kind == CPP_END && !g->called)
+            g->type_word = t;
+    }
+    if (t.kind == CPP_WORD && !among(t, attributes) && !(g->type_word.kind == CPP_WORD && g->colon))
+        g->last_word = t;
+    if (t.kind != CPP_DIRECTIVE)
+        g->last = t;
+    *ends = *ends || is_macro_call(p, g);
+}
+
+static void add_declaration(parser *p, progress *g, const char *scope)
+{
+    g->d.scope = strdup(scope);
+    if (!g->d.scope)
+        p->failed = true;
+    /* Before its members. */
+    add(p, &p->u->declarations, &p->u->declaration_count, &g->d, sizeof g->d);
+    if (p->failed)
+        return;
+    cpp_declaration *all = p->u->declarations;
+    memmove(all + g->first_inner + 1, all + g->first_inner,
+            (p->u->declaration_count - 1 - g->first_inner) * sizeof *all);
+    all[g->first_inner] = g->d;
+}
+
+static void parse_declaration(parser *p, const char *scope, bool c_linkage, bool member)
+{
+    progress g = {.first_inner = p->u->declaration_count};
+    g.d = (cpp_declaration){.kind = CPP_OTHER,
+                            .span.text = p->token.span.text,
+                            .line = p->token.line,
+                            .member = member,
+                            .c_linkage = c_linkage};
+    while (cpp_is(p->token, "template")) {
+        take(p);
+        if (cpp_is(p->token, "<"))
+            g.d.template_of = skip_angles(p);
+    }
+    g.first = p->token;
+    const char *value = NULL, *end = p->token.span.text;
+    bool ends = false;
+    while (!ends && !p->failed && p->token.kind != CPP_END && !cpp_is(p->token, "}")) {
+        cpp_token before = p->token;
+        g.d.c_linkage = g.d.c_linkage || (before.kind == CPP_LITERAL && cpp_is(g.last, "extern"));
+        step(p, &g, &ends, &value);
+        /* What a group skipped belongs to it, too. */
+        end = p->token.kind == CPP_END ? p->lexer.end : p->token.span.text;
+    }
+    g.d.span = from_to(g.d.span.text, end);
+    /* A comment before the next declaration is that one's. */
+    cpp_lexer l = cpp_lexer_make(g.d.span.text, g.d.span.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l))
+        end = end_of(t);
+    g.d.span = from_to(g.d.span.text, end);
+    classify(&g);
+    if (g.d.kind == CPP_FUNCTION) {
+        g.d.name_count = 0;
+        add_name(p, &g, g.d.name);
+    }
+    if (g.d.kind == CPP_VARIABLE && value && end[-1] == ';')
+        note_constant(p, &g, value, end - 1);
+    add_declaration(p, &g, scope);
+}
+
+/* namespace a::b { ... }; the word is next. */
+static void parse_namespace(parser *p, const char *scope, bool c_linkage)
+{
+    cpp_lexer ahead = p->lexer;
+    char inner[256];
+    strcpy(inner, strlen(scope) < sizeof inner / 2 ? scope : "");
+    for (cpp_token t = cpp_next(&ahead); !cpp_is(t, "{"); t = cpp_next(&ahead)) {
+        if (t.kind == CPP_END || cpp_is(t, ";") || cpp_is(t, "=")) {
+            progress g = {.first_inner = p->u->declaration_count, .first = p->token};
+            parse_declaration(p, scope, c_linkage, false);
+            if (p->u->declaration_count > g.first_inner)
+                p->u->declarations[g.first_inner].kind = CPP_ALIAS;
+            return;
+        }
+        if (strlen(inner) + t.span.length + 3 < sizeof inner && t.kind == CPP_WORD &&
+            !cpp_is(t, "inline")) {
+            strncat(inner, t.span.text, t.span.length);
+            strcat(inner, "::");
+        }
+    }
+    while (!cpp_is(p->token, "{"))
+        take(p);
+    take(p);
+    parse_scope(p, inner, c_linkage, false);
+    if (cpp_is(p->token, "}"))
+        take(p);
+}
+
+static bool opens_linkage(const parser *p)
+{
+    cpp_lexer ahead = p->lexer;
+    return cpp_is(p->token, "extern") && cpp_next(&ahead).kind == CPP_LITERAL &&
+           cpp_is(cpp_next(&ahead), "{");
+}
+
+static bool is_access_label(const parser *p)
+{
+    static const char *const labels[] = {"public", "private", "protected", NULL};
+    cpp_lexer ahead = p->lexer;
+    return among(p->token, labels) && cpp_is(cpp_next(&ahead), ":");
+}
+
+static void parse_scope(parser *p, const char *scope, bool c_linkage, bool member)
+{
+    if (++p->depth > MAX_DEPTH)
+        while (p->token.kind != CPP_END)
+            take(p);
+    while (!p->failed && p->token.kind != CPP_END && !(cpp_is(p->token, "}") && p->depth > 1)) {
+        cpp_lexer ahead = p->lexer;
+        if (p->token.kind == CPP_DIRECTIVE) {
+            read_directive(p, p->token);
+            take(p);
+        } else if (cpp_is(p->token, ";") || cpp_is(p->token, "}")) {
+            take(p);
+        } else if (member && is_access_label(p)) {
+            take(p);
+            take(p);
+        } else if (cpp_is(p->token, "namespace") ||
+                   (cpp_is(p->token, "inline") && cpp_is(cpp_next(&ahead), "namespace"))) {
+            parse_namespace(p, scope, c_linkage);
+        } else if (opens_linkage(p)) {
+            take(p);
+            take(p);
+            take(p);
+            parse_scope(p, scope, true, false);
+            if (cpp_is(p->token, "}"))
+                take(p);
+        } else {
+            parse_declaration(p, scope, c_linkage, member);
+        }
+    }
+    p->depth--;
+}
+
+bool cpp_parse(cpp_unit *u)
+{
+    parser p = {.u = u, .lexer = cpp_lexer_make(u->text, u->length, 1)};
+    take(&p);
+    parse_scope(&p, "", false, false);
+    return !p.failed;
+}

@@ -1,0 +1,111 @@
+#include "cpp/render.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/pack.h"
+
+typedef struct cuts {
+    cpp_span *all;
+    size_t count;
+    bool failed;
+} cuts;
+
+static void cut(cuts *c, cpp_span s)
+{
+    if (s.length > 0 && !array_add(&c->all, &c->count, &s, sizeof s))
+        c->failed = true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const cpp_span *x = a, *y = b;
+    return x->text < y->text ? -1 : x->text > y->text;
+}
+
+static bool is_given(cpp_span name, const cpp_span *given, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cpp_spans_equal(given[i], name))
+            return true;
+    return false;
+}
+
+static void collect(const cpp_unit *u, const cpp_span *given, size_t given_count, cuts *c)
+{
+    cut(c, u->own_comment);
+    for (size_t i = 0; i < u->declaration_count; i++)
+        if (!u->declarations[i].wanted)
+            cut(c, u->declarations[i].span);
+    for (size_t i = 0; i < u->macro_count; i++)
+        if (is_given(u->macros[i].name, given, given_count))
+            cut(c, u->macros[i].span);
+    for (size_t i = 0; i < u->include_count; i++)
+        if (u->includes[i].is_missing)
+            cut(c, u->includes[i].span);
+    if (c->count > 0)
+        qsort(c->all, c->count, sizeof *c->all, compare);
+}
+
+static void put_lines(pack *out, const char *begin, const char *end)
+{
+    for (; begin < end; begin++)
+        if (*begin == '\n')
+            pack_append(out, "\n", 1);
+}
+
+/* A directive has its place also in what is left out, if it is none that is left out itself:
+ * conditions have to stay whole. */
+static void put_directives(pack *out, cpp_span s)
+{
+    const char *at = s.text, *end = s.text + s.length;
+    cpp_lexer l = cpp_lexer_make(s.text, s.length, 1);
+    l.at_line_start = s.text[0] != '#';
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (t.kind != CPP_DIRECTIVE)
+            continue;
+        put_lines(out, at, t.span.text);
+        pack_append(out, t.span.text, t.span.length);
+        at = t.span.text + t.span.length;
+    }
+    put_lines(out, at, end);
+}
+
+/* Text that stays, with extern "C" where that is asked for. */
+static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end)
+{
+    for (size_t i = 0; i < u->declaration_count; i++) {
+        const cpp_declaration *d = &u->declarations[i];
+        if (!d->exported || d->span.text < at || d->span.text >= end)
+            continue;
+        pack_append(out, at, (size_t)(d->span.text - at));
+        pack_append_text(out, "extern \"C\" ");
+        at = d->span.text;
+    }
+    pack_append(out, at, (size_t)(end - at));
+}
+
+char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count)
+{
+    cuts c = {0};
+    pack out = {0};
+    collect(u, given, given_count, &c);
+    const char *at = u->text, *end = u->text + u->length;
+    for (size_t i = 0; i < c.count; i++) {
+        const char *begin = c.all[i].text, *after = begin + c.all[i].length;
+        if (begin < at)
+            continue;
+        put_kept(&out, u, at, begin);
+        put_directives(&out, c.all[i]);
+        pack_append(&out, " ", 1);
+        at = after;
+    }
+    put_kept(&out, u, at, end);
+    free(c.all);
+    char *text = pack_take_text(&out);
+    if (!c.failed)
+        return text;
+    free(text);
+    return NULL;
+}

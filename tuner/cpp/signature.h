@@ -1,0 +1,25 @@
+/* What the compiler says of a kernel's parameters.
+ *
+ * templates/kernel_file/signature.h, included after a kernel, makes an array of the kernel's type,
+ * which PTX holds as bytes. That is the compiler's own word: typedefs, templates and macros are
+ * resolved. */
+#ifndef AUTOTUNE_CPP_SIGNATURE_H
+#define AUTOTUNE_CPP_SIGNATURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CPP_MAX_PARAMETERS = 64 };
+
+typedef struct cpp_argument {
+    bool is_pointer, is_const; /* const: what a pointer leads to */
+    int type;                  /* of the scalar, as base/value.h numbers element types; -1: none of these; -2: bool */
+    uint32_t lanes;            /* of a vector such as float4: 4; else 1 */
+    uint32_t bytes;            /* of what a pointer leads to, or of the argument; 0: void */
+} cpp_argument;
+
+/* Reads the array from PTX text. False: it is not there. */
+bool cpp_signature_read(const char *ptx, cpp_argument out[CPP_MAX_PARAMETERS], size_t *count);
+
+#endif

@@ -1,0 +1,180 @@
+#include "cpp/token.h"
+
+#include <ctype.h>
+#include <string.h>
+
+cpp_lexer cpp_lexer_make(const char *text, size_t length, int line)
+{
+    return (cpp_lexer){.at = text, .end = text + length, .line = line, .at_line_start = true};
+}
+
+bool cpp_span_is(cpp_span s, const char *text)
+{
+    return strlen(text) == s.length && memcmp(text, s.text, s.length) == 0;
+}
+
+bool cpp_spans_equal(cpp_span a, cpp_span b)
+{
+    return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+}
+
+bool cpp_is(cpp_token t, const char *text)
+{
+    return (t.kind == CPP_WORD || t.kind == CPP_SYMBOL) && cpp_span_is(t.span, text);
+}
+
+static char peek(const cpp_lexer *l, size_t ahead)
+{
+    return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
+}
+
+static void advance(cpp_lexer *l, size_t count)
+{
+    for (; count > 0 && l->at < l->end; count--, l->at++)
+        if (*l->at == '\n') {
+            l->line++;
+            l->at_line_start = true;
+        }
+}
+
+static bool skip_comment(cpp_lexer *l)
+{
+    if (peek(l, 0) != '/' || (peek(l, 1) != '/' && peek(l, 1) != '*'))
+        return false;
+    const bool block = peek(l, 1) == '*';
+    advance(l, 2);
+    while (l->at < l->end && (block ? peek(l, 0) != '*' || peek(l, 1) != '/' : *l->at != '\n'))
+        advance(l, 1);
+    if (block)
+        advance(l, 2);
+    return true;
+}
+
+static void skip_quoted(cpp_lexer *l)
+{
+    const char quote = *l->at;
+    advance(l, 1);
+    while (l->at < l->end && *l->at != quote && *l->at != '\n')
+        advance(l, *l->at == '\\' ? 2 : 1);
+    if (peek(l, 0) == quote)
+        advance(l, 1);
+}
+
+/* R"mark( ... )mark", of which the quote is next. */
+static void skip_raw(cpp_lexer *l)
+{
+    char mark[20] = ")";
+    size_t n = 1;
+    advance(l, 1);
+    while (l->at < l->end && *l->at != '(' && n < sizeof mark - 2)
+        mark[n++] = *l->at++;
+    mark[n++] = '"';
+    while (l->at < l->end &&
+           ((size_t)(l->end - l->at) < n || memcmp(l->at, mark, n) != 0))
+        advance(l, 1);
+    advance(l, n);
+}
+
+/* Up to the line's end; a splice and a comment go on. */
+static void skip_directive(cpp_lexer *l)
+{
+    while (l->at < l->end && *l->at != '\n') {
+        if (peek(l, 0) == '\\' && (peek(l, 1) == '\n' || (peek(l, 1) == '\r' && peek(l, 2) == '\n')))
+            advance(l, peek(l, 1) == '\n' ? 2 : 3);
+        else if (peek(l, 0) == '/' && peek(l, 1) == '/')
+            return;
+        else if (!skip_comment(l)) {
+            if (*l->at == '"')
+                skip_quoted(l);
+            else
+                advance(l, 1);
+        }
+    }
+}
+
+static bool is_word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
+
+static bool is_raw_prefix(cpp_span s)
+{
+    return s.length > 0 && s.length < 4 && s.text[s.length - 1] == 'R';
+}
+
+static void skip_number(cpp_lexer *l)
+{
+    while (is_word_char(peek(l, 0)) || peek(l, 0) == '.' ||
+           (peek(l, 0) == '\'' && is_word_char(peek(l, 1))) ||
+           ((peek(l, 0) == '+' || peek(l, 0) == '-') && strchr("eEpP", l->at[-1])))
+        advance(l, 1);
+}
+
+static void skip_symbol(cpp_lexer *l)
+{
+    const char c = peek(l, 0), next = peek(l, 1);
+    const bool pair =
+        (c == ':' && next == ':') || (next == '=' && c && strchr("=!<>+-*/%&|^", c) != NULL);
+    advance(l, pair ? 2 : 1);
+}
+
+static void skip_blanks(cpp_lexer *l)
+{
+    while (l->at < l->end)
+        if (isspace((unsigned char)*l->at) || (*l->at == '\\' && strchr("\r\n", peek(l, 1))))
+            advance(l, 1);
+        else if (!skip_comment(l))
+            return;
+}
+
+cpp_token cpp_next(cpp_lexer *l)
+{
+    skip_blanks(l);
+    cpp_token t = {.span = {l->at, 0}, .line = l->line, .begins_line = l->at_line_start};
+    const char c = peek(l, 0);
+    if (l->at >= l->end)
+        return t;
+    l->at_line_start = false;
+    if (c == '#' && t.begins_line) {
+        t.kind = CPP_DIRECTIVE;
+        skip_directive(l);
+    } else if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)peek(l, 1)))) {
+        t.kind = CPP_NUMBER;
+        advance(l, 1);
+        skip_number(l);
+    } else if (is_word_char(c)) {
+        t.kind = CPP_WORD;
+        while (is_word_char(peek(l, 0)))
+            advance(l, 1);
+        t.span.length = (size_t)(l->at - t.span.text);
+        if (peek(l, 0) == '"' && is_raw_prefix(t.span)) {
+            t.kind = CPP_LITERAL;
+            skip_raw(l);
+        }
+    } else if (c == '"' || c == '\'') {
+        t.kind = CPP_LITERAL;
+        skip_quoted(l);
+    } else {
+        t.kind = CPP_SYMBOL;
+        skip_symbol(l);
+    }
+    t.span.length = (size_t)(l->at - t.span.text);
+    return t;
+}
+
+bool cpp_next_comment(cpp_lexer *l, cpp_span *comment, int *line)
+{
+    while (l->at < l->end) {
+        comment->text = l->at;
+        *line = l->line;
+        if (skip_comment(l)) {
+            comment->length = (size_t)(l->at - comment->text);
+            return true;
+        }
+        if (*l->at == '"' || (*l->at == '\'' && (l->at == comment->text || !is_word_char(l->at[-1]))))
+            skip_quoted(l);
+        else
+            advance(l, 1);
+    }
+    return false;
+}

@@ -1,0 +1,124 @@
+#include "cpp/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpp/comment.h"
+#include "cpp/parse.h"
+
+at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error)
+{
+    *out = (cpp_unit){.text = text, .length = strlen(text), .own_comment = {text, 0}};
+    int line;
+    cpp_comment_find(text, &out->own_comment, &line);
+    if (cpp_parse(out))
+        return AT_OK;
+    cpp_unit_deinit(out);
+    return error_set(error, AT_NO_MEMORY, "out of memory for the declarations of a file");
+}
+
+void cpp_unit_deinit(cpp_unit *u)
+{
+    for (size_t i = 0; i < u->declaration_count; i++)
+        free(u->declarations[i].scope);
+    free(u->declarations);
+    free(u->macros);
+    free(u->includes);
+    free(u->names);
+    *u = (cpp_unit){0};
+}
+
+const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < units[i].macro_count; k++)
+            if (cpp_spans_equal(units[i].macros[k].name, name))
+                return &units[i].macros[k];
+    return NULL;
+}
+
+/* Macros name macros; none that people write go deeper. */
+enum { MAX_EXPANSION = 6 };
+
+static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
+                     int depth)
+{
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (t.kind != CPP_WORD)
+            continue;
+        for (const char *const *w = words; *w; w++)
+            if (cpp_is(t, *w))
+                return true;
+        const cpp_macro *m = depth < MAX_EXPANSION ? cpp_find_macro(units, count, t.span) : NULL;
+        if (m && !m->is_constant && text_has(units, count, m->value, words, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words)
+{
+    return text_has(units, count, text, words, 0);
+}
+
+bool cpp_is_kernel(const cpp_unit *units, size_t count, const cpp_declaration *d)
+{
+    static const char *const words[] = {"__global__", NULL};
+    return d->kind == CPP_FUNCTION && cpp_text_has(units, count, d->head, words);
+}
+
+static cpp_span trimmed(const char *begin, const char *end)
+{
+    cpp_lexer l = cpp_lexer_make(begin, (size_t)(end - begin), 1);
+    cpp_token first = cpp_next(&l);
+    const char *last = first.span.text;
+    for (cpp_token t = first; t.kind != CPP_END; t = cpp_next(&l))
+        last = t.span.text + t.span.length;
+    return (cpp_span){first.span.text, (size_t)(last - first.span.text)};
+}
+
+/* The last word before a default and brackets, if it is not the type itself. */
+static cpp_span parameter_name(cpp_span text)
+{
+    static const char *const types[] = {"int",      "float",  "double", "char",  "long", "short",
+                                        "unsigned", "signed", "bool",   "const", "void", NULL};
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    cpp_token last = {.kind = CPP_END}, before = {.kind = CPP_END};
+    int depth = 0;
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (depth == 0 && (cpp_is(t, "=") || cpp_is(t, "[")))
+            break;
+        depth += cpp_is(t, "<") || cpp_is(t, "(");
+        depth -= cpp_is(t, ">") || cpp_is(t, ")");
+        before = last;
+        last = t;
+    }
+    bool is_type = before.kind == CPP_END || cpp_is(before, "::");
+    for (const char *const *w = types; *w; w++)
+        is_type = is_type || cpp_is(last, *w);
+    return last.kind == CPP_WORD && !is_type ? last.span : (cpp_span){text.text, 0};
+}
+
+size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity)
+{
+    size_t count = 0;
+    int depth = 0;
+    const char *begin = list.text;
+    cpp_lexer l = cpp_lexer_make(list.text, list.length, 1);
+    for (;;) {
+        cpp_token t = cpp_next(&l);
+        if (t.kind == CPP_END || (depth == 0 && cpp_is(t, ","))) {
+            cpp_span text = trimmed(begin, t.span.text);
+            bool none = text.length == 0 || cpp_span_is(text, "void");
+            if (!none && count < capacity)
+                out[count] = (cpp_parameter){.text = text, .name = parameter_name(text)};
+            count += !none;
+            if (t.kind == CPP_END)
+                return count;
+            begin = t.span.text + 1;
+        }
+        depth += cpp_is(t, "<") || cpp_is(t, "(") || cpp_is(t, "[") || cpp_is(t, "{");
+        depth -= cpp_is(t, ">") || cpp_is(t, ")") || cpp_is(t, "]") || cpp_is(t, "}");
+    }
+}

@@ -1,0 +1,87 @@
+/* A file of CUDA C++ as declarations: what a reader of the text finds, without a compiler.
+ *
+ * In: text. Out: its declarations, macros and includes, as places in the text. What a name means is
+ * the compiler's to say; this finds where a kernel stands, how its parameters are called, and which
+ * declarations a kernel can need (cpp/need.h). Conditions are not evaluated: what stands under any
+ * #if counts. Nothing here fails but for a lack of memory: text that is not C++ gives declarations
+ * that make little sense, and the compiler says what is wrong with it. */
+#ifndef AUTOTUNE_CPP_UNIT_H
+#define AUTOTUNE_CPP_UNIT_H
+
+#include "base/error.h"
+#include "cpp/token.h"
+
+typedef enum cpp_kind {
+    CPP_FUNCTION, /* its definition or a prototype; a macro that is called */
+    CPP_TYPE,     /* class, struct, union or enum */
+    CPP_VARIABLE,
+    CPP_ALIAS, /* typedef, using X =, namespace x = */
+    CPP_USING, /* using namespace X */
+    CPP_OTHER  /* static_assert, asm */
+} cpp_kind;
+
+typedef struct cpp_declaration {
+    cpp_kind kind;
+    cpp_span span;
+    int line;
+    cpp_span name;        /* of a function, without its scope; "" for the others */
+    cpp_span head;        /* of a function: what stands before its name */
+    cpp_span parameters;  /* of a function: between the brackets */
+    cpp_span template_of; /* its parameters: between < and > */
+    size_t first_name, name_count; /* in unit.names: what it declares */
+    char *scope; /* owned: "ns::inner::"; "" outside all, and of members */
+    bool member;                   /* of a class */
+    bool c_linkage, has_body, is_special; /* special: = default, = delete, = 0 */
+    bool wanted;                          /* cpp_need() sets it */
+    bool exported; /* the caller's to set: what is rendered has it as extern "C" */
+} cpp_declaration;
+
+typedef struct cpp_macro {
+    cpp_span name, value;
+    cpp_span span; /* the directive, or the declaration of a constant */
+    int line;
+    bool has_parameters;
+    bool is_constant; /* const or constexpr NAME = VALUE; at file scope, and no macro */
+} cpp_macro;
+
+typedef struct cpp_include {
+    cpp_span span, name; /* the directive; the name between its quotes */
+    int line;
+    bool is_quoted;
+    bool is_missing; /* the caller's to set: the line is left out of what is rendered */
+} cpp_include;
+
+typedef struct cpp_unit {
+    const char *text; /* borrowed, NUL-terminated */
+    size_t length;
+    cpp_declaration *declarations; /* in the order of the text; members after their class */
+    cpp_macro *macros;
+    cpp_include *includes;
+    cpp_span *names;
+    size_t declaration_count, macro_count, include_count, name_count;
+    cpp_span own_comment; /* the one that begins with the word "autotune"; "" */
+} cpp_unit;
+
+/* Reads a text, which has to outlive the unit. AT_NO_MEMORY. The caller frees the unit. */
+at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error);
+void cpp_unit_deinit(cpp_unit *u);
+
+/* The macro of this name in one of the units; NULL: there is none. */
+const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name);
+
+/* Does the text have one of the words, itself or by the macros that it uses? `words` ends with
+ * NULL. */
+bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words);
+
+/* Is it a function that is annotated __global__? */
+bool cpp_is_kernel(const cpp_unit *units, size_t count, const cpp_declaration *d);
+
+/* One parameter of a function: its text, and its name, which is "" if it has none. */
+typedef struct cpp_parameter {
+    cpp_span text, name;
+} cpp_parameter;
+
+/* Reads up to `capacity` parameters from between the brackets; returns how many there are. */
+size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity);
+
+#endif

@@ -1,0 +1,104 @@
+/* A pattern that the comment of a kernel's file describes: its fields are assignments. */
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "cpp/comment.h"
+#include "script/state.h"
+
+bool script_is_kernel_file(const char *path)
+{
+    static const char *const ends[] = {".cu", ".cuh", ".cuda"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t length = strlen(path), end = strlen(ends[i]);
+        if (length > end && strcmp(path + length - end, ends[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The last part of the script's path, by which it is found in the script's folder. */
+static const char *own_name(const script *s)
+{
+    const char *slash = strrchr(s->path, '/');
+    return slash ? slash + 1 : s->path;
+}
+
+/* Reads the file's comment into s->source: Lua, on the lines that it has in the file. */
+static void read_comment(lua_State *L, script *s)
+{
+    script_range *text = script_new_range(L);
+    at_error error = {0};
+    if (script_read_file(s->path, text, &error))
+        sandbox_raise_error(L, &error);
+    cpp_span comment;
+    int line;
+    if (strlen(text->bytes) != text->size_bytes)
+        sandbox_raise(L, AT_SCRIPT, s->path, 0, "it holds a NUL, at which C++ source ends");
+    if (!cpp_comment_find(text->bytes, &comment, &line))
+        sandbox_raise(L, AT_SCRIPT, s->path, 0,
+                      "no comment in it begins with the word autotune, to say how it is tuned: "
+                      "/* autotune, then problem = {...}, space = {...}, launch = {...}, sizes = "
+                      "{...}, each on a line, then */");
+    s->source.bytes = cpp_comment_body(text->bytes, comment);
+    if (!s->source.bytes)
+        sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->path);
+    s->source.size_bytes = strlen(s->source.bytes);
+    XXH3_128bits_update(s->hash, text->bytes, text->size_bytes);
+    lua_pop(L, 1);
+}
+
+/* What the assignments of the text go to: an empty table over the environment on top of the stack,
+ * which it replaces. */
+static void push_fields(lua_State *L)
+{
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_remove(L, -2);
+}
+
+/* kernel.source of the fields on top of the stack, unless it is given. */
+static void set_source(lua_State *L, const script *s)
+{
+    int kind = lua_getfield(L, -1, "kernel");
+    if (kind == LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -3, "kernel");
+    }
+    if (lua_istable(L, -1)) {
+        lua_pushstring(L, own_name(s));
+        lua_setfield(L, -2, "source");
+    }
+    lua_pop(L, 1);
+}
+
+void script_load_described(lua_State *L)
+{
+    script *s = script_of(L);
+    char chunk_name[PATH_MAX + 1];
+    snprintf(chunk_name, sizeof chunk_name, "@%s", s->path);
+    script_run_own(L, "autotune.lua");
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "at");
+    lua_insert(L, -2);
+    read_comment(L, s);
+    push_fields(L);
+    lua_pushvalue(L, -1);
+    script_load_text(L, s->source.bytes, s->source.size_bytes, s->path, chunk_name);
+    s->box.line = source_line(script_source_text(s), NULL, 0);
+    lua_call(L, 0, 0);
+    lua_pushnil(L);
+    lua_setmetatable(L, -2);
+    set_source(L, s);
+    lua_getfield(L, -2, "pattern");
+    lua_insert(L, -2);
+    lua_call(L, 1, 1);
+    s->box.line = 0;
+}

@@ -1,0 +1,386 @@
+#include "script/kernel_file.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pack.h"
+#include "cpp/need.h"
+#include "cpp/render.h"
+#include "script/state.h"
+
+/* Names under which the compiler gets the headers of templates/kernel_file. */
+static const char host_name[] = "autotune_host.h", signature_name[] = "autotune_signature.h";
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory for a kernel's file");
+}
+
+static bool has_file(const kernel_file *k, const char *name)
+{
+    for (size_t i = 0; i < k->count; i++)
+        if (strcmp(k->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static at_status read_unit(kernel_file *k, const char *name, const char *path, at_error *error)
+{
+    if (k->count == SOURCE_HEADERS_MAX - 1)
+        return error_set_at(error, AT_SCRIPT, path, 0, "more than %d files are included",
+                            SOURCE_HEADERS_MAX - 2);
+    script_range text;
+    at_status status = script_read_file(path, &text, error);
+    if (status)
+        return status;
+    if (strlen(text.bytes) != text.size_bytes) {
+        free(text.bytes);
+        return error_set_at(error, AT_SCRIPT, path, 0, "it holds a NUL, at which C++ source ends");
+    }
+    k->texts[k->count] = text.bytes;
+    k->names[k->count] = strdup(name);
+    status = k->names[k->count] ? cpp_unit_read(text.bytes, &k->units[k->count], error)
+                                : no_memory(error);
+    k->count++;
+    return status;
+}
+
+/* The file in one of the folders: beside the one that includes it, else in the folder itself. */
+static bool find_file(const char *const *folders, size_t folder_count, const char *from,
+                      const char *name, char path[PATH_MAX])
+{
+    char beside[PATH_MAX];
+    const char *slash = strrchr(from, '/');
+    int n = snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from,
+                     name);
+    return (slash && n > 0 && (size_t)n < sizeof beside &&
+            script_find_file(folders, folder_count, beside, path, PATH_MAX)) ||
+           script_find_file(folders, folder_count, name, path, PATH_MAX);
+}
+
+at_status kernel_file_read(const char *name, const char *path, const char *const *folders,
+                           size_t folder_count, kernel_file *out, at_error *error)
+{
+    *out = (kernel_file){.name = strdup(name),
+                         .path = strdup(path),
+                         .units = calloc(SOURCE_HEADERS_MAX, sizeof *out->units),
+                         .texts = calloc(SOURCE_HEADERS_MAX, sizeof *out->texts),
+                         .names = calloc(SOURCE_HEADERS_MAX, sizeof *out->names)};
+    if (!out->name || !out->path || !out->units || !out->texts || !out->names)
+        return no_memory(error);
+    at_status status = read_unit(out, name, path, error);
+    for (size_t u = 0; !status && u < out->count; u++)
+        for (size_t i = 0; !status && i < out->units[u].include_count; i++) {
+            const cpp_include *include = &out->units[u].includes[i];
+            char found[PATH_MAX], wanted[256];
+            snprintf(wanted, sizeof wanted, "%.*s", (int)include->name.length, include->name.text);
+            if (!has_file(out, wanted) &&
+                find_file(folders, folder_count, out->names[u], wanted, found))
+                status = read_unit(out, wanted, found, error);
+        }
+    return status;
+}
+
+void kernel_file_deinit(kernel_file *k)
+{
+    for (size_t i = 0; i < k->count; i++) {
+        cpp_unit_deinit(&k->units[i]);
+        free(k->texts[i]);
+        free(k->names[i]);
+    }
+    free(k->units);
+    free(k->texts);
+    free(k->names);
+    free(k->name);
+    free(k->path);
+    free(k->text);
+    free(k->missing);
+    included_deinit(&k->headers);
+    *k = (kernel_file){0};
+}
+
+static bool is_own(const kernel_file *k, const cpp_include *i)
+{
+    for (size_t n = 1; n < k->count; n++)
+        if (cpp_span_is(i->name, k->names[n]))
+            return true;
+    return false;
+}
+
+/* Names that the compiler cannot be asked about, for they would lead out of its folders. */
+static bool leads_away(cpp_span name)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%.*s", (int)name.length, name.text);
+    return text[0] == '/' || text[0] == '\0' || strstr(text, "..") || strpbrk(text, "\\<>\"\n");
+}
+
+/* Whose parts device code has in the Toolkit's library, or none. */
+static bool is_hostile(cpp_span name)
+{
+    static const char *const names[] = {"cuda.h",
+                                        "nvrtc.h",
+                                        "cuda_profiler_api.h",
+                                        "cublas_v2.h",
+                                        "cublas.h",
+                                        "cublasLt.h",
+                                        "cufft.h",
+                                        "cufftXt.h",
+                                        "cusparse.h",
+                                        "cusparse_v2.h",
+                                        "cusolverDn.h",
+                                        "cusolverSp.h",
+                                        "cuda_gl_interop.h",
+                                        "cudaGL.h",
+                                        "nvToolsExt.h",
+                                        "curand_mtgp32_host.h"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (cpp_span_is(name, names[i]))
+            return true;
+    return (name.length > 7 && memcmp(name.text, "thrust/", 7) == 0) ||
+           (name.length > 6 && memcmp(name.text, "nvtx3/", 6) == 0);
+}
+
+/* A source whose PTX has a number for each #include that leads to the Toolkit, in order: is it
+ * there? */
+static char *question_text(const kernel_file *k, size_t *count)
+{
+    pack p = {0};
+    *count = 0;
+    pack_append_text(&p, "#include <cuda_runtime.h>\nextern \"C\" __device__ const int "
+                         "autotune_signature[] = {1");
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].include_count; i++) {
+            const cpp_include *one = &k->units[u].includes[i];
+            if (is_own(k, one) || leads_away(one->name) || is_hostile(one->name))
+                continue;
+            pack_append_text(&p, "\n#if __has_include(<");
+            pack_append(&p, one->name.text, one->name.length);
+            pack_append_text(&p, ">)\n,1\n#else\n,0\n#endif\n");
+            ++*count;
+        }
+    pack_append_text(&p, "};\n");
+    return pack_take_text(&p);
+}
+
+static at_status compile(const script_compiler *compiler, const script_source *source, char **ptx,
+                         char **log, at_error *error)
+{
+    *ptx = *log = NULL;
+    if (!compiler->compile)
+        return error_set(error, AT_USAGE,
+                         "%s: a kernel's own file is read with a compiler, and here is none",
+                         source->name);
+    return compiler->compile(compiler->context, source, ptx, log, error);
+}
+
+/* Reads the numbers of question_text(). */
+static const char *next_answer(const char *at)
+{
+    for (int i = 0; at && i < 4; i++) {
+        at = strchr(at, ',');
+        at += at != NULL;
+    }
+    return at;
+}
+
+static at_status note_missing(kernel_file *k, const char *ptx, at_error *error)
+{
+    const char *found = strstr(ptx, " autotune_signature[");
+    const char *at = found ? strchr(found, '{') : NULL;
+    const char *end = at ? strchr(at, '}') : NULL;
+    pack missing = {0};
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].include_count; i++) {
+            cpp_include *one = &k->units[u].includes[i];
+            if (is_own(k, one))
+                continue;
+            one->is_missing = true;
+            if (!leads_away(one->name) && !is_hostile(one->name)) {
+                at = next_answer(at);
+                /* Zeroes at the end are left out. */
+                one->is_missing = !at || at > end || strtol(at, NULL, 10) == 0;
+            }
+            if (!one->is_missing || is_hostile(one->name))
+                continue;
+            pack_append_text(&missing, missing.size_bytes ? ", " : "");
+            pack_append(&missing, one->name.text, one->name.length);
+        }
+    k->missing = missing.size_bytes ? pack_take_text(&missing) : NULL;
+    return missing.failed ? no_memory(error) : AT_OK;
+}
+
+static at_status ask_headers(kernel_file *k, const script_compiler *compiler, at_error *error)
+{
+    size_t count;
+    char *text = question_text(k, &count), *ptx = NULL, *log = NULL;
+    if (!text)
+        return no_memory(error);
+    at_status status = AT_OK;
+    if (count > 0)
+        status = compile(compiler,
+                         &(script_source){.name = k->name, .text = text}, &ptx, &log, error);
+    if (!status)
+        status = note_missing(k, ptx ? ptx : "", error);
+    free(text);
+    free(ptx);
+    free(log);
+    return status;
+}
+
+/* Takes over `text`. */
+static at_status add_header(included *to, const char *name, char *text, at_error *error)
+{
+    if (!to->headers)
+        to->headers = calloc(SOURCE_HEADERS_MAX, sizeof *to->headers);
+    char *kept = strdup(name);
+    if (!to->headers || !kept || !text || to->count == SOURCE_HEADERS_MAX) {
+        free(kept);
+        free(text);
+        return no_memory(error);
+    }
+    to->headers[to->count++] = (source_header){.name = kept, .text = text};
+    return AT_OK;
+}
+
+/* A header of templates/kernel_file, or two, one after the other. */
+static at_status add_host_header(included *to, const char *dir, const char *first,
+                                 const char *second, const char *name, at_error *error)
+{
+    const char *const files[] = {first, second};
+    pack all = {0};
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < 2 && files[i]; i++) {
+        char path[PATH_MAX];
+        script_range text;
+        snprintf(path, sizeof path, "%s/kernel_file/%s", dir, files[i]);
+        status = script_read_file(path, &text, error);
+        if (!status)
+            pack_append(&all, text.bytes, text.size_bytes);
+        free(text.bytes);
+    }
+    char *text = pack_take_text(&all);
+    if (!status)
+        return add_header(to, name, text, error);
+    free(text);
+    return status;
+}
+
+/* Does anything that is wanted name std, beside using it? */
+static bool names_std(const kernel_file *k)
+{
+    static const char *const words[] = {"std", NULL};
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
+            const cpp_declaration *d = &k->units[u].declarations[i];
+            if (d->wanted && d->kind != CPP_USING && d->kind != CPP_TYPE &&
+                cpp_text_has(k->units, k->count, d->span, words))
+                return true;
+        }
+    return false;
+}
+
+at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_count,
+                          const cpp_span *given, size_t given_count, const char *host_dir,
+                          const script_compiler *compiler, at_error *error)
+{
+    at_status status = ask_headers(k, compiler, error);
+    if (!status)
+        status = cpp_need(k->units, k->count, roots, root_count, error);
+    if (status)
+        return status;
+    const bool with_std = names_std(k);
+    for (size_t i = 0; !status && i < k->count; i++) {
+        char *text = cpp_render(&k->units[i], given, given_count);
+        if (!text)
+            status = no_memory(error);
+        else if (i > 0)
+            status = add_header(&k->headers, k->names[i], text, error);
+        else
+            k->text = text;
+    }
+    if (!status)
+        status = add_host_header(&k->headers, host_dir, "host.h", with_std ? "std.h" : NULL,
+                                 host_name, error);
+    return status;
+}
+
+at_status kernel_file_headers(const kernel_file *k, included *out, at_error *error)
+{
+    at_status status = AT_OK;
+    *out = (included){0};
+    for (size_t i = 0; !status && i < k->headers.count; i++)
+        status =
+            add_header(out, k->headers.headers[i].name, strdup(k->headers.headers[i].text), error);
+    return status;
+}
+
+/* What of a compiler's log fits beside a message: its first lines that are no warnings'. */
+static void add_log(char *text, size_t size_bytes, const char *log)
+{
+    const char *error_line = strstr(log, "error");
+    while (error_line && error_line > log && error_line[-1] != '\n')
+        error_line--;
+    snprintf(text, size_bytes, "%.900s", error_line ? error_line : log);
+    size_t lines = 0;
+    for (char *c = text; *c; c++)
+        if (*c == '\n' && ++lines == 10)
+            *c = '\0';
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == '\n';)
+        text[--n] = '\0';
+}
+
+static at_status refuse(const kernel_file *k, const char *log, at_error *error)
+{
+    char said[1024], missing[400] = "";
+    add_log(said, sizeof said, log ? log : "");
+    if (k->missing)
+        snprintf(missing, sizeof missing,
+                 "\nNothing is used of these headers, which are not here: %.300s", k->missing);
+    return error_set_at(error, AT_SCRIPT, k->path, 0,
+                        "the kernel does not compile without the host's code around it:\n%s%s",
+                        said, missing);
+}
+
+at_status kernel_file_signature(const kernel_file *k, const char *entry, const char *defines,
+                                const char *const *options, size_t option_count,
+                                const char *host_dir, const script_compiler *compiler,
+                                cpp_argument out[CPP_MAX_PARAMETERS], size_t *count,
+                                at_error *error)
+{
+    included headers;
+    pack source = {0};
+    char *text = NULL, *ptx = NULL, *log = NULL;
+    at_status status = kernel_file_headers(k, &headers, error);
+    if (!status)
+        status = add_host_header(&headers, host_dir, "signature.h", NULL, signature_name, error);
+    pack_append_text(&source, defines);
+    pack_append_text(&source, "#line 1 \"");
+    pack_append_text(&source, k->name);
+    pack_append_text(&source, "\"\n");
+    pack_append_text(&source, k->text);
+    pack_append_text(&source, "\n#define AUTOTUNE_ENTRY ");
+    pack_append_text(&source, entry);
+    pack_append_text(&source, "\n#include \"autotune_signature.h\"\n");
+    text = pack_take_text(&source);
+    if (!status && !text)
+        status = no_memory(error);
+    if (!status)
+        status = compile(compiler,
+                         &(script_source){.name = k->name,
+                                          .text = text,
+                                          .headers = headers.headers,
+                                          .header_count = headers.count,
+                                          .options = options,
+                                          .option_count = option_count},
+                         &ptx, &log, error);
+    if (!status && (!ptx || !cpp_signature_read(ptx, out, count)))
+        status = refuse(k, log, error);
+    included_deinit(&headers);
+    free(text);
+    free(ptx);
+    free(log);
+    return status;
+}

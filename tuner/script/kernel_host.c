@@ -1,0 +1,241 @@
+/* What lua/lib/kernel_file.lua calls, of the file whose kernel is tuned. */
+#include <lauxlib.h>
+#include <limits.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/value.h"
+#include "script/kernel_file.h"
+#include "script/state.h"
+
+static void push_span(lua_State *L, cpp_span s)
+{
+    lua_pushlstring(L, s.text, s.length);
+}
+
+static void set_span(lua_State *L, const char *field, cpp_span s)
+{
+    push_span(L, s);
+    lua_setfield(L, -2, field);
+}
+
+static void set_integer(lua_State *L, const char *field, lua_Integer v)
+{
+    lua_pushinteger(L, v);
+    lua_setfield(L, -2, field);
+}
+
+static void set_boolean(lua_State *L, const char *field, bool v)
+{
+    lua_pushboolean(L, v);
+    lua_setfield(L, -2, field);
+}
+
+static void push_parameters(lua_State *L, cpp_span list)
+{
+    cpp_parameter parameters[CPP_MAX_PARAMETERS];
+    size_t count = cpp_parameters(list, parameters, CPP_MAX_PARAMETERS);
+    if (count > CPP_MAX_PARAMETERS)
+        count = CPP_MAX_PARAMETERS;
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_createtable(L, 0, 2);
+        set_span(L, "name", parameters[i].name);
+        set_span(L, "text", parameters[i].text);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+}
+
+/* The kernels that have a body, each { name, line, file, scope, template, c_linkage, params }. */
+static void push_kernels(lua_State *L, const kernel_file *k)
+{
+    lua_newtable(L);
+    lua_Integer n = 0;
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
+            const cpp_declaration *d = &k->units[u].declarations[i];
+            if (!d->has_body || d->member || !cpp_is_kernel(k->units, k->count, d))
+                continue;
+            lua_createtable(L, 0, 8);
+            set_span(L, "name", d->name);
+            set_integer(L, "line", d->line);
+            lua_pushstring(L, k->names[u]);
+            lua_setfield(L, -2, "file");
+            lua_pushstring(L, d->scope);
+            lua_setfield(L, -2, "scope");
+            set_span(L, "template", d->template_of);
+            set_boolean(L, "c_linkage", d->c_linkage);
+            push_parameters(L, d->parameters);
+            lua_setfield(L, -2, "params");
+            lua_rawseti(L, -2, ++n);
+        }
+}
+
+/* Macros and constants by name, each { value, line, file, constant }: the first of each name. */
+static void push_macros(lua_State *L, const kernel_file *k)
+{
+    lua_newtable(L);
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].macro_count; i++) {
+            const cpp_macro *m = &k->units[u].macros[i];
+            if (m->has_parameters)
+                continue;
+            push_span(L, m->name);
+            lua_pushvalue(L, -1);
+            if (lua_rawget(L, -3) != LUA_TNIL) {
+                lua_pop(L, 2);
+                continue;
+            }
+            lua_pop(L, 1);
+            lua_createtable(L, 0, 4);
+            set_span(L, "value", m->value);
+            set_integer(L, "line", m->line);
+            lua_pushstring(L, k->names[u]);
+            lua_setfield(L, -2, "file");
+            set_boolean(L, "constant", m->is_constant);
+            lua_rawset(L, -3);
+        }
+}
+
+/* Words of the text, as keys. */
+static void add_words(lua_State *L, cpp_span text)
+{
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (t.kind == CPP_DIRECTIVE) {
+            add_words(L, (cpp_span){t.span.text + 1, t.span.length - 1});
+            continue;
+        }
+        if (t.kind != CPP_WORD)
+            continue;
+        push_span(L, t.span);
+        lua_pushboolean(L, 1);
+        lua_rawset(L, -3);
+    }
+}
+
+/* host.open_kernel(name): what stands in the file, { kernels, macros, words, template_words }; nil
+ * and what else is to be said when there is no such file. */
+int host_open_kernel(lua_State *L)
+{
+    script *s = script_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    const char *const folders[] = {s->folder};
+    char path[PATH_MAX];
+    if (!script_find_file(folders, 1, name, path, sizeof path)) {
+        const char *link;
+        script_leads_out(folders, 1, name, &link);
+        lua_pushnil(L);
+        lua_pushstring(L, link);
+        return 2;
+    }
+    at_error error = {0};
+    kernel_file_deinit(&s->kernel_source);
+    if (kernel_file_read(name, path, folders, 1, &s->kernel_source, &error))
+        sandbox_raise_error(L, &error);
+    const kernel_file *k = &s->kernel_source;
+    lua_createtable(L, 0, 4);
+    push_kernels(L, k);
+    lua_setfield(L, -2, "kernels");
+    push_macros(L, k);
+    lua_setfield(L, -2, "macros");
+    lua_newtable(L);
+    for (size_t u = 0; u < k->count; u++) {
+        sandbox_charge(L, k->units[u].length / 4);
+        add_words(L, (cpp_span){k->units[u].text, k->units[u].length});
+    }
+    lua_setfield(L, -2, "words");
+    lua_newtable(L);
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].declaration_count; i++)
+            add_words(L, k->units[u].declarations[i].template_of);
+    lua_setfield(L, -2, "template_words");
+    return 1;
+}
+
+/* The texts of the list at `index`, as spans. */
+static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity)
+{
+    size_t count = 0;
+    luaL_checktype(L, index, LUA_TTABLE);
+    while (count < capacity && lua_rawgeti(L, index, (lua_Integer)count + 1) == LUA_TSTRING) {
+        out[count].text = lua_tolstring(L, -1, &out[count].length); /* kept by the table */
+        count++;
+        lua_pop(L, 1);
+    }
+    return count;
+}
+
+static bool is_named(const cpp_span *names, size_t count, cpp_span name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cpp_spans_equal(names[i], name))
+            return true;
+    return false;
+}
+
+/* host.cut_kernel(roots, given): cuts the file to what the kernels need. */
+int host_cut_kernel(lua_State *L)
+{
+    script *s = script_of(L);
+    kernel_file *k = &s->kernel_source;
+    cpp_span roots[SCRIPT_MAX_NAMES], given[3 * SCRIPT_MAX_NAMES];
+    size_t root_count = read_spans(L, 1, roots, SCRIPT_MAX_NAMES);
+    size_t given_count = read_spans(L, 2, given, sizeof given / sizeof *given);
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
+            cpp_declaration *d = &k->units[u].declarations[i];
+            d->exported = !d->member && !d->c_linkage && d->template_of.length == 0 &&
+                          is_named(roots, root_count, d->name) &&
+                          cpp_is_kernel(k->units, k->count, d);
+        }
+    at_error error = {0};
+    if (kernel_file_cut(k, roots, root_count, given, given_count, s->template_dir,
+                        &s->options.compiler, &error))
+        sandbox_raise_error(L, &error);
+    for (size_t i = 0; i < k->count; i++)
+        XXH3_128bits_update(s->hash, k->texts[i], strlen(k->texts[i]) + 1);
+    return 0;
+}
+
+static void push_argument(lua_State *L, const cpp_argument *a)
+{
+    lua_createtable(L, 0, 5);
+    set_boolean(L, "pointer", a->is_pointer);
+    set_boolean(L, "const", a->is_const);
+    set_integer(L, "lanes", a->lanes);
+    set_integer(L, "bytes", a->bytes);
+    if (a->type >= 0 && a->type < DTYPE_COUNT)
+        lua_pushstring(L, dtype_get((dtype)a->type)->name);
+    else if (a->type == -2)
+        lua_pushliteral(L, "bool");
+    else
+        lua_pushnil(L);
+    lua_setfield(L, -2, "type");
+}
+
+/* host.kernel_signature(entry, defines, options): what the kernel takes, as the compiler has it. */
+int host_kernel_signature(lua_State *L)
+{
+    script *s = script_of(L);
+    const char *options[SCRIPT_MAX_OPTIONS];
+    size_t option_count = 0, count;
+    cpp_argument arguments[CPP_MAX_PARAMETERS];
+    luaL_checktype(L, 3, LUA_TTABLE);
+    while (option_count < SCRIPT_MAX_OPTIONS &&
+           lua_rawgeti(L, 3, (lua_Integer)option_count + 1) == LUA_TSTRING) {
+        options[option_count++] = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    at_error error = {0};
+    if (kernel_file_signature(&s->kernel_source, luaL_checkstring(L, 1), luaL_checkstring(L, 2),
+                              options, option_count, s->template_dir, &s->options.compiler,
+                              arguments, &count, &error))
+        sandbox_raise_error(L, &error);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        push_argument(L, &arguments[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
