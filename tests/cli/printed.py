@@ -2,7 +2,7 @@
 """What each command prints with --json is one object, and what schemas/commands.json and the command's own schema say,
 by a validator that is none of autotune's; of every command that has the option, so that a new one cannot do without.
 
-usage: printed.py SCHEMAS AUTOTUNE TESTS FAKE_CUDA FAKE_CUPTI
+usage: printed.py SCHEMAS AUTOTUNE TESTS FAKE_CUDA FAKE_CUPTI CAPTURED_PROGRAM
 
 Runs on the simulated device and on drivers for tests. Exit code 77: there is no validator.
 """
@@ -35,6 +35,9 @@ RUNS = [
     ("tune", 0, ["fixtures/moved.lua", *GPU, *QUIET, "--budget", "3", "--no-record"]),
     ("check", 1, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong", *ARCH, "--budget", "99"]),
     ("check", 0, ["fixtures/unreferenced.lua", *ARCH]),
+    ("capture", 0, ["--output", "captured", "--kernel", "scale", "--shapes", "2", "--time", "./captured_program",
+                    "fixtures/captured.ptx", "scale", "64", "view", "70", "graph", "64", "leave"]),
+    ("check", 0, ["--captured", "captured:2"]),
     ("explain", 0, ["fixtures/separable.lua", *ARCH]),
     ("explain", 0, ["transpose.lua", *ARCH]),
     ("profile", 0, ["faults/timed.lua", *GPU, "--config", "a=10,b=6"]),
@@ -99,7 +102,7 @@ def commands(autotune):
 
 
 def main():
-    schemas, autotune, tests, fake_cuda, fake_cupti = map(os.path.abspath, sys.argv[1:])
+    schemas, autotune, tests, fake_cuda, fake_cupti, captured_program = map(os.path.abspath, sys.argv[1:])
     files = {f: json.load(open(os.path.join(schemas, f))) for f in os.listdir(schemas) if f.endswith(".json")}
     described = files["commands.json"]
     for schema in files.values():
@@ -131,6 +134,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(os.path.join(tests, "faults"), os.path.join(folder, "faults"))
         os.symlink(os.path.join(tests, "fixtures"), os.path.join(folder, "fixtures"))
+        os.symlink(captured_program, os.path.join(folder, "captured_program"))
         os.symlink(os.path.join(tests, "..", "results"), os.path.join(folder, "records"))
         for name in "scale.cu.tmpl", "scale_ref.cu.tmpl":
             shutil.copy(os.path.join(tests, "fixtures", name), folder)
@@ -153,7 +157,7 @@ def main():
         environment = dict(os.environ, AUTOTUNE_LIBCUDA=fake_cuda, AUTOTUNE_LIBCUPTI=fake_cupti,
                            XDG_STATE_HOME=os.path.join(folder, "state"), ASAN_OPTIONS="verify_asan_link_order=0")
         for name, code, words in RUNS:
-            said = subprocess.run([autotune, *name.split(), *words, "--json"], cwd=folder, env=environment,
+            said = subprocess.run([autotune, *name.split(), "--json", *words], cwd=folder, env=environment,
                                   capture_output=True, text=True)
             what = f"autotune {name} {' '.join(words)}"
             assert said.returncode == code, f"{what}: exit code {said.returncode}: {said.stderr[-2000:]}"

@@ -1,4 +1,5 @@
 #include "fake_cuda.h"
+#include "fake_calls.h"
 #include "fake_stream.h"
 
 #include <fcntl.h>
@@ -23,6 +24,8 @@ struct CUmod_st {
 
 struct CUfunc_st {
     const fake_kernel *kernel;
+    CUmodule module;
+    bool is_library_kernel; /* a CUkernel */
     uint64_t time_ns;
     int dynamic_limit;
     struct CUfunc_st *next; /* of the same module */
@@ -184,6 +187,8 @@ CUresult cuInit(unsigned int flags)
     if (gone_ordinal() == -1)
         return CUDA_ERROR_NO_DEVICE;
     fake.initialised = result == 0;
+    if (fake.initialised)
+        fake_inject();
     return (CUresult)result;
 }
 
@@ -417,6 +422,39 @@ CUresult cuMemFree(CUdeviceptr memory)
     return enter();
 }
 
+bool fake_find_allocation(CUdeviceptr address, CUdeviceptr *start, size_t *size_bytes)
+{
+    const size_t i = find_range(address, 1);
+    if (i == SIZE_MAX)
+        return false;
+    *start = (CUdeviceptr)(uintptr_t)fake.starts[i];
+    *size_bytes = fake.sizes[i];
+    return true;
+}
+
+/* Work on the first stream is done at once; a program that captures has no other. */
+CUresult cuCtxSynchronize(void)
+{
+    return fake.capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : enter();
+}
+
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size_bytes)
+{
+    if (enter() || find_range(from, size_bytes) == SIZE_MAX)
+        return enter() ? enter() : CUDA_ERROR_INVALID_VALUE;
+    memcpy(to, (const void *)(uintptr_t)from, size_bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size_bytes)
+{
+    if (enter() || find_range(to, size_bytes) == SIZE_MAX)
+        return enter() ? enter() : CUDA_ERROR_INVALID_VALUE;
+    fake_changed();
+    memcpy((void *)(uintptr_t)to, from, size_bytes);
+    return CUDA_SUCCESS;
+}
+
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size_bytes, CUstream stream)
 {
     CUresult result = enter();
@@ -480,12 +518,23 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size_bytes,
 
 /* Modules and launches. */
 
-CUresult cuModuleLoadData(CUmodule *module, const void *image)
+/* PTX, fat binaries and the wrappers of nvcc are taken, too: kernels are found by their names. */
+static bool is_image(const void *image)
+{
+    static const char *const begins[] = {FAKE_IMAGE, CUBIN_IMAGE, "//", "\x50\xed\x55\xba",
+                                         "\xb1\x43\x62\x46"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (memcmp(image, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+static CUresult load(CUmodule *module, const void *image)
 {
     CUresult result = enter();
     if (result)
         return result;
-    if (memcmp(image, FAKE_IMAGE, strlen(FAKE_IMAGE)) != 0 && memcmp(image, CUBIN_IMAGE, 4) != 0)
+    if (!is_image(image))
         return CUDA_ERROR_INVALID_IMAGE;
     if (fake.modules >= setting("FAKE_CUDA_MODULES", 1000000))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -493,6 +542,36 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
     (*module)->loaded = 1;
     fake.modules++;
     return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    uint64_t own = 0;
+    const struct {
+        CUmodule *module;
+        const void *image;
+    } parameters = {module, image};
+    fake_call(0, __func__, &parameters, NULL, NULL, &own);
+    const CUresult result = load(module, image);
+    fake_call(1, __func__, &parameters, &result, NULL, &own);
+    return result;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options,
+                           void **values, unsigned count, CUlibraryOption *library_options,
+                           void **library_values, unsigned library_count)
+{
+    uint64_t own = 0;
+    const struct {
+        CUlibrary *library;
+        const void *code;
+    } parameters = {library, code};
+    if (options || values || count || library_options || library_values || library_count)
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_call(0, __func__, &parameters, NULL, NULL, &own);
+    const CUresult result = load((CUmodule *)library, code);
+    fake_call(1, __func__, &parameters, &result, NULL, &own);
+    return result;
 }
 
 CUresult cuModuleUnload(CUmodule module)
@@ -529,6 +608,7 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
     struct CUfunc_st *f = calloc(1, sizeof *f);
     *f = (struct CUfunc_st){
         .kernel = kernel,
+        .module = module,
         .time_ns = named_time_ns(name),
         .dynamic_limit = SHARED_DEFAULT,
         .next = module->functions,
@@ -536,6 +616,29 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
     module->functions = f;
     *out = f;
     return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary library, const char *name)
+{
+    CUresult result = cuModuleGetFunction((CUfunction *)out, (CUmodule)library, name);
+    if (result == CUDA_SUCCESS)
+        ((CUfunction)*out)->is_library_kernel = true;
+    return result;
+}
+
+const fake_kernel *fake_function_kernel(CUfunction function)
+{
+    return function->kernel;
+}
+
+CUmodule fake_function_module(CUfunction function)
+{
+    return function->module;
+}
+
+bool fake_is_library_kernel(CUfunction function)
+{
+    return function->is_library_kernel;
 }
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
@@ -602,13 +705,13 @@ static CUresult capture_launch(CUfunction f, void **arguments)
 {
     node n = {.function = f};
     for (unsigned i = 0; i < f->kernel->arguments; i++)
-        memcpy(&n.arguments[i], arguments[i], sizeof n.arguments[i]);
+        memcpy(&n.arguments[i], arguments[i], f->kernel->sizes ? f->kernel->sizes[i] : 8);
     return add_node(n);
 }
 
-CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                        unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
-                        void **arguments, void **extra)
+static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
+                       void **arguments, void **extra)
 {
     CUresult result = enter();
     if (result)
@@ -627,7 +730,25 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
     return CUDA_SUCCESS; /* faults show when somebody waits */
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arguments,
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
+                        void **arguments, void **extra)
+{
+    uint64_t own = 0;
+    const struct {
+        CUfunction f;
+        unsigned grid[3], block[3], shared_bytes;
+        CUstream stream;
+        void **arguments, **extra;
+    } parameters = {f, {gx, gy, gz}, {bx, by, bz}, shared_bytes, stream, arguments, extra};
+    fake_call(0, __func__, &parameters, NULL, f->kernel->name, &own);
+    const CUresult result =
+        launch(f, gx, gy, gz, bx, by, bz, shared_bytes, stream, arguments, extra);
+    fake_call(1, __func__, &parameters, &result, f->kernel->name, &own);
+    return result;
+}
+
+static CUresult launch_ex(const CUlaunchConfig *config, CUfunction f, void **arguments,
                           void **extra)
 {
     unsigned cluster[3] = {1, 1, 1};
@@ -651,9 +772,24 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arg
     if (cooperative &&
         config->gridDimX * config->gridDimY * config->gridDimZ > MOST_COOPERATIVE_BLOCKS)
         return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return cuLaunchKernel(f, config->gridDimX, config->gridDimY, config->gridDimZ,
-                          config->blockDimX, config->blockDimY, config->blockDimZ,
-                          config->sharedMemBytes, config->hStream, arguments, extra);
+    return launch(f, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                  config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream,
+                  arguments, extra);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arguments,
+                          void **extra)
+{
+    uint64_t own = 0;
+    const struct {
+        const CUlaunchConfig *config;
+        CUfunction f;
+        void **arguments, **extra;
+    } parameters = {config, f, arguments, extra};
+    fake_call(0, __func__, &parameters, NULL, f->kernel->name, &own);
+    const CUresult result = launch_ex(config, f, arguments, extra);
+    fake_call(1, __func__, &parameters, &result, f->kernel->name, &own);
+    return result;
 }
 
 CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *size_bytes, CUmodule module,
@@ -728,7 +864,7 @@ CUresult cuGraphUpload(CUgraphExec g, CUstream stream)
     return stream ? enter() : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuGraphLaunch(CUgraphExec g, CUstream stream)
+static CUresult launch_graph(CUgraphExec g, CUstream stream)
 {
     CUresult result = enter();
     if (result || !stream || !g->uploaded)
@@ -743,6 +879,26 @@ CUresult cuGraphLaunch(CUgraphExec g, CUstream stream)
         else
             copy_bytes(n->to, n->from, n->size_bytes);
     }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphLaunch(CUgraphExec g, CUstream stream)
+{
+    uint64_t own = 0;
+    const struct {
+        CUgraphExec g;
+        CUstream stream;
+    } parameters = {g, stream};
+    fake_call(0, __func__, &parameters, NULL, NULL, &own);
+    const CUresult result = launch_graph(g, stream);
+    fake_call(1, __func__, &parameters, &result, NULL, &own);
+    return result;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    (void)stream;
+    *status = fake.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }
 

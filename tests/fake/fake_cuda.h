@@ -42,6 +42,7 @@ typedef struct fake_kernel {
     unsigned shared_bytes; /* dynamic shared memory that it must be launched with */
     unsigned arguments;    /* how many, of 8 bytes each; a kernel with others cannot be captured */
     uint64_t (*takes_ns)(const fake_launch *launch); /* besides what its name says; NULL: nothing */
+    const unsigned char *sizes;                      /* of the arguments; NULL: 8 bytes each */
 } fake_kernel;
 
 /* The kernel of that name, with or without "_<microseconds>" at its end. NULL: there is none. */

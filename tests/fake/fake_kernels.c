@@ -560,72 +560,105 @@ static fake_end textured_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* __global__ void scale_by(float *out, const float *in, unsigned n, float by) */
+static const unsigned char scale_by_sizes[] = {8, 8, 4, 4};
+
+static fake_end scale_by(const fake_launch *l)
+{
+    float by;
+    memcpy(&by, l->arguments[3], sizeof by);
+    for (uint32_t i = 0; i < U32(l, 2); i++)
+        ((float *)POINTER(l, 0))[i] = by * ((const float *)POINTER(l, 1))[i];
+    return FAKE_OK;
+}
+
+/* struct view { unsigned n; const float *in; float *out; };
+ * __global__ void scale_view(view v, float by) */
+static const unsigned char scale_view_sizes[] = {24, 4};
+
+static fake_end scale_view(const fake_launch *l)
+{
+    struct {
+        uint32_t n;
+        const float *in;
+        float *out;
+    } v;
+    float by;
+    memcpy(&v, l->arguments[0], sizeof v);
+    memcpy(&by, l->arguments[1], sizeof by);
+    for (uint32_t i = 0; i < v.n; i++)
+        v.out[i] = by * v.in[i];
+    return FAKE_OK;
+}
+
 static const fake_kernel kernels[] = {
-    {"at_fill", fill, 0, 0, NULL},
-    {"at_guards_set", guards_set, 0, 0, NULL},
-    {"at_guards_check", guards_check, 0, 0, NULL},
-    {"at_compare_exact", compare_exact, 0, 0, NULL},
-    {"at_magnitude", magnitude, 0, 0, NULL},
-    {"at_compare_close", compare_close, 0, 0, NULL},
-    {"at_checksum", checksum, 0, 0, NULL},
-    {"at_flush_write", flush, 0, 3, NULL},
-    {"at_flush_read", flush, 0, 3, NULL},
-    {"at_gate", gate, 0, 0, NULL},
-    {"at_empty", flush, 0, 0, NULL},
-    {"at_clock", clock_reading, 0, 0, NULL},
-    {"at_scrub", flush, 0, 0, NULL},
-    {"good", good, 0, 3, NULL},
-    {"reference", good, 0, 3, NULL},
-    {"timed", timed, 0, 4, NULL},
-    {"copy", good, 0, 3, NULL},
-    {"spin", timed, 0, 4, NULL},
-    {"good_shared", good, 65536, 3, NULL},
-    {"skips_last", skips_last, 0, 3, NULL},
-    {"skips_edge", skips_edge, 0, 3, NULL},
-    {"timed_edge", timed_edge, 0, 5, NULL},
-    {"swaps_pair", swaps_pair, 0, 3, NULL},
-    {"writes_past", writes_past, 0, 3, NULL},
-    {"writes_before", writes_before, 0, 3, NULL},
-    {"copies_past", copies_past, 0, 3, NULL},
-    {"reads_past", reads_past, 0, 3, NULL},
-    {"fails_the_sixth_time", fails_the_sixth_time, 0, 3, NULL},
-    {"changes_input", changes_input, 0, 3, NULL},
-    {"zeros", zeros, 0, 3, NULL},
-    {"wild", wild, 0, 3, NULL},
-    {"unstable", unstable, 0, 3, NULL},
-    {"close_to", close_to, 0, 3, NULL},
-    {"not_a_number", not_a_number, 0, 3, NULL},
-    {"add", add, 0, 3, NULL},
-    {"hang", hang, 0, 3, NULL},
-    {"illegal", illegal, 0, 3, NULL},
-    {"misaligned", misaligned, 0, 3, NULL},
-    {"late_hang", late_hang, 0, 3, NULL},
-    {"late_fault", late_fault, 0, 3, NULL},
-    {"tires", tires, 0, 3, NULL},
-    {"abort_driver", abort_driver, 0, 3, NULL},
-    {"transfer", transfer, 0, 8, transfer_ns},
-    {"transfer_reference", transfer_reference, 0, 4, NULL},
-    {"transfer_past", transfer_past, 0, 8, transfer_ns},
-    {"ceiling_copy", good, 0, 3, NULL},
-    {"copy_reference", good, 0, 3, NULL},
-    {"ceiling_read", ceiling_read, 0, 3, NULL},
-    {"read_reference", ceiling_read, 0, 3, NULL},
-    {"ceiling_write", ceiling_write, 0, 2, NULL},
-    {"write_reference", ceiling_write, 0, 2, NULL},
-    {"ceiling_l2", ceiling_l2, 0, 4, NULL},
-    {"l2_reference", ceiling_l2, 0, 4, NULL},
-    {"ceiling_shared", ceiling_shared, 0, 4, NULL},
-    {"shared_reference", ceiling_shared, 0, 4, NULL},
-    {"ceiling_flops", ceiling_flops, 0, 4, NULL},
-    {"flops_reference", ceiling_flops, 0, 4, NULL},
-    {"ceiling_atomics", ceiling_atomics, 0, 4, NULL},
-    {"atomics_reference", ceiling_atomics, 0, 4, NULL},
-    {"ceiling_launches", ceiling_launches, 0, 2, NULL},
-    {"launches_reference", launches_reference, 0, 2, NULL},
-    {"tensor_tiles", tensor_tiles, 0, 2, NULL},
-    {"tensor_tiles_reference", tensor_tiles_reference, 0, 4, NULL},
-    {"textured", textured, 0, 3, NULL},
-    {"textured_reference", textured_reference, 0, 5, NULL},
+    {"_Z8scale_byPfPKfjf", scale_by, 0, 4, NULL, scale_by_sizes},
+    {"_Z10scale_view4viewf", scale_view, 0, 2, NULL, scale_view_sizes},
+    {"at_fill", fill, 0, 0, NULL, NULL},
+    {"at_guards_set", guards_set, 0, 0, NULL, NULL},
+    {"at_guards_check", guards_check, 0, 0, NULL, NULL},
+    {"at_compare_exact", compare_exact, 0, 0, NULL, NULL},
+    {"at_magnitude", magnitude, 0, 0, NULL, NULL},
+    {"at_compare_close", compare_close, 0, 0, NULL, NULL},
+    {"at_checksum", checksum, 0, 0, NULL, NULL},
+    {"at_flush_write", flush, 0, 3, NULL, NULL},
+    {"at_flush_read", flush, 0, 3, NULL, NULL},
+    {"at_gate", gate, 0, 0, NULL, NULL},
+    {"at_empty", flush, 0, 0, NULL, NULL},
+    {"at_clock", clock_reading, 0, 0, NULL, NULL},
+    {"at_scrub", flush, 0, 0, NULL, NULL},
+    {"good", good, 0, 3, NULL, NULL},
+    {"reference", good, 0, 3, NULL, NULL},
+    {"timed", timed, 0, 4, NULL, NULL},
+    {"copy", good, 0, 3, NULL, NULL},
+    {"spin", timed, 0, 4, NULL, NULL},
+    {"good_shared", good, 65536, 3, NULL, NULL},
+    {"skips_last", skips_last, 0, 3, NULL, NULL},
+    {"skips_edge", skips_edge, 0, 3, NULL, NULL},
+    {"timed_edge", timed_edge, 0, 5, NULL, NULL},
+    {"swaps_pair", swaps_pair, 0, 3, NULL, NULL},
+    {"writes_past", writes_past, 0, 3, NULL, NULL},
+    {"writes_before", writes_before, 0, 3, NULL, NULL},
+    {"copies_past", copies_past, 0, 3, NULL, NULL},
+    {"reads_past", reads_past, 0, 3, NULL, NULL},
+    {"fails_the_sixth_time", fails_the_sixth_time, 0, 3, NULL, NULL},
+    {"changes_input", changes_input, 0, 3, NULL, NULL},
+    {"zeros", zeros, 0, 3, NULL, NULL},
+    {"wild", wild, 0, 3, NULL, NULL},
+    {"unstable", unstable, 0, 3, NULL, NULL},
+    {"close_to", close_to, 0, 3, NULL, NULL},
+    {"not_a_number", not_a_number, 0, 3, NULL, NULL},
+    {"add", add, 0, 3, NULL, NULL},
+    {"hang", hang, 0, 3, NULL, NULL},
+    {"illegal", illegal, 0, 3, NULL, NULL},
+    {"misaligned", misaligned, 0, 3, NULL, NULL},
+    {"late_hang", late_hang, 0, 3, NULL, NULL},
+    {"late_fault", late_fault, 0, 3, NULL, NULL},
+    {"tires", tires, 0, 3, NULL, NULL},
+    {"abort_driver", abort_driver, 0, 3, NULL, NULL},
+    {"transfer", transfer, 0, 8, transfer_ns, NULL},
+    {"transfer_reference", transfer_reference, 0, 4, NULL, NULL},
+    {"transfer_past", transfer_past, 0, 8, transfer_ns, NULL},
+    {"ceiling_copy", good, 0, 3, NULL, NULL},
+    {"copy_reference", good, 0, 3, NULL, NULL},
+    {"ceiling_read", ceiling_read, 0, 3, NULL, NULL},
+    {"read_reference", ceiling_read, 0, 3, NULL, NULL},
+    {"ceiling_write", ceiling_write, 0, 2, NULL, NULL},
+    {"write_reference", ceiling_write, 0, 2, NULL, NULL},
+    {"ceiling_l2", ceiling_l2, 0, 4, NULL, NULL},
+    {"l2_reference", ceiling_l2, 0, 4, NULL, NULL},
+    {"ceiling_shared", ceiling_shared, 0, 4, NULL, NULL},
+    {"shared_reference", ceiling_shared, 0, 4, NULL, NULL},
+    {"ceiling_flops", ceiling_flops, 0, 4, NULL, NULL},
+    {"flops_reference", ceiling_flops, 0, 4, NULL, NULL},
+    {"ceiling_atomics", ceiling_atomics, 0, 4, NULL, NULL},
+    {"atomics_reference", ceiling_atomics, 0, 4, NULL, NULL},
+    {"ceiling_launches", ceiling_launches, 0, 2, NULL, NULL},
+    {"launches_reference", launches_reference, 0, 2, NULL, NULL},
+    {"tensor_tiles", tensor_tiles, 0, 2, NULL, NULL},
+    {"tensor_tiles_reference", tensor_tiles_reference, 0, 4, NULL, NULL},
+    {"textured", textured, 0, 3, NULL, NULL},
+    {"textured_reference", textured_reference, 0, 5, NULL, NULL},
 };
 
 const fake_kernel *fake_kernel_find(const char *name)
@@ -640,6 +673,6 @@ const fake_kernel *fake_kernel_find(const char *name)
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (strlen(kernels[i].name) == length && strncmp(kernels[i].name, name, length) == 0)
             return &kernels[i];
-    static const fake_kernel any = {"any", flush, 0, 0, NULL};
+    static const fake_kernel any = {"any", flush, 0, 0, NULL, NULL};
     return getenv("FAKE_CUDA_ANY") ? &any : NULL;
 }

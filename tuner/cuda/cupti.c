@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct cupti_symbol {
     const char *name;
@@ -29,23 +30,35 @@ static at_status find_symbols(cupti *c, at_error *error)
     return AT_OK;
 }
 
+static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+enum { NAMES = sizeof names / sizeof *names };
+
+bool cupti_find(char *path, size_t size_bytes)
+{
+    const char *chosen = getenv("AUTOTUNE_LIBCUPTI");
+    static const char *const folders[] = {
+        AUTOTUNE_CUDA_LIBRARY_DIR, AUTOTUNE_CUDA_LIBRARY_DIR "/../extras/CUPTI/lib64",
+        "/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"};
+    if (chosen && *chosen)
+        return snprintf(path, size_bytes, "%s", chosen) < (int)size_bytes;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        for (size_t j = 0; j < NAMES; j++) {
+            snprintf(path, size_bytes, "%s/%s", folders[i], names[j]);
+            if (access(path, R_OK) == 0)
+                return true;
+        }
+    return false;
+}
+
+/* The loader's, unless another was chosen. */
 static void *open_library(void)
 {
     const char *chosen = getenv("AUTOTUNE_LIBCUPTI");
-    if (chosen && *chosen)
-        return dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
-    static const char *const folders[] = {
-        "", AUTOTUNE_CUDA_LIBRARY_DIR "/", AUTOTUNE_CUDA_LIBRARY_DIR "/../extras/CUPTI/lib64/",
-        "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"};
-    static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+    char path[1024];
     void *found = NULL;
-    for (size_t i = 0; !found && i < sizeof folders / sizeof *folders; i++)
-        for (size_t j = 0; !found && j < sizeof names / sizeof *names; j++) {
-            char path[1024];
-            snprintf(path, sizeof path, "%s%s", folders[i], names[j]);
-            found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        }
-    return found;
+    for (size_t j = 0; !found && !(chosen && *chosen) && j < NAMES; j++)
+        found = dlopen(names[j], RTLD_NOW | RTLD_LOCAL);
+    return !found && cupti_find(path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : found;
 }
 
 at_status cupti_open(cupti *out, at_error *error)

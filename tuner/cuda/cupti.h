@@ -10,6 +10,7 @@
 #define AUTOTUNE_CUDA_CUPTI_H
 
 #include <cuda.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -217,6 +218,10 @@ typedef struct cupti {
     int (*cuptiGetResultString)(int, const char **);
     CUPTI_FUNCTIONS(CUPTI_FIELD)
 } cupti;
+
+/* The path of the library in the places where it is installed, beside those of the loader; false:
+ * it is in none. */
+bool cupti_find(char *path, size_t size_bytes);
 
 /* Opens the library, which stays open until the process ends, and finds its functions. AT_NO_DEVICE
  * says in one sentence what is missing. */

@@ -59,6 +59,8 @@ static const option_info known[] = {
      "the configuration; other parameters keep the script's default, or that of the nearest valid "
      "configuration",
      .type = CELL_TEXT, AT(configuration)},
+    {"captured", "DIR[:N]", "a launch that 'autotune capture' took from a program",
+     .type = CELL_TEXT, AT(run.captured)},
     {"only", "NAME=V1,V2,...", "narrow the space to these values of a parameter; repeatable",
      .type = CELL_ONLY},
     {"over", "NAME[=V1,V2,...]",
@@ -153,6 +155,16 @@ static const option_info known[] = {
      .type = CELL_TEXT, AT(template_path)},
     {"output", "FILE", "write there instead of stdout, which '-' names, too", .type = CELL_TEXT,
      AT(output)},
+    {"kernel", "NAME", "capture a launch of the kernels that have this in their names",
+     .type = CELL_TEXT, AT(capture.kernel)},
+    {"nth", "N", "which of their launches (default 1)", .type = CELL_COUNT, AT(capture.nth), 1,
+     0x1p53},
+    {"shapes", "N",
+     "capture a launch of each grid and block, N of them at most (default: of all one)",
+     .type = CELL_COUNT, AT(capture.shapes), 1, 16},
+    {"limit", "BYTES", "capture no launch whose arguments point into more (default 2 GiB)",
+     .type = CELL_COUNT, AT(capture.limit_bytes), 1, 0x1p53},
+    {"time", NULL, "say what the launches took", .type = CELL_TRUE, AT(capture.timed)},
     {"help", NULL, "print this help", .type = CELL_TRUE, AT(help)},
 };
 
@@ -340,8 +352,11 @@ static int place_of(const char *name)
     return i;
 }
 
-/* getopt_long wants an array of its own; `val` is the place in the table + 1, so that it is never
- * 0. */
+/* What getopt_long() gives for the option at a place of the table: no character that it gives for
+ * anything else. */
+enum { FIRST_LONG = 256 };
+
+/* getopt_long wants an array of its own. */
 static void getopt_table(const command *c, struct option *longs)
 {
     size_t n = 0;
@@ -350,7 +365,7 @@ static void getopt_table(const command *c, struct option *longs)
             longs[n++] =
                 (struct option){.name = known[i].name,
                                 .has_arg = known[i].argument ? required_argument : no_argument,
-                                .val = i + 1};
+                                .val = FIRST_LONG + i};
     longs[n] = (struct option){0};
 }
 
@@ -376,6 +391,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                      .problems = 32,
                      .held_out = 8,
                      .max = 8,
+                     .capture = {.nth = 1, .shapes = 1, .limit_bytes = UINT64_C(2) << 30},
                      .run = {.seed = 1,
                              .use_cache = true,
                              .record = true,
@@ -387,11 +403,11 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     optind = 0; /* glibc: start over, also after an earlier parse */
     for (;;) {
         int at = optind ? optind : 1;
-        int choice = getopt_long(argc, argv, ":o:h", longs, NULL);
+        int choice = getopt_long(argc, argv, c->runs_program ? "+:o:h" : ":o:h", longs, NULL);
         if (choice == -1)
             break;
         if (choice == 'h' || choice == 'o')
-            choice = place_of(choice == 'h' ? "help" : "output") + 1;
+            choice = FIRST_LONG + place_of(choice == 'h' ? "help" : "output");
         if (choice == ':')
             return error_set(error, AT_USAGE, "%s needs a value", argv[optind - 1]);
         if (choice == '?') {
@@ -405,7 +421,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                                  c->name);
             return unknown_option(c, word, error);
         }
-        const option_info *info = &known[choice - 1];
+        const option_info *info = &known[choice - FIRST_LONG];
         const char *words = words_of(c, info);
         at_status status = words ? check_word(info->name, words, optarg, error) : AT_OK;
         if (!status)
@@ -419,6 +435,13 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
         return AT_OK;
     if (out->results)
         out->run.results_dir = out->results;
+    out->program = argv + optind;
+    if (c->runs_program && optind == argc)
+        return error_set(error, AT_USAGE,
+                         "'autotune %s' needs a program: autotune %s [OPTION]... %s", c->name,
+                         c->name, c->operand);
+    if (c->runs_program)
+        return AT_OK;
     size_t most = c->operands_most ? c->operands_most : c->operand ? 1 : 0;
     size_t least = c->operands_most ? c->operands_least : most;
     for (; optind < argc && out->operand_count < most && out->operand_count < OPTIONS_MAX_OPERANDS;

@@ -51,6 +51,12 @@ typedef struct options {
     const char *template_path; /* of a user's own template */
     const char *output;
     const char *trace; /* NULL: none */
+    struct {
+        const char *kernel; /* NULL: none */
+        uint64_t nth, shapes, limit_bytes;
+        bool timed;
+    } capture;
+    char *const *program; /* and its arguments, ending with NULL: of a command that runs one */
 } options;
 
 /* A subcommand; each has a file of its own, and templates/commands.txt the paragraphs of its
@@ -64,7 +70,8 @@ typedef struct command {
         options; /* names of those that it takes besides --help, with blanks between; may be NULL */
     const char *chooses,
         *words; /* an option whose words are this command's own, and them: "svg|png"; or NULL */
-    bool raw;   /* its output is for programs, or a picture: lines are not wrapped */
+    bool runs_program; /* its operands are one and its arguments, any number of them */
+    bool raw;          /* its output is for programs, or a picture: lines are not wrapped */
     /* One of the two; results go to stdout. The exit code of an answer is a part of it, 0 where
      * nothing else is put there; an error's is its status's. */
     at_status (*run)(const options *options, at_error *error);

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
+#include "cmd/tuning/check_captured.h"
 #include "compile/compile.h"
 #include "record/coverage.h"
 #include "run/setup/pattern_json.h"
@@ -229,6 +230,11 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
 
 static at_status answer(const options *o, int *exit_code, at_error *error)
 {
+    if (o->run.captured && !o->operand)
+        return check_captured(o, exit_code, error);
+    if (!o->operand)
+        return error_set(error, AT_USAGE,
+                         "'autotune check' needs a SCRIPT, or a launch by --captured DIR");
     checking c = {.variants = json_array()};
     at_status status = open_all(o, &c, error);
     if (!status)
@@ -248,8 +254,9 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
 const command cmd_check = {
     .name = "check",
     .operand = "SCRIPT",
+    .operands_most = 1,
     .summary =
         "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
-    .options = "config only set budget seed arch jobs no-cache json",
+    .options = "config captured only set budget seed arch jobs no-cache json",
     .answer = answer,
 };

@@ -15,7 +15,8 @@
 enum { SETTINGS_MAX_VARIABLES = 64 };
 
 typedef struct settings {
-    const char *script; /* name or path, as paths_find_script() takes it */
+    const char *script;   /* name or path, as paths_find_script() takes it */
+    const char *captured; /* a launch, as captured_read() takes it; NULL: none */
     script_setting
         variables[SETTINGS_MAX_VARIABLES]; /* of the problem, that replace the script's */
     size_t variable_count;

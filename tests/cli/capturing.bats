@@ -1,0 +1,185 @@
+# `autotune capture` on a driver for tests, which loads libraries into programs as CUDA does, and `check --captured`.
+load helpers
+
+program() { # capture's options, "--", and what the program does
+    export AUTOTUNE_LIBCUDA=${FAKE_CUDA:?} AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?}
+    local options=()
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+    tool capture "${options[@]}" -- "${CAPTURED_PROGRAM:?}" "${IMAGE:-$FIXTURES/captured.ptx}" "$@"
+}
+
+member() { # member DIR PYTHON: of capture.json, as `d`
+    python3 -c "import json; d = json.load(open('$1/capture.json')); print($2)"
+}
+
+@test "a table of all launches: names, grids, blocks, how often, and how long where it is asked" {
+    program -o seen --time -- scale 1000 scale 1000 scale 64 view 300 refused
+    succeeds
+    says "the program is done"
+    says "2 8 128 0 4.00 us 2.00 us scale_by(float*, float const*, unsigned int, float)"
+    says "1 5 64 0 2.00 us 2.00 us scale_view(view, float)"
+    [ "$(member seen '[l["refused"] for l in d["launches"] if l["block"][0] == 2048]')" = "[1]" ]
+    program -o untimed -- scale 64
+    [ "$(member untimed 'd["launches"][0]["time"]')" = None ]
+}
+
+@test "a chosen launch has its arguments, and the memory before and after, byte for byte" {
+    program -o seen --kernel scale_by --nth 2 -- scale 64 scale 1000
+    succeeds
+    says "launch 2 of the chosen kernels"
+    says "4 arguments with 2 pointers into 2 allocations, 0.0 MB, of which 1 changed"
+    cmp seen/*/0-0-before x.before
+    cmp seen/*/0-1-before x.in
+    cmp seen/*/0-0-after x.after
+    [ ! -e seen/*/0-1-after ]
+    [ "$(member seen 'd["captured"][0]["arguments"][2]["bytes"]')" = e8030000 ]
+}
+
+@test "pointers within a structure, and kernels of a library, are found" {
+    program -o seen --kernel "scale_view(view" -- view 700
+    succeeds
+    [ "$(member seen '[p["at"] for p in d["captured"][0]["arguments"][0]["pointers"]]')" = "[8, 16]" ]
+    cmp seen/*/0-1-after x.after
+}
+
+@test "what is captured is closed to others" {
+    (umask 0; program -o seen --kernel scale_by -- scale 64)
+    [ "$(stat -c %a seen seen/*.0 | sort -u)" = 700 ]
+    [ "$(stat -c %a seen/capture.json seen/*.0/* | sort -u)" = 600 ]
+}
+
+@test "several shapes of a kernel are captured with their counts" {
+    program -o seen --kernel scale_by --shapes 4 -- scale 64 scale 1000 scale 64 scale 5000
+    succeeds
+    [ "$(member seen '[(c["grid"][0], c["count"]) for c in d["captured"]]')" = "[(1, 2), (8, 1), (40, 1)]" ]
+    tool check --captured seen
+    fails_with 2 "it has 3 captured launches: say which by DIR:1 to DIR:3"
+    tool check --captured seen:3
+    succeeds
+}
+
+@test "programs that leave by _exit, crash, fork, execute others and have threads are seen" {
+    program -o left --kernel scale_by -- scale 64 leave
+    succeeds
+    says "exit code 3"
+    program -o crashed --kernel scale_by -- scale 64 crash
+    succeeds
+    says "Aborted"
+    program -o forked -- fork scale 64
+    [ "$(member forked '(d["processes"], d["launches"][0]["count"])')" = "(1, 1)" ]
+    program -o again --kernel scale_by -- scale 1000 again
+    succeeds
+    [ "$(member again '(d["processes"], sorted(c["grid"][0] for c in d["captured"]))')" = "(2, [1, 8])" ]
+    program -o threads --kernel scale_by --nth 77 -- threads 300
+    succeeds
+    [ "$(member threads 'd["launches"][0]["count"]')" = 200 ]
+    tool check --captured threads
+    succeeds
+}
+
+@test "launches that are recorded into a graph are counted and not chosen" {
+    program -o seen -- graph 100
+    says "2 launches of graphs"
+    program -o chosen --kernel scale_by -- graph 100
+    fails_with 2 "only recorded into graphs"
+    program -o mixed --kernel scale_by -- graph 100 scale 64
+    succeeds
+    [ "$(member mixed 'd["captured"][0]["block"][0]')" = 128 ]
+}
+
+@test "a program runs as it does without: its output, its words, its signals" {
+    program -o seen -- scale 64
+    [ "$(head -1 out.txt)" = "the program is done" ]
+    tool capture -o words -- sh -c 'echo "$1"; exit 7' sh --kernel
+    fails_with 3 "did not use CUDA"
+    [ "$output" = "--kernel" ]
+}
+
+@test "the captured kernel is proven from its module, without its source" {
+    program -o seen --kernel scale_by -- scale 5000
+    tool check --captured seen
+    succeeds
+    says "proven"
+    says "all 40 blocks, in two orders; the 20000 bytes that changed are what the program's GPU wrote"
+    program -o view --kernel scale_view -- view 5000
+    tool check --captured view --json
+    succeeds
+    says '"verdict": "proven"'
+}
+
+@test "a captured kernel that reads beyond its memory, or computes otherwise, is convicted" {
+    sed 's/setp.ge.u32/setp.gt.u32/' "$FIXTURES/captured.ptx" >beyond.ptx
+    IMAGE=beyond.ptx program -o beyond --kernel scale_by -- scale 5001
+    tool check --captured beyond
+    [ "$status" -eq 1 ]
+    says "0 bytes after the end of allocation"
+    sed 's/mul.f32 %f3, %f1, %f2/add.f32 %f3, %f1, %f2/' "$FIXTURES/captured.ptx" >other.ptx
+    IMAGE=other.ptx program -o other --kernel scale_by -- scale 5000
+    tool check --captured other
+    [ "$status" -eq 1 ]
+    says "differ from what the program's GPU computed"
+}
+
+@test "what cannot be captured is said" {
+    program -- scale 64
+    fails_with 2 "-o DIR says where"
+    mkdir full && touch full/file
+    program -o full -- scale 64
+    fails_with 2 "the folder full is not empty"
+    program -o none --kernel nothing -- scale 64
+    fails_with 2 "no kernel that was launched has 'nothing' in its name"
+    program -o late --kernel scale_by --nth 9 -- scale 64
+    fails_with 2 "launched 1 times: there is no launch 9"
+    FAKE_CUPTI_SUBSCRIBED=1 program -o busy -- scale 64
+    fails_with 3 "CUPTI lets nobody watch this program"
+    tool capture -o missing -- ./no-such-program
+    fails_with 2 "cannot run ./no-such-program"
+    tool capture -o nothing
+    fails_with 2 "needs a program"
+    AUTOTUNE_LIBCUPTI=/nowhere program -o large --kernel scale_by --limit 100 -- scale 64
+    succeeds
+    says "allocations of 512 bytes, more than --limit, 100, allows"
+    tool check --captured large
+    fails_with 4 "that launch is not whole"
+}
+
+@test "without CUPTI the message says where it comes from" {
+    export AUTOTUNE_LIBCUDA=$FAKE_CUDA AUTOTUNE_LIBCUPTI=$FIXTURES/captured.ptx
+    tool capture -o seen -- "$CAPTURED_PROGRAM" "$FIXTURES/captured.ptx" scale 64
+    fails_with 3 "CUPTI comes with the CUDA Toolkit"
+}
+
+broken() { # broken SED CODE TEXT: capture.json changed so is refused
+    rm -rf broken && cp -r seen broken && sed -i "$1" broken/capture.json
+    tool check --captured broken
+    fails_with "$2" "$3"
+}
+
+@test "folders that hold no sound capture are refused by file and line" {
+    program -o seen --kernel scale_by -- scale 1000
+    tool check --captured nowhere
+    fails_with 2 "nowhere/capture.json: there is no capture"
+    tool check --captured seen:2
+    fails_with 2 "it has 1 captured launch: there is no number 2"
+    tool check --captured seen:x
+    fails_with 2 "names no captured launch"
+    program -o table -- scale 64
+    tool check --captured table
+    fails_with 2 "it has a table, but no captured launch"
+    broken '1s/{/[/' 4 "broken/capture.json:"
+    broken 's/"version": 1/"version": 2/' 4 "/version"
+    broken 's/"size_bytes": 4000/"size_bytes": "many"/' 4 "size_bytes"
+    broken 's/"allocation": 1/"allocation": 7/' 4 "a pointer of argument 2 contradicts the others"
+    broken 's/"e8030000"/"e803"/' 4 "argument 3 contradicts the others"
+    broken 's#0-module#../../../etc/passwd#' 4 "/module"
+    rm -rf broken && cp -r seen broken && truncate -s 10 broken/*/0-1-before
+    tool check --captured broken
+    fails_with 4 "the file has 10 bytes, the allocation had 4000"
+    rm broken/*/0-1-before
+    tool check --captured broken
+    fails_with 4 "the file is missing"
+    rm -rf broken && cp -r seen broken && printf '\177ELF' >$(echo broken/*/0-module)
+    tool check --captured broken
+    fails_with 3 "holds machine code and no PTX"
+}

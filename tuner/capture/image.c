@@ -1,0 +1,208 @@
+#include "capture/image.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* What NVIDIA's tools write: a header, then entries, each with a header of its own. */
+enum {
+    FATBIN_MAGIC = (int)0xba55ed50,
+    ENTRY_PTX = 1,
+    FLAG_LZ4 = 0x2000,
+    FLAG_ZSTD = 0x8000
+};
+/* More than any module's PTX has. */
+static const uint64_t most_ptx_bytes = UINT64_C(1) << 30;
+
+typedef struct fatbin_header {
+    uint32_t magic;
+    uint16_t version, header_bytes;
+    uint64_t size_bytes; /* of the entries */
+} fatbin_header;
+
+typedef struct fatbin_entry {
+    uint16_t kind, version;
+    uint32_t header_bytes;
+    uint64_t size_bytes; /* of what follows the header */
+    uint32_t packed_bytes;
+    uint32_t options;
+    uint16_t minor, major;
+    uint32_t arch; /* 90 */
+    uint32_t name_at, name_bytes;
+    uint64_t flags, unused, unpacked_bytes;
+} fatbin_entry;
+
+/* A block of LZ4, by its published format: runs of literals and copies of what was unpacked. */
+static bool unpack_lz4(const unsigned char *from, size_t from_bytes, unsigned char *to,
+                       size_t to_bytes)
+{
+    const unsigned char *end = from + from_bytes;
+    size_t done = 0;
+    while (from < end) {
+        const unsigned token = *from++;
+        size_t literals = token >> 4, match = (token & 15) + 4u;
+        unsigned more = 255;
+        for (; literals >= 15 && more == 255 && from < end; literals += more)
+            more = *from++;
+        if (literals > (size_t)(end - from) || literals > to_bytes - done)
+            return false;
+        memcpy(to + done, from, literals);
+        from += literals;
+        done += literals;
+        if (from == end)
+            break; /* the last run has no copy */
+        if (end - from < 2)
+            return false;
+        const size_t distance = from[0] + 256u * from[1];
+        from += 2;
+        more = 255;
+        for (; (token & 15) == 15 && more == 255 && from < end; match += more)
+            more = *from++;
+        if (distance == 0 || distance > done || match > to_bytes - done)
+            return false;
+        for (; match > 0; match--, done++)
+            to[done] = to[done - distance];
+    }
+    return done == to_bytes;
+}
+
+/* By the system's library, which is loaded for it. */
+static at_status unpack_zstd(const char *from, size_t from_bytes, char *to, size_t to_bytes,
+                             const char *path, at_error *error)
+{
+    size_t (*decompress)(void *, size_t, const void *, size_t);
+    void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *address = library ? dlsym(library, "ZSTD_decompress") : NULL;
+    memcpy(&decompress, &address, sizeof decompress);
+    const bool good = address && decompress(to, to_bytes, from, from_bytes) == to_bytes;
+    if (library)
+        dlclose(library);
+    if (good)
+        return AT_OK;
+    return error_set_at(error, address ? AT_FORMAT : AT_NO_DEVICE, path, 0,
+                        address ? "its PTX is damaged: capture the program again"
+                                : "its PTX is compressed by Zstandard, and there is no "
+                                  "libzstd.so.1 on this machine (Debian package libzstd1)");
+}
+
+static at_status unpack(const fatbin_entry *e, const char *bytes, const char *path, char **out,
+                        at_error *error)
+{
+    const bool is_packed = (e->flags & (FLAG_LZ4 | FLAG_ZSTD)) != 0;
+    const uint64_t size_bytes = is_packed ? e->unpacked_bytes : e->size_bytes;
+    at_status status = AT_OK;
+    if (size_bytes > most_ptx_bytes || (is_packed && e->packed_bytes > e->size_bytes))
+        return error_set_at(error, AT_FORMAT, path, 0, "it is damaged: capture the program again");
+    *out = memory_new((size_t)size_bytes + 1, 1);
+    if (e->flags & FLAG_ZSTD)
+        status = unpack_zstd(bytes, e->packed_bytes, *out, (size_t)size_bytes, path, error);
+    else if (!(e->flags & FLAG_LZ4))
+        memcpy(*out, bytes, (size_t)size_bytes);
+    else if (!unpack_lz4((const unsigned char *)bytes, e->packed_bytes, (unsigned char *)*out,
+                         (size_t)size_bytes))
+        status = error_set_at(error, AT_FORMAT, path, 0,
+                              "its PTX is damaged: capture the program again");
+    if (status) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Does the text define the kernel? */
+static bool defines(const char *ptx, const char *kernel)
+{
+    const size_t length = strlen(kernel);
+    for (const char *at = ptx; (at = strstr(at, ".entry ")) != NULL;) {
+        at += strlen(".entry ");
+        at += strspn(at, " \t\n");
+        if (strncmp(at, kernel, length) == 0 && strspn(at + length, "( \t\n") > 0)
+            return true;
+    }
+    return false;
+}
+
+typedef struct search {
+    const char *kernel, *path;
+    uint32_t arch, found_arch;
+    char *found; /* owned */
+    bool has_ptx;
+} search;
+
+static at_status look_at(search *s, const fatbin_entry *e, const char *bytes, at_error *error)
+{
+    char *ptx = NULL;
+    if (e->kind != ENTRY_PTX || e->arch > s->arch || e->arch < s->found_arch)
+        return AT_OK;
+    at_status status = unpack(e, bytes, s->path, &ptx, error);
+    if (status)
+        return status;
+    s->has_ptx = true;
+    if (!defines(ptx, s->kernel)) {
+        free(ptx);
+        return AT_OK;
+    }
+    free(s->found);
+    s->found = ptx;
+    s->found_arch = e->arch;
+    return AT_OK;
+}
+
+static at_status look_through(search *s, const char *bytes, size_t size_bytes, at_error *error)
+{
+    fatbin_header h;
+    memcpy(&h, bytes, sizeof h);
+    at_status status = AT_OK;
+    size_t at = h.header_bytes;
+    while (!status && at < size_bytes) {
+        fatbin_entry e;
+        if (size_bytes - at < sizeof e)
+            break;
+        memcpy(&e, bytes + at, sizeof e);
+        if (e.header_bytes < sizeof e || e.header_bytes > size_bytes - at ||
+            e.size_bytes > size_bytes - at - e.header_bytes)
+            return error_set_at(error, AT_FORMAT, s->path, 0,
+                                "this is no fat binary, or it is damaged: capture the program "
+                                "again");
+        status = look_at(s, &e, bytes + at + e.header_bytes, error);
+        at += e.header_bytes + (size_t)e.size_bytes;
+    }
+    return status;
+}
+
+at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, const char *arch,
+                    const char *path, char **ptx, at_error *error)
+{
+    search s = {.kernel = kernel, .path = path, .arch = (uint32_t)strtoul(arch + 3, NULL, 10)};
+    uint32_t magic = 0;
+    at_status status = AT_OK;
+    *ptx = NULL;
+    if (size_bytes >= sizeof(fatbin_header))
+        memcpy(&magic, bytes, sizeof magic);
+    if (magic == (uint32_t)FATBIN_MAGIC) {
+        status = look_through(&s, bytes, size_bytes, error);
+    } else if (size_bytes > 0 && bytes[0] != '\177' && strnlen(bytes, size_bytes) + 1 >= size_bytes) {
+        s.has_ptx = true;
+        s.found = memory_new(size_bytes + 1, 1);
+        memcpy(s.found, bytes, size_bytes);
+        if (!defines(s.found, kernel)) {
+            free(s.found);
+            s.found = NULL;
+        }
+    }
+    if (status || s.found) {
+        *ptx = s.found;
+        return status;
+    }
+    if (!s.has_ptx)
+        return error_set_at(error, AT_NO_DEVICE, path, 0,
+                            "the module that %s was loaded from holds machine code and no PTX for "
+                            "%s or older: compile the program with -gencode "
+                            "arch=compute_%u,code=compute_%u, too",
+                            kernel, arch, s.arch, s.arch);
+    return error_set_at(error, AT_NOT_FOUND, path, 0, "the module's PTX has no kernel %s", kernel);
+}

@@ -1,0 +1,92 @@
+/* CUPTI's callbacks and activity records, as much as the injected library asks for.
+ *
+ * Its headers are not needed: what is declared here is the binary interface that NVIDIA documents
+ * (CUPTI 12.0 and newer, "CUPTI Callback API" and "CUPTI Activity API"). Parameters of a driver
+ * function are a structure of them in their order. */
+#ifndef AUTOTUNE_CAPTURE_INJECT_CALLBACKS_H
+#define AUTOTUNE_CAPTURE_INJECT_CALLBACKS_H
+
+#include <cuda.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CUPTI_DOMAIN_DRIVER = 1, /* CUpti_CallbackDomain */
+    CUPTI_SITE_ENTER = 0,    /* CUpti_ApiCallbackSite */
+    CUPTI_SITE_EXIT = 1,
+    CUPTI_KIND_CONCURRENT_KERNEL = 10 /* CUpti_ActivityKind */
+};
+
+typedef struct cupti_call {
+    int site;
+    const char *function;
+    const void *parameters;
+    const void *result; /* CUresult, at the exit */
+    const char *symbol; /* a launch: the kernel's mangled name */
+    CUcontext context;
+    uint32_t context_number;
+    uint64_t *own; /* kept from the enter to the exit of a call */
+    uint32_t correlation;
+} cupti_call;
+
+typedef void (*cupti_callback)(void *own, int domain, uint32_t function, const cupti_call *call);
+
+/* The beginning of CUpti_ActivityKernel9, which newer versions have, too. */
+typedef struct __attribute__((packed)) cupti_kernel_record {
+    int kind;
+    uint8_t cache, shared;
+    uint16_t registers;
+    int partitioned_requested, partitioned;
+    uint64_t start_ns, end_ns, completed_ns;
+    uint32_t device, context, stream;
+    int32_t grid[3], block[3];
+    int32_t static_shared_bytes, dynamic_shared_bytes;
+    uint32_t local_bytes, local_total_bytes, correlation;
+    int64_t grid_number;
+    const char *name;
+} cupti_kernel_record;
+
+typedef void (*cupti_buffer_wanted)(uint8_t **buffer, size_t *size_bytes, size_t *most_records);
+typedef void (*cupti_buffer_full)(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                  size_t size_bytes, size_t valid_bytes);
+
+/* X(name, parameters) */
+#define CUPTI_CALLBACK_FUNCTIONS(X)                                                                \
+    X(cuptiSubscribe, (void **subscriber, cupti_callback callback, void *own))                     \
+    X(cuptiEnableCallback, (uint32_t enable, void *subscriber, int domain, uint32_t function))     \
+    X(cuptiGetCallbackName, (int domain, uint32_t function, const char **name))                    \
+    X(cuptiActivityRegisterCallbacks, (cupti_buffer_wanted wanted, cupti_buffer_full full))        \
+    X(cuptiActivityEnable, (int kind))                                                             \
+    X(cuptiActivityFlushPeriod, (uint32_t period_ms))                                              \
+    X(cuptiActivityFlushAll, (uint32_t flags))                                                     \
+    X(cuptiActivityGetNextRecord, (uint8_t *buffer, size_t valid_bytes, void **record))            \
+    X(cuptiGetResultString, (int code, const char **text))
+
+/* Parameters of the functions that are watched. */
+typedef struct launch_parameters {
+    CUfunction function;
+    unsigned grid[3], block[3], shared_bytes;
+    CUstream stream;
+    void **arguments;
+    void **extra; /* not of cuLaunchCooperativeKernel */
+} launch_parameters;
+
+typedef struct launch_ex_parameters {
+    const CUlaunchConfig *config;
+    CUfunction function;
+    void **arguments, **extra;
+} launch_ex_parameters;
+
+/* cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuLibraryLoadData,
+ * cuLibraryLoadFromFile: all begin like this. */
+typedef struct load_parameters {
+    void **made; /* CUmodule or CUlibrary */
+    const void *image; /* or the path of a file */
+} load_parameters;
+
+/* cuModuleUnload, cuLibraryUnload */
+typedef struct unload_parameters {
+    void *handle;
+} unload_parameters;
+
+#endif

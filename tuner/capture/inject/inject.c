@@ -1,0 +1,457 @@
+/* The library that CUDA loads into a program (CUDA_INJECTION64_PATH): writes down what the program
+ * launches, and the memory of the launches that `autotune capture` chose.
+ *
+ * The driver calls InitializeInjection() once, from the program's first cuInit(). From then on
+ * CUPTI calls watch() before and after each launch and each load of a module, on the program's
+ * thread. One lock is held over what it does, and from before a chosen launch until after it, so
+ * that launches of other threads wait for that one. Nothing of it ends the program or tells it of
+ * an error: what goes wrong is written down. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/inject/callbacks.h"
+#include "capture/inject/modules.h"
+#include "capture/inject/rows.h"
+#include "capture/inject/snapshot.h"
+#include "capture/kernel_name.h"
+
+enum { BUFFER_BYTES = 1 << 20, FLUSH_MS = 500 };
+
+typedef struct cupti {
+#define CUPTI_MEMBER(name, parameters) int(*name) parameters;
+    CUPTI_CALLBACK_FUNCTIONS(CUPTI_MEMBER)
+#undef CUPTI_MEMBER
+} cupti;
+
+/* A kernel that was asked before whether it is chosen. */
+typedef struct known_kernel {
+    char *name; /* owned; NULL: none */
+    bool is_chosen;
+} known_kernel;
+
+enum { KNOWN_KERNELS = 4096 };
+
+/* Does this thread keep the lock, over a chosen launch? */
+static _Thread_local bool keeps_lock;
+
+/* Of the process, which has one driver. `lock` guards all that changes but the rows, which have a
+ * lock of their own: times may arrive from within a call of the driver. */
+static struct {
+    pthread_mutex_t lock, rows_lock;
+    bool is_off;
+    rows rows;
+    modules modules;
+    cupti cupti;
+    snapshot_driver driver;
+    const char *lacking; /* a function that the driver lacks: nothing can be chosen */
+    const char *wanted;  /* part of a kernel's name; NULL: none is chosen */
+    uint64_t nth, shapes, limit_bytes;
+    known_kernel known[KNOWN_KERNELS];
+} here = {.lock = PTHREAD_MUTEX_INITIALIZER, .rows_lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* A launch, whichever function made it. */
+typedef struct launch {
+    CUfunction function;
+    CUstream stream;
+    void **arguments, **extra;
+    capture_row key;
+} launch;
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void read_launch_ex(const launch_ex_parameters *p, launch *out)
+{
+    *out = (launch){.function = p->function,
+                    .stream = p->config->hStream,
+                    .arguments = p->arguments,
+                    .extra = p->extra,
+                    .key = {.grid = {p->config->gridDimX, p->config->gridDimY, p->config->gridDimZ},
+                            .block = {p->config->blockDimX, p->config->blockDimY,
+                                      p->config->blockDimZ},
+                            .cluster = {1, 1, 1},
+                            .dynamic_shared_bytes = p->config->sharedMemBytes}};
+    for (unsigned i = 0; i < p->config->numAttrs; i++) {
+        const CUlaunchAttribute *a = &p->config->attrs[i];
+        if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative)
+            out->key.flags |= CAPTURE_COOPERATIVE;
+        if (a->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            continue;
+        out->key.cluster[0] = a->value.clusterDim.x;
+        out->key.cluster[1] = a->value.clusterDim.y;
+        out->key.cluster[2] = a->value.clusterDim.z;
+    }
+}
+
+static void read_launch(const cupti_call *call, launch *out)
+{
+    const launch_parameters *p = call->parameters;
+    const bool cooperative = starts(call->function, "cuLaunchCooperative");
+    if (starts(call->function, "cuLaunchKernelEx")) {
+        read_launch_ex(call->parameters, out);
+    } else {
+        *out = (launch){.function = p->function,
+                        .stream = p->stream,
+                        .arguments = p->arguments,
+                        .extra = cooperative ? NULL : p->extra,
+                        .key = {.grid = {p->grid[0], p->grid[1], p->grid[2]},
+                                .block = {p->block[0], p->block[1], p->block[2]},
+                                .cluster = {1, 1, 1},
+                                .dynamic_shared_bytes = p->shared_bytes,
+                                .flags = cooperative ? CAPTURE_COOPERATIVE : 0}};
+    }
+    /* Of these functions the default stream is the thread's own. */
+    const size_t length = strlen(call->function);
+    if (!out->stream && length > 5 && strcmp(call->function + length - 5, "_ptsz") == 0)
+        out->stream = CU_STREAM_PER_THREAD;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (here.driver.cuStreamIsCapturing &&
+        here.driver.cuStreamIsCapturing(out->stream, &status) == CUDA_SUCCESS &&
+        status != CU_STREAM_CAPTURE_STATUS_NONE)
+        out->key.flags |= CAPTURE_RECORDED;
+}
+
+/* A kernel is chosen by a part of its name, as the compiler or as people write it. */
+static bool has_in_name(const char *mangled, const char *wanted)
+{
+    if (strstr(mangled, wanted))
+        return true;
+    char *plain = kernel_name_demangled(mangled);
+    const bool is_part = plain && strstr(plain, wanted);
+    free(plain);
+    return is_part;
+}
+
+/* Of a name it is asked once. */
+static bool is_chosen(const char *name)
+{
+    uint32_t h = 2166136261u;
+    for (const char *c = name; *c; c++)
+        h = (h ^ (unsigned char)*c) * 16777619u;
+    known_kernel *known = &here.known[h % KNOWN_KERNELS];
+    if (!known->name || strcmp(known->name, name) != 0) {
+        free(known->name);
+        known->name = strdup(name);
+        known->is_chosen = has_in_name(name, here.wanted);
+    }
+    return known->is_chosen;
+}
+
+/* The row of a launch; NULL: there is no room. */
+static capture_row *row_of(const cupti_call *call, const launch *l)
+{
+    return rows_find(&here.rows, call->symbol ? call->symbol : "", &l->key);
+}
+
+/* Counts a launch of a chosen kernel; is it the one to capture? With several shapes it is the n-th
+ * of its own. */
+static bool is_its_turn(const cupti_call *call, const launch *l)
+{
+    capture_table *t = here.rows.table;
+    t->matched++;
+    if (here.shapes <= 1)
+        return t->matched == here.nth;
+    pthread_mutex_lock(&here.rows_lock);
+    const capture_row *row = row_of(call, l);
+    const bool is_nth = row && row->count + row->refused + 1 == here.nth;
+    pthread_mutex_unlock(&here.rows_lock);
+    return is_nth && t->launch_count < here.shapes;
+}
+
+static snapshot snapshot_of(uint32_t place)
+{
+    return (snapshot){&here.driver,     &here.modules, &here.rows.table->launches[place],
+                      here.rows.folder, (int)place,    here.limit_bytes};
+}
+
+/* Keeps the lock where it captures. */
+static void before_launch(const cupti_call *call)
+{
+    launch l;
+    *call->own = 0;
+    if (!here.wanted || !call->symbol || !is_chosen(call->symbol))
+        return;
+    read_launch(call, &l);
+    if (l.key.flags & CAPTURE_RECORDED) {
+        here.rows.table->matched_recorded++;
+        return;
+    }
+    if (!is_its_turn(call, &l))
+        return;
+    if (here.lacking) {
+        rows_trouble(here.rows.table->trouble,
+                     "the driver is too old to capture arguments: it has no %s", here.lacking);
+        return;
+    }
+    const uint32_t place = here.rows.table->launch_count++;
+    const snapshot s = snapshot_of(place);
+    s.out->number = here.rows.table->matched;
+    s.out->row = UINT32_MAX;
+    snapshot_before(&s, l.function, l.arguments, l.extra);
+    *call->own = place + 1;
+    keeps_lock = true;
+}
+
+static void after_launch(const cupti_call *call)
+{
+    launch l;
+    read_launch(call, &l);
+    const CUresult result = *(const CUresult *)call->result;
+    pthread_mutex_lock(&here.rows_lock);
+    capture_row *row = row_of(call, &l);
+    if (row)
+        *(result ? &row->refused : &row->count) += 1;
+    else
+        here.rows.table->dropped++;
+    pthread_mutex_unlock(&here.rows_lock);
+    if (!*call->own)
+        return;
+    const snapshot s = snapshot_of((uint32_t)*call->own - 1);
+    if (row)
+        s.out->row = (uint32_t)(row - here.rows.table->rows);
+    if (result)
+        rows_trouble(s.out->trouble, "the driver refused it");
+    else if (s.out->state == CAPTURE_INPUTS)
+        snapshot_after(&s);
+}
+
+/* ---- times ---- */
+
+static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_records)
+{
+    *buffer = aligned_alloc(8, BUFFER_BYTES);
+    *size_bytes = *buffer ? BUFFER_BYTES : 0;
+    *most_records = 0;
+}
+
+/* A record has no cluster and does not say that a launch was cooperative: the first row that agrees
+ * in the rest gets its time. */
+static void add_time(const cupti_kernel_record *r)
+{
+    capture_table *t = here.rows.table;
+    for (uint32_t i = 0; r->end_ns > r->start_ns && i < t->row_count; i++) {
+        capture_row *row = &t->rows[i];
+        bool alike = row->dynamic_shared_bytes == (uint32_t)r->dynamic_shared_bytes;
+        for (int k = 0; k < 3; k++)
+            alike = alike && row->grid[k] == (uint32_t)r->grid[k] &&
+                    row->block[k] == (uint32_t)r->block[k];
+        if (!alike || row->flags & CAPTURE_RECORDED || !r->name ||
+            strcmp(t->names + row->name, r->name) != 0)
+            continue;
+        const uint64_t time_ns = r->end_ns - r->start_ns;
+        row->fastest_ns = row->timed && row->fastest_ns < time_ns ? row->fastest_ns : time_ns;
+        row->time_ns += time_ns;
+        row->timed++;
+        return;
+    }
+}
+
+static void take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size_bytes,
+                        size_t valid_bytes)
+{
+    void *record = NULL;
+    (void)context, (void)stream, (void)size_bytes;
+    pthread_mutex_lock(&here.rows_lock);
+    while (here.cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == 0) {
+        cupti_kernel_record r;
+        int kind;
+        memcpy(&kind, record, sizeof kind);
+        if (kind != CUPTI_KIND_CONCURRENT_KERNEL)
+            continue;
+        memcpy(&r, record, sizeof r);
+        add_time(&r);
+    }
+    pthread_mutex_unlock(&here.rows_lock);
+    free(buffer);
+}
+
+static void flush_times(void)
+{
+    if (!here.is_off)
+        here.cupti.cuptiActivityFlushAll(1);
+}
+
+static void start_timing(void)
+{
+    const cupti *c = &here.cupti;
+    if (c->cuptiActivityRegisterCallbacks(give_buffer, take_buffer) ||
+        c->cuptiActivityEnable(CUPTI_KIND_CONCURRENT_KERNEL)) {
+        rows_trouble(here.rows.table->trouble, "CUPTI does not time kernels here");
+        return;
+    }
+    /* A program that leaves by _exit() has told all but the last half second. */
+    c->cuptiActivityFlushPeriod(FLUSH_MS);
+    atexit(flush_times);
+}
+
+/* ---- callbacks ---- */
+
+static void after_load(const cupti_call *call)
+{
+    const load_parameters *p = call->parameters;
+    if (*(const CUresult *)call->result != CUDA_SUCCESS || !p->made || !p->image)
+        return;
+    if (strcmp(call->function, "cuModuleLoad") == 0 ||
+        strcmp(call->function, "cuLibraryLoadFromFile") == 0)
+        modules_add_file(&here.modules, *p->made, p->image);
+    else
+        modules_add(&here.modules, *p->made, p->image);
+}
+
+static bool is_launch(const char *function)
+{
+    return starts(function, "cuLaunch");
+}
+
+static void enter(const cupti_call *call)
+{
+    if (is_launch(call->function))
+        before_launch(call);
+    else if (strstr(call->function, "Unload"))
+        modules_remove(&here.modules, ((const unload_parameters *)call->parameters)->handle);
+}
+
+static void leave(const cupti_call *call)
+{
+    if (is_launch(call->function))
+        after_launch(call);
+    else if (strstr(call->function, "Load"))
+        after_load(call);
+    else if (*(const CUresult *)call->result == CUDA_SUCCESS)
+        here.rows.table->graph_launches++;
+}
+
+static void watch(void *own, int domain, uint32_t function, const cupti_call *call)
+{
+    (void)own, (void)domain, (void)function;
+    if (here.is_off)
+        return;
+    const bool at_exit = call->site == CUPTI_SITE_EXIT;
+    if (!keeps_lock)
+        pthread_mutex_lock(&here.lock);
+    if (at_exit)
+        leave(call);
+    else
+        enter(call);
+    keeps_lock = keeps_lock && !at_exit;
+    if (!keeps_lock)
+        pthread_mutex_unlock(&here.lock);
+}
+
+/* A forked process cannot use CUDA before it executes another program: it has no table. */
+static void stop_in_child(void)
+{
+    here.is_off = true;
+}
+
+/* ---- the beginning ---- */
+
+static const char *find_functions(void *library)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } symbols[] = {
+#define CUPTI_SYMBOL(name, parameters) {#name, offsetof(cupti, name)},
+        CUPTI_CALLBACK_FUNCTIONS(CUPTI_SYMBOL)
+#undef CUPTI_SYMBOL
+    };
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *address = dlsym(library, symbols[i].name);
+        if (!address)
+            return symbols[i].name;
+        memcpy((char *)&here.cupti + symbols[i].offset, &address, sizeof address);
+    }
+    return NULL;
+}
+
+/* The program's own, where it has one, since two in a process disturb each other. */
+static void *open_cupti(void)
+{
+    static const char *const names[] = {"libcupti.so.13", "libcupti.so.12"};
+    const char *given = getenv(CAPTURE_CUPTI);
+    void *found = NULL;
+    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
+        found = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    for (size_t i = 0; !found && i <= sizeof names / sizeof *names; i++) {
+        const char *name = i == 0 ? given : names[i - 1];
+        found = name && *name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    }
+    return found;
+}
+
+static bool is_watched(const char *function)
+{
+    static const char *const watched[] = {
+        "cuLaunchKernel",     "cuLaunchKernel_ptsz",       "cuLaunchKernelEx",
+        "cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel", "cuLaunchCooperativeKernel_ptsz",
+        "cuGraphLaunch",      "cuGraphLaunch_ptsz",        "cuModuleLoad",
+        "cuModuleLoadData",   "cuModuleLoadDataEx",        "cuModuleLoadFatBinary",
+        "cuModuleUnload",     "cuLibraryLoadData",         "cuLibraryLoadFromFile",
+        "cuLibraryUnload",
+    };
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        if (strcmp(watched[i], function) == 0)
+            return true;
+    return false;
+}
+
+static int subscribe(void)
+{
+    enum { MOST_FUNCTIONS = 4096 };
+    void *subscriber = NULL;
+    const char *name = NULL;
+    const cupti *c = &here.cupti;
+    int code = c->cuptiSubscribe(&subscriber, watch, NULL);
+    for (uint32_t f = 1; !code && f < MOST_FUNCTIONS; f++)
+        if (c->cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, f, &name) == 0 && name && is_watched(name))
+            code = c->cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, f);
+    return code;
+}
+
+static uint64_t setting(const char *name, uint64_t fallback)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 10) : fallback;
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+/* CUDA takes 1 for success; whatever comes of it, the program goes on. */
+int InitializeInjection(void)
+{
+    const char *dir = getenv(CAPTURE_DIR), *text = NULL;
+    if (here.rows.table || !dir || !rows_open(&here.rows, dir))
+        return 1;
+    capture_table *t = here.rows.table;
+    here.wanted = getenv(CAPTURE_KERNEL);
+    here.nth = setting(CAPTURE_NTH, 1);
+    here.shapes = setting(CAPTURE_SHAPES, 1);
+    here.limit_bytes = setting(CAPTURE_LIMIT, UINT64_MAX);
+    here.lacking = snapshot_find_driver(&here.driver);
+    pthread_atfork(NULL, NULL, stop_in_child);
+    void *library = open_cupti();
+    const char *lacking = library ? find_functions(library) : NULL;
+    if (!library) {
+        rows_trouble(t->trouble, "there is no CUPTI library (%s)", dlerror());
+        return 1;
+    }
+    if (lacking) {
+        rows_trouble(t->trouble, "the CUPTI library is too old: it has no %s", lacking);
+        return 1;
+    }
+    if (setting(CAPTURE_TIME, 0))
+        start_timing();
+    const int code = subscribe();
+    if (code) {
+        here.cupti.cuptiGetResultString(code, &text);
+        rows_trouble(t->trouble, "CUPTI lets nobody watch this program: %s", text ? text : "");
+    }
+    return 1;
+}

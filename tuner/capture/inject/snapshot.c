@@ -1,0 +1,352 @@
+#include "capture/inject/snapshot.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture/inject/rows.h"
+
+/* The names of cuda.h are macros: the functions have versions. */
+#define TEXT(x) TEXT_OF(x)
+#define TEXT_OF(x) #x
+
+enum { PIECE_BYTES = 16 << 20 };
+
+const char *snapshot_find_driver(snapshot_driver *out)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } symbols[] = {
+#define SNAPSHOT_SYMBOL(name) {TEXT(name), offsetof(snapshot_driver, name)},
+        SNAPSHOT_DRIVER_FUNCTIONS(SNAPSHOT_SYMBOL)
+#undef SNAPSHOT_SYMBOL
+    };
+    const char *chosen = getenv("AUTOTUNE_LIBCUDA");
+    void *library = dlopen(chosen && *chosen ? chosen : "libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *address = library ? dlsym(library, symbols[i].name) : NULL;
+        if (!address)
+            return symbols[i].name;
+        memcpy((char *)out + symbols[i].offset, &address, sizeof address);
+    }
+    return NULL;
+}
+
+static bool fail(const snapshot *s, CUresult result, const char *what)
+{
+    const char *text = NULL;
+    s->driver->cuGetErrorString(result, &text);
+    rows_trouble(s->out->trouble, "%s: %s", what, text ? text : "unknown error");
+    return false;
+}
+
+/* ---- arguments ---- */
+
+/* What a runtime passes as a function is a kernel of a library; what cuModuleGetFunction() gives is
+ * none. */
+static CUresult parameter_info(const snapshot *s, CUfunction f, size_t i, size_t *offset,
+                               size_t *size_bytes)
+{
+    CUlibrary library;
+    if (s->driver->cuKernelGetLibrary(&library, (CUkernel)f) == CUDA_SUCCESS)
+        return s->driver->cuKernelGetParamInfo((CUkernel)f, i, offset, size_bytes);
+    return s->driver->cuFuncGetParamInfo(f, i, offset, size_bytes);
+}
+
+/* Parameters that the program laid out itself. */
+static bool find_packed(void **extra, const unsigned char **bytes, size_t *size_bytes)
+{
+    *bytes = NULL;
+    *size_bytes = 0;
+    for (; extra && extra[0] != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *bytes = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            *size_bytes = *(const size_t *)extra[1];
+        else
+            return false;
+    }
+    return true;
+}
+
+static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, void **extra)
+{
+    capture_launch *out = s->out;
+    const unsigned char *packed;
+    size_t packed_bytes;
+    if (!find_packed(extra, &packed, &packed_bytes)) {
+        rows_trouble(out->trouble, "its arguments come in a way that is not known");
+        return false;
+    }
+    for (size_t i = 0;; i++) {
+        size_t offset, size_bytes;
+        CUresult result = parameter_info(s, f, i, &offset, &size_bytes);
+        if (result == CUDA_ERROR_INVALID_VALUE)
+            return true; /* there is no such parameter */
+        if (result)
+            return fail(s, result, "its arguments cannot be told");
+        if (i >= CAPTURE_MOST_ARGUMENTS || offset + size_bytes > CAPTURE_PARAMETER_BYTES) {
+            rows_trouble(out->trouble, "it has more arguments than %d, or %d bytes of them",
+                         CAPTURE_MOST_ARGUMENTS, CAPTURE_PARAMETER_BYTES);
+            return false;
+        }
+        if (packed && offset + size_bytes > packed_bytes) {
+            rows_trouble(out->trouble, "it is given %zu bytes of arguments, too few", packed_bytes);
+            return false;
+        }
+        memcpy(out->parameters + offset, packed ? packed + offset : arguments[i], size_bytes);
+        out->arguments[i] = (capture_argument){(uint32_t)offset, (uint32_t)size_bytes};
+        out->argument_count = (uint32_t)i + 1;
+        if (out->parameter_bytes < offset + size_bytes)
+            out->parameter_bytes = (uint32_t)(offset + size_bytes);
+    }
+}
+
+/* ---- pointers among them ---- */
+
+/* Finds the allocation that an address lies in. */
+static bool ask_allocation(const snapshot *s, uint64_t address, capture_allocation *out)
+{
+    CUmemorytype type = 0;
+    CUdeviceptr start = 0;
+    size_t size_bytes = 0;
+    const snapshot_driver *d = s->driver;
+    if (d->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ||
+        d->cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) ||
+        d->cuPointerGetAttribute(&size_bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address))
+        return false;
+    *out = (capture_allocation){start, size_bytes, type == CU_MEMORYTYPE_HOST, CAPTURE_UNREAD};
+    return size_bytes > 0 && address >= start && address - start < size_bytes;
+}
+
+static bool find_known(const capture_launch *out, uint64_t address, uint32_t *place)
+{
+    for (*place = 0; *place < out->allocation_count; ++*place) {
+        const capture_allocation *a = &out->allocations[*place];
+        if (address >= a->address && address - a->address < a->size_bytes)
+            return true;
+    }
+    return false;
+}
+
+/* Finds or adds the allocation of an address; false: there is none. */
+static bool find_allocation(const snapshot *s, uint64_t address, uint32_t *place)
+{
+    capture_launch *out = s->out;
+    capture_allocation found;
+    if (find_known(out, address, place))
+        return true;
+    if (!ask_allocation(s, address, &found))
+        return false;
+    if (*place == CAPTURE_MOST_ALLOCATIONS) {
+        rows_trouble(out->trouble, "its arguments point into more than %d allocations",
+                     CAPTURE_MOST_ALLOCATIONS);
+        return false;
+    }
+    out->allocations[out->allocation_count++] = found;
+    return true;
+}
+
+/* Looks at each eight bytes of an argument, since a structure may hold pointers anywhere. The end
+ * of an allocation is an address, too. */
+static void find_pointers(const snapshot *s)
+{
+    capture_launch *out = s->out;
+    for (uint32_t i = 0; i < out->argument_count; i++) {
+        const capture_argument *a = &out->arguments[i];
+        for (uint32_t at = (a->offset + 7) / 8 * 8; at + 8 <= a->offset + a->size_bytes; at += 8) {
+            uint64_t word;
+            uint32_t place;
+            memcpy(&word, out->parameters + at, sizeof word);
+            if (word == 0 || out->pointer_count == CAPTURE_MOST_POINTERS ||
+                (!find_allocation(s, word, &place) && !find_known(out, word - 1, &place)))
+                continue;
+            out->pointers[out->pointer_count++] =
+                (capture_pointer){at, place, word - out->allocations[place].address};
+        }
+    }
+}
+
+/* ---- contents ---- */
+
+static bool write_piece(int fd, const char *bytes, size_t size_bytes)
+{
+    while (size_bytes > 0) {
+        ssize_t n = write(fd, bytes, size_bytes);
+        if (n <= 0)
+            return false;
+        bytes += n;
+        size_bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static void name_file(const snapshot *s, uint32_t k, const char *when, char name[64])
+{
+    snprintf(name, 64, "%d-%u-%s", s->place, k, when);
+}
+
+/* Reads a piece of an allocation into `piece`. */
+static bool read_piece(const snapshot *s, const capture_allocation *a, uint64_t offset, char *piece,
+                       size_t size_bytes)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (a->is_host)
+        memcpy(piece, (const void *)(uintptr_t)(a->address + offset), size_bytes);
+    else
+        result = s->driver->cuMemcpyDtoH(piece, a->address + offset, size_bytes);
+    return result ? fail(s, result, "its memory cannot be read") : true;
+}
+
+/* Writes an allocation's contents to a file; *differs (may be NULL) tells whether they are others
+ * than those of `like`. */
+static bool write_contents(const snapshot *s, const capture_allocation *a, const char *name,
+                           const char *like, bool *differs)
+{
+    char *piece = malloc(PIECE_BYTES);
+    int fd = openat(s->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool good = piece && fd >= 0;
+    if (!good)
+        rows_trouble(s->out->trouble, "the folder of the capture cannot be written");
+    for (uint64_t at = 0; good && at < a->size_bytes; at += PIECE_BYTES) {
+        const size_t n =
+            a->size_bytes - at < PIECE_BYTES ? (size_t)(a->size_bytes - at) : PIECE_BYTES;
+        good = read_piece(s, a, at, piece, n);
+        if (good && !write_piece(fd, piece, n)) {
+            rows_trouble(s->out->trouble, "the folder of the capture cannot be written: is the "
+                                          "disk full?");
+            good = false;
+        }
+        if (good && like)
+            *differs |= memcmp(piece, like + at, n) != 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    free(piece);
+    return good;
+}
+
+static bool take_inputs(const snapshot *s)
+{
+    capture_launch *out = s->out;
+    uint64_t total = 0;
+    char name[64];
+    for (uint32_t k = 0; k < out->allocation_count; k++)
+        total += out->allocations[k].size_bytes;
+    if (total > s->limit_bytes) {
+        rows_trouble(out->trouble,
+                     "its arguments point into allocations of %" PRIu64
+                     " bytes, more than --limit, %" PRIu64 ", allows",
+                     total, s->limit_bytes);
+        return false;
+    }
+    for (uint32_t k = 0; k < out->allocation_count; k++) {
+        name_file(s, k, "before", name);
+        if (!write_contents(s, &out->allocations[k], name, NULL, NULL))
+            return false;
+        out->allocations[k].state = CAPTURE_BEFORE;
+    }
+    return true;
+}
+
+static void take_outputs(const snapshot *s)
+{
+    capture_launch *out = s->out;
+    char before[64], after[64];
+    for (uint32_t k = 0; k < out->allocation_count; k++) {
+        capture_allocation *a = &out->allocations[k];
+        bool differs = false;
+        name_file(s, k, "before", before);
+        name_file(s, k, "after", after);
+        int fd = openat(s->folder, before, O_RDONLY | O_CLOEXEC);
+        void *like = fd < 0 ? MAP_FAILED : mmap(NULL, a->size_bytes, PROT_READ, MAP_SHARED, fd, 0);
+        if (fd >= 0)
+            close(fd);
+        if (like == MAP_FAILED) {
+            rows_trouble(out->trouble, "what was captured cannot be read again");
+            return;
+        }
+        const bool good = write_contents(s, a, after, like, &differs);
+        munmap(like, a->size_bytes);
+        if (!good)
+            return;
+        a->state = differs ? CAPTURE_CHANGED : CAPTURE_UNCHANGED;
+        if (!differs)
+            unlinkat(s->folder, after, 0);
+    }
+    out->state = CAPTURE_DONE;
+}
+
+/* ---- the launch ---- */
+
+static void describe_device(const snapshot *s)
+{
+    CUdevice device;
+    int major = 0, minor = 0;
+    const snapshot_driver *d = s->driver;
+    if (d->cuCtxGetDevice(&device))
+        return;
+    d->cuDeviceGetName(s->out->device, sizeof s->out->device, device);
+    d->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    d->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    s->out->major = major;
+    s->out->minor = minor;
+}
+
+static void take_module(const snapshot *s, CUfunction f)
+{
+    CUlibrary library;
+    CUmodule module;
+    char name[64];
+    const void *handle = NULL;
+    if (s->driver->cuKernelGetLibrary(&library, (CUkernel)f) == CUDA_SUCCESS)
+        handle = library;
+    else if (s->driver->cuFuncGetModule(&module, f) == CUDA_SUCCESS)
+        handle = module;
+    snprintf(name, sizeof name, "%d-module", s->place);
+    s->out->module_bytes = modules_write(s->modules, handle, s->folder, name);
+}
+
+/* Another thread may be recording a graph: what waits for the GPU would end that. */
+static CUstreamCaptureMode relax(const snapshot *s, CUstreamCaptureMode mode)
+{
+    s->driver->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+bool snapshot_before(const snapshot *s, CUfunction f, void **arguments, void **extra)
+{
+    describe_device(s);
+    take_module(s, f);
+    if (!take_arguments(s, f, arguments, extra))
+        return false;
+    find_pointers(s);
+    s->out->state = CAPTURE_ARGUMENTS;
+    if (s->out->trouble[0])
+        return false;
+    const CUstreamCaptureMode mode = relax(s, CU_STREAM_CAPTURE_MODE_RELAXED);
+    CUresult result = s->driver->cuCtxSynchronize();
+    const bool good =
+        result ? fail(s, result, "the GPU had failed before it") : take_inputs(s);
+    relax(s, mode);
+    if (good)
+        s->out->state = CAPTURE_INPUTS;
+    return good;
+}
+
+void snapshot_after(const snapshot *s)
+{
+    const CUstreamCaptureMode mode = relax(s, CU_STREAM_CAPTURE_MODE_RELAXED);
+    CUresult result = s->driver->cuCtxSynchronize();
+    if (result)
+        fail(s, result, "it failed");
+    else
+        take_outputs(s);
+    relax(s, mode);
+}
