@@ -76,6 +76,13 @@ end
 
 local MOST_RAGGED = 3
 
+-- The largest value that the variable may have; nil: it is no integer, or has but a few values.
+local function most_of(v, domain)
+  if math.type(v) ~= "integer" then return nil end
+  if not domain then return math.maxinteger end
+  return domain[KIND] == "within" and math.tointeger(domain.most) or nil
+end
+
 -- { rows = 1004 }: name -> value, checked; nil when absent.
 local function read_override(override, path, problem, names, domains)
   local name = path[1]
@@ -146,7 +153,8 @@ local function read_problem(description, taken)
     -- The user's wish outweighs what the script suggests for a slow device.
     local simulate = small
     if set[name] ~= nil then simulate = tuned end
-    list[i] = { name = name, tuned = tuned, simulated = simulate, small = small }
+    list[i] = { name = name, tuned = tuned, simulated = simulate, small = small,
+                most = most_of(tuned, domains[name]) }
     for k = 1, MOST_RAGGED do
       local edges = ragged[k] and ragged[k][name]
       if edges == nil then edges = tuned end

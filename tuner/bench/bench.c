@@ -227,17 +227,64 @@ static at_status cover(device_bench *b, const loaded_variant *v, device_coverage
     const device_kernel *kernels[DEVICE_SLOTS];
     size_t count = 0;
     device_coverage allowed = {0};
+    char problems[COVERAGE_PROBLEMS_BYTES] = "", once[COVERAGE_TEXT_BYTES];
+    memcpy(once, out->once, sizeof once);
     for (size_t i = 0; i < b->slot_count; i++) {
         if (!v->present[i])
             continue;
-        if (v->stage->slots[i].sampled)
-            *out = v->stage->slots[i].coverage;
+        const device_slot *s = &v->stage->slots[i];
+        text_add(problems, sizeof problems, "%s%s%s", problems[0] ? ", " : "",
+                 s->sampled ? "blocks of " : "", s->label);
+        if (s->sampled)
+            *out = s->coverage;
         tell_allowed(&v->stage->slots[i], &v->launches[i], &allowed);
         if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
             kernels[count++] = v->kernels[i];
     }
     memcpy(out->allowed, allowed.allowed, sizeof out->allowed);
-    return b->api->covered ? b->api->covered(b->device, kernels, count, out, error) : AT_OK;
+    memcpy(out->once, once, sizeof out->once);
+    if (!b->api->covered)
+        return AT_OK;
+    memcpy(out->problems, problems, sizeof out->problems);
+    return b->api->covered(b->device, kernels, count, out, error);
+}
+
+/* Checks on one slot after the other until the loops of variant->once have gone round twice, and
+ * covers those where one did. What goes wrong on the others is not told: a launch that is refused
+ * there, too. */
+static at_status check_loops(device_bench *b, const device_variant *variant, int launches,
+                             device_coverage *out, outcome *result, at_error *error)
+{
+    at_status status = AT_OK;
+    memcpy(out->once, variant->once, sizeof out->once);
+    for (size_t i = 0; !status && i < b->slot_count && *result == OUTCOME_OK && out->once[0]; i++) {
+        loaded_variant v;
+        device_variant one = *variant;
+        device_coverage found = *out;
+        for (size_t k = 0; k < DEVICE_SLOTS; k++)
+            one.present[k] = variant->present[i] && k == i;
+        if (!variant->present[i])
+            continue;
+        status = load(b, &one, &v, error);
+        if (status == AT_COMPILE) {
+            status = error_forgive(status, AT_COMPILE, error);
+            continue;
+        }
+        if (!status)
+            status = check(b, &v, launches, result, error);
+        if (!status)
+            status = cover(b, &v, &found, error);
+        if (!status && strcmp(found.once, out->once) == 0) {
+            *result = OUTCOME_OK;
+        } else if (!status) {
+            memcpy(out->once, found.once, sizeof out->once);
+            text_add(out->problems, sizeof out->problems, "%s%s", out->problems[0] ? ", " : "",
+                     found.problems);
+        }
+        if (!status)
+            unload(b, &v);
+    }
+    return status;
 }
 
 static at_status sample(const loaded_variant *v, int64_t *time_ns, at_error *error)
@@ -385,7 +432,7 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
         if (!status)
             status = device_slot_seed(s, problems[i].plan.seed, error);
     }
-    if (!status)
+    if (!status && !b->untimed)
         status = measure_setup(b, answer, error);
     return status;
 }
@@ -434,17 +481,20 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
                       device_answer *answer)
 {
     at_error error = {0};
-    loaded_variant v;
+    loaded_variant v = {0};
     outcome result = OUTCOME_OK;
     int64_t start_ns = clock_now_ns();
-    at_status status = load(b, variant, &v, &error);
-    if (!status)
+    const bool whole = !variant->once[0];
+    at_status status =
+        whole ? load(b, variant, &v, &error)
+              : check_loops(b, variant, CHECK_LAUNCHES, &answer->found.coverage, &result, &error);
+    if (!status && whole)
         status = check(b, &v, CHECK_LAUNCHES, &result, &error);
-    if (!status && result == OUTCOME_OK)
+    if (!status && whole && result == OUTCOME_OK)
         status = cover(b, &v, &answer->found.coverage, &error);
     int64_t checked_ns = clock_now_ns();
     answer->found.check_ns = checked_ns - start_ns;
-    if (!status && result == OUTCOME_OK && sample_count > 0 && v.present[0]) {
+    if (!status && result == OUTCOME_OK && sample_count > 0 && v.present[0] && !b->untimed) {
         status = try_samples(b, &v, sample_count, answer, &error);
         answer->found.measure_ns = clock_now_ns() - checked_ns;
     }

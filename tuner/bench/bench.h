@@ -36,6 +36,7 @@ typedef struct device_bench {
     device *device;
     device_cache cache;
     int64_t watchdog_floor_ns;
+    bool untimed; /* nothing is sampled */
     device_notify notify;
     void *notify_context;
     device_stage *stages; /* owned; one a layout */

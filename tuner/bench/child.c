@@ -70,6 +70,7 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     c->bench.api = c->api;
     c->bench.cache = options->cache;
     c->bench.watchdog_floor_ns = options->watchdog_floor_ns;
+    c->bench.untimed = options->proves;
     c->bench.notify = pass_note;
     c->bench.notify_context = c;
     at_status status = c->api->open(options->spec, &c->bench.device, error);
@@ -252,6 +253,7 @@ void device_child_put_options(pack *p, const device_worker_options *options)
     pack_put_string(p, options->spec);
     pack_put_u32(p, options->cache);
     pack_put_u64(p, (uint64_t)options->watchdog_floor_ns);
+    pack_put_u32(p, options->proves);
 }
 
 static int run(int fd, pack *settings)
@@ -259,6 +261,7 @@ static int run(int fd, pack *settings)
     device_worker_options options = {.spec = pack_get_string(settings)};
     options.cache = pack_get_u32(settings) ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
     options.watchdog_floor_ns = (int64_t)pack_get_u64(settings);
+    options.proves = pack_get_u32(settings) != 0;
     if (!pack_complete(settings))
         return 1;
     child c = {.fd = fd};

@@ -48,7 +48,8 @@ enum {
 typedef struct device_worker_options {
     const char *spec;        /* "cuda:0", "sim:sm_90" */
     const worker_host *host; /* where the device is; borrowed; NULL: here */
-    bool proves;             /* its process is listed as "autotune-proof", not "autotune-device" */
+    bool proves;             /* it times nothing: variants are tried without samples. Its process is
+                                listed as "autotune-proof", not "autotune-device" */
     bool waits;              /* it has no process before device_worker_begin() */
     device_cache cache;      /* of every sample */
     int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
@@ -84,6 +85,9 @@ typedef struct device_variant {
                                            cannot be sampled */
     device_image images[DEVICE_SLOTS]; /* of size 0: the image of slot 0 serves */
     launch_plan launches[DEVICE_SLOTS];
+    char once[COVERAGE_TEXT_BYTES]; /* loops that went round once at most where it was tried: it is
+                                       tried until these have gone round twice. What goes wrong
+                                       where none does is not told. "": on all slots */
 } device_variant;
 
 typedef enum device_event_kind {
@@ -98,7 +102,7 @@ typedef enum device_event_kind {
     DEVICE_FAILED     /* for good; `status` and `message` say why */
 } device_event_kind;
 
-/* The measurements of the set-up, all under the rules of a sample. */
+/* The measurements of the set-up, all under the rules of a sample; 0 where nothing is timed. */
 typedef struct device_ready {
     int64_t floor_ns;     /* an empty kernel */
     int64_t tick_ns;      /* the clock's resolution */

@@ -19,6 +19,10 @@ static const pack_field problem_fields[] = {
     PACK_FIELD(device_problem, proves),
 };
 
+static const pack_field variant_fields[] = {
+    PACK_FIELD(device_variant, once),
+};
+
 static const pack_field note_fields[] = {
     PACK_FIELD(device_note, number),
     PACK_FIELD(device_note, what),
@@ -82,6 +86,7 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.energy.chunks),
     PACK_FIELD(device_answer, found.throttle),
     PACK_FIELD(device_answer, found.others),
+    PACK_FIELD(device_answer, found.coverage.problems),
     PACK_FIELD(device_answer, found.coverage.blocks),
     PACK_FIELD(device_answer, found.coverage.run),
     PACK_FIELD(device_answer, found.coverage.cut),
@@ -90,6 +95,7 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.coverage.skipped),
     PACK_FIELD(device_answer, found.coverage.never),
     PACK_FIELD(device_answer, found.coverage.once),
+    PACK_FIELD(device_answer, found.coverage.together),
     PACK_FIELD(device_answer, found.coverage.allowed),
 };
 
@@ -136,6 +142,7 @@ void device_put_variant(pack *m, const device_variant *variant)
     pack_put_u32(m, variant->layout);
     pack_put_u32(m, variant->unchecked);
     pack_put_u64(m, (uint64_t)variant->launch_ns);
+    pack_put_fields(m, variant, FIELDS(variant_fields));
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         pack_put_u32(m, variant->present[i]);
         if (!variant->present[i])
@@ -150,6 +157,7 @@ void device_get_variant(pack *m, device_variant *out)
     *out = (device_variant){.layout = pack_get_u32(m)};
     out->unchecked = pack_get_u32(m) != 0;
     out->launch_ns = (int64_t)pack_get_u64(m);
+    pack_get_fields(m, out, FIELDS(variant_fields));
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = pack_get_u32(m) != 0;
         if (!out->present[i])

@@ -21,8 +21,9 @@ typedef struct device_coverage {
     char skipped[COVERAGE_TEXT_BYTES]; /* why nothing of it was run, or compared; "": there is no
                                           reason to give */
     /* Places in the sources ("file:line") of all problems together, separated by ", ": */
-    char never[COVERAGE_TEXT_BYTES];   /* lines with instructions of which none was ever executed */
-    char once[COVERAGE_TEXT_BYTES];    /* loops whose body no thread executed twice in turn */
+    char never[COVERAGE_TEXT_BYTES]; /* lines with instructions of which none was ever executed */
+    char once[COVERAGE_TEXT_BYTES];  /* loops whose body no thread executed twice in turn */
+    bool together; /* what a block does may depend on what others do, or did in an earlier launch */
     char allowed[COVERAGE_TEXT_BYTES]; /* results that differ, as the script allows: "2 of 4096
                                           elements of dst" */
 } device_coverage;

@@ -193,9 +193,10 @@ typedef struct device_api {
     at_status (*excerpt_check)(device *d, device_excerpt *x, device_kernel *k,
                                const launch_plan *plan, device_excerpt_result *out,
                                device_coverage *coverage, at_error *error);
-    /* Sets the last two members of *coverage: the places of a variant's kernels, one a problem,
-     * that no launch so far has executed. It is enough that one problem executed code that several
-     * have. */
+    /* Sets `never`, `once` and `together` of *coverage: the places of a variant's kernels, one a
+     * problem, that no launch so far has executed. It is enough that one problem executed code that
+     * several have. Where coverage->once names loops already, those that went round twice are taken
+     * off it and nothing else is set. */
     at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
                          device_coverage *coverage, at_error *error);
 

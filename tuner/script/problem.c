@@ -256,6 +256,7 @@ at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *i
 
 typedef struct replacement {
     script *s;
+    problem_kind problem;
     const pattern_variable *values;
     size_t count;
 } replacement;
@@ -280,10 +281,10 @@ static int replace_problem(lua_State *L)
 {
     const replacement *r = lua_touserdata(L, 1);
     script *s = r->s;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[PROBLEM_TUNED]);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[r->problem]);
     for (size_t k = 0; k < r->count; k++) {
         const size_t i = find_variable(L, s, &r->values[k]);
-        value *to = &s->problems[PROBLEM_TUNED][i].value, v = r->values[k].value;
+        value *to = &s->problems[r->problem][i].value, v = r->values[k].value;
         if (v.kind == VALUE_STRING)
             v.string = script_intern(L, v.string);
         else if (v.kind != to->kind)
@@ -295,9 +296,9 @@ static int replace_problem(lua_State *L)
     return 0;
 }
 
-at_status script_set_problem(script *s, const pattern_variable *values, size_t count,
-                             at_error *error)
+at_status script_set_problem(script *s, problem_kind problem, const pattern_variable *values,
+                             size_t count, at_error *error)
 {
-    replacement r = {s, values, count};
+    replacement r = {s, problem, values, count};
     return sandbox_call(&s->box, replace_problem, &r, false, error);
 }

@@ -9,10 +9,19 @@
 
 static void read_problem(lua_State *L, script *s)
 {
-    static const char *const fields[PROBLEM_KINDS] = {"tuned",   "simulated", "small",
-                                                      "ragged1", "ragged2",   "ragged3"};
+    static const char *const fields[PROBLEM_KINDS] = {"tuned",   "simulated", "small", "ragged1",
+                                                      "ragged2", "ragged3",   "tuned", "tuned",
+                                                      "tuned",   "tuned"};
     size_t count = fields_enter(L, "problem");
+    int64_t *most = script_allocate(L, count * sizeof *most);
     s->pattern.problem_count = count;
+    s->pattern.most = most;
+    for (size_t i = 0; fields_next(L, i, count); i++) {
+        lua_getfield(L, -1, "most");
+        most[i] = lua_tointeger(L, -1);
+        lua_pop(L, 1);
+    }
+    fields_enter(L, "problem");
     for (int kind = 0; kind < PROBLEM_KINDS; kind++) {
         s->problems[kind] = script_allocate(L, count * sizeof **s->problems);
         lua_createtable(L, (int)count, 0);

@@ -134,12 +134,12 @@ void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
                               uint64_t seed, problem_plan *out, at_error *error);
 
-/* Gives variables of the tuned problem other values, which costs a hundredth of loading the script
+/* Gives variables of a problem other values, which costs a hundredth of loading the script
  * for them; the other problems stay as they are. The values that a variable may have (at.one_of,
  * at.within) is not asked. AT_USAGE: there is no such variable, or its values are of another kind;
  * those before it have been set. */
-at_status script_set_problem(script *s, const pattern_variable *values, size_t count,
-                             at_error *error);
+at_status script_set_problem(script *s, problem_kind problem, const pattern_variable *values,
+                             size_t count, at_error *error);
 
 /* Evaluates what one configuration launches. */
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,

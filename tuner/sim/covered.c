@@ -101,6 +101,25 @@ static void tell(const lines *all, bool (*is_told)(const line *l), char text[COV
         text_add(text, COVERAGE_TEXT_BYTES, "%sand %zu more", told ? ", " : "", left);
 }
 
+/* Takes the loops that went round twice off a list. */
+static void take_off(const lines *all, char text[COVERAGE_TEXT_BYTES])
+{
+    char left[COVERAGE_TEXT_BYTES] = "";
+    for (char *rest = text, *place; (place = strtok_r(rest, ",", &rest));) {
+        bool twice = false;
+        place += strspn(place, " ");
+        for (size_t i = 0; i < all->count && !twice; i++) {
+            char own[COVERAGE_TEXT_BYTES];
+            const line *l = &all->items[i];
+            snprintf(own, sizeof own, "%.*s:%d", (int)l->file.length, l->file.at, l->number);
+            twice = l->bits & LINE_WENT_BACK && strcmp(own, place) == 0;
+        }
+        if (!twice)
+            text_add(left, sizeof left, "%s%s", left[0] ? ", " : "", place);
+    }
+    memcpy(text, left, sizeof left);
+}
+
 static bool never_ran(const line *l)
 {
     return !(l->bits & LINE_RAN);
@@ -117,12 +136,18 @@ at_status sim_covered(const device *d, const device_kernel *const *kernels, size
     (void)d;
     lines all = {0};
     bool fine = true;
+    coverage->together = false;
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; fine && k < kernels[i]->kernel.program_count; k++)
+        for (size_t k = 0; fine && k < kernels[i]->kernel.program_count; k++) {
+            coverage->together |= k > 0 || kernels[i]->kernel.programs[k]->communicates;
             fine = add_program(&all, kernels[i]->kernel.module, kernels[i]->kernel.programs[k],
                                kernels[i]->ran[k]);
-    if (fine) {
+        }
+    if (fine)
         join(&all);
+    if (fine && coverage->once[0]) {
+        take_off(&all, coverage->once);
+    } else if (fine) {
         tell(&all, never_ran, coverage->never);
         tell(&all, ran_once, coverage->once);
     }

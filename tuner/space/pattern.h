@@ -31,17 +31,19 @@ typedef struct pattern_feature {
     bool of_configuration; /* it reads parameters */
 } pattern_feature;
 
-enum { PATTERN_MAX_RAGGED = 3 };
+enum { PATTERN_MAX_RAGGED = 3, PATTERN_MAX_LARGER = 4 };
 
 /* Which problem: the one to tune; the smaller one that a simulated device tunes; that one without
- * the user's --set; and ragged ones that only check edges (no dimension divisible by any tile):
- * PROBLEM_RAGGED, PROBLEM_RAGGED + 1 ... */
+ * the user's --set; ragged ones that only check edges (no dimension divisible by any tile):
+ * PROBLEM_RAGGED, PROBLEM_RAGGED + 1 ...; and larger ones that only prove, which
+ * script_set_problem() makes: PROBLEM_LARGER ... */
 typedef enum problem_kind {
     PROBLEM_TUNED,
     PROBLEM_SIMULATED,
     PROBLEM_SMALL,
     PROBLEM_RAGGED,
-    PROBLEM_KINDS = PROBLEM_RAGGED + PATTERN_MAX_RAGGED
+    PROBLEM_LARGER = PROBLEM_RAGGED + PATTERN_MAX_RAGGED,
+    PROBLEM_KINDS = PROBLEM_LARGER + PATTERN_MAX_LARGER
 } problem_kind;
 
 typedef struct pattern {
@@ -54,6 +56,7 @@ typedef struct pattern {
     size_t problem_count;
     const pattern_variable *problems[PROBLEM_KINDS];
     bool has_problem[PROBLEM_KINDS];
+    const int64_t *most; /* that each variable may be; 0: nothing larger, or no integer */
     size_t ragged_count; /* PROBLEM_RAGGED to PROBLEM_RAGGED + ragged_count - 1 */
     size_t parameter_count;
     const space_parameter *parameters;

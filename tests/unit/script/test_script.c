@@ -564,7 +564,7 @@ TEST(a_problem_that_is_set_later_is_what_expressions_and_templates_see)
                                     {"n", {.kind = VALUE_INTEGER, .integer = 6}},
                                     {"f", {.kind = VALUE_INTEGER, .integer = 3}}};
     at_error error = {0};
-    assert_ok(script_set_problem(s, set, 3, &error), error);
+    assert_ok(script_set_problem(s, PROBLEM_TUNED, set, 3, &error), error);
     text[0] = '?'; /* the script has its own */
     expect_variant(s, 6, "// other 3.0 6 12\n");
     const pattern *p = script_pattern(s);
@@ -572,9 +572,9 @@ TEST(a_problem_that_is_set_later_is_what_expressions_and_templates_see)
         if (strcmp(p->problems[PROBLEM_RAGGED][i].name, "n") == 0)
             assert_int_equal(p->problems[PROBLEM_RAGGED][i].value.integer, 7);
     const pattern_variable unknown = {"m", {.kind = VALUE_INTEGER, .integer = 6}};
-    assert_int_equal(script_set_problem(s, &unknown, 1, &error), AT_USAGE);
+    assert_int_equal(script_set_problem(s, PROBLEM_TUNED, &unknown, 1, &error), AT_USAGE);
     const pattern_variable wrong = {"n", {.kind = VALUE_STRING, .string = "6"}};
-    assert_int_equal(script_set_problem(s, &wrong, 1, &error), AT_USAGE);
+    assert_int_equal(script_set_problem(s, PROBLEM_TUNED, &wrong, 1, &error), AT_USAGE);
     script_free(s);
 }
 

@@ -184,7 +184,7 @@ static at_status ready_script(making *k, script **kept, at_error *error)
     }
     for (size_t i = 0; i < k->problem->count; i++)
         values[i] = (pattern_variable){k->problem->pairs[i].name, k->problem->pairs[i].value};
-    return script_set_problem(*kept, values, k->problem->count, error);
+    return script_set_problem(*kept, PROBLEM_TUNED, values, k->problem->count, error);
 }
 
 /* ---- sources ---- */

@@ -87,7 +87,7 @@ static at_status set_problem(ahead *a, const settings *run, const pattern_variab
     at_status status =
         a->script ? AT_OK
                   : target_load_script(run, &a->compilers.properties.limits, &a->script, NULL);
-    return status ? status : script_set_problem(a->script, values, count, NULL);
+    return status ? status : script_set_problem(a->script, PROBLEM_TUNED, values, count, NULL);
 }
 
 void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, size_t count,

@@ -151,7 +151,8 @@ at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *pla
     if (is_asked(p, problem, places, count))
         return AT_OK;
     list_values(p, problem, values);
-    at_status status = script_set_problem(p->script, values, p->asked->axis_count, error);
+    at_status status =
+        script_set_problem(p->script, PROBLEM_TUNED, values, p->asked->axis_count, error);
     for (size_t i = 0; i < count && !status; i++)
         known_ask(&p->known, problem, places[i], p->script);
     if (!status && p->known_default != SIZE_MAX)
@@ -174,7 +175,7 @@ at_status portfolio_tell_features(portfolio *p, size_t problem, value *out, at_e
     if (p->fact_count == axes)
         return AT_OK;
     list_values(p, problem, values);
-    at_status status = script_set_problem(p->script, values, axes, error);
+    at_status status = script_set_problem(p->script, PROBLEM_TUNED, values, axes, error);
     for (size_t i = axes; i < p->fact_count && !status; i++) {
         const portfolio_axis *a = &p->facts[i];
         double found = INFINITY;

@@ -180,9 +180,10 @@ void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_
 {
     /* All variables of the tuned one are told if another stands in for it. */
     const bool has_stand_in = p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL];
-    const char *adjective = kind >= PROBLEM_RAGGED  ? "ragged"
-                            : kind == PROBLEM_TUNED ? "tuned"
-                                                    : "small";
+    const char *adjective = kind >= PROBLEM_LARGER   ? "larger"
+                            : kind >= PROBLEM_RAGGED ? "ragged"
+                            : kind == PROBLEM_TUNED  ? "tuned"
+                                                     : "small";
     int used = snprintf(text, size_bytes, "the %s problem", adjective);
     for (size_t i = 0; i < p->problem_count && used > 0 && (size_t)used < size_bytes; i++) {
         char given[64], tuned[64];

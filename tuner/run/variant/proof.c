@@ -16,6 +16,7 @@
 /* Compile ids: who owns them, what they are for. */
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
+#define LARGER_IDS (UINT64_C(1) << 61) /* and half of it */
 
 /* Processes that simulate, one for so many cores: a small problem has too few blocks to keep more
  * cores busy. */
@@ -29,6 +30,12 @@ enum { SENT_AHEAD = 2 };
  * which may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
 
+/* How much larger a problem is in which a loop is to go round twice: where blocks are sampled, the
+ * first that leaves each buffer small enough for offsets of 31 bits, since those that wrap are
+ * another matter; and where it is run whole. */
+static const int64_t sampled_growth[] = {32, 4, 2};
+enum { WHOLE_GROWTH = 4 };
+
 /* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
  * or because it cannot be proven. Then its images are freed and it joins the prover's list
  * `decided`, which is in the order of decisions. */
@@ -37,6 +44,8 @@ typedef struct job {
     size_t parts;  /* compile results that it waits for */
     size_t worker; /* that it was sent to */
     bool sent, decided;
+    prover *further;        /* of larger problems, that has it; NULL: none */
+    uint16_t *indices;      /* owned */
     uint64_t urgency;       /* the highest is sent first */
     device_variant variant; /* images borrow `compiled` */
     compile_result compiled[DEVICE_SLOTS];
@@ -46,7 +55,14 @@ typedef struct job {
     struct job *next; /* decided */
 } job;
 
+/* larger[] prove the variants of which a loop never went round twice, under the numbers of their
+ * jobs, on problems on which it may: on blocks of some, and variants whose blocks depend on each
+ * other (device_coverage) on whole ones. NULL until there is one, and of a prover that is one. */
 struct prover {
+    prover *larger[2];
+    bool is_larger;
+    uint64_t own_ids;
+    trace *shown; /* borrowed; NULL: none */
     script *script;
     compile_pool *pool;
     char arch[16];
@@ -84,24 +100,16 @@ static void free_job_images(job *j)
         compile_result_deinit(&j->compiled[i]);
 }
 
-static void add_name(const prover *p, size_t slot, char *names, size_t size_bytes)
-{
-    text_add(names, size_bytes, "%s%s%s", *names ? ", " : "", p->sampled[slot] ? "blocks of " : "",
-             p->labels[slot]);
-}
-
 static void decide_covered(prover *p, job *j, proof_verdict verdict, const char *message,
                            const device_coverage *coverage)
 {
     if (j->decided)
         return;
     j->decided = true;
-    j->proof =
-        (proof){.id = j->id, .verdict = verdict, .message = strdup(message), .coverage = *coverage};
-    if (verdict == PROOF_PROVEN)
-        for (size_t i = 0; i < p->slots; i++)
-            if (j->variant.present[i])
-                add_name(p, i, j->proof.coverage.problems, sizeof j->proof.coverage.problems);
+    j->proof.id = j->id;
+    j->proof.verdict = verdict;
+    j->proof.message = strdup(message);
+    j->proof.coverage = *coverage;
     free_job_images(j);
     p->undecided--;
     *p->decided_end = j;
@@ -136,7 +144,9 @@ static void note_problem(prover *p, problem_kind kind, bool sampled)
     problem_label(script_pattern(p->script), kind, p->labels[p->slots], sizeof *p->labels);
     p->sampled[p->slots] = sampled;
     p->kinds[p->slots] = kind;
-    add_name(p, p->slots++, p->names, sizeof p->names);
+    text_add(p->names, sizeof p->names, "%s%s%s", p->names[0] ? ", " : "",
+             sampled ? "blocks of " : "", p->labels[p->slots]);
+    p->slots++;
 }
 
 /* Adds a problem if it is small enough to be run whole. */
@@ -189,7 +199,7 @@ static at_status choose_problems(prover *p, bool as_set, at_error *error)
 static at_status submit(prover *p, uint64_t id, const emitted *source, const char *name,
                         const launch_plan *launch, at_error *error)
 {
-    return submit_source(p->pool, OWN_IDS | id, source, name, launch, p->arch, true, error);
+    return submit_source(p->pool, p->own_ids | id, source, name, launch, p->arch, true, error);
 }
 
 static at_status start_workers(prover *p, trace *shown, at_error *error)
@@ -208,22 +218,25 @@ static at_status start_workers(prover *p, trace *shown, at_error *error)
     return status;
 }
 
-prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown)
+static prover *create(script *s, compile_pool *pool, const char *arch, trace *shown)
 {
-    at_error trouble = {0};
     prover *p = memory_new(1, sizeof *p);
     p->script = s;
     p->pool = pool;
+    p->shown = shown;
+    p->own_ids = OWN_IDS;
     p->decided_end = &p->decided;
     p->broken = UINT64_MAX;
     snprintf(p->arch, sizeof p->arch, "%s", arch);
-    if (script_pattern(s)->transfers) {
-        give_up(p, "not provable: a transfer is the driver's copy");
-        return p;
-    }
-    at_status status = choose_problems(p, as_set, &trouble);
-    if (!status)
-        status = start_workers(p, shown, &trouble);
+    return p;
+}
+
+/* Starts what is needed for its problems. */
+static void begin(prover *p)
+{
+    script *s = p->script;
+    at_error trouble = {0};
+    at_status status = start_workers(p, p->shown, &trouble);
     if (!status)
         status = problem_set_init(&p->problems, s, NULL, p->kinds, p->slots, &trouble);
     for (size_t i = 0; !status && i < p->problems.layout_count * p->slots; i++) {
@@ -233,22 +246,101 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
         p->problems.problems[i].proves = true;
     }
     if (!status)
-        status = problem_set_submit(&p->problems, pool, p->arch, true, OWN_IDS | REFERENCE_IDS,
-                                    NULL, NULL, 0, &trouble);
+        status = problem_set_submit(&p->problems, p->pool, p->arch, true,
+                                    p->own_ids | REFERENCE_IDS, NULL, NULL, 0, &trouble);
     if (status)
         give_up(p, trouble.message);
+}
+
+prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown)
+{
+    at_error trouble = {0};
+    prover *p = create(s, pool, arch, shown);
+    if (script_pattern(s)->transfers)
+        give_up(p, "not provable: a transfer is the driver's copy");
+    else if (choose_problems(p, as_set, &trouble))
+        give_up(p, trouble.message);
+    else
+        begin(p);
     return p;
+}
+
+/* Makes the next problem, of `base` with another value of a variable. Is it one to be tried? */
+static bool grow(prover *p, problem_kind base, size_t variable, int64_t to, bool sampled)
+{
+    const pattern *described = script_pattern(p->script);
+    const problem_kind kind = (problem_kind)(PROBLEM_LARGER + p->slots);
+    pattern_variable values[PATTERN_MAX_VARIABLES];
+    problem_plan first, plan;
+    if (to > described->most[variable] || to > INT32_MAX)
+        return false;
+    memcpy(values, described->problems[base], described->problem_count * sizeof *values);
+    values[variable].value.integer = to;
+    if (script_set_problem(p->script, kind, values, described->problem_count, NULL) ||
+        script_problem_plan(p->script, base, NULL, 1, &first, NULL) ||
+        script_problem_plan(p->script, kind, NULL, 1, &plan, NULL) ||
+        plan_problem_bytes(&plan) <= plan_problem_bytes(&first))
+        return false;
+    for (uint32_t i = 0; i < plan.buffer_count; i++)
+        if (plan_buffer_bytes(&plan.buffers[i]) > INT32_MAX)
+            return false;
+    if (!sampled &&
+        (plan_problem_bytes(&plan) > most_problem_bytes || !is_quick(&plan, most_problem_bytes)))
+        return false;
+    note_problem(p, kind, sampled);
+    return true;
+}
+
+/* The largest value of a variable in the script's problems. */
+static int64_t largest(const pattern *described, size_t variable)
+{
+    int64_t most = 0;
+    for (int kind = 0; kind < PROBLEM_LARGER; kind++)
+        if (described->problems[kind][variable].value.integer > most)
+            most = described->problems[kind][variable].value.integer;
+    return most;
+}
+
+/* Problems larger in a variable that sizes follow: `sampled` ones that are larger than any of the
+ * script's, or those that can be run whole. */
+static void choose_larger(prover *p, problem_kind base, bool sampled)
+{
+    const pattern *described = script_pattern(p->script);
+    for (size_t i = 0; i < described->problem_count; i++) {
+        const int64_t from = described->most[i] > 0 ? largest(described, i) : 0;
+        bool grown = from <= 0;
+        for (size_t k = 0; sampled && !grown && p->slots < PATTERN_MAX_LARGER && k < 3; k++)
+            grown = from <= INT32_MAX && grow(p, base, i, from * sampled_growth[k], true);
+        if (!sampled && !grown && p->slots < PATTERN_MAX_LARGER && from <= INT32_MAX)
+            grow(p, base, i, described->problems[base][i].value.integer * WHOLE_GROWTH, false);
+    }
+}
+
+static prover *new_larger(prover *p, bool sampled)
+{
+    prover *larger = create(p->script, p->pool, p->arch, p->shown);
+    larger->is_larger = true;
+    larger->own_ids = OWN_IDS | (sampled ? LARGER_IDS : LARGER_IDS >> 1);
+    choose_larger(larger, p->kinds[0], sampled);
+    if (larger->slots == 0)
+        give_up(larger, "none of its problems can be made larger");
+    else
+        begin(larger);
+    return larger;
 }
 
 void prover_free(prover *p)
 {
     if (!p)
         return;
+    prover_free(p->larger[0]);
+    prover_free(p->larger[1]);
     for (size_t i = 0; i < p->worker_count; i++)
         device_worker_free(p->workers[i]);
     for (size_t i = 0; i < p->job_count; i++) {
         free_job_images(p->jobs[i]);
         proof_deinit(&p->jobs[i]->proof);
+        free(p->jobs[i]->indices);
         free(p->jobs[i]);
     }
     problem_set_deinit(&p->problems);
@@ -261,9 +353,12 @@ const char *prover_problems(const prover *p)
     return p->names;
 }
 
-static job *add_job(prover *p, uint64_t id)
+static job *add_job(prover *p, uint64_t id, const uint16_t *indices)
 {
+    const size_t count = script_pattern(p->script)->parameter_count;
     job *j = memory_new(1, sizeof *j);
+    j->indices = memory_new(count + 1, sizeof *indices);
+    memcpy(j->indices, indices, count * sizeof *indices);
     memory_add(&p->jobs, &p->job_count, &j, sizeof j);
     j->id = id;
     p->undecided++;
@@ -311,9 +406,12 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     return status;
 }
 
-at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error)
+/* `once`: loops that did not go round twice (device_variant). */
+static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char *once,
+                     at_error *error)
 {
-    job *j = add_job(p, id);
+    job *j = add_job(p, id, indices);
+    snprintf(j->variant.once, sizeof j->variant.once, "%s", once);
     at_status status = AT_OK;
     if (p->why[0]) {
         decide(p, j, PROOF_UNKNOWN, p->why);
@@ -333,12 +431,20 @@ at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *
     return status;
 }
 
+at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error)
+{
+    return add(p, id, indices, "", error);
+}
+
 void prover_hurry(prover *p, uint64_t id)
 {
     p->last_urgency++;
     for (size_t i = 0; i < p->job_count; i++)
-        if (p->jobs[i]->id == id)
+        if (p->jobs[i]->id == id) {
             p->jobs[i]->urgency = p->last_urgency;
+            if (p->jobs[i]->further)
+                prover_hurry(p->jobs[i]->further, i);
+        }
 }
 
 void prover_withdraw(prover *p, uint64_t id, const char *why)
@@ -423,7 +529,10 @@ static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_er
 
 at_status prover_compiled(prover *p, compile_result *r, at_error *error)
 {
-    uint64_t id = r->id & ~OWN_IDS;
+    for (size_t i = 0; i < 2; i++)
+        if (r->id & LARGER_IDS >> i && !p->is_larger)
+            return prover_compiled(p->larger[i], r, error);
+    uint64_t id = r->id & ~p->own_ids;
     if (id & REFERENCE_IDS)
         return take_reference(p, id & ~REFERENCE_IDS, r, error);
     size_t number = (size_t)(id / DEVICE_SLOTS);
@@ -443,13 +552,63 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     return j->parts == 0 ? feed(p, error) : AT_OK;
 }
 
+/* Has a variant that is proven but for loops that never went round twice tried on larger problems.
+ * A variant that cannot be emitted for these has the verdict that it has. */
+static void look_further(prover *p, size_t number, const device_coverage *covered)
+{
+    job *j = p->jobs[number];
+    prover **to = &p->larger[covered->together];
+    if (!*to)
+        *to = new_larger(p, !covered->together);
+    j->proof.coverage = *covered;
+    j->further = *to;
+    if (add(*to, number, j->indices, covered->once, NULL))
+        decide(*to, (*to)->jobs[(*to)->job_count - 1], PROOF_UNKNOWN, "");
+}
+
+/* What was wrong there is no fault on the problems that the script has, nor is it a proof. */
+static void conclude(prover *p, const proof *further)
+{
+    job *j = p->jobs[further->id];
+    device_coverage covered = j->proof.coverage;
+    char why[2048];
+    if (further->verdict == PROOF_CONVICTED) {
+        snprintf(
+            why, sizeof why,
+            "%s\n(elsewhere %s never went round twice: a constraint that rules such a size out "
+            "has it not tried)",
+            further->message, covered.once);
+        decide(p, j, PROOF_UNKNOWN, why);
+        return;
+    }
+    if (further->verdict == PROOF_PROVEN) {
+        memcpy(covered.once, further->coverage.once, sizeof covered.once);
+        if (further->coverage.problems[0])
+            text_add(covered.problems, sizeof covered.problems, ", %s", further->coverage.problems);
+    }
+    decide_covered(p, j, PROOF_PROVEN, "", &covered);
+}
+
+static at_status step_larger(prover *p, prover *larger, at_error *error)
+{
+    proof found;
+    at_status status = prover_step(larger, error);
+    while (!status && prover_take(larger, &found)) {
+        conclude(p, &found);
+        proof_deinit(&found);
+    }
+    return status;
+}
+
 /* An answer with a status is of the worker or the simulator: nothing is known of the variant
  * then. */
 static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
-    if (e->outcome == OUTCOME_OK)
+    if (e->outcome == OUTCOME_OK && e->coverage.once[0] && !p->is_larger)
+        look_further(p, (size_t)e->id, &e->coverage);
+    else if (e->outcome == OUTCOME_OK)
         decide_covered(p, j, PROOF_PROVEN, "", &e->coverage);
     else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT &&
              e->outcome != OUTCOME_NOT_SIMULATED)
@@ -483,6 +642,9 @@ at_status prover_step(prover *p, at_error *error)
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < p->worker_count; i++)
         status = take_from(p, p->workers[i], error);
+    for (size_t i = 0; !status && i < 2; i++)
+        if (p->larger[i])
+            status = step_larger(p, p->larger[i], error);
     return status ? status : feed(p, error);
 }
 
@@ -490,6 +652,9 @@ void prover_poll(const prover *p, poll_set *set)
 {
     for (size_t i = 0; i < p->worker_count && !p->why[0]; i++)
         device_worker_poll(p->workers[i], set);
+    for (size_t i = 0; i < 2; i++)
+        if (p->larger[i])
+            prover_poll(p->larger[i], set);
 }
 
 at_status prover_work(prover *p, int timeout_ms, at_error *error)

@@ -372,8 +372,25 @@ static const sim_stamp *noncoherent_read(const sim_set *reads)
     return &reads->last;
 }
 
+/* Is it the last read's instruction again, by another lane or once more, with nothing written since
+ * that the whole block has not passed? Most reads are. */
+static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
+{
+    const sim_stamp *last = &cell->reads.last, *own = &a->stamp;
+    const sim_set *writes = &cell->writes;
+    return last->block == own->block && last->pc == own->pc && last->unit == own->unit &&
+           last->order == own->order && last->epoch == own->epoch && own->scope == 0 &&
+           last->flags == own->flags && last->seen == cell->strong &&
+           (writes->last.block == 0 || ((!writes->more || writes->more->count == 0) &&
+                                        !own->flags && is_past(a, &writes->last)));
+}
+
 bool sim_race_read(const sim_race_access *a, sim_cell *cell)
 {
+    if (is_again(a, cell)) {
+        cell->reads.last.lanes |= a->stamp.lanes;
+        return true;
+    }
     if ((a->stamp.flags & SIM_STAMP_NONCOHERENT) && a->region) {
         if (cell->writes.last.block != 0)
             return report_noncoherent(a, &cell->writes.last, true);
