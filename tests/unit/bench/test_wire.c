@@ -23,7 +23,7 @@ static launch_plan some_launch(void)
 
 TEST(a_variant_survives_the_way)
 {
-    device_variant v = {.present = {true, true}};
+    device_variant v = {.present = {true, true}, .once = "a.cu:7"};
     v.images[0] = (device_image){.bytes = "cubin", .size_bytes = 6, .registers = 40};
     v.launches[0] = v.launches[1] = some_launch();
     v.launches[1].launches[0].grid[0] = 9;
@@ -33,6 +33,7 @@ TEST(a_variant_survives_the_way)
     device_get_variant(&m, &back);
     assert_true(pack_complete(&m));
     assert_true(back.present[1]);
+    assert_string_equal(back.once, "a.cu:7");
     assert_string_equal(back.images[0].bytes, "cubin");
     assert_int_equal(back.images[0].registers, 40);
     assert_int_equal(back.images[1].size_bytes, 0);
