@@ -149,7 +149,7 @@ def main():
     library = {"library"}.union(*(r.uses for r in rooms if r.name == "library"))
     ends = {name for name, (_, module) in home.items() if module == "base/memory"}
     for module, wanted in wants.items():
-        if module.split("/")[0] in library and module != "base/memory" and wanted & ends:
+        if module.startswith(tuple(room + "/" for room in library)) and module != "base/memory" and wanted & ends:
             wrong.append(f"{module} of the library uses {min(wanted & ends)}, which may end its caller's process")
     told = table(source)
     outer = {}  # what the rooms within a room use, too

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "search/race/balance.h"
 #include "search/race/paired.h"
 #include "search/race/series.h"
@@ -60,26 +59,29 @@ static size_t finals_goal(const race *r, size_t finalists)
     return (r->options.finals_blocks + rows - 1) / rows * rows;
 }
 
-static void allocate(race *r)
+/* False: there is no memory; what there is of it is freed with the race. */
+static bool allocate(race *r)
 {
     size_t count = r->count, places = r->options.finalists + 1;
     r->heats_capacity = r->options.looks[RACE_LOOKS - 1];
     /* Once extended, and a design begun anew when a finalist fails. */
     r->finals_capacity = 2 * (r->options.finals_blocks + 2 * places);
     size_t blocks = r->heats_capacity > r->finals_capacity ? r->heats_capacity : r->finals_capacity;
-    r->contenders = memory_new(count, sizeof *r->contenders);
-    r->alive = memory_new(count, sizeof *r->alive);
-    r->waiting = memory_new(count, sizeof *r->waiting);
-    r->heats = memory_new(count, r->heats_capacity * sizeof *r->heats);
-    r->finals = memory_new(places, r->finals_capacity * sizeof *r->finals);
-    r->order = memory_new(count, sizeof *r->order);
-    r->field = memory_new(count, sizeof *r->field);
-    r->labels = memory_new(places, sizeof *r->labels);
-    r->keys = memory_new(count, sizeof *r->keys);
-    r->ratios = memory_new(blocks, sizeof *r->ratios);
-    r->sorted = memory_new(blocks, sizeof *r->sorted);
-    r->standings = memory_new(count, sizeof *r->standings);
-    r->ranked = memory_new(count, sizeof *r->ranked);
+    r->contenders = calloc(count, sizeof *r->contenders);
+    r->alive = calloc(count, sizeof *r->alive);
+    r->waiting = calloc(count, sizeof *r->waiting);
+    r->heats = calloc(count, r->heats_capacity * sizeof *r->heats);
+    r->finals = calloc(places, r->finals_capacity * sizeof *r->finals);
+    r->order = calloc(count, sizeof *r->order);
+    r->field = calloc(count, sizeof *r->field);
+    r->labels = calloc(places, sizeof *r->labels);
+    r->keys = calloc(count, sizeof *r->keys);
+    r->ratios = calloc(blocks, sizeof *r->ratios);
+    r->sorted = calloc(blocks, sizeof *r->sorted);
+    r->standings = calloc(count, sizeof *r->standings);
+    r->ranked = calloc(count, sizeof *r->ranked);
+    return r->contenders && r->alive && r->waiting && r->heats && r->finals && r->order &&
+           r->field && r->labels && r->keys && r->ratios && r->sorted && r->standings && r->ranked;
 }
 
 void race_free(race *r)
@@ -460,11 +462,16 @@ static void advance_finals(race *r)
 
 race *race_new(const race_options *options, const race_entrant *entrants, size_t count)
 {
-    race *r = memory_new(1, sizeof *r);
+    race *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
     r->options = *options;
     r->count = count;
     r->random = rng_seeded(options->seed);
-    allocate(r);
+    if (!allocate(r)) {
+        race_free(r);
+        return NULL;
+    }
     for (uint32_t e = 0; e < count; e++) {
         r->contenders[e].given = entrants[e];
         r->alive[e] = e;

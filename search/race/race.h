@@ -70,7 +70,7 @@ typedef struct race_entrant {
     uint64_t order;        /* ... then the lower of this (the configuration's number, say) */
 } race_entrant;
 
-/* Starts a race between `count` entrants (copied; at least one). */
+/* Starts a race between `count` entrants (copied; at least one). NULL: there is no memory. */
 race *race_new(const race_options *options, const race_entrant *entrants, size_t count);
 void race_free(race *r); /* NULL is fine */
 

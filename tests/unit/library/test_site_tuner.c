@@ -1,0 +1,310 @@
+/* The tuning of a site, in programs whose time is simulated: no clock and no device. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "check.h"
+#include "library/site_tuner.h"
+#include "synthetic_clock.h"
+
+enum { MOST = 1024, MOST_LATE = 64, OVERHEAD_NS = 2000 };
+
+/* What was begun, and is told when its time has come. */
+typedef struct late {
+    uint64_t ticket, due;
+    site_sample sample;
+} late;
+
+/* A program with one site. */
+typedef struct program {
+    site_tuner *tuner;
+    synthetic_clock clock;
+    double true_ns[MOST], drift; /* drift: by this share up and down, slowly */
+    size_t count, delay;         /* delay: times are known so many calls later */
+    double first_ns;             /* a configuration's first launch takes this longer on the host */
+    bool ran[MOST];
+    int64_t lose_every; /* each so-manieth time is never told; 0: none */
+    late late[MOST_LATE];
+    size_t late_count;
+    uint64_t calls, trials, tickets;
+    double seen_ns, extra_ns, worst_extra_ns; /* extra: beyond the fastest that was plainly used */
+    double slowest_plain;                     /* of calls that were no trials, over the default */
+} program;
+
+static size_t propose_all(void *context, size_t round, uint32_t incumbent, uint32_t *out, size_t most)
+{
+    const program *p = context;
+    (void)incumbent;
+    size_t count = 0;
+    for (uint32_t i = 1; round == 0 && i < p->count && count < most; i++)
+        out[count++] = i;
+    return count;
+}
+
+static void start(program *p, site_proposer *propose, double share, uint64_t seed)
+{
+    const site_rules rules = {.share = share, .seed = seed, .propose = propose, .context = p};
+    const synthetic_machine usual = synthetic_machine_usual();
+    p->clock = synthetic_clock_start(&usual, seed);
+    p->tuner = site_tuner_new(&rules);
+    assert_non_null(p->tuner);
+}
+
+/* Candidates between half and three times the default, some close to each other. */
+static void draw_times(program *p, size_t count, uint64_t seed)
+{
+    rng random = rng_seeded(seed);
+    p->count = count;
+    p->true_ns[0] = 2e4 * exp(4 * rng_uniform(&random));
+    for (size_t i = 1; i < count; i++)
+        p->true_ns[i] = p->true_ns[0] * exp(log(0.5) + log(6) * rng_uniform(&random));
+}
+
+static void tell(program *p)
+{
+    for (size_t i = p->late_count; i-- > 0;)
+        if (p->late[i].due <= p->calls) {
+            late l = p->late[i];
+            p->late[i] = p->late[--p->late_count];
+            site_tuner_end(p->tuner, l.ticket, &l.sample);
+        }
+}
+
+/* One call of the site. Returns the configuration it used. */
+static uint32_t call(program *p)
+{
+    site_account before = site_tuner_account(p->tuner);
+    site_turn turn = site_tuner_begin(p->tuner, true);
+    site_account after = site_tuner_account(p->tuner);
+    bool trial = after.trials > before.trials;
+    double scale = 1 + p->drift * sin((double)p->calls / 3000);
+    int64_t time_ns = synthetic_clock_sample(&p->clock, scale * p->true_ns[turn.configuration]);
+    int64_t host_ns = 3000;
+    if (!p->ran[turn.configuration]) {
+        host_ns += (int64_t)p->first_ns;
+        time_ns += (int64_t)p->first_ns;
+        p->ran[turn.configuration] = true;
+    }
+    p->calls++;
+    p->seen_ns += (double)time_ns;
+    double extra = scale * (p->true_ns[turn.configuration] - p->true_ns[after.incumbent]);
+    extra = (trial && extra > 0 ? extra : 0) + (turn.ticket ? OVERHEAD_NS : 0);
+    p->extra_ns += extra;
+    p->worst_extra_ns = extra > p->worst_extra_ns ? extra : p->worst_extra_ns;
+    p->trials += trial;
+    double ratio = p->true_ns[turn.configuration] / p->true_ns[0];
+    if (!trial && ratio > p->slowest_plain)
+        p->slowest_plain = ratio;
+    bool lost = p->lose_every && turn.ticket && ++p->tickets % (uint64_t)p->lose_every == 0;
+    if (turn.ticket && !lost) {
+        assert_true(p->late_count < MOST_LATE);
+        p->late[p->late_count++] = (late){turn.ticket, p->calls + p->delay, {time_ns, host_ns, OVERHEAD_NS}};
+    }
+    tell(p);
+    return turn.configuration;
+}
+
+static bool is_decided(const program *p)
+{
+    return site_tuner_account(p->tuner).phase == SITE_DECIDED;
+}
+
+static void run(program *p, uint64_t most_calls)
+{
+    while (!is_decided(p) && p->calls < most_calls)
+        call(p);
+}
+
+static double regret(const program *p)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < p->count; i++)
+        best = p->true_ns[i] < best ? p->true_ns[i] : best;
+    return p->true_ns[site_tuner_account(p->tuner).incumbent] / best - 1;
+}
+
+TEST(a_site_ends_within_a_percent_of_the_fastest)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        program p = {0};
+        draw_times(&p, 2 + seed, seed);
+        start(&p, propose_all, 0.02, seed);
+        run(&p, 200000);
+        assert_true(is_decided(&p));
+        if (regret(&p) > 0.01)
+            fail_msg("seed %d: %.2f %% slower than the fastest", (int)seed, 100 * regret(&p));
+        site_tuner_free(p.tuner);
+    }
+}
+
+/* What was spent is seen from outside: by the true times, not by the tuner's own account. */
+TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
+{
+    static const double shares[] = {0.005, 0.02, 0.1};
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        program p = {.delay = seed % 3 * 7};
+        double share = shares[seed % 3];
+        draw_times(&p, 20, seed);
+        start(&p, propose_all, share, seed);
+        while (!is_decided(&p) && p.calls < 400000) {
+            call(&p);
+            double allowed = share * p.seen_ns + p.worst_extra_ns + 8 * OVERHEAD_NS;
+            if (p.extra_ns > allowed)
+                fail_msg("seed %d, call %d: %.0f ns spent, %.0f allowed", (int)seed, (int)p.calls,
+                         p.extra_ns, allowed);
+        }
+        assert_true(is_decided(&p));
+        assert_true(p.extra_ns <= share * p.seen_ns);
+        site_tuner_free(p.tuner);
+    }
+}
+
+TEST(a_call_that_is_no_trial_is_never_slower_than_the_default)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        program p = {.drift = 0.2};
+        draw_times(&p, 24, 1000 + seed);
+        start(&p, propose_all, 0.02, seed);
+        run(&p, 400000);
+        if (p.slowest_plain > 1.02)
+            fail_msg("seed %d: %.1f %% slower", (int)seed, 100 * p.slowest_plain - 100);
+        site_tuner_free(p.tuner);
+    }
+}
+
+TEST(a_machine_that_slows_down_and_speeds_up_misleads_nobody)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        program p = {.drift = 0.3};
+        draw_times(&p, 12, 2000 + seed);
+        start(&p, propose_all, 0.02, seed);
+        run(&p, 400000);
+        assert_true(is_decided(&p));
+        assert_true(regret(&p) <= 0.01);
+        site_tuner_free(p.tuner);
+    }
+}
+
+TEST(a_first_launch_that_loads_code_counts_against_nobody)
+{
+    program p = {.first_ns = 5e6};
+    draw_times(&p, 12, 7);
+    start(&p, propose_all, 0.02, 7);
+    run(&p, 400000);
+    assert_true(is_decided(&p));
+    assert_true(regret(&p) <= 0.01);
+    site_tuner_free(p.tuner);
+}
+
+TEST(times_that_are_never_told_hold_nothing_up)
+{
+    program p = {.lose_every = 13, .delay = 5};
+    draw_times(&p, 8, 11);
+    start(&p, propose_all, 0.1, 11);
+    run(&p, 3000000);
+    assert_true(is_decided(&p));
+    assert_true(regret(&p) <= 0.01);
+    site_tuner_free(p.tuner);
+}
+
+TEST(a_configuration_that_is_invalid_is_used_once)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        program p = {0};
+        bool refused[MOST] = {false};
+        draw_times(&p, 16, 3000 + seed);
+        start(&p, propose_all, 0.05, seed);
+        while (!is_decided(&p) && p.calls < 400000) {
+            uint32_t used = call(&p);
+            assert_false(refused[used]);
+            /* Also the default, and what is fast. */
+            if (used % 3 == seed % 3) {
+                refused[used] = true;
+                p.true_ns[used] = 1e12;
+                site_tuner_invalid(p.tuner, used);
+            }
+        }
+        assert_true(is_decided(&p));
+        assert_true(regret(&p) <= 0.01);
+        site_tuner_free(p.tuner);
+    }
+}
+
+TEST(without_a_valid_configuration_there_is_none)
+{
+    program p = {0};
+    draw_times(&p, 3, 5);
+    start(&p, propose_all, 0.02, 5);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(site_tuner_account(p.tuner).has_incumbent);
+        site_tuner_invalid(p.tuner, i);
+    }
+    assert_false(site_tuner_account(p.tuner).has_incumbent);
+    site_tuner_free(p.tuner);
+}
+
+TEST(a_site_that_is_stopped_stays_with_its_incumbent)
+{
+    program p = {0};
+    draw_times(&p, 30, 3);
+    start(&p, propose_all, 0.02, 3);
+    run(&p, 1500);
+    assert_false(is_decided(&p));
+    site_tuner_stop(p.tuner);
+    uint32_t incumbent = site_tuner_account(p.tuner).incumbent;
+    for (int i = 0; i < 1000; i++) {
+        site_turn turn = site_tuner_begin(p.tuner, true);
+        assert_int_equal(turn.configuration, incumbent);
+        assert_int_equal(turn.ticket, 0);
+    }
+    site_tuner_free(p.tuner);
+}
+
+TEST(calls_that_cannot_be_timed_use_the_default)
+{
+    program p = {0};
+    draw_times(&p, 10, 9);
+    start(&p, propose_all, 0.02, 9);
+    for (int i = 0; i < 10000; i++) {
+        site_turn turn = site_tuner_begin(p.tuner, false);
+        assert_int_equal(turn.configuration, 0);
+        assert_int_equal(turn.ticket, 0);
+    }
+    site_tuner_free(p.tuner);
+}
+
+/* ---- a space that is larger than a round ---- */
+
+/* 32 x 32: its neighbours differ by a step. */
+static size_t propose_neighbours(void *context, size_t round, uint32_t incumbent, uint32_t *out,
+                                 size_t most)
+{
+    (void)context;
+    (void)round;
+    size_t count = 0;
+    uint32_t x = incumbent % 32, y = incumbent / 32;
+    assert_true(most >= 4);
+    if (x > 0)
+        out[count++] = incumbent - 1;
+    if (x < 31)
+        out[count++] = incumbent + 1;
+    if (y > 0)
+        out[count++] = incumbent - 32;
+    if (y < 31)
+        out[count++] = incumbent + 32;
+    return count;
+}
+
+TEST(a_large_space_is_searched_from_winner_to_neighbours)
+{
+    program p = {.count = 1024};
+    for (uint32_t i = 0; i < 1024; i++)
+        p.true_ns[i] = 1e5 * (1 + 0.05 * abs((int)(i % 32) - 9) + 0.03 * abs((int)(i / 32) - 6));
+    start(&p, propose_neighbours, 0.02, 1);
+    run(&p, 400000);
+    assert_true(is_decided(&p));
+    assert_true(regret(&p) <= 0.01);
+    assert_true(p.extra_ns <= 0.02 * p.seen_ns);
+    site_tuner_free(p.tuner);
+}

@@ -1,0 +1,653 @@
+#include "library/site_tuner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/keymap.h"
+#include "search/race/race.h"
+
+/* Recent times of the incumbent, of which the median counts. */
+enum { RECENT = 8, KNOWN = 3 };
+
+/* Calls between two checks; calls after which a trial that was not told is given up. */
+enum { CHECK_EVERY = 64, GIVEN_UP = 4096, SWEEP_EVERY = 256 };
+
+/* Trials whose times are not known yet. */
+enum { MOST_OPEN = 64 };
+
+/* How much slower than the incumbent a configuration is expected to be that never ran. */
+#define FIRST_LEAST 1.5
+#define FIRST_MOST  4.0
+
+/* A first launch that is slower than this, for no reason of the host's, is not repeated. */
+#define HOPELESS 4.0
+
+/* An incumbent that the race dropped by an earlier sample gives way to a leader that is faster by more. */
+#define CLEARLY 1.1
+
+/* Blocks of a race before which no leader takes over. */
+enum { LEAST_BLOCKS = 4 };
+
+typedef enum errand { CHECK, FIRST, BLOCK } errand;
+
+typedef struct open_trial {
+    uint64_t ticket;
+    errand errand;
+    uint32_t place; /* of the entrant in the round; of BLOCK in the block */
+    int64_t reserved_ns;
+    uint64_t begun; /* the number of the call */
+} open_trial;
+
+typedef struct entrant {
+    uint32_t configuration;
+    int64_t fastest_ns; /* of its launches; 0: none */
+    int64_t expect_ns;  /* of the next; 0: not known */
+    uint32_t launches;
+    bool invalid, tried; /* tried: its first launches are over */
+} entrant;
+
+typedef enum slot_state { FREE, UNDER_WAY, TOLD } slot_state;
+
+/* In the phase SITE_TUNING there is a round, whose entrants are first launched (`race` is NULL) and then
+ * race. `block_count` is 0 or that of the race's present block. `reserved_ns` is the sum over `open`.
+ * The incumbent is the first entrant of a round, or one that is proven faster. */
+struct site_tuner {
+    site_rules rules;
+    site_phase phase;
+    bool has_incumbent;
+    uint32_t incumbent;
+    size_t round;
+    keymap tried; /* configurations of all rounds */
+    keymap invalid;
+
+    entrant *entrants;
+    size_t entrant_count;
+    double worst; /* ratio of a first launch to the incumbent, so far */
+    size_t firsts;
+
+    race *race;
+    uint32_t *places; /* of the race's entrants in the round */
+    size_t race_count, blocks;
+    const uint32_t *block;
+    size_t block_count, block_told;
+    bool block_begun;
+    slot_state *slots;
+    int64_t *samples;
+
+    int64_t recent[RECENT];
+    size_t recent_count, recent_next;
+    bool warmed; /* the first launch of all, which loads code, is over */
+    int64_t typical_ns, low_ns;
+    uint64_t since_check, uncounted; /* calls; uncounted: before the incumbent's time was known */
+
+    open_trial open[MOST_OPEN];
+    size_t open_count;
+    uint64_t tickets;
+
+    uint64_t calls, trials;
+    double seen_ns, spent_ns;
+    int64_t reserved_ns, overhead_ns;
+    stats_summary time, baseline;
+    race_verdict verdict;
+};
+
+/* ---- the incumbent ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void forget_incumbent(site_tuner *t)
+{
+    t->recent_count = t->recent_next = 0;
+}
+
+static bool is_known(const site_tuner *t)
+{
+    return t->recent_count >= KNOWN;
+}
+
+static void note_incumbent(site_tuner *t, int64_t time_ns)
+{
+    t->recent[t->recent_next] = time_ns;
+    t->recent_next = (t->recent_next + 1) % RECENT;
+    t->recent_count += t->recent_count < RECENT;
+    int64_t sorted[RECENT];
+    memcpy(sorted, t->recent, t->recent_count * sizeof *sorted);
+    qsort(sorted, t->recent_count, sizeof *sorted, by_time);
+    t->typical_ns = sorted[t->recent_count / 2];
+    t->low_ns = sorted[t->recent_count / 4];
+    if (is_known(t)) {
+        t->seen_ns += (double)t->uncounted * (double)t->low_ns;
+        t->uncounted = 0;
+    }
+}
+
+static int64_t fastest_recent(const site_tuner *t)
+{
+    int64_t fastest = t->recent[0];
+    for (size_t i = 1; i < t->recent_count; i++)
+        fastest = t->recent[i] < fastest ? t->recent[i] : fastest;
+    return fastest;
+}
+
+static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns)
+{
+    if (t->incumbent == configuration && t->has_incumbent)
+        return;
+    t->incumbent = configuration;
+    t->has_incumbent = true;
+    forget_incumbent(t);
+    for (int i = 0; i < KNOWN && time_ns > 0; i++)
+        note_incumbent(t, time_ns);
+}
+
+/* ---- money ---- */
+
+static double left_ns(const site_tuner *t)
+{
+    return t->rules.share * t->seen_ns - t->spent_ns - (double)t->reserved_ns;
+}
+
+static int64_t expected_cost(const site_tuner *t, const entrant *e)
+{
+    if (e->configuration == t->incumbent)
+        return t->overhead_ns;
+    double ratio = t->firsts < KNOWN ? FIRST_MOST : t->worst;
+    ratio = ratio < FIRST_LEAST ? FIRST_LEAST : ratio > FIRST_MOST ? FIRST_MOST : ratio;
+    int64_t expect = e->expect_ns ? e->expect_ns : (int64_t)(ratio * (double)t->typical_ns);
+    int64_t more = expect - t->typical_ns;
+    return (more > 0 ? more : 0) + t->overhead_ns;
+}
+
+/* ---- trials under way ---- */
+
+static uint64_t open_trial_of(site_tuner *t, errand what, uint32_t place, int64_t reserved_ns)
+{
+    t->open[t->open_count++] = (open_trial){.ticket = ++t->tickets,
+                                            .errand = what,
+                                            .place = place,
+                                            .reserved_ns = reserved_ns,
+                                            .begun = t->calls};
+    t->reserved_ns += reserved_ns;
+    t->trials += what != CHECK;
+    return t->tickets;
+}
+
+static size_t count_open(const site_tuner *t, errand what)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < t->open_count; i++)
+        found += t->open[i].errand == what;
+    return found;
+}
+
+static open_trial close_trial(site_tuner *t, size_t i)
+{
+    open_trial closed = t->open[i];
+    t->open[i] = t->open[--t->open_count];
+    t->reserved_ns -= closed.reserved_ns;
+    return closed;
+}
+
+/* Trials of that errand are of no use any more; their times count as spent when they come. */
+static void forget_open(site_tuner *t, errand what)
+{
+    for (size_t i = t->open_count; i-- > 0;)
+        if (t->open[i].errand == what)
+            close_trial(t, i);
+}
+
+/* What was to be found out by a trial without a time is to be found out still. */
+static void reopen(site_tuner *t, const open_trial *o)
+{
+    if (o->errand == BLOCK && t->block_count)
+        t->slots[o->place] = FREE;
+}
+
+static void sweep(site_tuner *t)
+{
+    for (size_t i = t->open_count; i-- > 0;)
+        if (t->calls - t->open[i].begun > GIVEN_UP) {
+            open_trial lost = close_trial(t, i);
+            reopen(t, &lost);
+        }
+}
+
+/* ---- rounds ---- */
+
+static void leave_round(site_tuner *t)
+{
+    race_free(t->race);
+    free(t->entrants);
+    free(t->places);
+    free(t->slots);
+    free(t->samples);
+    t->race = NULL;
+    t->entrants = NULL;
+    t->places = NULL;
+    t->slots = NULL;
+    t->samples = NULL;
+    t->block_count = t->entrant_count = 0;
+    forget_open(t, FIRST);
+    forget_open(t, BLOCK);
+}
+
+static void end_tuning(site_tuner *t, site_phase phase)
+{
+    leave_round(t);
+    t->open_count = 0;
+    t->reserved_ns = 0;
+    t->phase = phase;
+}
+
+static bool is_invalid(const site_tuner *t, uint32_t configuration)
+{
+    uint64_t value;
+    return keymap_get(&t->invalid, configuration, &value);
+}
+
+/* Adds the configuration unless an earlier round tried it. False: no memory. */
+static bool add_entrant(site_tuner *t, uint32_t configuration)
+{
+    uint64_t value;
+    bool is_incumbent = t->entrant_count == 0;
+    bool known = keymap_get(&t->tried, configuration, &value);
+    if (is_invalid(t, configuration) || (known && !is_incumbent))
+        return true;
+    t->entrants[t->entrant_count++] =
+        (entrant){.configuration = configuration, .tried = is_incumbent};
+    return known || keymap_put(&t->tried, configuration, 1);
+}
+
+/* Begins the next round: the incumbent and what is proposed beside it. Decided where that is nothing. */
+static void enter_round(site_tuner *t)
+{
+    uint32_t proposed[SITE_ROUND];
+    size_t count =
+        t->rules.propose(t->rules.context, t->round++, t->incumbent, proposed, SITE_ROUND);
+    t->entrants = calloc(count + 1, sizeof *t->entrants);
+    t->places = calloc(count + 1, sizeof *t->places);
+    t->slots = calloc(count + 1, sizeof *t->slots);
+    t->samples = calloc(count + 1, sizeof *t->samples);
+    bool fits = t->entrants && t->places && t->slots && t->samples;
+    fits = fits && add_entrant(t, t->incumbent);
+    for (size_t i = 0; fits && i < count; i++)
+        fits = add_entrant(t, proposed[i]);
+    if (!fits)
+        end_tuning(t, SITE_STOPPED);
+    else if (t->entrant_count < 2)
+        end_tuning(t, SITE_DECIDED);
+}
+
+static size_t next_untried(const site_tuner *t)
+{
+    size_t i = 0;
+    while (i < t->entrant_count && (t->entrants[i].tried || t->entrants[i].invalid))
+        i++;
+    return i;
+}
+
+static void start_race(site_tuner *t)
+{
+    race_options options = race_defaults();
+    options.seed = t->rules.seed + t->round;
+    options.default_ratio = options.prior_ratio;
+    race_entrant *given = calloc(t->entrant_count, sizeof *given);
+    size_t count = 0;
+    for (size_t i = 0; given && i < t->entrant_count; i++) {
+        const entrant *e = &t->entrants[i];
+        if (e->invalid)
+            continue;
+        if (e->configuration == t->incumbent)
+            options.default_entrant = (uint32_t)count;
+        given[count] = (race_entrant){.fastest_ns = e->fastest_ns, .order = i};
+        if (e->configuration == t->incumbent)
+            given[count].fastest_ns = fastest_recent(t);
+        t->places[count++] = (uint32_t)i;
+    }
+    t->race_count = count;
+    t->blocks = 0;
+    if (count > 1)
+        t->race = race_new(&options, given, count);
+    free(given);
+    if (!t->race)
+        end_tuning(t, count > 1 || !given ? SITE_STOPPED : SITE_DECIDED);
+}
+
+static void finish_race(site_tuner *t)
+{
+    const race_result *result = race_conclude(t->race);
+    bool first = t->round == 1;
+    if (result->has_winner) {
+        uint32_t winner = t->entrants[t->places[result->winner]].configuration;
+        t->verdict = result->verdict;
+        for (size_t i = 0; i < result->count; i++) {
+            const race_standing *s = &result->ranking[i];
+            uint32_t configuration = t->entrants[t->places[s->entrant]].configuration;
+            if (configuration == winner)
+                t->time = s->time;
+            if (first && configuration == t->rules.fallback)
+                t->baseline = s->time;
+        }
+        set_incumbent(t, winner, t->time.median_ns);
+    }
+    leave_round(t);
+    enter_round(t);
+}
+
+/* The leader takes over where its samples show the incumbent to be slower, by the race's test. */
+static void promote_leader(site_tuner *t)
+{
+    const race_result *r = race_conclude(t->race);
+    const race_standing *leader = NULL, *present = NULL;
+    for (size_t i = 0; i < r->count; i++) {
+        const race_standing *s = &r->ranking[i];
+        if (s->entrant == r->fastest)
+            leader = s;
+        if (t->entrants[t->places[s->entrant]].configuration == t->incumbent)
+            present = s;
+    }
+    if (!r->has_winner || !leader || !present || leader == present || leader->time.count < LEAST_BLOCKS)
+        return;
+    bool unraced = present->left_at == RACE_PRIOR;
+    bool slower = unraced ? (double)t->typical_ns > CLEARLY * (double)leader->time.median_ns
+                          : present->low > 1;
+    if (slower)
+        set_incumbent(t, t->entrants[t->places[leader->entrant]].configuration,
+                      leader->time.median_ns);
+}
+
+static void draw_block(site_tuner *t)
+{
+    t->block_count = race_next(t->race, &t->block);
+    t->block_told = 0;
+    t->block_begun = false;
+    for (size_t i = 0; i < t->block_count; i++)
+        t->slots[i] = FREE;
+    if (!t->block_count)
+        finish_race(t);
+}
+
+static void end_block(site_tuner *t)
+{
+    race_tell(t->race, t->samples);
+    t->block_count = 0;
+    t->blocks++;
+    if (t->blocks >= LEAST_BLOCKS && (t->blocks & (t->blocks - 1)) == 0)
+        promote_leader(t);
+}
+
+/* ---- turns ---- */
+
+static entrant *entrant_of_block(site_tuner *t, size_t place)
+{
+    return &t->entrants[t->places[t->block[place]]];
+}
+
+static bool begin_first(site_tuner *t, site_turn *turn)
+{
+    size_t next = next_untried(t);
+    if (next == t->entrant_count) {
+        start_race(t);
+        return false;
+    }
+    const entrant *e = &t->entrants[next];
+    int64_t cost = expected_cost(t, e);
+    if (count_open(t, FIRST) || left_ns(t) < (double)cost)
+        return false;
+    *turn = (site_turn){e->configuration, open_trial_of(t, FIRST, (uint32_t)next, cost)};
+    return true;
+}
+
+/* A block begins when the cost of all of it is there, so that its trials follow each other. */
+static bool begin_block(site_tuner *t, site_turn *turn)
+{
+    double all = 0;
+    size_t next = t->block_count;
+    for (size_t i = t->block_count; i-- > 0;)
+        if (t->slots[i] == FREE) {
+            next = i;
+            all += (double)expected_cost(t, entrant_of_block(t, i));
+        }
+    if (next == t->block_count)
+        return false;
+    const entrant *e = entrant_of_block(t, next);
+    int64_t cost = expected_cost(t, e);
+    if (left_ns(t) < (t->block_begun ? (double)cost : all))
+        return false;
+    t->block_begun = true;
+    t->slots[next] = UNDER_WAY;
+    *turn = (site_turn){e->configuration, open_trial_of(t, BLOCK, (uint32_t)next, cost)};
+    return true;
+}
+
+static bool begin_trial(site_tuner *t, site_turn *turn)
+{
+    if (!t->race)
+        return begin_first(t, turn);
+    if (!t->block_count)
+        draw_block(t);
+    return t->block_count && begin_block(t, turn);
+}
+
+static bool begin_check(site_tuner *t, site_turn *turn)
+{
+    size_t wanted = KNOWN + (t->warmed ? 0 : 1);
+    if (t->recent_count + count_open(t, CHECK) >= wanted &&
+        !(t->since_check >= CHECK_EVERY && left_ns(t) >= (double)t->overhead_ns))
+        return false;
+    t->since_check = 0;
+    *turn = (site_turn){t->incumbent, open_trial_of(t, CHECK, 0, 0)};
+    return true;
+}
+
+static bool begin_timed(site_tuner *t, site_turn *turn)
+{
+    if (t->open_count == MOST_OPEN)
+        return false;
+    if (is_known(t) && begin_trial(t, turn))
+        return true;
+    return t->phase == SITE_TUNING && begin_check(t, turn);
+}
+
+site_turn site_tuner_begin(site_tuner *t, bool may_time)
+{
+    site_turn turn = {t->incumbent, 0};
+    t->calls++;
+    if (t->phase != SITE_TUNING || !t->has_incumbent)
+        return turn;
+    if (t->calls % SWEEP_EVERY == 0)
+        sweep(t);
+    if (may_time && begin_timed(t, &turn))
+        return turn;
+    turn.configuration = t->incumbent;
+    t->since_check++;
+    if (is_known(t))
+        t->seen_ns += (double)t->low_ns;
+    else
+        t->uncounted++;
+    return turn;
+}
+
+/* ---- times ---- */
+
+static void pay(site_tuner *t, const site_sample *s)
+{
+    int64_t more = is_known(t) ? s->time_ns - t->typical_ns : 0;
+    t->spent_ns += (double)(s->overhead_ns + (more > 0 ? more : 0));
+    t->seen_ns += (double)(more > 0 ? t->typical_ns : s->time_ns);
+}
+
+static void end_check(site_tuner *t, const site_sample *s)
+{
+    if (t->warmed)
+        note_incumbent(t, s->time_ns);
+    t->warmed = true;
+}
+
+/* In a stream that was idle the time is also the host's, which may have loaded code. */
+static bool is_hosts(const site_tuner *t, const site_sample *s)
+{
+    return s->time_ns > t->typical_ns && s->host_ns > s->time_ns / 2;
+}
+
+static void end_first(site_tuner *t, entrant *e, const site_sample *s)
+{
+    bool hosts = is_hosts(t, s), again = e->launches++ == 0;
+    double ratio = (double)s->time_ns / (double)t->typical_ns;
+    if (!hosts && (!e->fastest_ns || s->time_ns < e->fastest_ns))
+        e->fastest_ns = e->expect_ns = s->time_ns;
+    if (!hosts && again) {
+        t->worst = t->firsts && ratio < t->worst ? t->worst : ratio;
+        t->firsts++;
+    }
+    e->tried = !again || (!hosts && ratio > HOPELESS);
+}
+
+static void end_slot(site_tuner *t, uint32_t place, const site_sample *s)
+{
+    entrant *e = entrant_of_block(t, place);
+    t->slots[place] = TOLD;
+    t->samples[place] = s->time_ns;
+    e->expect_ns = e->expect_ns ? (3 * e->expect_ns + s->time_ns) / 4 : s->time_ns;
+    if (e->configuration == t->incumbent)
+        note_incumbent(t, s->time_ns);
+    if (++t->block_told == t->block_count)
+        end_block(t);
+}
+
+static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s)
+{
+    if (s->time_ns <= 0) {
+        t->spent_ns += (double)s->overhead_ns;
+        reopen(t, o);
+        return;
+    }
+    pay(t, s);
+    if (o->errand == CHECK)
+        end_check(t, s);
+    else if (o->errand == FIRST)
+        end_first(t, &t->entrants[o->place], s);
+    else
+        end_slot(t, o->place, s);
+}
+
+void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
+{
+    if (s->overhead_ns > 0)
+        t->overhead_ns =
+            t->overhead_ns ? (3 * t->overhead_ns + s->overhead_ns) / 4 : s->overhead_ns;
+    for (size_t i = 0; i < t->open_count; i++)
+        if (t->open[i].ticket == ticket) {
+            open_trial o = close_trial(t, i);
+            take_sample(t, &o, s);
+            return;
+        }
+    if (s->time_ns > 0)
+        pay(t, s);
+}
+
+void site_tuner_charge(site_tuner *t, int64_t ns)
+{
+    t->spent_ns += (double)ns;
+}
+
+/* ---- decisions from outside ---- */
+
+/* Another incumbent, for the present one is invalid: the fastest known. */
+static void replace_incumbent(site_tuner *t)
+{
+    const entrant *best = NULL;
+    for (size_t i = 0; i < t->entrant_count; i++) {
+        const entrant *e = &t->entrants[i];
+        bool better = !best || (e->expect_ns && (!best->expect_ns || e->expect_ns < best->expect_ns));
+        if (!e->invalid && better)
+            best = e;
+    }
+    t->has_incumbent = false;
+    forget_open(t, CHECK);
+    if (best)
+        set_incumbent(t, best->configuration, best->expect_ns);
+    else
+        end_tuning(t, SITE_STOPPED);
+}
+
+static void drop_entrant(site_tuner *t, size_t place)
+{
+    t->entrants[place].invalid = true;
+    if (!t->race) {
+        forget_open(t, FIRST);
+        return;
+    }
+    for (uint32_t i = 0; i < t->race_count; i++)
+        if (t->places[i] == place)
+            race_exclude(t->race, i);
+    forget_open(t, BLOCK);
+    t->block_count = 0;
+}
+
+void site_tuner_invalid(site_tuner *t, uint32_t configuration)
+{
+    if (is_invalid(t, configuration))
+        return;
+    if (!keymap_put(&t->invalid, configuration, 1)) {
+        end_tuning(t, SITE_STOPPED);
+        return;
+    }
+    for (size_t i = 0; i < t->entrant_count; i++)
+        if (t->entrants[i].configuration == configuration)
+            drop_entrant(t, i);
+    if (configuration == t->incumbent && t->has_incumbent)
+        replace_incumbent(t);
+}
+
+void site_tuner_decide(site_tuner *t, uint32_t configuration)
+{
+    set_incumbent(t, configuration, 0);
+    end_tuning(t, SITE_DECIDED);
+}
+
+void site_tuner_stop(site_tuner *t)
+{
+    if (t->phase == SITE_TUNING)
+        end_tuning(t, SITE_STOPPED);
+}
+
+site_account site_tuner_account(const site_tuner *t)
+{
+    return (site_account){.phase = t->phase,
+                          .incumbent = t->incumbent,
+                          .has_incumbent = t->has_incumbent,
+                          .calls = t->calls,
+                          .trials = t->trials,
+                          .seen_ns = (int64_t)t->seen_ns,
+                          .spent_ns = (int64_t)t->spent_ns,
+                          .time = t->time,
+                          .baseline = t->baseline,
+                          .verdict = t->verdict};
+}
+
+site_tuner *site_tuner_new(const site_rules *rules)
+{
+    site_tuner *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->rules = *rules;
+    t->incumbent = rules->fallback;
+    t->has_incumbent = true;
+    enter_round(t);
+    return t;
+}
+
+void site_tuner_free(site_tuner *t)
+{
+    if (!t)
+        return;
+    leave_round(t);
+    keymap_deinit(&t->tried);
+    keymap_deinit(&t->invalid);
+    free(t);
+}
