@@ -356,6 +356,12 @@ CUresult cuCtxSetCurrent(CUcontext context)
     return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    *context = fake.context ? (CUcontext)(uintptr_t)&fake : NULL;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuCtxGetDevice(CUdevice *device)
 {
     if (!fake.context)
@@ -952,4 +958,9 @@ CUresult cuEventElapsedTime(float *time_ms, CUevent start, CUevent stop)
     /* Half a microsecond of resolution, as events have. */
     *time_ms = (float)(round((double)(stop->time_ns - start->time_ns) / 500.0) * 500.0 * 1e-6);
     return enter();
+}
+
+CUresult cuEventQuery(CUevent event)
+{
+    return event->recorded ? enter() : CUDA_ERROR_NOT_READY;
 }

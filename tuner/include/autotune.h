@@ -21,7 +21,8 @@
  * that their last argument points to (NULL is fine). An argument that is NULL and may not be is
  * AT_USAGE; functions that do not return a status give 0, "" or AT_RULE_DEFAULT for it, and for an
  * index beyond the count. A handle is freed by the function named with its type; NULL is fine
- * there. A handle is used by one thread at a time; handles are independent of each other. Nothing
+ * there. A handle is used by one thread at a time, but for sites; handles are independent of each
+ * other. Nothing
  * is printed, all state is in handles, and the process's environment, signals and working folder
  * are not changed. Neither are the locale, the rounding mode and the floating-point traps of the
  * calling thread, and nothing depends on them: numbers in texts have a point in every program. */
@@ -198,6 +199,156 @@ AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
  * with the driver's message. */
 AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
                            at_error *error);
+
+/* ---- sites ----
+ *
+ * A site is a place in a program where one of several configurations may be used: of a kernel of
+ * its own, of a template, of a library's algorithm. It is tuned while the program works:
+ *
+ *     at_site_begin(site, stream, &values, &error);
+ *     my_kernel<<<n / values.items[0].integer, values.items[0].integer, 0, stream>>>(...);
+ *     at_site_end(site, stream, &values, &error);
+ *
+ * What lies between the two is timed, in a few calls, by events that nobody waits for, or by the
+ * host's clock. The times of the candidates are compared in interleaved blocks; the slower ones are
+ * dropped; once it is decided, begin and end cost some nanoseconds. Calls that are no trial use the
+ * default (the first value of each parameter) until another is proven faster. Trials together take
+ * longer than these would, timing included, by `share` of the time of the site's calls at most;
+ * only the first launch of a configuration, of which nothing is known, may exceed it, and then
+ * there is none until the share has caught up.
+ *
+ * Only times are compared, never results: every configuration must compute what the others do, and
+ * data may be changed in place. Launches that are captured into a graph use the present choice and
+ * are not timed. Sites may be used by several threads and in several streams at once; a call's time
+ * includes what other streams do to it. Begin and end of calls may overlap: `values` tells them
+ * apart. Where one site's calls lie within another's, so does their time.
+ *
+ * Decisions are kept in a store, as records, for the GPU, the driver, the version of the program's
+ * code and the problem. What is there for another of these is not used and not lost.
+ * AUTOTUNE_SITES=off: defaults, and the store is not read; =use: what the store has, and defaults;
+ * =tune: as above, and what a variable that is not set means. */
+
+typedef struct at_sites at_sites; /* the sites of a program, and their store: at_sites_close() */
+typedef struct at_site at_site;   /* belongs to its at_sites */
+
+typedef enum at_site_clock {
+    AT_SITE_CLOCK_AUTO,   /* events where there is a driver with a GPU, else the host's */
+    AT_SITE_CLOCK_EVENTS, /* of the CUDA driver */
+    AT_SITE_CLOCK_HOST    /* for code that has run when at_site_end() is called */
+} at_site_clock;
+
+/* Gives all ranks the `size_bytes` at `bytes` of rank 0, as MPI_Bcast; returns 0, or not where that
+ * failed. */
+typedef int at_site_broadcast(void *context, void *bytes, size_t size_bytes);
+
+typedef struct at_sites_options {
+    const char *folder; /* of the store; NULL: $XDG_CACHE_HOME/autotune/sites */
+    const char *code;   /* version of the program's code, "2.1"; NULL: "" */
+    double share;       /* of the time of a site's calls that tuning may cost; 0: 0.02 */
+    at_site_clock clock;
+    /* Of a program with ranks. All call the same sites in the same order, and then have the same
+     * values in every call: rank 0 decides and writes the store. NULL: each process for itself. */
+    at_site_broadcast *broadcast;
+    void *context; /* for it */
+    int rank;
+} at_sites_options;
+
+/* One of the things that may be chosen: its values, the default first. A kind has one list. */
+typedef struct at_parameter {
+    const char *name; /* an identifier */
+    at_kind kind;
+    size_t count;
+    const int64_t *integers;  /* AT_KIND_INTEGER, AT_KIND_BOOLEAN */
+    const double *numbers;    /* AT_KIND_NUMBER */
+    const char *const *texts; /* AT_KIND_TEXT */
+} at_parameter;
+
+/* What a call is to use: one value for each parameter, in their order. Lives as long as the site.
+ */
+typedef struct at_values {
+    const at_variable *items;
+    size_t count;
+    uint64_t ticket;        /* of at_site_end() */
+    uint32_t configuration; /* its number */
+} at_values;
+
+typedef enum at_site_state {
+    AT_SITE_TUNING,
+    AT_SITE_DECIDED,  /* by this program */
+    AT_SITE_RECALLED, /* by an earlier one: from the store */
+    AT_SITE_FROZEN,   /* at_site_freeze(); or tuning stopped, for lack of memory */
+    AT_SITE_OFF       /* AUTOTUNE_SITES; or on a rank that is not 0 */
+} at_site_state;
+
+typedef struct at_site_report {
+    at_site_state state;
+    uint64_t calls, trials;    /* calls: while it was tuned */
+    int64_t seen_ns, spent_ns; /* time of those calls; what tuning cost of it */
+    at_values values;          /* the present choice */
+} at_site_report;
+
+/* Opens the store for the GPU of the calling thread's current context (or the host). `options` may
+ * be NULL. A store that is damaged, or of another GPU, driver or code, is no error: tuning starts
+ * anew. AT_NO_DEVICE where events are wanted and there is no driver or no current context, AT_USAGE
+ * for AUTOTUNE_SITES and a share that are no such thing, AT_IO for a store without a folder. */
+AT_API at_status at_sites_open(const at_sites_options *options, at_sites **out, at_error *error);
+
+/* Writes what is decided and not written yet, and frees the sites. No call of theirs may be under
+ * way, and contexts in which they were used must still exist. */
+AT_API void at_sites_close(at_sites *sites);
+
+/* What was not as it should be (an entry of the store that is of another driver, a file that cannot
+ * be written), each once; NULL past the last. Lives as long as the sites. */
+AT_API const char *at_sites_problem(const at_sites *sites, size_t index);
+
+/* The site of that name for that problem, which is what the fastest configuration depends on
+ * (sizes, a type). The same name and problem give the same site: so this may be called before every
+ * launch, for a microsecond. Everything is copied. AT_USAGE for names that are no identifiers, a
+ * parameter without values, more than 64 of either. */
+AT_API at_status at_site_open(at_sites *sites, const char *name, const at_variable *variables,
+                              size_t variable_count, const at_parameter *parameters,
+                              size_t parameter_count, at_site **out, at_error *error);
+
+/* Says which configurations can be used: `valid` returns 0 for those that cannot, and these are
+ * never chosen. To be called before the site's first use; `valid` is called from at_site_begin() of
+ * any thread until the site is decided. If the default is invalid, the first that is valid takes
+ * its place. */
+typedef int at_site_valid(void *context, const at_variable *values, size_t count);
+AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context,
+                                  at_error *error);
+
+/* Gives the values to use this time, and AT_NOT_FOUND where none is valid. `stream` is a CUstream;
+ * NULL: the default stream. */
+AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error);
+
+/* Ends the call that began with `values`. */
+AT_API at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error);
+
+/* Instead of at_site_end(): the values cannot be used, and are not given again. Begin anew. */
+AT_API at_status at_site_invalid(at_site *site, const at_values *values, at_error *error);
+
+/* No more trials: the present choice stays, and is not written unless it was decided. */
+AT_API at_status at_site_freeze(at_site *site, at_error *error);
+
+AT_API at_status at_site_get(at_site *site, at_site_report *out, at_error *error);
+
+static inline at_parameter at_integers(const char *name, const int64_t *values, size_t count)
+{
+    at_parameter out = {name, AT_KIND_INTEGER, count, values, NULL, NULL};
+    return out;
+}
+
+static inline at_parameter at_numbers(const char *name, const double *values, size_t count)
+{
+    at_parameter out = {name, AT_KIND_NUMBER, count, NULL, values, NULL};
+    return out;
+}
+
+static inline at_parameter at_texts(const char *name, const char *const *values, size_t count)
+{
+    at_parameter out = {name, AT_KIND_TEXT, count, NULL, NULL, values};
+    return out;
+}
 
 /* ---- making variables ---- */
 

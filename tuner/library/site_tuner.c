@@ -9,20 +9,15 @@
 /* Recent times of the incumbent, of which the median counts. */
 enum { RECENT = 8, KNOWN = 3 };
 
-/* Calls between two checks; calls after which a trial that was not told is given up. */
-enum { CHECK_EVERY = 64, GIVEN_UP = 4096, SWEEP_EVERY = 256 };
+/* Calls between two checks; and between two looks for trials that are given up. */
+enum { CHECK_EVERY = 64, SWEEP_EVERY = 256 };
 
-/* Trials whose times are not known yet. */
-enum { MOST_OPEN = 64 };
+/* How much slower than the incumbent a configuration is expected to be that never ran; and how much
+ * slower a first launch is, for no reason of the host's, that is not repeated. In thousandths. */
+enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, HOPELESS = 4000 };
 
-/* How much slower than the incumbent a configuration is expected to be that never ran. */
-#define FIRST_LEAST 1.5
-#define FIRST_MOST  4.0
-
-/* A first launch that is slower than this, for no reason of the host's, is not repeated. */
-#define HOPELESS 4.0
-
-/* An incumbent that the race dropped by an earlier sample gives way to a leader that is faster by more. */
+/* An incumbent that the race dropped by an earlier sample gives way to a leader that is faster by
+ * more. */
 #define CLEARLY 1.1
 
 /* Blocks of a race before which no leader takes over. */
@@ -48,9 +43,9 @@ typedef struct entrant {
 
 typedef enum slot_state { FREE, UNDER_WAY, TOLD } slot_state;
 
-/* In the phase SITE_TUNING there is a round, whose entrants are first launched (`race` is NULL) and then
- * race. `block_count` is 0 or that of the race's present block. `reserved_ns` is the sum over `open`.
- * The incumbent is the first entrant of a round, or one that is proven faster. */
+/* In the phase SITE_TUNING there is a round, whose entrants are first launched (`race` is NULL) and
+ * then race. `block_count` is 0 or that of the race's present block. `reserved_ns` is the sum over
+ * `open`. The incumbent is the first entrant of a round, or one that is proven faster. */
 struct site_tuner {
     site_rules rules;
     site_phase phase;
@@ -62,7 +57,7 @@ struct site_tuner {
 
     entrant *entrants;
     size_t entrant_count;
-    double worst; /* ratio of a first launch to the incumbent, so far */
+    int64_t worst; /* of first launches so far, in thousandths of the incumbent's time */
     size_t firsts;
 
     race *race;
@@ -80,13 +75,13 @@ struct site_tuner {
     int64_t typical_ns, low_ns;
     uint64_t since_check, uncounted; /* calls; uncounted: before the incumbent's time was known */
 
-    open_trial open[MOST_OPEN];
+    open_trial open[SITE_MOST_OPEN];
     size_t open_count;
     uint64_t tickets;
 
     uint64_t calls, trials;
-    double seen_ns, spent_ns;
-    int64_t reserved_ns, overhead_ns;
+    int64_t seen_ns, spent_ns, reserved_ns, overhead_ns;
+    int64_t share_ppm;
     stats_summary time, baseline;
     race_verdict verdict;
 };
@@ -120,7 +115,7 @@ static void note_incumbent(site_tuner *t, int64_t time_ns)
     t->typical_ns = sorted[t->recent_count / 2];
     t->low_ns = sorted[t->recent_count / 4];
     if (is_known(t)) {
-        t->seen_ns += (double)t->uncounted * (double)t->low_ns;
+        t->seen_ns += (int64_t)t->uncounted * t->low_ns;
         t->uncounted = 0;
     }
 }
@@ -146,18 +141,18 @@ static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns
 
 /* ---- money ---- */
 
-static double left_ns(const site_tuner *t)
+static int64_t left_ns(const site_tuner *t)
 {
-    return t->rules.share * t->seen_ns - t->spent_ns - (double)t->reserved_ns;
+    return t->seen_ns / 1000 * t->share_ppm / 1000 - t->spent_ns - t->reserved_ns;
 }
 
 static int64_t expected_cost(const site_tuner *t, const entrant *e)
 {
     if (e->configuration == t->incumbent)
         return t->overhead_ns;
-    double ratio = t->firsts < KNOWN ? FIRST_MOST : t->worst;
+    int64_t ratio = t->firsts < KNOWN ? FIRST_MOST : t->worst;
     ratio = ratio < FIRST_LEAST ? FIRST_LEAST : ratio > FIRST_MOST ? FIRST_MOST : ratio;
-    int64_t expect = e->expect_ns ? e->expect_ns : (int64_t)(ratio * (double)t->typical_ns);
+    int64_t expect = e->expect_ns ? e->expect_ns : ratio * t->typical_ns / 1000;
     int64_t more = expect - t->typical_ns;
     return (more > 0 ? more : 0) + t->overhead_ns;
 }
@@ -203,6 +198,7 @@ static void forget_open(site_tuner *t, errand what)
 /* What was to be found out by a trial without a time is to be found out still. */
 static void reopen(site_tuner *t, const open_trial *o)
 {
+    t->trials -= o->errand != CHECK;
     if (o->errand == BLOCK && t->block_count)
         t->slots[o->place] = FREE;
 }
@@ -210,7 +206,7 @@ static void reopen(site_tuner *t, const open_trial *o)
 static void sweep(site_tuner *t)
 {
     for (size_t i = t->open_count; i-- > 0;)
-        if (t->calls - t->open[i].begun > GIVEN_UP) {
+        if (t->calls - t->open[i].begun > SITE_GIVEN_UP) {
             open_trial lost = close_trial(t, i);
             reopen(t, &lost);
         }
@@ -262,7 +258,8 @@ static bool add_entrant(site_tuner *t, uint32_t configuration)
     return known || keymap_put(&t->tried, configuration, 1);
 }
 
-/* Begins the next round: the incumbent and what is proposed beside it. Decided where that is nothing. */
+/* Begins the next round: the incumbent and what is proposed beside it. Decided where that is
+ * nothing. */
 static void enter_round(site_tuner *t)
 {
     uint32_t proposed[SITE_ROUND];
@@ -338,6 +335,32 @@ static void finish_race(site_tuner *t)
     enter_round(t);
 }
 
+static void draw_block(site_tuner *t)
+{
+    t->block_count = race_next(t->race, &t->block);
+    t->block_told = 0;
+    t->block_begun = false;
+    for (size_t i = 0; i < t->block_count; i++)
+        t->slots[i] = FREE;
+    if (!t->block_count)
+        finish_race(t);
+}
+
+/* Goes on to what is to be tried next: the race once all were launched, its next block, another
+ * round. */
+static void advance(site_tuner *t)
+{
+    while (t->phase == SITE_TUNING && !t->block_count) {
+        if (!t->race) {
+            if (next_untried(t) < t->entrant_count)
+                return;
+            start_race(t);
+        } else {
+            draw_block(t);
+        }
+    }
+}
+
 /* The leader takes over where its samples show the incumbent to be slower, by the race's test. */
 static void promote_leader(site_tuner *t)
 {
@@ -350,7 +373,8 @@ static void promote_leader(site_tuner *t)
         if (t->entrants[t->places[s->entrant]].configuration == t->incumbent)
             present = s;
     }
-    if (!r->has_winner || !leader || !present || leader == present || leader->time.count < LEAST_BLOCKS)
+    if (!r->has_winner || !leader || !present || leader == present ||
+        leader->time.count < LEAST_BLOCKS)
         return;
     bool unraced = present->left_at == RACE_PRIOR;
     bool slower = unraced ? (double)t->typical_ns > CLEARLY * (double)leader->time.median_ns
@@ -360,17 +384,6 @@ static void promote_leader(site_tuner *t)
                       leader->time.median_ns);
 }
 
-static void draw_block(site_tuner *t)
-{
-    t->block_count = race_next(t->race, &t->block);
-    t->block_told = 0;
-    t->block_begun = false;
-    for (size_t i = 0; i < t->block_count; i++)
-        t->slots[i] = FREE;
-    if (!t->block_count)
-        finish_race(t);
-}
-
 static void end_block(site_tuner *t)
 {
     race_tell(t->race, t->samples);
@@ -378,6 +391,7 @@ static void end_block(site_tuner *t)
     t->blocks++;
     if (t->blocks >= LEAST_BLOCKS && (t->blocks & (t->blocks - 1)) == 0)
         promote_leader(t);
+    advance(t);
 }
 
 /* ---- turns ---- */
@@ -390,72 +404,61 @@ static entrant *entrant_of_block(site_tuner *t, size_t place)
 static bool begin_first(site_tuner *t, site_turn *turn)
 {
     size_t next = next_untried(t);
-    if (next == t->entrant_count) {
-        start_race(t);
-        return false;
-    }
     const entrant *e = &t->entrants[next];
     int64_t cost = expected_cost(t, e);
-    if (count_open(t, FIRST) || left_ns(t) < (double)cost)
+    if (count_open(t, FIRST) || left_ns(t) < cost)
         return false;
-    *turn = (site_turn){e->configuration, open_trial_of(t, FIRST, (uint32_t)next, cost)};
+    turn->configuration = e->configuration;
+    turn->ticket = open_trial_of(t, FIRST, (uint32_t)next, cost);
     return true;
 }
 
 /* A block begins when the cost of all of it is there, so that its trials follow each other. */
 static bool begin_block(site_tuner *t, site_turn *turn)
 {
-    double all = 0;
+    int64_t all = 0;
     size_t next = t->block_count;
     for (size_t i = t->block_count; i-- > 0;)
         if (t->slots[i] == FREE) {
             next = i;
-            all += (double)expected_cost(t, entrant_of_block(t, i));
+            all += expected_cost(t, entrant_of_block(t, i));
         }
     if (next == t->block_count)
         return false;
     const entrant *e = entrant_of_block(t, next);
     int64_t cost = expected_cost(t, e);
-    if (left_ns(t) < (t->block_begun ? (double)cost : all))
+    if (left_ns(t) < (t->block_begun ? cost : all))
         return false;
     t->block_begun = true;
     t->slots[next] = UNDER_WAY;
-    *turn = (site_turn){e->configuration, open_trial_of(t, BLOCK, (uint32_t)next, cost)};
+    turn->configuration = e->configuration;
+    turn->ticket = open_trial_of(t, BLOCK, (uint32_t)next, cost);
     return true;
-}
-
-static bool begin_trial(site_tuner *t, site_turn *turn)
-{
-    if (!t->race)
-        return begin_first(t, turn);
-    if (!t->block_count)
-        draw_block(t);
-    return t->block_count && begin_block(t, turn);
 }
 
 static bool begin_check(site_tuner *t, site_turn *turn)
 {
     size_t wanted = KNOWN + (t->warmed ? 0 : 1);
     if (t->recent_count + count_open(t, CHECK) >= wanted &&
-        !(t->since_check >= CHECK_EVERY && left_ns(t) >= (double)t->overhead_ns))
+        !(t->since_check >= CHECK_EVERY && left_ns(t) >= t->overhead_ns))
         return false;
     t->since_check = 0;
-    *turn = (site_turn){t->incumbent, open_trial_of(t, CHECK, 0, 0)};
+    turn->ticket = open_trial_of(t, CHECK, 0, 0);
     return true;
 }
 
 static bool begin_timed(site_tuner *t, site_turn *turn)
 {
-    if (t->open_count == MOST_OPEN)
+    if (t->open_count == SITE_MOST_OPEN)
         return false;
-    if (is_known(t) && begin_trial(t, turn))
+    if (is_known(t) && (t->race ? begin_block(t, turn) : begin_first(t, turn)))
         return true;
-    return t->phase == SITE_TUNING && begin_check(t, turn);
+    return begin_check(t, turn);
 }
 
 site_turn site_tuner_begin(site_tuner *t, bool may_time)
 {
-    site_turn turn = {t->incumbent, 0};
+    site_turn turn = {t->incumbent, t->incumbent, t->has_incumbent, 0};
     t->calls++;
     if (t->phase != SITE_TUNING || !t->has_incumbent)
         return turn;
@@ -463,10 +466,9 @@ site_turn site_tuner_begin(site_tuner *t, bool may_time)
         sweep(t);
     if (may_time && begin_timed(t, &turn))
         return turn;
-    turn.configuration = t->incumbent;
     t->since_check++;
     if (is_known(t))
-        t->seen_ns += (double)t->low_ns;
+        t->seen_ns += t->low_ns;
     else
         t->uncounted++;
     return turn;
@@ -477,8 +479,8 @@ site_turn site_tuner_begin(site_tuner *t, bool may_time)
 static void pay(site_tuner *t, const site_sample *s)
 {
     int64_t more = is_known(t) ? s->time_ns - t->typical_ns : 0;
-    t->spent_ns += (double)(s->overhead_ns + (more > 0 ? more : 0));
-    t->seen_ns += (double)(more > 0 ? t->typical_ns : s->time_ns);
+    t->spent_ns += s->overhead_ns + (more > 0 ? more : 0);
+    t->seen_ns += more > 0 ? t->typical_ns : s->time_ns;
 }
 
 static void end_check(site_tuner *t, const site_sample *s)
@@ -497,7 +499,7 @@ static bool is_hosts(const site_tuner *t, const site_sample *s)
 static void end_first(site_tuner *t, entrant *e, const site_sample *s)
 {
     bool hosts = is_hosts(t, s), again = e->launches++ == 0;
-    double ratio = (double)s->time_ns / (double)t->typical_ns;
+    int64_t ratio = s->time_ns / (t->typical_ns / 1000 + 1);
     if (!hosts && (!e->fastest_ns || s->time_ns < e->fastest_ns))
         e->fastest_ns = e->expect_ns = s->time_ns;
     if (!hosts && again) {
@@ -505,6 +507,7 @@ static void end_first(site_tuner *t, entrant *e, const site_sample *s)
         t->firsts++;
     }
     e->tried = !again || (!hosts && ratio > HOPELESS);
+    advance(t);
 }
 
 static void end_slot(site_tuner *t, uint32_t place, const site_sample *s)
@@ -522,7 +525,7 @@ static void end_slot(site_tuner *t, uint32_t place, const site_sample *s)
 static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s)
 {
     if (s->time_ns <= 0) {
-        t->spent_ns += (double)s->overhead_ns;
+        t->spent_ns += s->overhead_ns;
         reopen(t, o);
         return;
     }
@@ -552,7 +555,7 @@ void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
 
 void site_tuner_charge(site_tuner *t, int64_t ns)
 {
-    t->spent_ns += (double)ns;
+    t->spent_ns += ns;
 }
 
 /* ---- decisions from outside ---- */
@@ -563,7 +566,8 @@ static void replace_incumbent(site_tuner *t)
     const entrant *best = NULL;
     for (size_t i = 0; i < t->entrant_count; i++) {
         const entrant *e = &t->entrants[i];
-        bool better = !best || (e->expect_ns && (!best->expect_ns || e->expect_ns < best->expect_ns));
+        bool better =
+            !best || (e->expect_ns && (!best->expect_ns || e->expect_ns < best->expect_ns));
         if (!e->invalid && better)
             best = e;
     }
@@ -602,12 +606,7 @@ void site_tuner_invalid(site_tuner *t, uint32_t configuration)
             drop_entrant(t, i);
     if (configuration == t->incumbent && t->has_incumbent)
         replace_incumbent(t);
-}
-
-void site_tuner_decide(site_tuner *t, uint32_t configuration)
-{
-    set_incumbent(t, configuration, 0);
-    end_tuning(t, SITE_DECIDED);
+    advance(t);
 }
 
 void site_tuner_stop(site_tuner *t)
@@ -623,8 +622,8 @@ site_account site_tuner_account(const site_tuner *t)
                           .has_incumbent = t->has_incumbent,
                           .calls = t->calls,
                           .trials = t->trials,
-                          .seen_ns = (int64_t)t->seen_ns,
-                          .spent_ns = (int64_t)t->spent_ns,
+                          .seen_ns = t->seen_ns,
+                          .spent_ns = t->spent_ns,
                           .time = t->time,
                           .baseline = t->baseline,
                           .verdict = t->verdict};
@@ -636,6 +635,7 @@ site_tuner *site_tuner_new(const site_rules *rules)
     if (!t)
         return NULL;
     t->rules = *rules;
+    t->share_ppm = (int64_t)(rules->share * 1e6);
     t->incumbent = rules->fallback;
     t->has_incumbent = true;
     enter_round(t);

@@ -37,7 +37,7 @@ static at_status no_memory(at_error *error)
     return error_set(error, AT_NO_MEMORY, "out of memory while collecting the results");
 }
 
-static void write_date(char *out, size_t size_bytes)
+void run_summary_date(char *out, size_t size_bytes)
 {
     time_t now = time(NULL);
     struct tm utc;
@@ -55,7 +55,7 @@ at_status run_summary_init(run_summary *s, const pattern *p, problem_kind proble
         .item = p->item ? p->item : "",
         .parameter_count = p->parameter_count,
     };
-    write_date(s->date, sizeof s->date);
+    run_summary_date(s->date, sizeof s->date);
     if (p->parameter_count == 0)
         return AT_OK;
     s->parameters = calloc(p->parameter_count, sizeof *s->parameters);

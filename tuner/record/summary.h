@@ -138,6 +138,9 @@ typedef struct run_summary {
     char **warnings; /* one line each; owned */
 } run_summary;
 
+/* The date and time, as records have it; empty where the system has none. */
+void run_summary_date(char *out, size_t size_bytes);
+
 /* An empty summary for a pattern's `problem`: names, variables and the date are set. */
 at_status run_summary_init(run_summary *s, const pattern *p, problem_kind problem, at_error *error);
 void run_summary_deinit(run_summary *s);

@@ -32,7 +32,8 @@ typedef struct program {
     double slowest_plain;                     /* of calls that were no trials, over the default */
 } program;
 
-static size_t propose_all(void *context, size_t round, uint32_t incumbent, uint32_t *out, size_t most)
+static size_t propose_all(void *context, size_t round, uint32_t incumbent, uint32_t *out,
+                          size_t most)
 {
     const program *p = context;
     (void)incumbent;
@@ -99,7 +100,8 @@ static uint32_t call(program *p)
     bool lost = p->lose_every && turn.ticket && ++p->tickets % (uint64_t)p->lose_every == 0;
     if (turn.ticket && !lost) {
         assert_true(p->late_count < MOST_LATE);
-        p->late[p->late_count++] = (late){turn.ticket, p->calls + p->delay, {time_ns, host_ns, OVERHEAD_NS}};
+        p->late[p->late_count++] =
+            (late){turn.ticket, p->calls + p->delay, {time_ns, host_ns, OVERHEAD_NS}};
     }
     tell(p);
     return turn.configuration;

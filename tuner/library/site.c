@@ -1,0 +1,511 @@
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/thread_state.h"
+#include "library/library.h"
+#include "library/sites.h"
+
+/* A search for a valid default gives up after so many configurations. */
+enum { DEFAULTS_TRIED = 65536 };
+
+/* Calls whose times are asked for when another begins. */
+enum { ASKED_AT_ONCE = 2 };
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+/* ---- values ---- */
+
+/* The configuration's values, which live as long as the site; NULL: no memory. */
+static const site_values *values_of(at_site *site, uint32_t configuration)
+{
+    uint64_t place;
+    if (keymap_get(&site->values, configuration, &place))
+        return site->made[place];
+    site_values *made = calloc(1, sizeof *made + site->space.list_count * sizeof *made->items);
+    if (!made)
+        return NULL;
+    made->configuration = configuration;
+    site_space_values(&site->space, configuration, made->items);
+    if (!array_add(&site->made, &site->made_count, &made, sizeof made)) {
+        free(made);
+        return NULL;
+    }
+    return keymap_put(&site->values, configuration, site->made_count - 1) ? made : NULL;
+}
+
+static at_status give_values(const at_site *site, const site_values *v, uint64_t ticket,
+                             at_values *out, at_error *error)
+{
+    if (!v)
+        return no_memory(error);
+    *out = (at_values){v->items, site->space.list_count, ticket, v->configuration};
+    return AT_OK;
+}
+
+static bool is_valid(const at_site *site, uint32_t configuration)
+{
+    at_variable values[RECORD_MAX_VALUES];
+    uint64_t refused;
+    if (keymap_get(&site->refused, configuration, &refused))
+        return false;
+    if (!site->valid)
+        return true;
+    site_space_values(&site->space, configuration, values);
+    return site->valid(site->valid_context, values, site->space.list_count) != 0;
+}
+
+/* ---- opening, at the first call ---- */
+
+static size_t propose_valid(void *context, size_t round, uint32_t incumbent, uint32_t *out,
+                            size_t most)
+{
+    at_site *site = context;
+    size_t kept = 0, count = site_space_propose(&site->space, round, incumbent, out, most);
+    for (size_t i = 0; i < count; i++)
+        if (is_valid(site, out[i]))
+            out[kept++] = out[i];
+    return kept;
+}
+
+/* From now on calls use this configuration, and nothing of the site is looked at any more. */
+static void settle(at_site *site, uint32_t configuration)
+{
+    atomic_store_explicit(&site->settled, values_of(site, configuration), memory_order_release);
+}
+
+static bool recall(at_site *site, uint32_t *found)
+{
+    at_sites *sites = site->sites;
+    const site_key key = site_key_of(site);
+    if (sites->mode == SITES_OFF)
+        return false;
+    pthread_mutex_lock(&sites->reading);
+    bool there = site_store_find(sites->store, &key, sites_say, sites, found);
+    pthread_mutex_unlock(&sites->reading);
+    return there && is_valid(site, *found);
+}
+
+static at_status find_default(at_site *site, at_error *error)
+{
+    while (site->fallback < site->space.count && site->fallback < DEFAULTS_TRIED)
+        if (is_valid(site, site->fallback))
+            return AT_OK;
+        else
+            site->fallback++;
+    return error_set(error, AT_NOT_FOUND, "no configuration of the site '%s' is valid", site->name);
+}
+
+static at_status start_tuner(at_site *site, at_error *error)
+{
+    const site_rules rules = {.share = site->sites->share,
+                              .seed = site->hash,
+                              .fallback = site->fallback,
+                              .propose = propose_valid,
+                              .context = site};
+    site->state = AT_SITE_TUNING;
+    site->tuner = site_tuner_new(&rules);
+    return site->tuner ? AT_OK : no_memory(error);
+}
+
+/* What the store has, else a tuner. Ranks but 0 are told. */
+static at_status open_site(at_site *site, at_error *error)
+{
+    at_sites *sites = site->sites;
+    site->opened = true;
+    site->state = AT_SITE_OFF;
+    if (sites->rank != 0)
+        return AT_OK;
+    at_status status = find_default(site, error);
+    site->told.incumbent = site->fallback;
+    site->told.has_incumbent = !status;
+    if (status)
+        return status;
+    if (recall(site, &site->told.incumbent))
+        site->state = AT_SITE_RECALLED;
+    else if (sites->mode == SITES_TUNE)
+        status = start_tuner(site, error);
+    return status;
+}
+
+static at_status open_plainly(at_site *site, at_error *error)
+{
+    thread_state callers;
+    at_status status = site->opened ? AT_OK : thread_state_plain(&callers, error);
+    if (status || site->opened)
+        return status;
+    status = open_site(site, error);
+    thread_state_restore(&callers);
+    return status;
+}
+
+/* ---- times ---- */
+
+static void note_decision(at_site *site, const site_account *a)
+{
+    static const run_verdict verdicts[] = {[RACE_CLEAR] = VERDICT_CLEAR,
+                                           [RACE_TIED] = VERDICT_TIED,
+                                           [RACE_INCONCLUSIVE] = VERDICT_INCONCLUSIVE};
+    site->state = a->phase == SITE_DECIDED ? AT_SITE_DECIDED : AT_SITE_FROZEN;
+    if (a->phase != SITE_DECIDED || a->time.count == 0)
+        return;
+    site->decision = (site_decision){.configuration = a->incumbent,
+                                     .fallback = site->fallback,
+                                     .time = a->time,
+                                     .baseline = a->baseline,
+                                     .verdict = verdicts[a->verdict]};
+    sites_write(site);
+}
+
+/* After the tuner was told something. */
+static void look(at_site *site)
+{
+    if (site->state != AT_SITE_TUNING)
+        return;
+    site_account a = site_tuner_account(site->tuner);
+    if (a.phase == SITE_TUNING)
+        return;
+    note_decision(site, &a);
+    site->told.has_incumbent = a.has_incumbent;
+    if (!site->sites->broadcast)
+        site->told.incumbent = a.incumbent;
+}
+
+static void tell(at_site *site, uint64_t ticket, const site_sample *sample)
+{
+    thread_state callers;
+    at_error none = {0};
+    bool plain = thread_state_plain(&callers, &none) == AT_OK;
+    site_tuner_end(site->tuner, ticket, sample);
+    if (plain)
+        thread_state_restore(&callers);
+}
+
+/* The call's time is known, or will not be. */
+static void close_call(at_site *site, size_t i, int64_t time_ns)
+{
+    site_timer *timer = site->sites->timer;
+    site_call c = site->open[i];
+    site->open[i] = site->open[--site->open_count];
+    timer->api->give(timer, c.mark);
+    tell(site, c.ticket, &(site_sample){time_ns, c.host_ns, c.overhead_ns});
+}
+
+/* Asks for the times of a few calls that have ended, and tells them. A call that never ends loses its
+ * place to others. */
+static void gather(at_site *site)
+{
+    site_timer *timer = site->sites->timer;
+    int64_t before_ns = timer->api->host_ns(timer);
+    for (int turns = 0; turns < ASKED_AT_ONCE && site->open_count; turns++) {
+        size_t i = site->asked++ % site->open_count;
+        int64_t time_ns = 0;
+        int known = site->open[i].ended ? timer->api->ask(timer, site->open[i].mark, &time_ns) : 0;
+        if (!site->open[i].ended && site->calls - site->open[i].number > SITE_GIVEN_UP)
+            known = -1;
+        if (known)
+            close_call(site, i, known > 0 ? time_ns : 0);
+    }
+    site_tuner_charge(site->tuner, timer->api->host_ns(timer) - before_ns);
+    look(site);
+}
+
+/* Begins to time the call; false: it cannot be timed. */
+static bool start_call(at_site *site, void *stream, uint64_t ticket)
+{
+    site_timer *timer = site->sites->timer;
+    if (site->open_count == SITE_MOST_OPEN)
+        return false;
+    site_call c = {.ticket = ticket, .number = site->calls};
+    int64_t before_ns = timer->api->host_ns(timer);
+    c.mark = timer->api->begin(timer, stream);
+    if (!c.mark)
+        return false;
+    c.begun_ns = timer->api->host_ns(timer);
+    c.overhead_ns = c.begun_ns - before_ns;
+    site->open[site->open_count++] = c;
+    return true;
+}
+
+/* ---- ranks ---- */
+
+/* Trials of the window that no call will run. */
+static void drop_window(at_site *site)
+{
+    for (size_t i = site->next; i < SITE_WINDOW; i++)
+        if (site->tuner && site->tickets[i])
+            tell(site, site->tickets[i], &(site_sample){0});
+    site->next = SITE_WINDOW;
+}
+
+static void plan_window(at_site *site)
+{
+    site_message *m = &site->told;
+    m->site = site->hash;
+    for (size_t i = 0; i < SITE_WINDOW; i++) {
+        site->tickets[i] = 0;
+        if (site->state == AT_SITE_TUNING) {
+            site_turn turn = site_tuner_begin(site->tuner, true);
+            m->configurations[i] = turn.configuration;
+            site->tickets[i] = turn.ticket;
+        }
+    }
+    if (site->tuner) {
+        site_account a = site_tuner_account(site->tuner);
+        m->incumbent = a.incumbent;
+        m->has_incumbent = a.has_incumbent;
+    }
+    m->settled = site->state != AT_SITE_TUNING;
+    m->state = site->state;
+}
+
+static at_status refuse_all(const at_site *site, at_error *error)
+{
+    return error_set(error, AT_NOT_FOUND, "no configuration of the site '%s' is valid", site->name);
+}
+
+static at_status open_window(at_site *site, at_error *error)
+{
+    at_sites *sites = site->sites;
+    if (sites->rank == 0)
+        plan_window(site);
+    if (sites->broadcast(sites->context, &site->told, sizeof site->told) != 0)
+        return error_set(error, AT_IO, "the broadcast of the site '%s' failed", site->name);
+    if (site->told.site != site->hash)
+        return error_set(error, AT_USAGE,
+                         "the ranks call sites in another order: this is '%s', not rank 0's",
+                         site->name);
+    site->state = (at_site_state)site->told.state;
+    site->next = 0;
+    return AT_OK;
+}
+
+/* The next call's turn, the same for all ranks. */
+static at_status next_of_window(at_site *site, site_turn *turn, at_error *error)
+{
+    at_status status = site->next == SITE_WINDOW ? open_window(site, error) : AT_OK;
+    if (status)
+        return status;
+    const site_message *m = &site->told;
+    *turn = (site_turn){.configuration = m->settled ? m->incumbent : m->configurations[site->next],
+                        .incumbent = m->incumbent,
+                        .has_incumbent = m->has_incumbent,
+                        .ticket = m->settled ? 0 : site->tickets[site->next]};
+    site->next++;
+    if (m->settled && m->has_incumbent)
+        settle(site, m->incumbent);
+    return AT_OK;
+}
+
+/* ---- calls ---- */
+
+static at_status next_turn(at_site *site, site_turn *turn, at_error *error)
+{
+    if (site->sites->broadcast)
+        return next_of_window(site, turn, error);
+    if (site->state == AT_SITE_TUNING) {
+        *turn = site_tuner_begin(site->tuner, true);
+        site->told.incumbent = turn->incumbent;
+        return AT_OK;
+    }
+    *turn = (site_turn){site->told.incumbent, site->told.incumbent, site->told.has_incumbent, 0};
+    if (turn->has_incumbent)
+        settle(site, turn->incumbent);
+    return AT_OK;
+}
+
+static at_status begin(at_site *site, void *stream, at_values *values, at_error *error)
+{
+    site_turn turn = {0};
+    at_status status = open_plainly(site, error);
+    site->calls++;
+    if (!status && site->open_count)
+        gather(site);
+    if (!status)
+        status = next_turn(site, &turn, error);
+    if (!status && !turn.has_incumbent)
+        status = refuse_all(site, error);
+    if (status)
+        return status;
+    if (turn.ticket && !start_call(site, stream, turn.ticket)) {
+        tell(site, turn.ticket, &(site_sample){0});
+        turn = (site_turn){.configuration = turn.incumbent};
+    }
+    return give_values(site, values_of(site, turn.configuration), turn.ticket, values, error);
+}
+
+at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error)
+{
+    if (!site || !values)
+        return library_refuse_null("at_site_begin", !site ? "site" : "values", error);
+    const site_values *settled = atomic_load_explicit(&site->settled, memory_order_acquire);
+    if (settled)
+        return give_values(site, settled, 0, values, error);
+    error_clear(error);
+    pthread_mutex_lock(&site->lock);
+    at_status status = begin(site, stream, values, error);
+    pthread_mutex_unlock(&site->lock);
+    return status;
+}
+
+static size_t find_call(const at_site *site, uint64_t ticket)
+{
+    size_t i = 0;
+    while (i < site->open_count && site->open[i].ticket != ticket)
+        i++;
+    return i;
+}
+
+static void end(at_site *site, void *stream, uint64_t ticket, int64_t now_ns)
+{
+    site_timer *timer = site->sites->timer;
+    size_t i = find_call(site, ticket);
+    if (i == site->open_count)
+        return;
+    site_call *c = &site->open[i];
+    int64_t before_ns = timer->api->host_ns(timer), time_ns = 0;
+    bool timed = timer->api->end(timer, c->mark, stream, now_ns);
+    c->host_ns = now_ns - c->begun_ns;
+    c->overhead_ns += timer->api->host_ns(timer) - before_ns;
+    c->ended = true;
+    if (timed && !timer->at_once)
+        return;
+    if (timed)
+        timer->api->ask(timer, c->mark, &time_ns);
+    before_ns = timer->api->host_ns(timer);
+    close_call(site, i, time_ns);
+    site_tuner_charge(site->tuner, timer->api->host_ns(timer) - before_ns);
+    look(site);
+}
+
+at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error)
+{
+    if (!site || !values)
+        return library_refuse_null("at_site_end", !site ? "site" : "values", error);
+    if (!values->ticket)
+        return AT_OK;
+    error_clear(error);
+    int64_t now_ns = site->sites->timer->api->host_ns(site->sites->timer);
+    pthread_mutex_lock(&site->lock);
+    end(site, stream, values->ticket, now_ns);
+    pthread_mutex_unlock(&site->lock);
+    return AT_OK;
+}
+
+/* ---- decisions of the program ---- */
+
+/* The choice that was settled is invalid. Then the default takes its place, and what was only recalled
+ * is tuned. */
+static at_status settle_anew(at_site *site, at_error *error)
+{
+    bool recalled = site->state == AT_SITE_RECALLED;
+    if (site->sites->rank != 0)
+        return AT_OK;
+    at_status status = find_default(site, error);
+    site->told.has_incumbent = !status;
+    site->told.incumbent = site->fallback;
+    if (status || site->state == AT_SITE_OFF)
+        return error_forgive(status, AT_NOT_FOUND, error);
+    site->state = AT_SITE_FROZEN;
+    return recalled && site->sites->mode == SITES_TUNE ? start_tuner(site, error) : AT_OK;
+}
+
+static at_status refuse(at_site *site, const at_values *values, at_error *error)
+{
+    size_t i = find_call(site, values->ticket);
+    if (values->ticket && i < site->open_count)
+        close_call(site, i, 0);
+    if (!keymap_put(&site->refused, values->configuration, 1))
+        return no_memory(error);
+    drop_window(site);
+    const site_values *settled = atomic_exchange(&site->settled, NULL);
+    if (site->tuner && site->state == AT_SITE_TUNING) {
+        site_tuner_invalid(site->tuner, values->configuration);
+        look(site);
+        return AT_OK;
+    }
+    return settled && settled->configuration == values->configuration ? settle_anew(site, error)
+                                                                      : AT_OK;
+}
+
+at_status at_site_invalid(at_site *site, const at_values *values, at_error *error)
+{
+    if (!site || !values)
+        return library_refuse_null("at_site_invalid", !site ? "site" : "values", error);
+    error_clear(error);
+    thread_state callers;
+    at_status status = thread_state_plain(&callers, error);
+    if (status)
+        return status;
+    pthread_mutex_lock(&site->lock);
+    status = refuse(site, values, error);
+    pthread_mutex_unlock(&site->lock);
+    thread_state_restore(&callers);
+    return status;
+}
+
+at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context, at_error *error)
+{
+    if (!site || !valid)
+        return library_refuse_null("at_site_restrict", !site ? "site" : "valid", error);
+    error_clear(error);
+    at_status status = AT_OK;
+    pthread_mutex_lock(&site->lock);
+    if (site->opened && site->valid != valid)
+        status = error_set(error, AT_USAGE, "the site '%s' is in use: restrict it before", site->name);
+    site->valid = status ? site->valid : valid;
+    site->valid_context = status ? site->valid_context : context;
+    pthread_mutex_unlock(&site->lock);
+    return status;
+}
+
+at_status at_site_freeze(at_site *site, at_error *error)
+{
+    if (!site)
+        return library_refuse_null("at_site_freeze", "site", error);
+    error_clear(error);
+    pthread_mutex_lock(&site->lock);
+    at_status status = open_plainly(site, error);
+    drop_window(site);
+    if (site->tuner && site->state == AT_SITE_TUNING) {
+        site_tuner_stop(site->tuner);
+        look(site);
+    }
+    pthread_mutex_unlock(&site->lock);
+    return status;
+}
+
+at_status at_site_get(at_site *site, at_site_report *out, at_error *error)
+{
+    if (!site || !out)
+        return library_refuse_null("at_site_get", !site ? "site" : "out", error);
+    error_clear(error);
+    pthread_mutex_lock(&site->lock);
+    at_status status = open_plainly(site, error);
+    *out = (at_site_report){.state = site->state, .calls = site->calls};
+    if (site->tuner) {
+        site_account a = site_tuner_account(site->tuner);
+        out->trials = a.trials;
+        out->seen_ns = a.seen_ns;
+        out->spent_ns = a.spent_ns;
+    }
+    if (!status)
+        status = give_values(site, values_of(site, site->told.incumbent), 0, &out->values, error);
+    pthread_mutex_unlock(&site->lock);
+    return status;
+}
+
+void site_end_calls(at_site *site)
+{
+    site_timer *timer = site->sites->timer;
+    for (size_t i = 0; i < site->open_count; i++)
+        timer->api->give(timer, site->open[i].mark);
+    for (size_t i = 0; i < site->made_count; i++)
+        free(site->made[i]);
+    free(site->made);
+    keymap_deinit(&site->values);
+    keymap_deinit(&site->refused);
+    site_tuner_free(site->tuner);
+}

@@ -1,0 +1,271 @@
+#include "library/sites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/thread_state.h"
+#include "library/library.h"
+#include "record/schema.h"
+
+#define DEFAULT_SHARE 0.02
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+const char *at_sites_problem(const at_sites *sites, size_t index)
+{
+    if (!sites)
+        return NULL;
+    pthread_mutex_t *guard = (pthread_mutex_t *)(uintptr_t)&sites->lock;
+    pthread_mutex_lock(guard);
+    const char *text = index < sites->problem_count ? sites->problems[index] : NULL;
+    pthread_mutex_unlock(guard);
+    return text;
+}
+
+/* ---- opening ---- */
+
+static at_status read_mode(sites_mode *mode, at_error *error)
+{
+    static const char *const names[] = {
+        [SITES_TUNE] = "tune", [SITES_USE] = "use", [SITES_OFF] = "off"};
+    const char *given = getenv("AUTOTUNE_SITES");
+    *mode = SITES_TUNE;
+    if (!given || !*given)
+        return AT_OK;
+    for (int m = 0; m <= SITES_OFF; m++)
+        if (strcmp(given, names[m]) == 0) {
+            *mode = (sites_mode)m;
+            return AT_OK;
+        }
+    return error_set(error, AT_USAGE, "AUTOTUNE_SITES is '%.80s'; it may be off, use or tune", given);
+}
+
+static at_status fill(at_sites *sites, const at_sites_options *o, const arch_limits *gpu,
+                      const char *driver, at_error *error)
+{
+    sites->share = o->share != 0 ? o->share : DEFAULT_SHARE;
+    sites->broadcast = o->broadcast;
+    sites->context = o->context;
+    sites->rank = o->broadcast ? o->rank : 0;
+    if (!(sites->share > 0 && sites->share <= 1))
+        return error_set(error, AT_USAGE, "the share of time for tuning is to be between 0 and 1");
+    at_status status = read_mode(&sites->mode, error);
+    if (status)
+        return status;
+    return site_store_open(o->folder, gpu, driver, o->code ? o->code : "", &sites->store, error);
+}
+
+at_status sites_open_with(const at_sites_options *options, site_timer *timer, const arch_limits *gpu,
+                          const char *driver, at_sites **out, at_error *error)
+{
+    at_sites *sites = calloc(1, sizeof *sites);
+    if (!sites) {
+        timer->api->close(timer);
+        return no_memory(error);
+    }
+    sites->timer = timer;
+    pthread_mutex_init(&sites->lock, NULL);
+    pthread_mutex_init(&sites->reading, NULL);
+    pthread_cond_init(&sites->wake, NULL);
+    at_status status = fill(sites, options, gpu, driver, error);
+    if (status)
+        at_sites_close(sites);
+    else
+        *out = sites;
+    return status;
+}
+
+/* The host in the place of a GPU: by the name of its processor. */
+static void describe_host(arch_limits *out)
+{
+    *out = (arch_limits){.name = "host", .major = 1};
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    char line[256], model[sizeof out->name - 8];
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "model name : %55[^\n]", model) == 1) {
+            snprintf(out->name, sizeof out->name, "host %s", model);
+            break;
+        }
+    if (f)
+        fclose(f);
+    if (!record_is_text(out->name))
+        snprintf(out->name, sizeof out->name, "host");
+}
+
+static at_status open_sites(const at_sites_options *options, at_sites **out, at_error *error)
+{
+    site_timer *timer = NULL;
+    device_properties here = {0};
+    at_status status = AT_OK;
+    if (options->clock != AT_SITE_CLOCK_HOST)
+        status = site_timer_events(&timer, error);
+    if (status == AT_NO_DEVICE && options->clock == AT_SITE_CLOCK_AUTO)
+        status = error_forgive(status, AT_NO_DEVICE, error);
+    if (!status && timer) {
+        status = library_current_device(&here, error);
+        if (status) {
+            timer->api->close(timer);
+            return error_prefix(error, "sites are timed by events (AT_SITE_CLOCK_HOST by the host's "
+                                       "clock)");
+        }
+        return sites_open_with(options, timer, &here.limits, here.driver, out, error);
+    }
+    if (!status)
+        status = site_timer_host(&timer, error);
+    if (status)
+        return status;
+    describe_host(&here.limits);
+    return sites_open_with(options, timer, &here.limits, "", out, error);
+}
+
+at_status at_sites_open(const at_sites_options *options, at_sites **out, at_error *error)
+{
+    const at_sites_options none = {0};
+    thread_state callers;
+    if (!out)
+        return library_refuse_null("at_sites_open", "out", error);
+    *out = NULL;
+    error_clear(error);
+    at_status status = thread_state_plain(&callers, error);
+    if (status)
+        return status;
+    status = open_sites(options ? options : &none, out, error);
+    thread_state_restore(&callers);
+    return status;
+}
+
+/* ---- sites by name and problem ---- */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t size_bytes)
+{
+    return XXH3_64bits_withSeed(bytes, size_bytes, hash);
+}
+
+/* Whatever is given: what is wrong with it is found when a site is made of it. */
+static uint64_t hash_site(const char *name, const at_variable *variables, size_t count)
+{
+    uint64_t h = mix(count, name, strlen(name));
+    for (size_t i = 0; i < count; i++) {
+        const at_variable *v = &variables[i];
+        h = mix(h + (uint64_t)v->kind, v->name ? v->name : "", v->name ? strlen(v->name) : 0);
+        if (v->kind == AT_KIND_TEXT)
+            h = mix(h, v->text ? v->text : "", v->text ? strlen(v->text) : 0);
+        else if (v->kind == AT_KIND_NUMBER)
+            h = mix(h, &v->number, sizeof v->number);
+        else
+            h = mix(h, &v->integer, sizeof v->integer);
+    }
+    return h;
+}
+
+static void free_site(at_site *site)
+{
+    site_end_calls(site);
+    for (size_t i = 0; i < site->variable_count; i++)
+        site_variable_deinit(&site->variables[i]);
+    free(site->variables);
+    site_space_deinit(&site->space);
+    pthread_mutex_destroy(&site->lock);
+    free(site->name);
+    free(site);
+}
+
+static at_status fill_site(at_site *site, const char *name, const at_variable *variables,
+                           size_t count, const at_parameter *parameters, size_t parameter_count,
+                           at_error *error)
+{
+    at_variable checked;
+    at_variable named = {.name = name};
+    at_status status = site_variable_copy(&named, "site", &checked, error);
+    if (status)
+        return status;
+    site->name = (char *)(uintptr_t)checked.name;
+    /* Driver and code are recorded beside the variables. */
+    if (count > RECORD_MAX_VALUES - 2)
+        return error_set(error, AT_USAGE, "a site has %d variables at most", RECORD_MAX_VALUES - 2);
+    site->variables = calloc(count + 1, sizeof *site->variables);
+    if (!site->variables)
+        return no_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        status = site_variable_copy(&variables[i], "variable", &site->variables[i], error);
+        if (status)
+            return status;
+        site->variable_count++;
+    }
+    return site_space_init(&site->space, parameters, parameter_count, error);
+}
+
+static at_status add_site(at_sites *sites, uint64_t hash, const char *name,
+                          const at_variable *variables, size_t count, const at_parameter *parameters,
+                          size_t parameter_count, at_site **out, at_error *error)
+{
+    at_site *site = calloc(1, sizeof *site);
+    if (!site)
+        return no_memory(error);
+    site->sites = sites;
+    site->hash = hash;
+    site->next = SITE_WINDOW;
+    pthread_mutex_init(&site->lock, NULL);
+    at_status status =
+        fill_site(site, name, variables, count, parameters, parameter_count, error);
+    if (!status && (!array_add(&sites->all, &sites->count, &site, sizeof site) ||
+                    !keymap_put(&sites->found, hash, sites->count - 1)))
+        status = no_memory(error);
+    if (status && (!sites->count || sites->all[sites->count - 1] != site))
+        free_site(site);
+    else
+        *out = site;
+    return status;
+}
+
+at_status at_site_open(at_sites *sites, const char *name, const at_variable *variables,
+                       size_t variable_count, const at_parameter *parameters,
+                       size_t parameter_count, at_site **out, at_error *error)
+{
+    if (!out)
+        return library_refuse_null("at_site_open", "out", error);
+    *out = NULL;
+    if (!sites || !name || (!variables && variable_count) || (!parameters && parameter_count))
+        return library_refuse_null("at_site_open",
+                                   !sites                         ? "sites"
+                                   : !name                        ? "name"
+                                   : !variables && variable_count ? "variables"
+                                                                  : "parameters",
+                                   error);
+    error_clear(error);
+    uint64_t hash = hash_site(name, variables, variable_count), place;
+    at_status status = AT_OK;
+    pthread_mutex_lock(&sites->lock);
+    if (keymap_get(&sites->found, hash, &place))
+        *out = sites->all[place];
+    else
+        status = add_site(sites, hash, name, variables, variable_count, parameters, parameter_count,
+                          out, error);
+    pthread_mutex_unlock(&sites->lock);
+    return status;
+}
+
+void at_sites_close(at_sites *sites)
+{
+    if (!sites)
+        return;
+    sites_finish_writing(sites);
+    for (size_t i = 0; i < sites->count; i++)
+        free_site(sites->all[i]);
+    for (size_t i = 0; i < sites->problem_count; i++)
+        free(sites->problems[i]);
+    free(sites->problems);
+    free(sites->all);
+    keymap_deinit(&sites->found);
+    site_store_close(sites->store);
+    sites->timer->api->close(sites->timer);
+    pthread_cond_destroy(&sites->wake);
+    pthread_mutex_destroy(&sites->reading);
+    pthread_mutex_destroy(&sites->lock);
+    free(sites);
+}
