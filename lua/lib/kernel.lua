@@ -204,8 +204,7 @@ local function read_constants(given, path, buffers)
 end
 
 -- "--maxrregcount=${cap}" -> the expression "--maxrregcount=" .. (cap)
-local function option_expression(v, path)
-  check.string(v, path, "an NVRTC option, for example \"--use_fast_math\"")
+local function text_expression(v, path)
   local e = expression(v, path)
   local pieces, at_byte = {}, 1
   while true do
@@ -228,16 +227,22 @@ local function read_options(given, path)
   if type(given) == "string" then given = { given } end
   check.table(given, path, "options = { \"--use_fast_math\" }")
   check.list(given, path, 16)
-  for i, v in ipairs(given) do list[i] = option_expression(v, child(path, i)) end
+  for i, v in ipairs(given) do
+    local where = child(path, i)
+    list[i] = text_expression(check.string(v, where, "an NVRTC option, for example \"--use_fast_math\""), where)
+  end
   return list
 end
 
+-- A kernel as an expression of C++ names it: "scale", "ns::scale<${block}, float>", "(void(*)(float*, int))scale".
 local function read_entry(v, path)
-  check.string(v, path, "the name of the extern \"C\" kernel")
-  if #v > 63 or not string.find(v, "^[%a_][%w_]*$") then
-    fail(path, "%s is not the name of a kernel: letters, digits and _, at most 63", show(v))
+  check.string(v, path, "the kernel's name, for example \"scale\" or \"ns::scale<${block}, float>\"")
+  local bare = string.gsub(string.gsub(string.gsub(v, "%${[^}]*}", "x"), "%b()", " "), "%b<>", "")
+  if not string.find(v, "^%s*[%a_:(&$]") or string.find(v, "[;\"#\\]") or string.find(bare, "[%w_]%s+[%w_]") then
+    fail(path, "%s is not the name of a kernel; write for example \"scale\", \"ns::scale<${block}, float>\" or, of several, \"(void(*)(float*, int))scale\"",
+         show(v))
   end
-  return v
+  return text_expression(v, path)
 end
 
 local LAUNCH_FIELDS = { "grid", "block", "shared", "cluster", "balanced", "cooperative", "times" }
@@ -262,6 +267,7 @@ local function read_launch(given, path, common, buffers, rounds)
   if shared == nil then shared, shared_path = common.shared, common.shared_path end
   return {
     entry = read_entry(entry, entry_path),
+    entry_text = entry,
     line = line_of(path),
     args = read_arguments(args, args_path, buffers),
     group = rounds.number,

@@ -2,10 +2,10 @@
 static const void *autotune_${p.name}_address(int kernel, int entry)
 {
 % for k, kernel in ipairs(p.kernels) do
-%   for e, name in ipairs(p.launch.entries) do
-%     if kernel.has_entry[e] then
+%   for e, name in ipairs(kernel.entries) do
+%     if name ~= "" then
     if (kernel == ${k - 1} && entry == ${e - 1})
-        return reinterpret_cast<const void *>(&autotune_${p.name}_kernel_${k - 1}::${name});
+        return ${entries.address(p.name, k, e, name)};
 %     end
 %   end
 % end

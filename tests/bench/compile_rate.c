@@ -149,7 +149,7 @@ static int compile_share(const bench *b, size_t first)
     const char *const options[] = {arch, "--ptxas-options=-v", "--minimal"};
     for (size_t i = first; i < b->source_count; i += (size_t)b->jobs) {
         nvrtc_output o;
-        nvrtc_library_compile(&n, b->sources[i], "k.cu", NULL, 0, options, 3, 0, &o);
+        nvrtc_library_compile(&n, b->sources[i], "k.cu", "k", NULL, 0, options, 3, 0, &o);
         bool failed = o.code != NVRTC_SUCCESS;
         if (failed)
             fprintf(stderr, "%s\n", o.log ? o.log : "out of memory");

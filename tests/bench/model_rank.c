@@ -78,7 +78,7 @@ static at_status submit(ranking *r, size_t i, at_error *error)
                                 &(compile_request){.id = i,
                                                    .source = source.source,
                                                    .name = "v.cu",
-                                                   .entry = launch.launches[0].entry,
+                                                   .entry = plan_entry(&launch, 0),
                                                    .arch = r->arch,
                                                    .options = source.options,
                                                    .option_count = source.option_count,

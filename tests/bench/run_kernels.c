@@ -50,7 +50,7 @@ static launch_plan plan_of(const char *entry)
                      .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .argument_count = 1}},
                      .argument_count = 1,
                      .arguments = {{.is_buffer = true, .size_bytes = 8}}};
-    snprintf(l.launches[0].entry, sizeof l.launches[0].entry, "%s", entry);
+    plan_set_entry(&l, 0, entry);
     return l;
 }
 

@@ -105,7 +105,7 @@ static at_status compile_variant(subject *s, at_error *error)
         status = compile_one(s->pool,
                              &(compile_request){.source = source.source,
                                                 .name = "variant.cu",
-                                                .entry = s->launch.launches[0].entry,
+                                                .entry = plan_entry(&s->launch, 0),
                                                 .arch = s->api->properties(s->device)->arch,
                                                 .options = source.options,
                                                 .option_count = source.option_count,
@@ -133,7 +133,7 @@ static at_status launch(subject *s, at_error *error)
     if (!status)
         status = s->api->launch(s->device, kernel, &s->launch, s->buffers, error);
     if (!status)
-        puts(s->launch.launches[0].entry);
+        puts(plan_entry(&s->launch, 0));
     s->api->kernel_free(s->device, kernel);
     for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
         if (s->buffers[i])

@@ -259,11 +259,11 @@ static at_status load_variant(bench *b, compile_pool *pool, const paths *files,
         (status = script_parse_configuration(s, configuration, indices, error)) ||
         (status = script_launch_plan(s, PROBLEM_TUNED, indices, &b->launch, error)) ||
         (status = emit_variant(s, PROBLEM_TUNED, indices, false, &source, error)) ||
-        (status = load_source(b, pool, "transpose.cu", b->launch.launches[0].entry, &source,
+        (status = load_source(b, pool, "transpose.cu", plan_entry(&b->launch, 0), &source,
                               &b->variant, error)) ||
         (status = check(
-             b, b->cuda.cuModuleGetFunction(&b->transpose, b->variant, b->launch.launches[0].entry),
-             b->launch.launches[0].entry, error)))
+             b, b->cuda.cuModuleGetFunction(&b->transpose, b->variant, plan_entry(&b->launch, 0)),
+             plan_entry(&b->launch, 0), error)))
         goto cleanup;
     status = check(b,
                    b->cuda.cuFuncSetAttribute(b->transpose,

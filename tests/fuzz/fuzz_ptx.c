@@ -53,7 +53,7 @@ static void run(const sim_kernel *k)
 static void write_first(const char *text, size_t size)
 {
     char name[256] = "";
-    const char *const entry = name;
+    const export_entry entry = {.name = name};
     char *out = NULL;
     ptx_module *m;
     at_error error = {0};
@@ -64,7 +64,7 @@ static void write_first(const char *text, size_t size)
         snprintf(name, sizeof name, "%.*s", (int)m->functions[first].name.length,
                  m->functions[first].name.at);
     ptx_module_free(m);
-    export_inline_ptx(text, size, &entry, 1, &out, &error);
+    export_inline_ptx(text, size, name, &entry, 1, &out, &error);
     free(out);
 }
 

@@ -101,7 +101,7 @@ static launch_plan plan_launch(const gpu_bench *b, const char *entry, uint64_t i
                                    .block = {THREADS, 1, 1},
                                    .argument_count = 3}},
                      .argument_count = 3};
-    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
+    assert_true(plan_set_entry(&p, 0, entry));
     p.arguments[0] = (argument_plan){.is_buffer = true, .buffer = 0, .size_bytes = 8};
     p.arguments[1] = (argument_plan){.is_buffer = true, .buffer = 1, .size_bytes = 8};
     p.arguments[2] = (argument_plan){.size_bytes = 8, .bits = items};

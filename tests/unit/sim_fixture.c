@@ -18,7 +18,7 @@ char *sim_test_ptx(const char *source, const char *arch)
     snprintf(include, sizeof include, "-I%s", library.include_dir);
     const char *options[] = {architecture, include, "-default-device", "-lineinfo", "-std=c++17"};
     nvrtc_output out;
-    nvrtc_library_compile(&library, source, "test.cu", NULL, 0, options,
+    nvrtc_library_compile(&library, source, "test.cu", "", NULL, 0, options,
                           sizeof options / sizeof *options, 1, &out);
     if (!out.ptx)
         fail_msg("NVRTC: %s", out.log ? out.log : "no log");

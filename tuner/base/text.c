@@ -12,3 +12,13 @@ void text_add(char *text, size_t size_bytes, const char *format, ...)
     vsnprintf(text + used, size_bytes - used, format, args);
     va_end(args);
 }
+
+const char *text_line(const char *text, size_t index, size_t *length)
+{
+    for (; index > 0 && *text; index--) {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    *length = strcspn(text, "\n");
+    return text;
+}

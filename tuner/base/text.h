@@ -9,4 +9,8 @@
 void text_add(char *text, size_t size_bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Line `index` of a text, without its end: a view of *length bytes; the lines that a text lacks are
+ * empty. */
+const char *text_line(const char *text, size_t index, size_t *length);
+
 #endif

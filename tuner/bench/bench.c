@@ -108,10 +108,7 @@ static at_status load_slot(device_bench *b, const device_variant *variant, int i
                            b->api->kind);
     if (status || launch->launch_count == 0)
         return status;
-    char own[PLAN_ENTRIES_BYTES], first[PLAN_ENTRIES_BYTES];
-    plan_entries(launch, own);
-    plan_entries(&variant->launches[0], first);
-    if (shared && strcmp(own, first) == 0) {
+    if (shared && plan_same_entries(launch, &variant->launches[0])) {
         v->kernels[i] = v->kernels[0];
         return AT_OK;
     }

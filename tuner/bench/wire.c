@@ -10,7 +10,8 @@
 static const pack_field image_fields[] = {
     PACK_FIELD(device_image, registers),
     PACK_FIELD(device_image, static_shared_bytes),
-    PACK_FIELD(device_image, suffix),
+    PACK_FIELD(device_image, symbols),
+    PACK_FIELD(device_image, shared),
 };
 
 static const pack_field problem_fields[] = {

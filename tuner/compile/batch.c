@@ -41,22 +41,24 @@ static void compile_alone(compiler *c, task *t)
 
 /* Answers those members of a compiled group that the report speaks of; any other has something to
  * say of itself when it is compiled alone. */
-static void share_out(compiler *c, task *const *tasks, size_t count, nvrtc_output *o)
+static void share_out(compiler *c, task *const *tasks, const group_member *members, size_t count,
+                      nvrtc_output *o)
 {
     for (size_t i = 0; i < count; i++) {
         compile_result result = {.id = tasks[i]->r.id,
                                  .outcome = COMPILE_OK,
                                  .cubin = o->cubin,
                                  .cubin_bytes = o->cubin_bytes,
+                                 .grouped = true,
                                  .time_ns = o->time_ns / (int64_t)count};
-        group_suffix(i, result.suffix);
-        if (compiler_read_resources(tasks[i]->r.entry, result.suffix, o, &result.resources, NULL))
-            continue;
+        result.symbols = group_lines(members, i, o->symbols);
         result.log = group_log(o->log, i);
-        if (!result.log)
-            continue;
-        compile_log_trim(result.log);
-        reply_with(c, tasks[i], &result);
+        if (result.symbols && result.log &&
+            compiler_read_resources(result.symbols, o, &result.resources, NULL) == AT_OK) {
+            compile_log_trim(result.log);
+            reply_with(c, tasks[i], &result);
+        }
+        free(result.symbols);
         free(result.log);
     }
 }
@@ -71,12 +73,13 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
         return;
     for (size_t i = 0; i < count; i++)
         members[i] = tasks[i]->member;
-    char *source = group_source(members, count);
-    if (!source)
-        return;
+    char *source = group_source(members, count), *entries = group_entries(members, count);
+    if (!source || !entries)
+        goto cleanup;
     compile_request r = tasks[0]->r;
     bool include = members[0].includes[0] != '\0';
     r.source = source;
+    r.entry = entries;
     nvrtc_output output;
     compile_way way = {.minimal = !include && strcmp(r.name, c->full_name) != 0,
                        .include = include,
@@ -88,9 +91,8 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
         way.resources = false;
         compiler_run(c, &r, way, &output);
     }
-    free(source);
     if (output.code == NVRTC_SUCCESS && output.log) {
-        share_out(c, tasks, count, &output);
+        share_out(c, tasks, members, count, &output);
     } else if (output.code == NVRTC_ERROR_COMPILATION && output.log) {
         task *rest[COMPILE_GROUP_MAX];
         size_t left = 0;
@@ -107,6 +109,9 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
         }
     }
     nvrtc_output_deinit(&output);
+cleanup:
+    free(source);
+    free(entries);
 }
 
 static bool take_request(compiler *c, task *t, bool several)

@@ -1,7 +1,7 @@
 #include "compile/code.h"
 
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -124,8 +124,8 @@ static bool add_kernel(XXH128_hash_t *sum, const void *cubin, size_t cubin_bytes
     return has_code;
 }
 
-bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *entries,
-                           const char *suffix, compile_code *out)
+bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *symbols,
+                           compile_code *out)
 {
     XXH128_hash_t sum = {0, 0};
     cubin_section s;
@@ -134,16 +134,16 @@ bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *en
     for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++)
         if (is_module_memory(s.name) && s.size_bytes > 0 && !add_section(&sum, s.name, &s))
             return false;
-    for (uint64_t place = 1; *entries; place++) {
-        char kernel[256];
+    for (uint64_t place = 1; *symbols; place++) {
         XXH128_hash_t one = {0, 0};
-        int length = (int)strcspn(entries, " ");
-        int written = snprintf(kernel, sizeof kernel, "%.*s%s", length, entries, suffix);
-        if (written < 0 || (size_t)written >= sizeof kernel ||
-            !add_kernel(&one, cubin, cubin_bytes, kernel))
+        size_t length = strcspn(symbols, "\n");
+        char *kernel = strndup(symbols, length);
+        bool known = kernel && add_kernel(&one, cubin, cubin_bytes, kernel);
+        free(kernel);
+        if (!known)
             return false;
         add(&sum, XXH3_128bits_withSeed(&one, sizeof one, place));
-        entries += length + (entries[length] == ' ');
+        symbols += length + (symbols[length] == '\n');
     }
     *out = finish(sum);
     return true;

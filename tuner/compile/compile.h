@@ -17,10 +17,6 @@
 #include "process/poll_set.h"
 #include "process/process.h"
 
-/* A kernel that was compiled together with others has a name of its own in their image: that of its
- * entry with a suffix, such as "_at3_". */
-enum { COMPILE_SUFFIX_BYTES = 8 };
-
 typedef enum compile_outcome {
     COMPILE_OK,
     COMPILE_ERROR,   /* NVRTC rejected the source; the log says why */
@@ -32,8 +28,8 @@ typedef struct compile_request {
     uint64_t id;        /* the caller's; comes back with the result */
     const char *source; /* CUDA C++ */
     const char *name;   /* file name for messages */
-    const char *entry;  /* extern "C" kernel whose resources are reported; of several, a blank
-                           between two, the most that any needs */
+    const char *entry;  /* the kernel, as an expression of C++ ("ns::scale<64>"); of several, one
+                           on a line, and the resources are the most that any needs */
     const char *arch;   /* "sm_90" */
     const char *const *options; /* extra NVRTC options */
     size_t option_count;
@@ -50,9 +46,11 @@ typedef struct compile_result {
     char *ptx; /* owned, NUL-terminated; NULL unless asked for */
     size_t ptx_bytes;
     kernel_resources resources;
-    char suffix[COMPILE_SUFFIX_BYTES]; /* what follows the entry's name in the image; mostly "" */
-    char *log;                         /* owned, NUL-terminated: compiler messages */
-    int64_t time_ns;                   /* in NVRTC; when from the cache, what it took then */
+    char *symbols;   /* owned; the entries' names in cubin and PTX, on a line each; NULL unless
+                        COMPILE_OK */
+    bool grouped;    /* the cubin has kernels of other requests, too */
+    char *log;       /* owned, NUL-terminated: compiler messages */
+    int64_t time_ns; /* in NVRTC; when from the cache, what it took then */
     bool cached;
 } compile_result;
 

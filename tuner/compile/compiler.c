@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "compile/cubin.h"
+#include "compile/kernel_names.h"
 #include "compile/log.h"
 #include "compile/remedy.h"
 #include "compile/toolkit.h"
@@ -54,8 +56,8 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
         options[n++] = "--generate-line-info";
     for (size_t i = 0; i < r->option_count; i++)
         options[n++] = r->options[i];
-    nvrtc_library_compile(&c->nvrtc, r->source, r->name, r->headers, r->header_count, options, n,
-                          r->want_ptx, out);
+    nvrtc_library_compile(&c->nvrtc, r->source, r->name, r->entry, r->headers, r->header_count,
+                          options, n, r->want_ptx, out);
 }
 
 static void run_again(const compiler *c, const compile_request *r, compile_way way,
@@ -77,8 +79,9 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
     run_again(c, r, way, out);
     if (!out->log || !strstr(out->log, "ptxas"))
         return;
-    char place[512], kernel[256];
-    snprintf(kernel, sizeof kernel, "%.*s(", (int)strcspn(r->entry, " "), r->entry);
+    char place[512], kernel[KERNEL_NAME_BYTES + 1];
+    kernel_own_name(r->entry, kernel);
+    text_add(kernel, sizeof kernel, "(");
     if (!compile_source_place(r->source, strstr(out->log, "shared data") ? "__shared__" : kernel,
                               place, sizeof place))
         return;
@@ -122,20 +125,21 @@ static void raise_to(uint32_t *most, uint32_t v)
         *most = v;
 }
 
-at_status compiler_read_resources(const char *entries, const char *suffix, const nvrtc_output *o,
-                                  kernel_resources *out, at_error *error)
+at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, kernel_resources *out,
+                                  at_error *error)
 {
     *out = (kernel_resources){0};
-    for (const char *at = entries; *at;) {
-        char entry[256];
+    at_status status = AT_OK;
+    for (const char *at = symbols; *at && !status;) {
         kernel_resources one;
-        size_t length = strcspn(at, " ");
-        snprintf(entry, sizeof entry, "%.*s%s", (int)length, at, suffix);
-        at_status status = compile_log_read(o->log, entry, &one, error);
-        if (status)
-            return status;
-        if (one.constant_bytes == 0)
-            one.constant_bytes = cubin_constant_bytes(o->cubin, o->cubin_bytes, entry);
+        size_t length = strcspn(at, "\n");
+        char *symbol = strndup(at, length);
+        if (!symbol)
+            return error_set(error, AT_NO_MEMORY, "out of memory");
+        status = compile_log_read(o->log, symbol, &one, error);
+        if (!status && one.constant_bytes == 0)
+            one.constant_bytes = cubin_constant_bytes(o->cubin, o->cubin_bytes, symbol);
+        free(symbol);
         raise_to(&out->registers, one.registers);
         raise_to(&out->stack_bytes, one.stack_bytes);
         raise_to(&out->spill_store_bytes, one.spill_store_bytes);
@@ -143,9 +147,21 @@ at_status compiler_read_resources(const char *entries, const char *suffix, const
         raise_to(&out->static_shared_bytes, one.static_shared_bytes);
         raise_to(&out->constant_bytes, one.constant_bytes);
         raise_to(&out->barriers, one.barriers);
-        at += length + (at[length] == ' ');
+        at += length + (at[length] == '\n');
     }
-    return AT_OK;
+    return status;
+}
+
+/* An entry that is a name of machine code is first missed there. */
+static void tell_missing(const compile_request *r, nvrtc_output *o, compile_result *out)
+{
+    char *entry = strndup(r->entry, strcspn(r->entry, "\n"));
+    char *complaint = entry ? kernel_names_complain(r, entry, "") : NULL;
+    free(entry);
+    if (!complaint)
+        return;
+    free(o->log);
+    out->log = o->log = complaint;
 }
 
 /* Turns what NVRTC said into a result; the result's pointers are views into `o`. */
@@ -162,11 +178,13 @@ static void read_output(const compile_request *r, nvrtc_output *o, compile_resul
     out->log = o->log;
     out->outcome = COMPILE_ERROR;
     if (o->code == NVRTC_SUCCESS) {
-        if (compiler_read_resources(r->entry, "", o, &out->resources, error)) {
+        if (compiler_read_resources(o->symbols, o, &out->resources, error)) {
             out->log = error->message;
+            tell_missing(r, o, out);
             return;
         }
         out->outcome = COMPILE_OK;
+        out->symbols = o->symbols;
         out->cubin = o->cubin;
         out->cubin_bytes = o->cubin_bytes;
         out->ptx = o->ptx;
@@ -181,8 +199,10 @@ void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, co
                       at_error *error)
 {
     compile_source(c, r, o);
-    if (o->code == NVRTC_ERROR_COMPILATION && o->log)
+    if (o->code == NVRTC_ERROR_COMPILATION && o->log) {
+        kernel_names_explain(&o->log, r);
         compile_log_add_remedy(&o->log, c->nvrtc.include_dir);
+    }
     read_output(r, o, out, error);
 }
 
@@ -200,9 +220,9 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
     c->cache_reads = c->cache_writes = status == AT_OK;
     if (status)
         compiler_warn(c, error.message);
-    /* Builds of one version differ in what they generate, and in their size. In PTX, files have
-     * their own names (compile/file_names.h): before, entries were without these words. */
-    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, files as written", c->nvrtc.version,
+    /* Builds of one version differ in what they generate, and in their size. The last words are for
+     * what results hold: they change with it. */
+    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, entries named", c->nvrtc.version,
              (unsigned long long)c->nvrtc.file_bytes);
 }
 
@@ -262,7 +282,7 @@ bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply)
     pack entry = {.bytes = bytes, .size_bytes = size_bytes, .capacity_bytes = size_bytes};
     compile_result kept;
     bool whole = compile_wire_get_result(&entry, &kept);
-    if (whole && kept.suffix[0]) {
+    if (whole && kept.grouped) {
         whole = fetch_image(c, &kept);
         kept.cubin = c->image;
         kept.cubin_bytes = c->image_bytes;
@@ -285,8 +305,8 @@ void compiler_store(compiler *c, compile_key key, const compile_result *r)
         return;
     at_error error = {0};
     compile_result kept = *r;
-    bool stored = !r->suffix[0] || store_image(c, r->cubin, r->cubin_bytes, &error);
-    if (stored && r->suffix[0]) {
+    bool stored = !r->grouped || store_image(c, r->cubin, r->cubin_bytes, &error);
+    if (stored && r->grouped) {
         kept.cubin = &c->image_key;
         kept.cubin_bytes = sizeof c->image_key;
     }

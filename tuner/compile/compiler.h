@@ -46,10 +46,10 @@ typedef struct compile_way {
 /* Runs NVRTC on a request as it is. */
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);
 
-/* The most resources that any of the kernels needs. `entries`: their names, separated by blanks; in
- * the program the suffix follows each. AT_NOT_FOUND if the log lacks one. */
-at_status compiler_read_resources(const char *entries, const char *suffix, const nvrtc_output *o,
-                                  kernel_resources *out, at_error *error);
+/* The most resources that any of the kernels needs. `symbols`: their names in the code, on a line
+ * each. AT_NOT_FOUND if the log lacks one. */
+at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, kernel_resources *out,
+                                  at_error *error);
 
 /* Compiles one request. *out's pointers are views of *o, or of the error's message; the caller
  * frees *o (nvrtc_output_deinit). */

@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Stands where messages about an alias have the file's name; the name follows. */
 #define NAMES_MARK "names|"
 
-void group_suffix(size_t index, char out[COMPILE_SUFFIX_BYTES])
+enum { SUFFIX_BYTES = 8 };
+
+/* "_at3_" of the fourth member: what follows its entries' names in the program. */
+static void group_suffix(size_t index, char out[SUFFIX_BYTES])
 {
-    snprintf(out, COMPILE_SUFFIX_BYTES, "_at%u_", (unsigned)index % COMPILE_GROUP_MAX);
+    snprintf(out, SUFFIX_BYTES, "_at%u_", (unsigned)index % COMPILE_GROUP_MAX);
 }
 
 /* Writes `before`name`between`name`after` for each name of a list. */
@@ -83,7 +88,7 @@ char *group_source(const group_member *members, size_t count)
         p += n + 1;
     }
     for (size_t i = 0; i < count; i++) {
-        char suffix[COMPILE_SUFFIX_BYTES], head[48];
+        char suffix[SUFFIX_BYTES], head[48];
         group_suffix(i, suffix);
         put_each(&t, members[i].renamed, "#define ", suffix);
         snprintf(head, sizeof head, "namespace at%zu_ {\n#line 1 \"%zu|", i, i);
@@ -98,6 +103,43 @@ char *group_source(const group_member *members, size_t count)
     t.failed |= !aliases;
     free(aliases);
     return pack_take_text(&t);
+}
+
+char *group_entries(const group_member *members, size_t count)
+{
+    pack t = {0};
+    size_t length;
+    for (size_t i = 0; i < count; i++) {
+        const char *entry;
+        char scope[16], suffix[SUFFIX_BYTES];
+        group_suffix(i, suffix);
+        snprintf(scope, sizeof scope, "at%zu_::", i);
+        for (size_t k = 0; entry = text_line(members[i].entry, k, &length), length > 0; k++) {
+            pack_append_text(&t, t.size_bytes ? "\n" : "");
+            pack_append_text(&t, scope);
+            pack_append(&t, entry, length);
+            pack_append_text(&t, suffix);
+        }
+    }
+    return pack_take_text(&t);
+}
+
+static size_t count_entries(const group_member *m)
+{
+    size_t count = 0, length;
+    while (text_line(m->entry, count, &length), length > 0)
+        count++;
+    return count;
+}
+
+char *group_lines(const group_member *members, size_t index, const char *lines)
+{
+    size_t first = 0, count = count_entries(&members[index]), length;
+    for (size_t i = 0; i < index; i++)
+        first += count_entries(&members[i]);
+    const char *from = text_line(lines, first, &length);
+    const char *to = text_line(lines, first + count - 1, &length);
+    return strndup(from, (size_t)(to - from) + length);
 }
 
 /* The member that a mark "3|" at `p` names, its length in *size; -1 when there is none. */
@@ -149,7 +191,7 @@ size_t group_broken(const group_member *members, size_t count, const char *log, 
 /* Copies the line without the member's marks: "3|", "_at3_", "at3_::". */
 static void put_unmarked(pack *t, const char *line, size_t size, size_t index)
 {
-    char mark[16], suffix[COMPILE_SUFFIX_BYTES], scope[16];
+    char mark[16], suffix[SUFFIX_BYTES], scope[16];
     snprintf(mark, sizeof mark, "%zu|", index);
     group_suffix(index, suffix);
     snprintf(scope, sizeof scope, "at%zu_::", index);

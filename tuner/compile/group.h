@@ -20,11 +20,13 @@
 /* More members than 16 gain little, and make the last of them wait. */
 enum { COMPILE_GROUP_MAX = 16 };
 
-/* "_at3_" of the fourth member: what follows its entry's name in the program. */
-void group_suffix(size_t index, char out[COMPILE_SUFFIX_BYTES]);
-
-/* The program of `count` members that fit each other; owned by the caller. NULL: no memory. */
+/* The program of `count` members that fit each other, and the entries of all of them, on a line
+ * each; both owned by the caller. NULL: no memory. */
 char *group_source(const group_member *members, size_t count);
+char *group_entries(const group_member *members, size_t count);
+
+/* Of such lines, those of the entries of member `index`; owned by the caller. NULL: no memory. */
+char *group_lines(const group_member *members, size_t index, const char *lines);
 
 /* Finds the members that the log of a failed compilation complains about, directly or by a name
  * that they declare: sets `broken[i]` for each of `count`. Returns how many. */

@@ -290,10 +290,13 @@ bool group_member_init(const char *source, const char *name, const char *entry, 
 {
     *out = (group_member){.source = source, .name = name, .entry = entry};
     reader r = {.at = source, .fits = !looks_marked(source) && !strpbrk(name, "\"\\\n|")};
-    for (const char *at = entry; *at; at += strspn(at, " ")) {
-        word own = {at, strcspn(at, " ")};
+    for (const char *at = entry; *at; at += *at == '\n') {
+        word own = word_at(at);
+        at += strcspn(at, "\n");
+        /* A kernel that a word names: a template's is not, and one of machine code has no suffix.
+         */
+        r.fits = r.fits && own.start + own.size == at && strncmp(own.start, "_Z", 2) != 0;
         names_add(&r.renamed, own);
-        at += own.size;
     }
     read_source(&r);
     r.fits = r.fits && alignment_is_known(&r);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/pack.h"
 #include "base/text.h"
 #include "compile/file_names.h"
 
@@ -45,6 +46,8 @@ static bool load_symbols(nvrtc_library *n)
     return LOAD(get_version, "nvrtcVersion") && LOAD(get_error_string, "nvrtcGetErrorString") &&
            LOAD(create_program, "nvrtcCreateProgram") &&
            LOAD(destroy_program, "nvrtcDestroyProgram") &&
+           LOAD(add_name_expression, "nvrtcAddNameExpression") &&
+           LOAD(get_lowered_name, "nvrtcGetLoweredName") &&
            LOAD(compile_program, "nvrtcCompileProgram") &&
            LOAD(get_log_size, "nvrtcGetProgramLogSize") && LOAD(get_log, "nvrtcGetProgramLog") &&
            LOAD(get_cubin_size, "nvrtcGetCUBINSize") && LOAD(get_cubin, "nvrtcGetCUBIN") &&
@@ -236,8 +239,52 @@ static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program,
     return code;
 }
 
+/* A copy of entry `index`; NULL: there is none, or no memory. */
+static char *copy_entry(const char *entries, size_t index)
+{
+    size_t length;
+    const char *entry = text_line(entries, index, &length);
+    return length ? strndup(entry, length) : NULL;
+}
+
+/* Is it the name of a function in machine code, which no expression of C++ can be? */
+static bool is_symbol(const char *entry)
+{
+    return strncmp(entry, "_Z", 2) == 0;
+}
+
+static nvrtcResult name_entries(const nvrtc_library *n, nvrtcProgram program, const char *entries)
+{
+    nvrtcResult code = NVRTC_SUCCESS;
+    char *entry;
+    for (size_t i = 0; code == NVRTC_SUCCESS && (entry = copy_entry(entries, i)); i++) {
+        if (!is_symbol(entry))
+            code = n->add_name_expression(program, entry);
+        free(entry);
+    }
+    return code;
+}
+
+static nvrtcResult fetch_symbols(const nvrtc_library *n, nvrtcProgram program, const char *entries,
+                                 nvrtc_output *out)
+{
+    nvrtcResult code = NVRTC_SUCCESS;
+    pack symbols = {0};
+    char *entry;
+    for (size_t i = 0; code == NVRTC_SUCCESS && (entry = copy_entry(entries, i)); i++) {
+        const char *symbol = entry;
+        if (!is_symbol(entry))
+            code = n->get_lowered_name(program, entry, &symbol);
+        pack_append_text(&symbols, i ? "\n" : "");
+        pack_append_text(&symbols, code == NVRTC_SUCCESS ? symbol : "");
+        free(entry);
+    }
+    out->symbols = pack_take_text(&symbols);
+    return code == NVRTC_SUCCESS && !out->symbols ? NVRTC_ERROR_OUT_OF_MEMORY : code;
+}
+
 void nvrtc_library_compile(const nvrtc_library *n, const char *source, const char *name,
-                           const source_header *headers, size_t header_count,
+                           const char *entries, const source_header *headers, size_t header_count,
                            const char *const *options, size_t option_count, int want_ptx,
                            nvrtc_output *out)
 {
@@ -254,8 +301,12 @@ void nvrtc_library_compile(const nvrtc_library *n, const char *source, const cha
     out->code = n->create_program(&program, source, name, (int)header_count, texts, names);
     if (out->code != NVRTC_SUCCESS)
         return;
-    out->code = n->compile_program(program, (int)option_count, options);
+    out->code = name_entries(n, program, entries);
+    if (out->code == NVRTC_SUCCESS)
+        out->code = n->compile_program(program, (int)option_count, options);
     out->log = fetch_log(n, program, out->code);
+    if (out->code == NVRTC_SUCCESS)
+        out->code = fetch_symbols(n, program, entries, out);
     if (out->code == NVRTC_SUCCESS)
         out->code = fetch_cubin(n, program, out);
     if (out->code == NVRTC_SUCCESS && want_ptx)
@@ -267,6 +318,7 @@ void nvrtc_library_compile(const nvrtc_library *n, const char *source, const cha
 void nvrtc_output_deinit(nvrtc_output *o)
 {
     free(o->log);
+    free(o->symbols);
     free(o->cubin);
     free(o->ptx);
     *o = (nvrtc_output){0};

@@ -25,6 +25,8 @@ typedef struct nvrtc_library {
     __typeof__(nvrtcGetErrorString) *get_error_string;
     __typeof__(nvrtcCreateProgram) *create_program;
     __typeof__(nvrtcDestroyProgram) *destroy_program;
+    __typeof__(nvrtcAddNameExpression) *add_name_expression;
+    __typeof__(nvrtcGetLoweredName) *get_lowered_name;
     __typeof__(nvrtcCompileProgram) *compile_program;
     __typeof__(nvrtcGetProgramLogSize) *get_log_size;
     __typeof__(nvrtcGetProgramLog) *get_log;
@@ -43,6 +45,8 @@ at_status nvrtc_library_open(nvrtc_library *out, at_error *error);
 typedef struct nvrtc_output {
     nvrtcResult code; /* of the compilation, or of the call that failed after it */
     char *log;        /* owned (free), NUL-terminated; NULL when memory ran out */
+    char *symbols;    /* owned: what the kernels are called in the code, on a line each; NULL unless
+                         compiled */
     void *cubin;      /* owned; NULL unless compiled */
     size_t cubin_bytes;
     char *ptx;        /* owned, NUL-terminated; NULL unless asked for and compiled */
@@ -50,11 +54,13 @@ typedef struct nvrtc_output {
     int64_t time_ns;  /* in NVRTC */
 } nvrtc_output;
 
-/* Compiles `source`, which messages call `name`. `headers` (at most SOURCE_HEADERS_MAX) take
- * precedence over files. Failures are in out->code and not in an at_status, because a source that
+/* Compiles `source`, which messages call `name`. `entries` are the kernels that are wanted, on a
+ * line each: expressions of C++ ("ns::scale<64, float>"), which are instantiated, or names as they
+ * are in machine code ("_Z5scalePf"). `headers` (at most SOURCE_HEADERS_MAX) take precedence over
+ * files. Failures are in out->code and not in an at_status, because a source that
  * does not compile is a result. */
 void nvrtc_library_compile(const nvrtc_library *n, const char *source, const char *name,
-                           const source_header *headers, size_t header_count,
+                           const char *entries, const source_header *headers, size_t header_count,
                            const char *const *options, size_t option_count, int want_ptx,
                            nvrtc_output *out);
 

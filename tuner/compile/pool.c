@@ -231,7 +231,8 @@ static bool copy_result(const compile_result *view, compile_result *out)
     out->cubin = view->cubin ? malloc(view->cubin_bytes) : NULL;
     out->ptx = view->ptx ? malloc(view->ptx_bytes + 1) : NULL;
     out->log = strdup(view->log);
-    if ((view->cubin && !out->cubin) || (view->ptx && !out->ptx) || !out->log) {
+    out->symbols = strdup(view->symbols);
+    if ((view->cubin && !out->cubin) || (view->ptx && !out->ptx) || !out->log || !out->symbols) {
         compile_result_deinit(out);
         return false;
     }
@@ -588,6 +589,7 @@ void compile_result_deinit(compile_result *r)
     free(r->cubin);
     free(r->ptx);
     free(r->log);
+    free(r->symbols);
     *r = (compile_result){0};
 }
 

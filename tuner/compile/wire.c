@@ -23,6 +23,7 @@ static const pack_field result_fields[] = {
     PACK_FIELD(compile_result, time_ns),
     PACK_FIELD(compile_result, cached),
     PACK_FIELD(compile_result, outcome),
+    PACK_FIELD(compile_result, grouped),
     PACK_FIELD(compile_result, resources.registers),
     PACK_FIELD(compile_result, resources.stack_bytes),
     PACK_FIELD(compile_result, resources.spill_store_bytes),
@@ -91,7 +92,7 @@ void compile_wire_put_result(pack *m, const compile_result *r)
 {
     pack_put_fields(m, r, result_fields, sizeof result_fields / sizeof *result_fields);
     pack_put_string(m, r->log);
-    pack_put_string(m, r->suffix);
+    pack_put_string(m, r->symbols);
     pack_put_bytes(m, r->cubin ? r->cubin : "", r->cubin_bytes);
     pack_put_string(m, r->ptx);
 }
@@ -109,7 +110,7 @@ bool compile_wire_get_result(pack *m, compile_result *out)
     *out = (compile_result){0};
     pack_get_fields(m, out, result_fields, sizeof result_fields / sizeof *result_fields);
     out->log = unconst(pack_get_string(m));
-    snprintf(out->suffix, sizeof out->suffix, "%s", pack_get_string(m));
+    out->symbols = unconst(pack_get_string(m));
     out->cubin = unconst(pack_get_bytes(m, &out->cubin_bytes));
     const char *ptx = pack_get_string(m);
     out->ptx_bytes = strlen(ptx);

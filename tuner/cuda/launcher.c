@@ -1,6 +1,6 @@
 #include "cuda/launcher.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Clusters of up to so many blocks are allowed without asking (CUDA C++ Programming Guide, "Thread
@@ -8,16 +8,18 @@
 enum { PORTABLE_CLUSTER_BLOCKS = 8 };
 
 at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
-                             const launch_plan *plan, const char *suffix, at_error *error)
+                             const launch_plan *plan, const char *symbols, at_error *error)
 {
     *l = (cuda_launcher){.module = module};
     for (uint32_t i = 0; i < plan->launch_count; i++) {
-        const char *entry = plan->launches[i].entry;
-        char symbol[PLAN_NAME_BYTES + 16];
-        snprintf(symbol, sizeof symbol, "%s%s", entry, suffix);
+        char *symbol = plan_symbol(plan, i, symbols);
+        if (!symbol)
+            return error_set(error, AT_NO_MEMORY, "out of memory");
         CUresult result = cuda->cuModuleGetFunction(&l->functions[i], module, symbol);
+        free(symbol);
         if (result != CUDA_SUCCESS)
-            return cuda_check(cuda, result, cuda_refusal_status(result), entry, error);
+            return cuda_check(cuda, result, cuda_refusal_status(result), plan_entry(plan, i),
+                              error);
         int limit = 0;
         cuda->cuFuncGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                  l->functions[i]);
@@ -48,7 +50,7 @@ static at_status raise_shared_limit(cuda_launcher *l, const cuda_driver *cuda,
         return error_set(error, AT_COMPILE,
                          "%s asks for %u bytes of dynamic shared memory, more than the device "
                          "gives a block with its static part",
-                         plan->launches[i].entry, wanted);
+                         plan_entry(plan, i), wanted);
     at_status status = cuda_check(cuda, result, AT_DEVICE,
                                   "cannot raise the limit of dynamic shared memory", error);
     if (!status)

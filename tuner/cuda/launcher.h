@@ -24,10 +24,10 @@ typedef struct cuda_range { /* a buffer */
     uint64_t size_bytes;
 } cuda_range;
 
-/* Finds the plan's kernels in the module, in which `suffix` follows their names. AT_COMPILE when
- * one is missing. */
+/* Finds the plan's kernels in the module, in which they are called `symbols` (plan_symbol()).
+ * AT_COMPILE when one is missing. */
 at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
-                             const launch_plan *plan, const char *suffix, at_error *error);
+                             const launch_plan *plan, const char *symbols, at_error *error);
 
 /* Raises the limits of dynamic shared memory and clusters to what the plan needs. AT_COMPILE when
  * they cannot be. */

@@ -27,8 +27,8 @@ CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded,
     *out = NULL;
     for (cuda_module **link = loaded; *link; link = &(*link)->next) {
         cuda_module *m = *link;
-        if (!image->suffix[0] || !m->shared || m->hash[0] != hash.high64 ||
-            m->hash[1] != hash.low64 || m->size_bytes != image->size_bytes)
+        if (!image->shared || !m->shared || m->hash[0] != hash.high64 || m->hash[1] != hash.low64 ||
+            m->size_bytes != image->size_bytes)
             continue;
         *link = m->next;
         m->next = *loaded;
@@ -46,7 +46,7 @@ CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded,
     *m = (cuda_module){.next = *loaded,
                        .hash = {hash.high64, hash.low64},
                        .size_bytes = image->size_bytes,
-                       .shared = image->suffix[0] != '\0',
+                       .shared = image->shared,
                        .module = m->module,
                        .users = 1};
     *loaded = m;

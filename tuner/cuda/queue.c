@@ -173,12 +173,12 @@ at_status cuda_kernel_new(device *d, const device_image *image, const launch_pla
     *out = NULL;
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
-        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[0].entry);
+        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan_entry(plan, 0));
     CUresult result = cuda_module_acquire(&d->cuda, &d->modules, image, &k->module);
     at_status status =
         cuda_check(&d->cuda, result, cuda_refusal_status(result), "cannot load the kernel", error);
     if (!status)
-        status = cuda_launcher_init(&k->launcher, &d->cuda, k->module->module, plan, image->suffix,
+        status = cuda_launcher_init(&k->launcher, &d->cuda, k->module->module, plan, image->symbols,
                                     error);
     k->launcher.textures = &d->textures;
     if (status)

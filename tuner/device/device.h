@@ -43,8 +43,8 @@ typedef struct device_image {
     size_t size_bytes;
     uint32_t registers; /* a thread, for occupancy; 0 unknown */
     uint32_t static_shared_bytes;
-    char
-        suffix[8]; /* what follows the entry's name in it: a kernel compiled together with others */
+    const char *symbols; /* what its kernels are called in it (plan_symbol()) */
+    bool shared;         /* kernels of other variants are in it, too */
 } device_image;
 
 /* The device's own kernels come in parts, which compile side by side; a whole is a part, too. */

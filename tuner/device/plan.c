@@ -88,7 +88,7 @@ ceiling_kind plan_ceiling(const problem_plan *plan)
     return CEILING_FP32;
 }
 
-/* Entry and buffer names are bytes of a struct: terminated, and short enough. */
+/* Names of buffers and variables are bytes of a struct: terminated, and short enough. */
 static bool get_name(pack *m, char name[PLAN_NAME_BYTES])
 {
     const char *text = pack_get_string(m);
@@ -323,14 +323,14 @@ at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *er
                          task->from, task->to, buffer_count);
     for (uint32_t i = 0; i < plan->argument_count; i++)
         if (plan->arguments[i].is_buffer && plan->arguments[i].buffer >= buffer_count)
-            return error_set(
-                error, AT_FORMAT, "argument %" PRIu32 " of %s names buffer %u, there are %" PRIu32,
-                i + 1, plan->launches[0].entry, plan->arguments[i].buffer, buffer_count);
+            return error_set(error, AT_FORMAT,
+                             "argument %" PRIu32 " of %s names buffer %u, there are %" PRIu32,
+                             i + 1, plan_entry(plan, 0), plan->arguments[i].buffer, buffer_count);
     for (uint32_t i = 0; i < plan->view_count; i++)
         if (plan->views[i].buffer >= buffer_count)
             return error_set(error, AT_FORMAT,
                              "view %" PRIu32 " of %s is of buffer %" PRIu32 ", there are %" PRIu32,
-                             i + 1, plan->launches[0].entry, plan->views[i].buffer, buffer_count);
+                             i + 1, plan_entry(plan, 0), plan->views[i].buffer, buffer_count);
     for (uint32_t i = 0; i < plan->constant_count; i++)
         if (plan->constants[i].buffer >= buffer_count)
             return error_set(error, AT_FORMAT,
@@ -344,13 +344,63 @@ at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *er
     return AT_OK;
 }
 
+const char *plan_entry(const launch_plan *plan, uint32_t launch)
+{
+    return plan->launch_count > 0 ? plan->entries + plan->launches[launch].entry : "";
+}
+
+/* The bytes in use: those up to an empty name. */
+static uint32_t entries_used(const launch_plan *plan)
+{
+    uint32_t used = 0;
+    while (used < PLAN_ENTRIES_BYTES && plan->entries[used])
+        used += (uint32_t)strlen(plan->entries + used) + 1;
+    return used;
+}
+
+bool plan_set_entry(launch_plan *plan, uint32_t launch, const char *name)
+{
+    const uint32_t used = entries_used(plan);
+    const size_t room = strlen(name) + 1;
+    uint32_t at = 0;
+    while (at < used && strcmp(plan->entries + at, name) != 0)
+        at += (uint32_t)strlen(plan->entries + at) + 1;
+    plan->launches[launch].entry = at;
+    if (at < used)
+        return true;
+    /* An empty name stays after the last. */
+    if (room == 1 || room >= PLAN_ENTRIES_BYTES - used || strchr(name, '\n'))
+        return false;
+    memcpy(plan->entries + used, name, room);
+    return true;
+}
+
 void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES])
 {
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < plan->launch_count; i++)
-        used += (size_t)snprintf(text + used, PLAN_ENTRIES_BYTES - used, "%s%s", i ? " " : "",
-                                 plan->launches[i].entry);
+    const uint32_t used = entries_used(plan);
+    for (uint32_t i = 0; i < used; i++)
+        text[i] = plan->entries[i] ? plan->entries[i] : '\n';
+    text[used > 0 ? used - 1 : 0] = '\0';
+}
+
+uint32_t plan_entry_place(const launch_plan *plan, uint32_t launch)
+{
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < plan->launches[launch].entry; i++)
+        place += plan->entries[i] == '\0';
+    return place;
+}
+
+char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols)
+{
+    size_t length;
+    const char *symbol = text_line(symbols ? symbols : "", plan_entry_place(plan, launch), &length);
+    return length ? strndup(symbol, length) : strdup(plan_entry(plan, launch));
+}
+
+bool plan_same_entries(const launch_plan *a, const launch_plan *b)
+{
+    return memcmp(a->entries, b->entries, sizeof a->entries) == 0;
 }
 
 /* The kind of an argument, as it is packed. */
@@ -384,7 +434,7 @@ static bool get_argument(pack *m, const launch_plan *plan, argument_plan *a)
 
 static void put_launch(pack *m, const launch_plan *plan, const kernel_launch *launch)
 {
-    pack_put_string(m, launch->entry);
+    pack_put_string(m, plan->entries + launch->entry);
     for (int i = 0; i < 3; i++)
         pack_put_u32(m, launch->grid[i]);
     for (int i = 0; i < 3; i++)
@@ -435,7 +485,7 @@ static bool get_launch(pack *m, launch_plan *plan, uint32_t number)
 {
     kernel_launch *launch = &plan->launches[number];
     uint32_t cooperative, balanced;
-    if (!get_name(m, launch->entry) || !get_shape(m, launch->grid) ||
+    if (!plan_set_entry(plan, number, pack_get_string(m)) || !get_shape(m, launch->grid) ||
         !get_shape(m, launch->block) || !get_cluster(m, launch->cluster) ||
         !get_below(m, 2, &cooperative) || !get_below(m, 2, &balanced))
         return false;

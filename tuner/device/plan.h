@@ -31,7 +31,8 @@ enum {
     PLAN_MAX_CONSTANTS = 4,
     PLAN_MAX_VIEWS = 8, /* of all launches together */
     PLAN_MAX_VALUES = 32,
-    PLAN_NAME_BYTES = 64
+    PLAN_NAME_BYTES = 64,
+    PLAN_ENTRIES_BYTES = 4096 /* of the names of all kernels, with a byte after each */
 };
 
 typedef enum buffer_role {
@@ -83,7 +84,7 @@ typedef struct argument_plan {
 } argument_plan;
 
 typedef struct kernel_launch {
-    char entry[PLAN_NAME_BYTES]; /* extern "C" name of the kernel */
+    uint32_t entry; /* of the kernel: where its name begins in the plan's `entries` */
     uint32_t grid[3], block[3];
     uint32_t cluster[3]; /* blocks; all 1: none */
     uint32_t dynamic_shared_bytes;
@@ -117,6 +118,9 @@ typedef struct compared_plan {
 typedef struct launch_plan {
     uint32_t launch_count; /* 1 or more; with a transfer also 0 */
     kernel_launch launches[PLAN_MAX_LAUNCHES];
+    /* The names of the kernels as C++ has them ("scale", "ns::scale<64, float>"), each once, in the
+     * order of the launches that first use them, with a NUL after each. */
+    char entries[PLAN_ENTRIES_BYTES];
     uint32_t argument_count; /* of all launches */
     argument_plan arguments[PLAN_MAX_ARGUMENTS];
     uint32_t struct_bytes;
@@ -199,11 +203,26 @@ uint64_t plan_compared(const problem_plan *problem, const launch_plan *launch, u
 /* Does the plan name only buffers that there are? AT_FORMAT if not. */
 at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error);
 
-enum { PLAN_ENTRIES_BYTES = PLAN_MAX_LAUNCHES * PLAN_NAME_BYTES };
+/* The name of a launch's kernel: a view of the plan. "": the plan launches none. */
+const char *plan_entry(const launch_plan *plan, uint32_t launch);
 
-/* The names of the kernels, separated by blanks: those whose resources a compile request asks
- * for. */
+/* Names the kernel of a launch, whose place is below launch_count. False: there is no room for the
+ * name, which is not empty and one line. */
+bool plan_set_entry(launch_plan *plan, uint32_t launch, const char *name);
+
+/* The names of the plan's kernels on a line each: those that a compile request asks for. */
 void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
+
+/* Which of those lines is that of a launch's kernel. */
+uint32_t plan_entry_place(const launch_plan *plan, uint32_t launch);
+
+/* What that kernel is called in machine code: a copy, which the caller frees; NULL: no memory.
+ * `symbols` are such names of the plan's kernels, one on each of those lines; NULL or "": the
+ * kernels have C linkage, and are called there as in the source. */
+char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols);
+
+/* Do two plans launch the same kernels, in this sense? */
+bool plan_same_entries(const launch_plan *a, const launch_plan *b);
 
 /* The value of an argument that is neither a buffer nor a view: size_bytes of it. */
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);

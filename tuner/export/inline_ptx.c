@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "export/kernels.h"
 #include "ptx/parse.h"
 
@@ -305,8 +306,27 @@ static at_status write_kernel(const ptx_module *m, const ptx_function *f, const 
     return AT_OK;
 }
 
-at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *const *entries,
-                            size_t entry_count, char **out, at_error *error)
+/* Names that are no identifiers are those of templates and of namespaces. */
+static bool is_identifier(const char *name)
+{
+    return name[strspn(name, "0123456789_ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
+static int find_kernel(const ptx_module *m, const char *symbols, size_t place)
+{
+    size_t length;
+    const char *symbol = text_line(symbols, place, &length);
+    for (size_t i = 0; i < m->function_count; i++)
+        if (m->functions[i].is_entry && m->functions[i].name.length == length &&
+            memcmp(m->functions[i].name.at, symbol, length) == 0)
+            return (int)i;
+    return PTX_NONE;
+}
+
+at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *symbols,
+                            const export_entry *entries, size_t entry_count, char **out,
+                            at_error *error)
 {
     ptx_module *m = NULL;
     size_t out_bytes, found = 0;
@@ -318,11 +338,15 @@ at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *const
     FILE *to = open_memstream(out, &out_bytes);
     status = to ? AT_OK : export_no_memory(error);
     for (size_t i = 0; i < entry_count && written && !status; i++) {
-        int index = ptx_module_entry(m, entries[i]);
+        char own[32];
+        const char *name = entries[i].name;
+        int index = name ? find_kernel(m, symbols, entries[i].place) : PTX_NONE;
         if (index == PTX_NONE)
             continue;
         found++;
-        status = write_kernel(m, &m->functions[index], entries[i], to, &written, error);
+        snprintf(own, sizeof own, "autotune_ptx_%zu", i);
+        status = write_kernel(m, &m->functions[index], is_identifier(name) ? name : own, to,
+                              &written, error);
     }
     bool failed = to && ferror(to);
     failed = (to && fclose(to) != 0) || failed;

@@ -11,13 +11,21 @@ at_status export_no_memory(at_error *error)
     return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
 }
 
+static bool same_source(const export_source *a, const export_source *b)
+{
+    bool same = strcmp(a->text, b->text) == 0;
+    for (size_t e = 0; e < PLAN_MAX_LAUNCHES && same; e++) {
+        const char *x = a->entries[e].name, *y = b->entries[e].name;
+        same = !x == !y && (!x || strcmp(x, y) == 0);
+    }
+    return same;
+}
+
 at_status export_kernels_add_source(export_kernels *k, export_source source, size_t *place,
                                     at_error *error)
 {
     for (size_t i = 0; i < k->source_count; i++)
-        if (strcmp(k->sources[i].text, source.text) == 0) {
-            for (size_t e = 0; e < sizeof source.has_entry / sizeof *source.has_entry; e++)
-                k->sources[i].has_entry[e] |= source.has_entry[e];
+        if (same_source(&k->sources[i], &source)) {
             export_source_deinit(&source);
             *place = i;
             return AT_OK;
@@ -77,6 +85,8 @@ void export_source_deinit(export_source *s)
 {
     free(s->text);
     json_decref(s->headers);
+    for (size_t e = 0; e < PLAN_MAX_LAUNCHES; e++)
+        free(s->entries[e].name);
     free(s->ptx);
     *s = (export_source){0};
 }

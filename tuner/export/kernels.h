@@ -15,6 +15,12 @@
 
 at_status export_no_memory(at_error *error); /* AT_NO_MEMORY, in the words of all exporters */
 
+/* One of the launch's entries in a source. */
+typedef struct export_entry {
+    char *name;   /* owned: the kernel as an expression of C++; NULL: it is not launched */
+    size_t place; /* among the source's kernels, as they are compiled */
+} export_entry;
+
 /* CUDA C++, as NVRTC compiles it. */
 typedef struct export_source {
     char *text;      /* owned; at its end a comment tells of what it includes (script/emit.h) */
@@ -23,7 +29,7 @@ typedef struct export_source {
                   alone */
     int capability; /* as 90: the least of the devices that use it, for which the PTX is; 0: there
                        is none */
-    bool has_entry[PLAN_MAX_LAUNCHES]; /* of the launch's entries: does it define this kernel? */
+    export_entry entries[PLAN_MAX_LAUNCHES]; /* each of the launch's */
 } export_source;
 
 enum { EXPORT_IDENTIFIER_BYTES = 80 };
@@ -54,7 +60,7 @@ typedef struct export_kernels {
 typedef struct export_launch {
     char *statements; /* owned; NULL: none */
     size_t entry_count;
-    const char *entries[PLAN_MAX_LAUNCHES]; /* names of kernels */
+    const char *entries[PLAN_MAX_LAUNCHES]; /* kernels, as the script has them */
     size_t buffer_count;
     const char *buffer_names[PLAN_MAX_BUFFERS];              /* borrowed from the script */
     char buffers[PLAN_MAX_BUFFERS][EXPORT_IDENTIFIER_BYTES]; /* as members of a struct */

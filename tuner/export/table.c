@@ -173,12 +173,16 @@ static json_t *launch_table(const export_launch *l)
 
 static json_t *kernel_table(const export_model *m, const export_source *s)
 {
-    json_t *out = json_object(), *has_entry = json_array();
-    for (size_t i = 0; i < m->launch.entry_count; i++)
-        json_append(&has_entry, json_boolean(s->has_entry[i]));
+    json_t *out = json_object(), *entries = json_array(), *has_entry = json_array();
+    for (size_t i = 0; i < m->launch.entry_count; i++) {
+        const char *name = s->entries[i].name;
+        json_append(&entries, json_string(name ? name : ""));
+        json_append(&has_entry, json_boolean(name != NULL));
+    }
     json_put(&out, "source", source_text(s->text));
     json_put(&out, "headers", json_incref(s->headers));
     json_put(&out, "ptx", source_text(s->ptx));
+    json_put(&out, "entries", entries);
     json_put(&out, "has_entry", has_entry);
     return out;
 }

@@ -24,9 +24,10 @@ static at_status load_module(at_kernel *k, at_error *error)
                 error_set(error, AT_USAGE,
                           "%s reads a texture of its buffers, which at_launch() does not create: "
                           "launch at_kernel_source() yourself",
-                          plan->launches[0].entry);
+                          plan_entry(plan, 0));
     if (!status)
-        status = cuda_launcher_init(&k->launcher, &k->cuda, k->module, plan, "", error);
+        status =
+            cuda_launcher_init(&k->launcher, &k->cuda, k->module, plan, k->source.symbols, error);
     return status ? status : cuda_launcher_prepare(&k->launcher, &k->cuda, plan, error);
 }
 

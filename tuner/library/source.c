@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash_text.h"
+#include "base/pack.h"
 #include "compile/cache.h"
 #include "compile/cubin.h"
 #include "compile/nvrtc.h"
@@ -41,12 +43,11 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
 
 /* ---- compiling ---- */
 
-static at_status run_nvrtc(const library_source *s, const char *arch, unsigned char **cubin,
-                           size_t *cubin_bytes, at_error *error)
+static at_status run_nvrtc(library_source *s, const char *arch, at_error *error)
 {
     nvrtc_library nvrtc;
     nvrtc_output output = {0};
-    char arch_option[64];
+    char arch_option[64], entries[PLAN_ENTRIES_BYTES];
     const char *options[20];
     size_t n = 0;
     at_status status = nvrtc_library_open(&nvrtc, error);
@@ -62,12 +63,15 @@ static at_status run_nvrtc(const library_source *s, const char *arch, unsigned c
                              s->variant.options[i]);
         options[n++] = s->variant.options[i];
     }
-    nvrtc_library_compile(&nvrtc, s->variant.source, "autotune.cu", s->variant.includes.headers,
-                          s->variant.includes.count, options, n, 0, &output);
+    plan_entries(&s->launch, entries);
+    nvrtc_library_compile(&nvrtc, s->variant.source, "autotune.cu", entries,
+                          s->variant.includes.headers, s->variant.includes.count, options, n, 0,
+                          &output);
     if (output.code == NVRTC_SUCCESS) {
-        *cubin = output.cubin;
-        *cubin_bytes = output.cubin_bytes;
-        output.cubin = NULL;
+        s->cubin = output.cubin;
+        s->cubin_bytes = output.cubin_bytes;
+        s->symbols = output.symbols;
+        output.cubin = output.symbols = NULL;
     } else {
         status = error_set(error, AT_COMPILE, "%s", output.log ? output.log : "out of memory");
     }
@@ -79,9 +83,43 @@ static at_status run_nvrtc(const library_source *s, const char *arch, unsigned c
  * that has a cubin in its cache needs no NVRTC. */
 static compile_key cache_key(const library_source *s, const char *arch)
 {
-    char made_for[80];
-    snprintf(made_for, sizeof made_for, "libautotune 2 %s", arch);
-    return compile_cache_key(made_for, s->variant.hash, strlen(s->variant.hash));
+    char made_for[80], asked[HASH_TEXT_BYTES + PLAN_ENTRIES_BYTES];
+    snprintf(made_for, sizeof made_for, "libautotune 3 %s", arch);
+    int used = snprintf(asked, sizeof asked, "%s\n", s->variant.hash);
+    plan_entries(&s->launch, asked + used);
+    return compile_cache_key(made_for, asked, strlen(asked));
+}
+
+/* What is cached: the kernels' names in the cubin, and the cubin. */
+static bool fetch(library_source *s, const compile_cache *cache, compile_key key)
+{
+    unsigned char *bytes;
+    size_t size_bytes;
+    if (compile_cache_get(cache, key, &bytes, &size_bytes))
+        return false;
+    pack kept = {.bytes = bytes, .size_bytes = size_bytes, .capacity_bytes = size_bytes};
+    const char *symbols = pack_get_string(&kept);
+    const void *cubin = pack_get_bytes(&kept, &s->cubin_bytes);
+    bool whole = pack_complete(&kept) && cubin_is_whole(cubin, s->cubin_bytes);
+    if (whole) {
+        s->symbols = strdup(symbols);
+        s->cubin = malloc(s->cubin_bytes);
+        whole = s->symbols && s->cubin;
+        if (s->cubin)
+            memcpy(s->cubin, cubin, s->cubin_bytes);
+    }
+    free(bytes);
+    return whole;
+}
+
+static void store(const library_source *s, compile_cache *cache, compile_key key)
+{
+    pack kept = {0};
+    pack_put_string(&kept, s->symbols);
+    pack_put_bytes(&kept, s->cubin, s->cubin_bytes);
+    if (!kept.failed)
+        compile_cache_put(cache, key, kept.bytes, kept.size_bytes, NULL);
+    pack_deinit(&kept);
 }
 
 static at_status compile(library_source *s, const at_kernel_options *o, const char *arch,
@@ -92,14 +130,15 @@ static at_status compile(library_source *s, const at_kernel_options *o, const ch
     /* A cache that cannot be had only costs time. */
     bool cached =
         !(o && o->no_cache) && compile_cache_open(o ? o->cache : NULL, 0, &cache, NULL) == AT_OK;
-    if (cached && compile_cache_get(&cache, key, &s->cubin, &s->cubin_bytes) == AT_OK &&
-        cubin_is_whole(s->cubin, s->cubin_bytes))
+    if (cached && fetch(s, &cache, key))
         return AT_OK;
+    free(s->symbols);
     free(s->cubin);
+    s->symbols = NULL;
     s->cubin = NULL;
-    at_status status = run_nvrtc(s, arch, &s->cubin, &s->cubin_bytes, error);
+    at_status status = run_nvrtc(s, arch, error);
     if (!status && cached)
-        compile_cache_put(&cache, key, s->cubin, s->cubin_bytes, NULL);
+        store(s, &cache, key);
     return status;
 }
 
@@ -139,6 +178,7 @@ at_status library_source_init(library_source *out, const at_choice *c,
 void library_source_deinit(library_source *s)
 {
     emitted_deinit(&s->variant);
+    free(s->symbols);
     free(s->cubin);
     *s = (library_source){0};
 }

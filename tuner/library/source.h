@@ -16,6 +16,7 @@ typedef struct library_source {
     emitted variant;               /* its options are not valid: the script is freed */
     launch_plan launch;
     problem_plan problem;
+    char *symbols;        /* owned: the kernels' names in the cubin (plan_symbol()) */
     unsigned char *cubin; /* owned */
     size_t cubin_bytes;
 } library_source;

@@ -188,10 +188,13 @@ static void note_expression(const emission *e, const expression *from)
             e->reads->device[i] = true;
 }
 
-/* Evaluates the NVRTC options; the script keeps the strings. */
+/* Evaluates the NVRTC options; the script keeps the strings. What is compiled depends on the
+ * kernels' names, too. */
 static void write_options(lua_State *L, emission *e)
 {
     const script_kernel *k = e->kernel;
+    for (size_t i = 0; i < k->launch_count; i++)
+        note_expression(e, &k->launches[i].entry);
     lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->kept_strings);
     int kept = lua_gettop(L);
     for (size_t i = 0; i < k->option_count; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "script/launch_c.h"
 #include "script/state.h"
 
 typedef struct evaluation {
@@ -231,6 +232,32 @@ static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_l
                             : 1;
 }
 
+/* Blanks next to one another, and ends of lines, are one blank: names that differ in them alone
+ * name the same. */
+static void evaluate_entry(lua_State *L, const evaluation *e, const expression *from)
+{
+    launch_plan *plan = e->launch;
+    const char *text = expression_string(L, from, e->problem, e->indices);
+    char name[PLAN_ENTRIES_BYTES];
+    size_t used = 0;
+    for (const char *c = text; *c && used < sizeof name - 1; c++) {
+        const bool blank = strchr(" \t\r\n", *c) != NULL;
+        if (!blank)
+            name[used++] = *c;
+        else if (used > 0 && name[used - 1] != ' ')
+            name[used++] = ' ';
+    }
+    while (used > 0 && name[used - 1] == ' ')
+        used--;
+    name[used] = '\0';
+    if (used == 0)
+        expression_raise(L, from, "names no kernel");
+    if (!plan_set_entry(plan, plan->launch_count - 1, name))
+        expression_raise(L, from, "with the names of the other kernels has more than %d bytes",
+                         PLAN_ENTRIES_BYTES - 2);
+    lua_pop(L, 1);
+}
+
 /* `first` is the place of its group's first launch. */
 static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from,
                                 uint32_t times, uint32_t first)
@@ -241,7 +268,7 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
         to->group = first + 1;
         to->rounds = times;
     }
-    snprintf(to->entry, sizeof to->entry, "%s", from->entry);
+    evaluate_entry(L, e, &from->entry);
     evaluate_shape(L, e, from->grid, script_most_blocks, to->grid);
     evaluate_shape(L, e, from->block, script_most_threads, to->block);
     evaluate_cluster(L, e, from, to);
@@ -304,6 +331,42 @@ static int evaluate_launch(lua_State *L)
     if (k == &e->s->kernel)
         evaluate_compared(L, e);
     return 0;
+}
+
+typedef struct places {
+    evaluation of;
+    const launch_plan *plan;
+    const launch_c *launch;
+    int *places;
+} places;
+
+static int find_places(lua_State *L)
+{
+    const places *p = lua_touserdata(L, 1);
+    const script_kernel *k = p->of.kernel;
+    uint32_t planned = 0;
+    for (size_t i = 0; i < k->launch_count; i++) {
+        if (evaluate_times(L, &p->of, &k->launches[i]) == 0)
+            continue;
+        for (size_t e = 0; e < p->launch->entry_count; e++)
+            if (strcmp(p->launch->entries[e], k->launches[i].entry_text) == 0)
+                p->places[e] = (int)plan_entry_place(p->plan, planned);
+        planned++;
+    }
+    return 0;
+}
+
+at_status script_entry_places(script *s, problem_kind problem, const uint16_t *indices,
+                              const launch_plan *plan, const launch_c *launch,
+                              int out[PLAN_MAX_LAUNCHES], at_error *error)
+{
+    places p = {.of = {.s = s, .problem = problem, .indices = indices, .kernel = &s->kernel},
+                .plan = plan,
+                .launch = launch,
+                .places = out};
+    for (size_t e = 0; e < PLAN_MAX_LAUNCHES; e++)
+        out[e] = -1;
+    return sandbox_call(&s->box, find_places, &p, false, error);
 }
 
 static at_status plan_launch(script *s, const script_kernel *kernel, problem_kind problem,

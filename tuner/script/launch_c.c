@@ -184,7 +184,7 @@ static void print_launch(writer *w, const script_launch *l, launch_c *out)
         fputs(") > 0) ", w->to);
     }
     fprintf(w->to, "{\n        autotune_launch *launch = autotune_launch_new(plan, %zu);\n",
-            entry_of(out, l->entry));
+            entry_of(out, l->entry_text));
     if (l->times.text)
         fprintf(w->to, "        launch->group = %d;\n        launch->rounds = times;\n", l->group);
     print_shape(w, "grid", l->grid, script_most_blocks);

@@ -14,7 +14,8 @@
 typedef struct launch_c {
     char *statements; /* owned */
     size_t entry_count;
-    const char *entries[PLAN_MAX_LAUNCHES]; /* names of kernels; a launch names its place */
+    const char *entries[PLAN_MAX_LAUNCHES]; /* kernels, as the script has them; a launch names its
+                                               place */
     size_t buffer_count;
     const char *buffers[PLAN_MAX_BUFFERS];
     bool is_input[PLAN_MAX_BUFFERS];
@@ -26,6 +27,12 @@ typedef struct launch_c {
  * the expression that cannot be translated to C, AT_NO_MEMORY. */
 at_status script_launch_c(const script *s, term_leaf spell, void *context, launch_c *out,
                           at_error *error);
+
+/* Which of a plan's kernels, as plan_entry_place() numbers them, each of launch_c's entries is for
+ * the configuration that the plan is of; -1: no launch of it is left. AT_SCRIPT. */
+at_status script_entry_places(script *s, problem_kind problem, const uint16_t *indices,
+                              const launch_plan *plan, const launch_c *launch,
+                              int places[PLAN_MAX_LAUNCHES], at_error *error);
 
 /* *out is owned by the caller; NULL when the constraint cannot be translated. AT_NO_MEMORY. */
 at_status script_constraint_c(const script *s, size_t constraint, term_leaf spell, void *context,

@@ -142,7 +142,8 @@ static size_t read_arguments(lua_State *L, const char *field, expression_reach r
 
 static void read_launch(lua_State *L, script_launch *l, expression_reach reach)
 {
-    l->entry = field_string(L, "entry");
+    l->entry_text = field_string(L, "entry_text");
+    l->entry = field_expression(L, "entry", reach);
     l->argument_count = read_arguments(L, "args", reach, &l->arguments);
     l->group = field_integer(L, "group");
     l->when = field_expression(L, "when", reach);

@@ -87,7 +87,8 @@ typedef struct script_argument {
 } script_argument;
 
 typedef struct script_launch {
-    const char *entry;
+    const char *entry_text; /* as the script has it */
+    expression entry;
     size_t argument_count;
     script_argument *arguments;
     int group; /* launches that run in rounds have the same number; 0: it is in no group */

@@ -431,7 +431,7 @@ static void tell_wrap(checking *c, uint32_t buffer, const sim_wrap *wrap)
              "an index of 32 bits wraps: block %" PRIu64 " of %s writes %s from element %" PRIu64
              " on, as block %" PRIu64 " does, and no block writes element %" PRIu64
              ", to which the blocks before it lead",
-             wrap->cluster, c->plan->launches[0].entry, plan->name, wrap->from / size, wrap->other,
+             wrap->cluster, plan_entry(c->plan, 0), plan->name, wrap->from / size, wrap->other,
              wrap->due / size);
 }
 

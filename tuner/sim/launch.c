@@ -33,21 +33,30 @@ at_status sim_kernel_load(device *d, const device_image *image, const launch_pla
                           device_kernel **out, at_error *error)
 {
     *out = NULL;
-    const char *entries[PLAN_MAX_LAUNCHES];
+    char *entries[PLAN_MAX_LAUNCHES] = {NULL};
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
-        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[0].entry);
-    for (uint32_t i = 0; i < plan->launch_count; i++)
-        entries[i] = plan->launches[i].entry;
-    at_status status = sim_kernel_init(&k->kernel, image->bytes, image->size_bytes, "PTX", entries,
-                                       plan->launch_count, error);
+        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan_entry(plan, 0));
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < plan->launch_count && !status; i++) {
+        entries[i] = plan_symbol(plan, i, image->symbols);
+        status = entries[i] ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    }
+    if (!status)
+        status = sim_kernel_init(&k->kernel, image->bytes, image->size_bytes, "PTX",
+                                 (const char *const *)entries, plan->launch_count, error);
+    for (uint32_t i = 0; i < plan->launch_count; i++) {
+        if (!status)
+            snprintf(k->kernel.programs[i]->entry, sizeof k->kernel.programs[i]->entry, "%s",
+                     plan_entry(plan, i));
+        free(entries[i]);
+    }
     /* PTX that cannot be run here is this variant's fate, not the run's. */
     status = status == AT_FORMAT ? AT_NO_DEVICE : status == AT_NOT_FOUND ? AT_COMPILE : status;
     for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
         k->ran[i] = calloc(k->kernel.programs[i]->code_count + 1, sizeof *k->ran[i]);
         if (!k->ran[i])
-            status =
-                error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[i].entry);
+            status = error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan_entry(plan, i));
     }
     d->work = 0;
     k->registers = image->registers;
@@ -82,7 +91,12 @@ const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *pl
     return used[0] > 0 ? used : alone;
 }
 
-static at_status check_cluster(const device *d, const kernel_launch *launch,
+static const char *name_of(const device_kernel *k, uint32_t i)
+{
+    return k->kernel.programs[i]->entry;
+}
+
+static at_status check_cluster(const device *d, const char *entry, const kernel_launch *launch,
                                const ptx_launch_limits *l, at_error *error)
 {
     enum { PORTABLE_BLOCKS = 8 };
@@ -94,36 +108,35 @@ static at_status check_cluster(const device *d, const kernel_launch *launch,
             error, AT_COMPILE,
             "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
             "allow %u",
-            launch->entry, (unsigned long long)asked, l->most_cluster_blocks);
+            entry, (unsigned long long)asked, l->most_cluster_blocks);
     if (asks && l->cluster[0] > 0 && memcmp(l->cluster, launch->cluster, sizeof l->cluster) != 0)
         return error_set(error, AT_COMPILE,
                          "%s is launched in clusters of %u x %u x %u blocks; it requires "
                          "(.reqnctapercluster) %u x %u x %u",
-                         launch->entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
+                         entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
                          l->cluster[0], l->cluster[1], l->cluster[2]);
     if (l->explicit_cluster && used[0] == 0)
         return error_set(error, AT_COMPILE,
-                         "%s must be launched with clusters, and this launch has none",
-                         launch->entry);
+                         "%s must be launched with clusters, and this launch has none", entry);
     if (used[0] == 0)
         return AT_OK;
     if (d->properties.limits.major < 9)
         return error_set(error, AT_COMPILE, "%s is launched in clusters, of which %s has none",
-                         launch->entry, d->properties.arch);
+                         entry, d->properties.arch);
     const uint64_t most = asks ? MOST_CLUSTER_BLOCKS : PORTABLE_BLOCKS;
     if (used[0] > most || used[1] > most || used[2] > most ||
         (uint64_t)used[0] * used[1] * used[2] > most)
         return error_set(
             error, AT_COMPILE,
-            "%s is launched in clusters of %u x %u x %u blocks; %llu blocks are possible",
-            launch->entry, used[0], used[1], used[2], (unsigned long long)most);
+            "%s is launched in clusters of %u x %u x %u blocks; %llu blocks are possible", entry,
+            used[0], used[1], used[2], (unsigned long long)most);
     for (int axis = 0; axis < 3; axis++)
         if (launch->grid[axis] % used[axis] != 0)
             return error_set(
                 error, AT_COMPILE,
                 "%s is launched in clusters of %u x %u x %u blocks, which do not divide its "
                 "grid of %u x %u x %u",
-                launch->entry, used[0], used[1], used[2], launch->grid[0], launch->grid[1],
+                entry, used[0], used[1], used[2], launch->grid[0], launch->grid[1],
                 launch->grid[2]);
     return AT_OK;
 }
@@ -139,16 +152,16 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
         return error_set(error, AT_COMPILE,
                          "%s is launched with blocks of %llu threads; its launch bounds (.maxntid) "
                          "allow %llu",
-                         launch->entry, (unsigned long long)threads,
+                         name_of(k, i), (unsigned long long)threads,
                          (unsigned long long)l->max_threads);
     if (block[0] > 0 && memcmp(block, launch->block, sizeof l->required_block) != 0)
         return error_set(
             error, AT_COMPILE,
             "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
             "%u x %u x %u",
-            launch->entry, launch->block[0], launch->block[1], launch->block[2], block[0], block[1],
+            name_of(k, i), launch->block[0], launch->block[1], launch->block[2], block[0], block[1],
             block[2]);
-    return check_cluster(d, launch, l, error);
+    return check_cluster(d, name_of(k, i), launch, l, error);
 }
 
 /* Blocks that are on the chip at a time; 0: none fits. */
@@ -169,18 +182,18 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
     uint64_t shared = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes;
     if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
         return error_set(error, AT_COMPILE, "%s asks for blocks of %llu threads; %d are possible",
-                         launch->entry, (unsigned long long)threads, limits->max_threads_per_block);
+                         name_of(k, i), (unsigned long long)threads, limits->max_threads_per_block);
     if (shared > limits->max_shared_per_block_bytes)
         return error_set(error, AT_COMPILE,
                          "%s asks for %llu bytes of shared memory, more than the device gives a "
                          "block (%zu)",
-                         launch->entry, (unsigned long long)shared,
+                         name_of(k, i), (unsigned long long)shared,
                          limits->max_shared_per_block_bytes);
     if (blocks_held(d, k, i, launch) == 0)
         return error_set(error, AT_COMPILE,
                          "%s does not fit on an SM: %u registers a thread, %llu "
                          "threads, %llu bytes of shared memory",
-                         launch->entry, k->registers, (unsigned long long)threads,
+                         name_of(k, i), k->registers, (unsigned long long)threads,
                          (unsigned long long)shared);
     uint64_t held = blocks_held(d, k, i, launch);
     uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
@@ -188,7 +201,7 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
         return error_set(
             error, AT_COMPILE,
             "the cooperative launch of %s has %llu blocks; the device holds %llu of them at a time",
-            launch->entry, (unsigned long long)blocks, (unsigned long long)held);
+            name_of(k, i), (unsigned long long)blocks, (unsigned long long)held);
     return check_limits(d, k, i, launch, error);
 }
 
@@ -199,7 +212,7 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
 {
     static const uint8_t no_view[VIEW_TENSOR_BYTES];
     if (launch->argument_count != p->parameter_count)
-        return error_set(error, AT_COMPILE, "%s takes %u arguments and is given %u", launch->entry,
+        return error_set(error, AT_COMPILE, "%s takes %u arguments and is given %u", p->entry,
                          p->parameter_count, launch->argument_count);
     for (uint32_t i = 0; i < launch->argument_count; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
@@ -209,8 +222,8 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                                         : plan_argument_value(plan, a);
         if (a->size_bytes != p->parameter_sizes[i])
             return error_set(error, AT_COMPILE,
-                             "argument %u of %s has %u bytes, the kernel wants %u", i + 1,
-                             launch->entry, a->size_bytes, p->parameter_sizes[i]);
+                             "argument %u of %s has %u bytes, the kernel wants %u", i + 1, p->entry,
+                             a->size_bytes, p->parameter_sizes[i]);
         memcpy(out + p->parameter_offsets[i], from, a->size_bytes);
     }
     return AT_OK;
@@ -268,7 +281,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
     const sim_program *program = k->kernel.programs[i];
     prepared *p = calloc(1, sizeof *p);
     if (!p)
-        return error_set(error, AT_NO_MEMORY, "no memory to launch %s", launch->entry);
+        return error_set(error, AT_NO_MEMORY, "no memory to launch %s", name_of(k, i));
     at_status status = check_resources(d, k, i, launch, error);
     if (!status)
         status = pack_arguments(program, plan, launch, buffers, p->parameters, error);

@@ -9,8 +9,8 @@
 static launch_plan some_launch(void)
 {
     launch_plan p = {.launch_count = 1,
-                     .launches = {{.entry = "kernel",
-                                   .grid = {4, 5, 6},
+                     .entries = "kernel",
+                     .launches = {{.grid = {4, 5, 6},
                                    .block = {32, 2, 1},
                                    .cluster = {1, 1, 1},
                                    .dynamic_shared_bytes = 1000,

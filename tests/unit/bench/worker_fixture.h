@@ -25,7 +25,7 @@ static inline launch_plan plan_launch(const char *entry, uint64_t count)
                                    .cluster = {1, 1, 1},
                                    .argument_count = 3}},
                      .argument_count = 3};
-    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
+    assert_true(plan_set_entry(&p, 0, entry));
     p.arguments[0] = (argument_plan){.is_buffer = true, .buffer = 0, .size_bytes = 8};
     p.arguments[1] = (argument_plan){.is_buffer = true, .buffer = 1, .size_bytes = 8};
     p.arguments[2] = (argument_plan){.size_bytes = 8, .bits = count};

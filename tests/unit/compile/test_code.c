@@ -24,11 +24,11 @@ static const cubin_section_image plain[] = {{".text.%s", SHT_PROGBITS, instructi
                                             {".debug_frame", SHT_PROGBITS, others, 8}};
 
 static bool code_of(const char *kernel, const cubin_section_image *sections, size_t count,
-                    const char *suffix, compile_code *out)
+                    const char *symbol, compile_code *out)
 {
     unsigned char image[CUBIN_IMAGE_BYTES];
     cubin_image_of(image, kernel, sections, count);
-    return compile_code_of_cubin(image, sizeof image, "k", suffix, out);
+    return compile_code_of_cubin(image, sizeof image, symbol, out);
 }
 
 static bool same(const compile_code *a, const compile_code *b)
@@ -45,10 +45,10 @@ TEST(name_place_and_what_debuggers_read_are_no_part_of_it)
                                          {".text.%s", SHT_PROGBITS, instructions, 8},
                                          {".nv.info.%s", INFO, elsewhere, sizeof elsewhere}};
     compile_code a, b;
-    assert_true(code_of("k", plain, 4, "", &a));
-    assert_true(code_of("k_at3_", moved, 6, "_at3_", &b));
+    assert_true(code_of("k", plain, 4, "k", &a));
+    assert_true(code_of("k_at3_", moved, 6, "k_at3_", &b));
     assert_true(same(&a, &b));
-    assert_false(code_of("other", plain, 4, "", &b));
+    assert_false(code_of("other", plain, 4, "k", &b));
 }
 
 TEST(whatever_a_launch_depends_on_makes_another_code)
@@ -60,11 +60,11 @@ TEST(whatever_a_launch_depends_on_makes_another_code)
         {".nv.constant3", SHT_PROGBITS, others, 8},
         {".nv.global", SHT_NOBITS, NULL, 16}};
     compile_code a, b;
-    assert_true(code_of("k", plain, 3, "", &a));
+    assert_true(code_of("k", plain, 3, "k", &a));
     for (size_t i = 0; i < 5; i++) {
         cubin_section_image all[4] = {plain[0], plain[1], plain[2]};
         all[i < 3 ? i : 3] = changed[i];
-        assert_true(code_of("k", all, i < 3 ? 3 : 4, "", &b));
+        assert_true(code_of("k", all, i < 3 ? 3 : 4, "k", &b));
         assert_false(same(&a, &b));
     }
 }
@@ -76,9 +76,9 @@ TEST(code_that_refers_to_something_else_is_not_known)
     static const unsigned char cut[] = {4, 5, 4, 0, 0};
     const cubin_section_image damaged[] = {plain[0], {".nv.info.%s", INFO, cut, sizeof cut}};
     compile_code code;
-    assert_false(code_of("k", referring, 2, "", &code));
-    assert_false(code_of("k", damaged, 2, "", &code));
-    assert_false(compile_code_of_cubin("cubin", 6, "k", "", &code));
+    assert_false(code_of("k", referring, 2, "k", &code));
+    assert_false(code_of("k", damaged, 2, "k", &code));
+    assert_false(compile_code_of_cubin("cubin", 6, "k", &code));
 }
 
 TEST(a_damaged_image_is_safe)
@@ -90,7 +90,7 @@ TEST(a_damaged_image_is_safe)
         for (unsigned bit = 0; bit < 8; bit += 3) {
             cubin_image_of(image, "k", plain, 4);
             image[i] ^= (unsigned char)(1u << bit);
-            compile_code_of_cubin(image, CUBIN_IMAGE_BYTES, "k", "", &code);
+            compile_code_of_cubin(image, CUBIN_IMAGE_BYTES, "k", &code);
         }
     free(image);
 }
@@ -141,8 +141,8 @@ TEST(what_is_compiled_together_has_the_code_that_it_has_alone)
         compile_result r;
         assert_ok(compile_take(pool, -1, &r, &error), error);
         assert_int_equal(r.outcome, COMPILE_OK);
-        assert_true(compile_code_of_cubin(r.cubin, r.cubin_bytes, "k", r.suffix, &codes[r.id]));
-        grouped += r.suffix[0] != '\0';
+        assert_true(compile_code_of_cubin(r.cubin, r.cubin_bytes, r.symbols, &codes[r.id]));
+        grouped += r.grouped;
         compile_result_deinit(&r);
     }
     compile_pool_free(pool);

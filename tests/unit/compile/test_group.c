@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "check.h"
+#include "compile/code.h"
 #include "compile/compile.h"
 #include "compile/group.h"
 
@@ -218,7 +219,7 @@ static void compare(compile_pool *pool, rng *r, size_t broken)
         compile_request q = request_of(i, sources[i]);
         assert_ok(compile_submit(pool, &q, &error), error);
         take(pool, alone, 1);
-        assert_string_equal(alone[i].suffix, "");
+        assert_false(alone[i].grouped);
         if (together[i].outcome != alone[i].outcome || strcmp(together[i].log, alone[i].log) != 0 ||
             memcmp(&together[i].resources, &alone[i].resources, sizeof alone[i].resources) != 0)
             fail_msg(
@@ -252,6 +253,32 @@ TEST(a_member_is_what_it_is_alone)
     compile_pool_free(pool);
 }
 
+TEST(kernels_without_c_linkage_are_members_too)
+{
+    at_error error = {0};
+    compile_pool *pool;
+    compile_result results[MEMBERS];
+    size_t shared = 0;
+    assert_ok(compile_pool_new(&(compile_options){.jobs = 1}, &pool, &error), error);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        char source[256];
+        snprintf(source, sizeof source, "__global__ void k(int *p) { p[threadIdx.x] = %zu; }", i);
+        compile_request q = request_of(i, source);
+        assert_ok(compile_submit(pool, &q, &error), error);
+    }
+    take(pool, results, MEMBERS);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        compile_code code;
+        assert_int_equal(results[i].outcome, COMPILE_OK);
+        assert_true(compile_code_of_cubin(results[i].cubin, results[i].cubin_bytes,
+                                          results[i].symbols, &code));
+        shared += results[i].grouped;
+        compile_result_deinit(&results[i]);
+    }
+    assert_true(shared > MEMBERS / 2);
+    compile_pool_free(pool);
+}
+
 TEST(members_share_an_image)
 {
     at_error error = {0};
@@ -269,7 +296,7 @@ TEST(members_share_an_image)
     size_t shared = 0;
     for (size_t i = 0; i < MEMBERS; i++) {
         assert_int_equal(results[i].outcome, COMPILE_OK);
-        shared += results[i].suffix[0] != '\0';
+        shared += results[i].grouped;
         compile_result_deinit(&results[i]);
     }
     assert_true(shared > MEMBERS / 2);

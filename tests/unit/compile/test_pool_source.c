@@ -49,6 +49,66 @@ TEST(a_kernel_becomes_a_cubin_with_its_resources)
     compile_pool_free(pool);
 }
 
+TEST(kernels_of_templates_namespaces_and_overloads_are_compiled_by_name)
+{
+    static const char source[] =
+        "#define SIDE 3\n"
+        "namespace a { namespace b {\n"
+        "template <int N, typename T> __global__ void k(T *p) { p[threadIdx.x] = N; }\n"
+        "} }\n"
+        "__global__ void scale(float *p, int n) { p[threadIdx.x] *= n; }\n"
+        "__global__ void scale(int *p) { p[threadIdx.x] *= 2; }\n"
+        "extern \"C\" __global__ void plain(int *p) { *p = 1; }\n";
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r = request_of(1, source);
+    r.entry = "a::b::k<SIDE + 1, float>\n(void(*)(float *, int))scale\nplain\n_Z5scalePi";
+    r.want_ptx = true;
+    compile_result result = compile_one(pool, &r);
+    assert_string_equal(result.log, "");
+    assert_string_equal(result.symbols, "_ZN1a1b1kILi4EfEEvPT0_\n_Z5scalePfi\nplain\n_Z5scalePi");
+    assert_non_null(strstr(result.ptx, ".entry _ZN1a1b1kILi4EfEEvPT0_("));
+    assert_true(result.resources.registers > 0);
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
+TEST(an_entry_that_names_no_kernel_is_told_with_what_was_meant)
+{
+    static const struct {
+        const char *entry, *told;
+    } wrong[] = {
+        {"a::scal<3>", "k.tmpl(2): error: there is no kernel 'a::scal<3>'; did you mean "
+                       "'a::scale<...>', which is here?; other kernels here are both, plain"},
+        {"a::scale",
+         "k.tmpl(2): error: the entry 'a::scale' is a template: name an instance of it, "
+         "such as 'a::scale<...>'; other kernels here are both, plain"},
+        {"both",
+         "k.tmpl(3): error: the entry 'both' is several kernels: name one by its type, such "
+         "as '(void(*)(float *p))both'; other kernels here are a::scale<...>, plain"},
+        {"a::scale<q>",
+         "k.tmpl(2): error: the entry 'a::scale<q>' names no kernel: identifier \"q\" "
+         "is undefined; other kernels here are both, plain"},
+        {"_Z4rottPf", "k.tmpl(2): error: there is no kernel '_Z4rottPf'; the kernels here are "
+                      "a::scale<...>, both, plain"},
+    };
+    static const char source[] =
+        "#line 2 \"k.tmpl\"\n"
+        "namespace a { template <int N> __global__ void scale(int *p) { *p = N; } }\n"
+        "__global__ void both(float *p) { *p = 1; }\n"
+        "__global__ void both(int *p) { *p = 1; }\n"
+        "__global__ void __launch_bounds__(64) plain(int *p) { *p = 2; }\n";
+    compile_pool *pool = open_pool(1, 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        compile_request r = request_of(i, source);
+        r.entry = wrong[i].entry;
+        compile_result result = compile_one(pool, &r);
+        assert_int_equal(result.outcome, COMPILE_ERROR);
+        assert_string_equal(result.log, wrong[i].told);
+        compile_result_deinit(&result);
+    }
+    compile_pool_free(pool);
+}
+
 TEST(ptx_comes_with_the_templates_own_lines)
 {
     compile_pool *pool = open_pool(1, 0);

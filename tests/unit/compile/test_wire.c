@@ -24,14 +24,15 @@ static const compile_request request = {
 static compile_result make_result(void)
 {
     static unsigned char cubin[] = "\177ELF with a \0 inside";
-    static char ptx[] = ".version 9.0", log[] = "a warning";
+    static char ptx[] = ".version 9.0", log[] = "a warning", symbols[] = "_Z5scalePf\nplain";
     return (compile_result){.id = 7,
                             .outcome = COMPILE_OK,
                             .cubin = cubin,
                             .cubin_bytes = sizeof cubin,
                             .ptx = ptx,
                             .ptx_bytes = sizeof ptx - 1,
-                            .suffix = "_at3_",
+                            .symbols = symbols,
+                            .grouped = true,
                             .resources = {1, 2, 3, 4, 5, 6, 7},
                             .log = log,
                             .time_ns = 123456789012,
@@ -84,7 +85,8 @@ TEST(a_result_crosses_unchanged)
     assert_int_equal(back.id, result.id);
     assert_int_equal(back.time_ns, result.time_ns);
     assert_int_equal(back.cached, result.cached);
-    assert_string_equal(back.suffix, "_at3_");
+    assert_string_equal(back.symbols, result.symbols);
+    assert_true(back.grouped);
     assert_int_equal(back.outcome, COMPILE_OK);
     assert_int_equal(back.cubin_bytes, result.cubin_bytes);
     assert_memory_equal(back.cubin, result.cubin, result.cubin_bytes);

@@ -43,7 +43,7 @@ static launch_plan two_launches(void)
         kernel_launch *l = &p.launches[i];
         *l = (kernel_launch){
             .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .argument_count = 3};
-        snprintf(l->entry, sizeof l->entry, "good");
+        assert_true(plan_set_entry(&p, (uint32_t)i, "good"));
     }
     return p;
 }

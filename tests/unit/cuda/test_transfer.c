@@ -40,7 +40,7 @@ static launch_plan plan_kernel(const char *entry)
 {
     launch_plan p = {.launch_count = 1,
                      .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}}};
-    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
+    assert_true(plan_set_entry(&p, 0, entry));
     add_argument(&p, true, 0);
     add_argument(&p, true, 1);
     return p;

@@ -141,7 +141,9 @@ static launch_plan random_launch(rng *r)
     uint32_t group = 0, rounds = 0;
     for (uint32_t k = 0; k < p.launch_count; k++) {
         kernel_launch *l = &p.launches[k];
-        snprintf(l->entry, sizeof l->entry, "kernel_%u", (unsigned)rng_below(r, 1000));
+        char name[32];
+        snprintf(name, sizeof name, "kernel_%u", (unsigned)rng_below(r, 1000));
+        assert_true(plan_set_entry(&p, k, name));
         for (int i = 0; i < 3; i++) {
             l->grid[i] = 1 + (uint32_t)rng_below(r, UINT32_MAX);
             l->block[i] = 1 + (uint32_t)rng_below(r, 1024);
@@ -182,13 +184,53 @@ TEST(plans_come_back_as_they_were)
 }
 
 /* As their keys are: what is packed of a launch names its measurements. */
+TEST(kernels_are_named_once_in_the_order_of_the_launches)
+{
+    launch_plan p, back;
+    char entries[PLAN_ENTRIES_BYTES], longest[PLAN_ENTRIES_BYTES - 1];
+    pack m = {0};
+    memset(&p, 0, sizeof p);
+    p.launch_count = 3;
+    assert_true(plan_set_entry(&p, 0, "ns::scale<64, float>"));
+    assert_true(plan_set_entry(&p, 1, "b"));
+    assert_true(plan_set_entry(&p, 2, "ns::scale<64, float>"));
+    plan_entries(&p, entries);
+    assert_string_equal(entries, "ns::scale<64, float>\nb");
+    assert_string_equal(plan_entry(&p, 2), "ns::scale<64, float>");
+    assert_int_equal(plan_entry_place(&p, 1), 1);
+    assert_int_equal(plan_entry_place(&p, 2), 0);
+    char *symbol = plan_symbol(&p, 2, "_Z5scale\nb_at3_");
+    assert_string_equal(symbol, "_Z5scale");
+    free(symbol);
+    symbol = plan_symbol(&p, 1, NULL);
+    assert_string_equal(symbol, "b");
+    free(symbol);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            p.launches[i].grid[k] = p.launches[i].block[k] = p.launches[i].cluster[k] = 1;
+    plan_put_launch(&m, &p);
+    assert_true(plan_get_launch(&m, &back));
+    assert_memory_equal(&back, &p, sizeof p);
+    pack_deinit(&m);
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    assert_false(plan_set_entry(&p, 1, longest));
+    assert_false(plan_set_entry(&p, 1, ""));
+    assert_false(plan_set_entry(&p, 1, "two\nlines"));
+    memset(&p, 0, sizeof p);
+    p.launch_count = 1;
+    assert_true(plan_set_entry(&p, 0, longest));
+    plan_entries(&p, entries);
+    assert_string_equal(entries, longest);
+}
+
 TEST(a_launch_that_is_balanced_packs_otherwise)
 {
     launch_plan p, back;
     pack packed[2] = {{0}};
     memset(&p, 0, sizeof p);
     p.launch_count = 1;
-    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "kernel");
+    assert_true(plan_set_entry(&p, 0, "kernel"));
     for (int i = 0; i < 3; i++)
         p.launches[0].grid[i] = p.launches[0].block[i] = p.launches[0].cluster[i] = 4;
     for (int i = 0; i < 2; i++) {
@@ -208,7 +250,7 @@ TEST(no_launch_without_clusters_is_balanced)
     pack m = {0};
     memset(&p, 0, sizeof p);
     p.launch_count = 1;
-    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "kernel");
+    assert_true(plan_set_entry(&p, 0, "kernel"));
     for (int i = 0; i < 3; i++)
         p.launches[0].grid[i] = p.launches[0].block[i] = p.launches[0].cluster[i] = 1;
     p.launches[0].cooperative = p.launches[0].balanced = true;
@@ -510,7 +552,7 @@ TEST(a_launch_is_evaluated)
     launch_plan p;
     at_error error = {0};
     assert_ok(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){2, 0}, &p, &error), error);
-    assert_string_equal(p.launches[0].entry, "k");
+    assert_string_equal(plan_entry(&p, 0), "k");
     assert_int_equal(p.launches[0].grid[0], 4769);
     assert_int_equal(p.launches[0].grid[1], 2);
     assert_int_equal(p.launches[0].grid[2], 1);
@@ -528,7 +570,7 @@ TEST(a_launch_is_evaluated)
         assert_true(p.arguments[i + 1].bits == bits[i][1]);
     }
     assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
-    assert_string_equal(p.launches[0].entry, "reference");
+    assert_string_equal(plan_entry(&p, 0), "reference");
     assert_int_equal(p.launches[0].grid[0], 4); /* one thread an element of the first output */
     assert_int_equal(p.launches[0].block[0], 256);
     assert_int_equal(p.argument_count, 1);

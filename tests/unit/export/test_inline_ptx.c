@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check.h"
 #include "export/inline_ptx.h"
 #include "sim/kernel.h"
@@ -15,9 +16,17 @@ static const char *const entry = "scale";
 /* The kernels of `text`; NULL: not all of those that it has can be written. The caller frees it. */
 static char *inlined(const char *text, const char *const *entries, size_t count)
 {
-    char *out;
+    char *out, symbols[256] = "";
+    export_entry named[8];
     at_error error = {0};
-    assert_ok(export_inline_ptx(text, strlen(text), entries, count, &out, &error), error);
+    for (size_t i = 0; i < count; i++) {
+        text_add(symbols, sizeof symbols, "%s%s", i ? "\n" : "", entries[i]);
+        named[i] = (export_entry){.name = strdup(entries[i]), .place = i};
+    }
+    at_status status = export_inline_ptx(text, strlen(text), symbols, named, count, &out, &error);
+    for (size_t i = 0; i < count; i++)
+        free(named[i].name);
+    assert_ok(status, error);
     return out;
 }
 
@@ -189,7 +198,8 @@ TEST(what_is_no_ptx_is_an_error)
 {
     char *out;
     at_error error = {0};
-    assert_int_equal(export_inline_ptx("int main;", 9, &entry, 1, &out, &error), AT_FORMAT);
+    assert_int_equal(export_inline_ptx("int main;", 9, entry, &(export_entry){0}, 1, &out, &error),
+                     AT_FORMAT);
     assert_null(out);
 }
 

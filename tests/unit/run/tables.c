@@ -45,6 +45,7 @@ void compile_result_deinit(compile_result *r)
     free(r->cubin);
     free(r->ptx);
     free(r->log);
+    free(r->symbols);
     *r = (compile_result){0};
 }
 
@@ -82,6 +83,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
         link->result.cubin_bytes = code ? CUBIN_IMAGE_BYTES : 6;
         if (code)
             cubin_image_make(link->result.cubin, request->entry, code);
+        link->result.symbols = strdup(request->entry);
         link->result.ptx = request->want_ptx ? strdup("ptx") : NULL;
         link->result.ptx_bytes = request->want_ptx ? 3 : 0;
     } else {

@@ -26,12 +26,12 @@ TEST(launches_follow_one_another)
                 "block = 64 } },"},
         "tile=4");
     assert_int_equal(p.launch_count, 2);
-    assert_string_equal(p.launches[0].entry, "k");
+    assert_string_equal(plan_entry(&p, 0), "k");
     assert_int_equal(p.launches[0].grid[0], 4);
     assert_int_equal(p.launches[0].dynamic_shared_bytes, 16);
     assert_int_equal(p.launches[0].argument_count, 1);
     assert_int_equal(p.arguments[0].bits, 1024);
-    assert_string_equal(p.launches[1].entry, "other");
+    assert_string_equal(plan_entry(&p, 1), "other");
     assert_int_equal(p.launches[1].dynamic_shared_bytes, 32);
     assert_int_equal(p.launches[1].first_argument, 1);
     assert_int_equal(p.launches[1].argument_count, 2);
@@ -42,7 +42,21 @@ TEST(launches_follow_one_another)
     assert_int_equal(plan_most_threads(&p), 64);
     char entries[PLAN_ENTRIES_BYTES];
     plan_entries(&p, entries);
-    assert_string_equal(entries, "k other");
+    assert_string_equal(entries, "k\nother");
+}
+
+TEST(a_kernel_is_named_as_cpp_names_it_by_parameters_and_variables)
+{
+    launch_plan p = plan_of(
+        &(fixture_pattern){
+            .kernel = "kernel = { template = 'p.cu.tmpl', entry = 'ns::k<${tile},\\n  float>' },",
+            .launch =
+                "launches = { { grid = 1, block = 32 },\n"
+                "{ entry = '(void(*)(float*, int))other<${n // tile}>', grid = 1, block = 32 } "
+                "},"},
+        "tile=4");
+    assert_string_equal(plan_entry(&p, 0), "ns::k<4, float>");
+    assert_string_equal(plan_entry(&p, 1), "(void(*)(float*, int))other<256>");
 }
 
 TEST(a_launch_may_depend_on_the_configuration)

@@ -22,14 +22,14 @@ static void make(made *m, problem_plan plan, const char *filler, uint32_t filler
     *m = (made){.plan = plan};
     m->plan.seed = 7;
     assert_ok(device_sim_api.open("sim:sm_90", &m->device, &error), error);
-    sim_filler f = {.launch = {.launch_count = 1,
-                               .launches = {{.entry = "prepare",
-                                             .grid = {filler_blocks, 1, 1},
-                                             .block = {64, 1, 1},
-                                             .argument_count = 2}},
-                               .argument_count = 2,
-                               .arguments = {{.is_buffer = true, .size_bytes = 8},
-                                             {.size_bytes = 8, .bits = plan.buffers[0].count}}}};
+    sim_filler f = {
+        .launch = {
+            .launch_count = 1,
+            .entries = "prepare",
+            .launches = {{.grid = {filler_blocks, 1, 1}, .block = {64, 1, 1}, .argument_count = 2}},
+            .argument_count = 2,
+            .arguments = {{.is_buffer = true, .size_bytes = 8},
+                          {.size_bytes = 8, .bits = plan.buffers[0].count}}}};
     if (filler) {
         m->ptx = sim_test_ptx(filler, "sm_90");
         f.image = (device_image){.bytes = m->ptx, .size_bytes = strlen(m->ptx), .registers = 16};

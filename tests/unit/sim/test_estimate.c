@@ -44,26 +44,24 @@ static double time_with(const char *filler, buffer_fill fill)
         .seed = 3};
     char *own = sim_test_ptx(gather, "sm_90"),
          *other = filler ? sim_test_ptx(filler, "sm_90") : NULL;
-    sim_filler prepares = {.launch = {.launch_count = 1,
-                                      .launches = {{.entry = "prepare",
-                                                    .grid = {COUNT / 128, 1, 1},
-                                                    .block = {128, 1, 1},
-                                                    .argument_count = 2}},
-                                      .argument_count = 2,
-                                      .arguments = {{.is_buffer = true, .size_bytes = 8},
-                                                    {.size_bytes = 4, .bits = COUNT}}}};
+    sim_filler prepares = {
+        .launch = {
+            .launch_count = 1,
+            .entries = "prepare",
+            .launches = {{.grid = {COUNT / 128, 1, 1}, .block = {128, 1, 1}, .argument_count = 2}},
+            .argument_count = 2,
+            .arguments = {{.is_buffer = true, .size_bytes = 8}, {.size_bytes = 4, .bits = COUNT}}}};
     if (other)
         prepares.image = image_of(other);
-    const launch_plan launch = {.launch_count = 1,
-                                .launches = {{.entry = "gather",
-                                              .grid = {COUNT / 128, 1, 1},
-                                              .block = {128, 1, 1},
-                                              .argument_count = 4}},
-                                .argument_count = 4,
-                                .arguments = {{.is_buffer = true, .size_bytes = 8},
-                                              {.is_buffer = true, .size_bytes = 8, .buffer = 1},
-                                              {.is_buffer = true, .size_bytes = 8, .buffer = 2},
-                                              {.size_bytes = 4, .bits = COUNT}}};
+    const launch_plan launch = {
+        .launch_count = 1,
+        .entries = "gather",
+        .launches = {{.grid = {COUNT / 128, 1, 1}, .block = {128, 1, 1}, .argument_count = 4}},
+        .argument_count = 4,
+        .arguments = {{.is_buffer = true, .size_bytes = 8},
+                      {.is_buffer = true, .size_bytes = 8, .buffer = 1},
+                      {.is_buffer = true, .size_bytes = 8, .buffer = 2},
+                      {.size_bytes = 4, .bits = COUNT}}};
     const device_image image = image_of(own);
     assert_ok(sim_estimate_new("sm_90", &plan, &prepares, &e, &error), error);
     assert_ok(sim_estimate_time(e, &image, &launch, &time_ns, &error), error);

@@ -57,7 +57,7 @@ static launch_plan launch_of(const char *entry)
         .arguments = {{.is_buffer = true, .size_bytes = 8, .buffer = 0},
                       {.is_buffer = true, .size_bytes = 8, .buffer = 1},
                       {.size_bytes = 8, .bits = COUNT}}};
-    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
+    assert_true(plan_set_entry(&p, 0, entry));
     return p;
 }
 

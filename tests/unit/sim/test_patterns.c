@@ -54,7 +54,8 @@ static device_image image_of(const compile_result *r)
     return (device_image){.bytes = r->ptx,
                           .size_bytes = r->ptx_bytes,
                           .registers = r->resources.registers,
-                          .static_shared_bytes = r->resources.static_shared_bytes};
+                          .static_shared_bytes = r->resources.static_shared_bytes,
+                          .symbols = r->symbols};
 }
 
 static void open_bench(bench *b, const char *path, const script_setting *settings, size_t count)

@@ -30,15 +30,14 @@ typedef struct bench {
 static void open_bench(bench *b)
 {
     at_error error = {0};
-    *b = (bench){.launch = {.launch_count = 1,
-                            .launches = {{.entry = "copy",
-                                          .grid = {16, 1, 1},
-                                          .block = {64, 1, 1},
-                                          .argument_count = 3}},
-                            .argument_count = 3,
-                            .arguments = {{.is_buffer = true, .size_bytes = 8, .buffer = 0},
-                                          {.is_buffer = true, .size_bytes = 8, .buffer = 1},
-                                          {.size_bytes = 4, .bits = COUNT}}}};
+    *b = (bench){
+        .launch = {.launch_count = 1,
+                   .entries = "copy",
+                   .launches = {{.grid = {16, 1, 1}, .block = {64, 1, 1}, .argument_count = 3}},
+                   .argument_count = 3,
+                   .arguments = {{.is_buffer = true, .size_bytes = 8, .buffer = 0},
+                                 {.is_buffer = true, .size_bytes = 8, .buffer = 1},
+                                 {.size_bytes = 4, .bits = COUNT}}}};
     assert_ok(device_sim_api.open("sim:sm_90", &b->device, &error), error);
     for (int i = 0; i < 3; i++)
         assert_ok(device_sim_api.buffer_new(b->device, i ? "dst" : "src", COUNT * 4, &b->buffers[i],
@@ -60,7 +59,7 @@ static device_kernel *load(bench *b, const char *entry)
     device_kernel *k;
     const device_image image = {.bytes = b->ptx, .size_bytes = strlen(b->ptx), .registers = 16};
     launch_plan plan = b->launch;
-    snprintf(plan.launches[0].entry, sizeof plan.launches[0].entry, "%s", entry);
+    assert_true(plan_set_entry(&plan, 0, entry));
     assert_ok(device_sim_api.kernel_new(b->device, &image, &plan, &k, &error), error);
     return k;
 }
@@ -202,7 +201,7 @@ static launch_plan plan_of(const char *entry, uint32_t argument_count)
     launch_plan plan = {.launch_count = 1,
                         .launches = {{.argument_count = argument_count}},
                         .argument_count = argument_count};
-    snprintf(plan.launches[0].entry, sizeof plan.launches[0].entry, "%s", entry);
+    assert_true(plan_set_entry(&plan, 0, entry));
     return plan;
 }
 

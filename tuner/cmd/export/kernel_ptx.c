@@ -44,8 +44,8 @@ static at_status keep(const compile_result *r, const export_launch *launch, expo
     export_source *source = &kernels->sources[r->id / CAPABILITIES];
     if (r->outcome != COMPILE_OK || source->capability != (int)(r->id % CAPABILITIES))
         return AT_OK;
-    at_status status = export_inline_ptx(r->ptx, r->ptx_bytes, launch->entries, launch->entry_count,
-                                         &source->ptx, error);
+    at_status status = export_inline_ptx(r->ptx, r->ptx_bytes, r->symbols, source->entries,
+                                         launch->entry_count, &source->ptx, error);
     return error_forgive(status, AT_FORMAT, error); /* legal PTX that the parser does not know */
 }
 

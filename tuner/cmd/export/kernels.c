@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "cmd/line/series.h"
 #include "device/field.h"
 #include "library/pattern.h"
@@ -201,11 +202,25 @@ static bool is_harmless(const char *option)
     return false;
 }
 
-static void note_entries(const making *k, const launch_plan *plan, export_source *to)
+static at_status note_entries(const making *k, const uint16_t *indices, const launch_plan *plan,
+                              export_source *to, at_error *error)
 {
-    for (uint32_t i = 0; i < plan->launch_count; i++)
-        for (size_t e = 0; e < k->m->launch.entry_count; e++)
-            to->has_entry[e] |= strcmp(plan->launches[i].entry, k->m->launch.entries[e]) == 0;
+    int places[PLAN_MAX_LAUNCHES];
+    char names[PLAN_ENTRIES_BYTES];
+    launch_c launch = {.entry_count = k->m->launch.entry_count};
+    memcpy(launch.entries, k->m->launch.entries, sizeof launch.entries);
+    at_status status =
+        script_entry_places(k->script, PROBLEM_TUNED, indices, plan, &launch, places, error);
+    plan_entries(plan, names);
+    for (size_t e = 0; e < launch.entry_count && !status; e++) {
+        size_t length;
+        if (places[e] < 0)
+            continue;
+        const char *name = text_line(names, (size_t)places[e], &length);
+        to->entries[e] = (export_entry){strndup(name, length), (size_t)places[e]};
+        status = to->entries[e].name ? AT_OK : export_no_memory(error);
+    }
+    return status;
 }
 
 /* Conditions for what the source has read. */
@@ -270,11 +285,12 @@ static at_status add_source(making *k, const uint16_t *indices, const emitted *v
         json_put(&header, "text", json_string_nocheck(h->text));
         json_append(&source.headers, header);
     }
-    if (!source.text || !source.headers) {
+    status = source.text && source.headers ? note_entries(k, indices, &plan, &source, error)
+                                           : export_no_memory(error);
+    if (status) {
         export_source_deinit(&source);
-        return export_no_memory(error);
+        return status;
     }
-    note_entries(k, &plan, &source);
     status = export_kernels_add_source(&k->m->kernels, source, place, error);
     return status ? status
                   : kernel_ptx_add(k->ptx, &k->m->kernels, *place, variant,

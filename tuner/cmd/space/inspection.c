@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/kernel_names.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
 
@@ -59,7 +60,9 @@ static at_status change_source(emitted *source, const launch_plan *launch,
     const char *body = source->source;
     *can = true;
     if (change->shared_spills && launch->launch_count > 0) {
-        body = find_body(source->source, launch->launches[0].entry);
+        char kernel[KERNEL_NAME_BYTES];
+        kernel_own_name(plan_entry(launch, 0), kernel);
+        body = find_body(source->source, kernel);
         *can = body && launch->launch_count == 1 && launch->launches[0].dynamic_shared_bytes == 0;
         if (!*can)
             return AT_OK;

@@ -188,8 +188,8 @@ static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule
         const kernel_launch *l = &plan.launches[i];
         fprintf(to,
                 "// %s: grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared memory\n",
-                l->entry, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                l->dynamic_shared_bytes);
+                plan_entry(&plan, i), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                l->block[2], l->dynamic_shared_bytes);
         if (plan_rounds(&plan, i) > 1)
             fprintf(to, "//   %u times%s\n", plan_rounds(&plan, i),
                     l->group == i + 1 ? "" : ", in turn with the one above");

@@ -134,7 +134,7 @@ static void add_launch(json_t **out, const explained *x, uint32_t i)
         append_line(x, e->scale, &e->lines[k], &lines);
     for (size_t k = 0; k < e->sentence_count; k++)
         json_append(&verdict, json_string(e->sentences[k]));
-    json_put(out, "entry", json_string(x->launch.launches[i].entry));
+    json_put(out, "entry", json_string(plan_entry(&x->launch, i)));
     json_put(out, "times", json_integer(plan_rounds(&x->launch, i)));
     json_put(out, "blocks", json_count(l->found.profile.blocks));
     json_put(out, "blocks_counted", json_count(l->found.profile.sampled));
@@ -232,7 +232,7 @@ static json_t *launch_words(const explained *x, uint32_t i)
                                                (double)profile->totals.issued_total));
     return json_pack(
         "{ss sI so sb so so so so sI sI s[[s o] [s o] [s o] [s o] [s o] [s o] [s o] [s o] [s o]]}",
-        "entry", x->launch.launches[i].entry, "rounds", (json_int_t)plan_rounds(&x->launch, i),
+        "entry", plan_entry(&x->launch, i), "rounds", (json_int_t)plan_rounds(&x->launch, i),
         "scale", json_exact(e->scale), "faulted", l->found.fault.kind != SIM_FAULT_NONE, "lines",
         lines, "sentences", sentences, "totals", totals_words(&profile->totals), "issued", issued,
         "sampled", (json_int_t)profile->sampled, "blocks", (json_int_t)profile->blocks, "alone",

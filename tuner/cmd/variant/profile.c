@@ -256,7 +256,7 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
         if (!isnan(v))
             json_put(&simulated, x->names[i], figure_json(x->names[i], v));
     }
-    return json_pack("{ss sI so so}", "entry", x->launch.launches[launch].entry, "times",
+    return json_pack("{ss sI so so}", "entry", plan_entry(&x->launch, launch), "times",
                      (json_int_t)plan_rounds(&x->launch, launch), "counters", gpu, "simulated",
                      simulated);
 }

@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "base/pack.h"
 #include "base/paths.h"
+#include "base/text.h"
+#include "compile/kernel_names.h"
 #include "compile/log.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
@@ -140,8 +142,9 @@ static const char *oracle_path(const problem_set *set)
 static void find_place(const problem_set *set, const emitted *source, const launch_plan *launch,
                        char *place, size_t place_bytes)
 {
-    char kernel[PLAN_NAME_BYTES + 1];
-    snprintf(kernel, sizeof kernel, "%s(", launch->launches[0].entry);
+    char kernel[KERNEL_NAME_BYTES + 1];
+    kernel_own_name(plan_entry(launch, 0), kernel);
+    text_add(kernel, sizeof kernel, "(");
     if (!compile_source_place(source->source, kernel, place, place_bytes))
         snprintf(place, place_bytes, "%s", oracle_path(set));
 }

@@ -240,7 +240,8 @@ device_image result_image(const compile_result *r, bool ptx)
     device_image image = {.bytes = ptx ? (const void *)r->ptx : r->cubin,
                           .size_bytes = ptx ? r->ptx_bytes : r->cubin_bytes,
                           .registers = r->resources.registers,
-                          .static_shared_bytes = r->resources.static_shared_bytes};
-    memcpy(image.suffix, r->suffix, sizeof r->suffix);
+                          .static_shared_bytes = r->resources.static_shared_bytes,
+                          .symbols = r->symbols,
+                          .shared = r->grouped};
     return image;
 }

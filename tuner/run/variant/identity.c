@@ -40,14 +40,11 @@ void identity_by_source(candidate *c, const sources *all)
 
 void identity_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx)
 {
-    char entries[PLAN_ENTRIES_BYTES];
     struct {
         compile_code code;
         kernel_resources resources;
     } all = {.resources = r->resources};
-    plan_entries(&c->launches[slot], entries);
-    bool known =
-        is_ptx || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries, r->suffix, &all.code);
+    bool known = is_ptx || compile_code_of_cubin(r->cubin, r->cubin_bytes, r->symbols, &all.code);
     if (is_ptx)
         all.code = compile_code_of_ptx(r->ptx);
     c->codes[slot][0] = '\0';

@@ -412,7 +412,9 @@ static void take_compiled(pipeline *p, compile_result *r)
         c->images[slot] = ptx ? r->ptx : r->cubin;
         c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
         *(ptx ? (void **)&r->ptx : &r->cubin) = NULL;
-        memcpy(c->image_suffixes[slot], r->suffix, sizeof r->suffix);
+        c->image_symbols[slot] = r->symbols;
+        c->image_shared[slot] = r->grouped;
+        r->symbols = NULL;
         if (slot == 0) {
             c->found.resources = r->resources;
             c->found.has_resources = true;

@@ -368,15 +368,12 @@ static job *add_job(prover *p, uint64_t id, const uint16_t *indices)
 /* Is this the first slot for which that is compiled, with these entries? */
 static bool is_new(job *j, size_t slot, const emitted *source)
 {
-    char own[PLAN_ENTRIES_BYTES], other[PLAN_ENTRIES_BYTES];
     memcpy(j->texts[slot], source->hash, sizeof j->texts[slot]);
-    plan_entries(&j->variant.launches[slot], own);
     j->same[slot] = slot;
     for (size_t i = 0; i < slot && j->same[slot] == slot; i++) {
         if (!j->variant.present[i] || strcmp(j->texts[i], source->hash) != 0)
             continue;
-        plan_entries(&j->variant.launches[i], other);
-        if (strcmp(own, other) == 0)
+        if (plan_same_entries(&j->variant.launches[slot], &j->variant.launches[i]))
             j->same[slot] = j->same[i];
     }
     return j->same[slot] == slot;

@@ -61,8 +61,8 @@ static bool is_due(const sources *all, const candidate *c, size_t slot)
     if (!c->present[slot] || c->launches[slot].launch_count == 0 || c->images[slot] ||
         (slot > 0 && candidate_waits(c)))
         return false;
-    return slot == 0 || c->launches[0].launch_count == 0 ||
-           strcmp(all->of[slot].hash, c->source_hash) != 0;
+    return slot == 0 || strcmp(all->of[slot].hash, c->source_hash) != 0 ||
+           !plan_same_entries(&c->launches[slot], &c->launches[0]);
 }
 
 at_status sources_submit(const sources *all, const session *s, candidate *c, at_error *error)

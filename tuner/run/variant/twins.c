@@ -75,8 +75,10 @@ static void give(candidate *from, candidate *to)
     candidate_drop_images(to);
     memcpy(to->images, from->images, sizeof to->images);
     memcpy(to->image_bytes, from->image_bytes, sizeof to->image_bytes);
-    memcpy(to->image_suffixes, from->image_suffixes, sizeof to->image_suffixes);
+    memcpy(to->image_symbols, from->image_symbols, sizeof to->image_symbols);
+    memcpy(to->image_shared, from->image_shared, sizeof to->image_shared);
     memset(from->images, 0, sizeof from->images);
+    memset(from->image_symbols, 0, sizeof from->image_symbols);
     memset(from->image_bytes, 0, sizeof from->image_bytes);
     to->ragged = from->ragged;
 }

@@ -97,8 +97,9 @@ void candidate_variant(const candidate *c, device_variant *out)
             (device_image){.bytes = c->images[i],
                            .size_bytes = c->image_bytes[i],
                            .registers = c->found.resources.registers,
-                           .static_shared_bytes = c->found.resources.static_shared_bytes};
-        memcpy(out->images[i].suffix, c->image_suffixes[i], sizeof c->image_suffixes[i]);
+                           .static_shared_bytes = c->found.resources.static_shared_bytes,
+                           .symbols = c->image_symbols[i] ? c->image_symbols[i] : "",
+                           .shared = c->image_shared[i]};
     }
 }
 
@@ -137,7 +138,9 @@ void candidate_drop_images(candidate *c)
 {
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         free(c->images[i]);
+        free(c->image_symbols[i]);
         c->images[i] = NULL;
+        c->image_symbols[i] = NULL;
         c->image_bytes[i] = 0;
     }
 }

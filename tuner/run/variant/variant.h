@@ -62,8 +62,9 @@ typedef struct candidate {
     /* Its machine code: owned; NULL: that of slot 0 serves, or it was dropped. */
     void *images[DEVICE_SLOTS];
     size_t image_bytes[DEVICE_SLOTS];
-    char image_suffixes[DEVICE_SLOTS][COMPILE_SUFFIX_BYTES]; /* of the entry's name in it */
-    char codes[DEVICE_SLOTS][33]; /* of each image and its resources, a hash; "" not known */
+    char *image_symbols[DEVICE_SLOTS]; /* owned; its kernels' names in it */
+    bool image_shared[DEVICE_SLOTS];   /* kernels of others are in it */
+    char codes[DEVICE_SLOTS][33];      /* of each image and its resources, a hash; "" not known */
 
     /* Its findings. */
     measurement found;  /* owned; samples: the first ones, unpaired */

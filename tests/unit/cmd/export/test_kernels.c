@@ -170,7 +170,7 @@ static void expect_plan(FILE *to, script *s, const uint16_t *indices)
     }
     launch_walk walk = {0};
     while (plan_walk(&plan, &walk)) {
-        fputs(plan.launches[walk.place].entry, to);
+        fputs(plan_entry(&plan, walk.place), to);
         print_shapes(to, &plan.launches[walk.place]);
         print_arguments(to, &plan, &plan.launches[walk.place]);
         fputs("; ", to);
@@ -412,7 +412,7 @@ static void expect_launches(FILE *to, const subject *s, script *with)
     for (uint32_t i = 0; i < plan.launch_count; i++)
         if (plan.launches[i].dynamic_shared_bytes > 48 * 1024)
             fprintf(to, "allow autotune_%s_kernel_%d::%s shared %u\n", s->model.pattern, source,
-                    plan.launches[i].entry, plan.launches[i].dynamic_shared_bytes);
+                    plan_entry(&plan, i), plan.launches[i].dynamic_shared_bytes);
     for (uint32_t i = 0; i < plan.constant_count; i++)
         fprintf(to, "fill autotune_%s_kernel_%d::%s %" PRIu64 " bytes at 0 from %x\n",
                 s->model.pattern, source, plan.constants[i].name,
@@ -421,7 +421,8 @@ static void expect_launches(FILE *to, const subject *s, script *with)
     launch_walk walk = {0};
     while (plan_walk(&plan, &walk)) {
         const kernel_launch *launch = &plan.launches[walk.place];
-        fprintf(to, "launch autotune_%s_kernel_%d::%s", s->model.pattern, source, launch->entry);
+        fprintf(to, "launch autotune_%s_kernel_%d::%s", s->model.pattern, source,
+                plan_entry(&plan, walk.place));
         print_shapes(to, launch);
         print_arguments(to, &plan, launch);
         fputs("\n", to);

@@ -8,7 +8,7 @@
 /* Of a plan: changing one byte makes another variant. */
 #define OF(field) offsetof(launch_plan, field)
 static const size_t changed_bytes[] = {
-    OF(launches[0].entry),
+    OF(entries[0]),
     OF(launches[0].grid[0]),
     OF(launches[0].grid[1]),
     OF(launches[0].grid[2]),
@@ -63,17 +63,15 @@ enum { CHANGES = sizeof changed_bytes / sizeof *changed_bytes };
 
 static const launch_plan common = {
     .launch_count = 2,
-    .launches = {{.entry = "one",
-                  .grid = {4, 1, 1},
-                  .block = {64, 1, 1},
-                  .cluster = {1, 1, 1},
-                  .argument_count = 2},
-                 {.entry = "two",
-                  .grid = {1, 1, 1},
-                  .block = {64, 1, 1},
-                  .cluster = {1, 1, 1},
-                  .first_argument = 1,
-                  .argument_count = 1}},
+    .entries = "one\0two",
+    .launches =
+        {{.grid = {4, 1, 1}, .block = {64, 1, 1}, .cluster = {1, 1, 1}, .argument_count = 2},
+         {.entry = 4,
+          .grid = {1, 1, 1},
+          .block = {64, 1, 1},
+          .cluster = {1, 1, 1},
+          .first_argument = 1,
+          .argument_count = 1}},
     .argument_count = 2,
     .arguments = {{.bits = 5, .size_bytes = 4}, {.bits = 9, .size_bytes = 4}},
     .struct_bytes = 32,
