@@ -33,6 +33,14 @@ void kernel_own_name(const char *entry, char name[KERNEL_NAME_BYTES])
 
 /* ---- the kernels of a source ---- */
 
+typedef struct declared_kernel {
+    char name[KERNEL_NAME_BYTES];       /* with its namespaces: "ns::scale" */
+    char parameters[KERNEL_NAME_BYTES]; /* as they are written; "" where they do not fit */
+    char file[KERNEL_NAME_BYTES];
+    int line;
+    bool is_template;
+} declared_kernel;
+
 typedef struct reader {
     const char *at;
     char file[KERNEL_NAME_BYTES];
@@ -167,14 +175,18 @@ static bool read_kernel(reader *r, declared_kernel *out)
             if (r->spaces[i].name[0])
                 text_add(out->name, sizeof out->name, "%s::", r->spaces[i].name);
         text_add(out->name, sizeof out->name, "%.*s", (int)n, word);
-        if ((size_t)(end - after) < sizeof out->parameters && !memchr(after, '\n', (size_t)(end - after)))
+        if ((size_t)(end - after) < sizeof out->parameters &&
+            !memchr(after, '\n', (size_t)(end - after)))
             memcpy(out->parameters, after, (size_t)(end - after));
         return true;
     }
     return false;
 }
 
-size_t kernel_names_find(const char *text, const char *name, declared_kernel *out, size_t capacity)
+/* The kernels that a text declares, each time that it does, in its order; at most `capacity`.
+ * `name` is the text's own until a #line directive says another. */
+static size_t find_kernels(const char *text, const char *name, declared_kernel *out,
+                           size_t capacity)
 {
     reader r = {.at = text, .line = 1};
     size_t count = 0;
@@ -207,10 +219,10 @@ size_t kernel_names_find(const char *text, const char *name, declared_kernel *ou
 
 static size_t find_all(const compile_request *r, declared_kernel *out)
 {
-    size_t count = kernel_names_find(r->source, r->name, out, MOST_KERNELS);
+    size_t count = find_kernels(r->source, r->name, out, MOST_KERNELS);
     for (size_t i = 0; i < r->header_count && count < MOST_KERNELS; i++)
-        count += kernel_names_find(r->headers[i].text, r->headers[i].name, out + count,
-                                   MOST_KERNELS - count);
+        count +=
+            find_kernels(r->headers[i].text, r->headers[i].name, out + count, MOST_KERNELS - count);
     return count;
 }
 
@@ -251,7 +263,9 @@ static void tell_all(pack *to, const declared_kernel *kernels, size_t count,
             told = strcmp(kernels[k].name, kernels[i].name) == 0;
         if (told)
             continue;
-        pack_append_text(to, shown++ ? ", " : known ? "; other kernels here are " : "; the kernels here are ");
+        pack_append_text(to, shown++ ? ", "
+                             : known ? "; other kernels here are "
+                                     : "; the kernels here are ");
         pack_append_text(to, kernels[i].name);
         pack_append_text(to, kernels[i].is_template ? "<...>" : "");
     }

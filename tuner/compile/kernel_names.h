@@ -15,25 +15,14 @@ enum { KERNEL_NAME_BYTES = 256 };
  * above; what does not fit is cut. */
 void kernel_own_name(const char *entry, char name[KERNEL_NAME_BYTES]);
 
-typedef struct declared_kernel {
-    char name[KERNEL_NAME_BYTES];       /* with its namespaces: "ns::scale" */
-    char parameters[KERNEL_NAME_BYTES]; /* as they are written; "" where they do not fit */
-    char file[KERNEL_NAME_BYTES];
-    int line;
-    bool is_template;
-} declared_kernel;
-
-/* The kernels that a text declares, each time that it does, in its order; at most `capacity`.
- * `name` is the text's own until a #line directive says another. */
-size_t kernel_names_find(const char *text, const char *name, declared_kernel *out, size_t capacity);
-
 /* Says that an entry of a request names no kernel, or several, as the compiler's messages are: with
- * the place of the kernel that may have been meant and the names of all. `why` is what NVRTC says of
- * it. Owned by the caller; NULL: no memory. */
+ * the place of the kernel that may have been meant and the names of all. `why` is what NVRTC says
+ * of it. Owned by the caller; NULL: no memory. */
 char *kernel_names_complain(const compile_request *r, const char *entry, const char *why);
 
 /* Rewrites the log of a request that does not compile because an entry names no kernel, or
- * several: it then has that complaint in place of NVRTC's. *log is owned by the caller and replaced; any other log, and one where memory runs out, stays. */
+ * several: it then has that complaint in place of NVRTC's. *log is owned by the caller and
+ * replaced; any other log, and one where memory runs out, stays. */
 void kernel_names_explain(char **log, const compile_request *r);
 
 #endif

@@ -1,4 +1,5 @@
 /* The names of kernels, in entries and in sources. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -22,6 +23,16 @@ TEST(an_entry_names_its_kernel_after_namespaces_and_types_and_before_arguments)
     }
 }
 
+static void expect(const char *source, const char *entry, const char *told)
+{
+    const source_header header = {.name = "sub/h.cuh", .text = "\n__global__ void in_header();"};
+    const compile_request r = {
+        .source = source, .name = "own.cu", .headers = &header, .header_count = 1};
+    char *text = kernel_names_complain(&r, entry, "");
+    assert_string_equal(text, told);
+    free(text);
+}
+
 TEST(kernels_are_found_with_namespaces_and_places)
 {
     static const char source[] =
@@ -36,31 +47,30 @@ TEST(kernels_are_found_with_namespaces_and_places)
         "#line 70 \"other.cuh\"\n"
         "namespace { extern \"C\" __global__ __attribute__((used)) void second(int n) { } }\n"
         "__global__ static void third();\n";
-    declared_kernel k[8];
-    assert_int_equal(kernel_names_find(source, "own.cu", k, 8), 3);
-    assert_string_equal(k[0].name, "a::b::v1::first");
-    assert_string_equal(k[0].parameters, "(const T *x, int (*f)(int))");
-    assert_string_equal(k[0].file, "own.cu");
-    assert_int_equal(k[0].line, 7);
-    assert_true(k[0].is_template);
-    assert_string_equal(k[1].name, "second");
-    assert_string_equal(k[1].file, "other.cuh");
-    assert_int_equal(k[1].line, 70);
-    assert_false(k[1].is_template);
-    assert_string_equal(k[2].name, "third");
-    assert_int_equal(kernel_names_find(source, "own.cu", k, 2), 2);
+    expect(source, "firs",
+           "own.cu(7): error: there is no kernel 'firs'; did you mean "
+           "'a::b::v1::first<...>', which is here?; other kernels here are second, "
+           "third, in_header");
+    expect(source, "secnd<3>",
+           "other.cuh(70): error: there is no kernel 'secnd<3>'; did you mean "
+           "'second', which is here?; other kernels here are "
+           "a::b::v1::first<...>, third, in_header");
+    expect(source, "in_heder",
+           "sub/h.cuh(2): error: there is no kernel 'in_heder'; did you mean "
+           "'in_header', which is here?; other kernels here are "
+           "a::b::v1::first<...>, second, third");
 }
 
 TEST(any_text_is_read_without_harm)
 {
-    static const char *const texts[] = {"__global__", "__global__ f(", "namespace", "namespace a {",
-                                        "#", "#line 3 \"", "/*", "\"\\", "'", "}}}", "template"};
-    declared_kernel k[4];
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char text[64], name[KERNEL_NAME_BYTES];
-        size_t count = kernel_names_find(texts[i], "own.cu", k, 4);
-        assert_int_equal(count, strchr(texts[i], '(') ? 1 : 0);
-        strcpy(text, texts[i]);
-        kernel_own_name(text, name);
-    }
+    static const char *const texts[] = {
+        "__global__ f(", "__global__", "namespace", "namespace a {", "#", "#line 3 \"", "/*",
+        "\"\\",          "'",          "}}}",       "template"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        expect(texts[i], "zzzzzzzzzzz",
+               i == 0
+                   ? "own.cu(1): error: there is no kernel 'zzzzzzzzzzz'; the kernels here are f, "
+                     "in_header"
+                   : "sub/h.cuh(2): error: there is no kernel 'zzzzzzzzzzz'; the kernels here are "
+                     "in_header");
 }
