@@ -8,6 +8,7 @@ local host = ...
 
 local check = host.own "check.lua"
 local kernel = host.own "kernel.lua"
+local captured = host.own "captured.lua"
 local fail, meant, KIND = check.fail, check.meant, check.KIND
 
 local kernel_file = {}
@@ -338,6 +339,14 @@ local function match_kernel(facts, entry, signature)
   end
 end
 
+-- A parameter whose name no script could write has another one there: in is in_, min is min_.
+local function rename_reserved(params)
+  for _, p in ipairs(params) do
+    local fits = not host.is_helper(p.name) and p.name ~= "include" and host.load("local " .. p.name, "=name")
+    if p.name ~= "" and not fits then p.name = p.name .. "_" end
+  end
+end
+
 -- Traffic, if nothing is said of what a launch gets done: each input once, each output once.
 local function complete_work(description)
   if description.traffic ~= nil or description.flops ~= nil or description.items ~= nil then return end
@@ -514,6 +523,9 @@ end
 function kernel_file.complete(description)
   local given = description.kernel
   if type(given) ~= "table" or given.source == nil then
+    if captured.launch() then
+      fail({ "kernel" }, "--captured is for a kernel in a file of its own: kernel = { source = \"FILE.cu\" }")
+    end
     for _, field in ipairs { "sizes", "outputs" } do
       if description[field] ~= nil then
         fail({ field }, "is of a kernel in a file of its own: kernel = { source = \"FILE.cu\" }; with a template, buffers say it")
@@ -542,6 +554,7 @@ function kernel_file.complete(description)
          table.concat(names, ", "))
   end
   local request = new_request()
+  local launch = captured.launch()
   if description.space == nil then
     local known = {}
     for name, m in pairs(facts.macros) do
@@ -552,7 +565,8 @@ function kernel_file.complete(description)
         #known > 0 and "macros that may be tuned: " .. table.concat(known, ", ", 1, math.min(#known, 12)) or "macros of the file")
   end
   if description.launch == nil and description.launches == nil then
-    ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"", "how many blocks, of how many threads")
+    ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"",
+        launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
   end
   local values, space_names = read_space(description.space)
   refuse_misspelt(facts, space_names)
@@ -575,19 +589,25 @@ function kernel_file.complete(description)
   host.cut_kernel({ candidates[1].name }, defines)
   local signature = host.kernel_signature(entry, table.concat(written), OPTIONS)
   local found = match_kernel(facts, entry, signature)
+  rename_reserved(found.params)
   check_names(description, "sizes", found.params, "x = \"n\"")
   check_names(description, "outputs", found.params, "\"y\"")
   local named = {}
   for key, v in pairs(type(given.args) == "table" and given.args or {}) do
     if type(key) == "string" then named[key] = v end
   end
+  if launch then captured.complete(description, launch, entry, signature, found.params, named, known) end
   if given.args == nil or not is_empty(named) then
     given.args = infer_arguments(description, request, signature, found.params, named,
                                  function(name) return known[name] ~= nil or derived[name] ~= nil end)
   end
   tell(request, had, "the kernel " .. entry .. " (" .. found.file .. ":" .. found.line .. ")")
   complete_work(description)
-  complete_problems(description, baseline)
+  if launch then
+    description.simulated, description.ragged = nil, false
+  else
+    complete_problems(description, baseline)
+  end
   local options = {}
   for _, option in ipairs(OPTIONS) do options[#options + 1] = option end
   for _, option in ipairs(type(given.options) == "table" and given.options or { given.options }) do

@@ -121,6 +121,21 @@ member() { # member DIR PYTHON: of capture.json, as `d`
     says "differ from what the program's GPU computed"
 }
 
+@test "variables of the module are captured, and have their contents in the proof" {
+    python3 - "$FIXTURES/captured.ptx" <<'END'
+import sys
+text = open(sys.argv[1]).read().replace(".address_size 64\n", ".address_size 64\n.const .align 4 .b8 fake_constant[16384] = {1, 1};\n"
+                                        ".visible .global .align 4 .u32 other;\n")
+text = text.replace("mul.f32 %f3, %f1, %f2;", "ld.const.u32 %r2, [fake_constant]; cvt.rn.f32.u32 %f3, %r2; fma.rn.f32 %f3, %f1, %f2, %f3;")
+open("variable.ptx", "w").write(text)
+END
+    IMAGE=variable.ptx program -o seen --kernel scale_by -- scale 1000
+    [ "$(member seen '[v["name"] for v in d["captured"][0]["variables"]], d["captured"][0]["variables_unread"]')" = "['fake_constant'] 1" ]
+    tool check --captured seen
+    succeeds
+    says "some variables of the module could not be read"
+}
+
 @test "what cannot be captured is said" {
     program -- scale 64
     fails_with 2 "-o DIR says where"
@@ -175,7 +190,7 @@ broken() { # broken SED CODE TEXT: capture.json changed so is refused
     broken 's#0-module#../../../etc/passwd#' 4 "/module"
     rm -rf broken && cp -r seen broken && truncate -s 10 broken/*/0-1-before
     tool check --captured broken
-    fails_with 4 "the file has 10 bytes, the allocation had 4000"
+    fails_with 4 "the file has 10 bytes, the memory had 4000"
     rm broken/*/0-1-before
     tool check --captured broken
     fails_with 4 "the file is missing"

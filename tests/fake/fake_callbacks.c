@@ -15,9 +15,17 @@ enum { SEVERAL_SUBSCRIBERS = 39, BAD_PARAMETER = 1, NO_MORE = 12, MOST_RECORDS =
 
 /* Numbers that are not CUPTI's: who asks by name is not misled. */
 static const char *const functions[] = {
-    NULL,           "cuInit",           "cuLaunchKernel",   "cuLaunchKernelEx",
-    "cuMemAlloc",   "cuModuleLoadData", "cuModuleUnload",   NULL,
-    "cuGraphLaunch", "cuLibraryLoadData", "cuLaunchCooperativeKernel",
+    NULL,
+    "cuInit",
+    "cuLaunchKernel",
+    "cuLaunchKernelEx",
+    "cuMemAlloc",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    NULL,
+    "cuGraphLaunch",
+    "cuLibraryLoadData",
+    "cuLaunchCooperativeKernel",
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

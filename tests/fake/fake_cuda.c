@@ -20,6 +20,7 @@ struct CUmod_st {
     int loaded;                       /* 1; freed memory would be caught by the sanitizer */
     struct CUfunc_st *functions;      /* that were found in it */
     unsigned char constant[4 * 4096]; /* its variable fake_constant */
+    struct CUmod_st *next;
 };
 
 struct CUfunc_st {
@@ -64,6 +65,7 @@ static struct {
     uint64_t now_ns;
     uint64_t percent; /* of a kernel's time that this device takes */
     int modules;
+    CUmodule first_module;
     size_t allocated_bytes, allocations;
     const unsigned char *starts[MAX_ALLOCATIONS];
     size_t sizes[MAX_ALLOCATIONS];
@@ -403,6 +405,16 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t size_bytes)
     return CUDA_SUCCESS;
 }
 
+/* Does memory of a module's variables lie there? */
+static bool is_variable(CUdeviceptr start, size_t size_bytes)
+{
+    for (CUmodule m = fake.first_module; m; m = m->next)
+        if (start >= (uintptr_t)m->constant &&
+            start - (uintptr_t)m->constant + size_bytes <= sizeof m->constant)
+            return true;
+    return false;
+}
+
 /* Where a range lies; SIZE_MAX when it is not inside one allocation. */
 static size_t find_range(CUdeviceptr start, size_t size_bytes)
 {
@@ -446,7 +458,7 @@ CUresult cuCtxSynchronize(void)
 
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size_bytes)
 {
-    if (enter() || find_range(from, size_bytes) == SIZE_MAX)
+    if (enter() || (find_range(from, size_bytes) == SIZE_MAX && !is_variable(from, size_bytes)))
         return enter() ? enter() : CUDA_ERROR_INVALID_VALUE;
     memcpy(to, (const void *)(uintptr_t)from, size_bytes);
     return CUDA_SUCCESS;
@@ -546,6 +558,8 @@ static CUresult load(CUmodule *module, const void *image)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *module = calloc(1, sizeof **module);
     (*module)->loaded = 1;
+    (*module)->next = fake.first_module;
+    fake.first_module = *module;
     fake.modules++;
     return CUDA_SUCCESS;
 }
@@ -589,6 +603,10 @@ CUresult cuModuleUnload(CUmodule module)
         module->functions = f->next;
         free(f);
     }
+    CUmodule *at = &fake.first_module;
+    while (*at != module)
+        at = &(*at)->next;
+    *at = module->next;
     free(module);
     fake.modules--;
     return enter();
@@ -806,6 +824,12 @@ CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *size_bytes, CUmodule mo
     *address = (CUdeviceptr)(uintptr_t)module->constant;
     *size_bytes = sizeof module->constant;
     return enter();
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size_bytes, CUlibrary library,
+                            const char *name)
+{
+    return cuModuleGetGlobal(address, size_bytes, (CUmodule)library, name);
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)

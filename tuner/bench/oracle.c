@@ -53,7 +53,8 @@ static at_status check_guards(device_slot *s, const char *name, uint32_t i, cons
 
 static at_status run_filler(device_slot *s, at_error *error)
 {
-    at_status status = launch(s, DEVICE_FILLER_NAME, s->filler, &s->filler_launch, s->buffers, error);
+    at_status status =
+        launch(s, DEVICE_FILLER_NAME, s->filler, &s->filler_launch, s->buffers, error);
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
         status = check_guards(s, DEVICE_FILLER_NAME, i, s->buffers[i], error);
     return status;
@@ -169,8 +170,7 @@ static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
     if (!status)
         status = check_reference_guards(s, error);
     if (!status)
-        status =
-            device_check_once(s, s->reference, &s->reference_launch, &how, differs, error);
+        status = device_check_once(s, s->reference, &s->reference_launch, &how, differs, error);
     free(how.printed);
     if (!status && how.result != OUTCOME_OK)
         snprintf(s->trouble, sizeof s->trouble, "%s: %s", reference_name(s), text);

@@ -17,8 +17,8 @@ at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 
 /* device_check_once(), and again where an earlier variant may have spoilt what is expected; of a
  * slot that is sampled some blocks. Where the oracle is in trouble and nothing else is wrong the
- * result is OUTCOME_NOT_SIMULATED: nothing says what is right. The slot is usable afterwards, except
- * after AT_DEVICE. */
+ * result is OUTCOME_NOT_SIMULATED: nothing says what is right. The slot is usable afterwards,
+ * except after AT_DEVICE. */
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, at_error *error);
 

@@ -173,7 +173,7 @@ static at_status check_file(const char *path, uint64_t size_bytes, at_error *err
                             "the file is missing: capture the program again");
     if ((uint64_t)s.st_size != size_bytes)
         return error_set_at(error, AT_FORMAT, path, 0,
-                            "the file has %lld bytes, the allocation had %llu: capture the program "
+                            "the file has %lld bytes, the memory had %llu: capture the program "
                             "again",
                             (long long)s.st_size, (unsigned long long)size_bytes);
     return AT_OK;
@@ -194,11 +194,23 @@ static at_status read_allocation(captured_launch *c, const char *dir, const json
     return status || !read.after ? status : check_file(read.after, read.size_bytes, error);
 }
 
+static at_status read_variable(captured_launch *c, const char *dir, const json_t *v, size_t i,
+                               at_error *error)
+{
+    const captured_variable read = {.name = text_of(v, "name"),
+                                    .size_bytes = whole(v, "size_bytes"),
+                                    .before = file_of(dir, v, "before")};
+    memory_add(&c->variables, &c->variable_count, &read, sizeof read);
+    return read.before ? check_file(read.before, read.size_bytes, error)
+                       : damaged(c, error, "variable", i);
+}
+
 static at_status read_launch(captured_launch *c, const char *dir, const json_t *launch,
                              at_error *error)
 {
     const json_t *allocations = json_object_get(launch, "allocations");
     const json_t *arguments = json_object_get(launch, "arguments");
+    const json_t *variables = json_object_get(launch, "variables");
     at_status status = AT_OK;
     c->kernel = text_of(launch, "kernel");
     c->mangled = text_of(launch, "mangled");
@@ -209,11 +221,14 @@ static at_status read_launch(captured_launch *c, const char *dir, const json_t *
     c->dynamic_shared_bytes = (uint32_t)whole(launch, "dynamic_shared_bytes");
     c->cooperative = json_is_true(json_object_get(launch, "cooperative"));
     c->count = whole(launch, "count");
+    c->variables_unread = whole(launch, "variables_unread") > 0;
     c->module = file_of(dir, launch, "module");
     for (size_t i = 0; !status && i < json_array_size(allocations); i++)
         status = read_allocation(c, dir, json_array_get(allocations, i), i, error);
     for (size_t i = 0; !status && i < json_array_size(arguments); i++)
         status = read_argument(c, json_array_get(arguments, i), i, error);
+    for (size_t i = 0; !status && i < json_array_size(variables); i++)
+        status = read_variable(c, dir, json_array_get(variables, i), i, error);
     return status;
 }
 
@@ -229,10 +244,11 @@ at_status captured_read(const char *name, captured_launch *out, at_error *error)
     snprintf(path, sizeof path, "%s/%s", dir, CAPTURE_FILE);
     status = file_read(path, file_limit_bytes, &text, &size_bytes, error);
     if (status == AT_NOT_FOUND)
-        return error_set_at(error, status, path, 0,
-                            "there is no capture: 'autotune capture -o %s --kernel NAME -- PROGRAM' "
-                            "makes one",
-                            dir);
+        return error_set_at(
+            error, status, path, 0,
+            "there is no capture: 'autotune capture -o %s --kernel NAME -- PROGRAM' "
+            "makes one",
+            dir);
     out->path = memory_text(path);
     if (!status)
         status = json_text_parse(text, size_bytes, path, &root, error);
@@ -255,6 +271,11 @@ void captured_deinit(captured_launch *c)
         free(c->allocations[i].before);
         free(c->allocations[i].after);
     }
+    for (size_t i = 0; i < c->variable_count; i++) {
+        free(c->variables[i].name);
+        free(c->variables[i].before);
+    }
+    free(c->variables);
     free(c->allocations);
     free(c->arguments);
     free(c->pointers);

@@ -30,6 +30,13 @@ typedef struct captured_allocation {
     char *after;  /* owned; NULL: the launch changed nothing */
 } captured_allocation;
 
+/* A variable of the kernel's module. */
+typedef struct captured_variable {
+    char *name; /* owned; mangled */
+    uint64_t size_bytes;
+    char *before; /* owned; path of its contents before the launch */
+} captured_variable;
+
 /* A launch, all of whose memory is there. */
 typedef struct captured_launch {
     char *path;             /* owned; of capture.json, for messages */
@@ -39,18 +46,21 @@ typedef struct captured_launch {
     uint32_t dynamic_shared_bytes;
     bool cooperative;
     uint64_t count; /* launches of the same kernel, grid and block */
-    size_t argument_count, pointer_count, allocation_count;
+    size_t argument_count, pointer_count, allocation_count, variable_count;
     captured_argument *arguments;     /* owned */
     captured_pointer *pointers;       /* owned */
     captured_allocation *allocations; /* owned */
+    captured_variable *variables;     /* owned */
+    bool variables_unread;            /* the module has others, too */
     unsigned char *parameters;        /* owned */
     size_t parameter_bytes;
     char *module; /* owned; path of what the kernel was loaded from; NULL: it was not seen */
 } captured_launch;
 
 /* Reads a launch: `name` is the folder, or "DIR:2" for its second. On success the caller frees it
- * with captured_deinit(). AT_NOT_FOUND: the folder holds no capture or none of that number; AT_USAGE:
- * it holds several and `name` has no number; AT_FORMAT: it is damaged, or the launch is not whole. */
+ * with captured_deinit(). AT_NOT_FOUND: the folder holds no capture or none of that number;
+ * AT_USAGE: it holds several and `name` has no number; AT_FORMAT: it is damaged, or the launch is
+ * not whole. */
 at_status captured_read(const char *name, captured_launch *out, at_error *error);
 void captured_deinit(captured_launch *c);
 

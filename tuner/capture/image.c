@@ -6,15 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-
 /* What NVIDIA's tools write: a header, then entries, each with a header of its own. */
-enum {
-    FATBIN_MAGIC = (int)0xba55ed50,
-    ENTRY_PTX = 1,
-    FLAG_LZ4 = 0x2000,
-    FLAG_ZSTD = 0x8000
-};
+enum { FATBIN_MAGIC = (int)0xba55ed50, ENTRY_PTX = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
 /* More than any module's PTX has. */
 static const uint64_t most_ptx_bytes = UINT64_C(1) << 30;
 
@@ -97,7 +90,9 @@ static at_status unpack(const fatbin_entry *e, const char *bytes, const char *pa
     at_status status = AT_OK;
     if (size_bytes > most_ptx_bytes || (is_packed && e->packed_bytes > e->size_bytes))
         return error_set_at(error, AT_FORMAT, path, 0, "it is damaged: capture the program again");
-    *out = memory_new((size_t)size_bytes + 1, 1);
+    *out = calloc(1, (size_t)size_bytes + 1);
+    if (!*out)
+        return error_set(error, AT_NO_MEMORY, "no memory for a module's PTX");
     if (e->flags & FLAG_ZSTD)
         status = unpack_zstd(bytes, e->packed_bytes, *out, (size_t)size_bytes, path, error);
     else if (!(e->flags & FLAG_LZ4))
@@ -185,9 +180,12 @@ at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, co
         memcpy(&magic, bytes, sizeof magic);
     if (magic == (uint32_t)FATBIN_MAGIC) {
         status = look_through(&s, bytes, size_bytes, error);
-    } else if (size_bytes > 0 && bytes[0] != '\177' && strnlen(bytes, size_bytes) + 1 >= size_bytes) {
+    } else if (size_bytes > 0 && bytes[0] != '\177' &&
+               strnlen(bytes, size_bytes) + 1 >= size_bytes) {
         s.has_ptx = true;
-        s.found = memory_new(size_bytes + 1, 1);
+        s.found = calloc(1, size_bytes + 1);
+        if (!s.found)
+            return error_set(error, AT_NO_MEMORY, "no memory for a module's PTX");
         memcpy(s.found, bytes, size_bytes);
         if (!defines(s.found, kernel)) {
             free(s.found);
@@ -205,4 +203,48 @@ at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, co
                             "arch=compute_%u,code=compute_%u, too",
                             kernel, arch, s.arch, s.arch);
     return error_set_at(error, AT_NOT_FOUND, path, 0, "the module's PTX has no kernel %s", kernel);
+}
+
+static bool skip_word(const char **at, const char *word)
+{
+    const size_t length = strlen(word);
+    if (strncmp(*at, word, length) != 0 || (*at)[length] != ' ')
+        return false;
+    *at += length + strspn(*at + length, " ");
+    return true;
+}
+
+/* Copies the name of the variable that is declared at the beginning of a line. */
+static bool read_variable(const char *line, char name[IMAGE_NAME_BYTES])
+{
+    while (skip_word(&line, ".visible") || skip_word(&line, ".extern") ||
+           skip_word(&line, ".weak") || skip_word(&line, ".common"))
+        continue;
+    if (!skip_word(&line, ".global") && !skip_word(&line, ".const"))
+        return false;
+    /* The name is the last word before the size, the value or the end. */
+    const char *end = line + strcspn(line, "[;=\n");
+    while (end > line && end[-1] == ' ')
+        end--;
+    const char *begin = end;
+    while (begin > line && begin[-1] != ' ')
+        begin--;
+    const size_t length = (size_t)(end - begin);
+    if (length == 0 || length >= IMAGE_NAME_BYTES)
+        return false;
+    memcpy(name, begin, length);
+    name[length] = '\0';
+    return true;
+}
+
+const char *image_next_variable(const char *ptx, char name[IMAGE_NAME_BYTES])
+{
+    while (*ptx) {
+        const char *line = ptx;
+        ptx += strcspn(ptx, "\n");
+        ptx += *ptx == '\n';
+        if (*line == '.' && read_variable(line, name))
+            return ptx;
+    }
+    return NULL;
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Changes with every change to what follows. */
-#define CAPTURE_MAGIC UINT64_C(0x3130747061637461)
+#define CAPTURE_MAGIC UINT64_C(0x3230747061637461)
 
 /* The file of a process, in its folder. */
 #define CAPTURE_TABLE "table"
@@ -25,6 +25,8 @@ enum {
     CAPTURE_PARAMETER_BYTES = 32768, /* what CUDA passes at most is 32,764 */
     CAPTURE_MOST_POINTERS = 512,
     CAPTURE_MOST_ALLOCATIONS = 64,
+    CAPTURE_MOST_VARIABLES = 64,
+    CAPTURE_NAME_BYTES = 256,
     CAPTURE_TROUBLE_BYTES = 512
 };
 
@@ -66,6 +68,13 @@ typedef struct capture_allocation {
     uint32_t state;
 } capture_allocation;
 
+/* A variable of the kernel's module, whose contents before the launch are in the file
+ * "<i>-variable-<k>". */
+typedef struct capture_variable {
+    char name[CAPTURE_NAME_BYTES]; /* as the compiler mangled it */
+    uint64_t address, size_bytes;
+} capture_variable;
+
 /* How far a launch was captured. */
 enum { CAPTURE_NOTHING, CAPTURE_ARGUMENTS, CAPTURE_INPUTS, CAPTURE_DONE };
 
@@ -73,25 +82,27 @@ typedef struct capture_launch {
     uint32_t state;
     uint32_t row;
     uint64_t number; /* which launch of the kernels that were chosen: 1 is the first */
-    uint32_t argument_count, parameter_bytes, pointer_count, allocation_count;
+    uint32_t argument_count, parameter_bytes, pointer_count, allocation_count, variable_count;
+    uint32_t variables_unread; /* that the module has, too */
     capture_argument arguments[CAPTURE_MOST_ARGUMENTS];
     unsigned char parameters[CAPTURE_PARAMETER_BYTES];
     capture_pointer pointers[CAPTURE_MOST_POINTERS];
     capture_allocation allocations[CAPTURE_MOST_ALLOCATIONS];
+    capture_variable variables[CAPTURE_MOST_VARIABLES];
     char device[128]; /* as the driver names it */
     int32_t major, minor;
-    uint64_t module_bytes; /* of the image; 0: it was not seen when it was loaded */
+    uint64_t module_bytes;               /* of the image; 0: it was not seen when it was loaded */
     char trouble[CAPTURE_TROUBLE_BYTES]; /* why it was captured no further */
 } capture_launch;
 
 typedef struct capture_table {
     uint64_t magic;
     uint32_t row_count, names_bytes, launch_count;
-    uint64_t dropped;     /* launches for which there was no row left */
+    uint64_t dropped; /* launches for which there was no row left */
     uint64_t graph_launches;
-    uint64_t matched; /* launches of kernels that were chosen, */
-    uint64_t matched_recorded; /* and how many of these went into a graph */
-    char program[4096];        /* the file that runs */
+    uint64_t matched;                    /* launches of kernels that were chosen, */
+    uint64_t matched_recorded;           /* and how many of these went into a graph */
+    char program[4096];                  /* the file that runs */
     char trouble[CAPTURE_TROUBLE_BYTES]; /* why there is no more */
     capture_row rows[CAPTURE_MOST_ROWS];
     capture_launch launches[CAPTURE_MOST_LAUNCHES];

@@ -85,8 +85,8 @@ at_status program_run(const program_request *what, int *ended, at_error *error)
     set_environment(what, library);
     interrupt_hold();
     pid_t pid;
-    int code = posix_spawnp(&pid, what->arguments[0], &actions, &attributes, what->arguments,
-                            environ);
+    int code =
+        posix_spawnp(&pid, what->arguments[0], &actions, &attributes, what->arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (code) {

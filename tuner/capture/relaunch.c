@@ -35,6 +35,7 @@ typedef struct relaunch {
     const unsigned char **after;
     uint64_t *bases; /* simulated addresses */
     unsigned char *parameters;
+    uint8_t *variables; /* as they were before the launch */
     uint8_t workspace[WORKSPACE_BYTES];
     sim_memory memory;
     at_error *error;
@@ -90,6 +91,7 @@ static at_status renew(relaunch *r)
             return status;
     }
     memset(r->workspace, 0, sizeof r->workspace);
+    memcpy(r->kernel.variables, r->variables, r->kernel.programs[0]->global_bytes);
     return AT_OK;
 }
 
@@ -133,9 +135,8 @@ static at_status gather(relaunch *r)
     sim_memory_deinit(&r->memory);
     r->memory = (sim_memory){0};
     for (size_t k = 0; !status && k < c->allocation_count; k++) {
-        sim_region region = {.base = r->bases[k],
-                             .size_bytes = c->allocations[k].size_bytes,
-                             .bytes = r->bytes[k]};
+        sim_region region = {
+            .base = r->bases[k], .size_bytes = c->allocations[k].size_bytes, .bytes = r->bytes[k]};
         snprintf(region.name, sizeof region.name, "allocation %zu", k + 1);
         status = sim_memory_add(&r->memory, &region, r->error);
     }
@@ -157,6 +158,28 @@ static bool has_atomics(const sim_program *p)
         if (p->code[i].kind == SIM_ATOMIC && p->code[i].space != PTX_SPACE_SHARED)
             return true;
     return false;
+}
+
+/* Gives the module's variables their contents; those that the kernel does not use are not there. */
+static at_status set_variables(relaunch *r)
+{
+    const captured_launch *c = r->launch;
+    const size_t global_bytes = r->kernel.programs[0]->global_bytes;
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < c->variable_count; i++) {
+        char *bytes = NULL;
+        size_t size_bytes;
+        at_error unused = {0};
+        status =
+            file_read(c->variables[i].before, most_module_bytes, &bytes, &size_bytes, r->error);
+        if (!status)
+            sim_kernel_set_variable(&r->kernel, c->variables[i].name, (const uint8_t *)bytes,
+                                    size_bytes, &unused);
+        free(bytes);
+    }
+    r->variables = memory_copy(r->kernel.variables, global_bytes, 1);
+    r->out->variables_unread = c->variables_unread && global_bytes > 0;
+    return status;
 }
 
 static at_status load(relaunch *r)
@@ -182,14 +205,13 @@ static at_status load(relaunch *r)
     if (status)
         return status;
     const sim_program *p = r->kernel.programs[0];
-    r->out->has_variables = p->global_bytes > 0;
     r->out->has_atomics = has_atomics(p);
     if (p->parameter_count != c->argument_count || p->parameter_bytes < c->parameter_bytes)
         return error_set_at(r->error, AT_FORMAT, c->path, 0,
                             "the launch has %zu arguments, the module's PTX of %s takes %u",
                             c->argument_count, c->kernel, p->parameter_count);
     r->parameters = memory_new(p->parameter_bytes + 1, 1);
-    return AT_OK;
+    return set_variables(r);
 }
 
 static bool is_in_clusters(const captured_launch *c)
@@ -345,7 +367,7 @@ static at_status run_all(relaunch *r, uint64_t most_work)
 }
 
 at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_result *out,
-                     at_error *error)
+                       at_error *error)
 {
     relaunch *r = memory_new(1, sizeof *r);
     const size_t n = c->allocation_count;
@@ -374,6 +396,7 @@ at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_re
     free(r->after);
     free(r->bases);
     free(r->parameters);
+    free(r->variables);
     free(r);
     return status;
 }

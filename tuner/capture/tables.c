@@ -100,14 +100,13 @@ static json_t *arguments_of(const capture_launch *l)
         for (uint32_t k = 0; k < l->pointer_count; k++) {
             const capture_pointer *p = &l->pointers[k];
             if (p->offset >= a->offset && p->offset < a->offset + a->size_bytes)
-                json_append(&pointers, json_pack("{sI sI sI}", "at",
-                                                 (json_int_t)(p->offset - a->offset), "allocation",
-                                                 (json_int_t)p->allocation, "offset",
-                                                 (json_int_t)p->allocation_offset));
+                json_append(&pointers,
+                            json_pack("{sI sI sI}", "at", (json_int_t)(p->offset - a->offset),
+                                      "allocation", (json_int_t)p->allocation, "offset",
+                                      (json_int_t)p->allocation_offset));
         }
-        json_append(&out,
-                    json_pack("{sI sI ss so}", "offset", (json_int_t)a->offset, "size_bytes",
-                              (json_int_t)a->size_bytes, "bytes", hex, "pointers", pointers));
+        json_append(&out, json_pack("{sI sI ss so}", "offset", (json_int_t)a->offset, "size_bytes",
+                                    (json_int_t)a->size_bytes, "bytes", hex, "pointers", pointers));
         free(hex);
     }
     return out;
@@ -134,16 +133,28 @@ static json_t *allocations_of(const capture_launch *l, const char *folder, uint3
         const capture_allocation *a = &l->allocations[k];
         char address[32];
         snprintf(address, sizeof address, "0x%" PRIx64, a->address);
-        json_append(
-            &out,
-            json_pack("{ss sI sb so so sb}", "address", address, "size_bytes",
-                      (json_int_t)a->size_bytes, "host", a->is_host != 0, "before",
-                      a->state >= CAPTURE_BEFORE ? contents_of(folder, launch, k, "before")
-                                                 : json_null(),
-                      "after",
-                      a->state == CAPTURE_CHANGED ? contents_of(folder, launch, k, "after")
-                                                  : json_null(),
-                      "unchanged", a->state == CAPTURE_UNCHANGED));
+        json_append(&out,
+                    json_pack("{ss sI sb so so sb}", "address", address, "size_bytes",
+                              (json_int_t)a->size_bytes, "host", a->is_host != 0, "before",
+                              a->state >= CAPTURE_BEFORE ? contents_of(folder, launch, k, "before")
+                                                         : json_null(),
+                              "after",
+                              a->state == CAPTURE_CHANGED ? contents_of(folder, launch, k, "after")
+                                                          : json_null(),
+                              "unchanged", a->state == CAPTURE_UNCHANGED));
+    }
+    return out;
+}
+
+static json_t *variables_of(const capture_launch *l, const char *folder, uint32_t launch)
+{
+    json_t *out = json_array();
+    for (uint32_t k = 0; k < l->variable_count; k++) {
+        char what[32];
+        snprintf(what, sizeof what, "variable-%u", k);
+        json_append(&out, json_pack("{so sI so}", "name", json_said(l->variables[k].name),
+                                    "size_bytes", (json_int_t)l->variables[k].size_bytes, "before",
+                                    file_of(folder, launch, what)));
     }
     return out;
 }
@@ -165,6 +176,8 @@ static void add_captured(reading *r, capture_table *t, uint32_t i, const char *f
     json_put(&out, "arch", json_string(arch));
     json_put(&out, "arguments", arguments_of(l));
     json_put(&out, "allocations", allocations_of(l, folder, i));
+    json_put(&out, "variables", variables_of(l, folder, i));
+    json_put(&out, "variables_unread", json_integer(l->variables_unread));
     json_put(&out, "module", l->module_bytes ? file_of(folder, i, "module") : json_null());
     json_put(&out, "whole", json_boolean(l->state == CAPTURE_DONE));
     json_put(&out, "trouble", l->trouble[0] ? json_said(l->trouble) : json_null());
@@ -184,11 +197,11 @@ static bool is_sound(const capture_table *t)
         const capture_launch *l = &t->launches[i];
         sound = l->argument_count <= CAPTURE_MOST_ARGUMENTS &&
                 l->pointer_count <= CAPTURE_MOST_POINTERS &&
-                l->allocation_count <= CAPTURE_MOST_ALLOCATIONS;
+                l->allocation_count <= CAPTURE_MOST_ALLOCATIONS &&
+                l->variable_count <= CAPTURE_MOST_VARIABLES;
         for (uint32_t k = 0; sound && k < l->argument_count; k++)
             sound = l->arguments[k].offset <= CAPTURE_PARAMETER_BYTES &&
-                    l->arguments[k].size_bytes <=
-                        CAPTURE_PARAMETER_BYTES - l->arguments[k].offset;
+                    l->arguments[k].size_bytes <= CAPTURE_PARAMETER_BYTES - l->arguments[k].offset;
     }
     return sound;
 }
@@ -219,9 +232,10 @@ static at_status read_process(reading *r, const char *folder, at_error *error)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return AT_OK; /* no process made the folder, or it came to nothing */
-    void *mapped = fstat(fd, &s) == 0 && s.st_size == sizeof(capture_table)
-                       ? mmap(NULL, sizeof(capture_table), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)
-                       : MAP_FAILED;
+    void *mapped =
+        fstat(fd, &s) == 0 && s.st_size == sizeof(capture_table)
+            ? mmap(NULL, sizeof(capture_table), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)
+            : MAP_FAILED;
     close(fd);
     if (mapped == MAP_FAILED || !is_sound(mapped)) {
         if (mapped != MAP_FAILED)

@@ -66,7 +66,8 @@ char *cpp_comment_body(const char *text, cpp_span comment)
     body[before + comment.length] = '\0';
     blank(body, before);
     const char *after = after_first_word(comment);
-    blank(body + before, (size_t)((after ? after : comment.text) - comment.text) + (after && *after == ':'));
+    blank(body + before,
+          (size_t)((after ? after : comment.text) - comment.text) + (after && *after == ':'));
     char *end = body + before + comment.length;
     if (comment.text[1] == '*' && comment.length >= 4) {
         blank(end - 2, 2);

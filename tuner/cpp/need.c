@@ -73,8 +73,8 @@ static bool is_device_function(const search *s, const cpp_declaration *d)
 static bool is_usable(const search *s, const cpp_declaration *d)
 {
     static const char *const storage[] = {
-        "__device__", "__constant__", "__managed__", "__shared__", "const",  "constexpr",
-        "texture",    "surface",      "cudaTextureObject_t",       "extern", NULL};
+        "__device__", "__constant__", "__managed__",         "__shared__", "const", "constexpr",
+        "texture",    "surface",      "cudaTextureObject_t", "extern",     NULL};
     switch (d->kind) {
     case CPP_FUNCTION:
         return is_device_function(s, d) || (d->member && d->is_special);
@@ -105,8 +105,8 @@ static void want(search *s, cpp_unit *u, size_t i)
     if (d->kind == CPP_TYPE && d->has_body) {
         /* Its members one by one: what is left out wants nothing. */
         const char *end = d->span.text + d->span.length, *at = d->span.text;
-        for (size_t k = i + 1;
-             k < u->declaration_count && u->declarations[k].member && u->declarations[k].span.text < end;
+        for (size_t k = i + 1; k < u->declaration_count && u->declarations[k].member &&
+                               u->declarations[k].span.text < end;
              k++) {
             const cpp_declaration *m = &u->declarations[k];
             if (m->span.text >= at && !is_usable(s, m)) {

@@ -18,9 +18,9 @@ typedef struct parser {
 
 /* Words that brackets may follow without being a function's name. */
 static const char *const attributes[] = {
-    "__launch_bounds__", "__cluster_dims__", "__maxnreg__",  "__align__",     "alignas",
-    "__attribute__",     "__declspec",       "decltype",     "noexcept",      "sizeof",
-    "__block_size__",    "explicit",         "__typeof__",   "static_assert", "asm",
+    "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__align__",     "alignas",
+    "__attribute__",     "__declspec",       "decltype",    "noexcept",      "sizeof",
+    "__block_size__",    "explicit",         "__typeof__",  "static_assert", "asm",
     "__builtin_align__", "requires",         NULL};
 
 static bool among(cpp_token t, const char *const *words)
@@ -163,14 +163,14 @@ static void parse_scope(parser *p, const char *scope, bool c_linkage, bool membe
 /* What one declaration has shown so far. */
 typedef struct progress {
     cpp_declaration d;
-    cpp_token last;       /* before the next one */
-    cpp_token first;      /* of the declaration, without template<...> */
-    cpp_token type_word;  /* class, struct, union, enum; kind CPP_END: none */
+    cpp_token last;      /* before the next one */
+    cpp_token first;     /* of the declaration, without template<...> */
+    cpp_token type_word; /* class, struct, union, enum; kind CPP_END: none */
     cpp_token last_word;
     cpp_token operator_word;
-    bool called;      /* a name and its brackets: it looks like a function */
-    bool initialised; /* after = */
-    bool colon;       /* after the : of a constructor or a base */
+    bool called;        /* a name and its brackets: it looks like a function */
+    bool initialised;   /* after = */
+    bool colon;         /* after the : of a constructor or a base */
     size_t first_inner; /* declarations of its members begin here */
 } progress;
 

@@ -14,9 +14,10 @@ enum { CPP_MAX_PARAMETERS = 64 };
 
 typedef struct cpp_argument {
     bool is_pointer, is_const; /* const: what a pointer leads to */
-    int type;                  /* of the scalar, as base/value.h numbers element types; -1: none of these; -2: bool */
-    uint32_t lanes;            /* of a vector such as float4: 4; else 1 */
-    uint32_t bytes;            /* of what a pointer leads to, or of the argument; 0: void */
+    int type; /* of the scalar, as base/value.h numbers element types; -1: none of these; -2: bool
+               */
+    uint32_t lanes; /* of a vector such as float4: 4; else 1 */
+    uint32_t bytes; /* of what a pointer leads to, or of the argument; 0: void */
 } cpp_argument;
 
 /* Reads the array from PTX text. False: it is not there. */

@@ -69,8 +69,7 @@ static void skip_raw(cpp_lexer *l)
     while (l->at < l->end && *l->at != '(' && n < sizeof mark - 2)
         mark[n++] = *l->at++;
     mark[n++] = '"';
-    while (l->at < l->end &&
-           ((size_t)(l->end - l->at) < n || memcmp(l->at, mark, n) != 0))
+    while (l->at < l->end && ((size_t)(l->end - l->at) < n || memcmp(l->at, mark, n) != 0))
         advance(l, 1);
     advance(l, n);
 }
@@ -79,7 +78,8 @@ static void skip_raw(cpp_lexer *l)
 static void skip_directive(cpp_lexer *l)
 {
     while (l->at < l->end && *l->at != '\n') {
-        if (peek(l, 0) == '\\' && (peek(l, 1) == '\n' || (peek(l, 1) == '\r' && peek(l, 2) == '\n')))
+        if (peek(l, 0) == '\\' &&
+            (peek(l, 1) == '\n' || (peek(l, 1) == '\r' && peek(l, 2) == '\n')))
             advance(l, peek(l, 1) == '\n' ? 2 : 3);
         else if (peek(l, 0) == '/' && peek(l, 1) == '/')
             return;
@@ -171,7 +171,8 @@ bool cpp_next_comment(cpp_lexer *l, cpp_span *comment, int *line)
             comment->length = (size_t)(l->at - comment->text);
             return true;
         }
-        if (*l->at == '"' || (*l->at == '\'' && (l->at == comment->text || !is_word_char(l->at[-1]))))
+        if (*l->at == '"' ||
+            (*l->at == '\'' && (l->at == comment->text || !is_word_char(l->at[-1]))))
             skip_quoted(l);
         else
             advance(l, 1);

@@ -24,13 +24,13 @@ typedef struct cpp_declaration {
     cpp_kind kind;
     cpp_span span;
     int line;
-    cpp_span name;        /* of a function, without its scope; "" for the others */
-    cpp_span head;        /* of a function: what stands before its name */
-    cpp_span parameters;  /* of a function: between the brackets */
-    cpp_span template_of; /* its parameters: between < and > */
-    size_t first_name, name_count; /* in unit.names: what it declares */
-    char *scope; /* owned: "ns::inner::"; "" outside all, and of members */
-    bool member;                   /* of a class */
+    cpp_span name;                        /* of a function, without its scope; "" for the others */
+    cpp_span head;                        /* of a function: what stands before its name */
+    cpp_span parameters;                  /* of a function: between the brackets */
+    cpp_span template_of;                 /* its parameters: between < and > */
+    size_t first_name, name_count;        /* in unit.names: what it declares */
+    char *scope;                          /* owned: "ns::inner::"; "" outside all, and of members */
+    bool member;                          /* of a class */
     bool c_linkage, has_body, is_special; /* special: = default, = delete, = 0 */
     bool wanted;                          /* cpp_need() sets it */
     bool exported; /* the caller's to set: what is rendered has it as extern "C" */

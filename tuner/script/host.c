@@ -278,6 +278,7 @@ static int host_own(lua_State *L)
 static void push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
+        {"captured", host_captured},
         {"declare", host_declare},
         {"dtypes", host_dtypes},
         {"missing", host_missing},
@@ -295,6 +296,7 @@ static void push_host(lua_State *L)
         {"settings", host_settings},
         {"open_kernel", host_open_kernel},
         {"try", host_try},
+        {"unpack", host_unpack},
         {"cut_kernel", host_cut_kernel},
         {"kernel_signature", host_kernel_signature},
         {NULL, NULL},

@@ -53,8 +53,8 @@ static bool find_file(const char *const *folders, size_t folder_count, const cha
 {
     char beside[PATH_MAX];
     const char *slash = strrchr(from, '/');
-    int n = snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from,
-                     name);
+    int n =
+        snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from, name);
     return (slash && n > 0 && (size_t)n < sizeof beside &&
             script_find_file(folders, folder_count, beside, path, PATH_MAX)) ||
            script_find_file(folders, folder_count, name, path, PATH_MAX);
@@ -220,8 +220,8 @@ static at_status ask_headers(kernel_file *k, const script_compiler *compiler, at
         return no_memory(error);
     at_status status = AT_OK;
     if (count > 0)
-        status = compile(compiler,
-                         &(script_source){.name = k->name, .text = text}, &ptx, &log, error);
+        status =
+            compile(compiler, &(script_source){.name = k->name, .text = text}, &ptx, &log, error);
     if (!status)
         status = note_missing(k, ptx ? ptx : "", error);
     free(text);

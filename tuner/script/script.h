@@ -17,6 +17,7 @@
 #include "device/arch.h"
 #include "device/measurement.h"
 #include "device/plan.h"
+#include "script/captured.h"
 #include "space/pattern.h"
 #include "space/space.h"
 
@@ -52,10 +53,11 @@ typedef struct script_options {
     size_t setting_count;
     const script_setting *only; /* NAME=V1,V2,...: the space has no other values of the parameter */
     size_t only_count;
-    script_compiler compiler;   /* for kernel = { source = FILE } */
-    arch_limits device;         /* what `device.*` means in expressions */
-    size_t memory_limit_bytes;  /* 0: 256 MiB */
-    uint64_t instruction_limit; /* 0: a default worth a few seconds */
+    script_compiler compiler;        /* for kernel = { source = FILE } */
+    const script_captured *captured; /* a launch of that kernel, borrowed; NULL: none */
+    arch_limits device;              /* what `device.*` means in expressions */
+    size_t memory_limit_bytes;       /* 0: 256 MiB */
+    uint64_t instruction_limit;      /* 0: a default worth a few seconds */
     /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
      * AT_INTERRUPTED. May be NULL. */
     bool (*stop)(void *context);

@@ -259,6 +259,8 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
 void script_run_own(lua_State *L, const char *file);
 
 /* In script/kernel_host.c: functions for the tool's own Lua. */
+int host_captured(lua_State *L);
+int host_unpack(lua_State *L);
 int host_open_kernel(lua_State *L);
 int host_cut_kernel(lua_State *L);
 int host_kernel_signature(lua_State *L);

@@ -177,3 +177,22 @@ TEST(zstandard_is_unpacked_where_its_library_is)
     assert_null(ptx_of(&f, "a", "sm_90", &error));
     dlclose(library);
 }
+
+TEST(variables_are_those_of_the_module)
+{
+    static const char ptx[] = ".version 8.0\n"
+                              ".const .align 4 .b8 weights[20] = {0, 1, 2};\n"
+                              ".visible .global .align 4 .u32 counter;\n"
+                              ".extern .shared .align 16 .b8 pool[];\n"
+                              ".global .texref none;\n"
+                              ".global .align 8 .u64 table[2] = {generic(weights), 0};\n"
+                              ".visible .entry a()\n{\n\t.global .u32 inner;\n}\n";
+    static const char *const names[] = {"weights", "counter", "none", "table"};
+    char name[IMAGE_NAME_BYTES];
+    size_t i = 0;
+    for (const char *at = ptx; (at = image_next_variable(at, name)) != NULL; i++) {
+        assert_true(i < sizeof names / sizeof *names);
+        assert_string_equal(name, names[i]);
+    }
+    assert_int_equal(i, sizeof names / sizeof *names);
+}

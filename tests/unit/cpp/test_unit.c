@@ -47,9 +47,10 @@ static void leaves(const char *text, const char *expected)
 
 TEST(code_of_the_host_is_cut)
 {
-    leaves("#include <vector>\nstd::vector<float> data;\n__global__ void k(float *x) { x[0] = 1; }\n"
-           "int main(int n, char **v) {\n  k<<<1, 1>>>(0);\n}\n",
-           "#include <vector> __global__ void k(float *x) { x[0] = 1; }");
+    leaves(
+        "#include <vector>\nstd::vector<float> data;\n__global__ void k(float *x) { x[0] = 1; }\n"
+        "int main(int n, char **v) {\n  k<<<1, 1>>>(0);\n}\n",
+        "#include <vector> __global__ void k(float *x) { x[0] = 1; }");
     leaves("static void check(int e) { if (e) { exit(1); } }\n"
            "template <class T> T *allocate(size_t n) { return new T[n]; }\n"
            "__global__ void k() {}\nclass Timer { public: Timer(); private: double t; };",
@@ -58,11 +59,13 @@ TEST(code_of_the_host_is_cut)
 
 TEST(what_a_kernel_names_is_kept_with_what_that_names)
 {
-    leaves("struct Unused { int a; };\nenum Mode { FAST, SLOW };\ntypedef struct { float x, y; } point;\n"
+    leaves("struct Unused { int a; };\nenum Mode { FAST, SLOW };\ntypedef struct { float x, y; } "
+           "point;\n"
            "static const int width = FAST;\nfloat host_table[4];\n__constant__ float table[4];\n"
            "__device__ float get(point p) { return p.x * width; }\n"
            "__global__ void k(float *x, const point *p) { x[0] = get(p[0]) + table[0]; }",
-           "enum Mode { FAST, SLOW }; typedef struct { float x, y; } point; static const int width = FAST; "
+           "enum Mode { FAST, SLOW }; typedef struct { float x, y; } point; static const int width "
+           "= FAST; "
            "__constant__ float table[4]; __device__ float get(point p) { return p.x * width; } "
            "__global__ void k(float *x, const point *p) { x[0] = get(p[0]) + table[0]; }");
     leaves("typedef float (*op)(float);\n__global__ void k(op f) {}",
@@ -75,28 +78,33 @@ TEST(macros_that_annotate_and_declare_are_looked_into)
            "DEV int twice(int a) { return 2 * a; }\n__global__ void k(int *x) { x[0] = TWICE(3); }",
            "#define DEV static __device__ __forceinline__ #define TWICE(x) twice(x) "
            "DEV int twice(int a) { return 2 * a; } __global__ void k(int *x) { x[0] = TWICE(3); }");
-    leaves("#define MAKE(T) __global__ void k##T(T *x) {}\nMAKE(int)\nint other() { return 1; }\n__global__ void k() {}",
+    leaves("#define MAKE(T) __global__ void k##T(T *x) {}\nMAKE(int)\nint other() { return 1; "
+           "}\n__global__ void k() {}",
            "#define MAKE(T) __global__ void k##T(T *x) {} MAKE(int) __global__ void k() {}");
 }
 
 TEST(members_that_only_the_host_can_call_are_cut)
 {
-    leaves("struct Tile {\n  int n;\n  Tile(int a) : n(a) { puts(\"\"); }\n  __device__ int get() const { return n; }\n"
+    leaves("struct Tile {\n  int n;\n  Tile(int a) : n(a) { puts(\"\"); }\n  __device__ int get() "
+           "const { return n; }\n"
            "  std::string name();\n};\n__global__ void k(Tile t) {}",
-           "struct Tile { int n; __device__ int get() const { return n; } }; __global__ void k(Tile t) {}");
+           "struct Tile { int n; __device__ int get() const { return n; } }; __global__ void "
+           "k(Tile t) {}");
 }
 
 TEST(conditions_stay_whole)
 {
     leaves("int main() {\n#ifdef A\n  if (x) {\n#else\n  {\n#endif\n  }\n}\n__global__ void k() {}",
            "#ifdef A #else #endif __global__ void k() {}");
-    leaves("#if A\n__global__ void k(int a)\n#else\n__global__ void k()\n#endif\n{ }\nvoid host() {}",
-           "#if A __global__ void k(int a) #else __global__ void k() #endif { }");
+    leaves(
+        "#if A\n__global__ void k(int a)\n#else\n__global__ void k()\n#endif\n{ }\nvoid host() {}",
+        "#if A __global__ void k(int a) #else __global__ void k() #endif { }");
 }
 
 TEST(names_that_are_given_are_defined_no_more)
 {
-    leaves("#ifndef GIVEN\n#define GIVEN 16\n#endif\n#define OTHER \\\n  GIVEN\n__global__ void k() {}",
+    leaves("#ifndef GIVEN\n#define GIVEN 16\n#endif\n#define OTHER \\\n  GIVEN\n__global__ void "
+           "k() {}",
            "#ifndef GIVEN #endif #define OTHER \\ GIVEN __global__ void k() {}");
     leaves("constexpr int GIVEN = 16;\n__global__ void k(int *x) { x[0] = GIVEN; }",
            "__global__ void k(int *x) { x[0] = GIVEN; }");
@@ -104,9 +112,10 @@ TEST(names_that_are_given_are_defined_no_more)
 
 TEST(kernels_tell_their_scope_and_their_parameters)
 {
-    const char *text = "namespace a { namespace b {\ntemplate <int N, class T = float>\n__global__ void "
-                       "__launch_bounds__(N) scale(const T *__restrict__ in, T out[], int n = 3,\n unsigned long,"
-                       " std::array<T, 4> v /* last */) { }\n} }";
+    const char *text =
+        "namespace a { namespace b {\ntemplate <int N, class T = float>\n__global__ void "
+        "__launch_bounds__(N) scale(const T *__restrict__ in, T out[], int n = 3,\n unsigned long,"
+        " std::array<T, 4> v /* last */) { }\n} }";
     cpp_unit u;
     at_error error = {0};
     cpp_parameter p[8];
@@ -150,12 +159,14 @@ TEST(a_signature_is_read_from_what_the_compiler_wrote)
 {
     cpp_argument a[CPP_MAX_PARAMETERS];
     size_t count;
-    assert_true(cpp_signature_read(".global .align 4 .b8 autotune_signature[44] = {3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, "
-                                   "0, 1, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 255, 255, 255, 255, 4, 0, 0, 0, 1, 0, 0, "
-                                   "0, 16, 0, 0, 0, 0, 1};",
-                                   a, &count));
+    assert_true(cpp_signature_read(
+        ".global .align 4 .b8 autotune_signature[44] = {3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, "
+        "0, 1, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 255, 255, 255, 255, 4, 0, 0, 0, 1, 0, 0, "
+        "0, 16, 0, 0, 0, 0, 1};",
+        a, &count));
     assert_int_equal(count, 2);
-    assert_true(a[0].is_pointer && a[0].is_const && a[0].type == 10 && a[0].lanes == 4 && a[0].bytes == 16);
+    assert_true(a[0].is_pointer && a[0].is_const && a[0].type == 10 && a[0].lanes == 4 &&
+                a[0].bytes == 16);
     assert_true(!a[1].is_pointer && a[1].type == -1 && a[1].bytes == 256);
     assert_false(cpp_signature_read(".global .b8 other[4] = {3};", a, &count));
     assert_false(cpp_signature_read(" autotune_signature[4] = {255, 255, 255, 255};", a, &count));
@@ -163,8 +174,9 @@ TEST(a_signature_is_read_from_what_the_compiler_wrote)
 
 TEST(any_cut_of_a_file_is_read_without_harm)
 {
-    static const char text[] = "#define A(x) \\\n x\nnamespace n { struct S : B<int> { S() {} int a[3]; }; }\n"
-                               "template <int N> __global__ void k(S s) { A(\"}\") /* { */ }\nenum { E = 1 };";
+    static const char text[] =
+        "#define A(x) \\\n x\nnamespace n { struct S : B<int> { S() {} int a[3]; }; }\n"
+        "template <int N> __global__ void k(S s) { A(\"}\") /* { */ }\nenum { E = 1 };";
     for (size_t from = 0; from < sizeof text - 1; from++)
         for (size_t to = from; to < sizeof text; to++) {
             char *part = strndup(text + from, to - from);

@@ -59,7 +59,7 @@ typedef void (*cupti_buffer_full)(CUcontext context, uint32_t stream, uint8_t *b
     X(cuptiActivityEnable, (int kind))                                                             \
     X(cuptiActivityFlushPeriod, (uint32_t period_ms))                                              \
     X(cuptiActivityFlushAll, (uint32_t flags))                                                     \
-    X(cuptiActivityGetNextRecord, (uint8_t *buffer, size_t valid_bytes, void **record))            \
+    X(cuptiActivityGetNextRecord, (uint8_t * buffer, size_t valid_bytes, void **record))           \
     X(cuptiGetResultString, (int code, const char **text))
 
 /* Parameters of the functions that are watched. */
@@ -80,7 +80,7 @@ typedef struct launch_ex_parameters {
 /* cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuLibraryLoadData,
  * cuLibraryLoadFromFile: all begin like this. */
 typedef struct load_parameters {
-    void **made; /* CUmodule or CUlibrary */
+    void **made;       /* CUmodule or CUlibrary */
     const void *image; /* or the path of a file */
 } load_parameters;
 

@@ -68,15 +68,15 @@ static bool starts(const char *text, const char *with)
 
 static void read_launch_ex(const launch_ex_parameters *p, launch *out)
 {
-    *out = (launch){.function = p->function,
-                    .stream = p->config->hStream,
-                    .arguments = p->arguments,
-                    .extra = p->extra,
-                    .key = {.grid = {p->config->gridDimX, p->config->gridDimY, p->config->gridDimZ},
-                            .block = {p->config->blockDimX, p->config->blockDimY,
-                                      p->config->blockDimZ},
-                            .cluster = {1, 1, 1},
-                            .dynamic_shared_bytes = p->config->sharedMemBytes}};
+    *out = (launch){
+        .function = p->function,
+        .stream = p->config->hStream,
+        .arguments = p->arguments,
+        .extra = p->extra,
+        .key = {.grid = {p->config->gridDimX, p->config->gridDimY, p->config->gridDimZ},
+                .block = {p->config->blockDimX, p->config->blockDimY, p->config->blockDimZ},
+                .cluster = {1, 1, 1},
+                .dynamic_shared_bytes = p->config->sharedMemBytes}};
     for (unsigned i = 0; i < p->config->numAttrs; i++) {
         const CUlaunchAttribute *a = &p->config->attrs[i];
         if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative)
@@ -193,7 +193,7 @@ static void before_launch(const cupti_call *call)
     const snapshot s = snapshot_of(place);
     s.out->number = here.rows.table->matched;
     s.out->row = UINT32_MAX;
-    snapshot_before(&s, l.function, l.arguments, l.extra);
+    snapshot_before(&s, call->symbol, l.function, l.arguments, l.extra);
     *call->own = place + 1;
     keeps_lock = true;
 }
@@ -389,11 +389,11 @@ static void *open_cupti(void)
 static bool is_watched(const char *function)
 {
     static const char *const watched[] = {
-        "cuLaunchKernel",     "cuLaunchKernel_ptsz",       "cuLaunchKernelEx",
+        "cuLaunchKernel",        "cuLaunchKernel_ptsz",       "cuLaunchKernelEx",
         "cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel", "cuLaunchCooperativeKernel_ptsz",
-        "cuGraphLaunch",      "cuGraphLaunch_ptsz",        "cuModuleLoad",
-        "cuModuleLoadData",   "cuModuleLoadDataEx",        "cuModuleLoadFatBinary",
-        "cuModuleUnload",     "cuLibraryLoadData",         "cuLibraryLoadFromFile",
+        "cuGraphLaunch",         "cuGraphLaunch_ptsz",        "cuModuleLoad",
+        "cuModuleLoadData",      "cuModuleLoadDataEx",        "cuModuleLoadFatBinary",
+        "cuModuleUnload",        "cuLibraryLoadData",         "cuLibraryLoadFromFile",
         "cuLibraryUnload",
     };
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)

@@ -145,11 +145,24 @@ static uint64_t copy_file(int from, int to)
     return written;
 }
 
-uint64_t modules_write(const modules *m, const void *handle, int folder, const char *name)
+static const module_image *find(const modules *m, const void *handle)
 {
     const module_image *image = m->first;
     while (image && image->handle != handle)
         image = image->next;
+    return image;
+}
+
+const void *modules_bytes(const modules *m, const void *handle, size_t *size_bytes)
+{
+    const module_image *image = find(m, handle);
+    *size_bytes = image ? image->size_bytes : 0;
+    return image ? image->bytes : NULL;
+}
+
+uint64_t modules_write(const modules *m, const void *handle, int folder, const char *name)
+{
+    const module_image *image = find(m, handle);
     if (!image)
         return 0;
     int to = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

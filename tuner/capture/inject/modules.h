@@ -20,6 +20,10 @@ void modules_add(modules *m, const void *handle, const void *image);
 void modules_add_file(modules *m, const void *handle, const char *path);
 void modules_remove(modules *m, const void *handle);
 
+/* The bytes of the image; NULL: it is not known, or is a file's. They may be gone if a library of
+ * the program that held them was closed. */
+const void *modules_bytes(const modules *m, const void *handle, size_t *size_bytes);
+
 /* Writes the image to a new file `name` in a folder. Returns its size; 0: it is not known, or
  * cannot be written. */
 uint64_t modules_write(const modules *m, const void *handle, int folder, const char *name);

@@ -11,8 +11,8 @@
 enum { ROWS_BUCKETS = 1 << 15 }; /* twice the rows: probes stay short */
 
 typedef struct rows {
-    capture_table *table; /* mapped; NULL: there is none */
-    int folder;           /* of this process */
+    capture_table *table;           /* mapped; NULL: there is none */
+    int folder;                     /* of this process */
     uint32_t buckets[ROWS_BUCKETS]; /* 1 + a row; 0: none */
 } rows;
 

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "capture/image.h"
 #include "capture/inject/rows.h"
 
 /* The names of cuda.h are macros: the functions have versions. */
@@ -299,18 +301,70 @@ static void describe_device(const snapshot *s)
     s->out->minor = minor;
 }
 
-static void take_module(const snapshot *s, CUfunction f)
-{
+/* What the kernel was loaded with: a library, for what a runtime launches, or a module. */
+typedef struct origin {
     CUlibrary library;
     CUmodule module;
+} origin;
+
+static origin find_origin(const snapshot *s, CUfunction f)
+{
+    origin o = {NULL, NULL};
+    if (s->driver->cuKernelGetLibrary(&o.library, (CUkernel)f) == CUDA_SUCCESS)
+        return o;
+    o.library = NULL;
+    if (s->driver->cuFuncGetModule(&o.module, f) != CUDA_SUCCESS)
+        o.module = NULL;
+    return o;
+}
+
+static void take_module(const snapshot *s, const origin *o)
+{
     char name[64];
-    const void *handle = NULL;
-    if (s->driver->cuKernelGetLibrary(&library, (CUkernel)f) == CUDA_SUCCESS)
-        handle = library;
-    else if (s->driver->cuFuncGetModule(&module, f) == CUDA_SUCCESS)
-        handle = module;
     snprintf(name, sizeof name, "%d-module", s->place);
-    s->out->module_bytes = modules_write(s->modules, handle, s->folder, name);
+    s->out->module_bytes = modules_write(
+        s->modules, o->library ? (const void *)o->library : o->module, s->folder, name);
+}
+
+/* A variable of the module; what only the compiler knows, as a text that is printed, has none. */
+static void take_variable(const snapshot *s, const origin *o, const char *name)
+{
+    capture_launch *out = s->out;
+    capture_variable *v = &out->variables[out->variable_count];
+    CUdeviceptr address = 0;
+    size_t size_bytes = 0;
+    char file[64];
+    CUresult result = o->library
+                          ? s->driver->cuLibraryGetGlobal(&address, &size_bytes, o->library, name)
+                          : s->driver->cuModuleGetGlobal(&address, &size_bytes, o->module, name);
+    if (result || out->variable_count == CAPTURE_MOST_VARIABLES) {
+        out->variables_unread += *name != '$';
+        return;
+    }
+    snprintf(v->name, sizeof v->name, "%s", name);
+    v->address = address;
+    v->size_bytes = size_bytes;
+    snprintf(file, sizeof file, "%d-variable-%u", s->place, out->variable_count);
+    const capture_allocation memory = {address, size_bytes, 0, CAPTURE_UNREAD};
+    if (write_contents(s, &memory, file, NULL, NULL))
+        out->variable_count++;
+}
+
+/* Takes the variables that the module's PTX names; without PTX the kernel can only be tuned from a
+ * source, of which nothing is known here. */
+static void take_variables(const snapshot *s, const origin *o, const char *kernel)
+{
+    size_t size_bytes;
+    char arch[16], name[IMAGE_NAME_BYTES], *ptx = NULL;
+    at_error ignored = {0};
+    const void *image =
+        modules_bytes(s->modules, o->library ? (const void *)o->library : o->module, &size_bytes);
+    snprintf(arch, sizeof arch, "sm_%d%d", s->out->major, s->out->minor);
+    if (!image || image_ptx(image, size_bytes, kernel, arch, "module", &ptx, &ignored))
+        return;
+    for (const char *at = ptx; (at = image_next_variable(at, name)) != NULL;)
+        take_variable(s, o, name);
+    free(ptx);
 }
 
 /* Another thread may be recording a graph: what waits for the GPU would end that. */
@@ -320,10 +374,12 @@ static CUstreamCaptureMode relax(const snapshot *s, CUstreamCaptureMode mode)
     return mode;
 }
 
-bool snapshot_before(const snapshot *s, CUfunction f, void **arguments, void **extra)
+bool snapshot_before(const snapshot *s, const char *kernel, CUfunction f, void **arguments,
+                     void **extra)
 {
+    const origin o = find_origin(s, f);
     describe_device(s);
-    take_module(s, f);
+    take_module(s, &o);
     if (!take_arguments(s, f, arguments, extra))
         return false;
     find_pointers(s);
@@ -332,8 +388,10 @@ bool snapshot_before(const snapshot *s, CUfunction f, void **arguments, void **e
         return false;
     const CUstreamCaptureMode mode = relax(s, CU_STREAM_CAPTURE_MODE_RELAXED);
     CUresult result = s->driver->cuCtxSynchronize();
-    const bool good =
-        result ? fail(s, result, "the GPU had failed before it") : take_inputs(s);
+    bool good = result ? fail(s, result, "the GPU had failed before it") : take_inputs(s);
+    if (good)
+        take_variables(s, &o, kernel);
+    good = good && !s->out->trouble[0];
     relax(s, mode);
     if (good)
         s->out->state = CAPTURE_INPUTS;

@@ -11,7 +11,7 @@
 #include "capture/inject/modules.h"
 #include "capture/layout.h"
 
-/* X(name): what is asked of the driver. All but the last three are of CUDA 12.0. */
+/* X(name): what is asked of the driver. All but the last three are in CUDA 12.0. */
 #define SNAPSHOT_DRIVER_FUNCTIONS(X)                                                               \
     X(cuCtxGetDevice)                                                                              \
     X(cuCtxSynchronize)                                                                            \
@@ -19,7 +19,9 @@
     X(cuDeviceGetName)                                                                             \
     X(cuFuncGetModule)                                                                             \
     X(cuGetErrorString)                                                                            \
+    X(cuLibraryGetGlobal)                                                                          \
     X(cuMemcpyDtoH)                                                                                \
+    X(cuModuleGetGlobal)                                                                           \
     X(cuPointerGetAttribute)                                                                       \
     X(cuStreamIsCapturing)                                                                         \
     X(cuThreadExchangeStreamCaptureMode)                                                           \
@@ -46,9 +48,10 @@ typedef struct snapshot {
  * lacks, as by an old driver; NULL: none. */
 const char *snapshot_find_driver(snapshot_driver *out);
 
-/* Takes what there is before the launch: one of `arguments` and `extra` holds the kernel's. False:
- * out->trouble says why it cannot be captured. */
-bool snapshot_before(const snapshot *s, CUfunction function, void **arguments, void **extra);
+/* Takes what there is before the launch of `kernel`, its mangled name: one of `arguments` and
+ * `extra` holds the kernel's. False: out->trouble says why it cannot be captured. */
+bool snapshot_before(const snapshot *s, const char *kernel, CUfunction function, void **arguments,
+                     void **extra);
 /* Waits for the launch, and takes what it left. */
 void snapshot_after(const snapshot *s);
 

@@ -145,8 +145,9 @@ static at_status run(const options *o, at_error *error)
     if (!status)
         status = check_found(o, capture, error);
     if (!status)
-        status = page_show(o, "capture", 2, json_incref(capture),
-                           json_pack("{ss sI}", "dir", o->output, "top", (json_int_t)o->top), error);
+        status =
+            page_show(o, "capture", 2, json_incref(capture),
+                      json_pack("{ss sI}", "dir", o->output, "top", (json_int_t)o->top), error);
     json_decref(capture);
     return status;
 }

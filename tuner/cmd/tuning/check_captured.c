@@ -18,8 +18,7 @@ static const uint64_t most_work = UINT64_C(1) << 31;
 
 typedef enum verdict { PROVEN, WRONG, OPEN } verdict;
 
-static const char *const words[] = {
-    [PROVEN] = "proven", [WRONG] = "wrong", [OPEN] = "not proven"};
+static const char *const words[] = {[PROVEN] = "proven", [WRONG] = "wrong", [OPEN] = "not proven"};
 
 static void say_difference(const captured_launch *c, const relaunch_difference *d, char *message)
 {
@@ -36,10 +35,10 @@ static void say_difference(const captured_launch *c, const relaunch_difference *
 
 static verdict judge(const captured_launch *c, const relaunch_result *r, char *message)
 {
-    const char *doubt = r->has_variables ? "; the module has variables, whose values at the launch "
-                                           "are not captured"
-                        : r->has_atomics ? "; the order of its atomics may decide"
-                                         : "";
+    const char *doubt = r->variables_unread ? "; the module has variables that could not be "
+                                              "read"
+                        : r->has_atomics    ? "; the order of its atomics may decide"
+                                            : "";
     message[0] = '\0';
     if (r->fault[0]) {
         snprintf(message, MESSAGE_BYTES, "%s", r->fault);
@@ -77,8 +76,8 @@ at_status check_captured(const options *o, int *exit_code, at_error *error)
                       json_said(*message ? message : NULL), "blocks", (json_int_t)r.blocks,
                       "blocks_run", (json_int_t)r.blocks_run, "bytes_written",
                       (json_int_t)r.bytes_written, "words_rounded",
-                      (json_int_t)(r.difference.words - r.difference.beyond), "has_variables",
-                      r.has_variables, "holds_addresses", r.holds_addresses),
+                      (json_int_t)(r.difference.words - r.difference.beyond), "variables_unread",
+                      r.variables_unread, "holds_addresses", r.holds_addresses),
             NULL, error);
     }
     captured_deinit(&c);

@@ -257,7 +257,7 @@ const command cmd_emit = {
     .name = "emit",
     .operand = "SCRIPT",
     .summary = "Print the source of one variant",
-    .options = "config only best results set arch ptx no-line output",
+    .options = "config captured only best results set arch ptx no-line output",
     .raw = true,
     .run = run,
 };

@@ -10,6 +10,7 @@
 #include "process/interrupt.h"
 #include "record/record.h"
 #include "report/progress.h"
+#include "run/setup/captured.h"
 
 at_status target_here(arch_limits *out, at_error *error)
 {
@@ -99,6 +100,11 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
     if (status)
         return status;
     asking a = {.use_cache = o->use_cache};
+    captured_script captured = {0};
+    if (o->captured)
+        status = captured_script_read(o->captured, &captured, error);
+    if (status)
+        return status;
     snprintf(a.arch, sizeof a.arch, "sm_%d%d", limits->major, limits->minor);
     status = script_load(path,
                          &(script_options){.lua_dir = p.lua_dir,
@@ -108,10 +114,14 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
                                            .only = o->only,
                                            .only_count = o->only_count,
                                            .compiler = {ask_compiler, &a},
+                                           .captured = o->captured ? &captured.launch : NULL,
                                            .device = *limits,
                                            .stop = interrupt_asked},
                          out, error);
     compile_pool_free(a.pool);
+    if (!status && o->captured)
+        status = captured_script_compare(&captured, *out, error);
+    captured_script_deinit(&captured);
     return status;
 }
 

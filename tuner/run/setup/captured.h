@@ -1,0 +1,23 @@
+/* A captured launch as a problem of the script that describes its kernel. */
+#ifndef AUTOTUNE_RUN_SETUP_CAPTURED_H
+#define AUTOTUNE_RUN_SETUP_CAPTURED_H
+
+#include "capture/capture.h"
+#include "script/script.h"
+
+typedef struct captured_script {
+    captured_launch read;                /* owned */
+    script_captured launch;              /* what the script is told: borrows from it */
+    script_captured_argument *arguments; /* owned */
+} captured_script;
+
+/* Reads it, as captured_read(). The caller frees it after the script was loaded. */
+at_status captured_script_read(const char *name, captured_script *out, at_error *error);
+void captured_script_deinit(captured_script *c);
+
+/* Does the script launch its baseline as the program launched the kernel? Says on stderr where it
+ * does not: the program may have been built with other values. AT_SCRIPT: a script of several
+ * launches. */
+at_status captured_script_compare(const captured_script *c, script *s, at_error *error);
+
+#endif
