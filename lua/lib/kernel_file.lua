@@ -325,6 +325,54 @@ local function infer_arguments(description, request, signature, params, named, i
   return args
 end
 
+-- ---- arguments that are given ----
+
+local WIDTHS = { half = 2, bfloat16 = 2, float = 4, double = 8, bool = 1 }
+
+local function width_of(type)
+  return WIDTHS[type] or math.tointeger(tonumber(string.match(type, "%d+$"))) // 8
+end
+
+local function is_floating(type)
+  return type ~= "bool" and WIDTHS[type] ~= nil
+end
+
+-- Would the kernel read what it is given as something else?
+local function differ(type, taken)
+  return width_of(type) ~= width_of(taken) or is_floating(type) ~= is_floating(taken)
+end
+
+-- The element type of a buffer; nil: it depends on the problem.
+local function buffer_type(description, name)
+  local b = type(name) == "string" and description.buffers[name]
+  local dtype = type(b) == "table" and b.dtype
+  return SCALARS[dtype] and dtype or nil
+end
+
+-- A list of arguments, one for each parameter of the kernel.
+local function check_arguments(description, signature, params, given)
+  if #given > #signature then
+    fail({ "kernel", "args", #signature + 1 }, "the kernel takes %d arguments, and not this one", #signature)
+  elseif #given < #signature then
+    fail({ "kernel", "args" }, "the kernel takes %d arguments, and here are %d: the next is %s", #signature, #given,
+         params[#given + 1].text)
+  end
+  for i, taken in ipairs(signature) do
+    local path, v = { "kernel", "args", i }, given[i]
+    local is_buffer = type(v) == "string" and description.buffers[v] ~= nil
+    local scalar = type(v) == "table" and v[KIND] == "argument" and v.type or nil
+    if taken.pointer and scalar then
+      fail(path, "the kernel takes a pointer here, %s, and this is a number", params[i].text)
+    elseif is_buffer and not taken.pointer and taken.type then
+      fail(path, "the kernel takes a number here, %s, and this is a buffer", params[i].text)
+    end
+    local own = taken.pointer and buffer_type(description, v) or scalar
+    if own and taken.type and differ(own, taken.type) then
+      fail(path, "the kernel takes %s, of %s, and this is of %s", params[i].text, taken.type, own)
+    end
+  end
+end
+
 -- The kernel's parameters as the text has them, of the one that takes as many as the compiler says.
 local function match_kernel(facts, entry, signature)
   local found
@@ -597,7 +645,9 @@ function kernel_file.complete(description)
     if type(key) == "string" then named[key] = v end
   end
   if launch then captured.complete(description, launch, entry, signature, found.params, named, known) end
-  if given.args == nil or not is_empty(named) then
+  if type(given.args) == "table" and is_empty(named) then
+    check_arguments(description, signature, found.params, given.args)
+  elseif given.args == nil or not is_empty(named) then
     given.args = infer_arguments(description, request, signature, found.params, named,
                                  function(name) return known[name] ~= nil or derived[name] ~= nil end)
   end

@@ -118,6 +118,13 @@ static void load_script(lua_State *L, script *s)
     s->box.line = 0;
 }
 
+/* Is it a file of the T1 format, by its name? */
+static bool is_t1(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
 static int load(lua_State *L)
 {
     script *s = lua_touserdata(L, 1);
@@ -129,6 +136,8 @@ static int load(lua_State *L)
 
     if (s->is_described)
         script_load_described(L);
+    else if (is_t1(s->path))
+        script_run_t1(L);
     else
         load_script(L, s);
 
@@ -232,6 +241,15 @@ const pattern *script_pattern(const script *s)
 uint64_t script_spent(const script *s)
 {
     return s->box.instructions_spent;
+}
+
+const char *script_warning_text(const script *s, size_t place, int *line)
+{
+    const script_warning *w = s->warnings;
+    while (w && place-- > 0)
+        w = w->next;
+    *line = w ? w->line : 0;
+    return w ? w->text : NULL;
 }
 
 void script_hash(const script *s, char hex[33])

@@ -67,11 +67,16 @@ typedef struct script_options {
 /* Is it a file of CUDA C++, by its name, in which a comment describes the pattern? */
 bool script_is_kernel_file(const char *path);
 
-/* Loads the script at `path`, or the file of CUDA C++. On success *out owns the pattern. Errors:
- * AT_SCRIPT (with file and line), AT_USAGE (an unknown --set name), AT_IO, AT_NO_MEMORY. */
+/* Loads the script at `path`, the file of CUDA C++, or that of the T1 format (NAME.json). On
+ * success *out owns the pattern. Errors: AT_SCRIPT (with file and line), AT_USAGE (an unknown --set
+ * name), AT_IO, AT_NO_MEMORY. */
 at_status script_load(const char *path, const script_options *options, script **out,
                       at_error *error);
 void script_free(script *s); /* NULL is fine */
+
+/* What is odd about the file, but does not change what is tuned: the place-th, with its line; NULL:
+ * there are no more. */
+const char *script_warning_text(const script *s, size_t place, int *line);
 
 const pattern *script_pattern(const script *s);
 

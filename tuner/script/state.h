@@ -149,12 +149,20 @@ typedef struct script_range { /* of bytes */
     size_t size_bytes;
 } script_range;
 
+typedef struct script_warning {
+    struct script_warning *next;
+    int line;
+    const char *text;
+} script_warning;
+
 struct script {
     sandbox box;
     script_options options; /* what `settings` points to is used while loading only */
     char *path, *folder, *lua_dir, *template_dir;
-    script_range source;       /* of the script itself, for lines */
-    bool is_described;         /* ... which is the comment of a kernel's file */
+    script_range source; /* of the script itself, for lines */
+    bool is_described;   /* ... which is the comment of a kernel's file */
+    int places;          /* where a description stands that is no Lua: host.places; 0: it is */
+    script_warning *warnings;
     void *hash;                /* XXH3 state of the Lua files read */
     uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
     arena_block *arena;        /* everything that the pattern points to */
@@ -272,9 +280,17 @@ void script_load_described(lua_State *L);
 /* Where the fields of the pattern are looked for. */
 source_text script_source_text(const script *s);
 
+/* Reads the script, which is a T1 file (lua/lib/t1.lua), and leaves what at.pattern{...} gives on
+ * the stack. */
+void script_run_t1(lua_State *L);
+
 /* Gives the environment on top of the stack require(), which loads modules of the script's folder
  * and the tool's. */
 void script_add_require(lua_State *L);
+
+/* host.python(text): Python's expression as a table { op, value, name, OPERANDS }, or nil and what
+ * is wrong with it. In script/python.c. */
+int script_read_python(lua_State *L);
 
 /* Reads the canonical table on top of the stack into the script; pops it. Raises. */
 void script_read_pattern(lua_State *L);

@@ -89,6 +89,14 @@ static at_status ask_compiler(void *context, const script_source *source, char *
     return status;
 }
 
+static void tell_warnings(const script *s)
+{
+    int line;
+    const char *text;
+    for (size_t i = 0; (text = script_warning_text(s, i, &line)); i++)
+        fprintf(stderr, "autotune: warning: %s:%d: %s\n", script_pattern(s)->path, line, text);
+}
+
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error)
 {
@@ -122,6 +130,8 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
     if (!status && o->captured)
         status = captured_script_compare(&captured, *out, error);
     captured_script_deinit(&captured);
+    if (!status && error)
+        tell_warnings(*out);
     return status;
 }
 

@@ -1,0 +1,147 @@
+-- The arguments of a T1 file (t1.lua): buffers with their fills, and scalars.
+
+local host = ...
+
+local at = host.own "autotune.lua"
+local check = host.own "check.lua"
+local members = host.own "t1_members.lua"
+local python = host.own "python.lua"
+local fail, member, needed, word = members.fail, members.member, members.needed, members.word
+local show = check.show
+
+local SCALAR_TYPES = {
+  bool = "bool", byte = "int8", int8 = "int8", uint8 = "uint8", int16 = "int16", uint16 = "uint16", int32 = "int32",
+  uint32 = "uint32", int64 = "int64", uint64 = "uint64", half = "half", float = "float", double = "double",
+}
+
+local TYPES = {
+  "bool", "byte", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "half", "half2", "half4",
+  "half8", "half16", "float", "float2", "float3", "float4", "float8", "float16", "double", "double2", "double3",
+  "double4", "double8", "double16", "custom",
+}
+
+local MEMORY_TYPES = { "Vector", "Scalar", "Symbol", "Constant", "Local", "Texture" }
+local FILL_TYPES = { "Constant", "Random", "Generator", "Script", "BinaryRaw", "BinaryHDF", "Uninitialized" }
+local ACCESS_TYPES = { "ReadOnly", "WriteOnly", "ReadWrite" }
+local MEMBERS = {
+  "Name", "Type", "Size", "TypeSize", "FillType", "FillValue", "DataSource", "RandomSeed", "AccessType", "MemoryType",
+  "MemType", "Output",
+}
+
+-- The type of the scalars in an element, and how many there are.
+local function element_type(given, what)
+  local node = needed(given, "Type", "string", what)
+  local name = word(given, "Type", TYPES, nil, what)
+  if name == "custom" then return "uint8", needed(given, "TypeSize", "number", what).value, node end
+  if SCALAR_TYPES[name] then return SCALAR_TYPES[name], 1, node end
+  local base, count = string.match(name, "^(%a+)(%d+)$")
+  return base, math.tointeger(tonumber(count)), node
+end
+
+-- How an argument is called as a buffer or a variable of the problem, and in the file.
+local function names_of(given, spec, place)
+  local called = given.value.Name and given.value.Name.value or ""
+  return spec.fresh(called, "argument_" .. place), called
+end
+
+local function fill_value(given, what)
+  local node = needed(given, "FillValue", nil, what)
+  if node.kind == "string" then return members.constant(node, "FillValue of " .. what), node end
+  if node.kind ~= "boolean" then members.expect(node, "number", "FillValue of " .. what) end
+  return node.value, node
+end
+
+-- How an input is filled. Kernel Tuner and BAT draw from a normal distribution, KTT from [0, FillValue):
+-- which numbers these are is no part of the format.
+local function read_fill(given, what)
+  local kind = word(given, "FillType", FILL_TYPES, "Constant", what)
+  if kind == "Random" then return "uniform" end
+  if kind == "Uninitialized" then return "zero" end
+  if kind == "Constant" then return at.constant((fill_value(given, what))) end
+  if kind ~= "Generator" then fail(given.value.FillType, "FillType of %s: %s is not supported", what, kind) end
+  local source = needed(given, "DataSource", "string", what)
+  local tree = members.tree(source, "DataSource of " .. what)
+  if tree.op == "name" and tree.name == "i" then return "index" end
+  members.check_names(source, tree, {}, "DataSource of " .. what)
+  return at.constant(python.evaluate(tree, {}, members.failing(source, "DataSource of " .. what)))
+end
+
+-- How many elements there are: a parameter's name stands for the list of its values, as in Kernel Tuner.
+local function read_count(given, spec, per_element, what)
+  local node = needed(given, "Size", nil, what)
+  what = "Size of " .. what
+  local tree = spec.with_problem(node, members.tree(node, what))
+  members.check_names(node, tree, { spec.lists, spec.variables }, what)
+  local text, of = python.translate(tree, {
+    types = spec.variables, values = spec.lists, fail = members.failing(node, what),
+  })
+  if of ~= "whole" and of ~= "number" then fail(node, "%s is a %s; it is a number of elements", what, of) end
+  return per_element == 1 and text or text .. " * " .. per_element, node
+end
+
+local ROLES = { ReadOnly = "input", WriteOnly = "output", ReadWrite = "inout" }
+
+local function read_vector(given, spec, place, what, in_constant)
+  local name, called = names_of(given, spec, place)
+  local dtype, per_element = element_type(given, what)
+  local count, node = read_count(given, spec, per_element, what)
+  local role = ROLES[word(given, "AccessType", ACCESS_TYPES, "ReadWrite", what)]
+  if in_constant then
+    role = "input"
+    if called == "" then fail(given, "%s is constant memory and has no Name, which is the variable's", what) end
+    spec.constants[called] = name
+  end
+  spec.buffers[name] = at[role] {
+    dtype = dtype, count = count, fill = role ~= "output" and read_fill(given, what) or nil,
+  }
+  spec.place("buffers." .. name, node, what)
+  spec.order[#spec.order + 1] = name
+  local bytes = "(" .. count .. ") * sizeof(\"" .. dtype .. "\")"
+  spec.bytes[#spec.bytes + 1] = role == "inout" and "2 * " .. bytes or bytes
+  return name
+end
+
+local function read_scalar(given, spec, place, what)
+  local name, called = names_of(given, spec, place)
+  local type, count, node = element_type(given, what)
+  if count ~= 1 then fail(node, "%s: a scalar of the Type %s is not supported", what, node.value) end
+  local v, value_node = fill_value(given, what)
+  if type == "bool" then
+    v = python.truth(v)
+  elseif type == "half" or type == "float" or type == "double" then
+    v = v + 0.0
+  else
+    v = math.tointeger(v)
+      or fail(value_node, "%s: %s is not whole, and its Type is %s", what, show(v), node.value)
+  end
+  if spec.problem[called] == v then return at[type](called) end
+  spec.problem[name] = v
+  spec.place("problem." .. name, value_node, what)
+  return at[type](name)
+end
+
+local REFUSED = {
+  Local = "is OpenCL's; in CUDA there is SharedMemory",
+  Texture = "needs a script, whose at.texture says what a texture is made of",
+}
+
+--- { node, what, value, in_constant, is_symbol }: the argument at a place of the list; `value` is what a script
+--- writes for it. Adds what it is made of to `spec`.
+local function read_argument(given, spec, place)
+  members.expect(given, "object", "argument " .. place)
+  local named = member(given, "Name", "string", "argument " .. place)
+  local what = "argument " .. place .. (named and " (" .. named.value .. ")" or "")
+  members.tell_unknown(given, MEMBERS, what)
+  local memory = word(given, "MemoryType", MEMORY_TYPES, "Vector", what)
+  if REFUSED[memory] then
+    fail(given.value.MemoryType, "MemoryType of %s: %s %s", what, memory, REFUSED[memory])
+  end
+  local argument = { node = given, what = what, is_symbol = memory == "Symbol" or memory == "Constant" }
+  argument.in_constant = argument.is_symbol
+    or word(given, "MemType", { "Constant", "Global" }, "Global", what) == "Constant"
+  argument.value = memory == "Scalar" and read_scalar(given, spec, place, what)
+    or read_vector(given, spec, place, what, argument.in_constant)
+  return argument
+end
+
+return { read = read_argument }
