@@ -131,14 +131,27 @@ local function tell(request, had, what)
        table.concat(lines, "\n"))
 end
 
--- The kernels of the file that the name may mean: "scale", "ns::scale", "ns::scale<64, float>".
+-- What a number that nothing defines is, to see what a kernel takes.
+local SKETCHED = 16
+
+-- The kernels of the file that the entry may mean: "scale", "ns::scale<64, float>", "(void (*)(float *))scale".
 local function find_kernels(facts, entry)
-  local plain = string.gsub(string.match(entry, "^[^<]*"), "%s", "")
+  local plain = string.gsub(string.gsub(entry, "%b<>%s*$", ""), "%s+$", "")
+  plain = string.match(plain, "([%w_:]+)$") or plain
   local list = {}
   for _, k in ipairs(facts.kernels) do
     if plain == k.name or plain == k.scope .. k.name then list[#list + 1] = k end
   end
   return list
+end
+
+-- The entry with the values of ${...} in it.
+local function entry_in(entry, scope)
+  return (string.gsub(entry, "%${(.-)}", function(e)
+    local v = evaluate(e, scope)
+    if type(v) == "boolean" then return v and "true" or "false" end
+    return tostring(v == nil and SKETCHED or v)
+  end))
 end
 
 local function kernel_names(facts)
@@ -149,6 +162,38 @@ local function kernel_names(facts)
     seen[name] = true
   end
   return names
+end
+
+-- All that is launched: tables in which an entry and arguments may stand.
+local function launches_of(description)
+  local list = {}
+  local function add(one)
+    if type(one) ~= "table" then return end
+    if type(one.launches) ~= "table" then
+      list[#list + 1] = one
+      return
+    end
+    for _, inner in ipairs(one.launches) do add(inner) end
+  end
+  for _, one in ipairs(type(description.launches) == "table" and description.launches or {}) do add(one) end
+  return list
+end
+
+-- An instance of a template, for a sketch: its numbers become parameters.
+local function sketched_entry(facts, name)
+  for _, k in ipairs(find_kernels(facts, name)) do
+    if k.template ~= "" and not string.find(name, "<", 1, true) then
+      local args = {}
+      for one in string.gmatch(k.template .. ",", "([^,]*),") do
+        local kind, own = string.match(one, "^%s*([%w_:]+).-([%w_]+)%s*$"), string.match(one, "([%w_]+)%s*$")
+        own = string.match(one, "([%w_]+)%s*=") or own
+        local is_type = kind == "class" or kind == "typename"
+        args[#args + 1] = is_type and "float" or kind == "bool" and "false" or "${" .. tostring(own) .. "}"
+      end
+      return name .. "<" .. table.concat(args, ", ") .. ">"
+    end
+  end
+  return name
 end
 
 -- The entry that the pattern means where it says nothing: the file's only kernel.
@@ -167,7 +212,7 @@ local function find_defines(description, facts, space_names, parameters)
   local defines = {}
   local function add(name, always)
     if facts.template_words[name] or parameters[name] then return end
-    local constant = string.find(name, "^[%u_][%u%d_]*$")
+    local constant = string.find(name, "^[%u_][%u%d_]*$") -- it may stand in an #if alone
     if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end
   end
   for _, name in ipairs(space_names) do add(name, true) end
@@ -253,10 +298,10 @@ local function complete_buffer(description, request, a, param, count_example)
   end
   if given == nil then
     given = { [KIND] = role }
-    description.buffers[name] = given
   elseif type(given) ~= "table" then
     return
   end
+  description.buffers[name] = given
   given[kernel.PLACE] = sizes[name] ~= nil and { "sizes", name } or nil
   local known = a.type and SCALARS[a.type] and a.type ~= "bool"
   if given.dtype == nil then
@@ -369,6 +414,41 @@ local function check_arguments(description, signature, params, given)
     local own = taken.pointer and buffer_type(description, v) or scalar
     if own and taken.type and differ(own, taken.type) then
       fail(path, "the kernel takes %s, of %s, and this is of %s", params[i].text, taken.type, own)
+    end
+  end
+end
+
+-- #define lines for the names in `scope`.
+local function definitions(defines, scope)
+  local lines = {}
+  for i, name in ipairs(defines) do
+    local v = scope[name]
+    if type(v) == "boolean" then v = v and 1 or 0 end
+    lines[i] = "#define " .. name .. " " .. tostring(v == nil and 1 or v) .. "\n"
+  end
+  return table.concat(lines)
+end
+
+-- The kernel's type. What the compiler calls undefined and the pattern has is a macro, too: it is added to `defines`.
+local function ask_signature(entry, roots, defines, scope, file)
+  while true do
+    host.cut_kernel(roots, defines)
+    local signature, message, undefined = host.kernel_signature(entry_in(entry, scope), definitions(defines, scope), OPTIONS)
+    if signature then return signature end
+    local grew = false
+    for _, name in ipairs(undefined) do
+      local known = false
+      for _, d in ipairs(defines) do known = known or d == name end
+      if not known and not helpers[name] and (scope[name] ~= nil or host.sketches()) then
+        defines[#defines + 1], grew = name, true
+        if scope[name] == nil then scope[name] = SKETCHED end
+      end
+    end
+    if not grew then
+      local more = #undefined > 10 and ", ..." or ""
+      host.fail_in(file, 0, message .. (#undefined == 0 and "" or
+        "\nNothing defines " .. table.concat(undefined, ", ", 1, math.min(#undefined, 10)) .. more
+        .. ": if these are macros, name them in space or problem"))
     end
   end
 end
@@ -567,6 +647,85 @@ local function stem_of(file)
   return string.sub(string.find(stem, "^%d") and "_" .. stem or stem, 1, 60)
 end
 
+-- The comment to start from: what has been inferred, and what is asked for with examples in its place.
+
+-- Values around the one that a macro has.
+local function suggested_values(v)
+  if v == 0 or v == 1 then return "{ 0, 1 }" end
+  if helpers.is_pow2(v) then
+    local first, last = math.max(1, v // 4), math.max(v, math.min(v * 4, 1024))
+    return "at.pow2(" .. first .. ", " .. last .. ")"
+  end
+  return "{ " .. math.max(1, v // 2) .. ", " .. v .. ", " .. 2 * v .. " }"
+end
+
+local function sketch_space(facts, defines, words, entry)
+  local space, whys, first = {}, {}, nil
+  for name in string.gmatch(entry, "%${([%w_]+)}") do
+    space[#space + 1] = name .. " = at.pow2(" .. SKETCHED // 2 .. ", " .. SKETCHED * 2 .. ")"
+    whys[#whys + 1] = name .. " is the template's"
+    first = first or name
+  end
+  local names = {}
+  for name in pairs(facts.macros) do names[#names + 1] = name end
+  table.sort(names, function(a, b)
+    local x, y = facts.macros[a], facts.macros[b]
+    if x.line ~= y.line then return x.line < y.line end
+    return a < b
+  end)
+  for _, name in ipairs(names) do
+    local v = parse_c(facts.macros[name].value)
+    if words[name] and math.type(v) == "integer" and v >= 0 and v <= 4096 and not string.find(name, "^_") then
+      space[#space + 1] = name .. " = " .. suggested_values(v)
+      whys[#whys + 1] = name .. " is " .. v
+      first = first or name
+    end
+  end
+  for _, name in ipairs(defines) do
+    if not facts.macros[name] then
+      space[#space + 1] = name .. " = at.pow2(" .. SKETCHED // 2 .. ", " .. SKETCHED * 2 .. ")"
+      whys[#whys + 1] = "nothing defines " .. name
+      first = first or name
+    end
+  end
+  if #space == 0 then return "BLOCK = at.pow2(64, 1024)", "the kernel has no macro that is a number", "BLOCK" end
+  return table.concat(space, ", "), table.concat(whys, ", "), first
+end
+
+local function sketch(request, description, facts, found, signature, defines, file)
+  local space, space_why, first = sketch_space(facts, defines, host.kernel_words(), description.kernel.entry)
+  local count = example_count(signature, found.params)
+  local lines, ins, outs = {}, {}, {}
+  for i, a in ipairs(signature) do
+    local list = a.const and ins or outs
+    if a.pointer then list[#list + 1] = found.params[i].name end
+  end
+  local function field(name, text, why)
+    lines[#lines + 1] = string.format("%-7s = { %s }%s", name, text, why ~= "" and "   -- " .. why or "")
+  end
+  local function asked(name)
+    local one = request.of[name]
+    if one then field(name, table.concat(one.texts, ", "), table.concat(one.whys, ", ")) end
+  end
+  if request.of.problem then asked("problem") else field("problem", "n = 1 << 20", "no number is a parameter") end
+  field("space", space, space_why)
+  if #kernel_names(facts) > 1 or string.find(description.kernel.entry, "<", 1, true) then field("kernel", "entry = \"" .. description.kernel.entry .. "\"", "") end
+  local launched = host.launch_text(found.name)
+  field("launch", "grid = \"ceil_div(" .. count .. ", " .. first .. ")\", block = \"" .. first .. "\"",
+        launched and "the file has <<<" .. launched .. ">>>" or "")
+  asked("sizes")
+  asked("buffers")
+  if request.of["kernel.args"] then
+    lines[#lines + 1] = "kernel  = { args = { " .. table.concat(request.of["kernel.args"].texts, ", ") .. " } }   -- "
+      .. table.concat(request.of["kernel.args"].whys, ", ")
+  end
+  if #outs > 0 then
+    field("outputs", "", "in and out: " .. table.concat(outs, ", ") .. "; name those that are written only"
+          .. (#ins > 0 and "; inputs: " .. table.concat(ins, ", ") or ""))
+  end
+  return "/* autotune\n" .. table.concat(lines, "\n") .. "\n*/\n"
+end
+
 --- Completes a description whose kernel is a file; leaves others alone.
 function kernel_file.complete(description)
   local given = description.kernel
@@ -593,13 +752,32 @@ function kernel_file.complete(description)
   if description.problem == nil then description.problem = {} end
   if description.buffers == nil then description.buffers = {} end
   for _, field in ipairs { "problem", "buffers" } do check.table(description[field], { field }, field .. " = { ... }") end
-  local entry = choose_entry(facts, given, file)
-  given.entry = entry
-  local candidates = find_kernels(facts, entry)
-  if #candidates == 0 then
-    local names = kernel_names(facts)
-    fail({ "kernel", "entry" }, "%s has no kernel '%s'%s; there are: %s", file, entry, meant(entry, names),
-         table.concat(names, ", "))
+  local launched = launches_of(description)
+  local has_all = #launched > 0
+  for _, one in ipairs(launched) do has_all = has_all and one.entry ~= nil end
+  local targets = {}
+  if not has_all then
+    given.entry = choose_entry(facts, given, file)
+    if host.sketches() then given.entry = sketched_entry(facts, given.entry) end
+    targets[1] = { of = given, entry = given.entry, path = { "kernel", "entry" } }
+  end
+  for i, one in ipairs(launched) do
+    if one.entry ~= nil then
+      targets[#targets + 1] = { of = one, path = { "launches", i },
+                                entry = check.string(one.entry, { "launches", i, "entry" }, "the name of a kernel") }
+    end
+  end
+  local candidates, roots = {}, {}
+  for _, target in ipairs(targets) do
+    local found = find_kernels(facts, target.entry)
+    if #found == 0 then
+      local names = kernel_names(facts)
+      fail(target.path, "%s has no kernel '%s'%s; there are: %s", file, target.entry, meant(target.entry, names),
+           table.concat(names, ", "))
+    end
+    for _, k in ipairs(found) do candidates[#candidates + 1] = k end
+    roots[#roots + 1] = string.gsub(target.entry, "[${}]", " ")
+    roots[#roots + 1] = found[1].name
   end
   local request = new_request()
   local launch = captured.launch()
@@ -626,32 +804,40 @@ function kernel_file.complete(description)
   local baseline = complete_baseline(description, facts, values, space_names)
   local known = copied(baseline)
   for name, v in pairs(description.problem) do known[name] = default_of(v) end
+  if host.sketches() then -- of a template's numbers
+    for _, target in ipairs(targets) do
+      for name in string.gmatch(target.entry, "%${([%w_]+)}") do known[name] = SKETCHED end
+    end
+  end
   local derived = type(description.derived) == "table" and description.derived or {}
   local scope = scope_of(known, derived)
-  local written = {}
-  for _, name in ipairs(defines) do
-    local v = scope[name]
-    if type(v) == "boolean" then v = v and 1 or 0 end
-    written[#written + 1] = "#define " .. name .. " " .. tostring(v == nil and 1 or v) .. "\n"
-  end
-  host.cut_kernel({ candidates[1].name }, defines)
-  local signature = host.kernel_signature(entry, table.concat(written), OPTIONS)
-  local found = match_kernel(facts, entry, signature)
-  rename_reserved(found.params)
-  check_names(description, "sizes", found.params, "x = \"n\"")
-  check_names(description, "outputs", found.params, "\"y\"")
   local named = {}
   for key, v in pairs(type(given.args) == "table" and given.args or {}) do
     if type(key) == "string" then named[key] = v end
   end
-  if launch then captured.complete(description, launch, entry, signature, found.params, named, known) end
-  if type(given.args) == "table" and is_empty(named) then
-    check_arguments(description, signature, found.params, given.args)
-  elseif given.args == nil or not is_empty(named) then
-    given.args = infer_arguments(description, request, signature, found.params, named,
-                                 function(name) return known[name] ~= nil or derived[name] ~= nil end)
+  local named_only = given.args ~= nil and not is_empty(named)
+  if named_only then given.args = nil end
+  local params, whole = {}, nil
+  for _, target in ipairs(targets) do
+    local signature = ask_signature(target.entry, roots, defines, scope, file)
+    local found = match_kernel(facts, target.entry, signature)
+    rename_reserved(found.params)
+    for _, p in ipairs(found.params) do params[#params + 1] = p end
+    whole = whole or found
+    if launch and target == targets[1] then
+      captured.complete(description, launch, target.entry, signature, found.params, named, known)
+    end
+    if type(target.of.args) == "table" then
+      check_arguments(description, signature, found.params, target.of.args)
+    else
+      target.of.args = infer_arguments(description, request, signature, found.params, named,
+                                       function(name) return known[name] ~= nil or derived[name] ~= nil end)
+    end
+    if host.sketches() then host.sketch(sketch(request, description, facts, found, signature, defines, file)) end
   end
-  tell(request, had, "the kernel " .. entry .. " (" .. found.file .. ":" .. found.line .. ")")
+  check_names(description, "sizes", params, "x = \"n\"")
+  check_names(description, "outputs", params, "\"y\"")
+  tell(request, had, "the kernel " .. targets[1].entry .. " (" .. whole.file .. ":" .. whole.line .. ")")
   complete_work(description)
   if launch then
     description.simulated, description.ragged = nil, false

@@ -14,6 +14,9 @@ template <class autotune_T> struct bytes_of {
 template <> struct bytes_of<void> {
   static constexpr int autotune_bytes = 0;
 };
+template <class autotune_T, class... autotune_A> struct bytes_of<autotune_T(autotune_A...)> {
+  static constexpr int autotune_bytes = 0;
+};
 template <class autotune_T> struct argument_of {
   static constexpr int autotune_pointer = 0, autotune_const = 0, autotune_type = scalar_of<autotune_T>::autotune_type,
                        autotune_lanes = scalar_of<autotune_T>::autotune_lanes,
@@ -90,7 +93,10 @@ __device__ constexpr numbers_of<autotune_A...> autotune_numbers_of(void (*)(auto
            argument_of<autotune_A>::autotune_lanes..., argument_of<autotune_A>::autotune_bytes...}};
 }
 
+// The entry may be a function, or an expression that chooses one of several.
+template <class autotune_T> __device__ autotune_T pointer_to(autotune_T);
+
 } // namespace autotune_of_kernel
 
 extern "C" __device__ const auto autotune_signature =
-    autotune_of_kernel::autotune_numbers_of(decltype(&AUTOTUNE_ENTRY)());
+    autotune_of_kernel::autotune_numbers_of(decltype(autotune_of_kernel::pointer_to(AUTOTUNE_ENTRY))());

@@ -79,11 +79,12 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
                             at_error *error)
 {
     bool bare = strchr(name, '/') == NULL;
+    static const char *const extensions[] = {"", ".lua", ".cu"};
     const char *const dirs[] = {"", p->lua_dir};
     for (size_t d = 0; d < (bare ? 2 : 1); d++) {
-        for (int extension = 0; extension < 2; extension++) {
+        for (size_t e = 0; e < sizeof extensions / sizeof *extensions; e++) {
             int n = snprintf(out, out_bytes, "%s%s%s%s", dirs[d], *dirs[d] ? "/" : "", name,
-                             extension ? ".lua" : "");
+                             extensions[e]);
             if (n >= 0 && (size_t)n < out_bytes && is_file(out))
                 return AT_OK;
         }

@@ -23,8 +23,8 @@ at_status paths_find(paths *out, at_error *error);
 bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes);
 
 /* Resolves a script name: with a slash as it is; without, in the current folder, then among the
- * installed scripts; ".lua" may be left out. AT_USAGE names where it looked and the nearest
- * installed script. */
+ * installed scripts; ".lua" and ".cu" may be left out. AT_USAGE names where it looked and the
+ * nearest installed script. */
 at_status paths_find_script(const paths *p, const char *name, char *out, size_t out_bytes,
                             at_error *error);
 

@@ -1,5 +1,6 @@
 /* autotune new: a commented script, template and reference to start from, that tune as they
  * stand. */
+#define _GNU_SOURCE /* asprintf */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +12,19 @@
 #include "base/file.h"
 #include "base/paths.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/edit.h"
+#include "cpp/token.h"
+#include "run/setup/setup.h"
 
 /* The word in the starter's files that becomes the pattern's name. */
 static const char PLACE[] = "starter";
 static const char *const suffixes[] = {".lua", ".cu.tmpl", "_ref.cu.tmpl"};
-enum { FILES = sizeof suffixes / sizeof *suffixes, MOST_NAME = 60, MOST_BYTES = 1 << 16 };
+enum {
+    FILES = sizeof suffixes / sizeof *suffixes,
+    MOST_NAME = 60,
+    MOST_BYTES = 1 << 16,
+    MOST_FILE_BYTES = 4 << 20
+};
 
 static at_status check_name(const char *name, at_error *error)
 {
@@ -69,8 +78,68 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     return status;
 }
 
+/* Puts the comment before the file's first declaration or directive: its licence stays on top. */
+static at_status write_comment(const char *path, const char *comment, at_error *error)
+{
+    char *text = NULL;
+    size_t size_bytes;
+    at_status status = file_read(path, MOST_FILE_BYTES, &text, &size_bytes, error);
+    if (status)
+        return status;
+    cpp_lexer l = cpp_lexer_make(text, size_bytes, 1);
+    const char *first = cpp_next(&l).span.text;
+    while (first > text && first[-1] != '\n')
+        first--;
+    edit_list edits = {0};
+    char *with_blank = NULL, *after = NULL;
+    if (asprintf(&with_blank, "%s\n", comment) >= 0) {
+        edit_add(&edits, (size_t)(first - text), 0, with_blank);
+        after = edit_apply(&edits, text);
+        status = edit_write(path, text, after, error);
+    } else {
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    }
+    edit_list_deinit(&edits);
+    free(with_blank);
+    free(after);
+    free(text);
+    return status;
+}
+
+static at_status run_from(const options *o, at_error *error)
+{
+    settings with = o->run;
+    arch_limits limits;
+    char *comment = NULL;
+    with.script = o->from;
+    at_status status = target_find(o->run.arch, &limits, error);
+    if (o->operand)
+        status = error_set(error, AT_USAGE, "--from %s stands alone; a NAME is for a new script",
+                           o->from);
+    if (!status)
+        status = target_sketch(&with, o->capture.kernel, &limits, &comment, error);
+    if (!status)
+        fputs(comment, stdout);
+    if (!status && o->write)
+        status = write_comment(o->from, comment, error);
+    if (!status)
+        fprintf(stderr, "autotune: %s\n",
+                o->write
+                    ? "that is in the file now; change what is not true of it"
+                    : "put that into the file, or --write does; change what is not true of it");
+    free(comment);
+    return status;
+}
+
 static at_status run(const options *o, at_error *error)
 {
+    if (o->from)
+        return run_from(o, error);
+    if (!o->operand)
+        return error_set(
+            error, AT_USAGE,
+            "a NAME is missing, of a new script; or --from FILE.cu, of a kernel that is "
+            "there");
     paths p;
     char to[FILES][MOST_NAME + 32];
     size_t made = 0;
@@ -103,7 +172,10 @@ static at_status run(const options *o, at_error *error)
 
 const command cmd_new = {
     .name = "new",
-    .operand = "NAME",
-    .summary = "Write a script, template and reference to start a pattern from",
+    .operand = "[NAME]",
+    .operands_least = 0,
+    .operands_most = 1,
+    .summary = "Write a script, template and reference to start from, or a kernel's comment",
+    .options = "from kernel write arch no-cache",
     .run = run,
 };

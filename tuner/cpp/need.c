@@ -69,9 +69,47 @@ static bool is_device_function(const search *s, const cpp_declaration *d)
     return cpp_text_has(s->units, s->count, where, words) || sounds_like_device(where);
 }
 
-/* May device code use it, if it names it? */
-static bool is_usable(const search *s, const cpp_declaration *d)
+/* Does it name a type that only the host has? */
+static bool names_host_type(const cpp_declaration *d)
 {
+    static const char *const names[] = {
+        "vector",   "string",   "map",     "unordered_map", "set",          "list",
+        "deque",    "mutex",    "thread",  "unique_ptr",    "shared_ptr",   "function",
+        "ofstream", "ifstream", "ostream", "istream",       "ostringstream"};
+    cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
+    bool std = false;
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        for (size_t i = 0; std && i < sizeof names / sizeof *names; i++)
+            if (cpp_is(t, names[i]))
+                return true;
+        std = cpp_is(t, "std") || (std && cpp_is(t, "::"));
+    }
+    return false;
+}
+
+/* Does a class have data that only the host can have? */
+static bool has_host_data(const cpp_unit *u, size_t i)
+{
+    const char *end = u->declarations[i].span.text + u->declarations[i].span.length;
+    for (size_t k = i + 1; k < u->declaration_count && u->declarations[k].span.text < end; k++)
+        if (u->declarations[k].kind == CPP_VARIABLE && names_host_type(&u->declarations[k]))
+            return true;
+    return false;
+}
+
+/* using namespace std::chrono: what is below std is the host's. */
+static bool is_below_std(const cpp_declaration *d)
+{
+    cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
+    cpp_next(&l);
+    cpp_next(&l);
+    return cpp_is(cpp_next(&l), "std") && cpp_is(cpp_next(&l), "::");
+}
+
+/* May device code use it, if it names it? */
+static bool is_usable(const search *s, const cpp_unit *u, size_t i)
+{
+    const cpp_declaration *d = &u->declarations[i];
     static const char *const storage[] = {
         "__device__", "__constant__", "__managed__",         "__shared__", "const", "constexpr",
         "texture",    "surface",      "cudaTextureObject_t", "extern",     NULL};
@@ -80,6 +118,12 @@ static bool is_usable(const search *s, const cpp_declaration *d)
         return is_device_function(s, d) || (d->member && d->is_special);
     case CPP_VARIABLE:
         return d->member || cpp_text_has(s->units, s->count, d->span, storage);
+    case CPP_TYPE:
+        return !has_host_data(u, i);
+    case CPP_ALIAS:
+        return !names_host_type(d);
+    case CPP_USING:
+        return !is_below_std(d);
     default:
         return true;
     }
@@ -109,7 +153,7 @@ static void want(search *s, cpp_unit *u, size_t i)
                                u->declarations[k].span.text < end;
              k++) {
             const cpp_declaration *m = &u->declarations[k];
-            if (m->span.text >= at && !is_usable(s, m)) {
+            if (m->span.text >= at && !is_usable(s, u, k)) {
                 add_words(s, (cpp_span){at, (size_t)(m->span.text - at)});
                 at = m->span.text + m->span.length;
             }
@@ -134,7 +178,7 @@ static void add_declarations(search *s)
     for (size_t i = 0; i < s->count; i++) {
         cpp_unit *u = &s->units[i];
         for (size_t k = 0; k < u->declaration_count; k++)
-            if (!u->declarations[k].wanted && is_usable(s, &u->declarations[k]) &&
+            if (!u->declarations[k].wanted && is_usable(s, u, k) &&
                 is_named(s, u, &u->declarations[k]))
                 want(s, u, k);
     }

@@ -72,16 +72,38 @@ static void put_directives(pack *out, cpp_span s)
     put_lines(out, at, end);
 }
 
-/* Text that stays, with extern "C" where that is asked for. */
+/* The namespace of `using namespace X;`, which may be one of a header that is not here: declared on
+ * the same line it is there. Not of a::b, nor of another's alias. */
+static cpp_span used_namespace(const cpp_unit *u, const cpp_declaration *d)
+{
+    cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
+    cpp_next(&l);
+    cpp_next(&l);
+    cpp_span name = cpp_next(&l).span;
+    bool plain = cpp_is(cpp_next(&l), ";") && !cpp_span_is(name, "std");
+    for (size_t i = 0; i < u->declaration_count; i++) {
+        const cpp_declaration *other = &u->declarations[i];
+        plain = plain && !(other->kind == CPP_ALIAS && other->name_count > 0 &&
+                           cpp_spans_equal(u->names[other->first_name], name));
+    }
+    return plain ? name : (cpp_span){name.text, 0};
+}
+
+/* Text that stays, with what has to stand before some of its declarations. */
 static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end)
 {
     for (size_t i = 0; i < u->declaration_count; i++) {
         const cpp_declaration *d = &u->declarations[i];
-        if (!d->exported || d->span.text < at || d->span.text >= end)
+        if (d->span.text < at || d->span.text >= end)
             continue;
         pack_append(out, at, (size_t)(d->span.text - at));
-        pack_append_text(out, "extern \"C\" ");
         at = d->span.text;
+        cpp_span used = d->kind == CPP_USING ? used_namespace(u, d) : (cpp_span){NULL, 0};
+        if (used.length > 0) {
+            pack_append_text(out, "namespace ");
+            pack_append(out, used.text, used.length);
+            pack_append_text(out, " {} ");
+        }
     }
     pack_append(out, at, (size_t)(end - at));
 }

@@ -33,7 +33,6 @@ typedef struct cpp_declaration {
     bool member;                          /* of a class */
     bool c_linkage, has_body, is_special; /* special: = default, = delete, = 0 */
     bool wanted;                          /* cpp_need() sets it */
-    bool exported; /* the caller's to set: what is rendered has it as extern "C" */
 } cpp_declaration;
 
 typedef struct cpp_macro {
@@ -49,6 +48,7 @@ typedef struct cpp_include {
     int line;
     bool is_quoted;
     bool is_missing; /* the caller's to set: the line is left out of what is rendered */
+    bool is_empty;   /* likewise: there is such a header, but nothing for a device in it */
 } cpp_include;
 
 typedef struct cpp_unit {

@@ -193,8 +193,8 @@ static void close_call(at_site *site, size_t i, int64_t time_ns)
     tell(site, c.ticket, &(site_sample){time_ns, c.host_ns, c.overhead_ns});
 }
 
-/* Asks for the times of a few calls that have ended, and tells them. A call that never ends loses its
- * place to others. */
+/* Asks for the times of a few calls that have ended, and tells them. A call that never ends loses
+ * its place to others. */
 static void gather(at_site *site)
 {
     site_timer *timer = site->sites->timer;
@@ -396,8 +396,8 @@ at_status at_site_end(at_site *site, void *stream, const at_values *values, at_e
 
 /* ---- decisions of the program ---- */
 
-/* The choice that was settled is invalid. Then the default takes its place, and what was only recalled
- * is tuned. */
+/* The choice that was settled is invalid. Then the default takes its place, and what was only
+ * recalled is tuned. */
 static at_status settle_anew(at_site *site, at_error *error)
 {
     bool recalled = site->state == AT_SITE_RECALLED;
@@ -454,7 +454,8 @@ at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context, a
     at_status status = AT_OK;
     pthread_mutex_lock(&site->lock);
     if (site->opened && site->valid != valid)
-        status = error_set(error, AT_USAGE, "the site '%s' is in use: restrict it before", site->name);
+        status =
+            error_set(error, AT_USAGE, "the site '%s' is in use: restrict it before", site->name);
     site->valid = status ? site->valid : valid;
     site->valid_context = status ? site->valid_context : context;
     pthread_mutex_unlock(&site->lock);

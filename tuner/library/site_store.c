@@ -44,9 +44,10 @@ static at_status find_folder(const char *folder, char *out, size_t out_bytes, at
     else if (home && *home)
         n = snprintf(out, out_bytes, "%s/.cache/autotune/sites", home);
     else
-        return error_set(error, AT_IO,
-                         "there is no folder for the store of sites: neither XDG_CACHE_HOME nor HOME "
-                         "is set; name one");
+        return error_set(
+            error, AT_IO,
+            "there is no folder for the store of sites: neither XDG_CACHE_HOME nor HOME "
+            "is set; name one");
     if (n < 0 || (size_t)n >= out_bytes)
         return error_set(error, AT_USAGE, "the path of the store's folder is too long");
     return AT_OK;
@@ -225,16 +226,15 @@ static json_t *pack_entry(const site_store *s, const site_key *key, const site_d
     json_t *problem = pack_variables(key->variables, key->variable_count);
     json_put(&problem, driver_name, json_string(s->driver));
     json_put(&problem, code_name, json_string(s->code));
-    json_t *entry = json_pack("{so so so ss s{ss} s{ss} ss ss}", "problem", problem, "configuration",
-                              pack_configuration(key->space, d->configuration), "time",
-                              record_pack_time(&d->time), "verdict",
-                              run_verdict_name(d->verdict), "hashes", "script",
-                              key->space->hash, "device", "driver", s->driver, "date", date, "tool",
-                              version_text());
+    json_t *entry = json_pack("{so so so ss s{ss} s{ss} ss ss}", "problem", problem,
+                              "configuration", pack_configuration(key->space, d->configuration),
+                              "time", record_pack_time(&d->time), "verdict",
+                              run_verdict_name(d->verdict), "hashes", "script", key->space->hash,
+                              "device", "driver", s->driver, "date", date, "tool", version_text());
     if (entry && d->baseline.count > 0)
         json_put(&entry, "baseline",
-                 json_pack("{so so}", "configuration", pack_configuration(key->space, d->fallback), "time",
-                           record_pack_time(&d->baseline)));
+                 json_pack("{so so}", "configuration", pack_configuration(key->space, d->fallback),
+                           "time", record_pack_time(&d->baseline)));
     return entry;
 }
 
@@ -285,7 +285,8 @@ at_status site_store_put(site_store *s, const site_key *key, const site_decision
     record_store file;
     json_t *entry = pack_entry(s, key, d);
     if (!entry)
-        return error_set(error, AT_NO_MEMORY, "no memory to write the record, or a text is not UTF-8");
+        return error_set(error, AT_NO_MEMORY,
+                         "no memory to write the record, or a text is not UTF-8");
     at_status status = put_damaged_aside(s, key->name, error);
     if (!status)
         status = record_store_open(&file, s->folder, &s->gpu, key->name, error);

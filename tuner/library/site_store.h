@@ -1,11 +1,11 @@
 /* What sites decided, kept as records: one file for each GPU and name of a site, one entry for each
  * problem, driver and version of the program's code.
  *
- * Driver and code are two more variables of the recorded problem, `at_driver` and `at_code`. An entry
- * that is of another driver, code or list of values is left alone, and said. Files are changed under
- * the lock of their folder and replaced whole, as all records; one that is no JSON (half a file, of a
- * program that did not) is put aside as FILE.damaged before it would be overwritten. Not for several
- * threads at once. */
+ * Driver and code are two more variables of the recorded problem, `at_driver` and `at_code`. An
+ * entry that is of another driver, code or list of values is left alone, and said. Files are
+ * changed under the lock of their folder and replaced whole, as all records; one that is no JSON
+ * (half a file, of a program that did not) is put aside as FILE.damaged before it would be
+ * overwritten. Not for several threads at once. */
 #ifndef AUTOTUNE_LIBRARY_SITE_STORE_H
 #define AUTOTUNE_LIBRARY_SITE_STORE_H
 

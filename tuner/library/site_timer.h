@@ -1,8 +1,8 @@
 /* Times what a program does between two points, without waiting for it.
  *
- * Two kinds: pairs of CUDA events in the program's own stream, which are asked for later whether they
- * have come to pass; and the host's clock. May be used by several threads at once. A pair of events
- * belongs to the context that was current when it was made, and is used again only there. */
+ * Two kinds: pairs of CUDA events in the program's own stream, which are asked for later whether
+ * they have come to pass; and the host's clock. May be used by several threads at once. A pair of
+ * events belongs to the context that was current when it was made, and is used again only there. */
 #ifndef AUTOTUNE_LIBRARY_SITE_TIMER_H
 #define AUTOTUNE_LIBRARY_SITE_TIMER_H
 

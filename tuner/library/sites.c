@@ -42,7 +42,8 @@ static at_status read_mode(sites_mode *mode, at_error *error)
             *mode = (sites_mode)m;
             return AT_OK;
         }
-    return error_set(error, AT_USAGE, "AUTOTUNE_SITES is '%.80s'; it may be off, use or tune", given);
+    return error_set(error, AT_USAGE, "AUTOTUNE_SITES is '%.80s'; it may be off, use or tune",
+                     given);
 }
 
 static at_status fill(at_sites *sites, const at_sites_options *o, const arch_limits *gpu,
@@ -60,8 +61,9 @@ static at_status fill(at_sites *sites, const at_sites_options *o, const arch_lim
     return site_store_open(o->folder, gpu, driver, o->code ? o->code : "", &sites->store, error);
 }
 
-at_status sites_open_with(const at_sites_options *options, site_timer *timer, const arch_limits *gpu,
-                          const char *driver, at_sites **out, at_error *error)
+at_status sites_open_with(const at_sites_options *options, site_timer *timer,
+                          const arch_limits *gpu, const char *driver, at_sites **out,
+                          at_error *error)
 {
     at_sites *sites = calloc(1, sizeof *sites);
     if (!sites) {
@@ -110,8 +112,9 @@ static at_status open_sites(const at_sites_options *options, at_sites **out, at_
         status = library_current_device(&here, error);
         if (status) {
             timer->api->close(timer);
-            return error_prefix(error, "sites are timed by events (AT_SITE_CLOCK_HOST by the host's "
-                                       "clock)");
+            return error_prefix(error,
+                                "sites are timed by events (AT_SITE_CLOCK_HOST by the host's "
+                                "clock)");
         }
         return sites_open_with(options, timer, &here.limits, here.driver, out, error);
     }
@@ -201,8 +204,9 @@ static at_status fill_site(at_site *site, const char *name, const at_variable *v
 }
 
 static at_status add_site(at_sites *sites, uint64_t hash, const char *name,
-                          const at_variable *variables, size_t count, const at_parameter *parameters,
-                          size_t parameter_count, at_site **out, at_error *error)
+                          const at_variable *variables, size_t count,
+                          const at_parameter *parameters, size_t parameter_count, at_site **out,
+                          at_error *error)
 {
     at_site *site = calloc(1, sizeof *site);
     if (!site)
@@ -211,8 +215,7 @@ static at_status add_site(at_sites *sites, uint64_t hash, const char *name,
     site->hash = hash;
     site->next = SITE_WINDOW;
     pthread_mutex_init(&site->lock, NULL);
-    at_status status =
-        fill_site(site, name, variables, count, parameters, parameter_count, error);
+    at_status status = fill_site(site, name, variables, count, parameters, parameter_count, error);
     if (!status && (!array_add(&sites->all, &sites->count, &site, sizeof site) ||
                     !keymap_put(&sites->found, hash, sites->count - 1)))
         status = no_memory(error);

@@ -1,8 +1,8 @@
 /* What the parts of libautotune's sites share: library/sites.c has the program's sites and their
  * store, library/site.c the calls of one, library/site_writer.c says problems and writes decisions.
  *
- * Locks: a thread takes a site's `lock` first, then `reading`, then the lock of its sites. Decisions
- * are written without any. */
+ * Locks: a thread takes a site's `lock` first, then `reading`, then the lock of its sites.
+ * Decisions are written without any. */
 #ifndef AUTOTUNE_LIBRARY_SITES_H
 #define AUTOTUNE_LIBRARY_SITES_H
 
@@ -69,8 +69,8 @@ struct at_site {
     site_call open[SITE_MOST_OPEN];
     size_t open_count, asked; /* asked: the place of who was asked last */
 
-    /* What rank 0 told last; of a process for itself its `incumbent` alone counts. `next` is the place
-     * of the next call in the window. */
+    /* What rank 0 told last; of a process for itself its `incumbent` alone counts. `next` is the
+     * place of the next call in the window. */
     site_message told;
     uint64_t tickets[SITE_WINDOW]; /* of rank 0's trials in it */
     size_t next;
@@ -88,7 +88,7 @@ struct at_sites {
     int rank;
 
     pthread_mutex_t lock; /* guards the rest */
-    site_store *store;          /* what it has read is guarded by `reading` */
+    site_store *store;    /* what it has read is guarded by `reading` */
     pthread_mutex_t reading;
     keymap found; /* by hash: the place in `all` */
     at_site **all;
@@ -103,8 +103,9 @@ struct at_sites {
 };
 
 /* at_sites_open() with a timer (which is taken, also on failure) for a device of that name. */
-at_status sites_open_with(const at_sites_options *options, site_timer *timer, const arch_limits *gpu,
-                          const char *driver, at_sites **out, at_error *error);
+at_status sites_open_with(const at_sites_options *options, site_timer *timer,
+                          const arch_limits *gpu, const char *driver, at_sites **out,
+                          at_error *error);
 
 /* Notes a problem, unless it is known. */
 void sites_say(void *sites, const char *text);

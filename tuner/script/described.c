@@ -19,11 +19,13 @@ bool script_is_kernel_file(const char *path)
     return false;
 }
 
-/* The last part of the script's path, by which it is found in the script's folder. */
-static const char *own_name(const script *s)
+/* Reads what stands for the comment into s->source. */
+static void read_description(lua_State *L, script *s)
 {
-    const char *slash = strrchr(s->path, '/');
-    return slash ? slash + 1 : s->path;
+    at_error error = {0};
+    if (script_read_file(s->path, &s->source, &error))
+        sandbox_raise_error(L, &error);
+    XXH3_128bits_update(s->hash, s->source.bytes, s->source.size_bytes);
 }
 
 /* Reads the file's comment into s->source: Lua, on the lines that it has in the file. */
@@ -37,12 +39,19 @@ static void read_comment(lua_State *L, script *s)
     int line;
     if (strlen(text->bytes) != text->size_bytes)
         sandbox_raise(L, AT_SCRIPT, s->path, 0, "it holds a NUL, at which C++ source ends");
-    if (!cpp_comment_find(text->bytes, &comment, &line))
-        sandbox_raise(L, AT_SCRIPT, s->path, 0,
-                      "no comment in it begins with the word autotune, to say how it is tuned: "
-                      "/* autotune, then problem = {...}, space = {...}, launch = {...}, sizes = "
-                      "{...}, each on a line, then */");
-    s->source.bytes = cpp_comment_body(text->bytes, comment);
+    const bool found = cpp_comment_find(text->bytes, &comment, &line);
+    if (s->sketches && found)
+        sandbox_raise(L, AT_USAGE, s->path, line, "there is a comment that begins with autotune");
+    if (s->sketches)
+        comment = (cpp_span){text->bytes, 0};
+    else if (!found)
+        sandbox_raise(
+            L, AT_SCRIPT, s->path, 0,
+            "no comment in it begins with the word autotune, to say how it is tuned; "
+            "'autotune new --from %s' writes one to start from, and --describe FILE reads "
+            "one from elsewhere",
+            s->path);
+    s->source.bytes = s->sketches ? strdup("") : cpp_comment_body(text->bytes, comment);
     if (!s->source.bytes)
         sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->path);
     s->source.size_bytes = strlen(s->source.bytes);
@@ -73,8 +82,12 @@ static void set_source(lua_State *L, const script *s)
         lua_setfield(L, -3, "kernel");
     }
     if (lua_istable(L, -1)) {
-        lua_pushstring(L, own_name(s));
+        lua_pushstring(L, script_own_name(s));
         lua_setfield(L, -2, "source");
+        if (s->sketched_entry)
+            lua_pushstring(L, s->sketched_entry);
+        if (s->sketched_entry)
+            lua_setfield(L, -2, "entry");
     }
     lua_pop(L, 1);
 }
@@ -88,7 +101,10 @@ void script_load_described(lua_State *L)
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "at");
     lua_insert(L, -2);
-    read_comment(L, s);
+    if (s->options.describe)
+        read_description(L, s);
+    else
+        read_comment(L, s);
     push_fields(L);
     lua_pushvalue(L, -1);
     script_load_text(L, s->source.bytes, s->source.size_bytes, s->path, chunk_name);

@@ -214,6 +214,11 @@ static void write_options(lua_State *L, emission *e)
         lua_settop(L, kept);
     }
     lua_pop(L, 1);
+    /* As lua/lib/kernel_file.lua puts them. */
+    static const char *const own[] = {"--pre-include=autotune_host.h",
+                                      "--device-as-default-execution-space"};
+    for (size_t i = 0; k->is_file && i < 2 && i < e->out->option_count; i++)
+        e->out->own_option_count += strcmp(e->out->options[i], own[i]) == 0;
 }
 
 /* Pushes the derived value `name`, when there is one, for the template that is running. */

@@ -24,7 +24,8 @@ typedef struct emitted {
     const char
         *options[16]; /* extra NVRTC options the pattern asks for; borrowed from the script */
     size_t option_count;
-    included includes; /* files of the script's folder, and of the tool's, for the compiler */
+    size_t own_option_count; /* the first of them, which stand for what nvcc does by itself */
+    included includes;       /* files of the script's folder, and of the tool's, for the compiler */
 } emitted;
 
 /* Emits the variant `indices` of the script's template for `problem`. Errors: AT_SCRIPT naming the

@@ -26,6 +26,19 @@ static bool has_file(const kernel_file *k, const char *name)
     return false;
 }
 
+/* Names of which the compiler gets a text of our own. */
+static const struct {
+    const char *name, *file;
+} replaced[] = {{"cub/cub.cuh", "cub.h"}};
+
+static bool is_replaced(cpp_span name)
+{
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+        if (cpp_span_is(name, replaced[i].name))
+            return true;
+    return false;
+}
+
 static at_status read_unit(kernel_file *k, const char *name, const char *path, at_error *error)
 {
     if (k->count == SOURCE_HEADERS_MAX - 1)
@@ -41,8 +54,10 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     }
     k->texts[k->count] = text.bytes;
     k->names[k->count] = strdup(name);
-    status = k->names[k->count] ? cpp_unit_read(text.bytes, &k->units[k->count], error)
-                                : no_memory(error);
+    k->paths[k->count] = strdup(path);
+    status = k->names[k->count] && k->paths[k->count]
+                 ? cpp_unit_read(text.bytes, &k->units[k->count], error)
+                 : no_memory(error);
     k->count++;
     return status;
 }
@@ -67,8 +82,9 @@ at_status kernel_file_read(const char *name, const char *path, const char *const
                          .path = strdup(path),
                          .units = calloc(SOURCE_HEADERS_MAX, sizeof *out->units),
                          .texts = calloc(SOURCE_HEADERS_MAX, sizeof *out->texts),
-                         .names = calloc(SOURCE_HEADERS_MAX, sizeof *out->names)};
-    if (!out->name || !out->path || !out->units || !out->texts || !out->names)
+                         .names = calloc(SOURCE_HEADERS_MAX, sizeof *out->names),
+                         .paths = calloc(SOURCE_HEADERS_MAX, sizeof *out->paths)};
+    if (!out->name || !out->path || !out->units || !out->texts || !out->names || !out->paths)
         return no_memory(error);
     at_status status = read_unit(out, name, path, error);
     for (size_t u = 0; !status && u < out->count; u++)
@@ -89,10 +105,12 @@ void kernel_file_deinit(kernel_file *k)
         cpp_unit_deinit(&k->units[i]);
         free(k->texts[i]);
         free(k->names[i]);
+        free(k->paths[i]);
     }
     free(k->units);
     free(k->texts);
     free(k->names);
+    free(k->paths);
     free(k->name);
     free(k->path);
     free(k->text);
@@ -154,7 +172,8 @@ static char *question_text(const kernel_file *k, size_t *count)
     for (size_t u = 0; u < k->count; u++)
         for (size_t i = 0; i < k->units[u].include_count; i++) {
             const cpp_include *one = &k->units[u].includes[i];
-            if (is_own(k, one) || leads_away(one->name) || is_hostile(one->name))
+            if (is_own(k, one) || is_replaced(one->name) || leads_away(one->name) ||
+                is_hostile(one->name))
                 continue;
             pack_append_text(&p, "\n#if __has_include(<");
             pack_append(&p, one->name.text, one->name.length);
@@ -186,6 +205,30 @@ static const char *next_answer(const char *at)
     return at;
 }
 
+/* <vector>, <stdio.h>: nobody wonders that device code has nothing of them. */
+static bool is_standard(const cpp_include *i)
+{
+    static const char *const names[] = {
+        "assert.h", "ctype.h", "errno.h",  "float.h",  "inttypes.h", "limits.h", "math.h",
+        "memory.h", "omp.h",   "signal.h", "stdarg.h", "stdint.h",   "stdio.h",  "stdlib.h",
+        "string.h", "time.h",  "unistd.h", "mpi.h",    "malloc.h"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (cpp_span_is(i->name, names[n]))
+            return true;
+    return !memchr(i->name.text, '.', i->name.length) ||
+           (i->name.length > 4 && memcmp(i->name.text, "sys/", 4) == 0);
+}
+
+static bool is_noted(const pack *list, cpp_span name)
+{
+    const char *text = (const char *)list->bytes;
+    for (size_t at = 0; at + name.length <= list->size_bytes; at++)
+        if (memcmp(text + at, name.text, name.length) == 0 &&
+            (at + name.length == list->size_bytes || text[at + name.length] == ','))
+            return true;
+    return false;
+}
+
 static at_status note_missing(kernel_file *k, const char *ptx, at_error *error)
 {
     const char *found = strstr(ptx, " autotune_signature[");
@@ -195,7 +238,7 @@ static at_status note_missing(kernel_file *k, const char *ptx, at_error *error)
     for (size_t u = 0; u < k->count; u++)
         for (size_t i = 0; i < k->units[u].include_count; i++) {
             cpp_include *one = &k->units[u].includes[i];
-            if (is_own(k, one))
+            if (is_own(k, one) || is_replaced(one->name))
                 continue;
             one->is_missing = true;
             if (!leads_away(one->name) && !is_hostile(one->name)) {
@@ -203,7 +246,9 @@ static at_status note_missing(kernel_file *k, const char *ptx, at_error *error)
                 /* Zeroes at the end are left out. */
                 one->is_missing = !at || at > end || strtol(at, NULL, 10) == 0;
             }
-            if (!one->is_missing || is_hostile(one->name))
+            one->is_empty = one->is_missing && is_standard(one);
+            one->is_missing = one->is_missing && !one->is_empty;
+            if (!one->is_missing || is_hostile(one->name) || is_noted(&missing, one->name))
                 continue;
             pack_append_text(&missing, missing.size_bytes ? ", " : "");
             pack_append(&missing, one->name.text, one->name.length);
@@ -282,11 +327,41 @@ static bool names_std(const kernel_file *k)
     return false;
 }
 
+/* <vector> and <stdio.h> stay in the text, for nvcc; for NVRTC there is nothing in them. */
+static at_status add_empty_headers(kernel_file *k, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; !status && i < k->units[u].include_count; i++) {
+            cpp_include *one = &k->units[u].includes[i];
+            char name[256];
+            snprintf(name, sizeof name, "%.*s", (int)one->name.length, one->name.text);
+            bool known = !one->is_empty;
+            for (size_t n = 0; n < k->headers.count; n++)
+                known = known || strcmp(k->headers.headers[n].name, name) == 0;
+            if (!known)
+                status = add_header(&k->headers, name, strdup(""), error);
+        }
+    return status;
+}
+
+static bool includes(const kernel_file *k, const char *name)
+{
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].include_count; i++)
+            if (cpp_span_is(k->units[u].includes[i].name, name))
+                return true;
+    return false;
+}
+
 at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_count,
                           const cpp_span *given, size_t given_count, const char *host_dir,
                           const script_compiler *compiler, at_error *error)
 {
-    at_status status = ask_headers(k, compiler, error);
+    at_status status = k->text ? AT_OK : ask_headers(k, compiler, error);
+    free(k->text);
+    k->text = NULL;
+    included_deinit(&k->headers);
     if (!status)
         status = cpp_need(k->units, k->count, roots, root_count, error);
     if (status)
@@ -304,6 +379,12 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
     if (!status)
         status = add_host_header(&k->headers, host_dir, "host.h", with_std ? "std.h" : NULL,
                                  host_name, error);
+    if (!status)
+        status = add_empty_headers(k, error);
+    for (size_t i = 0; !status && i < sizeof replaced / sizeof *replaced; i++)
+        if (includes(k, replaced[i].name))
+            status = add_host_header(&k->headers, host_dir, replaced[i].file, NULL,
+                                     replaced[i].name, error);
     return status;
 }
 
@@ -332,6 +413,28 @@ static void add_log(char *text, size_t size_bytes, const char *log)
         text[--n] = '\0';
 }
 
+/* Collects the names that the compiler calls undefined, each once, on a line each. */
+static char *undefined_names(const char *log)
+{
+    static const char before[] = "identifier \"", after[] = "\" is undefined";
+    pack names = {0};
+    pack_append_text(&names, "\n");
+    for (const char *at = log; (at = strstr(at, before)) != NULL;) {
+        at += sizeof before - 1;
+        const size_t length = strcspn(at, "\"\n");
+        char line[130];
+        snprintf(line, sizeof line, "\n%.*s\n", length < 120 ? (int)length : 120, at);
+        pack_append(&names, "", 1);
+        if (names.failed)
+            break;
+        names.size_bytes--;
+        if (strncmp(at + length, after, sizeof after - 1) == 0 &&
+            !strstr((const char *)names.bytes, line))
+            pack_append_text(&names, line + 1);
+    }
+    return pack_take_text(&names);
+}
+
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "";
@@ -339,7 +442,7 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
     if (k->missing)
         snprintf(missing, sizeof missing,
                  "\nNothing is used of these headers, which are not here: %.300s", k->missing);
-    return error_set_at(error, AT_SCRIPT, k->path, 0,
+    return error_set_at(error, AT_COMPILE, k->path, 0,
                         "the kernel does not compile without the host's code around it:\n%s%s",
                         said, missing);
 }
@@ -348,8 +451,9 @@ at_status kernel_file_signature(const kernel_file *k, const char *entry, const c
                                 const char *const *options, size_t option_count,
                                 const char *host_dir, const script_compiler *compiler,
                                 cpp_argument out[CPP_MAX_PARAMETERS], size_t *count,
-                                at_error *error)
+                                char **undefined, at_error *error)
 {
+    *undefined = NULL;
     included headers;
     pack source = {0};
     char *text = NULL, *ptx = NULL, *log = NULL;
@@ -376,8 +480,10 @@ at_status kernel_file_signature(const kernel_file *k, const char *entry, const c
                                           .options = options,
                                           .option_count = option_count},
                          &ptx, &log, error);
-    if (!status && (!ptx || !cpp_signature_read(ptx, out, count)))
+    if (!status && (!ptx || !cpp_signature_read(ptx, out, count))) {
         status = refuse(k, log, error);
+        *undefined = undefined_names(log ? log : "");
+    }
     included_deinit(&headers);
     free(text);
     free(ptx);

@@ -15,9 +15,9 @@
 #include "script/script.h"
 
 typedef struct kernel_file {
-    char *name, *path; /* as the script spells it; as found */
-    cpp_unit *units;   /* of the file, and of the files that it includes */
-    char **texts, **names;
+    char *name, *path;              /* as the script spells it; as messages call it */
+    cpp_unit *units;                /* of the file, and of the files that it includes */
+    char **texts, **names, **paths; /* of each; as an #include spells it; as found */
     size_t count, capacity;
     char *text;       /* what is compiled; NULL before kernel_file_cut() */
     included headers; /* likewise */
@@ -40,12 +40,13 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
                           const script_compiler *compiler, at_error *error);
 
 /* Compiles the file with `defines` before it ("#define NAME VALUE\n" ...) and reads what the kernel
- * `entry` takes. AT_SCRIPT with what the compiler says if it does not compile. */
+ * `entry` takes. AT_COMPILE with what the compiler says if it does not compile; *undefined, which
+ * the caller frees, then has the names that nothing defines, a line each, after an empty one. */
 at_status kernel_file_signature(const kernel_file *k, const char *entry, const char *defines,
                                 const char *const *options, size_t option_count,
                                 const char *host_dir, const script_compiler *compiler,
                                 cpp_argument out[CPP_MAX_PARAMETERS], size_t *count,
-                                at_error *error);
+                                char **undefined, at_error *error);
 
 /* Copies of the headers, for a source that was emitted. AT_NO_MEMORY. */
 at_status kernel_file_headers(const kernel_file *k, included *out, at_error *error);

@@ -1,6 +1,7 @@
 /* What lua/lib/kernel_file.lua calls, of the file whose kernel is tuned. */
 #include <lauxlib.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -131,7 +132,10 @@ int host_open_kernel(lua_State *L)
     }
     at_error error = {0};
     kernel_file_deinit(&s->kernel_source);
-    if (kernel_file_read(name, path, folders, 1, &s->kernel_source, &error))
+    /* As messages call it, where it is what the user named. */
+    const bool is_script = s->is_described && strcmp(name, script_own_name(s)) == 0;
+    if (kernel_file_read(name, is_script ? s->kernel_path : path, folders, 1, &s->kernel_source,
+                         &error))
         sandbox_raise_error(L, &error);
     const kernel_file *k = &s->kernel_source;
     lua_createtable(L, 0, 4);
@@ -166,14 +170,6 @@ static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity
     return count;
 }
 
-static bool is_named(const cpp_span *names, size_t count, cpp_span name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (cpp_spans_equal(names[i], name))
-            return true;
-    return false;
-}
-
 /* host.cut_kernel(roots, given): cuts the file to what the kernels need. */
 int host_cut_kernel(lua_State *L)
 {
@@ -182,13 +178,6 @@ int host_cut_kernel(lua_State *L)
     cpp_span roots[SCRIPT_MAX_NAMES], given[3 * SCRIPT_MAX_NAMES];
     size_t root_count = read_spans(L, 1, roots, SCRIPT_MAX_NAMES);
     size_t given_count = read_spans(L, 2, given, sizeof given / sizeof *given);
-    for (size_t u = 0; u < k->count; u++)
-        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
-            cpp_declaration *d = &k->units[u].declarations[i];
-            d->exported = !d->member && !d->c_linkage && d->template_of.length == 0 &&
-                          is_named(roots, root_count, d->name) &&
-                          cpp_is_kernel(k->units, k->count, d);
-        }
     at_error error = {0};
     if (kernel_file_cut(k, roots, root_count, given, given_count, s->template_dir,
                         &s->options.compiler, &error))
@@ -214,7 +203,23 @@ static void push_argument(lua_State *L, const cpp_argument *a)
     lua_setfield(L, -2, "type");
 }
 
-/* host.kernel_signature(entry, defines, options): what the kernel takes, as the compiler has it. */
+/* Pushes the lines of a text that are not empty, as a list. */
+static void push_lines(lua_State *L, const char *text)
+{
+    lua_newtable(L);
+    for (lua_Integer n = 0; text && *text;) {
+        size_t length = strcspn(text, "\n");
+        if (length > 0) {
+            lua_pushlstring(L, text, length);
+            lua_rawseti(L, -2, ++n);
+        }
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* host.kernel_signature(entry, defines, options): what the kernel takes, as the compiler has it;
+ * nil, what the compiler says and the names that it calls undefined if the file does not compile.
+ */
 int host_kernel_signature(lua_State *L)
 {
     script *s = script_of(L);
@@ -228,9 +233,19 @@ int host_kernel_signature(lua_State *L)
         lua_pop(L, 1);
     }
     at_error error = {0};
-    if (kernel_file_signature(&s->kernel_source, luaL_checkstring(L, 1), luaL_checkstring(L, 2),
-                              options, option_count, s->template_dir, &s->options.compiler,
-                              arguments, &count, &error))
+    char *undefined;
+    at_status status = kernel_file_signature(
+        &s->kernel_source, luaL_checkstring(L, 1), luaL_checkstring(L, 2), options, option_count,
+        s->template_dir, &s->options.compiler, arguments, &count, &undefined, &error);
+    if (status == AT_COMPILE) {
+        lua_pushnil(L);
+        lua_pushstring(L, error.message);
+        push_lines(L, undefined);
+        free(undefined);
+        return 3;
+    }
+    free(undefined);
+    if (status)
         sandbox_raise_error(L, &error);
     lua_createtable(L, (int)count, 0);
     for (size_t i = 0; i < count; i++) {
@@ -238,4 +253,68 @@ int host_kernel_signature(lua_State *L)
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
+}
+
+/* host.kernel_words(): the words of what the kernel needs, and of the macros that these name. */
+int host_kernel_words(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    lua_newtable(L);
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].declaration_count; i++)
+            if (k->units[u].declarations[i].wanted)
+                add_words(L, k->units[u].declarations[i].span);
+    for (int depth = 0; depth < 4; depth++)
+        for (size_t u = 0; u < k->count; u++)
+            for (size_t i = 0; i < k->units[u].macro_count; i++) {
+                const cpp_macro *m = &k->units[u].macros[i];
+                push_span(L, m->name);
+                if (lua_rawget(L, -2) != LUA_TNIL) {
+                    lua_pop(L, 1);
+                    add_words(L, m->value);
+                } else {
+                    lua_pop(L, 1);
+                }
+            }
+    return 1;
+}
+
+/* host.launch_text(kernel): what stands between <<< and >>> where the file launches it, on one
+ * line; nil: it does not. */
+int host_launch_text(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    const char *name = luaL_checkstring(L, 1);
+    for (size_t u = 0; u < k->count; u++)
+        for (const char *at = k->texts[u]; (at = strstr(at, "<<<")) != NULL; at += 3) {
+            const char *line = at, *end = strstr(at, ">>>"), *word;
+            while (line > k->texts[u] && line[-1] != '\n')
+                line--;
+            word = strstr(line, name);
+            if (!word || word > at || !end || end - at > 200)
+                continue;
+            luaL_Buffer b;
+            luaL_buffinit(L, &b);
+            for (const char *c = at + 3; c < end; c++)
+                if (!strchr(" \t\r\n", *c) || !strchr(" \t\r\n", c[-1]))
+                    luaL_addchar(&b, strchr("\t\r\n", *c) ? ' ' : *c);
+            luaL_pushresult(&b);
+            return 1;
+        }
+    return 0;
+}
+
+/* host.sketches(): is a comment wanted to start from, and no pattern? */
+int host_sketches(lua_State *L)
+{
+    lua_pushboolean(L, script_of(L)->sketches);
+    return 1;
+}
+
+/* host.sketch(text): ends the loading with that comment. */
+int host_sketch(lua_State *L)
+{
+    script *s = script_of(L);
+    s->sketch = strdup(luaL_checkstring(L, 1));
+    sandbox_raise(L, AT_NOT_FOUND, s->path, 0, "no pattern is made of a sketch");
 }

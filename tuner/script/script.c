@@ -165,13 +165,18 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
 {
     at_status status = AT_OK;
     s->options = *options;
-    s->path = duplicate(path, &status);
     s->is_described = script_is_kernel_file(path);
+    /* What messages about fields name. */
+    s->path = duplicate(options->describe ? options->describe : path, &status);
+    s->kernel_path = duplicate(path, &status);
     s->folder = duplicate(path, &status);
     s->lua_dir = duplicate(options->lua_dir, &status);
     s->template_dir = duplicate(options->template_dir, &status);
     s->hash = XXH3_createState();
     s->expressions = tree_new();
+    if (options->describe && !s->is_described)
+        return error_set(error, AT_USAGE,
+                         "--describe is for a kernel's own file (.cu); %s describes itself", path);
     if (status || !s->hash || !s->expressions)
         return error_set(error, AT_NO_MEMORY, "out of memory while loading %s", path);
     char *slash = strrchr(s->folder, '/');
@@ -183,11 +188,11 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     return AT_OK;
 }
 
-at_status script_load(const char *path, const script_options *options, script **out,
-                      at_error *error)
+/* Makes a script whose pattern is to be loaded. */
+static at_status prepare(const char *path, const script_options *options, script **out,
+                         at_error *error)
 {
-    *out = NULL;
-    script *s = calloc(1, sizeof *s);
+    script *s = *out = calloc(1, sizeof *s);
     if (!s)
         return error_set(error, AT_NO_MEMORY, "out of memory while loading %s", path);
     at_status status = fill_in(s, path, options, error);
@@ -196,8 +201,15 @@ at_status script_load(const char *path, const script_options *options, script **
                               options->instruction_limit, error);
     s->box.stop = options->stop;
     s->box.stop_context = options->stop_context;
-    if (!status)
-        status = sandbox_open_library(&s->box, error);
+    return status ? status : sandbox_open_library(&s->box, error);
+}
+
+at_status script_load(const char *path, const script_options *options, script **out,
+                      at_error *error)
+{
+    script *s;
+    *out = NULL;
+    at_status status = prepare(path, options, &s, error);
     if (!status)
         status = sandbox_call(&s->box, load, s, true, error);
     if (status) {
@@ -210,6 +222,26 @@ at_status script_load(const char *path, const script_options *options, script **
     s->options.only_count = 0;
     *out = s;
     return AT_OK;
+}
+
+at_status script_sketch(const char *path, const char *entry, const script_options *options,
+                        char **comment, at_error *error)
+{
+    script *s;
+    *comment = NULL;
+    at_status status = prepare(path, options, &s, error);
+    if (!status) {
+        s->sketches = true;
+        s->sketched_entry = entry;
+        status = sandbox_call(&s->box, load, s, true, error);
+    }
+    if (s && s->sketch) {
+        *comment = s->sketch;
+        s->sketch = NULL;
+        status = error_forgive(status, AT_NOT_FOUND, error);
+    }
+    script_free(s);
+    return status;
 }
 
 void script_free(script *s)
@@ -227,6 +259,7 @@ void script_free(script *s)
     kernel_file_deinit(&s->kernel_source);
     XXH3_freeState(s->hash);
     free(s->path);
+    free(s->kernel_path);
     free(s->folder);
     free(s->lua_dir);
     free(s->template_dir);
@@ -250,6 +283,15 @@ const char *script_warning_text(const script *s, size_t place, int *line)
         w = w->next;
     *line = w ? w->line : 0;
     return w ? w->text : NULL;
+}
+
+bool script_file(const script *s, const kernel_file **file, const char *const **defines,
+                 size_t *define_count)
+{
+    *file = &s->kernel_source;
+    *defines = s->kernel.defines;
+    *define_count = s->kernel.define_count;
+    return s->kernel.is_file;
 }
 
 void script_hash(const script *s, char hex[33])

@@ -53,6 +53,7 @@ typedef struct script_options {
     size_t setting_count;
     const script_setting *only; /* NAME=V1,V2,...: the space has no other values of the parameter */
     size_t only_count;
+    const char *describe; /* a file that stands for the comment of a kernel's file; NULL: none */
     script_compiler compiler;        /* for kernel = { source = FILE } */
     const script_captured *captured; /* a launch of that kernel, borrowed; NULL: none */
     arch_limits device;              /* what `device.*` means in expressions */
@@ -78,7 +79,19 @@ void script_free(script *s); /* NULL is fine */
  * there are no more. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
+/* Writes the comment to start from for a kernel of a file of CUDA C++ that has none, with what can
+ * be inferred; `entry` NULL: the file's only kernel. The caller frees *comment. Errors as
+ * script_load(), and AT_USAGE if it has a comment. */
+at_status script_sketch(const char *path, const char *entry, const script_options *options,
+                        char **comment, at_error *error);
+
 const pattern *script_pattern(const script *s);
+
+/* The file of the user's own that the kernel is in (script/kernel_file.h), and the names that are
+ * macros of it. False: the kernel is a template. */
+struct kernel_file;
+bool script_file(const script *s, const struct kernel_file **file, const char *const **defines,
+                 size_t *define_count);
 
 /* The work of the script up to now, in VM instructions: for whoever asks it again and again. */
 uint64_t script_spent(const script *s);

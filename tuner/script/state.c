@@ -191,3 +191,9 @@ source_text script_source_text(const script *s)
     return (source_text){
         .text = s->source.bytes, .size_bytes = s->source.size_bytes, .bare = s->is_described};
 }
+
+const char *script_own_name(const script *s)
+{
+    const char *slash = strrchr(s->kernel_path, '/');
+    return slash ? slash + 1 : s->kernel_path;
+}

@@ -159,14 +159,18 @@ struct script {
     sandbox box;
     script_options options; /* what `settings` points to is used while loading only */
     char *path, *folder, *lua_dir, *template_dir;
+    char *kernel_path;   /* of the file, where the pattern is_described; else `path` again */
     script_range source; /* of the script itself, for lines */
-    bool is_described;   /* ... which is the comment of a kernel's file */
+    bool is_described;   /* ... which is the comment of a kernel's file, or stands for it */
     int places;          /* where a description stands that is no Lua: host.places; 0: it is */
     script_warning *warnings;
-    void *hash;                /* XXH3 state of the Lua files read */
-    uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
-    arena_block *arena;        /* everything that the pattern points to */
-    tree *expressions;         /* of all that are compiled */
+    const char *sketched_entry; /* of script_sketch(); borrowed, NULL: the file's only kernel */
+    bool sketches;              /* a comment is wanted, and no pattern */
+    char *sketch;               /* it */
+    void *hash;                 /* XXH3 state of the Lua files read */
+    uint64_t template_hash[2];  /* sum of the templates' XXH3-128, low half first */
+    arena_block *arena;         /* everything that the pattern points to */
+    tree *expressions;          /* of all that are compiled */
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
     space_parameter *parameters;
@@ -272,10 +276,17 @@ int host_unpack(lua_State *L);
 int host_open_kernel(lua_State *L);
 int host_cut_kernel(lua_State *L);
 int host_kernel_signature(lua_State *L);
+int host_kernel_words(lua_State *L);
+int host_launch_text(lua_State *L);
+int host_sketches(lua_State *L);
+int host_sketch(lua_State *L);
 
 /* In script/described.c: runs the comment of the kernel's file with the environment on top of the
  * stack, and leaves there what at.pattern made of its fields. Raises. */
 void script_load_described(lua_State *L);
+
+/* The last part of the kernel's file's path, by which it is found in its folder. */
+const char *script_own_name(const script *s);
 
 /* Where the fields of the pattern are looked for. */
 source_text script_source_text(const script *s);

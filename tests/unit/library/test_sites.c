@@ -410,8 +410,8 @@ TEST_IN(mistakes_in_what_is_given_are_named, set_up, tear_down)
     assert_null(site);
     at_sites_close(sites);
     setenv("AUTOTUNE_SITES", "maybe", 1);
-    assert_int_equal(at_sites_open(&(at_sites_options){.clock = AT_SITE_CLOCK_HOST}, &sites, &error),
-                     AT_USAGE);
+    assert_int_equal(
+        at_sites_open(&(at_sites_options){.clock = AT_SITE_CLOCK_HOST}, &sites, &error), AT_USAGE);
     assert_non_null(strstr(error.message, "off, use or tune"));
 }
 
@@ -598,10 +598,15 @@ static void put_until_killed(const char *folder, const site_space *of, int64_t f
 {
     site_store *store = NULL;
     at_error error;
-    const site_decision decision = {
-        .configuration = 1,
-        .time = {.count = 1, .min_ns = 1, .q1_ns = 1, .median_ns = 1, .q3_ns = 1, .max_ns = 1,
-                 .low_ns = 1, .high_ns = 1}};
+    const site_decision decision = {.configuration = 1,
+                                    .time = {.count = 1,
+                                             .min_ns = 1,
+                                             .q1_ns = 1,
+                                             .median_ns = 1,
+                                             .q3_ns = 1,
+                                             .max_ns = 1,
+                                             .low_ns = 1,
+                                             .high_ns = 1}};
     if (site_store_open(folder, &h200, "580", "1", &store, &error))
         _exit(1);
     for (int64_t i = from; i < MOST_PUT; i++) {

@@ -255,7 +255,7 @@ static bool is_sample_only(const making *k, const emit_reads *reads)
 
 static at_status check_options(const making *k, const emitted *variant, at_error *error)
 {
-    for (size_t i = 0; i < variant->option_count; i++)
+    for (size_t i = variant->own_option_count; i < variant->option_count; i++)
         if (!is_harmless(variant->options[i]))
             return error_set_at(error, AT_USAGE, script_pattern(k->script)->path, 0,
                                 "the kernels of '%s' are compiled with %s, which a file of several "

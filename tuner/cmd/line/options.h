@@ -40,6 +40,8 @@ typedef struct options {
     bool dry_run, stale;
     const char *older_than; /* an age or a date; NULL: not given */
     bool list, json, no_line, ptx, help;
+    bool write, per_arch;
+    const char *from; /* a kernel's file; NULL: not given */
     bool whole, shared_spills, race;
     const char *fail_on; /* "slower" */
     const char *kind, *by;

@@ -2,10 +2,9 @@
 #include <stdlib.h>
 
 #include "cmd/line/commands.h"
-#include "cmd/line/known.h"
 #include "cmd/line/terminal.h"
+#include "cmd/variant/best.h"
 #include "compile/compile.h"
-#include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
@@ -50,43 +49,6 @@ static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *e
             fprintf(stderr, "autotune: warning: the configuration breaks %s\n", c->text);
     }
     return status;
-}
-
-/* Finds what the records give for the script's problem on this GPU; *rule says by which rule. */
-static at_status find_best(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
-                           pick_rule *rule, at_error *error)
-{
-    const pattern *p = script_pattern(s);
-    record_set records = {0};
-    record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
-    pick_candidate found;
-    if (p->problem_count > RECORD_MAX_VALUES || p->parameter_count > RECORD_MAX_VALUES)
-        return error_set_at(error, AT_SCRIPT, p->path, 0,
-                            "nothing is recorded of more than %d names", RECORD_MAX_VALUES);
-    at_status status = known_records(o, p->name, true, &records, error);
-    if (status)
-        return status;
-    library_check check = {.script = s};
-    const record_values problem = library_problem(p, pairs),
-                        fallback = library_default(p, defaults);
-    const pick_target target = {.gpu = gpu->name,
-                                .major = gpu->major,
-                                .minor = gpu->minor,
-                                .problem = &problem,
-                                .fits = library_fits,
-                                .ask = library_ask,
-                                .context = &check,
-                                .fallback = &fallback};
-    *rule = pick(&records, &target, &found);
-    const bool is_found = *rule != PICK_NONE && record_indices(p, found.configuration, indices);
-    record_set_deinit(&records);
-    if (is_found)
-        return AT_OK;
-    return error_set_at(
-        error, AT_USAGE, p->path, 0,
-        "nothing that is known is possible for this problem; 'autotune pick %s' says "
-        "why",
-        p->name);
 }
 
 static void print_arguments(const launch_plan *plan, const kernel_launch *l,
@@ -153,9 +115,10 @@ static void print_transfer(const transfer_plan *t, const problem_plan *problem, 
 static void print_preparations(const emitted *source, const launch_plan *plan,
                                const problem_plan *problem, FILE *to)
 {
-    for (size_t i = 0; i < source->option_count; i++)
-        fprintf(to, "%s %s", i ? "" : "// compiled with:", source->options[i]);
-    if (source->option_count)
+    const size_t first = source->own_option_count;
+    for (size_t i = first; i < source->option_count; i++)
+        fprintf(to, "%s %s", i > first ? "" : "// compiled with:", source->options[i]);
+    if (source->option_count > first)
         fputs("\n", to);
     for (uint32_t i = 0; i < plan->constant_count; i++) {
         const buffer_plan *from = &problem->buffers[plan->constants[i].buffer];
@@ -202,7 +165,7 @@ static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule
 static void print_options(const emitted *source, const arch_limits *arch, FILE *to)
 {
     fprintf(to, "// options for NVRTC and nvcc: --gpu-architecture=%s", arch->name);
-    for (size_t i = 0; i < source->option_count; i++)
+    for (size_t i = source->own_option_count; i < source->option_count; i++)
         fprintf(to, " %s", source->options[i]);
     fputs("\n", to);
 }
@@ -226,7 +189,7 @@ static at_status run(const options *o, at_error *error)
         status = target_load_script(&o->run, &arch, &s, error);
     if (status)
         return status;
-    status = o->best ? find_best(o, s, &arch, indices, &rule, error)
+    status = o->best ? best_find(o, s, &arch, indices, &rule, error)
                      : setup_choose_configuration(s, PROBLEM_TUNED, o->configuration, NULL, indices,
                                                   error);
     if (!status)
@@ -257,7 +220,7 @@ const command cmd_emit = {
     .name = "emit",
     .operand = "SCRIPT",
     .summary = "Print the source of one variant",
-    .options = "config captured only best results set arch ptx no-line output",
+    .options = "describe config captured only best results set arch ptx no-line output",
     .raw = true,
     .run = run,
 };

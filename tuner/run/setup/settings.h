@@ -16,6 +16,7 @@ enum { SETTINGS_MAX_VARIABLES = 64 };
 
 typedef struct settings {
     const char *script;   /* name or path, as paths_find_script() takes it */
+    const char *describe; /* what stands for the comment of a kernel's file; NULL: it has one */
     const char *captured; /* a launch, as captured_read() takes it; NULL: none */
     script_setting
         variables[SETTINGS_MAX_VARIABLES]; /* of the problem, that replace the script's */

@@ -97,6 +97,25 @@ static void tell_warnings(const script *s)
         fprintf(stderr, "autotune: warning: %s:%d: %s\n", script_pattern(s)->path, line, text);
 }
 
+/* `p` and `a` are borrowed. */
+static script_options script_options_of(const settings *o, const paths *p,
+                                        const arch_limits *limits, asking *a,
+                                        const script_captured *captured)
+{
+    snprintf(a->arch, sizeof a->arch, "sm_%d%d", limits->major, limits->minor);
+    return (script_options){.lua_dir = p->lua_dir,
+                            .template_dir = p->template_dir,
+                            .settings = o->variables,
+                            .setting_count = o->variable_count,
+                            .only = o->only,
+                            .only_count = o->only_count,
+                            .describe = o->describe,
+                            .compiler = {ask_compiler, a},
+                            .captured = captured,
+                            .device = *limits,
+                            .stop = interrupt_asked};
+}
+
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error)
 {
@@ -113,25 +132,30 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
         status = captured_script_read(o->captured, &captured, error);
     if (status)
         return status;
-    snprintf(a.arch, sizeof a.arch, "sm_%d%d", limits->major, limits->minor);
-    status = script_load(path,
-                         &(script_options){.lua_dir = p.lua_dir,
-                                           .template_dir = p.template_dir,
-                                           .settings = o->variables,
-                                           .setting_count = o->variable_count,
-                                           .only = o->only,
-                                           .only_count = o->only_count,
-                                           .compiler = {ask_compiler, &a},
-                                           .captured = o->captured ? &captured.launch : NULL,
-                                           .device = *limits,
-                                           .stop = interrupt_asked},
-                         out, error);
+    const script_options with =
+        script_options_of(o, &p, limits, &a, o->captured ? &captured.launch : NULL);
+    status = script_load(path, &with, out, error);
     compile_pool_free(a.pool);
     if (!status && o->captured)
         status = captured_script_compare(&captured, *out, error);
     captured_script_deinit(&captured);
     if (!status && error)
         tell_warnings(*out);
+    return status;
+}
+
+at_status target_sketch(const settings *o, const char *entry, const arch_limits *limits,
+                        char **comment, at_error *error)
+{
+    paths p;
+    asking a = {.use_cache = o->use_cache};
+    *comment = NULL;
+    at_status status = paths_find(&p, error);
+    if (status)
+        return status;
+    const script_options with = script_options_of(o, &p, limits, &a, NULL);
+    status = script_sketch(o->script, entry, &with, comment, error);
+    compile_pool_free(a.pool);
     return status;
 }
 

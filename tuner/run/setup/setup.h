@@ -31,6 +31,11 @@ at_status target_check_script(const settings *o, at_error *error);
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error);
 
+/* Writes the comment to start from for a kernel of the file `o->script`, as script_sketch(). The
+ * caller frees *comment. */
+at_status target_sketch(const settings *o, const char *entry, const arch_limits *limits,
+                        char **comment, at_error *error);
+
 /* Computes a feature of a recorded configuration: INFINITY where it fails. False: the script has
  * none of that name and definition, or no such configuration. */
 bool target_feature(script *s, problem_kind problem, const struct record_feature *feature,

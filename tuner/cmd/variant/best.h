@@ -1,0 +1,15 @@
+/* What is known to be fastest. */
+#ifndef AUTOTUNE_CMD_VARIANT_BEST_H
+#define AUTOTUNE_CMD_VARIANT_BEST_H
+
+#include "cmd/line/options.h"
+#include "device/arch.h"
+#include "record/pick.h"
+#include "script/script.h"
+
+/* Finds what the records give for the script's problem on this GPU; *rule says by which rule.
+ * AT_USAGE: nothing that is known is possible there. */
+at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
+                    pick_rule *rule, at_error *error);
+
+#endif
