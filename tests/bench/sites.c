@@ -1,0 +1,556 @@
+/* A program of ten sites with shapes that change, tuned while it works, beside the same program tuned
+ * by hand; on a GPU (tests/bench/sites.sh).
+ *
+ *     sites CUBIN FOLDER [steps] [threads] [ranks]
+ *
+ * By hand: every configuration of every site and shape is timed in interleaved rounds, alone. These
+ * times say what a launch in the program cost beyond another. Prints, and fails when it is not so:
+ *   - how far each decision is from the fastest by hand (1 %, or what the rounds can tell);
+ *   - the time of trials beyond the default's, as a share of all launches' (2 %);
+ *   - the slowest launch that was no trial, over the default (1.02);
+ *   - the time of a step with the decisions over that with the choices by hand, in interleaved
+ *     blocks of steps (1.01). */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "autotune.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/stats.h"
+#include "cuda/driver.h"
+
+enum { SITES = 10, SHAPES = 2, MOST = 32, ROUNDS = 41, MOST_THREADS = 8, MOST_RANKS = 8, FLOATS = 1 << 24 };
+
+typedef enum family { AXPY, ROWSUM, STENCIL, TRANSPOSE, MATMUL, FAMILIES } family;
+
+typedef struct kind {
+    const char *const names[2]; /* of its parameters */
+    int64_t values[2][8];
+    size_t counts[2];
+} kind;
+
+static const kind kinds[FAMILIES] = {
+    [AXPY] = {{"block", "vec"}, {{256, 64, 128, 512, 1024}, {1, 2, 4}}, {5, 3}},
+    [ROWSUM] = {{"block", "vec"}, {{1024, 32, 64, 128, 256, 512}, {1, 2, 4}}, {6, 3}},
+    [STENCIL] = {{"width", "height"}, {{16, 32, 64, 128, 256}, {16, 1, 2, 4, 8}}, {5, 5}},
+    [TRANSPOSE] = {{"tile", "shape"}, {{16, 32}, {40, 41, 80, 81, 160, 161}}, {2, 6}},
+    [MATMUL] = {{"tile", "rows"}, {{16, 32}, {1, 2, 4, 8}}, {2, 4}},
+};
+
+typedef struct place {
+    const char *name;
+    family family;
+    int64_t shapes[SHAPES];
+} place;
+
+static const place places[SITES] = {
+    {"axpy_a", AXPY, {1 << 22, 1 << 20}},      {"axpy_b", AXPY, {1 << 24, 3 << 20}},
+    {"rowsum_a", ROWSUM, {256, 4096}},         {"rowsum_b", ROWSUM, {1024, 65536}},
+    {"stencil_a", STENCIL, {1024, 2048}},      {"stencil_b", STENCIL, {3000, 4000}},
+    {"transpose_a", TRANSPOSE, {1024, 2048}},  {"transpose_b", TRANSPOSE, {3072, 4096}},
+    {"matmul_a", MATMUL, {256, 384}},          {"matmul_b", MATMUL, {512, 640}},
+};
+
+typedef struct launch {
+    CUfunction function;
+    unsigned grid[3], block[3];
+    int size;
+    float a;
+    int pointers; /* 2: in, out; 3: a, b, c */
+    bool valid;
+} launch;
+
+typedef struct bench {
+    cuda_driver cuda;
+    CUcontext context;
+    CUmodule module;
+    launch launches[SITES][SHAPES][MOST];
+    size_t count[SITES];
+    double hand_ns[SITES][SHAPES][MOST];
+    size_t best[SITES][SHAPES];
+    int failures;
+} bench;
+
+/* What a thread launches on: its own stream and data. */
+typedef struct lane {
+    CUstream stream;
+    CUdeviceptr data[3];
+    double all_ns, extra_ns, slowest; /* by the times by hand */
+    uint64_t trials, launches, sequence;
+    double host_ns; /* in begin and end */
+} lane;
+
+static void check(const bench *b, CUresult result, const char *what)
+{
+    at_error error = {0};
+    if (cuda_check(&b->cuda, result, AT_DEVICE, what, &error)) {
+        fprintf(stderr, "%s\n", error.message);
+        exit(1);
+    }
+}
+
+static void must(at_status status, const at_error *error)
+{
+    if (status) {
+        fprintf(stderr, "%s\n", error->message);
+        exit(1);
+    }
+}
+
+/* ---- launches ---- */
+
+static launch launch_of(bench *b, const place *p, int64_t n, int64_t first, int64_t second)
+{
+    launch l = {.size = (int)n, .a = 0.5f, .pointers = 2, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+    char name[64];
+    unsigned u = (unsigned)n, f = (unsigned)first, s = (unsigned)second;
+    switch (p->family) {
+    case AXPY:
+        snprintf(name, sizeof name, "axpy_%u", s);
+        l.block[0] = f;
+        l.grid[0] = (u / s + f - 1) / f;
+        break;
+    case ROWSUM:
+        snprintf(name, sizeof name, "rowsum_%u", s);
+        l.block[0] = f;
+        l.grid[0] = FLOATS / 2 / u;
+        break;
+    case STENCIL:
+        snprintf(name, sizeof name, "stencil");
+        l.block[0] = f;
+        l.block[1] = s;
+        l.grid[0] = (u + f - 1) / f;
+        l.grid[1] = (u + s - 1) / s;
+        break;
+    case TRANSPOSE:
+        snprintf(name, sizeof name, "transpose_%u_%u_%u", f, s / 10, s % 10);
+        l.block[0] = f;
+        l.block[1] = s / 10;
+        l.grid[0] = l.grid[1] = u / f;
+        break;
+    default:
+        snprintf(name, sizeof name, "matmul_%u_%u", f, s);
+        l.block[0] = f;
+        l.block[1] = f / s;
+        l.grid[0] = l.grid[1] = u / f;
+        l.pointers = 3;
+        break;
+    }
+    l.valid = l.block[0] * l.block[1] <= 1024 &&
+              b->cuda.cuModuleGetFunction(&l.function, b->module, name) == CUDA_SUCCESS;
+    return l;
+}
+
+static void run(const bench *b, const launch *l, const lane *t, bool is_axpy)
+{
+    int size = l->size;
+    float a = l->a;
+    CUdeviceptr data[3] = {t->data[0], t->data[1], t->data[2]};
+    void *arguments[4] = {&size};
+    int n = 1;
+    if (is_axpy)
+        arguments[n++] = &a;
+    for (int i = 0; i < l->pointers; i++)
+        arguments[n++] = &data[i];
+    check(b,
+          b->cuda.cuLaunchKernel(l->function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                                 l->block[1], l->block[2], 0, t->stream, arguments, NULL),
+          "launch");
+}
+
+static void open_device(bench *b, const char *cubin, int ordinal)
+{
+    at_error error = {0};
+    CUdevice device;
+    char *image;
+    int count = 1;
+    must(cuda_driver_open(&b->cuda, &error), &error);
+    must(file_read(cubin, 64 << 20, &image, NULL, &error), &error);
+    check(b, b->cuda.cuDeviceGetCount(&count), "count");
+    check(b, b->cuda.cuDeviceGet(&device, ordinal % count), "device");
+    check(b, b->cuda.cuDevicePrimaryCtxRetain(&b->context, device), "context");
+    check(b, b->cuda.cuCtxSetCurrent(b->context), "context");
+    check(b, b->cuda.cuModuleLoadData(&b->module, image), "module");
+    free(image);
+    for (size_t s = 0; s < SITES; s++) {
+        const kind *k = &kinds[places[s].family];
+        b->count[s] = k->counts[0] * k->counts[1];
+        for (size_t h = 0; h < SHAPES; h++)
+            for (size_t i = 0; i < b->count[s]; i++)
+                b->launches[s][h][i] =
+                    launch_of(b, &places[s], places[s].shapes[h], k->values[0][i / k->counts[1]],
+                              k->values[1][i % k->counts[1]]);
+    }
+}
+
+static lane open_lane(const bench *b)
+{
+    lane t = {0};
+    check(b, b->cuda.cuCtxSetCurrent(b->context), "context");
+    check(b, b->cuda.cuStreamCreate(&t.stream, CU_STREAM_NON_BLOCKING), "stream");
+    for (int i = 0; i < 3; i++) {
+        check(b, b->cuda.cuMemAlloc(&t.data[i], FLOATS * sizeof(float)), "memory");
+        check(b, b->cuda.cuMemsetD8Async(t.data[i], 0, FLOATS * sizeof(float), t.stream), "memory");
+    }
+    check(b, b->cuda.cuStreamSynchronize(t.stream), "memory");
+    return t;
+}
+
+/* ---- by hand ---- */
+
+static double time_launches(const bench *b, const launch *l, const lane *t, bool is_axpy,
+                            CUevent events[2])
+{
+    enum { BATCH = 8 };
+    float ms;
+    check(b, b->cuda.cuEventRecord(events[0], t->stream), "event");
+    for (int i = 0; i < BATCH; i++)
+        run(b, l, t, is_axpy);
+    check(b, b->cuda.cuEventRecord(events[1], t->stream), "event");
+    check(b, b->cuda.cuStreamSynchronize(t->stream), "wait");
+    check(b, b->cuda.cuEventElapsedTime(&ms, events[0], events[1]), "time");
+    return (double)ms * 1e6 / BATCH;
+}
+
+static void tune_by_hand(bench *b, const lane *t)
+{
+    CUevent events[2];
+    for (int i = 0; i < 2; i++)
+        check(b, b->cuda.cuEventCreate(&events[i], CU_EVENT_DEFAULT), "event");
+    for (size_t s = 0; s < SITES; s++)
+        for (size_t h = 0; h < SHAPES; h++) {
+            static double times[MOST][ROUNDS];
+            for (int r = -2; r < ROUNDS; r++)
+                for (size_t i = 0; i < b->count[s]; i++)
+                    if (b->launches[s][h][i].valid) {
+                        double ns = time_launches(b, &b->launches[s][h][i], t,
+                                                  places[s].family == AXPY, events);
+                        if (r >= 0)
+                            times[i][r] = ns;
+                    }
+            for (size_t i = 0; i < b->count[s]; i++)
+                b->hand_ns[s][h][i] =
+                    b->launches[s][h][i].valid ? stats_median(times[i], ROUNDS) : INFINITY;
+            for (size_t i = 0; i < b->count[s]; i++)
+                if (b->hand_ns[s][h][i] < b->hand_ns[s][h][b->best[s][h]])
+                    b->best[s][h] = i;
+        }
+}
+
+/* ---- the program ---- */
+
+static int may(void *context, const at_variable *values, size_t count)
+{
+    const place *p = context;
+    (void)count;
+    int64_t f = values[0].integer, s = values[1].integer;
+    if (p->family == STENCIL)
+        return f * s <= 1024;
+    if (p->family == TRANSPOSE)
+        return f * (s / 10) <= 1024;
+    return p->family != MATMUL || (f == 16 ? s <= 4 : s >= 2);
+}
+
+static at_site *site_of(at_sites *sites, size_t s, size_t h)
+{
+    const kind *k = &kinds[places[s].family];
+    const at_variable n = at_integer("n", places[s].shapes[h]);
+    const at_parameter parameters[] = {at_integers(k->names[0], k->values[0], k->counts[0]),
+                                       at_integers(k->names[1], k->values[1], k->counts[1])};
+    at_site *site;
+    at_error error;
+    must(at_site_open(sites, places[s].name, &n, 1, parameters, 2, &site, &error), &error);
+    return site;
+}
+
+/* One launch of a site, and what is known of it by hand. */
+static void call(const bench *b, lane *t, at_site *site, size_t s, size_t h)
+{
+    at_values v;
+    at_error error;
+    int64_t a_ns = clock_now_ns();
+    must(at_site_begin(site, t->stream, &v, &error), &error);
+    int64_t b_ns = clock_now_ns();
+    run(b, &b->launches[s][h][v.configuration], t, places[s].family == AXPY);
+    int64_t c_ns = clock_now_ns();
+    must(at_site_end(site, t->stream, &v, &error), &error);
+    t->host_ns += (double)(clock_now_ns() - c_ns + b_ns - a_ns);
+    const double *hand = b->hand_ns[s][h];
+    double mine = hand[v.configuration];
+    t->launches++;
+    t->all_ns += mine;
+    t->sequence = t->sequence * 6364136223846793005u + v.configuration + 1;
+    if (v.ticket) {
+        t->trials++;
+        t->extra_ns += mine > hand[0] ? mine - hand[0] : 0;
+    } else if (mine / hand[0] > t->slowest) {
+        t->slowest = mine / hand[0];
+    }
+}
+
+static void work(const bench *b, lane *t, at_sites *sites, int steps, int first)
+{
+    check(b, b->cuda.cuCtxSetCurrent(b->context), "context");
+    for (int i = 0; i < steps; i++) {
+        size_t h = (size_t)((i + first) / 7) % SHAPES;
+        for (size_t s = 0; s < SITES; s++)
+            call(b, t, site_of(sites, s, h), s, h);
+        if (i % 16 == 15)
+            check(b, b->cuda.cuStreamSynchronize(t->stream), "wait");
+    }
+    check(b, b->cuda.cuStreamSynchronize(t->stream), "wait");
+}
+
+typedef struct worker {
+    pthread_t id;
+    const bench *bench;
+    at_sites *sites;
+    lane lane;
+    int steps, number;
+} worker;
+
+static void *work_as_thread(void *context)
+{
+    worker *w = context;
+    work(w->bench, &w->lane, w->sites, w->steps, w->number);
+    return NULL;
+}
+
+static at_sites *open_sites(const char *folder, const at_sites_options *ranks)
+{
+    at_sites_options options = ranks ? *ranks : (at_sites_options){0};
+    at_sites *sites;
+    at_error error;
+    options.folder = folder;
+    options.code = "bench";
+    must(at_sites_open(&options, &sites, &error), &error);
+    at_error none;
+    for (size_t s = 0; s < SITES; s++)
+        for (size_t h = 0; h < SHAPES; h++)
+            must(at_site_restrict(site_of(sites, s, h), may, (void *)(uintptr_t)&places[s], &none),
+                 &none);
+    return sites;
+}
+
+/* ---- what came of it ---- */
+
+static void expect(bench *b, bool holds, const char *what)
+{
+    if (!holds) {
+        printf("FAILED: %s\n", what);
+        b->failures++;
+    }
+}
+
+/* The time of steps with either choice, in interleaved blocks: decisions over choices by hand. */
+static double compare_programs(const bench *b, const lane *t, size_t chosen[SITES][SHAPES])
+{
+    enum { PAIRS = 41, STEPS = 28 };
+    double ratios[PAIRS];
+    for (int p = 0; p < PAIRS; p++) {
+        double ns[2];
+        for (int turn = 0; turn < 2; turn++) {
+            int side = (turn + p) % 2;
+            int64_t before_ns = clock_now_ns();
+            for (int i = 0; i < STEPS; i++)
+                for (size_t s = 0; s < SITES; s++) {
+                    size_t h = (size_t)(i / 7) % SHAPES;
+                    run(b, &b->launches[s][h][side ? chosen[s][h] : b->best[s][h]], t,
+                        places[s].family == AXPY);
+                }
+            check(b, b->cuda.cuStreamSynchronize(t->stream), "wait");
+            ns[side] = (double)(clock_now_ns() - before_ns);
+        }
+        ratios[p] = ns[1] / ns[0];
+    }
+    return stats_median(ratios, PAIRS);
+}
+
+static void judge(bench *b, const char *title, at_sites *sites, const lane *lanes, size_t count,
+                  double wall_s)
+{
+    size_t decided = 0, chosen[SITES][SHAPES];
+    double worst = 0, seen = 0, spent = 0, worst_share = 0;
+    lane sum = {0};
+    for (size_t i = 0; i < count; i++) {
+        sum.all_ns += lanes[i].all_ns;
+        sum.extra_ns += lanes[i].extra_ns;
+        sum.launches += lanes[i].launches;
+        sum.trials += lanes[i].trials;
+        sum.host_ns += lanes[i].host_ns;
+        sum.slowest = lanes[i].slowest > sum.slowest ? lanes[i].slowest : sum.slowest;
+    }
+    for (size_t s = 0; s < SITES; s++)
+        for (size_t h = 0; h < SHAPES; h++) {
+            at_site_report r;
+            at_error error;
+            must(at_site_get(site_of(sites, s, h), &r, &error), &error);
+            const double *hand = b->hand_ns[s][h];
+            double regret = hand[r.values.configuration] / hand[b->best[s][h]] - 1;
+            chosen[s][h] = r.values.configuration;
+            decided += r.state == AT_SITE_DECIDED || r.state == AT_SITE_RECALLED;
+            worst = regret > worst ? regret : worst;
+            seen += (double)r.seen_ns;
+            spent += (double)r.spent_ns;
+            double share = r.seen_ns ? (double)r.spent_ns / (double)r.seen_ns : 0;
+            worst_share = share > worst_share ? share : worst_share;
+            if (getenv("SITES_ALL") || regret > 0.01)
+                printf("  %-12s %8lld: default %8.2f us, by hand %8.2f us, chosen %8.2f us (%+.2f %%), "
+                       "calls %llu, trials %llu, state %d\n",
+                       places[s].name, (long long)places[s].shapes[h], hand[0] / 1e3,
+                       hand[b->best[s][h]] / 1e3, hand[r.values.configuration] / 1e3, 100 * regret,
+                       (unsigned long long)r.calls, (unsigned long long)r.trials, (int)r.state);
+        }
+    double programs = compare_programs(b, &lanes[0], chosen);
+    printf("%s: %.1f s, %llu launches, %llu timed; decided %zu of %d; worst decision %+.2f %%; program "
+           "over by hand %.4f; trials cost %.2f %% by hand's times, %.2f %% by its own (a site at most "
+           "%.2f %%); slowest plain launch %.3f of the default; begin and end %.0f ns a launch\n",
+           title, wall_s, (unsigned long long)sum.launches, (unsigned long long)sum.trials, decided,
+           SITES * SHAPES, 100 * worst, programs, 100 * sum.extra_ns / sum.all_ns,
+           100 * spent / seen, 100 * worst_share, sum.slowest, sum.host_ns / (double)sum.launches);
+    expect(b, programs <= 1.01, "the program is within 1 % of that tuned by hand");
+    expect(b, sum.extra_ns <= 0.02 * sum.all_ns, "trials cost 2 % at most");
+    expect(b, sum.slowest <= 1.02, "no launch beside trials is slower than the default by 2 %");
+    expect(b, decided == SITES * SHAPES, "every site is decided");
+    for (size_t i = 0; at_sites_problem(sites, i); i++)
+        printf("  said: %s\n", at_sites_problem(sites, i));
+}
+
+static void try_threads(bench *b, const char *folder, int count, int steps)
+{
+    static worker workers[MOST_THREADS];
+    static lane lanes[MOST_THREADS];
+    at_sites *sites = open_sites(folder, NULL);
+    int64_t before_ns = clock_now_ns();
+    for (int i = 0; i < count; i++) {
+        workers[i] = (worker){.bench = b, .sites = sites, .steps = steps / count, .number = 3 * i};
+        workers[i].lane = open_lane(b);
+        pthread_create(&workers[i].id, NULL, work_as_thread, &workers[i]);
+    }
+    for (int i = 0; i < count; i++) {
+        pthread_join(workers[i].id, NULL);
+        lanes[i] = workers[i].lane;
+    }
+    char title[32];
+    snprintf(title, sizeof title, "%d thread%s", count, count > 1 ? "s" : "");
+    judge(b, title, sites, lanes, (size_t)count, (double)(clock_now_ns() - before_ns) / 1e9);
+    at_sites_close(sites);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++)
+            check(b, b->cuda.cuMemFree(lanes[i].data[k]), "memory");
+}
+
+/* ---- ranks ---- */
+
+typedef struct world {
+    pthread_barrier_t barrier;
+    char bytes[4096];
+    uint64_t sequences[MOST_RANKS];
+    bench table; /* rank 0's times by hand */
+} world;
+
+typedef struct member {
+    world *world;
+    int rank;
+} member;
+
+static int broadcast(void *context, void *bytes, size_t size_bytes)
+{
+    member *m = context;
+    if (size_bytes > sizeof m->world->bytes)
+        return 1;
+    if (m->rank == 0)
+        memcpy(m->world->bytes, bytes, size_bytes);
+    pthread_barrier_wait(&m->world->barrier);
+    if (m->rank != 0)
+        memcpy(bytes, m->world->bytes, size_bytes);
+    pthread_barrier_wait(&m->world->barrier);
+    return 0;
+}
+
+static int work_as_rank(world *w, const char *cubin, const char *folder, int rank, int count,
+                        int steps)
+{
+    static bench b;
+    member m = {w, rank};
+    open_device(&b, cubin, rank);
+    lane t = open_lane(&b);
+    if (rank == 0)
+        tune_by_hand(&b, &t);
+    if (rank == 0)
+        w->table = b;
+    pthread_barrier_wait(&w->barrier);
+    memcpy(b.hand_ns, w->table.hand_ns, sizeof b.hand_ns);
+    memcpy(b.best, w->table.best, sizeof b.best);
+    at_sites *sites = open_sites(
+        folder, &(at_sites_options){.broadcast = broadcast, .context = &m, .rank = rank});
+    int64_t before_ns = clock_now_ns();
+    work(&b, &t, sites, steps, 0);
+    double wall_s = (double)(clock_now_ns() - before_ns) / 1e9;
+    w->sequences[rank] = t.sequence;
+    pthread_barrier_wait(&w->barrier);
+    if (rank == 0) {
+        char title[32];
+        snprintf(title, sizeof title, "%d ranks", count);
+        judge(&b, title, sites, &t, 1, wall_s);
+        for (int i = 1; i < count; i++)
+            expect(&b, w->sequences[i] == w->sequences[0], "all ranks used the same values");
+    }
+    pthread_barrier_wait(&w->barrier);
+    at_sites_close(sites);
+    return b.failures;
+}
+
+static int try_ranks(const char *cubin, const char *folder, int count, int steps)
+{
+    world *w = mmap(NULL, sizeof *w, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_barrierattr_t shared;
+    pthread_barrierattr_init(&shared);
+    pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&w->barrier, &shared, (unsigned)count);
+    int failures = 0;
+    for (int i = 0; i < count; i++)
+        if (fork() == 0) {
+            int failed = work_as_rank(w, cubin, folder, i, count, steps);
+            fflush(stdout);
+            _exit(failed ? 1 : 0);
+        }
+    for (int i = 0; i < count; i++) {
+        int status;
+        wait(&status);
+        failures += status != 0;
+    }
+    return failures;
+}
+
+int main(int argc, char **argv)
+{
+    static bench b;
+    if (argc < 3) {
+        fprintf(stderr, "usage: sites CUBIN FOLDER [steps] [threads] [ranks]\n");
+        return 2;
+    }
+    int steps = argc > 3 ? atoi(argv[3]) : 20000, threads = argc > 4 ? atoi(argv[4]) : 8;
+    int ranks = argc > 5 ? atoi(argv[5]) : 4;
+    char folder[3][4096];
+    for (int i = 0; i < 3; i++)
+        snprintf(folder[i], sizeof folder[i], "%s/%d", argv[2], i);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    /* Before this process has a context: a forked one cannot use it. */
+    int failures = ranks > 1 ? try_ranks(argv[1], folder[2], ranks, steps) : 0;
+    open_device(&b, argv[1], 0);
+    lane t = open_lane(&b);
+    tune_by_hand(&b, &t);
+    try_threads(&b, folder[0], 1, steps);
+    if (threads > 1)
+        try_threads(&b, folder[1], threads < MOST_THREADS ? threads : MOST_THREADS, 2 * steps);
+    return failures || b.failures ? 1 : 0;
+}

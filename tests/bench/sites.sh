@@ -1,0 +1,12 @@
+#!/bin/sh
+# Ten sites tuned while the program works, beside the same tuned by hand: on a machine with a GPU and nvcc.
+#
+#   tests/bench/sites.sh BUILD [steps] [threads] [ranks]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1
+shift
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+nvcc -O3 -cubin -arch="${SITES_ARCH:-sm_90}" -o "$folder/sites.cubin" "$here/sites.cu"
+"$build/tests/sites" "$folder/sites.cubin" "$folder" "$@"
