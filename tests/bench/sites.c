@@ -1,5 +1,5 @@
-/* A program of ten sites with shapes that change, tuned while it works, beside the same program tuned
- * by hand; on a GPU (tests/bench/sites.sh).
+/* A program of ten sites with shapes that change, tuned while it works, beside the same program
+ * tuned by hand; on a GPU (tests/bench/sites.sh).
  *
  *     sites CUBIN FOLDER [steps] [threads] [ranks]
  *
@@ -27,7 +27,15 @@
 #include "base/stats.h"
 #include "cuda/driver.h"
 
-enum { SITES = 10, SHAPES = 2, MOST = 32, ROUNDS = 41, MOST_THREADS = 8, MOST_RANKS = 8, FLOATS = 1 << 24 };
+enum {
+    SITES = 10,
+    SHAPES = 2,
+    MOST = 32,
+    ROUNDS = 41,
+    MOST_THREADS = 8,
+    MOST_RANKS = 8,
+    FLOATS = 1 << 24
+};
 
 typedef enum family { AXPY, ROWSUM, STENCIL, TRANSPOSE, MATMUL, FAMILIES } family;
 
@@ -52,11 +60,11 @@ typedef struct place {
 } place;
 
 static const place places[SITES] = {
-    {"axpy_a", AXPY, {1 << 22, 1 << 20}},      {"axpy_b", AXPY, {1 << 24, 3 << 20}},
-    {"rowsum_a", ROWSUM, {256, 4096}},         {"rowsum_b", ROWSUM, {1024, 65536}},
-    {"stencil_a", STENCIL, {1024, 2048}},      {"stencil_b", STENCIL, {3000, 4000}},
-    {"transpose_a", TRANSPOSE, {1024, 2048}},  {"transpose_b", TRANSPOSE, {3072, 4096}},
-    {"matmul_a", MATMUL, {256, 384}},          {"matmul_b", MATMUL, {512, 640}},
+    {"axpy_a", AXPY, {1 << 22, 1 << 20}},     {"axpy_b", AXPY, {1 << 24, 3 << 20}},
+    {"rowsum_a", ROWSUM, {256, 4096}},        {"rowsum_b", ROWSUM, {1024, 65536}},
+    {"stencil_a", STENCIL, {1024, 2048}},     {"stencil_b", STENCIL, {3000, 4000}},
+    {"transpose_a", TRANSPOSE, {1024, 2048}}, {"transpose_b", TRANSPOSE, {3072, 4096}},
+    {"matmul_a", MATMUL, {256, 384}},         {"matmul_b", MATMUL, {512, 640}},
 };
 
 typedef struct launch {
@@ -403,15 +411,18 @@ static void judge(bench *b, const char *title, at_sites *sites, const lane *lane
             double share = r.seen_ns ? (double)r.spent_ns / (double)r.seen_ns : 0;
             worst_share = share > worst_share ? share : worst_share;
             if (getenv("SITES_ALL") || regret > 0.01)
-                printf("  %-12s %8lld: default %8.2f us, by hand %8.2f us, chosen %8.2f us (%+.2f %%), "
+                printf("  %-12s %8lld: default %8.2f us, by hand %8.2f us, chosen %8.2f us (%+.2f "
+                       "%%), "
                        "calls %llu, trials %llu, state %d\n",
                        places[s].name, (long long)places[s].shapes[h], hand[0] / 1e3,
                        hand[b->best[s][h]] / 1e3, hand[r.values.configuration] / 1e3, 100 * regret,
                        (unsigned long long)r.calls, (unsigned long long)r.trials, (int)r.state);
         }
     double programs = compare_programs(b, &lanes[0], chosen);
-    printf("%s: %.1f s, %llu launches, %llu timed; decided %zu of %d; worst decision %+.2f %%; program "
-           "over by hand %.4f; trials cost %.2f %% by hand's times, %.2f %% by its own (a site at most "
+    printf("%s: %.1f s, %llu launches, %llu timed; decided %zu of %d; worst decision %+.2f %%; "
+           "program "
+           "over by hand %.4f; trials cost %.2f %% by hand's times, %.2f %% by its own (a site at "
+           "most "
            "%.2f %%); slowest plain launch %.3f of the default; begin and end %.0f ns a launch\n",
            title, wall_s, (unsigned long long)sum.launches, (unsigned long long)sum.trials, decided,
            SITES * SHAPES, 100 * worst, programs, 100 * sum.extra_ns / sum.all_ns,

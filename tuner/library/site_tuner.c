@@ -9,8 +9,12 @@
 /* Recent times of the incumbent, of which the median counts. */
 enum { RECENT = 8, KNOWN = 3 };
 
-/* Calls between two checks; and between two looks for trials that are given up. */
-enum { CHECK_EVERY = 64, SWEEP_EVERY = 256 };
+/* A block begins when there is so many times what it is expected to cost. */
+enum { BLOCK_SLACK = 2 };
+
+/* Calls between two checks, which cost one part in so many of the share; and calls between two
+ * looks for trials that are given up. */
+enum { CHECK_EVERY = 64, CHECKS_PART = 4, SWEEP_EVERY = 256 };
 
 /* How much slower than the incumbent a configuration is expected to be that never ran; and how much
  * slower a first launch is, for no reason of the host's, that is not repeated. In thousandths. */
@@ -29,7 +33,6 @@ typedef struct open_trial {
     uint64_t ticket;
     errand errand;
     uint32_t place; /* of the entrant in the round; of BLOCK in the block */
-    int64_t reserved_ns;
     uint64_t begun; /* the number of the call */
 } open_trial;
 
@@ -80,7 +83,7 @@ struct site_tuner {
     uint64_t tickets;
 
     uint64_t calls, trials;
-    int64_t seen_ns, spent_ns, reserved_ns, overhead_ns;
+    int64_t seen_ns, spent_ns, checked_ns, overhead_ns; /* checked_ns: of spent_ns, by checks */
     int64_t share_ppm;
     stats_summary time, baseline;
     race_verdict verdict;
@@ -141,9 +144,14 @@ static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns
 
 /* ---- money ---- */
 
+static int64_t allowed_ns(const site_tuner *t)
+{
+    return t->seen_ns / 1000 * t->share_ppm / 1000;
+}
+
 static int64_t left_ns(const site_tuner *t)
 {
-    return t->seen_ns / 1000 * t->share_ppm / 1000 - t->spent_ns - t->reserved_ns;
+    return allowed_ns(t) - t->spent_ns;
 }
 
 static int64_t expected_cost(const site_tuner *t, const entrant *e)
@@ -159,14 +167,10 @@ static int64_t expected_cost(const site_tuner *t, const entrant *e)
 
 /* ---- trials under way ---- */
 
-static uint64_t open_trial_of(site_tuner *t, errand what, uint32_t place, int64_t reserved_ns)
+static uint64_t open_trial_of(site_tuner *t, errand what, uint32_t place)
 {
-    t->open[t->open_count++] = (open_trial){.ticket = ++t->tickets,
-                                            .errand = what,
-                                            .place = place,
-                                            .reserved_ns = reserved_ns,
-                                            .begun = t->calls};
-    t->reserved_ns += reserved_ns;
+    t->open[t->open_count++] =
+        (open_trial){.ticket = ++t->tickets, .errand = what, .place = place, .begun = t->calls};
     t->trials += what != CHECK;
     return t->tickets;
 }
@@ -183,7 +187,6 @@ static open_trial close_trial(site_tuner *t, size_t i)
 {
     open_trial closed = t->open[i];
     t->open[i] = t->open[--t->open_count];
-    t->reserved_ns -= closed.reserved_ns;
     return closed;
 }
 
@@ -235,7 +238,6 @@ static void end_tuning(site_tuner *t, site_phase phase)
 {
     leave_round(t);
     t->open_count = 0;
-    t->reserved_ns = 0;
     t->phase = phase;
 }
 
@@ -291,7 +293,7 @@ static void start_race(site_tuner *t)
 {
     race_options options = race_defaults();
     options.seed = t->rules.seed + t->round;
-    options.default_ratio = options.prior_ratio;
+    options.default_ratio = 0; /* its trials cost nothing but timing */
     race_entrant *given = calloc(t->entrant_count, sizeof *given);
     size_t count = 0;
     for (size_t i = 0; given && i < t->entrant_count; i++) {
@@ -409,41 +411,56 @@ static bool begin_first(site_tuner *t, site_turn *turn)
     if (count_open(t, FIRST) || left_ns(t) < cost)
         return false;
     turn->configuration = e->configuration;
-    turn->ticket = open_trial_of(t, FIRST, (uint32_t)next, cost);
+    turn->ticket = open_trial_of(t, FIRST, (uint32_t)next);
     return true;
 }
 
-/* A block begins when the cost of all of it is there, so that its trials follow each other. */
+/* All of the block is to be tried still: trials that do not follow each other compare nothing. */
+static void start_block_anew(site_tuner *t)
+{
+    forget_open(t, BLOCK);
+    t->block_begun = false;
+    t->block_told = 0;
+    for (size_t i = 0; i < t->block_count; i++)
+        t->slots[i] = FREE;
+}
+
+/* A block begins when there is more than it is expected to cost, so that its trials follow each
+ * other. */
 static bool begin_block(site_tuner *t, site_turn *turn)
 {
     int64_t all = 0;
     size_t next = t->block_count;
+    if (t->block_begun && left_ns(t) < 0)
+        start_block_anew(t);
     for (size_t i = t->block_count; i-- > 0;)
         if (t->slots[i] == FREE) {
             next = i;
             all += expected_cost(t, entrant_of_block(t, i));
         }
-    if (next == t->block_count)
-        return false;
-    const entrant *e = entrant_of_block(t, next);
-    int64_t cost = expected_cost(t, e);
-    if (left_ns(t) < (t->block_begun ? cost : all))
+    if (next == t->block_count || (!t->block_begun && left_ns(t) < BLOCK_SLACK * all))
         return false;
     t->block_begun = true;
     t->slots[next] = UNDER_WAY;
-    turn->configuration = e->configuration;
-    turn->ticket = open_trial_of(t, BLOCK, (uint32_t)next, cost);
+    turn->configuration = entrant_of_block(t, next)->configuration;
+    turn->ticket = open_trial_of(t, BLOCK, (uint32_t)next);
     return true;
+}
+
+/* Is the incumbent's time to be looked at again, and is there something left for trials then? */
+static bool is_check_due(const site_tuner *t)
+{
+    return t->since_check >= CHECK_EVERY && left_ns(t) >= t->overhead_ns &&
+           CHECKS_PART * (t->checked_ns + t->overhead_ns) <= allowed_ns(t);
 }
 
 static bool begin_check(site_tuner *t, site_turn *turn)
 {
     size_t wanted = KNOWN + (t->warmed ? 0 : 1);
-    if (t->recent_count + count_open(t, CHECK) >= wanted &&
-        !(t->since_check >= CHECK_EVERY && left_ns(t) >= t->overhead_ns))
+    if (t->recent_count + count_open(t, CHECK) >= wanted && !is_check_due(t))
         return false;
     t->since_check = 0;
-    turn->ticket = open_trial_of(t, CHECK, 0, 0);
+    turn->ticket = open_trial_of(t, CHECK, 0);
     return true;
 }
 
@@ -476,15 +493,17 @@ site_turn site_tuner_begin(site_tuner *t, bool may_time)
 
 /* ---- times ---- */
 
-static void pay(site_tuner *t, const site_sample *s)
+/* A call's time counts as seen, and what it took longer than the incumbent as spent. */
+static void pay(site_tuner *t, const site_sample *s, bool is_incumbent)
 {
-    int64_t more = is_known(t) ? s->time_ns - t->typical_ns : 0;
+    int64_t more = is_known(t) && !is_incumbent ? s->time_ns - t->typical_ns : 0;
     t->spent_ns += s->overhead_ns + (more > 0 ? more : 0);
     t->seen_ns += more > 0 ? t->typical_ns : s->time_ns;
 }
 
 static void end_check(site_tuner *t, const site_sample *s)
 {
+    t->checked_ns += s->overhead_ns;
     if (t->warmed)
         note_incumbent(t, s->time_ns);
     t->warmed = true;
@@ -510,9 +529,8 @@ static void end_first(site_tuner *t, entrant *e, const site_sample *s)
     advance(t);
 }
 
-static void end_slot(site_tuner *t, uint32_t place, const site_sample *s)
+static void end_slot(site_tuner *t, entrant *e, uint32_t place, const site_sample *s)
 {
-    entrant *e = entrant_of_block(t, place);
     t->slots[place] = TOLD;
     t->samples[place] = s->time_ns;
     e->expect_ns = e->expect_ns ? (3 * e->expect_ns + s->time_ns) / 4 : s->time_ns;
@@ -529,13 +547,17 @@ static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s
         reopen(t, o);
         return;
     }
-    pay(t, s);
-    if (o->errand == CHECK)
+    if (o->errand == CHECK) {
+        pay(t, s, true);
         end_check(t, s);
-    else if (o->errand == FIRST)
-        end_first(t, &t->entrants[o->place], s);
+        return;
+    }
+    entrant *e = o->errand == FIRST ? &t->entrants[o->place] : entrant_of_block(t, o->place);
+    pay(t, s, e->configuration == t->incumbent);
+    if (o->errand == FIRST)
+        end_first(t, e, s);
     else
-        end_slot(t, o->place, s);
+        end_slot(t, e, o->place, s);
 }
 
 void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
@@ -550,7 +572,7 @@ void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
             return;
         }
     if (s->time_ns > 0)
-        pay(t, s);
+        pay(t, s, false);
 }
 
 void site_tuner_charge(site_tuner *t, int64_t ns)

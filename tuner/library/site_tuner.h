@@ -11,11 +11,11 @@
  *   block  The race's (search/race/race.h), whose entrants take successive calls. It decides.
  *
  * What tuning costs: the time of each trial beyond the incumbent's, and what timing took. A trial
- * begins only if its expected cost, with that of those under way, is at most `share` of the time
- * seen so far less what was spent. A configuration that never ran is expected to take as long as
- * the worst so far, between FIRST_LEAST and FIRST_MOST times the incumbent; if it takes longer,
- * there is no further trial until the share has caught up. So the cost is above the share by one
- * such launch at most, and by the first checks, without which nothing is known.
+ * begins only if its expected cost is at most `share` of the time seen so far less what was spent;
+ * the trials of a block, only if that of all of them is. A configuration that never ran is expected
+ * to take as long as the worst so far, between FIRST_LEAST and FIRST_MOST times the incumbent; if
+ * it takes longer, there is no further trial until the share has caught up. So the cost is above
+ * the share by one such launch at most, and by the first checks, without which nothing is known.
  *
  * Spaces of more than SITE_ROUND configurations are searched in rounds: the race's winner meets its
  * neighbours until none of these is faster.

@@ -358,6 +358,23 @@ TEST_IN(a_recalled_choice_that_is_invalid_is_tuned_anew, set_up, tear_down)
     at_sites_close(sites);
 }
 
+TEST_IN(a_recalled_choice_that_the_program_forbids_is_tuned_anew, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_sites *sites = open_in(f->folder);
+    caller c = caller_of(18);
+    at_error error = {0};
+    int64_t most = 256;
+    call_until_decided(&c, open_axpy(sites, 1000000), 1000000);
+    at_sites_close(sites);
+    sites = open_in(f->folder);
+    at_site *site = open_axpy(sites, 1000000);
+    assert_ok(at_site_restrict(site, allows, &most, &error), error);
+    call_until_decided(&c, site, 1000000);
+    assert_int_equal(report_of(site).values.items[0].integer, 256);
+    at_sites_close(sites);
+}
+
 TEST_IN(where_all_is_invalid_begin_says_so, set_up, tear_down)
 {
     fixture *f = *state;
@@ -566,7 +583,7 @@ TEST_IN(half_a_file_is_a_miss_and_is_put_aside_by_the_next_decision, set_up, tea
     at_sites_close(sites);
 }
 
-TEST_IN(a_store_that_cannot_be_written_is_said, set_up, tear_down)
+TEST_IN(a_store_that_cannot_be_written_is_said_once, set_up, tear_down)
 {
     fixture *f = *state;
     char path[TEMPORARY_BYTES + 64];
@@ -578,9 +595,14 @@ TEST_IN(a_store_that_cannot_be_written_is_said, set_up, tear_down)
     at_site *site = open_axpy(sites, 5000);
     call_until_decided(&c, site, 5000);
     expect_best(site, 5000);
+    call_until_decided(&c, open_axpy(sites, 100), 100);
     for (int i = 0; i < 3000 && !at_sites_problem(sites, 0); i++)
         usleep(1000);
+    usleep(20000);
     assert_non_null(at_sites_problem(sites, 0));
+    for (size_t i = 0; at_sites_problem(sites, i); i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(at_sites_problem(sites, i), at_sites_problem(sites, k));
     at_sites_close(sites);
 }
 
@@ -725,7 +747,7 @@ typedef struct rank {
     int number;
     const char *folder;
     uint32_t used[ROUNDS * 4];
-    size_t used_count;
+    size_t used_count, used_again; /* after it was said to be invalid */
     at_site_state state;
     int64_t block;
 } rank;
@@ -751,13 +773,17 @@ static void *work_as_rank(void *context)
     at_site *site = open_axpy(sites, 5000);
     stream s = {0};
     at_error error = {0};
+    bool refused[10] = {false};
+    int uses[10] = {0};
     for (size_t i = 0; i < ROUNDS * 4; i++) {
         at_values v;
         assert_ok(at_site_begin(site, &s, &v, &error), error);
         r->used[r->used_count++] = v.configuration;
+        r->used_again += refused[v.configuration];
         s.now_ns += (int64_t)axpy_ns(5000, v.items);
         /* All ranks find out in the same call. */
-        if (v.items[0].integer == 1024)
+        refused[v.configuration] = v.items[0].integer == 1024 && ++uses[v.configuration] > 3;
+        if (refused[v.configuration])
             assert_ok(at_site_invalid(site, &v, &error), error);
         else
             assert_ok(at_site_end(site, &s, &v, &error), error);
@@ -782,6 +808,7 @@ TEST_IN(ranks_use_the_same_values_in_every_call, set_up, tear_down)
         pthread_join(ranks[i].id, NULL);
     for (int i = 0; i < RANKS; i++) {
         assert_memory_equal(ranks[i].used, ranks[0].used, sizeof ranks[0].used);
+        assert_int_equal(ranks[i].used_again, 0);
         assert_int_equal(ranks[i].state, AT_SITE_DECIDED);
         assert_int_equal(ranks[i].block, 256);
     }
