@@ -84,8 +84,9 @@ BENCHMARKS = [
     Benchmark("whole_problems", "python3 {bench}/whole_problems.py {tool} {work}/times.json --device sim --pattern dot "
               "--problems 1 --samples 2 --part algorithm=tree:block=256:items=1:vec=4:schedule=one_shot"),
     Benchmark("race_synthetic", ""),
-    Benchmark("model_rank", "sh -c 'cd {work} && {tool} small.lua --no-record --quiet --json --top 1000 >run.json && "
-              "{build}/tests/model_rank small.lua run.json'", (0, 1)),
+    Benchmark("landscape", "sh -c 'cd {work} && {bench}/landscapes.py measure {build} . small && "
+              "{bench}/landscapes.py count {build} small.jsonl.gz && {bench}/predicted.py {build} small.jsonl.gz'", (0,),
+              files=("landscapes.py", "predicted.py")),
     Benchmark("sim_rate", "{build}/tests/sim_rate", (0, 1)),
     Benchmark("counters_vs_ncu", "python3 {bench}/counters_vs_ncu.py {build} --simulate-only --variant vector_add width=4 n=4096", (0,),
               "python3 {bench}/counters_vs_ncu.py {build}", "counters of the simulated device beside Nsight Compute's",

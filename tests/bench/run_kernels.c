@@ -109,9 +109,12 @@ static at_status count_all(const char *arch, const char *path, char **entries, a
             {.name = "out", .role = BUFFER_OUTPUT, .type = DTYPE_UINT32, .count = OUTPUT_WORDS}}};
     compile_result compiled = {0};
     sim_estimate *estimate = NULL;
+    sim_chip chip;
     at_status status = compile(path, *entries, arch, true, &compiled, error);
     if (!status)
-        status = sim_estimate_new(arch, &problem, NULL, &estimate, error);
+        status = sim_chip_find(arch, &chip, error);
+    if (!status)
+        status = sim_estimate_new(&chip, &problem, NULL, &estimate, error);
     for (; *entries && !status; entries++) {
         const device_image image = {.bytes = compiled.ptx, .size_bytes = compiled.ptx_bytes};
         const launch_plan l = plan_of(*entries);

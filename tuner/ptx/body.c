@@ -252,10 +252,14 @@ static void define_label(ptx_parser *p, ptx_text name)
 
 static void parse_instruction(ptx_parser *p)
 {
-    ptx_statement s = {
-        .guard = PTX_NONE, .location = p->location, .opcode = p->token.text, .line = p->token.line};
+    ptx_statement s = {.guard = PTX_NONE,
+                       .location = p->location,
+                       .opcode = p->token.text,
+                       .line = p->token.line,
+                       .rolled = p->rolled};
     ptx_operand items[MAX_OPERANDS];
     const ptx_mark begin = ptx_here(p);
+    p->rolled = false;
     if (ptx_at(p, '@'))
         parse_guard(p, &s);
     if (p->token.kind == PTX_TOKEN_WORD) {
@@ -291,8 +295,10 @@ static void parse_directive(ptx_parser *p)
     if (ptx_text_is(t, ".reg")) {
         ptx_parse_registers(p);
     } else if (ptx_text_is(t, ".pragma")) {
-        while (!ptx_at(p, ';') && p->token.kind != PTX_TOKEN_END)
+        while (!ptx_at(p, ';') && p->token.kind != PTX_TOKEN_END) {
+            p->rolled = p->rolled || ptx_text_is(p->token.text, "nounroll");
             ptx_advance(p);
+        }
         ptx_expect(p, ';');
     } else {
         ptx_parse_variable(p);

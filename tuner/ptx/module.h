@@ -116,6 +116,7 @@ typedef struct ptx_statement {
     int first, count; /* operands, in ptx_module.operands */
     int line;         /* of the PTX */
     int location;     /* in ptx_module.locations; PTX_NONE */
+    bool rolled;      /* the loop that it begins is not to be unrolled (.pragma "nounroll") */
     bool unreadable;  /* its guard or operands are of a form that the parser does not know: it has
                          none */
 } ptx_statement;

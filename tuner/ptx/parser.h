@@ -20,6 +20,7 @@ typedef struct ptx_parser {
     ptx_scope names;       /* registers, variables, functions */
     ptx_scope label_names; /* of the function being parsed */
     int location;          /* of the last .loc */
+    bool rolled;           /* .pragma "nounroll" stands before what follows */
     char shown[64];        /* ptx_token_text() */
     at_status status;      /* the first failure */
     at_error *error;

@@ -10,6 +10,7 @@
 #include "base/cores.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "run/setup/chips.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
 #include "sim/estimate.h"
@@ -46,6 +47,7 @@ typedef struct crew {
     uint64_t reached, predicted;
     at_error trouble; /* the first that is no variant's fault */
     const session *session;
+    sim_chip chip;
     sim_estimate *estimates[MAX_THREADS];
     compile_result *fillers; /* that prepare inputs, a layout each; owned */
     pthread_t threads[MAX_THREADS];
@@ -107,8 +109,8 @@ static at_status new_estimate(crew *c, size_t place, size_t layout, at_error *er
     const size_t problem = layout * s->problems.slot_count;
     const sim_filler filler = {result_image(&c->fillers[layout], true),
                                s->problems.problems[problem].filler_launch};
-    return sim_estimate_new(s->workers->properties.arch, &s->problems.plans[problem], &filler,
-                            &c->estimates[place], error);
+    return sim_estimate_new(&c->chip, &s->problems.plans[problem], &filler, &c->estimates[place],
+                            error);
 }
 
 /* An estimate works for one layout: that of the thread at `place` is made anew for another. */
@@ -202,8 +204,8 @@ static at_status compile_fillers(crew *c, at_error *error)
     return status;
 }
 
-static at_status crew_new(const session *s, size_t threads, size_t capacity, double *times_ns,
-                          crew **out, at_error *error)
+static at_status crew_new(const session *s, const char *results_dir, size_t threads,
+                          size_t capacity, double *times_ns, crew **out, at_error *error)
 {
     crew *c = memory_new(1, sizeof *c);
     pthread_mutex_init(&c->lock, NULL);
@@ -213,7 +215,9 @@ static at_status crew_new(const session *s, size_t threads, size_t capacity, dou
     c->capacity = capacity;
     c->times_ns = times_ns;
     c->ring = memory_new(capacity, sizeof *c->ring);
-    at_status status = compile_fillers(c, error);
+    at_status status = chips_of_device(&s->workers->properties, results_dir, &c->chip, error);
+    if (!status)
+        status = compile_fillers(c, error);
     for (size_t i = 0; !status && i < threads; i++) {
         status = new_estimate(c, i, 0, error);
         c->estimate_count += !status;
@@ -266,7 +270,7 @@ static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
         f->places[f->place_count] = f->place_count;
         f->place_count++;
     }
-    return crew_new(s, threads, f->flight, times_ns, &f->crew, error);
+    return crew_new(s, f->options->results_dir, threads, f->flight, times_ns, &f->crew, error);
 }
 
 /* Emits the next configuration and has it compiled. */

@@ -17,8 +17,9 @@
 enum { PREDICT_MAX_CONFIGURATIONS = 20000 };
 
 typedef struct predict_options {
-    uint64_t seed;      /* of the order */
-    int64_t start_ns;   /* of the run, monotonic */
+    const char *results_dir; /* where what was measured of the GPU is kept */
+    uint64_t seed;           /* of the order */
+    int64_t start_ns;        /* of the run, monotonic */
     double budget_s;    /* of the run; of which it takes half at most, for a counted number; 0: no
                            limit */
     progress *progress; /* borrowed; shows the stage "predicting"; NULL: silent */

@@ -217,7 +217,8 @@ static void ask_record(tune *t)
 
 static at_status predict(tune *t, at_error *error)
 {
-    predict_options o = {t->settings->seed, t->start_ns, t->limits.seconds, t->progress};
+    predict_options o = {t->settings->results_dir, t->settings->seed, t->start_ns,
+                         t->limits.seconds, t->progress};
     at_status status = session_settle(&t->session, error);
     if (!status)
         status = predict_space(&t->session, &o, &t->prior, error);

@@ -5,60 +5,181 @@
 
 #include "base/text.h"
 
-/* Latencies in clocks; from memory of the papers named, to be checked against them before a figure
- * here is quoted.
- *   sm_75: Jia et al., "Dissecting the NVidia Turing T4 GPU via Microbenchmarking" (2019): L2
- *     188. DRAM: no source known for the T4; L2 plus 250.
+/* One product each; `gpu` is in the name that the driver gives it. SMs, L2, boost clock and
+ * bandwidth of those that device/arch.c does not have (0: it has them):
+ *   H100 SXM5 80GB: "NVIDIA H100 Tensor Core GPU" datasheet (3.35 TB/s); SMs, L2 and clock as the
+ *     driver reports them.
+ *   A100 40GB: "NVIDIA A100 Tensor Core GPU" datasheet (1555 GB/s).
+ *
+ * Latencies in clocks, of L2 and of DRAM when it is idle:
+ *   sm_75: Jia et al., "Dissecting the NVidia Turing T4 GPU via Microbenchmarking" (2019): L2 188.
+ *     DRAM: no source known for the T4; L2 plus 250.
  *   sm_80, sm_89, sm_90: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
  *     Architecture" (arXiv:2402.13499), table of memory latencies of A100, RTX 4090 and H100.
  *   sm_86: no source known; taken from sm_89, whose SM is closest.
  *   sm_100, sm_103, sm_120: no source known; taken from sm_90 and sm_89.
- * L2 to SM: 64 bytes a clock an SM ("NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 5120
- * bytes a clock for the whole L2 of an A100, 2048 for a V100). H100: no figure is published; as
- * A100. T4, GA102, AD102: no source known; 32 bytes a clock for each of the L2's slices, taken as
- * 24, 48 and 96 of them. DRAM efficiency: sm_90 measured: a device-to-device copy of 512 MiB and
- * more runs at 4276 GB/s of 4800 on an H200. The others: no source known; 0.9. Issue: 4 warp
- * schedulers an SM, one instruction a clock each (CUDA C++ Programming Guide, "Compute
- * Capabilities", 7.5 to 12.0). Launch: no source known; 2.2 us, less than the 2.9 us that an empty
- * kernel measures between two events on an H200 (tests/gpu/test_gpu_clock.c), which holds the
- * events too. Block start: no source known; a guess. */
+ *
+ * Bytes a clock of the whole L2: A100: its whitepaper (5120), of which kernels reach 0.8, as on
+ * the H200. H100, H200: measured (results, "l2"). T4, GA102, AD102: no source known; 32 bytes a
+ * clock for each of the L2's slices, taken as 24, 48 and 96 of them. Others: as the H200. */
 static const struct row {
-    const char *arch;
-    double dram_efficiency, l2_sm, l2, l2_latency, dram_latency;
+    const char *name, *gpu, *arch;
+    int l2_mib;
+    double bytes_per_s;
+    double l2, l2_latency, dram_latency;
 } table[] = {
-    {"sm_75", 0.90, 64, 768, 188, 438},       {"sm_80", 0.90, 64, 5120, 261.5, 466.3},
-    {"sm_86", 0.90, 64, 1536, 273.0, 541.5},  {"sm_89", 0.90, 64, 3072, 273.0, 541.5},
-    {"sm_90", 0.89, 64, 5120, 263.0, 478.8},  {"sm_90a", 0.89, 64, 5120, 263.0, 478.8},
-    {"sm_100", 0.90, 64, 5120, 263.0, 478.8}, {"sm_103", 0.90, 64, 5120, 263.0, 478.8},
-    {"sm_120", 0.90, 64, 3072, 273.0, 541.5},
+    {"t4", "T4", "sm_75", 0, 0, 768, 188, 438},
+    {"a100", "A100-SXM4-80GB", "sm_80", 0, 0, 4096, 261.5, 466.3},
+    {"a100-40gb", "A100", "sm_80", 0, 1555e9, 4096, 261.5, 466.3},
+    {"rtx3090", "RTX 3090", "sm_86", 0, 0, 1536, 273, 541.5},
+    {"rtx4090", "RTX 4090", "sm_89", 0, 0, 3072, 273, 541.5},
+    {"h200", "H200", "sm_90", 0, 0, 4178, 263, 478.8},
+    {"h100", "H100", "sm_90", 50, 3.35e12, 4178, 263, 478.8},
+    {"h200", "-", "sm_90a", 0, 0, 4178, 263, 478.8},
+    {"b200", "B200", "sm_100", 0, 0, 4178, 263, 478.8},
+    {"b300", "B300", "sm_103", 0, 0, 4178, 263, 478.8},
+    {"rtx5090", "RTX 5090", "sm_120", 0, 0, 3072, 273, 541.5},
 };
-
 static const size_t table_count = sizeof table / sizeof *table;
+
+/* Shares of the datasheet's bandwidth that reading, writing and copying kernels reach: measured on
+ * an H200 (results/nvidia-h200/device.json); taken for the others, of which no source is known. */
+static const double read_share = 0.956, write_share = 0.965, copy_share = 0.884;
+
+/* A round trip to DRAM when this is busy, over one when it is idle: what makes the speed of a read
+ * by its bytes in flight come out (sim/model.c, flight_norm), on an H200 and an H100. Taken for the
+ * others. */
+static const double loaded = 1.78;
+
+/* Chip-wide clocks between two blocks that start (0.604 ns on an H200); between two atomics on one
+ * address, by type (floats 1.765 ns, integers 0.88 once a warp has added up its own); between two
+ * sectors of one line with atomics (0.65 ns, doubles 1.19); sectors with atomics a clock of all of
+ * the L2 (102 a ns): measured on an H200 by tests/bench/microbenchmarks.cu; taken for the others.
+ */
+static const double block_every = 1.2, float_atomic = 3.5, integer_atomic = 1.74,
+                    atomic_sector = 1.28, double_sector = 2.35, atomic_sectors = 52;
 
 const char *sim_chip_name(size_t i)
 {
-    return i < table_count ? table[i].arch : NULL;
+    if (i >= table_count)
+        return NULL;
+    const bool is_typical = i == 0 || strcmp(table[i].arch, table[i - 1].arch) != 0;
+    return is_typical ? table[i].arch : table[i].name;
 }
 
-at_status sim_chip_find(const char *arch, sim_chip *out, at_error *error)
+static void fill(const struct row *r, sim_chip *out)
 {
-    char known[128] = "";
+    arch_limits *l = &out->limits;
+    if (r->l2_mib > 0)
+        l->l2_bytes = (size_t)r->l2_mib << 20;
+    if (r->bytes_per_s > 0)
+        l->bandwidth_bytes_per_s = r->bytes_per_s;
+    const double rate = l->bandwidth_bytes_per_s * 1e-9, clock = l->clock_khz * 1e-6;
+    snprintf(out->name, sizeof out->name, "%s", sim_chip_name((size_t)(r - table)));
+    snprintf(out->arch, sizeof out->arch, "%s", r->arch);
+    out->read_bytes_per_ns = rate * read_share;
+    out->write_bytes_per_ns = rate * write_share;
+    out->copy_bytes_per_ns = rate * copy_share;
+    out->l2_bytes_per_ns = r->l2 * clock;
+    /* "NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 64 bytes a clock and SM. */
+    out->l2_bytes_per_clock_sm = 64;
+    out->l1_least_bytes = 28 * 1024;
+    /* Luo et al., as above, for shared memory (29) and L1 (33); Jia et al., "Dissecting the NVIDIA
+     * Volta GPU Architecture via Microbenchmarking" (2018), for arithmetic: 4 clocks, doubles 8,
+     * special functions and shuffles about 20. Barriers: measured ("barrier"). */
+    out->compute_clocks = 4;
+    out->wide_clocks = out->constant_clocks = 8;
+    out->special_clocks = 20;
+    out->shuffle_clocks = 22;
+    out->shared_clocks = 29;
+    out->barrier_clocks = 16;
+    out->l1_clocks = 33;
+    out->l2_clocks = r->l2_latency;
+    out->dram_clocks = r->dram_latency * loaded;
+    /* 4 warp schedulers an SM, one instruction a clock each: CUDA C++ Programming Guide, "Compute
+     * Capabilities", 7.5 to 12.0. */
+    out->issue_per_clock = 4;
+    /* Measured on an H200: an empty kernel takes 2.9 us between two events, of which a kernel with
+     * work hides a part. No source for the others. */
+    out->launch_ns = 2500;
+    out->block_ns = block_every / clock;
+    out->block_clocks = 60 * clock;
+    out->read_piece_bytes = 60;
+    out->write_piece_bytes = 100;
+    out->double_atomic_ns = float_atomic / clock;
+    out->atomic_sector_ns = atomic_sector / clock;
+    out->double_sector_ns = double_sector / clock;
+    out->atomic_sectors_per_ns = atomic_sectors * clock;
+    out->float_atomic_ns = float_atomic / clock;
+    out->integer_atomic_ns = integer_atomic / clock;
+}
+
+/* The first row that `is` true of. */
+static at_status find(const char *name, bool (*is)(const struct row *r, const char *name),
+                      sim_chip *out, bool *found, at_error *error)
+{
     for (size_t i = 0; i < table_count; i++) {
-        const struct row *r = &table[i];
-        if (strcmp(arch, r->arch) != 0) {
-            text_add(known, sizeof known, "%s%s", i ? ", " : "", r->arch);
+        if (!is(&table[i], name))
             continue;
-        }
-        *out = (sim_chip){.dram_efficiency = r->dram_efficiency,
-                          .l2_bytes_per_clock_sm = r->l2_sm,
-                          .l2_bytes_per_clock = r->l2,
-                          .l2_latency = r->l2_latency,
-                          .dram_latency = r->dram_latency,
-                          .issue_per_clock = 4,
-                          .launch_ns = 2200,
-                          .block_clocks = 200};
-        snprintf(out->arch, sizeof out->arch, "%s", arch);
-        return arch_find(arch, &out->limits, error);
+        *found = true;
+        at_status status = arch_find(table[i].arch, &out->limits, error);
+        fill(&table[i], out);
+        return status;
     }
-    return error_set(error, AT_USAGE, "there is no simulated chip %s; known are: %s", arch, known);
+    *found = false;
+    return AT_OK;
+}
+
+static bool is_named(const struct row *r, const char *name)
+{
+    return strcmp(r->name, name) == 0 || strcmp(r->arch, name) == 0;
+}
+
+static bool is_in_name(const struct row *r, const char *gpu)
+{
+    return strstr(gpu, r->gpu) != NULL;
+}
+
+at_status sim_chip_find(const char *name, sim_chip *out, at_error *error)
+{
+    char known[256] = "";
+    bool found;
+    *out = (sim_chip){0};
+    at_status status = find(name, is_named, out, &found, error);
+    if (!found)
+        status = find(name, is_in_name, out, &found, error);
+    if (found)
+        return status;
+    for (size_t i = 0; i < table_count; i++)
+        text_add(known, sizeof known, "%s%s (%s)", i ? ", " : "", table[i].name, table[i].arch);
+    return error_set(error, AT_USAGE, "there is no simulated chip %s; known are: %s", name, known);
+}
+
+at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char *arch,
+                          sim_chip *out, at_error *error)
+{
+    bool found;
+    *out = (sim_chip){0};
+    at_status status = find(gpu, is_in_name, out, &found, error);
+    if (!found)
+        status = sim_chip_find(arch, out, error);
+    if (!status && limits->sm_count > 0)
+        out->limits.sm_count = limits->sm_count;
+    return status;
+}
+
+void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS])
+{
+    const struct {
+        ceiling_kind kind;
+        double *rate;
+    } measured[] = {{CEILING_READ, &chip->read_bytes_per_ns},
+                    {CEILING_WRITE, &chip->write_bytes_per_ns},
+                    {CEILING_COPY, &chip->copy_bytes_per_ns},
+                    {CEILING_L2, &chip->l2_bytes_per_ns}};
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++)
+        if (rates[measured[i].kind] > 0) {
+            *measured[i].rate = rates[measured[i].kind];
+            chip->measured = true;
+        }
 }

@@ -57,7 +57,8 @@ struct device {
 struct device_kernel {
     sim_kernel kernel;
     uint32_t registers;
-    uint32_t image_shared_bytes;     /* static, as the compiler says */
+    uint32_t image_shared_bytes; /* static, as the compiler says, like these: */
+    uint32_t stack_bytes, spill_bytes;
     uint8_t *ran[PLAN_MAX_LAUNCHES]; /* owned; sim_launch.ran of each program, of all launches that
                                         were checked */
     /* The last prediction: it does not change while the launch does not. */

@@ -21,7 +21,7 @@ void sim_estimate_free(sim_estimate *e)
     free(e);
 }
 
-at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim_filler *filler,
+at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const sim_filler *filler,
                            sim_estimate **out, at_error *error)
 {
     *out = NULL;
@@ -30,8 +30,10 @@ at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim
         return error_set(error, AT_NO_MEMORY, "no memory for an estimate");
     e->plan = *plan;
     char spec[32];
-    snprintf(spec, sizeof spec, "sim:%s", arch);
+    snprintf(spec, sizeof spec, "sim:%s", chip->name);
     at_status status = device_sim_api.open(spec, &e->device, error);
+    if (!status)
+        e->device->chip = *chip;
     if (!status)
         status = sim_data_new(e->device, plan, filler, &e->data, error);
     if (status)

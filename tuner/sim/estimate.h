@@ -1,6 +1,6 @@
 /* Predictions for kernels of one problem, without running them whole.
  *
- * In: an architecture and a problem; then PTX and a launch at a time. Out: predicted time, profile
+ * In: a chip and a problem; then PTX and a launch at a time. Out: predicted time, profile
  * and counters of a sample of blocks. Inputs hold what the script says (sim/data.h), where the
  * sample touches them. */
 #ifndef AUTOTUNE_SIM_ESTIMATE_H
@@ -13,10 +13,10 @@
 
 typedef struct sim_estimate sim_estimate;
 
-/* Prepares buffers for the problem on a chip of the table ("sm_90"); `filler`, which is copied,
- * prepares inputs, NULL: nothing does. AT_USAGE for an unknown chip, AT_DEVICE, AT_COMPILE,
- * AT_NO_MEMORY. The caller frees *out with sim_estimate_free. */
-at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim_filler *filler,
+/* Prepares buffers for the problem on a chip; `filler`, which is copied, prepares inputs, NULL:
+ * nothing does. AT_DEVICE, AT_COMPILE, AT_NO_MEMORY. The caller frees *out with
+ * sim_estimate_free. */
+at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const sim_filler *filler,
                            sim_estimate **out, at_error *error);
 void sim_estimate_free(sim_estimate *e); /* NULL is fine */
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 
 /* Below this a line is not worth a sentence: times the fewest sectors or wavefronts. */
@@ -150,6 +151,22 @@ static void judge_lines(explanation *e, const explain_source *source)
         say(e, "Every line moves whole sectors and no access to shared memory conflicts.");
 }
 
+/* "The bottleneck, by prediction: latency. DRAM 61 us, latency 118 us: more loads in flight would
+ * help." All that takes at least half as long as the longest is told. */
+static void judge_terms(explanation *e, const sim_prediction *p)
+{
+    char told[256] = "", time[UNITS_BYTES];
+    for (int i = 0; i < SIM_TERM_COUNT; i++)
+        if (i != (int)p->limit && p->terms_ns[i] >= p->terms_ns[p->limit] / 2)
+            text_add(told, sizeof told, "%s %s, ", sim_term_name((sim_term)i),
+                     units_time((int64_t)p->terms_ns[i], time));
+    say(e, "The bottleneck, by prediction: %s. %s%s %s: %s.", sim_term_name(p->limit), told,
+        sim_term_name(p->limit), units_time((int64_t)p->terms_ns[p->limit], time),
+        sim_term_advice(p->limit));
+    if (p->limit == SIM_TERM_ISSUE && p->busiest != SIM_PIPE_OTHER)
+        say(e, "The busiest pipe executes %s.", sim_pipe_name(p->busiest));
+}
+
 static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *chip)
 {
     const sim_prediction *p = &s->prediction;
@@ -162,12 +179,12 @@ static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *c
         p->occupancy.blocks_per_sm, (unsigned long long)s->profile.threads,
         100 * p->occupancy.fraction, occupancy_limit_name(p->occupancy.limit));
     say(e, "Bytes in flight: about %s an SM; keeping the memory of %s busy takes %s.",
-        units_size((uint64_t)p->flight_bytes, flight), chip->arch,
+        units_size((uint64_t)p->flight_bytes, flight), chip->name,
         units_size((uint64_t)p->needed_bytes, needed));
     if (p->waves < 1)
         say(e, "The grid fills %.0f %% of the chip once: a larger problem would show more.",
             100 * p->waves);
-    say(e, "The bottleneck, by prediction: %s.", p->limit);
+    judge_terms(e, p);
 }
 
 at_status explain_variant(const sim_estimated *s, const sim_chip *chip,

@@ -61,6 +61,8 @@ at_status sim_kernel_load(device *d, const device_image *image, const launch_pla
     d->work = 0;
     k->registers = image->registers;
     k->image_shared_bytes = image->static_shared_bytes;
+    k->stack_bytes = image->stack_bytes;
+    k->spill_bytes = image->spill_bytes;
     if (status) {
         if (error)
             error->status = status;
@@ -446,18 +448,19 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
         status = prepare(d, k, plan, i, buffers, &p, error);
     if (status)
         return status;
-    sim_needs needs = {.registers = k->registers,
-                       .shared_bytes =
-                           (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes,
-                       .warm = warm};
-    int threads = (int)plan_block_threads(launch);
-    occupancy fits =
-        occupancy_compute(&d->chip.limits, threads, (int)needs.registers, needs.shared_bytes);
-    uint64_t wave = (uint64_t)fits.blocks_per_sm * (uint64_t)d->chip.limits.sm_count;
+    sim_needs needs = {
+        .registers = k->registers,
+        .shared_bytes = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes,
+        .local_bytes = k->stack_bytes > 0 ? k->stack_bytes : k->kernel.programs[i]->local_bytes,
+        .spill_bytes = k->spill_bytes,
+        .warm = warm};
+    sim_sampling how;
+    sim_model_sampling(&needs, plan_block_threads(launch), &d->chip, &how);
+    how.all = sample > 0;
+    how.blocks = sample ? sample : SAMPLE_BLOCKS;
     p->launch.progress = d->progress;
     p->launch.progress_context = d->progress_context;
-    status = sim_profile_launch(&p->launch, sample ? sample : SAMPLE_BLOCKS, wave, counters,
-                                profile, &d->fault, error);
+    status = sim_profile_launch(&p->launch, &how, counters, profile, &d->fault, error);
     prepared_free(p);
     if (status || d->fault.kind != SIM_FAULT_NONE)
         return status == AT_USAGE ? AT_COMPILE : status;

@@ -2,172 +2,288 @@
 
 #include <math.h>
 
+/* Exponents of the norms. Bytes in flight against bandwidth: a kernel with half of what Little's
+ * law asks for reaches 0.79 of the bandwidth, one with all of it 0.96 (a read of 256 MiB by 2 to
+ * 512 KiB in flight an SM, on H100 and H200; tests/bench/microbenchmarks.cu "flight"). Others: at
+ * their crossing two pipes that are busy together take a tenth longer than one. */
+static const double flight_norm = 2.8, pipe_norm = 6;
+
+/* A first-level cache and the shared memory of a block are the same memory: CUDA C++ Programming
+ * Guide, "Shared Memory" of 8.0 and 9.0: 192 and 256 KiB together. The system keeps 1 KiB a block.
+ */
+enum { RESERVED_BYTES = 1024 };
+
+/* Registers of a thread that hold no loaded value: addresses, counters, sums. A load takes a
+ * register from its issue on. */
+enum { OTHER_REGISTERS = 16, FEWEST_FREE = 8, UNKNOWN_REGISTERS = 64 };
+
+static double norm(double p, const double *v, int count)
+{
+    double most = 0, sum = 0;
+    for (int i = 0; i < count; i++)
+        most = fmax(most, v[i]);
+    for (int i = 0; i < count && most > 0; i++)
+        sum += pow(v[i] / most, p);
+    return most * pow(sum, 1 / p);
+}
+
+static double mixed_ns(const sim_chip *chip, double read, double written)
+{
+    /* What a copy takes beyond a read and a write: DRAM's bus turns between them. */
+    const double turn =
+        2 / chip->copy_bytes_per_ns - 1 / chip->read_bytes_per_ns - 1 / chip->write_bytes_per_ns;
+    return read / chip->read_bytes_per_ns + written / chip->write_bytes_per_ns +
+           fmin(read, written) * fmax(turn, 0);
+}
+
 double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm)
 {
-    double rate = chip->limits.bandwidth_bytes_per_s * chip->dram_efficiency;
-    double clock = chip->limits.clock_khz * 1e3;
-    if (warm && 2 * bytes <= (double)chip->limits.l2_bytes)
-        rate = chip->l2_bytes_per_clock * clock;
-    return chip->launch_ns + 2 * bytes / rate * 1e9;
+    const bool held = warm && 2 * bytes <= (double)chip->limits.l2_bytes;
+    return chip->launch_ns +
+           (held ? 2 * bytes / chip->l2_bytes_per_ns : mixed_ns(chip, bytes, bytes));
 }
 
-/* The shape of a kernel's DRAM traffic: inputs of the fitted penalty below. */
-typedef struct shape {
-    double read_run, write_run;   /* log2 of sectors in a run of one block, 1 to 4 */
-    double wave_read, wave_write; /* the same of a wave of blocks, 2 to 9 */
-    double resident;              /* log2 of resident warps an SM, 4 to 6 */
-    double shared;                /* time of shared memory beyond 16 % of DRAM's, scaled */
-    double issue;                 /* time of issue, scaled */
-    double conflicts;             /* log2 of wavefronts over ideal ones */
-    double barriers;              /* a warp, at most 8 */
-    double loads;                 /* log2 of global loads a warp */
-} shape;
-
-static double within(double v, double least, double most)
+static double clock_of(const sim_chip *chip) /* GHz: clocks a nanosecond */
 {
-    return fmin(fmax(v, least), most);
+    return chip->limits.clock_khz * 1e-6;
 }
 
-/* Sectors in a run, as a logarithm, within what was measured: the fit says nothing beyond. A kernel
- * that never reads (or writes) disturbs no one. */
-static double run_of(double sectors, double runs, double least, double most)
+static occupancy occupancy_of(const sim_needs *needs, uint64_t threads, const sim_chip *chip)
 {
-    return sectors > 0 && runs > 0 ? within(log2(sectors / runs), least, most) : most;
+    return occupancy_compute(&chip->limits, (int)threads, (int)needs->registers,
+                             needs->shared_bytes);
 }
 
-static void find_shape(const sim_profile *p, const sim_prediction *out, shape *s)
+static double l1_bytes(const sim_chip *chip, const sim_needs *needs, double resident)
 {
-    const sim_totals *t = &p->totals;
-    double warps = ceil((double)p->threads / SIM_LANES);
-    double wavefronts = (double)(t->shared_load.wavefronts + t->shared_store.wavefronts);
-    double ideal = (double)(t->shared_load.ideal + t->shared_store.ideal);
-    s->read_run = run_of(p->read.distinct, p->read.runs, 1, 4);
-    s->write_run = run_of(p->write.distinct, p->write.runs, 1, 4);
-    s->wave_read = run_of(p->wave.read_run, 1, 2, 9);
-    s->wave_write = run_of(p->wave.write_run, 1, 2, 9);
-    s->resident = within(log2(out->occupancy.blocks_per_sm * warps), 4, 6);
-    s->shared = fmax(out->shared_ns / out->dram_ns * 127 - 20, 0) / 40;
-    s->issue = out->issue_ns / out->dram_ns * 127 / 30;
-    s->conflicts = ideal > 0 ? log2(wavefronts / ideal) : 0;
-    s->barriers = fmin(p->barriers, 8);
-    s->loads = fmin(log2(fmax(p->loads, 1)), 6);
+    const double all = (double)chip->limits.shared_per_sm_bytes + chip->l1_least_bytes;
+    const double shared = resident * ((double)needs->shared_bytes + RESERVED_BYTES);
+    return fmax(all - shared, chip->l1_least_bytes);
 }
 
-/* Logarithm of how much longer DRAM takes than for a copy of the same bytes. Short runs open more
- * DRAM pages for the same bytes and turn the bus between reading and writing; warps that wait at
- * barriers and for shared memory leave it idle. A least-squares fit to 895 transposes of 8192 x
- * 8192 floats measured on an H200, weighted towards the fast ones; terms chosen by forward
- * selection with four-fold cross-validation (tests/bench/model_rank.c measures how well it
- * orders). */
-static double dram_penalty(const sim_profile *p, const shape *s)
+occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim_chip *chip,
+                             sim_sampling *out)
 {
-    double short_read = exp2(-s->read_run), short_write = exp2(-s->write_run);
-    double short_waves = exp2(-s->wave_read);
-    const double terms[][2] = {
-        {0.767665, 1},
-        {0.026362, p->hinted[SIM_HINT_STREAMING]},
-        {0.023177, p->hinted[SIM_HINT_NO_ALLOCATE]},
-        {0.040462, p->hinted[SIM_HINT_WIDE]},
-        {-0.971631, short_read * short_write},
-        {-0.153902, s->read_run},
-        {-0.181795, s->write_run},
-        {0.049728, s->read_run * s->write_run},
-        {-0.051328, fmin(s->read_run, s->write_run)},
-        {-0.001332, fabs(s->wave_read - s->wave_write)},
-        {0.135318, short_waves},
-        {-0.002913, s->wave_write * s->resident},
-        {0.000751, s->wave_read * s->resident},
-        {0.004299, s->write_run * s->wave_write},
-        {-0.006189, 64 * exp2(-s->resident)},
-        {0.000774, s->read_run * s->barriers},
-        {0.003977, s->shared * s->shared * s->shared},
-        {0.004699, s->shared * s->loads},
-        {0.004099, s->issue * s->conflicts},
-    };
-    double sum = 0;
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
-        sum += terms[i][0] * terms[i][1];
-    return within(sum, 0, 2.2);
+    const occupancy o = occupancy_of(needs, threads, chip);
+    const double resident = fmax(o.blocks_per_sm, 1);
+    const int registers = needs->registers ? (int)needs->registers : UNKNOWN_REGISTERS;
+    const int room = registers - OTHER_REGISTERS;
+    *out = (sim_sampling){
+        .wave = (uint64_t)o.blocks_per_sm * (uint64_t)chip->limits.sm_count,
+        .l1_bytes = (uint64_t)(l1_bytes(chip, needs, resident) / resident),
+        .l2_bytes = (uint64_t)chip->limits.l2_bytes / 2,
+        .window = (uint32_t)(room > FEWEST_FREE ? room : FEWEST_FREE),
+        .latencies = {.compute = (uint32_t)chip->compute_clocks,
+                      .wide = (uint32_t)chip->wide_clocks,
+                      .special = (uint32_t)chip->special_clocks,
+                      .shuffle = (uint32_t)chip->shuffle_clocks,
+                      .constant = (uint32_t)chip->constant_clocks,
+                      .shared = (uint32_t)chip->shared_clocks,
+                      .barrier = (uint32_t)chip->barrier_clocks,
+                      .levels = {(uint32_t)chip->l1_clocks, (uint32_t)chip->l2_clocks,
+                                 (uint32_t)chip->dram_clocks}}};
+    return o;
 }
 
-/* Finds the time that each resource alone would take. */
-static void find_parts(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
+/* How much longer DRAM takes for runs of `run` bytes than for long ones: it is read in pieces, and
+ * a page is opened for each. What other blocks of the wave access beside a run makes it longer by a
+ * part. */
+static double short_runs(double bytes, double runs, double wave_sectors, double piece)
+{
+    static const double sharpness = 2.3, share_of_wave = 0.15, longest = 4096;
+    if (bytes <= 0 || runs <= 0)
+        return 1;
+    const double own = bytes / runs, wave = fmax(wave_sectors * SIM_SECTOR_BYTES, 32);
+    const double run =
+        wave_sectors > 0 ? pow(own, 1 - share_of_wave) * pow(wave, share_of_wave) : own;
+    return pow(1 + pow(piece / fmin(run, longest), sharpness), 1 / sharpness);
+}
+
+/* Accesses to local memory: those in the program, and those of spilled registers, which a thread
+ * loads and stores as often as it runs through an instruction on average. Sectors a block. */
+static double local_sectors(const sim_profile *p, const sim_needs *needs)
+{
+    const double warps = ceil((double)p->threads / SIM_LANES);
+    return (double)p->totals.local.sectors / (double)p->sampled +
+           needs->spill_bytes / 4.0 * 4 * p->trips * warps;
+}
+
+/* The share of `bytes` that a cache does not hold. */
+static double overflow(double bytes, double capacity)
+{
+    return bytes > capacity ? 1 - capacity / bytes : 0;
+}
+
+typedef struct flow { /* bytes of the launch, and sectors of a block */
+    double read, written;
+    double l1_wavefronts, l2_sectors;
+} flow;
+
+/* Where a block's accesses are served. */
+static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
+                      double resident)
+{
+    const double blocks = (double)p->blocks, sms = chip->limits.sm_count;
+    const double l2_bytes = (double)chip->limits.l2_bytes;
+    const double local = local_sectors(p, needs);
+    const double held = resident * (double)p->threads * needs->local_bytes;
+    const double local_missed = local * overflow(held, l1_bytes(chip, needs, resident));
+    /* Sectors that other blocks of a wave read too come from DRAM once; those of the wave before
+     * are still in the L2 if it holds a wave. */
+    double fresh = p->read.fresh;
+    if (p->wave.first_fresh > 0) {
+        const double wave = resident * sms * SIM_SECTOR_BYTES * p->read.distinct;
+        const bool kept = wave * p->wave.first_fresh < l2_bytes / 2;
+        fresh = fmin(fresh, p->read.distinct * (kept ? p->wave.later_fresh : p->wave.first_fresh));
+    }
+    /* Where a block's own share of the L1 does not hold what it reads again, the L2 does. */
+    flow f = {.read = blocks * SIM_SECTOR_BYTES * fresh,
+              .written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
+    const double local_dram =
+        blocks * SIM_SECTOR_BYTES * local_missed * overflow(held * sms, l2_bytes);
+    if (needs->warm && f.read + f.written <= l2_bytes)
+        f.read = f.written = 0;
+    /* What is written in part is read to be made whole. */
+    if (f.written > 0)
+        f.read += blocks * SIM_SECTOR_BYTES * p->write.torn;
+    f.read += local_dram / 2;
+    f.written += local_dram / 2;
+    const double requests =
+        (double)(p->totals.global_load.requests + p->totals.global_store.requests +
+                 p->totals.global_atomic.requests) /
+        (double)p->sampled;
+    f.l1_wavefronts = fmax((p->read.sectors + p->write.sectors) / 4, requests) + local / 4;
+    f.l2_sectors = p->read.missed + p->write.sectors + local_missed;
+    return f;
+}
+
+static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
+{
+    const double reads = short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs,
+                                    p->wave.read_run, chip->read_piece_bytes);
+    const double writes = short_runs(SIM_SECTOR_BYTES * p->write.distinct, p->write.runs,
+                                     p->wave.write_run, chip->write_piece_bytes);
+    return mixed_ns(chip, f->read * reads, f->written * writes);
+}
+
+static double issue_clocks(const sim_profile *p, const sim_chip *chip, sim_pipe *busiest)
+{
+    double rates[SIM_PIPE_COUNT];
+    double most = p->issue.total / chip->issue_per_clock;
+    *busiest = SIM_PIPE_OTHER;
+    sim_pipe_rates(chip->limits.major, chip->limits.minor, rates);
+    for (int i = 0; i < SIM_PIPE_COUNT; i++)
+        if (p->issue.pipes[i] / rates[i] > most) {
+            most = p->issue.pipes[i] / rates[i];
+            *busiest = (sim_pipe)i;
+        }
+    return most;
+}
+
+static double atomics_ns(const sim_profile *p, const sim_chip *chip)
+{
+    const sim_hot *h = &p->hot;
+    const double integers = 1 - h->doubles - h->floats;
+    const double address = h->doubles * chip->double_atomic_ns + h->floats * chip->float_atomic_ns +
+                           integers * chip->integer_atomic_ns;
+    const double line =
+        h->doubles * chip->double_sector_ns + (1 - h->doubles) * chip->atomic_sector_ns;
+    return fmax(fmax(h->operations * address, h->sectors * line),
+                (double)p->blocks * p->atomic_sectors / chip->atomic_sectors_per_ns);
+}
+
+static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
                        sim_prediction *out)
 {
-    const arch_limits *arch = &chip->limits;
-    double clock = arch->clock_khz * 1e3, sms = arch->sm_count, blocks = (double)p->blocks;
-    double n = (double)p->sampled, to_ns = 1e9 / clock;
-    /* A last wave that is not full takes as long as its fullest SM. */
-    double per_sm = ceil(blocks / sms);
-    double rate = arch->bandwidth_bytes_per_s * chip->dram_efficiency;
-    double resident = fmin(out->occupancy.blocks_per_sm, per_sm);
-    out->waves = blocks / (sms * out->occupancy.blocks_per_sm);
-    out->dram_bytes = blocks * SIM_SECTOR_BYTES * (p->read.fresh + p->write.fresh);
-    if (needs->warm && out->dram_bytes <= (double)arch->l2_bytes)
-        rate = chip->l2_bytes_per_clock * clock;
-    out->dram_ns = fmax(out->dram_bytes / rate * 1e9, 1);
-    double l2_bytes = SIM_SECTOR_BYTES * (p->read.distinct + p->write.sectors);
-    out->l2_ns = fmax(per_sm * l2_bytes / chip->l2_bytes_per_clock_sm,
-                      blocks * l2_bytes / chip->l2_bytes_per_clock) *
-                 to_ns;
-    /* A wavefront of the first level carries four sectors. */
-    out->l1_ns = per_sm * (p->read.sectors + p->write.sectors) / 4 * to_ns;
-    double wavefronts =
+    const double blocks = (double)p->blocks, n = (double)p->sampled, sms = chip->limits.sm_count;
+    const double clock = clock_of(chip), per_sm = blocks / sms;
+    const double resident = fmin(out->occupancy.blocks_per_sm, fmax(ceil(per_sm), 1));
+    /* The busiest SM: with few blocks an SM, it has one more than others. */
+    const double busiest = per_sm < 8 ? ceil(per_sm) : per_sm;
+    double waves = fmax(per_sm / resident, 1);
+    if (waves < 4)
+        waves = ceil(waves - 1e-9);
+    const flow f = find_flow(p, needs, chip, resident);
+    const double issue = issue_clocks(p, chip, &out->busiest);
+    const double shared =
         (double)(p->totals.shared_load.wavefronts + p->totals.shared_store.wavefronts +
                  p->totals.shared_atomic.wavefronts) /
         n;
-    out->shared_ns = per_sm * wavefronts * to_ns;
-    out->constant_ns = per_sm * (double)p->totals.constant.constant_passes / n * to_ns;
-    /* One a clock on a common address (NVIDIA's whitepaper of Kepler GK110). */
-    out->atomic_ns = p->hottest * to_ns;
-    out->issue_ns = per_sm * p->issued / chip->issue_per_clock * to_ns;
-    /* A block passes a round trip to DRAM for each phase between barriers that loads, and one to
-     * write; resident blocks overlap. */
-    double phases = fmax(1, fmin(p->barriers, p->loads));
-    double block_clocks = phases * chip->dram_latency + chip->l2_latency + chip->block_clocks;
-    out->latency_ns = ceil(per_sm / resident) * block_clocks * to_ns;
-    out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / phases;
-    out->needed_bytes = rate / sms * chip->dram_latency / clock;
-}
-
-static void name_limit(sim_prediction *out)
-{
-    const struct {
-        const char *name;
-        double time_ns;
-    } parts[] = {{"DRAM", out->dram_ns},
-                 {"L2", out->l2_ns},
-                 {"L1", out->l1_ns},
-                 {"shared memory", out->shared_ns},
-                 {"constant memory", out->constant_ns},
-                 {"atomics on one address", out->atomic_ns},
-                 {"issuing instructions", out->issue_ns},
-                 {"latency", out->latency_ns}};
-    double longest = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].time_ns > longest) {
-            longest = parts[i].time_ns;
-            out->limit = parts[i].name;
-        }
-    }
+    const double constant = (double)p->totals.constant.constant_passes / n;
+    double *t = out->terms_ns;
+    out->waves = blocks / (sms * out->occupancy.blocks_per_sm);
+    out->dram_read_bytes = f.read;
+    out->dram_written_bytes = f.written;
+    t[SIM_TERM_DRAM] = dram_ns(p, chip, &f);
+    /* A block is as long as its dependences, and its own part of what its SM's pipes do. */
+    const double alone = p->critical_clocks + chip->block_clocks + issue + shared + f.l1_wavefronts;
+    t[SIM_TERM_LATENCY] = waves * alone / clock;
+    t[SIM_TERM_BLOCKS] = blocks * chip->block_ns;
+    t[SIM_TERM_ISSUE] = busiest * issue / clock;
+    t[SIM_TERM_L1] = busiest * f.l1_wavefronts / clock;
+    t[SIM_TERM_SHARED] = busiest * shared / clock;
+    t[SIM_TERM_CONSTANT] = busiest * constant / clock;
+    t[SIM_TERM_L2] =
+        fmax(blocks * f.l2_sectors * SIM_SECTOR_BYTES / chip->l2_bytes_per_ns,
+             busiest * f.l2_sectors * SIM_SECTOR_BYTES / chip->l2_bytes_per_clock_sm / clock);
+    t[SIM_TERM_ATOMICS] = atomics_ns(p, chip);
+    t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
+    /* Round trips to DRAM that follow one another. */
+    const double rounds = fmax(p->critical_clocks / chip->dram_clocks, 1);
+    out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / rounds;
+    out->needed_bytes = chip->read_bytes_per_ns / sms * chip->dram_clocks / clock;
 }
 
 void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
                        sim_prediction *out)
 {
-    *out = (sim_prediction){.limit = "nothing"};
-    out->occupancy = occupancy_compute(&chip->limits, (int)p->threads, (int)needs->registers,
-                                       needs->shared_bytes);
+    *out = (sim_prediction){.limit = SIM_TERM_DRAM};
+    out->occupancy = occupancy_of(needs, p->threads, chip);
     if (out->occupancy.limit == OCCUPANCY_IMPOSSIBLE || out->occupancy.blocks_per_sm < 1 ||
         p->sampled == 0)
         return;
-    shape s;
-    find_parts(p, needs, chip, out);
-    find_shape(p, out, &s);
-    name_limit(out);
-    double dram_ns = out->dram_ns * exp(dram_penalty(p, &s));
-    double on_chip_ns =
-        fmax(fmax(out->l1_ns, out->shared_ns), fmax(out->constant_ns, out->issue_ns));
-    out->time_ns = chip->launch_ns + fmax(fmax(fmax(dram_ns, out->l2_ns), out->atomic_ns),
-                                          fmax(on_chip_ns, out->latency_ns));
+    find_terms(p, needs, chip, out);
+    double roofs[SIM_TERM_COUNT];
+    int count = 0;
+    roofs[count++] = norm(
+        flight_norm, (double[]){out->terms_ns[SIM_TERM_DRAM], out->terms_ns[SIM_TERM_LATENCY]}, 2);
+    for (int i = 0; i < SIM_TERM_COUNT; i++) {
+        if (i != SIM_TERM_DRAM && i != SIM_TERM_LATENCY && i != SIM_TERM_LAST)
+            roofs[count++] = out->terms_ns[i];
+        if (out->terms_ns[i] > out->terms_ns[out->limit])
+            out->limit = (sim_term)i;
+    }
+    out->time_ns = chip->launch_ns + norm(pipe_norm, roofs, count) + out->terms_ns[SIM_TERM_LAST];
+}
+
+static const struct {
+    const char *name, *key, *advice;
+} terms[] = {
+    [SIM_TERM_DRAM] = {"DRAM", "dram", "fewer bytes, or longer runs of neighbours, would help"},
+    [SIM_TERM_LATENCY] = {"latency", "latency", "more loads in flight would help"},
+    [SIM_TERM_BLOCKS] = {"starting blocks", "blocks", "fewer and larger blocks would help"},
+    [SIM_TERM_ISSUE] = {"issuing instructions", "issue", "fewer instructions would help"},
+    [SIM_TERM_L1] = {"L1", "l1", "accesses to fewer sectors would help"},
+    [SIM_TERM_SHARED] = {"shared memory", "shared", "fewer wavefronts would help"},
+    [SIM_TERM_CONSTANT] = {"constant memory", "constant",
+                           "the same address for all lanes of a warp would help"},
+    [SIM_TERM_L2] = {"L2", "l2", "accesses to fewer sectors would help"},
+    [SIM_TERM_ATOMICS] = {"atomics on one address", "atomic",
+                          "fewer additions to one address would help"},
+    [SIM_TERM_LAST] = {"the last block", "last", "less work for the last block would help"},
+};
+
+const char *sim_term_name(sim_term term)
+{
+    return terms[term].name;
+}
+
+const char *sim_term_key(sim_term term)
+{
+    return terms[term].key;
+}
+
+const char *sim_term_advice(sim_term term)
+{
+    return terms[term].advice;
 }

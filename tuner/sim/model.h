@@ -1,10 +1,25 @@
-/* Predicted time of a launch on a chip.
+/* Predicted time of a launch on a chip: a sum of mechanisms, each of which could be measured alone.
  *
  * In: a profile (sim/profile.h), the kernel's resources, a chip. Out: the time, and the time that
- * each resource alone would take, which shows what limits. The longest one dominates; others add
- * where they cannot be hidden. Memory time is the larger of bytes over bandwidth and what the bytes
- * in flight allow (Little's law: bytes in flight = bandwidth x latency). Blocks run in waves of as
- * many as fit on the chip; a last wave that is not full takes as long as its fullest SM. */
+ * each mechanism alone would take. No figure in it is fitted to the times of a pattern: a chip's
+ * are published or measured by kernels that do one thing (sim/chip.h); the few others have their
+ * source in sim/model.c, beside the formula.
+ *
+ * Mechanisms meet as roofs do, by a norm: what takes half as long as another adds a little to it,
+ * as each finds the other's queues. The whole is
+ *
+ *   launch + norm_q(norm_p(DRAM, latency), blocks, issue, L1, shared, constant, L2, atomics) + last
+ *
+ * DRAM       bytes read and written over the bandwidth of either; more where runs of neighbours are
+ *            short, or where both are mixed
+ * latency    waves of blocks, each as long as its dependences take: Little's law by counting
+ * blocks     the grid's blocks over the rate at which the chip starts them
+ * issue      machine instructions of a block over the rate of the busiest pipe, on the busiest SM
+ * L1, shared, constant   wavefronts, one a clock an SM
+ * L2         sectors over the bandwidth of all of it, or of one SM's way to it
+ * atomics    those on the line that gets the most, one after the other; or all, over the rate of
+ *            the L2
+ * last       what a block does that finds itself the last one, when all others have ended */
 #ifndef AUTOTUNE_SIM_MODEL_H
 #define AUTOTUNE_SIM_MODEL_H
 
@@ -14,20 +29,41 @@
 typedef struct sim_needs { /* of the kernel, a block */
     uint32_t registers;    /* a thread; 0 unknown */
     uint64_t shared_bytes; /* static and dynamic */
+    uint32_t local_bytes;  /* a thread, of arrays and of spilled registers */
+    uint32_t spill_bytes;  /* a thread: what its spilling instructions load and store, each once */
     bool warm;             /* L2 holds as much of the data as fits */
 } sim_needs;
 
+typedef enum sim_term {
+    SIM_TERM_DRAM,
+    SIM_TERM_LATENCY,
+    SIM_TERM_BLOCKS,
+    SIM_TERM_ISSUE,
+    SIM_TERM_L1,
+    SIM_TERM_SHARED,
+    SIM_TERM_CONSTANT,
+    SIM_TERM_L2,
+    SIM_TERM_ATOMICS,
+    SIM_TERM_LAST,
+    SIM_TERM_COUNT
+} sim_term;
+
 typedef struct sim_prediction {
     double time_ns;
-    /* The time that each alone would take. */
-    double dram_ns, l2_ns, l1_ns, shared_ns, constant_ns, atomic_ns, issue_ns, latency_ns;
-    const char *limit; /* the name of the longest: "dram", "shared memory" ... */
+    double terms_ns[SIM_TERM_COUNT]; /* the time that each alone would take, without the launch */
+    sim_term limit;                  /* the longest */
     occupancy occupancy;
     double waves; /* blocks over what the chip holds at a time */
-    double dram_bytes;
+    double dram_read_bytes, dram_written_bytes;
     double flight_bytes; /* in flight to an SM at a time */
     double needed_bytes; /* in flight that would keep DRAM busy: latency x bandwidth of an SM */
+    sim_pipe busiest;    /* pipe */
 } sim_prediction;
+
+/* How a launch of that kernel is sampled so that the model can be asked. A kernel that does not fit
+ * has OCCUPANCY_IMPOSSIBLE. */
+occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim_chip *chip,
+                             sim_sampling *out);
 
 /* Never fails; a kernel that does not fit gets time_ns 0 and OCCUPANCY_IMPOSSIBLE. */
 void sim_model_predict(const sim_profile *profile, const sim_needs *needs, const sim_chip *chip,
@@ -35,5 +71,11 @@ void sim_model_predict(const sim_profile *profile, const sim_needs *needs, const
 
 /* A device-to-device copy of `bytes` (read and written once each). */
 double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm);
+
+const char *sim_term_name(sim_term term); /* "DRAM", "shared memory" ... */
+const char *sim_term_key(sim_term term);  /* "dram", "shared" ...: as JSON has it */
+
+/* What would make a launch faster that this term limits, as the end of a sentence. */
+const char *sim_term_advice(sim_term term);
 
 #endif

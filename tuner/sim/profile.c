@@ -1,11 +1,19 @@
 #include "sim/profile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 /* Clusters (blocks, where these are alone) sampled side by side, so that what they share is seen.
  * Below, what is said of a block is said of a cluster where there are any. */
 enum { RUN_BLOCKS = 4 };
+
+/* A sample ends after the run of blocks in which it came to so much work (sim_launch.work): one
+ * more costs time and shows little. A wave is known by what each of its blocks accesses at the
+ * same time. */
+enum { ENOUGH_WORK = 1 << 18, WAVE_ACCESSES = 64 };
 
 /* A set of sectors with the bytes touched of each; open addressing. */
 typedef struct sector_set {
@@ -14,14 +22,38 @@ typedef struct sector_set {
     size_t capacity, count;
 } sector_set;
 
+/* A word from which a lane takes a number by an atomic: with it a block may learn that it is the
+ * last. */
+typedef struct ticket {
+    uint64_t address;
+    uint32_t bytes;
+    uint64_t draws;
+} ticket;
+enum { MOST_TICKETS = 8 };
+
+typedef struct hot_line {
+    sim_hot sum;    /* `doubles` and `floats`: sectors, not shares */
+    uint64_t first; /* cluster that updated it */
+    bool shared;    /* another did, too */
+} hot_line;
+
 typedef struct watcher {
     sector_set block[2]; /* loads, stores of the current block */
     sector_set run[2];   /* of the current run of blocks */
+    sector_set held;     /* loads of the current block; `used`: number of the miss that filled it */
+    uint32_t misses;     /* of the current block */
+    uint32_t l1_sectors;
     sim_traffic sum[2];
-    sector_set block_atomics, atomics; /* `used` counts lanes, of the current block and of all */
-    uint32_t block_hottest, hottest;   /* most of any block, and of all */
-    uint64_t position;                 /* blocks begun */
+    sector_set lines; /* of 128 bytes with atomics; `used`: their place in: */
+    hot_line *hot;    /* owned */
+    double atomic_sectors;
+    uint64_t position; /* blocks begun */
+    double critical;   /* clocks: sum of clusters */
+    ticket tickets[MOST_TICKETS];
+    size_t ticket_count;
+    bool kept; /* in the L2: all that there is */
     const sim_launch *launch;
+    sim_trace *trace;
     uint64_t *sorted; /* scratch */
     size_t sorted_capacity;
     bool failed; /* out of memory */
@@ -127,28 +159,120 @@ static void close_block(watcher *w, int kind)
     set_clear(s);
 }
 
-/* Adds `lanes` atomics on a sector, and keeps the most of any. */
-static void count_atomics(watcher *w, sector_set *s, uint64_t sector, uint32_t lanes,
-                          uint32_t *most)
+/* Forgets what the run accessed, of which sectors that are not whole are left. */
+static void close_run(watcher *w, int kind)
 {
-    bool is_new;
-    if (!set_add(s, sector, 0, &is_new)) {
-        w->failed = true;
-        return;
-    }
-    uint32_t *count = &s->used[place_of(s, sector)];
-    *count = *count > UINT32_MAX - lanes ? UINT32_MAX : *count + lanes;
-    *most = *count > *most ? *count : *most;
+    sector_set *s = &w->run[kind];
+    for (size_t i = 0; i < s->capacity && s->count > 0; i++)
+        w->sum[kind].torn += s->keys[i] != 0 && s->used[i] != UINT32_MAX;
+    set_clear(s);
 }
 
 static void end_block(watcher *w)
 {
-    set_clear(&w->block_atomics);
+    set_clear(&w->held);
+    w->misses = 0;
     for (int kind = 0; kind < 2 && w->position > 0; kind++) {
         close_block(w, kind);
         if (w->position % RUN_BLOCKS == 0)
-            set_clear(&w->run[kind]);
+            close_run(w, kind);
     }
+    if (w->position > 0)
+        w->critical += (double)sim_trace_end(w->trace);
+}
+
+static bool set_has(const sector_set *s, uint64_t sector)
+{
+    return s->count > 0 && s->keys[place_of(s, sector)] != 0;
+}
+
+/* The level that has the sector for a load. The L1 replaces what it has held longest. */
+static sim_level find_level(watcher *w, uint64_t sector)
+{
+    bool is_new;
+    if (!set_add(&w->held, sector, 0, &is_new)) {
+        w->failed = true;
+        return SIM_LEVEL_L1;
+    }
+    uint32_t *filled = &w->held.used[place_of(&w->held, sector)];
+    if (!is_new && w->misses - *filled < w->l1_sectors)
+        return SIM_LEVEL_L1;
+    *filled = w->misses++;
+    w->sum[0].missed++;
+    const bool in_l2 =
+        w->kept || !is_new || set_has(&w->run[0], sector) || set_has(&w->run[1], sector);
+    return in_l2 ? SIM_LEVEL_L2 : SIM_LEVEL_DRAM;
+}
+
+static void note_ticket(watcher *w, const sim_instruction *c, const sim_sectors *s)
+{
+    const uint32_t bytes = ptx_type_bytes((ptx_type)c->type);
+    if (c->d2 == 0 || s->count != 1 || s->lanes[0] != 1 || c->type == PTX_F32 ||
+        c->type == PTX_F64 || (bytes != 4 && bytes != 8))
+        return;
+    const uint64_t address = s->sector[0] * SIM_SECTOR_BYTES + (uint64_t)__builtin_ctz(s->used[0]);
+    size_t i = 0;
+    while (i < w->ticket_count && w->tickets[i].address != address)
+        i++;
+    if (i == MOST_TICKETS)
+        return;
+    if (i == w->ticket_count)
+        w->tickets[w->ticket_count++] = (ticket){.address = address, .bytes = bytes};
+    w->tickets[i].draws++;
+}
+
+/* Lanes of a sector that meet at one of its words, on average. */
+static double meeting(const sim_instruction *c, const sim_sectors *s, int i)
+{
+    const double words = (double)__builtin_popcount(s->used[i]) / ptx_type_bytes((ptx_type)c->type);
+    return words > 0 ? s->lanes[i] / words : 1;
+}
+
+static void watch_atomic(watcher *w, const sim_instruction *c, const sim_sectors *s)
+{
+    const bool floats = c->type == PTX_F32 || c->type == PTX_F64;
+    w->atomic_sectors += s->count;
+    for (int i = 0; i < s->count; i++) {
+        bool is_new;
+        if (!set_add(&w->lines, s->sector[i] / 4, 0, &is_new)) {
+            w->failed = true;
+            return;
+        }
+        uint32_t *place = &w->lines.used[place_of(&w->lines, s->sector[i] / 4)];
+        if (is_new) {
+            hot_line *grown = array_grow(w->hot, w->lines.count - 1, sizeof *grown);
+            if (!grown) {
+                w->failed = true;
+                return;
+            }
+            w->hot = grown;
+            *place = (uint32_t)(w->lines.count - 1);
+            grown[*place] = (hot_line){.first = w->position};
+        }
+        hot_line *line = &w->hot[*place];
+        line->shared = line->shared || line->first != w->position;
+        line->sum.sectors++;
+        line->sum.operations += floats ? meeting(c, s, i) : 1;
+        line->sum.doubles += c->type == PTX_F64;
+        line->sum.floats += c->type == PTX_F32;
+    }
+}
+
+/* The line with the most operations. One that a single block alone updates gets no hotter with more
+ * blocks. */
+static sim_hot hottest(const watcher *w, double scale)
+{
+    sim_hot most = {0};
+    for (size_t i = 0; i < w->lines.count; i++) {
+        const hot_line *line = &w->hot[i];
+        const double times = line->shared ? scale : 1;
+        if (line->sum.operations * times <= most.operations)
+            continue;
+        most =
+            (sim_hot){line->sum.operations * times, line->sum.sectors * times,
+                      line->sum.doubles / line->sum.sectors, line->sum.floats / line->sum.sectors};
+    }
+    return most;
 }
 
 static void watch(void *context, const sim_instruction *c, bool is_store, const sim_sectors *s)
@@ -156,6 +280,7 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     watcher *w = context;
     if (!c) {
         end_block(w);
+        sim_trace_begin(w->trace);
         if (w->launch->progress)
             w->launch->progress(w->launch->progress_context, w->position, w->launch->cluster_count);
         w->position++;
@@ -163,12 +288,17 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     }
     bool is_new;
     w->sum[is_store].sectors += s->count;
-    for (int i = 0; i < s->count; i++)
+    for (int i = 0; i < s->count; i++) {
+        sim_level level = SIM_LEVEL_L2;
         if (!set_add(&w->block[is_store], s->sector[i], s->used[i], &is_new))
             w->failed = true;
-    for (int i = 0; c->kind == SIM_ATOMIC && i < s->count; i++) {
-        count_atomics(w, &w->block_atomics, s->sector[i], s->lanes[i], &w->block_hottest);
-        count_atomics(w, &w->atomics, s->sector[i], s->lanes[i], &w->hottest);
+        if (!is_store)
+            level = find_level(w, s->sector[i]);
+        sim_trace_reach(w->trace, level);
+    }
+    if (c->kind == SIM_ATOMIC) {
+        watch_atomic(w, c, s);
+        note_ticket(w, c, s);
     }
 }
 
@@ -197,7 +327,9 @@ static void divide(sim_traffic *t, double n)
 {
     t->sectors /= n;
     t->distinct /= n;
+    t->missed /= n;
     t->partial /= n;
+    t->torn /= n;
     t->fresh /= n;
     t->runs /= n;
     t->lines /= n;
@@ -221,13 +353,20 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->loads =
         (double)(out->totals.global_load.requests + out->totals.async_copy.requests) / n / warps;
     out->barriers = (double)out->totals.issued[SIM_CLASS_BARRIER] / n / warps;
-    /* A word that one block alone updates gets no hotter with more blocks. */
-    bool shared = w->hottest > w->block_hottest;
-    out->hottest = shared ? (double)w->hottest / n * (double)out->blocks : (double)w->hottest;
+    out->hot = hottest(w, (double)out->blocks / n);
+    out->atomic_sectors = w->atomic_sectors / n;
+    sim_issue_find(launch->program, launch->counters, n, &out->issue);
+    out->critical_clocks = w->critical / (double)w->position;
+    size_t reached = 0;
+    for (size_t i = 0; i < launch->program->code_count; i++)
+        reached += launch->counters[i].issued > 0;
+    out->trips = reached > 0 ? out->issued / warps / (double)reached : 0;
 }
 
 typedef struct wave_watcher {
-    sector_set touched[2]; /* loads, stores */
+    sector_set touched[2]; /* loads, stores; `used`: number of the last cluster that did */
+    uint32_t position;     /* clusters begun */
+    double reads;          /* different sectors of each cluster */
     bool failed;
 } wave_watcher;
 
@@ -235,9 +374,17 @@ static void watch_wave(void *context, const sim_instruction *c, bool is_store, c
 {
     wave_watcher *w = context;
     bool is_new;
-    for (int i = 0; c && i < s->count; i++)
-        if (!set_add(&w->touched[is_store], s->sector[i], s->used[i], &is_new))
+    w->position += !c;
+    for (int i = 0; c && i < s->count; i++) {
+        sector_set *set = &w->touched[is_store];
+        if (!set_add(set, s->sector[i], 0, &is_new)) {
             w->failed = true;
+            return;
+        }
+        uint32_t *last = &set->used[place_of(set, s->sector[i])];
+        w->reads += !is_store && *last != w->position;
+        *last = w->position;
+    }
 }
 
 /* Sectors over runs of neighbours; 0 for an empty set. */
@@ -250,6 +397,30 @@ static double run_length(const sector_set *s)
     return runs ? (double)s->count / (double)runs : 0;
 }
 
+/* Runs the first warps of `count` clusters from `first` on. */
+static at_status run_wave(const sim_launch *launch, uint64_t first, uint64_t count, wave_watcher *w,
+                          sim_fault *fault, at_error *error)
+{
+    sim_launch l = *launch;
+    uint64_t *clusters = calloc(count + 1, sizeof *clusters);
+    if (!clusters)
+        return error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
+    for (uint64_t i = 0; i < count; i++)
+        clusters[i] = first + i;
+    l.clusters = clusters;
+    l.cluster_count = count;
+    l.counters = NULL;
+    l.check = false;
+    l.first_warp_only = true;
+    l.most_accesses = WAVE_ACCESSES;
+    l.observer = watch_wave;
+    l.observer_context = w;
+    l.announce = true;
+    at_status status = sim_run(&l, fault, error);
+    free(clusters);
+    return status;
+}
+
 /* A kernel that needs its other warps may fault here; then there is nothing to say. */
 static at_status profile_wave(const sim_launch *launch, uint64_t wave, sim_wave *out,
                               at_error *error)
@@ -257,77 +428,157 @@ static at_status profile_wave(const sim_launch *launch, uint64_t wave, sim_wave 
     uint64_t each = sim_launch_cluster_blocks(launch);
     uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / each;
     wave = (wave + each - 1) / each;
-    if (wave > total)
-        wave = total;
+    wave = wave > total ? total : wave;
+    const uint64_t next = total - wave > wave ? wave : total - wave;
+    const uint64_t first = (total - wave - next) / 2;
     wave_watcher w = {0};
-    sim_launch l = *launch;
     sim_fault fault;
-    uint64_t *blocks = calloc(wave + 1, sizeof *blocks);
-    if (!blocks)
-        return error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
-    for (uint64_t i = 0; i < wave; i++)
-        blocks[i] = (total - wave) / 2 + i;
-    l.clusters = blocks;
-    l.cluster_count = wave;
-    l.counters = NULL;
-    l.check = false;
-    l.first_warp_only = true;
-    l.observer = watch_wave;
-    l.observer_context = &w;
-    at_status status = sim_run(&l, &fault, error);
+    at_status status = run_wave(launch, first, wave, &w, &fault, error);
+    if (!status && fault.kind == SIM_FAULT_NONE) {
+        const double found = (double)w.touched[0].count, reads = w.reads;
+        *out = (sim_wave){run_length(&w.touched[0]), run_length(&w.touched[1]), 1, 1};
+        out->first_fresh = out->later_fresh = reads > 0 ? found / reads : 1;
+        if (next > 0)
+            status = run_wave(launch, first + wave, next, &w, &fault, error);
+        if (next > 0 && fault.kind == SIM_FAULT_NONE && w.reads > reads)
+            out->later_fresh = ((double)w.touched[0].count - found) / (w.reads - reads);
+    }
     if (!status && w.failed)
         status = error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
-    if (!status && fault.kind == SIM_FAULT_NONE)
-        *out = (sim_wave){run_length(&w.touched[0]), run_length(&w.touched[1])};
     set_deinit(&w.touched[0]);
     set_deinit(&w.touched[1]);
-    free(blocks);
     return status;
 }
 
-at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t wave,
+/* Runs the clusters of *l, a run of neighbours at a time, until these have executed enough. */
+static at_status run_sample(sim_launch *l, bool all, sim_fault *fault, at_error *error)
+{
+    const uint64_t *clusters = l->clusters;
+    const uint64_t count = l->cluster_count;
+    uint64_t work = 0, done = 0;
+    at_status status = AT_OK;
+    l->work = &work;
+    fault->kind = SIM_FAULT_NONE;
+    while (!status && done < count && fault->kind == SIM_FAULT_NONE &&
+           (all || work < ENOUGH_WORK)) {
+        l->clusters = clusters + done;
+        l->cluster_count = all ? count : count - done < RUN_BLOCKS ? count - done : RUN_BLOCKS;
+        status = sim_run(l, fault, error);
+        done += l->cluster_count;
+    }
+    l->clusters = clusters;
+    l->cluster_count = done;
+    l->work = NULL;
+    return status;
+}
+
+static uint64_t ticket_value(const sim_launch *l, const ticket *t)
+{
+    const sim_region *r = sim_memory_find(l->memory, t->address);
+    uint64_t v = 0;
+    if (r)
+        memcpy(&v, r->bytes + (t->address - r->base), t->bytes);
+    return v;
+}
+
+static void put_ticket(const sim_launch *l, const ticket *t, uint64_t v)
+{
+    const sim_region *r = sim_memory_find(l->memory, t->address);
+    if (r)
+        memcpy(r->bytes + (t->address - r->base), &v, t->bytes);
+}
+
+/* Runs a cluster of *l, whose observer is `w`, as the one that draws the last tickets: each cluster
+ * takes as many as the one that is run before. */
+static at_status run_last(sim_launch *l, watcher *w, uint64_t total, double *clocks,
+                          at_error *error)
+{
+    const uint64_t number = total - 1, drawn = w->position;
+    uint64_t before[MOST_TICKETS], step[MOST_TICKETS];
+    size_t count = 0;
+    sim_fault fault;
+    for (size_t i = 0; i < w->ticket_count; i++)
+        if (w->tickets[i].draws == drawn)
+            w->tickets[count++] = w->tickets[i];
+    if (count == 0 || total < 2)
+        return AT_OK;
+    for (size_t i = 0; i < count; i++)
+        before[i] = ticket_value(l, &w->tickets[i]);
+    l->clusters = &number;
+    l->cluster_count = 1;
+    l->counters = NULL;
+    l->progress = NULL;
+    at_status status = sim_run(l, &fault, error);
+    for (size_t i = 0; i < count; i++)
+        step[i] = ticket_value(l, &w->tickets[i]) - before[i];
+    /* The first ticket may have wound up what the counter held before the launch. */
+    for (uint64_t wound = 0; wound < 2 && !status && fault.kind == SIM_FAULT_NONE; wound++) {
+        for (size_t i = 0; i < count; i++)
+            put_ticket(l, &w->tickets[i], before[i] + step[i] * (total - 1 - drawn + wound));
+        status = sim_run(l, &fault, error);
+        *clocks = fmax(*clocks, (double)sim_trace_end(w->trace));
+    }
+    for (size_t i = 0; i < count; i++)
+        put_ticket(l, &w->tickets[i], before[i]);
+    return status;
+}
+
+at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
                              sim_counter *counters, sim_profile *out, sim_fault *fault,
                              at_error *error)
 {
     *out = (sim_profile){0};
-    uint64_t each = sim_launch_cluster_blocks(launch);
+    uint64_t each = sim_launch_cluster_blocks(launch), sample = how->blocks;
     uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    watcher w = {0};
+    uint64_t memory_bytes = 0;
+    sim_trace *trace = NULL;
+    watcher w = {.l1_sectors = (uint32_t)(how->l1_bytes / SIM_SECTOR_BYTES)};
     sim_launch l = *launch;
     sim_counter *own = counters ? NULL : calloc(launch->program->code_count, sizeof *own);
     uint64_t *blocks = calloc(sample + 1, sizeof *blocks);
-    at_status status = AT_OK;
-    if ((!counters && !own) || !blocks) {
+    at_status status = sim_trace_new(launch, &how->latencies, how->window, &trace, error);
+    if (!status && ((!counters && !own) || !blocks))
         status = error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
+    if (status)
         goto cleanup;
-    }
     l.clusters = blocks;
     l.cluster_count = pick_blocks(total / each, (sample + each - 1) / each, blocks);
     l.counters = counters ? counters : own;
     l.observer = watch;
     l.observer_context = &w;
+    l.trace = w.trace = trace;
+    for (size_t i = 0; i < launch->memory->count; i++)
+        memory_bytes += launch->memory->regions[i].size_bytes;
     w.launch = &l;
     l.announce = true;
-    status = sim_run(&l, fault, error);
+    status = run_sample(&l, how->all, fault, error);
     end_block(&w);
+    close_run(&w, 1);
     if (!status && w.failed)
         status = error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
     if (status || fault->kind != SIM_FAULT_NONE)
         goto cleanup;
     out->blocks = total;
     out->threads = (uint64_t)l.block[0] * l.block[1] * l.block[2];
+    out->memory_bytes = (double)memory_bytes;
     out->sampled = l.cluster_count * each;
     sim_totals_compute(l.program, l.counters, &out->totals);
     summarise(&w, &l, out);
-    if (wave > 0)
-        status = profile_wave(launch, wave, &out->wave, error);
+    w.kept = memory_bytes < how->l2_bytes;
+    status = run_last(&l, &w, total / each, &out->last_clocks, error);
+    if (status)
+        goto cleanup;
+    if (how->wave > 0)
+        status = profile_wave(launch, how->wave, &out->wave, error);
 cleanup:
     for (int kind = 0; kind < 2; kind++) {
         set_deinit(&w.block[kind]);
         set_deinit(&w.run[kind]);
     }
-    set_deinit(&w.block_atomics);
-    set_deinit(&w.atomics);
+    set_deinit(&w.held);
+    set_deinit(&w.lines);
+    free(w.hot);
+    sim_trace_free(trace);
     free(w.sorted);
     free(own);
     free(blocks);

@@ -11,9 +11,9 @@
 static void describe(const sim_chip *chip, device_properties *out)
 {
     *out = (device_properties){.kind = "sim", .limits = chip->limits, .predicted = true};
-    snprintf(out->spec, sizeof out->spec, "sim:%s", chip->arch);
+    snprintf(out->spec, sizeof out->spec, "sim:%s", chip->name);
     snprintf(out->arch, sizeof out->arch, "%s", chip->arch);
-    snprintf(out->limits.name, sizeof out->limits.name, "simulated %s", chip->arch);
+    snprintf(out->limits.name, sizeof out->limits.name, "simulated %s", chip->name);
 }
 
 static at_status list(device_properties *out, size_t capacity, size_t *count, at_error *error)
@@ -24,7 +24,8 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
         at_status status = sim_chip_find(sim_chip_name(i), &chip, error);
         if (status)
             return status;
-        describe(&chip, &out[(*count)++]);
+        if (strcmp(chip.name, chip.arch) == 0)
+            describe(&chip, &out[(*count)++]);
     }
     return AT_OK;
 }

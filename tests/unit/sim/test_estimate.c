@@ -63,7 +63,9 @@ static double time_with(const char *filler, buffer_fill fill)
                       {.is_buffer = true, .size_bytes = 8, .buffer = 2},
                       {.size_bytes = 4, .bits = COUNT}}};
     const device_image image = image_of(own);
-    assert_ok(sim_estimate_new("sm_90", &plan, &prepares, &e, &error), error);
+    sim_chip chip;
+    assert_ok(sim_chip_find("sm_90", &chip, &error), error);
+    assert_ok(sim_estimate_new(&chip, &plan, &prepares, &e, &error), error);
     assert_ok(sim_estimate_time(e, &image, &launch, &time_ns, &error), error);
     assert_null(sim_estimate_trouble(e));
     sim_estimate_free(e);

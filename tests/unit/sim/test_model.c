@@ -1,5 +1,6 @@
-/* What the model must say whatever its figures: more work is never faster, and each resource that
- * is overloaded shows as the limit. */
+/* What the model must say whatever its figures: more work is never faster, each resource that is
+ * overloaded shows as the limit, and the same kernel is limited by the same on chips that differ
+ * only in bandwidth. */
 #include <string.h>
 
 #include "check.h"
@@ -7,80 +8,155 @@
 
 static sim_profile transpose_like(void)
 {
-    sim_profile p = {
-        .blocks = 65536, .threads = 256, .sampled = 16, .issued = 400, .loads = 4, .barriers = 1};
-    p.read = (sim_traffic){.sectors = 128, .distinct = 128, .fresh = 128, .runs = 32, .lines = 32};
+    sim_profile p = {.blocks = 65536, .threads = 256, .sampled = 16, .loads = 4, .barriers = 1};
+    p.read = (sim_traffic){
+        .sectors = 128, .distinct = 128, .missed = 128, .fresh = 128, .runs = 32, .lines = 32};
     p.write = p.read;
-    p.wave = (sim_wave){.read_run = 64, .write_run = 16};
+    p.wave = (sim_wave){64, 16, 1, 1};
+    p.issue.total = p.issue.pipes[SIM_PIPE_INTEGER] = 200;
+    p.critical_clocks = 1200;
     p.totals.shared_load.wavefronts = p.totals.shared_load.ideal = 32 * 16;
     p.totals.shared_store = p.totals.shared_load;
     return p;
 }
 
-static sim_prediction predict(const sim_profile *p, uint32_t registers, uint64_t shared_bytes)
+static sim_chip chip_of(const char *name)
 {
     at_error error = {0};
     sim_chip chip;
+    assert_ok(sim_chip_find(name, &chip, &error), error);
+    return chip;
+}
+
+static sim_prediction predict_on(const char *name, const sim_profile *p, uint64_t shared_bytes)
+{
+    const sim_chip chip = chip_of(name);
+    const sim_needs needs = {.registers = 32, .shared_bytes = shared_bytes};
     sim_prediction out;
-    assert_ok(sim_chip_find("sm_90", &chip, &error), error);
-    sim_needs needs = {.registers = registers, .shared_bytes = shared_bytes};
     sim_model_predict(p, &needs, &chip, &out);
     return out;
 }
 
+static sim_prediction predict(const sim_profile *p)
+{
+    return predict_on("h200", p, 4224);
+}
+
 TEST(each_overloaded_resource_is_the_limit)
 {
+    const sim_profile base = transpose_like();
+    assert_int_equal(predict(&base).limit, SIM_TERM_DRAM);
+    sim_profile p = base;
+    p.totals.shared_load.wavefronts *= 32;
+    assert_int_equal(predict(&p).limit, SIM_TERM_SHARED);
+    p = base;
+    p.issue.total *= 40;
+    assert_int_equal(predict(&p).limit, SIM_TERM_ISSUE);
+    p = base;
+    p.issue.pipes[SIM_PIPE_SPECIAL] = p.issue.total = 1000;
+    assert_int_equal(predict(&p).busiest, SIM_PIPE_SPECIAL);
+    p = base;
+    p.critical_clocks *= 20;
+    assert_int_equal(predict(&p).limit, SIM_TERM_LATENCY);
+    p = base;
+    p.hot.operations = (double)p.blocks * (double)p.threads;
+    assert_int_equal(predict(&p).limit, SIM_TERM_ATOMICS);
+    p = base;
+    p.totals.constant.constant_passes = 32 * 8 * 64 * p.sampled;
+    assert_int_equal(predict(&p).limit, SIM_TERM_CONSTANT);
+    p = base;
+    p.last_clocks = 1e6;
+    assert_int_equal(predict(&p).limit, SIM_TERM_LAST);
+    p = base;
+    p.read.missed *= 16;
+    assert_int_equal(predict(&p).limit, SIM_TERM_L2);
+    p = base;
+    p.blocks *= 256;
+    p.read.fresh /= 256, p.write.fresh /= 256;
+    p.read.missed /= 256, p.write.sectors /= 256;
+    p.issue.total = p.critical_clocks = 1;
+    p.totals.shared_load.wavefronts = p.totals.shared_store.wavefronts = 0;
+    assert_int_equal(predict(&p).limit, SIM_TERM_BLOCKS);
+}
+
+TEST(more_of_anything_takes_no_less)
+{
+    const sim_profile base = transpose_like();
+    const double least = predict(&base).time_ns;
+    sim_profile p = base;
+    p.blocks *= 2;
+    assert_true(predict(&p).time_ns > 1.8 * least);
+    p = base;
+    p.read.runs = p.write.runs = 128;
+    assert_true(predict(&p).time_ns > least);
+    p = base;
+    p.hot.operations = 1e4, p.hot.doubles = 1;
+    assert_true(predict(&p).time_ns >= least);
+    p = base;
+    p.issue.total *= 2, p.critical_clocks *= 2;
+    assert_true(predict(&p).time_ns > least);
+}
+
+TEST(doubles_cost_more_than_integers_at_one_address)
+{
     sim_profile p = transpose_like();
-    sim_prediction base = predict(&p, 32, 4224);
-    assert_string_equal(base.limit, "DRAM");
-    sim_profile conflicts = p;
-    conflicts.totals.shared_load.wavefronts *= 32;
-    assert_string_equal(predict(&conflicts, 32, 4224).limit, "shared memory");
-    assert_true(predict(&conflicts, 32, 4224).time_ns > 2 * base.time_ns);
-    sim_profile busy = p;
-    busy.issued *= 40;
-    assert_string_equal(predict(&busy, 32, 4224).limit, "issuing instructions");
-    sim_profile narrow = p;
-    narrow.write.sectors *= 8;
-    assert_true(predict(&narrow, 32, 4224).time_ns > base.time_ns);
+    p.hot.operations = 1e6;
+    const double integers = predict(&p).time_ns;
+    p.hot.doubles = 1;
+    assert_true(predict(&p).time_ns > 1.5 * integers);
 }
 
-TEST(one_address_and_many_constants_cost)
+TEST(reads_that_a_wave_shares_come_from_dram_once)
 {
-    sim_profile p = transpose_like(), hot = p, constants = p;
-    double base = predict(&p, 32, 4224).time_ns;
-    hot.hottest = (double)p.blocks * (double)p.threads;
-    assert_string_equal(predict(&hot, 32, 4224).limit, "atomics on one address");
-    assert_true(predict(&hot, 32, 4224).time_ns > 2 * base);
-    constants.totals.constant.constant_passes = 32 * 8 * 64 * p.sampled;
-    assert_string_equal(predict(&constants, 32, 4224).limit, "constant memory");
-}
-
-TEST(twice_the_traffic_takes_longer_and_short_runs_too)
-{
-    sim_profile p = transpose_like(), twice = p, ragged = p;
-    double base = predict(&p, 32, 4224).time_ns;
-    twice.blocks *= 2;
-    assert_true(predict(&twice, 32, 4224).time_ns > 1.8 * base);
-    ragged.read.runs = ragged.write.runs = 128;
-    assert_true(predict(&ragged, 32, 4224).time_ns > base);
+    sim_profile p = transpose_like();
+    const double alone = predict(&p).dram_read_bytes;
+    p.wave.first_fresh = p.wave.later_fresh = 0.125;
+    assert_float_equal(predict(&p).dram_read_bytes, alone / 8, 1);
 }
 
 TEST(a_kernel_that_does_not_fit_has_no_time)
 {
-    sim_profile p = transpose_like();
-    sim_prediction out = predict(&p, 32, 1 << 20);
+    const sim_profile p = transpose_like();
+    const sim_prediction out = predict_on("h200", &p, 1 << 20);
     assert_int_equal(out.occupancy.limit, OCCUPANCY_IMPOSSIBLE);
     assert_true(out.time_ns == 0);
 }
 
-TEST(a_copy_takes_its_bytes_over_the_bandwidth)
+TEST(a_chip_of_less_bandwidth_takes_longer_for_the_same_reason)
+{
+    const sim_profile p = transpose_like();
+    const sim_prediction fast = predict_on("h200", &p, 4224), slow = predict_on("h100", &p, 4224);
+    assert_int_equal(fast.limit, slow.limit);
+    assert_true(slow.time_ns > 1.3 * fast.time_ns);
+    assert_true(predict_on("NVIDIA H100 80GB HBM3", &p, 4224).time_ns == slow.time_ns);
+}
+
+TEST(what_was_measured_takes_the_place_of_what_is_published)
+{
+    sim_chip chip = chip_of("h100");
+    double rates[CEILING_KINDS] = {0};
+    const double before = sim_model_copy_ns(&chip, 1e8, false);
+    sim_chip_measured(&chip, rates);
+    assert_false(chip.measured);
+    rates[CEILING_COPY] = chip.copy_bytes_per_ns / 2;
+    sim_chip_measured(&chip, rates);
+    assert_true(chip.measured);
+    assert_true(sim_model_copy_ns(&chip, 1e8, false) > 1.5 * before);
+}
+
+TEST(an_unknown_chip_is_told_with_those_that_are_known)
 {
     at_error error = {0};
     sim_chip chip;
-    assert_ok(sim_chip_find("sm_90", &chip, &error), error);
-    /* 256 MiB read and written at 4276 GB/s, as measured on an H200. */
-    double time_ns = sim_model_copy_ns(&chip, 268435456.0, false);
+    assert_int_equal(sim_chip_find("sm_12", &chip, &error), AT_USAGE);
+    assert_non_null(strstr(error.message, "h100"));
+}
+
+TEST(a_copy_takes_its_bytes_over_the_bandwidth)
+{
+    const sim_chip chip = chip_of("sm_90");
+    /* 256 MiB read and written at 4241 GB/s, as measured on an H200. */
+    const double time_ns = sim_model_copy_ns(&chip, 268435456.0, false);
     assert_true(time_ns > 120e3 && time_ns < 135e3);
     assert_true(sim_model_copy_ns(&chip, 1e6, true) < sim_model_copy_ns(&chip, 1e6, false));
 }

@@ -75,8 +75,7 @@ static void sum_counts(const explained *x, counts *out)
             out->occupancy = f->prediction.occupancy.fraction;
             out->flight_bytes = f->prediction.flight_bytes;
             out->needed_bytes = f->prediction.needed_bytes;
-            snprintf(out->limit, sizeof out->limit, "%s",
-                     f->prediction.limit ? f->prediction.limit : "");
+            snprintf(out->limit, sizeof out->limit, "%s", sim_term_name(f->prediction.limit));
         }
     }
     out->known = true;

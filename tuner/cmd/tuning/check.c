@@ -12,11 +12,11 @@
 #include "cmd/tuning/check_captured.h"
 #include "compile/compile.h"
 #include "record/coverage.h"
+#include "run/setup/chips.h"
 #include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 #include "run/variant/hangs.h"
 #include "run/variant/proof.h"
-#include "sim/chip.h"
 
 enum { STEP_MS = 100 };
 
@@ -191,10 +191,7 @@ static at_status prove(checking *c, const options *o, at_error *error)
 
 static at_status open_all(const options *o, checking *c, at_error *error)
 {
-    arch_limits arch;
-    at_status status = target_find(o->run.arch, &arch, error);
-    if (!status)
-        status = sim_chip_find(arch.name, &c->chip, error);
+    at_status status = chips_wanted(&o->run, &c->chip, error);
     if (!status)
         status = target_load_script(&o->run, &c->chip.limits, &c->script, error);
     if (status)

@@ -10,6 +10,7 @@
 #include "cmd/line/page.h"
 #include "cmd/variant/explained.h"
 #include "report/progress.h"
+#include "run/setup/chips.h"
 #include "run/setup/setup.h"
 #include "run/variant/proof.h"
 
@@ -129,7 +130,7 @@ static at_status run_sample(explained *x, bool quiet, at_error *error)
     device_image image = result_image(&x->compiled, true);
     progress *p = progress_new(STDERR_FILENO, quiet);
     const sim_filler filler = {result_image(&x->filler, true), x->filler_launch};
-    at_status status = sim_estimate_new(x->chip.arch, &x->plan, &filler, &x->estimate, error);
+    at_status status = sim_estimate_new(&x->chip, &x->plan, &filler, &x->estimate, error);
     if (!status)
         sim_estimate_watch(x->estimate, show_progress, p);
     for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
@@ -161,10 +162,7 @@ static at_status prove(explained *x, at_error *error)
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
                           explained *x, at_error *error)
 {
-    arch_limits arch;
-    at_status status = target_find(wanted->arch, &arch, error);
-    if (!status)
-        status = sim_chip_find(arch.name, &x->chip, error);
+    at_status status = chips_wanted(wanted, &x->chip, error);
     if (!status)
         status = target_load_script(wanted, &x->chip.limits, &x->script, error);
     if (status)

@@ -105,22 +105,21 @@ static json_t *prediction_json(const sim_prediction *p)
         const char *name;
         double v;
     } fields[] = {{"time_ns", p->time_ns},
-                  {"dram_ns", p->dram_ns},
-                  {"l2_ns", p->l2_ns},
-                  {"l1_ns", p->l1_ns},
-                  {"shared_ns", p->shared_ns},
-                  {"issue_ns", p->issue_ns},
-                  {"constant_ns", p->constant_ns},
-                  {"atomic_ns", p->atomic_ns},
-                  {"latency_ns", p->latency_ns},
+                  {"dram_read_bytes", p->dram_read_bytes},
+                  {"dram_written_bytes", p->dram_written_bytes},
                   {"occupancy", p->occupancy.fraction},
                   {"bytes_in_flight", p->flight_bytes},
                   {"bytes_needed", p->needed_bytes}};
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         json_put(&out, fields[i].name, json_rounded(fields[i].v, PREDICTED_DIGITS));
+    for (int i = 0; i < SIM_TERM_COUNT; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%s_ns", sim_term_key((sim_term)i));
+        json_put(&out, key, json_rounded(p->terms_ns[i], PREDICTED_DIGITS));
+    }
     json_put(&out, "occupancy_limit", json_string(occupancy_limit_name(p->occupancy.limit)));
-    json_put(&out, "limit", json_string(p->limit));
+    json_put(&out, "limit", json_string(sim_term_name(p->limit)));
     return out;
 }
 
@@ -221,6 +220,11 @@ static json_t *launch_words(const explained *x, uint32_t i)
     const sim_profile *profile = &l->found.profile;
     const sim_prediction *p = &l->found.prediction;
     json_t *lines = json_array(), *sentences = json_array(), *issued = json_array();
+    json_t *alone = json_array();
+    for (int t = 0; t < SIM_TERM_COUNT; t++)
+        json_append(&alone,
+                    json_pack("[s o]", sim_term_name((sim_term)t), json_exact(p->terms_ns[t])));
+    json_append(&alone, json_pack("[s o]", "all together", json_exact(p->time_ns)));
     for (size_t k = 0; k < e->line_count; k++)
         json_append(&lines, line_words(&e->lines[k]));
     for (size_t k = 0; k < e->sentence_count; k++)
@@ -231,15 +235,11 @@ static json_t *launch_words(const explained *x, uint32_t i)
                                            (double)profile->totals.issued[c] /
                                                (double)profile->totals.issued_total));
     return json_pack(
-        "{ss sI so sb so so so so sI sI s[[s o] [s o] [s o] [s o] [s o] [s o] [s o] [s o] [s o]]}",
-        "entry", plan_entry(&x->launch, i), "rounds", (json_int_t)plan_rounds(&x->launch, i),
-        "scale", json_exact(e->scale), "faulted", l->found.fault.kind != SIM_FAULT_NONE, "lines",
-        lines, "sentences", sentences, "totals", totals_words(&profile->totals), "issued", issued,
-        "sampled", (json_int_t)profile->sampled, "blocks", (json_int_t)profile->blocks, "alone",
-        "DRAM", json_exact(p->dram_ns), "L2", json_exact(p->l2_ns), "L1", json_exact(p->l1_ns),
-        "shared memory", json_exact(p->shared_ns), "constant memory", json_exact(p->constant_ns),
-        "one address", json_exact(p->atomic_ns), "issue", json_exact(p->issue_ns), "latency",
-        json_exact(p->latency_ns), "all together", json_exact(p->time_ns));
+        "{ss sI so sb so so so so sI sI so}", "entry", plan_entry(&x->launch, i), "rounds",
+        (json_int_t)plan_rounds(&x->launch, i), "scale", json_exact(e->scale), "faulted",
+        l->found.fault.kind != SIM_FAULT_NONE, "lines", lines, "sentences", sentences, "totals",
+        totals_words(&profile->totals), "issued", issued, "sampled", (json_int_t)profile->sampled,
+        "blocks", (json_int_t)profile->blocks, "alone", alone);
 }
 
 json_t *explained_pack_words(const explained *x)

@@ -285,6 +285,9 @@ device_image result_image(const compile_result *r, bool ptx)
                           .size_bytes = ptx ? r->ptx_bytes : r->cubin_bytes,
                           .registers = r->resources.registers,
                           .static_shared_bytes = r->resources.static_shared_bytes,
+                          .stack_bytes = r->resources.stack_bytes,
+                          .spill_bytes =
+                              r->resources.spill_load_bytes + r->resources.spill_store_bytes,
                           .symbols = r->symbols,
                           .shared = r->grouped};
     return image;

@@ -98,6 +98,9 @@ void candidate_variant(const candidate *c, device_variant *out)
                            .size_bytes = c->image_bytes[i],
                            .registers = c->found.resources.registers,
                            .static_shared_bytes = c->found.resources.static_shared_bytes,
+                           .stack_bytes = c->found.resources.stack_bytes,
+                           .spill_bytes = c->found.resources.spill_load_bytes +
+                                          c->found.resources.spill_store_bytes,
                            .symbols = c->image_symbols[i] ? c->image_symbols[i] : "",
                            .shared = c->image_shared[i]};
     }

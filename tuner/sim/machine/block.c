@@ -228,7 +228,12 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
 }
 
 /* A warp that spins on what another warp will write must let it run. */
-enum { SLICE_INSTRUCTIONS = 1 << 16, SHORTEST_SLICE_BITS = 3, LONGEST_SLICE_BITS = 9 };
+enum {
+    SLICE_INSTRUCTIONS = 1 << 16,
+    SHORTEST_SLICE_BITS = 3,
+    LONGEST_SLICE_BITS = 9,
+    SLICE_OF_TRACE = 32
+};
 
 /* The cost of an access to the host, in other instructions. */
 enum { ACCESS_WORK = 16 };
@@ -242,6 +247,9 @@ static uint64_t work_of(const sim_warp *w)
 static uint64_t slice_of(sim_block *b)
 {
     const uint64_t most = b->launch->block_limit;
+    /* Warps of a GPU go on side by side: what one brings into a cache others find there. */
+    if (b->launch->trace)
+        return SLICE_OF_TRACE;
     if (b->adverse)
         return UINT64_C(1) << (SHORTEST_SLICE_BITS +
                                rng_below(&b->order, LONGEST_SLICE_BITS - SHORTEST_SLICE_BITS + 1));

@@ -111,6 +111,8 @@ typedef struct sim_launch {
     uint64_t
         workspace; /* address of the grid's workspace, of a cooperative launch; 0: it has none */
     bool announce; /* call the observer at each cluster's start, with instruction NULL */
+    struct sim_trace *trace; /* of a sampled run, whose warps go on in short turns; or NULL */
+    uint64_t most_accesses;  /* to memory by a warp, after which it ends; 0: no end */
 } sim_launch;
 
 enum { SIM_INSTRUCTION_LIMIT = 1 << 24 };

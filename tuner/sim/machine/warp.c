@@ -13,6 +13,7 @@
 #include "sim/machine/peers.h"
 #include "sim/machine/print.h"
 #include "sim/machine/repeat.h"
+#include "sim/machine/trace.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
 
@@ -397,6 +398,14 @@ static void note_ran(uint8_t *ran, bool back)
         __atomic_fetch_or(ran, bits, __ATOMIC_RELAXED);
 }
 
+static void end_early(const sim_block *b, sim_warp *w)
+{
+    w->depth = 0;
+    w->live = 0;
+    w->state = SIM_DONE;
+    sim_note_change(b, w);
+}
+
 bool sim_warp_run(sim_block *b, sim_warp *w)
 {
     const sim_instruction *code = b->program->code;
@@ -427,6 +436,10 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         top->pc++;
         if ((w->lacks && !sim_values_step(b, w, c, mask)) || (mask != 0 && !step(b, w, c, mask)))
             return false;
+        if (b->launch->trace && (mask != 0 || c->kind == SIM_BRANCH))
+            sim_trace_step(b->launch->trace, b, w, c, mask);
+        if (b->launch->most_accesses && w->accesses >= b->launch->most_accesses)
+            end_early(b, w);
         if (stalled != 0 && w->stalled == stalled)
             w->stalled = 0;
     }

@@ -1,0 +1,150 @@
+/* What a profile finds of blocks by running a few: how long they depend on themselves, which of
+ * their reads the caches serve, and that the last one may do more. */
+#include <string.h>
+
+#include "sim/profile.h"
+#include "sim_fixture.h"
+
+enum { WORDS = 1 << 14, DRAM = 1000, L2 = 300, L1 = 30 };
+
+static uint32_t data[WORDS];
+
+static sim_profile profile(const char *source, uint32_t blocks, uint32_t threads, uint64_t l1_bytes,
+                           uint32_t window)
+{
+    sim_test t;
+    sim_profile out;
+    sim_fault fault;
+    at_error error = {0};
+    sim_test_init(&t, source, "sm_90", NULL);
+    for (uint32_t i = 0; i < WORDS; i++)
+        data[i] = 0;
+    sim_test_u64(&t, sim_test_buffer(&t, "data", data, sizeof data, false));
+    const sim_launch launch = {.program = t.kernel.programs[0],
+                               .memory = &t.memory,
+                               .parameters = t.parameters,
+                               .grid = {blocks, 1, 1},
+                               .block = {threads, 1, 1}};
+    const sim_sampling how = {.blocks = 4,
+                              .wave = blocks / 2,
+                              .l1_bytes = l1_bytes,
+                              .window = window,
+                              .latencies = {.compute = 4,
+                                            .wide = 8,
+                                            .special = 20,
+                                            .shuffle = 20,
+                                            .shared = 20,
+                                            .barrier = 10,
+                                            .levels = {L1, L2, DRAM}}};
+    assert_ok(sim_profile_launch(&launch, &how, NULL, &out, &fault, &error), error);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    sim_test_deinit(&t);
+    return out;
+}
+
+static const char chain[] = "extern \"C\" __global__ void k(unsigned *p)\n"
+                            "{\n"
+                            "    unsigned at = blockIdx.x * 512 + threadIdx.x, i = at;\n"
+                            "    for (int j = 0; j < 4; j++) i = p[at + 128 * j + i % 2];\n"
+                            "    p[at] = i;\n"
+                            "}\n";
+
+static const char apart[] = "extern \"C\" __global__ void k(unsigned *p)\n"
+                            "{\n"
+                            "    unsigned at = blockIdx.x * 512 + threadIdx.x, sum = 0;\n"
+                            "    #pragma unroll\n"
+                            "    for (int j = 0; j < 4; j++) sum += p[at + 128 * j];\n"
+                            "    p[at] = sum;\n"
+                            "}\n";
+
+TEST(loads_that_need_one_another_follow_one_another)
+{
+    const sim_profile one = profile(apart, 32, 32, 1 << 16, 32),
+                      four = profile(chain, 32, 32, 1 << 16, 32);
+    assert_true(one.critical_clocks > DRAM && one.critical_clocks < 1.5 * DRAM);
+    assert_true(four.critical_clocks > 4 * DRAM && four.critical_clocks < 4.5 * DRAM);
+}
+
+TEST(a_thread_has_no_more_loads_under_way_than_registers)
+{
+    const sim_profile two = profile(apart, 32, 32, 1 << 16, 2);
+    assert_true(two.critical_clocks > 2 * DRAM && two.critical_clocks < 2.5 * DRAM);
+}
+
+TEST(a_barrier_waits_for_the_slowest_warp)
+{
+    static const char source[] =
+        "extern \"C\" __global__ void k(unsigned *p)\n"
+        "{\n"
+        "    __shared__ unsigned s;\n"
+        "    if (threadIdx.x == 32) s = p[blockIdx.x * 64];\n"
+        "    __syncthreads();\n"
+        "    p[blockIdx.x * 64 + threadIdx.x] = p[blockIdx.x * 64 + s + threadIdx.x];\n"
+        "}\n";
+    const sim_profile found = profile(source, 32, 64, 1 << 16, 32);
+    assert_true(found.critical_clocks > 2 * DRAM && found.critical_clocks < 2.5 * DRAM);
+}
+
+TEST(an_l1_that_is_too_small_is_read_past)
+{
+    static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
+                                 "{\n"
+                                 "    unsigned at = blockIdx.x * 1024 + threadIdx.x, sum = 0;\n"
+                                 "    for (int i = 0; i < 4; i++) {\n"
+                                 "        for (int j = 0; j < 16; j++) sum += p[at + 32 * j];\n"
+                                 "        p[at + 512 + sum] = sum;\n"
+                                 "    }\n"
+                                 "}\n";
+    /* 16 times 128 bytes a block, gone over four times. */
+    const sim_profile large = profile(source, 16, 32, 4096, 32),
+                      small = profile(source, 16, 32, 1024, 32);
+    assert_float_equal(large.read.sectors, 256, 0);
+    assert_float_equal(large.read.missed, 64, 0);
+    assert_float_equal(small.read.missed, 256, 0);
+    assert_float_equal(small.read.distinct, 64, 0);
+}
+
+TEST(what_all_blocks_of_a_wave_read_is_fresh_once)
+{
+    static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
+                                 "{\n"
+                                 "    p[1024 + blockIdx.x * 32 + threadIdx.x] = p[threadIdx.x];\n"
+                                 "}\n";
+    const sim_profile found = profile(source, 32, 32, 4096, 32);
+    assert_float_equal(found.wave.first_fresh, 1.0 / 16, 1e-9);
+    assert_float_equal(found.wave.later_fresh, 0, 1e-9);
+}
+
+TEST(a_block_that_finds_itself_the_last_is_run_as_such)
+{
+    static const char source[] =
+        "extern \"C\" __global__ void k(unsigned *p)\n"
+        "{\n"
+        "    __shared__ bool last;\n"
+        "    if (threadIdx.x == 0) {\n"
+        "        p[64 + blockIdx.x] = blockIdx.x;\n"
+        "        __threadfence();\n"
+        "        last = atomicInc(p, gridDim.x - 1) == gridDim.x - 1;\n"
+        "    }\n"
+        "    __syncthreads();\n"
+        "    if (!last) return;\n"
+        "    unsigned sum = 0;\n"
+        "    for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += p[64 + i];\n"
+        "    p[32 + threadIdx.x] = sum;\n"
+        "}\n";
+    const sim_profile found = profile(source, 1024, 32, 4096, 32);
+    assert_true(found.last_clocks > found.critical_clocks + 6 * DRAM);
+    assert_int_equal(data[0], 4);
+    const sim_profile without = profile(apart, 32, 32, 4096, 32);
+    assert_true(without.last_clocks == 0);
+}
+
+TEST(atomics_on_one_address_are_counted_by_type)
+{
+    static const char source[] =
+        "extern \"C\" __global__ void k(double *p) { atomicAdd(p, 1.0); }\n";
+    const sim_profile found = profile(source, 32, 32, 4096, 32);
+    assert_float_equal(found.hot.operations, 32 * 32, 0);
+    assert_float_equal(found.hot.sectors, 32, 0);
+    assert_float_equal(found.hot.doubles, 1, 0);
+}

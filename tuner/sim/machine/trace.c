@@ -1,0 +1,400 @@
+#include "sim/machine/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/machine/machine.h"
+
+enum { LOADS = 64, GROUPS = 8, MBARRIERS = 64 };
+
+typedef struct traced_warp {
+    uint64_t front;          /* no instruction begins before */
+    uint64_t begun;          /* the last instruction that began */
+    uint64_t stored;         /* the last store, or other instruction without a result, began */
+    uint64_t written[2];     /* the last store to global, to shared memory began */
+    uint64_t copied;         /* the last asynchronous copy that was not committed ends */
+    uint64_t groups[GROUPS]; /* ends of the committed ones, in a ring */
+    uint64_t loads[LOADS];   /* ends of the last words loaded, in a ring */
+    uint32_t group_count, load_count;
+    uint32_t passed[SIM_BARRIERS]; /* barriers arrived at */
+    int32_t waits;                 /* for this barrier; -1: none */
+} traced_warp;
+
+struct sim_trace {
+    sim_latencies latencies;
+    uint8_t *unrolled; /* iterations of the loop that a branch back ends, by pc; owned */
+    bool *branches;    /* among what an instruction becomes, by pc; owned */
+    uint32_t *turns;   /* [warp][pc]: of that loop; owned */
+    size_t code_count;
+    uint32_t window; /* words of loads under way of a thread */
+    uint32_t slots;
+    traced_warp *warps; /* of the cluster's blocks; owned */
+    uint64_t *ready;    /* [warp][slot]; owned */
+    /* [rank][barrier][turn]: the last arrival. A warp that is two turns ahead has been released by
+     * all others. */
+    uint64_t (*barriers)[SIM_BARRIERS][2];
+    size_t ranks; /* blocks of a cluster */
+    uint64_t mbarriers[MBARRIERS];
+    sim_level reached; /* by the present access: the observer's to set; taken by the next step */
+    uint64_t end;      /* of the cluster so far */
+};
+
+void sim_trace_free(sim_trace *t)
+{
+    if (!t)
+        return;
+    free(t->warps);
+    free(t->barriers);
+    free(t->ready);
+    free(t->unrolled);
+    free(t->branches);
+    free(t->turns);
+    free(t);
+}
+
+/* Is that slot a constant? */
+static bool is_constant(const sim_program *p, int32_t slot)
+{
+    for (size_t i = 0; i < p->constant_count; i++)
+        if (p->constants[i].slot == slot)
+            return true;
+    return false;
+}
+
+/* Does the loop from `first` to `last` only add a constant to the register? */
+static bool steps_evenly(const sim_program *p, int32_t first, int32_t last, int32_t slot)
+{
+    int writes = 0;
+    bool even = false;
+    for (int32_t i = first; i <= last && slot >= 0; i++) {
+        const sim_instruction *c = &p->code[i];
+        if (c->d != slot || c->kind == SIM_STORE)
+            continue;
+        writes++;
+        even = c->kind == SIM_COMPUTE && c->count_class == SIM_CLASS_INTEGER &&
+               (is_constant(p, c->a) || is_constant(p, c->b));
+    }
+    return writes == 1 && even;
+}
+
+/* Iterations that ptxas makes one of, for the loop that ends with a branch: as seen in machine code
+ * of CUDA 13 for sm_90, four where the body is short, nothing forbids it, and the counter that the
+ * loop compares grows by a constant. */
+static uint8_t unrolls(const sim_program *p, int32_t pc)
+{
+    enum { LONGEST = 64, ITERATIONS = 4 };
+    const sim_instruction *branch = &p->code[pc];
+    const int32_t first = branch->target;
+    const int statement = p->code[first].statement;
+    if (pc - first > LONGEST || branch->guard == SIM_NO_SLOT || statement == PTX_NONE ||
+        p->module->statements[statement].rolled)
+        return 1;
+    for (int32_t i = pc - 1; i >= first; i--) {
+        const sim_instruction *c = &p->code[i];
+        if (c->kind == SIM_BARRIER)
+            return 1;
+        if (c->kind == SIM_COMPARE && c->d == branch->guard)
+            return steps_evenly(p, first, pc, c->a) || steps_evenly(p, first, pc, c->b) ? ITERATIONS
+                                                                                        : 1;
+    }
+    return 1;
+}
+
+/* Does ptxas make several instructions of it with a branch among them? Those stay where they are,
+ * and what comes after them comes after the branch. */
+static bool has_branch(const sim_program *p, const sim_instruction *c)
+{
+    static const char *const of[] = {"div.rn",  "sqrt.rn", "rcp.rn", "div.s64",
+                                     "div.u64", "rem.s64", "rem.u64"};
+    if (c->kind != SIM_COMPUTE || c->statement == PTX_NONE)
+        return false;
+    const ptx_text text = p->module->statements[c->statement].opcode;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (text.length >= strlen(of[i]) && memcmp(text.at, of[i], strlen(of[i])) == 0)
+            return true;
+    return false;
+}
+
+at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies, uint32_t window,
+                        sim_trace **out, at_error *error)
+{
+    const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    const size_t slots = launch->program->register_bytes / SIM_SLOT_STEP + 1;
+    const size_t ranks = (size_t)sim_launch_cluster_blocks(launch);
+    sim_trace *t = calloc(1, sizeof *t);
+    *out = t;
+    if (t) {
+        *t = (sim_trace){.latencies = *latencies, .slots = (uint32_t)slots, .ranks = ranks};
+        t->window = window < 1 ? 1 : window > LOADS ? LOADS : window;
+        t->warps = calloc(ranks * SIM_MAX_WARPS, sizeof *t->warps);
+        t->barriers = calloc(ranks, sizeof *t->barriers);
+        t->ready = calloc(ranks * (size_t)((threads + SIM_LANES - 1) / SIM_LANES) * slots,
+                          sizeof *t->ready);
+        t->code_count = launch->program->code_count;
+        t->unrolled = calloc(t->code_count + 1, sizeof *t->unrolled);
+        t->branches = calloc(t->code_count + 1, sizeof *t->branches);
+        t->turns = calloc(ranks * SIM_MAX_WARPS * (t->code_count + 1), sizeof *t->turns);
+    }
+    if (t && t->warps && t->barriers && t->ready && t->unrolled && t->branches && t->turns) {
+        for (size_t i = 0; i < t->code_count; i++)
+            if (launch->program->code[i].kind == SIM_BRANCH &&
+                launch->program->code[i].target <= (int32_t)i)
+                t->unrolled[i] = unrolls(launch->program, (int32_t)i);
+            else
+                t->branches[i] = has_branch(launch->program, &launch->program->code[i]);
+        return AT_OK;
+    }
+    sim_trace_free(t);
+    *out = NULL;
+    return error_set(error, AT_NO_MEMORY, "no memory to trace a kernel");
+}
+
+void sim_trace_begin(sim_trace *t)
+{
+    const size_t warps = t->ranks * SIM_MAX_WARPS;
+    memset(t->warps, 0, warps * sizeof *t->warps);
+    memset(t->barriers, 0, t->ranks * sizeof *t->barriers);
+    memset(t->turns, 0, warps * t->code_count * sizeof *t->turns);
+    memset(t->mbarriers, 0, sizeof t->mbarriers);
+    for (size_t i = 0; i < warps; i++)
+        t->warps[i].waits = -1;
+    t->end = 0;
+}
+
+void sim_trace_reach(sim_trace *t, sim_level level)
+{
+    if (level > t->reached)
+        t->reached = level;
+}
+
+uint64_t sim_trace_end(const sim_trace *t)
+{
+    return t->end;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The registers of one warp. */
+typedef struct view {
+    const sim_block *block;
+    uint64_t *ready;
+    uint32_t slots;
+} view;
+
+static uint64_t ready_at(const view *v, int32_t slot)
+{
+    const uint32_t i = (uint32_t)slot / SIM_SLOT_STEP;
+    return slot >= 0 && i < v->slots ? v->ready[i] : 0;
+}
+
+static void put(const view *v, int32_t slot, uint64_t at)
+{
+    const uint32_t i = (uint32_t)slot / SIM_SLOT_STEP;
+    if (slot >= 0 && i < v->slots)
+        v->ready[i] = at;
+}
+
+static uint64_t list_ready(const view *v, const sim_instruction *c, int count, uint64_t at)
+{
+    for (int i = 0; i < count; i++)
+        at = later(at, ready_at(v, v->block->program->lists[c->list + i]));
+    return at;
+}
+
+static void list_put(const view *v, const sim_instruction *c, int count, uint64_t at)
+{
+    for (int i = 0; i < count; i++)
+        put(v, v->block->program->lists[c->list + i], at);
+}
+
+/* A load waits until there is a register for each of its words. */
+static uint64_t reserve(const sim_trace *t, const traced_warp *w, uint32_t words, uint64_t at)
+{
+    for (uint32_t i = 0; i < words && w->load_count + i >= t->window; i++)
+        at = later(at, w->loads[(w->load_count + i - t->window) % LOADS]);
+    return at;
+}
+
+/* When it begins. */
+static uint64_t load(const sim_trace *t, traced_warp *w, const view *v, const sim_instruction *c,
+                     sim_level reached, uint64_t at)
+{
+    const bool is_global = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
+    const uint32_t latency = is_global                      ? t->latencies.levels[reached]
+                             : c->space == PTX_SPACE_LOCAL  ? t->latencies.levels[SIM_LEVEL_L1]
+                             : c->space == PTX_SPACE_SHARED ? t->latencies.shared
+                                                            : t->latencies.constant;
+    const uint32_t words = (c->width == 8 ? 2u : 1u) * c->vector;
+    /* A load is not moved over a store that may be to the same place. */
+    if (!c->noncoherent && (is_global || c->space == PTX_SPACE_SHARED))
+        at = later(at, w->written[!is_global]);
+    if (is_global) {
+        at = reserve(t, w, words < t->window ? words : t->window, at);
+        for (uint32_t i = 0; i < words; i++)
+            w->loads[w->load_count++ % LOADS] = at + latency;
+    }
+    list_put(v, c, c->vector, at + latency);
+    return at;
+}
+
+static uint32_t latency_of(const sim_trace *t, const sim_instruction *c)
+{
+    switch (c->count_class) {
+    case SIM_CLASS_DOUBLE:
+        return t->latencies.wide;
+    case SIM_CLASS_SPECIAL:
+        return t->latencies.special;
+    case SIM_CLASS_WARP:
+        return t->latencies.shuffle;
+    case SIM_CLASS_MOVE:
+        return 0;
+    default:
+        return c->extra ? 0 : t->latencies.compute;
+    }
+}
+
+static uint64_t *mbarrier_at(sim_trace *t, const sim_warp *w, int32_t slot, uint8_t width,
+                             uint32_t mask, int64_t offset)
+{
+    const int lane = __builtin_ctz(mask);
+    uint64_t address = slot < 0     ? 0
+                       : width == 8 ? sim_lanes64(w, slot)[lane]
+                                    : sim_lanes32(w, slot)[lane];
+    return &t->mbarriers[((address + (uint64_t)offset) / 8) % MBARRIERS];
+}
+
+/* The end of the committed group after which `left` others may still be under way. */
+static uint64_t group_end(const traced_warp *w, uint32_t left)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < w->group_count && i < GROUPS; i++)
+        if (i >= left)
+            at = later(at, w->groups[(w->group_count - 1 - i) % GROUPS]);
+    return at;
+}
+
+static void synchronise(sim_trace *t, traced_warp *w, uint32_t rank, uint32_t id)
+{
+    uint64_t *last = &t->barriers[rank][id][w->passed[id] & 1];
+    const uint64_t at = later(w->front, w->stored);
+    /* The first of a turn finds what was left by the one before the last. */
+    *last = later(*last, at);
+    w->waits = (int32_t)(id * 2 + (w->passed[id]++ & 1));
+}
+
+/* What it waited for at a barrier is there. */
+static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
+{
+    w->front =
+        later(w->front, t->barriers[rank][w->waits / 2][w->waits & 1]) + t->latencies.barrier;
+    w->waits = -1;
+}
+
+/* A branch back: what comes follows all that has begun, unless ptxas unrolls the loop. */
+static void repeat(const sim_trace *t, traced_warp *w, const view *v, const sim_warp *warp,
+                   const sim_instruction *c, uint32_t mask)
+{
+    const size_t pc = (size_t)(c - v->block->program->code);
+    const size_t number = (size_t)(warp - v->block->warps) + (size_t)v->block->rank * SIM_MAX_WARPS;
+    if (t->unrolled[pc] == 0 || mask == 0)
+        return;
+    uint32_t *turns = &t->turns[number * t->code_count + pc];
+    if (++*turns % t->unrolled[pc] == 0)
+        w->front = later(w->front, w->begun);
+}
+
+static void other(sim_trace *t, traced_warp *w, const view *v, const sim_warp *warp,
+                  const sim_instruction *c, uint32_t mask, uint32_t rank, uint64_t at)
+{
+    switch (c->kind) {
+    case SIM_BRANCH:
+        w->front = at;
+        repeat(t, w, v, warp, c, mask);
+        break;
+    case SIM_BRANCH_INDEXED:
+        w->front = at;
+        break;
+    case SIM_BARRIER:
+        synchronise(t, w, rank, (uint32_t)warp->barrier % SIM_BARRIERS);
+        break;
+    case SIM_CLUSTER_BARRIER:
+    case SIM_FENCE:
+        w->front = later(at, w->stored) + t->latencies.levels[SIM_LEVEL_L2];
+        break;
+    case SIM_COPY_COMMIT:
+        w->groups[w->group_count++ % GROUPS] = w->copied;
+        w->copied = 0;
+        break;
+    case SIM_COPY_WAIT:
+        w->front = later(at, c->offset < 0 ? later(w->copied, group_end(w, 0))
+                                           : group_end(w, (uint32_t)c->offset));
+        break;
+    case SIM_MBARRIER:
+        if (mask && (c->op == SIM_MBARRIER_TEST || c->op == SIM_MBARRIER_TEST_PARITY))
+            w->front = later(at, *mbarrier_at(t, warp, c->a, c->source_width, mask, c->offset)) +
+                       t->latencies.shared;
+        put(v, c->d, w->front);
+        break;
+    default:
+        put(v, c->d, at + latency_of(t, c));
+        if (c->d2 > 0)
+            put(v, c->d2, at + latency_of(t, c));
+        break;
+    }
+}
+
+void sim_trace_step(sim_trace *t, const sim_block *b, const sim_warp *warp,
+                    const sim_instruction *c, uint32_t mask)
+{
+    const uint32_t number = (uint32_t)(warp - b->warps);
+    traced_warp *w = &t->warps[b->rank * SIM_MAX_WARPS + number];
+    const view v = {b, t->ready + ((size_t)b->rank * b->warp_count + number) * t->slots, t->slots};
+    const sim_level reached = t->reached;
+    t->reached = SIM_LEVEL_L1;
+    if (w->waits >= 0)
+        resume(t, w, b->rank);
+    uint64_t at = later(w->front, ready_at(&v, c->guard));
+    const int32_t sources[] = {c->a, c->b, c->c, c->e};
+    const bool reads_all = c->kind == SIM_COMPUTE;
+    for (int i = 0; i < 4; i++)
+        if (!reads_all || c->widths[i] > 0)
+            at = later(at, ready_at(&v, sources[i]));
+    switch (c->kind) {
+    case SIM_LOAD:
+        at = load(t, w, &v, c, reached, at);
+        break;
+    case SIM_STORE:
+        at = list_ready(&v, c, c->vector, at);
+        w->stored = later(w->stored, at);
+        if (c->space != PTX_SPACE_LOCAL)
+            w->written[c->space == PTX_SPACE_SHARED] = w->stored;
+        break;
+    case SIM_ATOMIC:
+        w->stored = later(w->stored, at);
+        if (c->d2 != 0)
+            put(&v, c->d,
+                at + (c->space == PTX_SPACE_SHARED ? 2 * t->latencies.shared
+                                                   : t->latencies.levels[SIM_LEVEL_L2]));
+        break;
+    case SIM_COPY_ASYNC:
+        w->copied = later(w->copied, at + t->latencies.levels[reached]);
+        break;
+    case SIM_BULK_LOAD: {
+        uint64_t *landed = mbarrier_at(t, warp, c->e, 4, mask, c->e_offset);
+        *landed = later(*landed, at + t->latencies.levels[SIM_LEVEL_DRAM]);
+        break;
+    }
+    default:
+        other(t, w, &v, warp, c, mask, b->rank, at);
+        break;
+    }
+    if (t->branches[c - b->program->code])
+        w->front = later(w->front, at);
+    if (!c->extra && c->count_class != SIM_CLASS_MOVE)
+        w->front++;
+    w->begun = later(w->begun, later(w->stored, at));
+    t->end = later(t->end, later(w->front, w->begun));
+}

@@ -1,0 +1,143 @@
+#include "sim/pipes.h"
+
+#include <string.h>
+
+/* Machine instructions for one of PTX. `wide`: for operands of 64 bits. The first row whose opcode
+ * begins so counts. */
+static const struct expansion {
+    const char *opcode;
+    uint8_t pipe;
+    float narrow, wide;
+} expansions[] = {
+    {"mov", SIM_PIPE_INTEGER, 0, 0},         {"cvta", SIM_PIPE_INTEGER, 0, 0},
+    {"mapa", SIM_PIPE_INTEGER, 1, 1},        {"ld.param", SIM_PIPE_INTEGER, 0, 0},
+    {"ld.const", SIM_PIPE_INTEGER, 0, 0},    {"ld", SIM_PIPE_MEMORY, 1, 1},
+    {"st", SIM_PIPE_MEMORY, 1, 1},           {"atom", SIM_PIPE_MEMORY, 1, 1},
+    {"red.", SIM_PIPE_MEMORY, 1, 1},         {"redux", SIM_PIPE_SPECIAL, 1, 1},
+    {"cp.async", SIM_PIPE_MEMORY, 1, 1},     {"prefetch", SIM_PIPE_MEMORY, 1, 1},
+    {"shfl", SIM_PIPE_MEMORY, 1, 1},         {"ldmatrix", SIM_PIPE_MEMORY, 1, 1},
+    {"stmatrix", SIM_PIPE_MEMORY, 1, 1},     {"mma", SIM_PIPE_MATRIX, 1, 1},
+    {"wmma", SIM_PIPE_MATRIX, 2, 2},         {"div.full.f32", SIM_PIPE_FLOAT, 4, 4},
+    {"div.approx", SIM_PIPE_FLOAT, 2, 2},    {"div.rn.f32", SIM_PIPE_FLOAT, 10, 10},
+    {"div.rn.f64", SIM_PIPE_DOUBLE, 12, 12}, {"div", SIM_PIPE_INTEGER, 18, 70},
+    {"rem", SIM_PIPE_INTEGER, 20, 70},       {"sqrt.rn.f64", SIM_PIPE_DOUBLE, 12, 12},
+    {"rcp.rn.f64", SIM_PIPE_DOUBLE, 9, 9},   {"sqrt.rn", SIM_PIPE_FLOAT, 8, 8},
+    {"rcp.rn", SIM_PIPE_FLOAT, 6, 6},        {"sqrt", SIM_PIPE_SPECIAL, 2, 2},
+    {"rcp", SIM_PIPE_SPECIAL, 1, 1},         {"rsqrt", SIM_PIPE_SPECIAL, 1, 1},
+    {"sin", SIM_PIPE_SPECIAL, 2, 2},         {"cos", SIM_PIPE_SPECIAL, 2, 2},
+    {"ex2", SIM_PIPE_SPECIAL, 2, 2},         {"lg2", SIM_PIPE_SPECIAL, 2, 2},
+    {"tanh", SIM_PIPE_SPECIAL, 1, 1},        {"popc", SIM_PIPE_SPECIAL, 1, 3},
+    {"clz", SIM_PIPE_SPECIAL, 1, 3},         {"bfind", SIM_PIPE_SPECIAL, 1, 3},
+    {"brev", SIM_PIPE_SPECIAL, 1, 2},        {"mul.wide", SIM_PIPE_PRODUCT, 1, 1},
+    {"mad.wide", SIM_PIPE_PRODUCT, 1, 1},    {"bra", SIM_PIPE_OTHER, 1, 1},
+    {"bar", SIM_PIPE_BARRIER, 1, 1},         {"mbarrier", SIM_PIPE_MEMORY, 1, 1},
+    {"call", SIM_PIPE_OTHER, 1, 1},          {"ret", SIM_PIPE_OTHER, 1, 1},
+    {"exit", SIM_PIPE_OTHER, 1, 1},          {"vote", SIM_PIPE_OTHER, 1, 1},
+    {"activemask", SIM_PIPE_OTHER, 1, 1},    {"membar", SIM_PIPE_OTHER, 1, 1},
+    {"fence", SIM_PIPE_OTHER, 1, 1},         {"match", SIM_PIPE_OTHER, 4, 4},
+    {"nanosleep", SIM_PIPE_OTHER, 1, 1},
+};
+
+static bool begins(ptx_text text, const char *with)
+{
+    const size_t n = strlen(with);
+    return text.length >= n && memcmp(text.at, with, n) == 0;
+}
+
+static bool ends(ptx_text text, const char *with)
+{
+    const size_t n = strlen(with);
+    return text.length >= n && memcmp(text.at + text.length - n, with, n) == 0;
+}
+
+static bool holds(ptx_text text, const char *part)
+{
+    const size_t n = strlen(part);
+    for (size_t i = 0; i + n <= text.length; i++)
+        if (memcmp(text.at + i, part, n) == 0)
+            return true;
+    return false;
+}
+
+static bool is_wide(ptx_text text)
+{
+    return ends(text, ".s64") || ends(text, ".u64") || ends(text, ".b64");
+}
+
+/* A conversion between integers keeps or fills the upper half. */
+static struct expansion conversion(ptx_text text)
+{
+    const bool floats = holds(text, ".f");
+    if (floats && (holds(text, "64") || holds(text, ".f16")))
+        return (struct expansion){"cvt", SIM_PIPE_SPECIAL, 1, 1};
+    if (floats)
+        return (struct expansion){"cvt", SIM_PIPE_INTEGER, 1, 1};
+    if (begins(text, "cvt.s64.s") || begins(text, "cvt.s64.s"))
+        return (struct expansion){"cvt", SIM_PIPE_INTEGER, 1, 1};
+    return (struct expansion){"cvt", SIM_PIPE_INTEGER, 0, 0};
+}
+
+static struct expansion expand(ptx_text text)
+{
+    for (size_t i = 0; i < sizeof expansions / sizeof *expansions; i++)
+        if (begins(text, expansions[i].opcode))
+            return expansions[i];
+    if (begins(text, "cvt"))
+        return conversion(text);
+    if (ends(text, ".f64"))
+        return (struct expansion){"", SIM_PIPE_DOUBLE, 1, 1};
+    const bool multiplies = begins(text, "mul") || begins(text, "mad") || begins(text, "fma");
+    const bool adds = begins(text, "add") || begins(text, "sub");
+    if ((multiplies || adds) && (holds(text, ".f") || holds(text, ".bf")))
+        return (struct expansion){"", SIM_PIPE_FLOAT, 1, 1};
+    if (multiplies)
+        return (struct expansion){"", SIM_PIPE_PRODUCT, 1, 4};
+    return (struct expansion){"", SIM_PIPE_INTEGER, 1, 2};
+}
+
+void sim_issue_find(const sim_program *p, const sim_counter *counters, double blocks,
+                    sim_issue *out)
+{
+    *out = (sim_issue){0};
+    for (size_t i = 0; i < p->code_count; i++) {
+        const sim_instruction *c = &p->code[i];
+        if (c->extra || counters[i].issued == 0 || c->statement == PTX_NONE)
+            continue;
+        const ptx_text text = p->module->statements[c->statement].opcode;
+        const struct expansion e = expand(text);
+        const double n = (is_wide(text) ? e.wide : e.narrow) * (double)counters[i].issued / blocks;
+        out->total += n;
+        out->pipes[e.pipe] += n;
+    }
+}
+
+void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT])
+{
+    const bool is_large = minor == 0 || (major == 10 && minor == 3); /* a chip of data centres */
+    out[SIM_PIPE_FLOAT] = major == 7 || (major == 8 && minor == 0) ? 2 : 4;
+    out[SIM_PIPE_INTEGER] = 2;
+    out[SIM_PIPE_PRODUCT] = 2;
+    out[SIM_PIPE_DOUBLE] = is_large ? (major == 8 ? 1 : 2) : 1.0 / 16;
+    out[SIM_PIPE_SPECIAL] = 0.5;
+    out[SIM_PIPE_MEMORY] = 1;
+    out[SIM_PIPE_MATRIX] = 1;
+    /* An SM full of warps that do nothing but meet takes 138 clocks for its 64 on an H200, in
+     * blocks of any size (tests/bench/microbenchmarks.cu). No source for the others. */
+    out[SIM_PIPE_BARRIER] = 64.0 / 138;
+    out[SIM_PIPE_OTHER] = 4;
+}
+
+const char *sim_pipe_name(sim_pipe pipe)
+{
+    static const char *const names[] = {[SIM_PIPE_FLOAT] = "arithmetic on floats",
+                                        [SIM_PIPE_INTEGER] =
+                                            "additions, comparisons and logic of integers",
+                                        [SIM_PIPE_PRODUCT] = "products of integers",
+                                        [SIM_PIPE_DOUBLE] = "arithmetic on doubles",
+                                        [SIM_PIPE_SPECIAL] = "special functions and conversions",
+                                        [SIM_PIPE_MEMORY] = "instructions that access memory",
+                                        [SIM_PIPE_MATRIX] = "products of matrices",
+                                        [SIM_PIPE_BARRIER] = "barriers",
+                                        [SIM_PIPE_OTHER] = "control"};
+    return names[pipe];
+}

@@ -1,0 +1,41 @@
+/* What an SM's pipes do for one instruction of PTX.
+ *
+ * In: a program and how often warps issued each of its instructions. Out: how many machine
+ * instructions that is, and how long each pipe is occupied. What ptxas makes of an instruction of
+ * PTX was read off machine code of CUDA 13 for sm_90 (cuobjdump --dump-sass of one kernel for each
+ * opcode): most become one; moves and conversions of addresses become none; arithmetic on 64-bit
+ * integers, divisions and roots become several. */
+#ifndef AUTOTUNE_SIM_PIPES_H
+#define AUTOTUNE_SIM_PIPES_H
+
+#include "sim/machine/counters.h"
+
+typedef enum sim_pipe {
+    SIM_PIPE_FLOAT,   /* additions and products of 32 bits, and what is packed into them */
+    SIM_PIPE_INTEGER, /* additions, comparisons, shifts, logic */
+    SIM_PIPE_PRODUCT, /* products of integers */
+    SIM_PIPE_DOUBLE,
+    SIM_PIPE_SPECIAL, /* reciprocals, roots, exponentials, conversions of and to 64 bits */
+    SIM_PIPE_MEMORY,  /* all loads, stores, atomics, shuffles */
+    SIM_PIPE_MATRIX,
+    SIM_PIPE_BARRIER,
+    SIM_PIPE_OTHER, /* branches, votes: issued and no more */
+    SIM_PIPE_COUNT
+} sim_pipe;
+
+typedef struct sim_issue {        /* of a block */
+    double total;                 /* machine instructions of all its warps */
+    double pipes[SIM_PIPE_COUNT]; /* of these, by the pipe that executes them */
+} sim_issue;
+
+/* Warp instructions that each pipe takes a clock on an SM of that compute capability: "Throughput
+ * of Native Arithmetic Instructions" in the CUDA C++ Programming Guide 13.0, over 32 lanes. */
+void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT]);
+
+/* Divides the sums by `blocks`. */
+void sim_issue_find(const sim_program *p, const sim_counter *counters, double blocks,
+                    sim_issue *out);
+
+const char *sim_pipe_name(sim_pipe pipe); /* "additions and products of floats" ... */
+
+#endif
