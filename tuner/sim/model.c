@@ -15,7 +15,7 @@ enum { RESERVED_BYTES = 1024 };
 
 /* Registers of a thread that hold no loaded value: addresses, counters, sums. A load takes a
  * register from its issue on. */
-enum { OTHER_REGISTERS = 16, FEWEST_FREE = 8, UNKNOWN_REGISTERS = 64 };
+enum { OTHER_REGISTERS = 10, FEWEST_FREE = 8, UNKNOWN_REGISTERS = 64 };
 
 static double norm(double p, const double *v, int count)
 {
@@ -166,6 +166,19 @@ static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
     return mixed_ns(chip, f->read * reads, f->written * writes);
 }
 
+/* How much longer DRAM takes for more bytes in flight to an SM than it needs: its queues reorder
+ * less well. A copy by 64 KiB in flight takes 1.5 % longer than one by 32, and so on (H200,
+ * microbenchmarks.cu "oneshot" and "flight"). */
+static double crowding(double flight_bytes)
+{
+    static const double enough_bytes = 32768, each_doubling = 0.015;
+    return flight_bytes > enough_bytes ? 1 + each_doubling * log2(flight_bytes / enough_bytes) : 1;
+}
+
+/* Blocks that stay while they loop drift apart, and the last ones find the others gone: a copy
+ * takes 3 % longer by them than by many short ones (as above). */
+static const double drifting = 1.03;
+
 static double issue_clocks(const sim_profile *p, const sim_chip *chip, sim_pipe *busiest)
 {
     double rates[SIM_PIPE_COUNT];
@@ -214,7 +227,6 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     out->waves = blocks / (sms * out->occupancy.blocks_per_sm);
     out->dram_read_bytes = f.read;
     out->dram_written_bytes = f.written;
-    t[SIM_TERM_DRAM] = dram_ns(p, chip, &f);
     /* A block is as long as its dependences, and its own part of what its SM's pipes do. */
     const double alone = p->critical_clocks + chip->block_clocks + issue + shared + f.l1_wavefronts;
     t[SIM_TERM_LATENCY] = waves * alone / clock;
@@ -230,8 +242,10 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
     /* Round trips to DRAM that follow one another. */
     const double rounds = fmax(p->critical_clocks / chip->dram_clocks, 1);
+    const bool stays = blocks <= sms * out->occupancy.blocks_per_sm && rounds > 1.5;
     out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / rounds;
     out->needed_bytes = chip->read_bytes_per_ns / sms * chip->dram_clocks / clock;
+    t[SIM_TERM_DRAM] = dram_ns(p, chip, &f) * crowding(out->flight_bytes) * (stays ? drifting : 1);
 }
 
 void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,

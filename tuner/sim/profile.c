@@ -27,6 +27,7 @@ typedef struct sector_set {
 typedef struct ticket {
     uint64_t address;
     uint32_t bytes;
+    uint64_t initial; /* what it held */
     uint64_t draws;
 } ticket;
 enum { MOST_TICKETS = 8 };
@@ -204,6 +205,22 @@ static sim_level find_level(watcher *w, uint64_t sector)
     return in_l2 ? SIM_LEVEL_L2 : SIM_LEVEL_DRAM;
 }
 
+static uint64_t ticket_value(const sim_launch *l, const ticket *t)
+{
+    const sim_region *r = sim_memory_find(l->memory, t->address);
+    uint64_t v = 0;
+    if (r)
+        memcpy(&v, r->bytes + (t->address - r->base), t->bytes);
+    return v;
+}
+
+static void put_ticket(const sim_launch *l, const ticket *t, uint64_t v)
+{
+    const sim_region *r = sim_memory_find(l->memory, t->address);
+    if (r)
+        memcpy(r->bytes + (t->address - r->base), &v, t->bytes);
+}
+
 static void note_ticket(watcher *w, const sim_instruction *c, const sim_sectors *s)
 {
     const uint32_t bytes = ptx_type_bytes((ptx_type)c->type);
@@ -216,8 +233,12 @@ static void note_ticket(watcher *w, const sim_instruction *c, const sim_sectors 
         i++;
     if (i == MOST_TICKETS)
         return;
-    if (i == w->ticket_count)
-        w->tickets[w->ticket_count++] = (ticket){.address = address, .bytes = bytes};
+    /* The lane has not drawn yet. */
+    if (i == w->ticket_count) {
+        w->tickets[i] = (ticket){.address = address, .bytes = bytes};
+        w->tickets[i].initial = ticket_value(w->launch, &w->tickets[i]);
+        w->ticket_count++;
+    }
     w->tickets[i].draws++;
 }
 
@@ -472,22 +493,6 @@ static at_status run_sample(sim_launch *l, bool all, sim_fault *fault, at_error 
     return status;
 }
 
-static uint64_t ticket_value(const sim_launch *l, const ticket *t)
-{
-    const sim_region *r = sim_memory_find(l->memory, t->address);
-    uint64_t v = 0;
-    if (r)
-        memcpy(&v, r->bytes + (t->address - r->base), t->bytes);
-    return v;
-}
-
-static void put_ticket(const sim_launch *l, const ticket *t, uint64_t v)
-{
-    const sim_region *r = sim_memory_find(l->memory, t->address);
-    if (r)
-        memcpy(r->bytes + (t->address - r->base), &v, t->bytes);
-}
-
 /* Runs a cluster of *l, whose observer is `w`, as the one that draws the last tickets: each cluster
  * takes as many as the one that is run before. */
 static at_status run_last(sim_launch *l, watcher *w, uint64_t total, double *clocks,
@@ -511,15 +516,16 @@ static at_status run_last(sim_launch *l, watcher *w, uint64_t total, double *clo
     at_status status = sim_run(l, &fault, error);
     for (size_t i = 0; i < count; i++)
         step[i] = ticket_value(l, &w->tickets[i]) - before[i];
-    /* The first ticket may have wound up what the counter held before the launch. */
-    for (uint64_t wound = 0; wound < 2 && !status && fault.kind == SIM_FAULT_NONE; wound++) {
+    /* The first ticket may wind up what the counter held before the launch. */
+    for (int wound = 0; wound < 2 && !status && fault.kind == SIM_FAULT_NONE; wound++) {
         for (size_t i = 0; i < count; i++)
-            put_ticket(l, &w->tickets[i], before[i] + step[i] * (total - 1 - drawn + wound));
+            put_ticket(l, &w->tickets[i],
+                       (wound ? 0 : w->tickets[i].initial) + step[i] * (total - 1));
         status = sim_run(l, &fault, error);
         *clocks = fmax(*clocks, (double)sim_trace_end(w->trace));
     }
     for (size_t i = 0; i < count; i++)
-        put_ticket(l, &w->tickets[i], before[i]);
+        put_ticket(l, &w->tickets[i], w->tickets[i].initial);
     return status;
 }
 
