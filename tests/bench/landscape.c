@@ -43,6 +43,7 @@ typedef struct field {
 #define TRAFFIC(of)                                                                                \
     NUMBER(of.sectors), NUMBER(of.distinct), NUMBER(of.missed), NUMBER(of.partial),                \
         NUMBER(of.torn), NUMBER(of.fresh), NUMBER(of.runs), NUMBER(of.lines)
+#define BUFFER(i) NUMBER(buffers[i].bytes), NUMBER(buffers[i].fresh)
 static const field fields[] = {
     COUNT(blocks),
     COUNT(threads),
@@ -75,6 +76,12 @@ static const field fields[] = {
     NUMBER(hinted[3]),
     TRAFFIC(read),
     TRAFFIC(write),
+    BUFFER(0),
+    BUFFER(1),
+    BUFFER(2),
+    BUFFER(3),
+    BUFFER(4),
+    BUFFER(5),
     NUMBER(wave.read_run),
     NUMBER(wave.write_run),
     NUMBER(wave.first_fresh),

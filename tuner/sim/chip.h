@@ -16,7 +16,8 @@ typedef struct sim_chip {
     arch_limits limits;
     double read_bytes_per_ns, write_bytes_per_ns; /* of DRAM, by kernels that do nothing else; */
     double copy_bytes_per_ns;                     /* read and written, by a copy */
-    double l2_bytes_per_ns;                       /* of the whole L2 */
+    double l2_bytes_per_ns;                       /* read, of the whole L2; */
+    double l2_written_per_ns;                     /* and written */
     double l2_bytes_per_clock_sm;                 /* between L2 and one SM, either way */
     double l1_least_bytes; /* of an SM: what shared memory leaves to the L1 at least */
     double compute_clocks, wide_clocks, special_clocks, shuffle_clocks; /* until a dependent */

@@ -85,18 +85,17 @@ occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim
     return o;
 }
 
-/* How much longer DRAM takes for runs of `run` bytes than for long ones: it is read in pieces, and
- * a page is opened for each. What other blocks of the wave access beside a run makes it longer by a
- * part. */
+/* How much longer DRAM takes for runs of neighbours than for long ones: it is read and written in
+ * pieces, of which one costs the same when less of it is asked for (microbenchmarks.cu "runs": the
+ * curve is theirs). What blocks of a wave access side by side is one run where they go together. */
 static double short_runs(double bytes, double runs, double wave_sectors, double piece)
 {
-    static const double sharpness = 2.3, share_of_wave = 0.15, longest = 4096;
+    static const double sharpness = 4, together = 0.15;
     if (bytes <= 0 || runs <= 0)
         return 1;
-    const double own = bytes / runs, wave = fmax(wave_sectors * SIM_SECTOR_BYTES, 32);
-    const double run =
-        wave_sectors > 0 ? pow(own, 1 - share_of_wave) * pow(wave, share_of_wave) : own;
-    return pow(1 + pow(piece / fmin(run, longest), sharpness), 1 / sharpness);
+    const double own = bytes / runs, wave = fmax(wave_sectors * SIM_SECTOR_BYTES, own);
+    const double run = pow(own, 1 - together) * pow(fmin(wave, 4096), together);
+    return pow(1 + pow(piece / run, sharpness), 1 / sharpness);
 }
 
 /* Accesses to local memory: those in the program, and those of spilled registers, which a thread
@@ -116,29 +115,49 @@ static double overflow(double bytes, double capacity)
 
 typedef struct flow { /* bytes of the launch, and sectors of a block */
     double read, written;
-    double l1_wavefronts, l2_sectors;
+    double l1_wavefronts, l2_read, l2_written; /* sectors */
 } flow;
+
+/* The L2 is in two halves, and what SMs of both read is in both: "NVIDIA A100 Tensor Core GPU
+ * Architecture" whitepaper; random reads of 64 MiB find 0.44 of the L2's size there (H100). */
+static const double held_share = 0.45;
+
+/* Bytes read from DRAM, where blocks read that share of what is fresh of each buffer. A buffer of
+ * which more is read than it has is read again: then the L2 has what it holds of it. */
+static double buffers_read(const sim_profile *p, double share, double l2_held)
+{
+    double known = 0, sum = 0;
+    for (int i = 0; i < SIM_PROFILE_BUFFERS && p->buffers[i].bytes > 0; i++) {
+        const sim_buffer_reads *b = &p->buffers[i];
+        const double bytes = (double)p->blocks * SIM_SECTOR_BYTES * b->fresh * share;
+        const double again = fmax(bytes - b->bytes, 0);
+        known += b->fresh;
+        sum += bytes - again + again * overflow(b->bytes, l2_held);
+    }
+    return sum + (double)p->blocks * SIM_SECTOR_BYTES * fmax(p->read.fresh - known, 0) * share;
+}
 
 /* Where a block's accesses are served. */
 static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
                       double resident)
 {
     const double blocks = (double)p->blocks, sms = chip->limits.sm_count;
-    const double l2_bytes = (double)chip->limits.l2_bytes;
+    const double l2_bytes = (double)chip->limits.l2_bytes, l2_held = l2_bytes * held_share;
     const double local = local_sectors(p, needs);
     const double held = resident * (double)p->threads * needs->local_bytes;
     const double local_missed = local * overflow(held, l1_bytes(chip, needs, resident));
     /* Sectors that other blocks of a wave read too come from DRAM once; those of the wave before
      * are still in the L2 if it holds a wave. */
-    double fresh = p->read.fresh;
-    if (p->wave.first_fresh > 0) {
+    double share = 1;
+    if (p->wave.first_fresh > 0 && p->read.fresh > 0) {
         const double wave = resident * sms * SIM_SECTOR_BYTES * p->read.distinct;
-        const bool kept = wave * p->wave.first_fresh < l2_bytes / 2;
-        fresh = fmin(fresh, p->read.distinct * (kept ? p->wave.later_fresh : p->wave.first_fresh));
+        const bool kept = wave * p->wave.first_fresh < l2_held;
+        share =
+            p->read.distinct * (kept ? p->wave.later_fresh : p->wave.first_fresh) / p->read.fresh;
     }
+    const double read = buffers_read(p, fmin(share, 1), l2_held);
     /* Where a block's own share of the L1 does not hold what it reads again, the L2 does. */
-    flow f = {.read = blocks * SIM_SECTOR_BYTES * fresh,
-              .written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
+    flow f = {.read = read, .written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
     const double local_dram =
         blocks * SIM_SECTOR_BYTES * local_missed * overflow(held * sms, l2_bytes);
     if (needs->warm && f.read + f.written <= l2_bytes)
@@ -153,7 +172,8 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
                  p->totals.global_atomic.requests) /
         (double)p->sampled;
     f.l1_wavefronts = fmax((p->read.sectors + p->write.sectors) / 4, requests) + local / 4;
-    f.l2_sectors = p->read.missed + p->write.sectors + local_missed;
+    f.l2_read = p->read.missed + local_missed / 2;
+    f.l2_written = p->write.sectors + local_missed / 2;
     return f;
 }
 
@@ -227,8 +247,18 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     out->waves = blocks / (sms * out->occupancy.blocks_per_sm);
     out->dram_read_bytes = f.read;
     out->dram_written_bytes = f.written;
-    /* A block is as long as its dependences, and its own part of what its SM's pipes do. */
-    const double alone = p->critical_clocks + chip->block_clocks + issue + shared + f.l1_wavefronts;
+    /* A block is as long as its dependences, and its own part of what its SM's pipes do: one after
+     * the other in a block of one phase; in a block of many, in which no barrier holds the warps
+     * together, phases of some warps hide those of others. */
+    const double rounds = fmax(p->critical_clocks / chip->dram_clocks, 1);
+    const double phases = fmax(rounds / (1 + p->barriers), 1);
+    const double parts[] = {p->critical_clocks, issue, shared, f.l1_wavefronts};
+    double longest = 0, sum = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        longest = fmax(longest, parts[i]);
+        sum += parts[i];
+    }
+    const double alone = chip->block_clocks + longest + (sum - longest) / phases;
     t[SIM_TERM_LATENCY] = waves * alone / clock;
     t[SIM_TERM_BLOCKS] = blocks * chip->block_ns;
     t[SIM_TERM_ISSUE] = busiest * issue / clock;
@@ -236,12 +266,11 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     t[SIM_TERM_SHARED] = busiest * shared / clock;
     t[SIM_TERM_CONSTANT] = busiest * constant / clock;
     t[SIM_TERM_L2] =
-        fmax(blocks * f.l2_sectors * SIM_SECTOR_BYTES / chip->l2_bytes_per_ns,
-             busiest * f.l2_sectors * SIM_SECTOR_BYTES / chip->l2_bytes_per_clock_sm / clock);
+        SIM_SECTOR_BYTES *
+        fmax(blocks * (f.l2_read / chip->l2_bytes_per_ns + f.l2_written / chip->l2_written_per_ns),
+             busiest * (f.l2_read + f.l2_written) / chip->l2_bytes_per_clock_sm / clock);
     t[SIM_TERM_ATOMICS] = atomics_ns(p, chip);
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
-    /* Round trips to DRAM that follow one another. */
-    const double rounds = fmax(p->critical_clocks / chip->dram_clocks, 1);
     const bool stays = blocks <= sms * out->occupancy.blocks_per_sm && rounds > 1.5;
     out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / rounds;
     out->needed_bytes = chip->read_bytes_per_ns / sms * chip->dram_clocks / clock;

@@ -48,6 +48,10 @@ typedef struct watcher {
     sector_set lines; /* of 128 bytes with atomics; `used`: their place in: */
     hot_line *hot;    /* owned */
     double atomic_sectors;
+    sim_buffer_reads buffers[SIM_PROFILE_BUFFERS];
+    uint64_t bases[SIM_PROFILE_BUFFERS];
+    size_t buffer_count, last; /* last: that a sector was of, of these addresses: */
+    uint64_t last_from, last_to;
     uint64_t position; /* blocks begun */
     double critical;   /* clocks: sum of clusters */
     ticket tickets[MOST_TICKETS];
@@ -124,6 +128,29 @@ static int compare_sectors(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* A sector of some buffer has been read for the first time. */
+static void note_buffer(watcher *w, uint64_t sector)
+{
+    const uint64_t address = sector * SIM_SECTOR_BYTES;
+    if (address < w->last_from || address >= w->last_to) {
+        const sim_region *r = sim_memory_find(w->launch->memory, address);
+        if (!r)
+            return;
+        size_t i = 0;
+        while (i < w->buffer_count && w->bases[i] != r->base)
+            i++;
+        if (i == SIM_PROFILE_BUFFERS)
+            return;
+        w->buffer_count += i == w->buffer_count;
+        w->bases[i] = r->base;
+        w->buffers[i].bytes = (double)r->size_bytes;
+        w->last = i;
+        w->last_from = r->base;
+        w->last_to = r->base + r->size_bytes;
+    }
+    w->buffers[w->last].fresh++;
+}
+
 /* Adds what the block that just ended did. */
 static void close_block(watcher *w, int kind)
 {
@@ -145,10 +172,13 @@ static void close_block(watcher *w, int kind)
         bool is_new;
         w->sorted[n++] = s->keys[i] - 1;
         sum->partial += s->used[i] != UINT32_MAX;
-        if (!set_add(&w->run[kind], s->keys[i] - 1, s->used[i], &is_new))
+        if (!set_add(&w->run[kind], s->keys[i] - 1, s->used[i], &is_new)) {
             w->failed = true;
-        else
-            sum->fresh += is_new;
+            continue;
+        }
+        sum->fresh += is_new;
+        if (kind == 0 && is_new)
+            note_buffer(w, s->keys[i] - 1);
     }
     if (n > 0)
         qsort(w->sorted, n, sizeof *w->sorted, compare_sectors);
@@ -160,35 +190,38 @@ static void close_block(watcher *w, int kind)
     set_clear(s);
 }
 
-/* Forgets what the run accessed, of which sectors that are not whole are left. */
-static void close_run(watcher *w, int kind)
+static bool set_has(const sector_set *s, uint64_t sector)
 {
-    sector_set *s = &w->run[kind];
+    return s->count > 0 && s->keys[place_of(s, sector)] != 0;
+}
+
+/* Forgets what the run accessed, after a look at what it left unfinished: sectors that it wrote in
+ * part and did not read. */
+static void close_run(watcher *w)
+{
+    const sector_set *s = &w->run[1];
     for (size_t i = 0; i < s->capacity && s->count > 0; i++)
-        w->sum[kind].torn += s->keys[i] != 0 && s->used[i] != UINT32_MAX;
-    set_clear(s);
+        w->sum[1].torn +=
+            s->keys[i] != 0 && s->used[i] != UINT32_MAX && !set_has(&w->run[0], s->keys[i] - 1);
+    set_clear(&w->run[0]);
+    set_clear(&w->run[1]);
 }
 
 static void end_block(watcher *w)
 {
     set_clear(&w->held);
     w->misses = 0;
-    for (int kind = 0; kind < 2 && w->position > 0; kind++) {
+    for (int kind = 0; kind < 2 && w->position > 0; kind++)
         close_block(w, kind);
-        if (w->position % RUN_BLOCKS == 0)
-            close_run(w, kind);
-    }
+    if (w->position > 0 && w->position % RUN_BLOCKS == 0)
+        close_run(w);
     if (w->position > 0)
         w->critical += (double)sim_trace_end(w->trace);
 }
 
-static bool set_has(const sector_set *s, uint64_t sector)
-{
-    return s->count > 0 && s->keys[place_of(s, sector)] != 0;
-}
-
-/* The level that has the sector for a load. The L1 replaces what it has held longest. */
-static sim_level find_level(watcher *w, uint64_t sector)
+/* The level that has the sector for a load. The L1 replaces what it has held longest, and does not
+ * keep what a hint says is read once. */
+static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t sector)
 {
     bool is_new;
     if (!set_add(&w->held, sector, 0, &is_new)) {
@@ -196,7 +229,8 @@ static sim_level find_level(watcher *w, uint64_t sector)
         return SIM_LEVEL_L1;
     }
     uint32_t *filled = &w->held.used[place_of(&w->held, sector)];
-    if (!is_new && w->misses - *filled < w->l1_sectors)
+    const bool is_kept = c->kind != SIM_LOAD || c->op == SIM_HINT_NONE;
+    if (!is_new && is_kept && w->misses - *filled < w->l1_sectors)
         return SIM_LEVEL_L1;
     *filled = w->misses++;
     w->sum[0].missed++;
@@ -314,7 +348,7 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
         if (!set_add(&w->block[is_store], s->sector[i], s->used[i], &is_new))
             w->failed = true;
         if (!is_store)
-            level = find_level(w, s->sector[i]);
+            level = find_level(w, c, s->sector[i]);
         sim_trace_reach(w->trace, level);
     }
     if (c->kind == SIM_ATOMIC) {
@@ -366,6 +400,8 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
             out->hinted[c->op] +=
                 (double)launch->counters[i].requests / (double)out->totals.global_load.requests;
     }
+    for (size_t i = 0; i < w->buffer_count; i++)
+        out->buffers[i] = (sim_buffer_reads){w->buffers[i].bytes, w->buffers[i].fresh / n};
     out->read = w->sum[0];
     out->write = w->sum[1];
     divide(&out->read, n);
@@ -559,7 +595,7 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
     l.announce = true;
     status = run_sample(&l, how->all, fault, error);
     end_block(&w);
-    close_run(&w, 1);
+    close_run(&w);
     if (!status && w.failed)
         status = error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
     if (status || fault->kind != SIM_FAULT_NONE)

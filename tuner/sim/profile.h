@@ -43,6 +43,13 @@ typedef struct sim_hot {
     double floats;     /* and of 32 */
 } sim_hot;
 
+typedef struct sim_buffer_reads { /* of a buffer that is read */
+    double bytes;                 /* its size */
+    double fresh;                 /* as sim_traffic's, of this buffer */
+} sim_buffer_reads;
+
+enum { SIM_PROFILE_BUFFERS = 6 };
+
 typedef struct sim_profile {
     uint64_t blocks, threads;      /* of the launch: blocks; threads a block */
     uint64_t sampled;              /* blocks */
@@ -53,6 +60,7 @@ typedef struct sim_profile {
     double barriers;               /* a warp */
     double hinted[SIM_HINT_COUNT]; /* share of the global loads with each hint */
     sim_traffic read, write;
+    sim_buffer_reads buffers[SIM_PROFILE_BUFFERS]; /* the first ones that are read; bytes 0: none */
     sim_wave wave;
     sim_hot hot;
     double atomic_sectors;  /* of all atomics on global memory, a block */

@@ -13,6 +13,7 @@ static sim_profile transpose_like(void)
         .sectors = 128, .distinct = 128, .missed = 128, .fresh = 128, .runs = 32, .lines = 32};
     p.write = p.read;
     p.wave = (sim_wave){64, 16, 1, 1};
+    p.buffers[0] = (sim_buffer_reads){65536.0 * 128 * 32, 128};
     p.issue.total = p.issue.pipes[SIM_PIPE_INTEGER] = 200;
     p.critical_clocks = 1200;
     p.totals.shared_load.wavefronts = p.totals.shared_load.ideal = 32 * 16;
@@ -72,7 +73,7 @@ TEST(each_overloaded_resource_is_the_limit)
     assert_int_equal(predict(&p).limit, SIM_TERM_L2);
     p = base;
     p.blocks *= 256;
-    p.read.fresh /= 256, p.write.fresh /= 256;
+    p.read.fresh /= 256, p.write.fresh /= 256, p.buffers[0].fresh /= 256;
     p.read.missed /= 256, p.write.sectors /= 256;
     p.issue.total = p.critical_clocks = 1;
     p.totals.shared_load.wavefronts = p.totals.shared_store.wavefronts = 0;
@@ -112,6 +113,16 @@ TEST(reads_that_a_wave_shares_come_from_dram_once)
     const double alone = predict(&p).dram_read_bytes;
     p.wave.first_fresh = p.wave.later_fresh = 0.125;
     assert_float_equal(predict(&p).dram_read_bytes, alone / 8, 1);
+}
+
+TEST(a_buffer_that_the_l2_holds_comes_from_dram_once)
+{
+    sim_profile p = transpose_like();
+    const double alone = predict(&p).dram_read_bytes;
+    p.buffers[0].bytes = 1048576;
+    assert_float_equal(predict(&p).dram_read_bytes, 1048576, 1);
+    p.buffers[0].bytes = alone / 2;
+    assert_true(predict(&p).dram_read_bytes > alone / 2 && predict(&p).dram_read_bytes < alone);
 }
 
 TEST(a_kernel_that_does_not_fit_has_no_time)
