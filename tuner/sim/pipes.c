@@ -74,7 +74,7 @@ static struct expansion conversion(ptx_text text)
         return (struct expansion){"cvt", SIM_PIPE_SPECIAL, 1, 1};
     if (floats)
         return (struct expansion){"cvt", SIM_PIPE_INTEGER, 1, 1};
-    if (begins(text, "cvt.s64.s") || begins(text, "cvt.s64.s"))
+    if (begins(text, "cvt.s64.s"))
         return (struct expansion){"cvt", SIM_PIPE_INTEGER, 1, 1};
     return (struct expansion){"cvt", SIM_PIPE_INTEGER, 0, 0};
 }
