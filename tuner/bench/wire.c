@@ -8,12 +8,9 @@
 #define FIELDS(table) (table), sizeof(table) / sizeof *(table)
 
 static const pack_field image_fields[] = {
-    PACK_FIELD(device_image, registers),
-    PACK_FIELD(device_image, static_shared_bytes),
-    PACK_FIELD(device_image, symbols),
-    PACK_FIELD(device_image, shared),
-    PACK_FIELD(device_image, stack_bytes),
-    PACK_FIELD(device_image, spill_bytes),
+    PACK_FIELD(device_image, registers),   PACK_FIELD(device_image, static_shared_bytes),
+    PACK_FIELD(device_image, symbols),     PACK_FIELD(device_image, shared),
+    PACK_FIELD(device_image, stack_bytes), PACK_FIELD(device_image, spill_bytes),
 };
 
 static const pack_field problem_fields[] = {

@@ -45,8 +45,8 @@ typedef struct device_image {
     uint32_t static_shared_bytes;
     uint32_t stack_bytes; /* a thread: local memory, of arrays and of spilled registers */
     uint32_t spill_bytes; /* a thread: what instructions that spill load and store, each once */
-    const char *symbols; /* what its kernels are called in it (plan_symbol()) */
-    bool shared;         /* kernels of other variants are in it, too */
+    const char *symbols;  /* what its kernels are called in it (plan_symbol()) */
+    bool shared;          /* kernels of other variants are in it, too */
 } device_image;
 
 /* The device's own kernels come in parts, which compile side by side; a whole is a part, too. */
