@@ -68,6 +68,26 @@ function at.constant(v)
   return { [KIND] = "fill", values = { v } }
 end
 
+--- A file of the user's own, below the script's folder: a NumPy array, or elements alone, of a type that
+-- options.dtype says. It fills a buffer (fill = at.file "x.npy"), or holds results that are right
+-- (reference = at.file "y.npy"); its fields count, shape and dtype are there for the problem. options.head: a
+-- buffer that is smaller takes its first elements.
+function at.file(name, options)
+  if type(name) ~= "string" then error("at.file takes a name: at.file(\"input.npy\")", 2) end
+  if options ~= nil and type(options) ~= "table" then
+    error("at.file takes options in a table: at.file(\"x.bin\", { dtype = \"float\" })", 2)
+  end
+  for key in pairs(options or {}) do
+    if key ~= "dtype" and key ~= "head" then
+      error("at.file has no option " .. tostring(key) .. check.meant(tostring(key), { "dtype", "head" }), 2)
+    end
+  end
+  local file, why = host.file(name, options and options.dtype)
+  if not file then error("at.file: " .. why, 2) end
+  file[KIND], file.head = "file", options ~= nil and options.head == true
+  return file
+end
+
 -- A misspelt helper is told by its name; what scripts ask for otherwise is not there.
 host.missing(at, function(_, name)
   local known = {}
@@ -127,6 +147,7 @@ function at.pattern(description)
   p.transfer = read_transfer(description, p.buffers, taken)
   p.kernel = kernel.read_kernel(description, p.buffers, p.measurable)
   p.reference = kernel.read_reference(description, p.buffers)
+  p.has_reference = p.reference ~= nil
   p.prepare = kernel.read_prepare(description, p.buffers)
   work.read(description, p, taken)
   p.tolerance = tolerance.read(description.tolerance or 0, { "tolerance" })

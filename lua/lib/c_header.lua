@@ -187,12 +187,13 @@ function text.device_values(device_fields, capability, start)
   return c.braced(out, start)
 end
 
--- Is a result judged by what the pattern's default computed?
-function text.of_baselines(p)
+-- What results agree with where no reference says what is right; nil: one does, for all.
+function text.agreeing(p)
+  local with = { baseline = "those of the pattern's default", file = "those kept in files" }
   for _, row in ipairs(p.rows) do
-    if row.entry and row.entry.oracle == "baseline" then return true end
+    if row.entry and with[row.entry.oracle] then return with[row.entry.oracle] end
   end
-  return false
+  return nil
 end
 
 return text

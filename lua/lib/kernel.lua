@@ -25,6 +25,8 @@ local BUFFER_FIELDS = {
   "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance", "compare",
 }
 
+local function is_file(v) return type(v) == "table" and v[KIND] == "file" end
+
 local FILLS = {
   "uniform", "bits", "zero", "constant", "values", "index", "permutation", "below", "modulo", "sorted",
   "skewed", "local", "offsets",
@@ -76,11 +78,17 @@ function kernel.read_buffers(description, names_taken)
         fail(child(where, field), "only what is written is compared, and this is at.%s", role)
       end
     end
-    local fill, values
-    if filled and (b.fill ~= nil or b.values ~= nil) then
+    local fill, values, file
+    if filled and is_file(b.fill) then
+      for _, field in ipairs { "limit", "block", "values" } do
+        if b[field] ~= nil then fail(child(where, field), "a file fills the buffer") end
+      end
+      file, b.fill = b.fill, nil
+      if b.count == nil then b.count = file.count end
+    elseif filled and (b.fill ~= nil or b.values ~= nil) then
       fill, values = read_fill(b, where, taken)
     end
-    if b.limit ~= nil and b.fill == nil then
+    if b.limit ~= nil and b.fill == nil and not file then
       fail(child(where, "limit"), "is of no use without fill = \"modulo\", whose values lie below it")
     end
     list[i] = {
@@ -90,6 +98,9 @@ function kernel.read_buffers(description, names_taken)
       dtype = word(b.dtype, child(where, "dtype"), host.dtypes(), taken),
       count = expression(b.count, child(where, "count")),
       fill = fill,
+      file = file and file.number or 0,
+      head = file ~= nil and file.head,
+      expected = 0,
       values = values,
       limit = optional(b.limit, child(where, "limit")),
       block = optional(b.block, child(where, "block")),
@@ -418,9 +429,47 @@ local function read_fixed(description, path, entry, first, buffers)
   }
 end
 
+-- reference = at.file "y.npy", or { y = at.file "y.npy", z = at.file "z.npy" }: the results of each buffer.
+local function read_expected(given, buffers)
+  local path, results = { "reference" }, {}
+  for _, b in ipairs(buffers) do
+    if b.role == "output" or b.role == "inout" then results[#results + 1] = b end
+  end
+  if is_file(given) then
+    if #results ~= 1 then
+      fail(path, "is a file, and there are %d buffers of results: write reference = { NAME = at.file(...), ... }",
+           #results)
+    end
+    given = { [results[1].name] = given }
+  end
+  local names = {}
+  for i, b in ipairs(results) do
+    names[i] = b.name
+    if given[b.name] == nil then fail(path, "has no file for %s, which is written, too", b.name) end
+  end
+  for name, file in pairs(given) do
+    local found
+    for _, b in ipairs(results) do found = found or b.name == name and b end
+    if not found then fail(child(path, name), "no buffer of results is called so%s", meant(tostring(name), names)) end
+    if not is_file(file) then fail(child(path, name), "is %s; write at.file(\"y.npy\")", show(file)) end
+    if file.head then
+      fail(child(path, name), "has head = true: the first results of a larger problem are those of no smaller one")
+    end
+    found.expected = file.number
+  end
+end
+
+-- Are results in files: one, or a table of them?
+local function are_files(given)
+  if type(given) ~= "table" or is_file(given) then return is_file(given) end
+  local any = false
+  for _, v in pairs(given) do any = any or is_file(v) end
+  return any
+end
+
 --- Is there something that says what is right: a reference, or results of the baseline's own?
 function kernel.is_measurable(description, buffers)
-  if description.reference ~= nil then return #buffers > 0 end
+  if description.reference ~= nil and not are_files(description.reference) then return #buffers > 0 end
   local has_results = false
   for _, b in ipairs(buffers) do has_results = has_results or b.role == "output" or b.role == "inout" end
   return has_results and description.transfer == nil
@@ -438,6 +487,10 @@ end
 
 -- A reference has one thread for each element of the first output unless it says otherwise.
 function kernel.read_reference(description, buffers)
+  if are_files(description.reference) then
+    read_expected(description.reference, buffers)
+    return nil
+  end
   if not take_kind(description, "reference", "reference") then return nil end
   local first
   for _, b in ipairs(buffers) do

@@ -40,7 +40,7 @@ function work.read(description, p, taken)
   p.traffic = optional(description.traffic, { "traffic" })
   p.flops = optional(description.flops, { "flops" })
   p.items, p.item = read_items(description.items)
-  if not (p.traffic or p.flops or p.items) and p.measurable and description.reference ~= nil then
+  if not (p.traffic or p.flops or p.items) and p.measurable and p.has_reference then
     fail({}, "traffic is missing: the bytes that a perfect kernel must move, for example "
              .. "traffic = \"2 * rows * cols * sizeof(dtype)\"; or flops, or items")
   end

@@ -23,8 +23,8 @@
  * AUTOTUNE_RULE_NONE says that nothing is left.
  * In C++ all of it is constexpr, in CUDA for host and device. Fill autotune_device in with
  * autotune_device_of(), where <cuda_runtime.h> is included before; of its fields${fields_read(p, device_fields)}.
-% if text.of_baselines(p) then
- * Their results agree with those of the pattern's default: it has no reference that says what is right.
+% if text.agreeing(p) then
+ * Their results agree with ${text.agreeing(p)}: no reference says that these are right.
 % end
  * Written by 'autotune export ${p.name} --format header' from ${#p.rows} results: change those, not
  * this. */

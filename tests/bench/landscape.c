@@ -177,7 +177,7 @@ static at_status load(work *w, const char *script_path, const script_setting *wa
     if (!status)
         status = script_problem_plan(w->script, PROBLEM_TUNED, NULL, 1, &plan, error);
     if (!status)
-        status = sim_estimate_new(&w->chip, &plan, NULL, &w->estimate, error);
+        status = sim_estimate_new(&w->chip, &plan, NULL, NULL, &w->estimate, error);
     if (!status)
         status = compile_pool_new(&(compile_options){.use_cache = true}, &w->pool, error);
     return status;

@@ -114,7 +114,7 @@ static at_status count_all(const char *arch, const char *path, char **entries, a
     if (!status)
         status = sim_chip_find(arch, &chip, error);
     if (!status)
-        status = sim_estimate_new(&chip, &problem, NULL, &estimate, error);
+        status = sim_estimate_new(&chip, &problem, NULL, NULL, &estimate, error);
     for (; *entries && !status; entries++) {
         const device_image image = {.bytes = compiled.ptx, .size_bytes = compiled.ptx_bytes};
         const launch_plan l = plan_of(*entries);

@@ -425,7 +425,7 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
     at_status status = b->api->set_support ? b->api->set_support(b->device, support, error) : AT_OK;
     for (size_t i = 0; !status && i < count; i++) {
         device_slot *s = slot_at(b, i);
-        status = device_slot_init(s, b->api, b->device, &problems[i], error);
+        status = device_slot_init(s, b->api, b->device, &problems[i], &b->contents, error);
         if (!status)
             status = device_slot_seed(s, problems[i].plan.seed, error);
     }
@@ -451,6 +451,7 @@ void device_bench_setup(device_bench *b, const device_image support[DEVICE_SUPPO
 void device_bench_deinit(device_bench *b)
 {
     clear(b);
+    device_contents_deinit(&b->contents);
     free(b->samples_ns);
     free(b->counters);
     free(b->printed);

@@ -41,7 +41,8 @@ typedef struct device_bench {
     void *notify_context;
     device_stage *stages; /* owned; one a layout */
     size_t stage_count;
-    size_t slot_count; /* of each; 0: not set up */
+    size_t slot_count;        /* of each; 0: not set up */
+    device_contents contents; /* of files that fill buffers */
     int64_t watchdog_ns;
     uint64_t watchdog_work; /* device_api.give_up_after */
     loaded_variant *held;   /* sorted by id */

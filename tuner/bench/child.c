@@ -193,10 +193,19 @@ static at_status do_count(child *c, pack *asked, device_answer *answer)
     return AT_OK;
 }
 
+static at_status do_data(child *c, pack *asked, device_answer *answer)
+{
+    device_chunk chunk;
+    (void)answer;
+    device_get_chunk(asked, &chunk);
+    return pack_complete(asked) ? device_contents_take(&c->bench.contents, &chunk, NULL)
+                                : AT_FORMAT;
+}
+
 static const handler handlers[] = {
     [REQUEST_SETUP] = do_setup,     [REQUEST_TRY] = do_try,     [REQUEST_HOLD] = do_hold,
     [REQUEST_RELEASE] = do_release, [REQUEST_BLOCK] = do_block, [REQUEST_RECHECK] = do_recheck,
-    [REQUEST_ENERGY] = do_energy,   [REQUEST_COUNT] = do_count,
+    [REQUEST_ENERGY] = do_energy,   [REQUEST_COUNT] = do_count, [REQUEST_DATA] = do_data,
 };
 
 static at_status send_answer(child *c, const device_answer *answer, at_error *error)
@@ -223,9 +232,12 @@ static at_status serve(child *c, bool *go, at_error *error)
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
         status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
     else {
-        gpu_turn_take(c->turn, GPU_TURN_MOST_NS, note_waiting, c);
+        const bool on_device = m.type != REQUEST_DATA;
+        if (on_device)
+            gpu_turn_take(c->turn, GPU_TURN_MOST_NS, note_waiting, c);
         status = handlers[m.type](c, &m.body, &answer);
-        gpu_turn_give(c->turn);
+        if (on_device)
+            gpu_turn_give(c->turn);
     }
     if (status == AT_FORMAT) {
         answer.found.outcome = OUTCOME_LAUNCH_ERROR;

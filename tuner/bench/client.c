@@ -87,6 +87,7 @@ void device_worker_free(device_worker *w)
     message_reader_deinit(&w->reader);
     request_queue_deinit(&w->queue);
     device_watch_forget_setup(w);
+    device_watch_forget_data(w);
     device_events_deinit(&w->events);
     free(w);
 }
@@ -212,6 +213,32 @@ at_status device_worker_setup(device_worker *w, const device_image support[DEVIC
     for (size_t i = 0; i < count; i++)
         device_put_problem(&m.body, &problems[i]);
     return submit(w, &m, 0, error);
+}
+
+/* Are so many bytes of the file with the worker, or on their way? */
+static bool has_data(const device_worker *w, const data_file *f, uint64_t size_bytes)
+{
+    const request *const lists[] = {w->data, w->queue.first};
+    for (size_t i = 0; i < 2; i++)
+        for (const request *r = lists[i]; r; r = r->next)
+            if (r->data == f && r->data_bytes >= size_bytes)
+                return true;
+    return false;
+}
+
+at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes, at_error *error)
+{
+    if (w->failed)
+        return error_set(error, AT_WORKER, "the device worker has failed");
+    if (has_data(w, f, size_bytes))
+        return AT_OK;
+    for (uint64_t i = 0; i * DATA_CHUNK_BYTES < size_bytes; i++) {
+        request *r = request_new_data(f, i, size_bytes);
+        r->number = ++w->last_number;
+        request_queue_append(&w->queue, r);
+    }
+    device_watch_send(w);
+    return AT_OK;
 }
 
 at_status device_worker_try(device_worker *w, uint64_t id, const device_variant *variant,

@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/data_file.h"
 #include "base/error.h"
 #include "base/trace.h"
 #include "bench/energy.h"
@@ -204,6 +205,11 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
  * (sim). */
 at_status device_worker_setup(device_worker *w, const device_image support[DEVICE_SUPPORT_PARTS],
                               const device_problem *problems, size_t count, at_error *error);
+
+/* Sends the first `size_bytes` of a file, unless the worker has them: before the set-up whose
+ * problems name it by its hash, which is known. What cannot be read then is told of the set-up. No
+ * event. */
+at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes, at_error *error);
 
 /* Checks a variant on all its slots, then takes `sample_count` samples (DEVICE_MAX_SAMPLES at most;
  * 0: only check). */

@@ -18,6 +18,8 @@ static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *er
     /* The filler writes what is an input to all others. */
     if (s->filler)
         plan.role = BUFFER_INOUT;
+    if (s->contents[i])
+        return s->api->write(s->device, b, &plan, s->contents[i], error);
     return s->api->fill(s->device, b, &plan, plan_buffer_seed(s->seed, i), error);
 }
 
@@ -177,6 +179,22 @@ static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
     return status;
 }
 
+/* Puts the results that files hold in the place of the baseline's. What that does wrong does not
+ * concern others: it is judged as they are. */
+static at_status seed_file(device_slot *s, at_error *error)
+{
+    at_status status = run_reference(s, 0, error);
+    if (status == AT_SCRIPT || status == AT_NO_DEVICE) {
+        error_clear(error);
+        status = AT_OK;
+    }
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (s->answers[i])
+            status =
+                s->api->write(s->device, s->expected[i], &s->plan.buffers[i], s->answers[i], error);
+    return status ? status : sum(s, true, s->sums, error);
+}
+
 /* What it does wrong is told of the set-up or, where it does not concern what else is wrong with
  * variants, of them. */
 static at_status tell_trouble(device_slot *s, at_status status, at_error *error)
@@ -218,13 +236,16 @@ static at_status seed_baseline(device_slot *s, at_error *error)
 
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
 {
-    s->seed = seed;
+    /* Other data have other results than those that were kept. */
+    s->seed = s->plan.oracle == ORACLE_FILE ? s->plan.seed : seed;
     if (s->sampled || s->absent)
         return AT_OK;
     at_status status = fill_inputs(s, error);
     if (status)
         return status;
-    return s->plan.oracle == ORACLE_BASELINE ? seed_baseline(s, error) : seed_reference(s, error);
+    return s->plan.oracle == ORACLE_BASELINE ? seed_baseline(s, error)
+           : s->plan.oracle == ORACLE_FILE   ? seed_file(s, error)
+                                             : seed_reference(s, error);
 }
 
 at_status device_slot_sound(device_slot *s, bool *sound, at_error *error)

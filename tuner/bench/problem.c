@@ -44,8 +44,8 @@ at_status device_slot_blame(const char *kernel, at_status status, at_error *erro
 static at_status new_excerpt(device_slot *s, const device_problem *problem, at_error *error)
 {
     at_error trouble = {0};
-    const device_excerpt_plan plan = {&s->plan, s->reference, &s->reference_launch,
-                                      &problem->filler, &s->filler_launch};
+    const device_excerpt_plan plan = {&s->plan,         s->reference,      &s->reference_launch,
+                                      &problem->filler, &s->filler_launch, s->contents};
     at_status status = s->api->excerpt_new(s->device, &plan, &s->excerpt, &trouble);
     if (status == AT_NO_MEMORY)
         return error_set(error, status, "%s", trouble.message);
@@ -57,8 +57,24 @@ static at_status new_excerpt(device_slot *s, const device_problem *problem, at_e
     return AT_OK;
 }
 
+/* What files hold for its buffers. */
+static at_status find_contents(device_slot *s, const device_contents *contents, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+        const buffer_plan *b = &s->plan.buffers[i];
+        const uint64_t size = plan_buffer_bytes(b);
+        if (b->fill == FILL_FILE)
+            status = device_contents_find(contents, b->data.bytes, size, &s->contents[i], error);
+        if (!status && s->plan.oracle == ORACLE_FILE && plan_is_compared(b))
+            status = device_contents_find(contents, b->expected.bytes, size, &s->answers[i], error);
+    }
+    return status;
+}
+
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
-                           const device_problem *problem, at_error *error)
+                           const device_problem *problem, const device_contents *contents,
+                           at_error *error)
 {
     *s = (device_slot){.api = api,
                        .device = d,
@@ -73,7 +89,9 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
         return AT_OK;
     if (s->sampled && !api->excerpt_new)
         return error_set(error, AT_FORMAT, "a %s device runs no samples of blocks", api->kind);
-    at_status status = device_slot_accepts(s, &s->reference_launch, error);
+    at_status status = find_contents(s, contents, error);
+    if (!status)
+        status = device_slot_accepts(s, &s->reference_launch, error);
     if (!status)
         status = device_slot_accepts(s, &s->filler_launch, error);
     for (uint32_t i = 0; !status && !s->sampled && i < s->plan.buffer_count; i++) {

@@ -7,6 +7,7 @@
 #define AUTOTUNE_BENCH_PROBLEM_H
 
 #include "bench/client.h"
+#include "bench/contents.h"
 #include "device/device.h"
 #include "device/outcome.h"
 
@@ -23,8 +24,10 @@ typedef struct device_slot {
     device_kernel *filler; /* fills inputs after the fills; NULL: none */
     launch_plan filler_launch;
     launch_plan reference_launch;
-    bool absent;       /* nothing of it is made: no variant is checked on it */
-    bool proves;       /* `trouble` is no failure of the set-up */
+    const void *contents[PLAN_MAX_BUFFERS]; /* of files that fill buffers; NULL: none does */
+    const void *answers[PLAN_MAX_BUFFERS];  /* the results that files hold; likewise */
+    bool absent;                            /* nothing of it is made: no variant is checked on it */
+    bool proves;                            /* `trouble` is no failure of the set-up */
     bool keeps_before; /* the oracle leaves elements of an output alone: outputs are not poisoned by
                           turns */
     char trouble[1024];                   /* why the oracle says nothing; empty: it does */
@@ -37,12 +40,14 @@ typedef struct device_slot {
     uint64_t reference_work;   /* and in the device's unit; 0: it does not count */
 } device_slot;
 
-/* Allocates the buffers; loads the reference and the filler. *s is zeroed first and may be freed
+/* Allocates the buffers; loads the reference and the filler; finds what files hold, which outlives
+ * the slot. *s is zeroed first and may be freed
  * whatever the result. AT_DEVICE (memory), AT_COMPILE (the reference), AT_FORMAT (a plan that
  * contradicts itself).
  */
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
-                           const device_problem *problem, at_error *error);
+                           const device_problem *problem, const device_contents *contents,
+                           at_error *error);
 void device_slot_deinit(device_slot *s);
 
 /* What messages call the kernel that fills inputs after the fills. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "bench/wire.h"
 
 request *request_new(message *m, uint64_t id)
 {
@@ -13,8 +14,24 @@ request *request_new(message *m, uint64_t id)
     return r;
 }
 
+request *request_new_data(data_file *f, uint64_t chunk, uint64_t data_bytes)
+{
+    message none = {.type = REQUEST_DATA};
+    request *r = request_new(&none, 0);
+    r->data = data_file_keep(f);
+    r->chunk = chunk;
+    r->data_bytes = data_bytes;
+    return r;
+}
+
 request *request_replay(const request *r)
 {
+    if (r->data) {
+        request *again = request_new_data(r->data, r->chunk, r->data_bytes);
+        again->number = r->number;
+        again->silent = true;
+        return again;
+    }
     message copy = {.type = r->message.type};
     pack_append(&copy.body, r->message.body.bytes, r->message.body.size_bytes);
     request *replay = request_new(&copy, r->id);
@@ -28,6 +45,7 @@ void request_free(request *r)
     if (!r)
         return;
     message_deinit(&r->message);
+    data_file_free(r->data);
     free(r);
 }
 
@@ -86,12 +104,42 @@ void request_queue_rewind(request_queue *q)
     }
 }
 
+/* Makes the message of a chunk. A file that cannot be read any more is told to the worker, whose
+ * set-up then says so. */
+static void load_chunk(request *r)
+{
+    unsigned char key[DATA_KEY_BYTES] = {0};
+    at_error error = {0};
+    const uint64_t offset = r->chunk * DATA_CHUNK_BYTES, left = r->data_bytes - offset;
+    size_t size = 0;
+    void *bytes = memory_new(DATA_CHUNK_BYTES, 1);
+    at_status status = data_file_key(r->data, key, &error);
+    if (!status)
+        status = data_file_read(r->data, r->chunk, bytes, &size, &error);
+    const device_chunk chunk = {.key = key,
+                                .all_bytes = r->data_bytes,
+                                .offset = offset,
+                                .bytes = bytes,
+                                .size_bytes = status        ? 0
+                                              : size < left ? size
+                                                            : (size_t)left,
+                                .trouble = status ? error.message : ""};
+    pack_deinit(&r->message.body);
+    pack_put_u64(&r->message.body, r->number);
+    pack_put_u64(&r->message.body, r->id);
+    device_put_chunk(&r->message.body, &chunk);
+    memory_have(r->message.body.failed ? NULL : r);
+    free(bytes);
+}
+
 static at_status send_first(request_queue *q, int fd, bool *done, at_error *error)
 {
     const message *m = &q->unsent->message;
     size_t sent = q->sent_bytes;
     at_status status = AT_OK;
     *done = true;
+    if (sent == 0 && q->unsent->data)
+        load_chunk(q->unsent);
     if (sent == 0)
         message_header(m, q->header);
     if (sent < sizeof q->header)
@@ -112,6 +160,8 @@ at_status request_queue_send(request_queue *q, int fd, at_error *error)
         at_status status = send_first(q, fd, &done, error);
         if (status || !done)
             return status;
+        if (q->unsent->data)
+            pack_deinit(&q->unsent->message.body);
         q->unsent = q->unsent->next;
         q->sent_bytes = 0;
     }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/data_file.h"
 #include "base/error.h"
 #include "process/message.h"
 
@@ -19,8 +20,10 @@ typedef struct request {
     uint64_t number; /* of the question, which its answer repeats; a replay has its original's */
     bool claimed;    /* its answer is waited for by its number */
     bool silent;     /* a replay: its answer is no event */
-    int deaths;      /* workers that died on it without saying why */
-    int kills;       /* workers that were killed from outside while they were at it */
+    data_file *data; /* a user of it: the message is a chunk, and made when it is sent; NULL */
+    uint64_t chunk, data_bytes; /* which; how many bytes of the file come in all */
+    int deaths;                 /* workers that died on it without saying why */
+    int kills;                  /* workers that were killed from outside while they were at it */
 } request;
 
 typedef struct request_queue {
@@ -33,6 +36,8 @@ typedef struct request_queue {
 
 /* A request that takes over `m`, which is empty afterwards. */
 request *request_new(message *m, uint64_t id);
+/* A request for a chunk of a file, of which `data_bytes` come in all. */
+request *request_new_data(data_file *f, uint64_t chunk, uint64_t data_bytes);
 /* A silent copy. */
 request *request_replay(const request *r);
 void request_free(request *r); /* NULL is fine */

@@ -31,16 +31,26 @@ static void push_event(device_worker *w, const request *r, device_event *e)
 
 /* Held variants. */
 
+static void forget_all(request **list)
+{
+    while (*list) {
+        request *next = (*list)->next;
+        request_free(*list);
+        *list = next;
+    }
+}
+
 void device_watch_forget_setup(device_worker *w)
 {
     request_free(w->setup);
     w->setup = NULL;
     w->up = false;
-    while (w->held) {
-        request *next = w->held->next;
-        request_free(w->held);
-        w->held = next;
-    }
+    forget_all(&w->held);
+}
+
+void device_watch_forget_data(device_worker *w)
+{
+    forget_all(&w->data);
 }
 
 static void forget_held(device_worker *w, uint64_t id)
@@ -54,9 +64,9 @@ static void forget_held(device_worker *w, uint64_t id)
         }
 }
 
-static void remember_held(device_worker *w, request *r)
+/* Keeps a request for replays, at the end of a list. */
+static void remember(request **at, request *r)
 {
-    request **at = &w->held;
     while (*at)
         at = &(*at)->next;
     r->next = NULL;
@@ -109,6 +119,8 @@ static void queue_replays(device_worker *w)
 {
     request_queue rest = w->queue;
     w->queue = (request_queue){0};
+    for (const request *r = w->data; r; r = r->next)
+        request_queue_append(&w->queue, request_replay(r));
     if (w->setup)
         request_queue_append(&w->queue, request_replay(w->setup));
     for (const request *r = w->held; r; r = r->next)
@@ -218,7 +230,7 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
         break;
     case REQUEST_HOLD:
         if (ok && !r->silent) {
-            remember_held(w, r);
+            remember(&w->held, r);
             return;
         }
         if (!ok && r->silent)
@@ -226,6 +238,12 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
         break;
     case REQUEST_RELEASE:
         forget_held(w, r->id);
+        break;
+    case REQUEST_DATA:
+        if (ok && !r->silent) {
+            remember(&w->data, r);
+            return;
+        }
         break;
     default:
         if (took_context_down(answer))
@@ -238,7 +256,7 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
 static void finish_request(device_worker *w, device_answer *answer)
 {
     request *r = request_queue_pop(&w->queue);
-    if (!r->silent && r->message.type != REQUEST_RELEASE)
+    if (!r->silent && r->message.type != REQUEST_RELEASE && r->message.type != REQUEST_DATA)
         push_answer(w, r, answer);
     settle(w, r, answer);
 }
@@ -345,7 +363,8 @@ static void bury(device_worker *w, death why)
     why = collect(w, why, how, sizeof how);
     bool started = request_queue_started(&w->queue);
     bool begun = started && w->begun == w->queue.first->number;
-    if (!w->up && (!started || w->queue.first->message.type == REQUEST_SETUP)) {
+    if (!w->up && (!started || w->queue.first->message.type == REQUEST_SETUP ||
+                   w->queue.first->message.type == REQUEST_DATA)) {
         bury_starting(w, why == DEATH_LATE, how);
         return;
     }
@@ -502,7 +521,7 @@ static const char *request_name(uint32_t type)
     static const char *const names[] = {
         [REQUEST_SETUP] = "set up",   [REQUEST_TRY] = "try",     [REQUEST_HOLD] = "load",
         [REQUEST_RELEASE] = "unload", [REQUEST_BLOCK] = "block", [REQUEST_RECHECK] = "check again",
-        [REQUEST_ENERGY] = "energy",  [REQUEST_COUNT] = "count",
+        [REQUEST_ENERGY] = "energy",  [REQUEST_COUNT] = "count", [REQUEST_DATA] = "data",
     };
     return names[type];
 }

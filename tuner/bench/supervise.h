@@ -33,6 +33,7 @@ struct device_worker {
     uint64_t last_number; /* of a request */
     request_queue queue;
     request *setup; /* kept for replays; NULL before it was answered */
+    request *data;  /* kept for replays: chunks of files, in order */
     request *held;  /* kept for replays: a list in the order held */
     device_events events;
     bool waits;       /* there is no process yet */
@@ -66,6 +67,9 @@ void device_watch_send(device_worker *w);
 
 /* Forgets the set-up and the held variants: they are not replayed. */
 void device_watch_forget_setup(device_worker *w);
+
+/* Forgets the contents of files, when no process follows. */
+void device_watch_forget_data(device_worker *w);
 
 /* Reads what has arrived of one reply, or finds that the process has ended. */
 void device_watch_read(device_worker *w);

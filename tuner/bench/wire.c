@@ -99,6 +99,27 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.coverage.allowed),
 };
 
+void device_put_chunk(pack *m, const device_chunk *chunk)
+{
+    pack_put_bytes(m, chunk->key, DATA_KEY_BYTES);
+    pack_put_u64(m, chunk->all_bytes);
+    pack_put_u64(m, chunk->offset);
+    pack_put_string(m, chunk->trouble);
+    pack_put_bytes(m, chunk->bytes, chunk->size_bytes);
+}
+
+void device_get_chunk(pack *m, device_chunk *out)
+{
+    size_t key_bytes;
+    *out = (device_chunk){.key = pack_get_bytes(m, &key_bytes)};
+    out->all_bytes = pack_get_u64(m);
+    out->offset = pack_get_u64(m);
+    out->trouble = pack_get_string(m);
+    out->bytes = pack_get_bytes(m, &out->size_bytes);
+    if (key_bytes != DATA_KEY_BYTES || out->all_bytes > INT64_MAX)
+        m->failed = true;
+}
+
 void device_put_image(pack *m, const device_image *image)
 {
     pack_put_bytes(m, image->bytes, image->size_bytes);

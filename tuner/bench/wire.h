@@ -10,6 +10,7 @@
 
 #include "base/pack.h"
 #include "bench/client.h"
+#include "bench/contents.h"
 
 typedef enum device_message {
     /* requests, which bench/child.c answers; the first fields are the number and the id */
@@ -21,6 +22,7 @@ typedef enum device_message {
     REQUEST_RECHECK,   /* id, seed */
     REQUEST_ENERGY,    /* id, chunks */
     REQUEST_COUNT,     /* id, count, names of metrics */
+    REQUEST_DATA,      /* id 0, device_chunk */
     /* replies, which bench/supervise.c takes */
     REPLY_OPENED, /* properties */
     REPLY_NOTE,   /* device_note */
@@ -52,6 +54,7 @@ typedef struct device_answer {
                              variant to   blame; status: why, where the outcome is not OUTCOME_OK */
 } device_answer;
 
+void device_put_chunk(pack *m, const device_chunk *chunk);
 void device_put_image(pack *m, const device_image *image);
 void device_put_problem(pack *m, const device_problem *problem);
 void device_put_variant(pack *m, const device_variant *variant);
@@ -61,6 +64,7 @@ void device_put_answer(pack *m, const device_answer *answer);
 
 /* Images are views of the message. m->failed is set for a message that is too short or holds
  * impossible values. */
+void device_get_chunk(pack *m, device_chunk *out);
 void device_get_image(pack *m, device_image *out);
 void device_get_problem(pack *m, device_problem *out);
 void device_get_variant(pack *m, device_variant *out);

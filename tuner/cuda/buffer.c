@@ -115,6 +115,21 @@ at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan,
     return status ? status : set_guards(d, b, error);
 }
 
+/* From pageable memory, the copy has left that when the call returns. */
+at_status cuda_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
+                            const void *contents, at_error *error)
+{
+    const uint64_t size = plan_buffer_bytes(plan);
+    at_status status = AT_OK;
+    if (size > b->size_bytes)
+        return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
+                         plan->name);
+    if (size > 0)
+        status = cuda_done(d, d->cuda.cuMemcpyHtoDAsync(b->data, contents, size, d->stream),
+                           "cannot copy a file into a buffer", error);
+    return status ? status : set_guards(d, b, error);
+}
+
 at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error)
 {
     at_status status = AT_OK;

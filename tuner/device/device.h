@@ -73,6 +73,8 @@ typedef struct device_excerpt_plan {
     const launch_plan *reference_launch;
     const device_image *filler; /* of size 0: none */
     const launch_plan *filler_launch;
+    const void *const *contents; /* of buffers that files fill; NULL for others. They outlive the
+                                    excerpt */
 } device_excerpt_plan;
 
 /* The results of some blocks of a variant. */
@@ -129,6 +131,9 @@ typedef struct device_api {
     /* Writes the contents that `plan` and `seed` say, and sets both guard bands. */
     at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                       at_error *error);
+    /* The same for contents that come from a file: as many bytes as the plan's elements have. */
+    at_status (*write)(device *d, device_buffer *b, const buffer_plan *plan, const void *contents,
+                       at_error *error);
     /* Overwrites contents with pattern 0 to 3 and sets both guard bands. */
     at_status (*poison)(device *d, device_buffer *b, int pattern, at_error *error);
     /* Sets both guard bands to values of the buffer's type that would show in an output: for

@@ -7,6 +7,7 @@ static const struct {
 } oracles[ORACLE_KINDS] = {
     [ORACLE_REFERENCE] = {"reference", "the reference kernel", "are wrong"},
     [ORACLE_BASELINE] = {"baseline", "the baseline", "differ from the baseline's"},
+    [ORACLE_FILE] = {"file", "the baseline", "differ from the file's"},
 };
 
 const char *oracle_name(oracle_kind kind)

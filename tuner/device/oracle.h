@@ -13,10 +13,11 @@
 typedef enum oracle_kind {
     ORACLE_REFERENCE, /* a kernel that shares nothing with the variants */
     ORACLE_BASELINE,  /* the pattern's own baseline */
+    ORACLE_FILE,      /* results that were kept; the baseline where a problem has none */
     ORACLE_KINDS
 } oracle_kind;
 
-/* "reference", "baseline", as records and --json have it; static storage. */
+/* "reference", "baseline", "file", as records and --json have it; static storage. */
 const char *oracle_name(oracle_kind kind);
 
 /* What messages call the kernel that makes the expected results; static storage. */

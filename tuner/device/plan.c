@@ -127,9 +127,21 @@ static void put_buffer(pack *m, const buffer_plan *b)
     pack_put_u32(m, b->value_count);
     for (uint32_t i = 0; i < b->value_count; i++)
         pack_put_f64(m, b->values[i]);
+    pack_put_bytes(m, b->data.bytes, b->fill == FILL_FILE ? sizeof b->data.bytes : 0);
     pack_put_u32(m, b->tolerance.kind);
     pack_put_f64(m, b->tolerance.limit);
     pack_put_f64(m, b->tolerance.mismatches);
+}
+
+/* The hash of a file's contents, or that there is none. */
+static bool get_key(pack *m, bool wanted, data_key *out)
+{
+    size_t size_bytes;
+    const void *bytes = pack_get_bytes(m, &size_bytes);
+    if (size_bytes != (wanted ? sizeof out->bytes : 0))
+        return false;
+    memcpy(out->bytes, bytes, size_bytes);
+    return true;
 }
 
 static bool get_fill(pack *m, buffer_plan *b)
@@ -148,7 +160,7 @@ static bool get_fill(pack *m, buffer_plan *b)
         return false;
     for (uint32_t i = 0; i < b->value_count; i++)
         b->values[i] = pack_get_f64(m);
-    return true;
+    return get_key(m, b->fill == FILL_FILE, &b->data);
 }
 
 static bool get_buffer(pack *m, buffer_plan *b)
@@ -191,6 +203,9 @@ void plan_put_problem(pack *m, const problem_plan *plan)
     pack_put_u64(m, plan->flops);
     pack_put_u64(m, plan->items);
     pack_put_u64(m, plan->seed);
+    for (uint32_t i = 0; plan->oracle == ORACLE_FILE && i < plan->buffer_count; i++)
+        if (plan_is_compared(&plan->buffers[i]))
+            pack_put_bytes(m, plan->buffers[i].expected.bytes, DATA_KEY_BYTES);
     pack_put_u32(m, plan->transfer.direction);
     if (plan->transfer.direction)
         transfer_put_task(m, &plan->transfer);
@@ -214,6 +229,9 @@ static bool get_problem(pack *m, problem_plan *out)
     out->flops = pack_get_u64(m);
     out->items = pack_get_u64(m);
     out->seed = pack_get_u64(m);
+    for (uint32_t i = 0; out->oracle == ORACLE_FILE && i < out->buffer_count; i++)
+        if (plan_is_compared(&out->buffers[i]) && !get_key(m, true, &out->buffers[i].expected))
+            return false;
     if (!get_below(m, TRANSFER_DIRECTIONS, &direction))
         return false;
     return !direction ||

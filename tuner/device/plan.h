@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/data_file.h"
 #include "base/error.h"
 #include "base/pack.h"
 #include "base/value.h"
@@ -56,8 +57,14 @@ typedef enum buffer_fill {
                     (Zipf) */
     FILL_OFFSETS, /* ascending from 0 to fill_limit, which is the last: rows of random lengths,
                      twice the mean at most; count > 1, count * fill_limit < 2^63 */
+    FILL_FILE,    /* the first elements of a file (base/data_file.h) */
     FILL_COUNT
 } buffer_fill;
+
+/* A file's contents, by their hash. */
+typedef struct data_key {
+    unsigned char bytes[DATA_KEY_BYTES];
+} data_key;
 
 typedef struct buffer_plan {
     char name[PLAN_NAME_BYTES];
@@ -70,6 +77,8 @@ typedef struct buffer_plan {
     uint64_t fill_block; /* FILL_LOCAL */
     uint32_t value_count; /* FILL_VALUES: 1 or more */
     double values[PLAN_MAX_VALUES];
+    data_key data;     /* FILL_FILE */
+    data_key expected; /* of what is compared, where the oracle is a file */
     uint32_t rank;     /* of `shape`; 0: report a bare index */
     uint64_t shape[4]; /* row-major, for reporting the coordinates of a wrong element */
 } buffer_plan;

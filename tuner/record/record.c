@@ -123,7 +123,7 @@ static const char *read_oracle(record_reading *r, const json_t *entry)
     oracle_kind kind = ORACLE_REFERENCE;
     const char *name = read_text(r, entry, "oracle");
     if (*name && !oracle_find(name, &kind))
-        record_bad(r, "oracle", "\"reference\" or \"baseline\"");
+        record_bad(r, "oracle", "\"reference\", \"baseline\" or \"file\"");
     return oracle_name(kind);
 }
 

@@ -49,7 +49,8 @@ typedef struct crew {
     const session *session;
     sim_chip chip;
     sim_estimate *estimates[MAX_THREADS];
-    compile_result *fillers; /* that prepare inputs, a layout each; owned */
+    compile_result *fillers;   /* that prepare inputs, a layout each; owned */
+    script_contents *contents; /* of files, a layout each; owned */
     pthread_t threads[MAX_THREADS];
     size_t estimate_count, thread_count;
     size_t taken; /* estimates that a thread owns */
@@ -109,8 +110,8 @@ static at_status new_estimate(crew *c, size_t place, size_t layout, at_error *er
     const size_t problem = layout * s->problems.slot_count;
     const sim_filler filler = {result_image(&c->fillers[layout], true),
                                s->problems.problems[problem].filler_launch};
-    return sim_estimate_new(&c->chip, &s->problems.plans[problem], &filler, &c->estimates[place],
-                            error);
+    return sim_estimate_new(&c->chip, &s->problems.plans[problem], &filler,
+                            c->contents[layout].of, &c->estimates[place], error);
 }
 
 /* An estimate works for one layout: that of the thread at `place` is made anew for another. */
@@ -180,6 +181,9 @@ static void crew_free(crew *c)
     pthread_mutex_destroy(&c->lock);
     for (size_t i = 0; c->fillers && i < c->session->problems.layout_count; i++)
         compile_result_deinit(&c->fillers[i]);
+    for (size_t i = 0; c->contents && i < c->session->problems.layout_count; i++)
+        script_contents_deinit(&c->contents[i]);
+    free(c->contents);
     free(c->fillers);
     free(c->ring);
     free(c);
@@ -204,6 +208,17 @@ static at_status compile_fillers(crew *c, at_error *error)
     return status;
 }
 
+static at_status load_contents(crew *c, at_error *error)
+{
+    const problem_set *set = &c->session->problems;
+    at_status status = AT_OK;
+    c->contents = memory_new(set->layout_count, sizeof *c->contents);
+    for (size_t i = 0; !status && i < set->layout_count; i++)
+        status = script_contents_load(c->session->script, &set->plans[i * set->slot_count],
+                                      &c->contents[i], error);
+    return status;
+}
+
 static at_status crew_new(const session *s, const char *results_dir, size_t threads,
                           size_t capacity, double *times_ns, crew **out, at_error *error)
 {
@@ -218,6 +233,8 @@ static at_status crew_new(const session *s, const char *results_dir, size_t thre
     at_status status = chips_of_device(&s->workers->properties, results_dir, &c->chip, error);
     if (!status)
         status = compile_fillers(c, error);
+    if (!status)
+        status = load_contents(c, error);
     for (size_t i = 0; !status && i < threads; i++) {
         status = new_estimate(c, i, 0, error);
         c->estimate_count += !status;

@@ -378,6 +378,7 @@ static void push_host(lua_State *L)
         {"cut_kernel", host_cut_kernel},
         {"kernel_signature", host_kernel_signature},
         {"warn", host_warn},
+        {"file", script_open_file},
         {NULL, NULL},
     };
     luaL_newlib(L, functions);

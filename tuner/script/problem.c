@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "script/state.h"
 
 static const int64_t most_elements = (int64_t)PLAN_MAX_ELEMENTS;
@@ -104,9 +105,77 @@ static void evaluate_limit(lua_State *L, const evaluation *e, const script_buffe
             (uint64_t)expression_integer(L, &from->block, e->problem, e->indices, 1, INT64_MAX);
 }
 
+static const char *problem_name(problem_kind kind)
+{
+    return kind == PROBLEM_TUNED    ? "the tuned problem"
+           : kind >= PROBLEM_RAGGED ? "a ragged problem"
+                                    : "the simulated problem";
+}
+
+/* Holds a file's elements against the buffer's: type, and how many where these are `counted`. */
+static void check_file(lua_State *L, const evaluation *e, const script_buffer *from,
+                       const buffer_plan *to, const data_file *f, bool counted)
+{
+    const data_description *about = data_file_describe(f);
+    char shape[160] = "";
+    if (about->type != to->type)
+        sandbox_raise(L, AT_SCRIPT, e->s->path, from->line,
+                      "buffers.%s: it has elements of type %s and %s has %s: give the buffer dtype "
+                      "= \"%s\", or convert the file (numpy: a.astype(...))",
+                      from->name, dtype_get(to->type)->name, about->path,
+                      dtype_get(about->type)->name, dtype_get(about->type)->name);
+    for (uint32_t i = 0; about->rank > 1 && i < about->rank; i++)
+        text_add(shape, sizeof shape, "%s%llu", i ? " x " : " (",
+                 (unsigned long long)about->shape[i]);
+    if (counted && about->count != to->count)
+        sandbox_raise(
+            L, AT_SCRIPT, e->s->path, from->line,
+            "buffers.%s: it has %llu elements on %s and %s has %llu%s%s; sizes can follow from the "
+            "file: problem = { n = at.file(\"NAME\").count }, or .shape[1]%s",
+            from->name, (unsigned long long)to->count, problem_name(e->problem), about->path,
+            (unsigned long long)about->count, shape, *shape ? ")" : "",
+            to->count < about->count
+                ? "; where the first elements are as good for a smaller problem: at.file(\"NAME\", "
+                  "{ head = true })"
+                : "");
+}
+
+/* Fills the buffer from a file; all of it, unless the first elements will do. */
+static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer *from,
+                          buffer_plan *to)
+{
+    const bool is_part = from->head && to->count < data_file_describe(from->file)->count;
+    check_file(L, e, from, to, from->file, !is_part);
+    to->fill = FILL_FILE;
+    script_file_key(L, from->file, &to->data);
+}
+
+/* Results that files hold are those of the tuned problem, and of others of its size. */
+static void evaluate_expected(lua_State *L, const evaluation *e)
+{
+    problem_plan *plan = e->plan;
+    bool all = e->s->has_expected;
+    for (uint32_t i = 0; all && i < plan->buffer_count; i++) {
+        const script_buffer *from = &e->s->buffers[i];
+        if (!plan_is_compared(&plan->buffers[i]))
+            continue;
+        check_file(L, e, from, &plan->buffers[i], from->expected, e->problem == PROBLEM_TUNED);
+        all = plan->buffers[i].count == data_file_describe(from->expected)->count;
+    }
+    if (e->s->has_expected)
+        plan->oracle = all ? ORACLE_FILE : ORACLE_BASELINE;
+    for (uint32_t i = 0; all && i < plan->buffer_count; i++)
+        if (plan_is_compared(&plan->buffers[i]))
+            script_file_key(L, e->s->buffers[i].expected, &plan->buffers[i].expected);
+}
+
 static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer *from,
                           buffer_plan *to)
 {
+    if (from->file) {
+        evaluate_file(L, e, from, to);
+        return;
+    }
     if (!from->fill.text) {
         evaluate_limit(L, e, from, "uniform", to);
         return;
@@ -229,6 +298,7 @@ static int evaluate_problem(lua_State *L)
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         exact = exact && tolerance_is_exact(plan->buffers[i].tolerance);
     plan->oracle = script_oracle(s);
+    evaluate_expected(L, e);
     plan->deterministic = s->deterministic_given ? s->deterministic : exact;
     plan->traffic_bytes = evaluate_work(L, e, &s->traffic);
     plan->flops = evaluate_work(L, e, &s->flops);

@@ -73,6 +73,10 @@ static void read_buffers(lua_State *L, script *s)
         b->role = (buffer_role)field_word(L, "role", roles);
         b->type = field_expression(L, "dtype", REACH_LAYOUT);
         b->count = field_expression(L, "count", REACH_LAYOUT);
+        b->file = script_numbered_file(s, field_integer(L, "file"));
+        b->expected = script_numbered_file(s, field_integer(L, "expected"));
+        s->has_expected = s->has_expected || b->expected;
+        b->head = field_boolean(L, "head");
         b->fill = field_expression(L, "fill", REACH_LAYOUT);
         b->limit = field_expression(L, "limit", REACH_LAYOUT);
         b->block = field_expression(L, "block", REACH_LAYOUT);

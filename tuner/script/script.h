@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/data_file.h"
 #include "base/error.h"
 #include "base/source_header.h"
 #include "device/arch.h"
@@ -165,8 +166,24 @@ at_status script_set_problem(script *s, problem_kind problem, const pattern_vari
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* What says which results are right. */
+/* What says which results are right. Where files do, that is so of the problems that are as large
+ * as these; of others the baseline says it (problem_plan.oracle). */
 oracle_kind script_oracle(const script *s);
+
+/* The file with these contents, which a plan of the script names; the script's. */
+data_file *script_data(const script *s, const data_key *key);
+
+/* What files hold for the buffers of a problem, for simulations in this process: a copy each, NULL
+ * for other buffers. */
+typedef struct script_contents {
+    const void *of[PLAN_MAX_BUFFERS];
+} script_contents;
+
+/* Reads them. AT_USAGE: they are larger than a simulation is worth. AT_IO, AT_NO_MEMORY. The caller
+ * calls script_contents_deinit(), also after a failure. */
+at_status script_contents_load(const script *s, const problem_plan *plan, script_contents *out,
+                               at_error *error);
+void script_contents_deinit(script_contents *c);
 
 /* The configuration whose results are the oracle of a layout, where that is the baseline: itself,
  * with the layout of `indices`, which become it; or the nearest that `problem` allows. *found is
@@ -216,7 +233,8 @@ at_status script_complete_configuration(script *s, problem_kind problem, const b
 int script_format_configuration(const script *s, const uint16_t *indices, char *text,
                                 size_t size_bytes);
 
-/* XXH3-128 of the script and every Lua file that it loaded, as 32 hex digits and NUL. */
+/* XXH3-128 of the script, every Lua file that it loaded and the contents of its data files, as 32
+ * hex digits and NUL. */
 void script_hash(const script *s, char hex[33]);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <lua.h>
 
+#include "base/data_file.h"
 #include "device/plan.h"
 #include "script/expression.h"
 #include "script/expression/lexer.h"
@@ -38,6 +39,9 @@ typedef struct script_buffer {
     int line;
     buffer_role role;
     expression type, count;
+    data_file *file,
+        *expected; /* what fills it, and what it is to hold; NULL: none. The script's */
+    bool head;     /* the first elements of the file will do */
     expression fill, limit, block; /* text NULL when absent */
     uint32_t value_count;
     expression *values;
@@ -171,6 +175,8 @@ struct script {
     uint64_t template_hash[2];  /* sum of the templates' XXH3-128, low half first */
     arena_block *arena;         /* everything that the pattern points to */
     tree *expressions;          /* of all that are compiled */
+    data_file **files;          /* that the script has opened */
+    size_t file_count;
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
     space_parameter *parameters;
@@ -185,6 +191,7 @@ struct script {
     expression *features; /* one for each of the pattern's */
     size_t buffer_count;
     script_buffer *buffers;
+    bool has_expected;                         /* files say what is right */
     expression traffic, flops, items, ceiling; /* text NULL when absent */
     script_tolerance tolerance;                /* of buffers that have none of their own */
     bool deterministic_given, deterministic;
@@ -330,6 +337,14 @@ uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *i
  * sense. */
 void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,
                    const script_argument *from, view_plan *out);
+
+/* In script/file.c. host.file(name, dtype): what is known of a file of the user's; nil and what is
+ * wrong. */
+int script_open_file(lua_State *L);
+/* The file with this number, as that call told it; NULL for 0. */
+data_file *script_numbered_file(const script *s, int number);
+/* The hash of a file's contents. Raises. */
+void script_file_key(lua_State *L, data_file *f, data_key *out);
 
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);

@@ -122,6 +122,20 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
     return AT_OK;
 }
 
+at_status sim_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
+                           const void *contents, at_error *error)
+{
+    const uint64_t size = plan_buffer_bytes(plan);
+    (void)d;
+    if (size > b->size_bytes)
+        return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
+                         plan->name);
+    memcpy(b->bytes, contents, size);
+    b->read_only = plan->role == BUFFER_INPUT;
+    sim_buffer_forget_valid(b);
+    return AT_OK;
+}
+
 at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error)
 {
     (void)d;

@@ -19,8 +19,9 @@ typedef struct source {
     uint32_t index;
     buffer_plan plan;
     uint64_t seed;
-    device_buffer *work; /* what variants are given */
-    device_buffer *raw;  /* what the filler is given; NULL: there is none */
+    const unsigned char *contents; /* borrowed; of the file that fills it; NULL: none does */
+    device_buffer *work;           /* what variants are given */
+    device_buffer *raw;            /* what the filler is given; NULL: there is none */
     uint64_t *touched;
     size_t touched_count;
 } source;
@@ -44,6 +45,11 @@ static void fill_chunk(const source *s, device_buffer *b, uint64_t chunk)
 {
     uint64_t size = dtype_get(s->plan.type)->size_bytes;
     uint64_t first = chunk * SIM_CHUNK_BYTES / size, end = (chunk + 1) * SIM_CHUNK_BYTES / size;
+    if (s->contents) {
+        const uint64_t last = end < s->plan.count ? end : s->plan.count;
+        memcpy(b->bytes + first * size, s->contents + first * size, (last - first) * size);
+        return;
+    }
     sim_fill_part(b->bytes, &s->plan, s->seed, first, end < s->plan.count ? end : s->plan.count);
 }
 
@@ -151,13 +157,14 @@ static at_status new_work(source *s, const char *prefix, at_error *error)
     return AT_OK;
 }
 
-static at_status add_buffer(sim_data *d, uint32_t i, at_error *error)
+static at_status add_buffer(sim_data *d, uint32_t i, const void *contents, at_error *error)
 {
     source *s = &d->sources[i];
     *s = (source){.data = d,
                   .index = i,
                   .plan = d->plan.buffers[i],
-                  .seed = plan_buffer_seed(d->plan.seed, i)};
+                  .seed = plan_buffer_seed(d->plan.seed, i),
+                  .contents = contents};
     at_status status = new_work(s, "", error);
     d->work[i] = s->work;
     if (status || !d->filler)
@@ -188,7 +195,7 @@ static at_status start_filler(sim_data *d, at_error *error)
 }
 
 at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler,
-                       sim_data **out, at_error *error)
+                       const void *const *contents, sim_data **out, at_error *error)
 {
     sim_data *s = calloc(1, sizeof *s);
     *out = s;
@@ -203,7 +210,7 @@ at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *fi
         status = sim_kernel_load(d, &filler->image, &s->filler_launch, &s->filler, error);
     }
     for (uint32_t i = 0; !status && i < plan->buffer_count; i++)
-        status = add_buffer(s, i, error);
+        status = add_buffer(s, i, contents ? contents[i] : NULL, error);
     return status || !s->filler ? status : start_filler(s, error);
 }
 
@@ -236,6 +243,7 @@ at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_err
                      .index = i,
                      .plan = s->sources[i].plan,
                      .seed = s->sources[i].seed,
+                     .contents = s->sources[i].contents,
                      .raw = s->sources[i].raw};
     at_status status = new_work(twin, "expected ", error);
     *out = twin->work;

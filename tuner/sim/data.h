@@ -17,11 +17,12 @@ typedef struct sim_filler {
     launch_plan launch;
 } sim_filler;
 
-/* Makes the buffers of a problem, from plan->seed; `filler` may be NULL. *out is freed by
+/* Makes the buffers of a problem, from plan->seed; `filler` may be NULL. `contents`: of buffers
+ * that files fill, NULL for others; they outlive the data. NULL: there are none. *out is freed by
  * sim_data_free() whatever the result, before the device. AT_DEVICE: there is no room in the
  * address space. AT_COMPILE: the filler cannot run here. */
 at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler,
-                       sim_data **out, at_error *error);
+                       const void *const *contents, sim_data **out, at_error *error);
 void sim_data_free(sim_data *s); /* NULL is fine */
 
 /* The buffers that a variant is given, in the plan's order, then NULL. */

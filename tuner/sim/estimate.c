@@ -22,7 +22,7 @@ void sim_estimate_free(sim_estimate *e)
 }
 
 at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const sim_filler *filler,
-                           sim_estimate **out, at_error *error)
+                           const void *const *contents, sim_estimate **out, at_error *error)
 {
     *out = NULL;
     sim_estimate *e = calloc(1, sizeof *e);
@@ -35,7 +35,7 @@ at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const
     if (!status)
         e->device->chip = *chip;
     if (!status)
-        status = sim_data_new(e->device, plan, filler, &e->data, error);
+        status = sim_data_new(e->device, plan, filler, contents, &e->data, error);
     if (status)
         sim_estimate_free(e);
     else

@@ -14,10 +14,10 @@
 typedef struct sim_estimate sim_estimate;
 
 /* Prepares buffers for the problem on a chip; `filler`, which is copied, prepares inputs, NULL:
- * nothing does. AT_DEVICE, AT_COMPILE, AT_NO_MEMORY. The caller frees *out with
- * sim_estimate_free. */
+ * nothing does; `contents` as sim_data_new() takes them. AT_DEVICE, AT_COMPILE, AT_NO_MEMORY. The
+ * caller frees *out with sim_estimate_free. */
 at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const sim_filler *filler,
-                           sim_estimate **out, at_error *error);
+                           const void *const *contents, sim_estimate **out, at_error *error);
 void sim_estimate_free(sim_estimate *e); /* NULL is fine */
 
 /* Has `progress` called from now on, with the number of sampled blocks that were run. */

@@ -66,7 +66,7 @@ at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_exc
     x->device = d;
     x->plan = *plan->problem;
     const sim_filler filler = {*plan->filler, *plan->filler_launch};
-    at_status status = sim_data_new(d, &x->plan, &filler, &x->data, error);
+    at_status status = sim_data_new(d, &x->plan, &filler, plan->contents, &x->data, error);
     return status ? status : start_reference(x, plan, error);
 }
 

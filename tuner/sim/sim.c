@@ -167,6 +167,7 @@ const device_api device_sim_api = {
     .buffer_free = sim_buffer_free,
     .describe = describe_buffer,
     .fill = sim_buffer_fill,
+    .write = sim_buffer_write,
     .poison = sim_buffer_poison,
     .copy = sim_buffer_copy,
     .checksum = sim_buffer_checksum,

@@ -1,8 +1,10 @@
 /* Workers that a variant, or somebody, ends or stops. */
 #include <time.h>
 
+#include "base/file.h"
 #include "base/rng.h"
 #include "children.h"
+#include "temporary.h"
 #include "worker_fixture.h"
 
 TEST(a_fault_costs_the_variant_and_a_worker_not_the_run)
@@ -116,3 +118,76 @@ static int prepare(void **state)
 }
 
 TEST_GROUP(prepare, NULL)
+
+/* The tuned problem's input comes from a file, and so do the results that are right. */
+static void fill_from_file(fixture *f, const char *path, data_file **out)
+{
+    const dtype type = DTYPE_FLOAT;
+    buffer_plan *buffers = f->problems[0].plan.buffers;
+    float numbers[TUNED_COUNT];
+    for (size_t i = 0; i < TUNED_COUNT; i++)
+        numbers[i] = (float)i;
+    assert_ok(file_replace(path, numbers, sizeof numbers, &f->error), f->error);
+    assert_ok(data_file_open(path, &type, out, &f->error), f->error);
+    f->problems[0].plan.oracle = ORACLE_FILE;
+    buffers[0].fill = FILL_FILE;
+    assert_ok(data_file_key(*out, buffers[0].data.bytes, &f->error), f->error);
+    buffers[1].expected = buffers[0].data;
+    assert_ok(device_worker_data(f->worker, *out, sizeof numbers, &f->error), f->error);
+    assert_ok(device_worker_data(f->worker, *out, sizeof numbers, &f->error), f->error);
+    assert_int_equal(device_worker_pending(f->worker), 1);
+}
+
+static void lose_worker(void)
+{
+    assert_true(children_find(0) > 0);
+    kill(children_find(0), SIGKILL);
+}
+
+TEST(a_worker_that_takes_over_gets_the_files_again)
+{
+    fixture f;
+    data_file *file;
+    char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
+    temporary_make(folder);
+    snprintf(path, sizeof path, "%s/x.bin", folder);
+    start(&f);
+    fill_from_file(&f, path, &file);
+    set_up(&f);
+    for (uint64_t i = 0; i < 2; i++) {
+        expect_outcome(try_entry(&f, 2 * i, "good_10", 1), OUTCOME_OK, "");
+        expect_outcome(try_entry(&f, 2 * i + 1, "zeros", 1), OUTCOME_WRONG_RESULT,
+                       "4095 of 4096 elements of dst differ from the file's, first dst[0][1]");
+        if (i == 0)
+            lose_worker();
+    }
+    assert_int_equal(f.event.restarts, 1);
+    end(&f);
+    data_file_free(file);
+    temporary_remove(folder);
+}
+
+TEST(a_file_that_has_changed_ends_the_worker_that_needs_it_again)
+{
+    fixture f;
+    data_file *file;
+    char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
+    temporary_make(folder);
+    snprintf(path, sizeof path, "%s/x.bin", folder);
+    start(&f);
+    fill_from_file(&f, path, &file);
+    set_up(&f);
+    FILE *changed = fopen(path, "r+b");
+    assert_non_null(changed);
+    assert_int_equal(fwrite("new", 3, 1, changed), 1);
+    assert_int_equal(fclose(changed), 0);
+    lose_worker();
+    const device_variant v = plan_variant("good_10");
+    assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
+    expect(&f, DEVICE_FAILED);
+    assert_int_equal(f.event.status, AT_SCRIPT);
+    assert_non_null(strstr(f.event.message, "x.bin changed while it was in use"));
+    end(&f);
+    data_file_free(file);
+    temporary_remove(folder);
+}

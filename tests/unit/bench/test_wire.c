@@ -149,3 +149,47 @@ TEST(damaged_messages_are_refused_or_harmless)
         pack_deinit(&m);
     }
 }
+
+TEST(a_chunk_survives_the_way)
+{
+    const unsigned char key[DATA_KEY_BYTES] = {1, 2, 3};
+    const device_chunk chunk = {
+        .key = key, .all_bytes = 10, .offset = 4, .bytes = "abcd", .size_bytes = 4, .trouble = ""};
+    device_chunk back;
+    pack m = {0};
+    device_put_chunk(&m, &chunk);
+    device_get_chunk(&m, &back);
+    assert_true(pack_complete(&m));
+    assert_memory_equal(back.key, key, sizeof key);
+    assert_int_equal(back.all_bytes, 10);
+    assert_int_equal(back.offset, 4);
+    assert_memory_equal(back.bytes, "abcd", 4);
+    pack_deinit(&m);
+}
+
+TEST(chunks_make_a_file_in_order_or_say_why_not)
+{
+    const unsigned char key[DATA_KEY_BYTES] = {7}, other[DATA_KEY_BYTES] = {8};
+    device_contents c = {0};
+    at_error error = {0};
+    const void *bytes;
+    device_chunk first = {
+        .key = key, .all_bytes = 6, .bytes = "abcd", .size_bytes = 4, .trouble = ""};
+    device_chunk second = {
+        .key = key, .all_bytes = 6, .offset = 4, .bytes = "ef", .size_bytes = 2, .trouble = ""};
+    assert_int_equal(device_contents_take(&c, &second, &error), AT_FORMAT);
+    assert_ok(device_contents_take(&c, &first, &error), error);
+    assert_int_equal(device_contents_find(&c, key, 6, &bytes, &error), AT_INTERNAL);
+    assert_ok(device_contents_take(&c, &second, &error), error);
+    assert_int_equal(device_contents_take(&c, &second, &error), AT_FORMAT);
+    assert_ok(device_contents_find(&c, key, 6, &bytes, &error), error);
+    assert_memory_equal(bytes, "abcdef", 6);
+    assert_int_equal(device_contents_find(&c, other, 1, &bytes, &error), AT_INTERNAL);
+    second.trouble = "it changed";
+    second.size_bytes = 0;
+    assert_ok(device_contents_take(&c, &first, &error), error);
+    assert_ok(device_contents_take(&c, &second, &error), error);
+    assert_int_equal(device_contents_find(&c, key, 4, &bytes, &error), AT_SCRIPT);
+    assert_string_equal(error.message, "it changed");
+    device_contents_deinit(&c);
+}

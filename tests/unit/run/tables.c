@@ -332,6 +332,12 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
     return pop(w, true, question.number, out, error);
 }
 
+at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes, at_error *error)
+{
+    (void)w, (void)f, (void)size_bytes, (void)error;
+    return AT_OK;
+}
+
 at_status device_worker_setup(device_worker *w, const device_image support[DEVICE_SUPPORT_PARTS],
                               const device_problem *slots, size_t count, at_error *error)
 {

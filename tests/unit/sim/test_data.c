@@ -34,7 +34,7 @@ static void make(made *m, problem_plan plan, const char *filler, uint32_t filler
         m->ptx = sim_test_ptx(filler, "sm_90");
         f.image = (device_image){.bytes = m->ptx, .size_bytes = strlen(m->ptx), .registers = 16};
     }
-    assert_ok(sim_data_new(m->device, &m->plan, &f, &m->data, &error), error);
+    assert_ok(sim_data_new(m->device, &m->plan, &f, NULL, &m->data, &error), error);
 }
 
 static void end(made *m)

@@ -65,7 +65,7 @@ static double time_with(const char *filler, buffer_fill fill)
     const device_image image = image_of(own);
     sim_chip chip;
     assert_ok(sim_chip_find("sm_90", &chip, &error), error);
-    assert_ok(sim_estimate_new(&chip, &plan, &prepares, &e, &error), error);
+    assert_ok(sim_estimate_new(&chip, &plan, &prepares, NULL, &e, &error), error);
     assert_ok(sim_estimate_time(e, &image, &launch, &time_ns, &error), error);
     assert_null(sim_estimate_trouble(e));
     sim_estimate_free(e);

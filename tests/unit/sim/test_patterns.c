@@ -86,7 +86,9 @@ static void open_bench(bench *b, const char *path, const script_setting *setting
     b->reference = compile(b, &source, &problem->reference_launch);
     emitted_deinit(&source);
     problem->reference = image_of(&b->reference);
-    assert_ok(device_slot_init(&b->slot, &device_sim_api, b->device, problem, &error), error);
+    assert_ok(device_slot_init(&b->slot, &device_sim_api, b->device, problem, &(device_contents){0},
+                               &error),
+              error);
     assert_ok(device_slot_seed(&b->slot, 1, &error), error);
     free(problem);
 }

@@ -88,7 +88,7 @@ static json_t *printed_json(const char *text)
  * not proven or printed something. */
 static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
-    const bool agrees = script_oracle(c->script) == ORACLE_BASELINE;
+    const bool agrees = script_oracle(c->script) != ORACLE_REFERENCE;
     const char *const words[] = {[PROOF_PROVEN] = agrees ? "agrees" : "proven",
                                  [PROOF_CONVICTED] = "wrong",
                                  [PROOF_UNKNOWN] = "not proven"};
@@ -202,6 +202,12 @@ static at_status open_all(const options *o, checking *c, at_error *error)
             error, AT_SCRIPT, p->path, 0,
             "the pattern has no buffers, or no reference and no results of a baseline: nothing "
             "says what is right");
+    problem_plan plan;
+    for (int kind = 0; !status && kind < PROBLEM_KINDS; kind++)
+        if (p->has_problem[kind])
+            status = script_problem_plan(c->script, (problem_kind)kind, NULL, 1, &plan, error);
+    if (status)
+        return status;
     status = o->run.budget_evaluations
                  ? choose_many(c, o->run.budget_evaluations, o->run.seed, error)
                  : choose_one(c, o->configuration, error);

@@ -26,6 +26,7 @@ void explained_deinit(explained *x)
         sim_estimated_deinit(&x->launches[i].found);
     }
     sim_estimate_free(x->estimate);
+    script_contents_deinit(&x->contents);
     compile_result_deinit(&x->compiled);
     compile_result_deinit(&x->filler);
     emitted_deinit(&x->source);
@@ -130,7 +131,10 @@ static at_status run_sample(explained *x, bool quiet, at_error *error)
     device_image image = result_image(&x->compiled, true);
     progress *p = progress_new(STDERR_FILENO, quiet);
     const sim_filler filler = {result_image(&x->filler, true), x->filler_launch};
-    at_status status = sim_estimate_new(&x->chip, &x->plan, &filler, &x->estimate, error);
+    at_status status = script_contents_load(x->script, &x->plan, &x->contents, error);
+    if (!status)
+        status =
+            sim_estimate_new(&x->chip, &x->plan, &filler, x->contents.of, &x->estimate, error);
     if (!status)
         sim_estimate_watch(x->estimate, show_progress, p);
     for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)

@@ -32,6 +32,7 @@ typedef struct explained {
     compile_result compiled, filler; /* that prepares inputs; without bytes: none */
     launch_plan launch, filler_launch;
     problem_plan plan;
+    script_contents contents; /* of files */
     sim_estimate *estimate;
     explained_launch launches[PLAN_MAX_LAUNCHES];
     char *wrong;    /* owned; what it does wrong, as the proof found; NULL: nothing is known */

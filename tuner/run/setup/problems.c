@@ -37,7 +37,7 @@ static at_status choose_oracle(problem_set *set, size_t number, problem_kind kin
     uint16_t *indices = set->oracles[number];
     bool found = true;
     layout_indices(set, number / set->slot_count, indices);
-    at_status status = script_oracle(set->script) == ORACLE_BASELINE
+    at_status status = script_oracle(set->script) != ORACLE_REFERENCE
                            ? script_oracle_configuration(set->script, kind, indices, &found, error)
                            : AT_OK;
     set->problems[number].absent = !found;
@@ -219,6 +219,42 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
     return status;
 }
 
+/* Sends what files hold of the buffers of all problems, each file once, as far as any needs it. */
+static at_status send_data(const problem_set *set, device_worker *w, at_error *error)
+{
+    struct {
+        data_file *file;
+        uint64_t size_bytes;
+    } wanted[2 * PLAN_MAX_BUFFERS * DEVICE_MAX_LAYOUTS];
+    size_t count = 0;
+    for (size_t i = 0; i < problem_count(set); i++) {
+        const problem_plan *plan = &set->problems[i].plan;
+        for (uint32_t b = 0; !set->problems[i].absent && b < 2 * plan->buffer_count; b++) {
+            const buffer_plan *buffer = &plan->buffers[b / 2];
+            const bool answers = b % 2,
+                       used = answers ? plan->oracle == ORACLE_FILE && plan_is_compared(buffer)
+                                      : buffer->fill == FILL_FILE;
+            if (!used)
+                continue;
+            data_file *f = script_data(set->script, answers ? &buffer->expected : &buffer->data);
+            const uint64_t size = plan_buffer_bytes(buffer);
+            size_t at = 0;
+            while (at < count && wanted[at].file != f)
+                at++;
+            if (at == count) {
+                wanted[count].file = f;
+                wanted[count++].size_bytes = 0;
+            }
+            if (size > wanted[at].size_bytes)
+                wanted[at].size_bytes = size;
+        }
+    }
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < count; i++)
+        status = device_worker_data(w, wanted[i].file, wanted[i].size_bytes, error);
+    return status;
+}
+
 at_status problem_set_send(problem_set *set, device_worker *w, const problem_support *support,
                            bool ptx, at_error *error)
 {
@@ -232,7 +268,8 @@ at_status problem_set_send(problem_set *set, device_worker *w, const problem_sup
             set->problems[i].filler =
                 result_image(&set->compiled[PART_COUNT * i + PART_FILLER], ptx);
     }
-    return device_worker_setup(w, own, set->problems, problem_count(set), error);
+    at_status status = send_data(set, w, error);
+    return status ? status : device_worker_setup(w, own, set->problems, problem_count(set), error);
 }
 
 void problem_set_sent(problem_set *set)

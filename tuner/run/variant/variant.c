@@ -88,6 +88,7 @@ int64_t candidate_median_ns(const candidate *c)
 void candidate_variant(const candidate *c, device_variant *out)
 {
     out->layout = c->layout;
+    out->once[0] = '\0'; /* it is tried on all */
     out->launch_ns = c->fastest_ns;
     out->unchecked = candidate_is_unchecked(c);
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {

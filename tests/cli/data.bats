@@ -1,0 +1,117 @@
+# Files of the user's own: what fills buffers, and what their results are to be.
+load helpers
+
+# numpy FILE TYPE CODE SHAPE ELEMENTS [ORDER]: as numpy.save() writes it; ELEMENTS is Python's.
+numpy() {
+    python3 - "$@" <<'EOF'
+import array, struct, sys
+file, descr, code, shape, elements = sys.argv[1:6]
+header = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, (sys.argv[6:] or ["False"])[0], shape)
+header = (header + " " * (-(len(header) + 11) % 64) + "\n").encode()
+open(file, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + array.array(code, eval(elements)).tobytes())
+EOF
+}
+
+# pattern FILL [MORE]: p.lua, y = 2 * x where x is filled so.
+pattern() {
+    cat >p.cu.tmpl <<'EOF'
+extern "C" __global__ void p(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * ${block} + threadIdx.x;
+    if (i < n) y[i] = (${factor} == 3 && i == 5 ? 3 : 2) * x[i];
+}
+EOF
+    cat >p.lua <<EOF
+local at = require "autotune"
+local x = $1
+return at.pattern {
+  name = "p", problem = { n = x.count },
+  space = { block = { 64, 128 }, factor = { 2, 3 } },
+  buffers = { x = at.input { dtype = "float", count = "n", fill = x }, y = at.output { dtype = "float", count = "n" } },
+  kernel = { template = "p.cu.tmpl", args = { "x", "y", at.int32 "n" } },
+  launch = { grid = "ceil_div(n, block)", block = "block" },
+  $2
+}
+EOF
+}
+
+@test "a file fills a buffer, sizes follow from it, and results are held to another" {
+    numpy x.npy '<f4' f '(30, 40)' 'range(1200)'
+    numpy y.npy '<f4' f '(1200,)' 'range(0, 2400, 2)'
+    pattern 'at.file "x.npy"' 'reference = at.file "y.npy",'
+    sed -i 's/n = x.count/n = x.shape[1] * x.shape[2]/' p.lua
+    tool check p.lua --arch sm_90
+    succeeds
+    says '1 agrees with the results in files, 0 wrong'
+    tool check p.lua --arch sm_90 --config factor=3 --json
+    [ "$status" -eq 1 ]
+    says '"oracle": "file"'
+    says "1 of 1200 elements of y differ from the file's, first y[5]: expected 10, found 15"
+    tool p.lua --device sim:sm_90 --budget 4 --quiet
+    succeeds
+    says '2 ok, 2 wrong_result'
+    says 'its results agree with those in files'
+    tool explain p.lua
+    succeeds
+}
+
+@test "elements without a header have the type that the script says" {
+    python3 -c 'import array; open("x.bin", "wb").write(array.array("f", range(1200)).tobytes())'
+    pattern 'at.file("x.bin", { dtype = "float" })'
+    tool check p.lua --arch sm_90
+    succeeds
+    sed -i 's/dtype = "float" })/dtype = "double" })/' p.lua
+    tool check p.lua --arch sm_90
+    fails_with 2 'p.lua:6: buffers.x: it has elements of type float and ./x.bin has double: give the buffer dtype = "double"'
+}
+
+@test "a smaller problem takes a file's first elements where the script says so" {
+    numpy x.npy '<f4' f '(1200,)' 'range(1200)'
+    numpy y.npy '<f4' f '(1200,)' 'range(0, 2400, 2)'
+    pattern 'at.file("x.npy", { head = true })' 'ragged = { n = 1003 }, reference = { y = at.file "y.npy" },'
+    tool check p.lua --arch sm_90 --config factor=3
+    [ "$status" -eq 1 ]
+    says "on the tuned problem: 1 of 1200 elements of y differ from the file's"
+    tool check p.lua --arch sm_90
+    succeeds
+    says 'the ragged problem n=1003'
+    sed -i 's/, { head = true }//' p.lua
+    tool check p.lua --arch sm_90
+    fails_with 2 'buffers.x: it has 1003 elements on a ragged problem and ./x.npy has 1200'
+    tool check p.lua --arch sm_90 --set n=1300
+    fails_with 2 'buffers.x: it has 1300 elements on the tuned problem and ./x.npy has 1200'
+}
+
+@test "what is larger than a message comes whole, also to blocks of a problem that is too large" {
+    numpy x.npy '<f4' f '(1310720,)' '(i % 1000 for i in range(1310720))'
+    numpy y.npy '<f4' f '(1310720,)' '(2 * (i % 1000) for i in range(1310720))'
+    pattern 'at.file("x.npy", { head = true })' 'simulated = { n = 100000 }, reference = at.file "y.npy",'
+    tool check p.lua --arch sm_90
+    succeeds
+    says 'blocks of the tuned problem n=1310720'
+    tool p.lua --device sim:sm_90 --budget 1 --quiet --set n=1310720
+    succeeds
+    says '1 ok'
+}
+
+@test "files that are not as they should be are told of with the script's line and a remedy" {
+    numpy be.npy '>f4' f '(4,)' 'range(4)'
+    numpy columns.npy '<f4' f '(2, 2)' 'range(4)' True
+    numpy cut.npy '<f4' f '(5,)' 'range(4)'
+    printf 'nothing' >not.npy
+    ln -s /etc/hostname link.npy
+    for row in 'be.npy|big-endian; numpy.save' 'columns.npy|Fortran' 'cut.npy|16 bytes of elements where its shape needs 20' \
+        'not.npy|no NumPy file' 'none.npy|there is no' '../x.npy|there is no' '/etc/hostname|there is no' 'link.npy|a link that leaves'; do
+        pattern "at.file \"${row%%|*}\""
+        tool check p.lua --arch sm_90
+        fails_with 2 "p.lua:2: at.file:"
+        fails_with 2 "${row#*|}"
+    done
+    numpy x.npy '<f4' f '(4,)' 'range(4)'
+    pattern 'at.file "x.npy"' 'reference = { z = at.file "x.npy" },'
+    tool check p.lua --arch sm_90
+    fails_with 2 'p.lua:9: reference: has no file for y'
+    pattern 'at.file("x.npy", { heads = true })'
+    tool check p.lua --arch sm_90
+    fails_with 2 "did you mean 'head'?"
+}

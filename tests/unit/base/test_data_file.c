@@ -1,0 +1,145 @@
+#include "base/data_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "check.h"
+#include "temporary.h"
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
+    at_error error;
+} fixture;
+
+static int set_up(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    temporary_make(f.folder);
+    snprintf(f.path, sizeof f.path, "%s/x.npy", f.folder);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    temporary_remove(((fixture *)*state)->folder);
+    return 0;
+}
+
+static void put(fixture *f, const void *bytes, size_t size_bytes)
+{
+    assert_ok(file_replace(f->path, bytes, size_bytes, &f->error), f->error);
+}
+
+/* Elements 0 to count - 1 in place, so that a file that is open sees it. */
+static void put_numbers(fixture *f, size_t count, int32_t first, const char *mode)
+{
+    FILE *file = fopen(f->path, mode);
+    assert_non_null(file);
+    for (size_t i = 0; i < count; i++) {
+        int32_t n = first + (int32_t)i;
+        assert_int_equal(fwrite(&n, sizeof n, 1, file), 1);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static data_file *open_numbers(fixture *f)
+{
+    const dtype raw = DTYPE_INT32;
+    data_file *d;
+    assert_ok(data_file_open(f->path, &raw, &d, &f->error), f->error);
+    return d;
+}
+
+TEST_IN(an_array_is_described_by_its_header, set_up, tear_down)
+{
+    static const char header[] =
+        "\x93NUMPY\x01\x00\x35\x00{'descr': '<i2', 'fortran_order': False, 'shape': (1, 3)}";
+    char bytes[sizeof header - 1 + 6];
+    data_file *d;
+    fixture *f = *state;
+    memcpy(bytes, header, sizeof header - 1);
+    bytes[8] = (char)(sizeof header - 1 - 10);
+    memcpy(bytes + sizeof header - 1, "\1\0\2\0\3\0", 6);
+    put(f, bytes, sizeof bytes);
+    assert_ok(data_file_open(f->path, NULL, &d, &f->error), f->error);
+    const data_description *about = data_file_describe(d);
+    assert_int_equal(about->type, DTYPE_INT16);
+    assert_int_equal(about->count, 3);
+    assert_int_equal(about->shape[1], 3);
+    void *head;
+    assert_ok(data_file_head(d, 4, &head, &f->error), f->error);
+    assert_memory_equal(head, "\1\0\2\0", 4);
+    free(head);
+    data_file_free(d);
+    put(f, bytes, sizeof bytes - 1);
+    assert_int_equal(data_file_open(f->path, NULL, &d, &f->error), AT_FORMAT);
+    assert_non_null(strstr(f->error.message, "5 bytes of elements where its shape needs 6"));
+    const dtype other = DTYPE_FLOAT;
+    put(f, bytes, sizeof bytes);
+    assert_int_equal(data_file_open(f->path, &other, &d, &f->error), AT_FORMAT);
+    assert_non_null(strstr(f->error.message, "int16, and the script says 'float'"));
+}
+
+TEST_IN(elements_alone_need_a_type, set_up, tear_down)
+{
+    fixture *f = *state;
+    data_file *d;
+    const dtype raw = DTYPE_INT32;
+    put(f, "123", 3);
+    assert_int_equal(data_file_open(f->path, NULL, &d, &f->error), AT_FORMAT);
+    assert_non_null(strstr(f->error.message, "say of which type"));
+    assert_int_equal(data_file_open(f->path, &raw, &d, &f->error), AT_FORMAT);
+    assert_non_null(strstr(f->error.message, "no whole number of elements"));
+    put(f, "", 0);
+    assert_int_equal(data_file_open(f->path, &raw, &d, &f->error), AT_FORMAT);
+    assert_non_null(strstr(f->error.message, "no elements"));
+}
+
+TEST_IN(large_files_come_in_chunks_and_are_known_by_what_they_hold, set_up, tear_down)
+{
+    fixture *f = *state;
+    enum { COUNT = DATA_CHUNK_BYTES / 4 + 100 };
+    unsigned char one[DATA_KEY_BYTES], other[DATA_KEY_BYTES];
+    put_numbers(f, COUNT, 0, "wb");
+    data_file *d = open_numbers(f);
+    assert_int_equal(data_file_describe(d)->size_bytes, DATA_CHUNK_BYTES + 400);
+    assert_ok(data_file_key(d, one, &f->error), f->error);
+    size_t size;
+    int32_t *bytes = malloc(DATA_CHUNK_BYTES);
+    assert_ok(data_file_read(d, 1, bytes, &size, &f->error), f->error);
+    assert_int_equal(size, 400);
+    assert_int_equal(bytes[99], COUNT - 1);
+    free(bytes);
+    data_file_free(d);
+    d = open_numbers(f);
+    assert_ok(data_file_key(d, other, &f->error), f->error);
+    assert_memory_equal(one, other, sizeof one);
+    data_file_free(d);
+    put_numbers(f, COUNT, 1, "wb");
+    d = open_numbers(f);
+    assert_ok(data_file_key(d, other, &f->error), f->error);
+    assert_memory_not_equal(one, other, sizeof one);
+    data_file_free(d);
+}
+
+TEST_IN(a_file_that_changes_while_it_is_in_use_is_refused, set_up, tear_down)
+{
+    fixture *f = *state;
+    unsigned char key[DATA_KEY_BYTES];
+    int32_t bytes[DATA_CHUNK_BYTES / 4];
+    size_t size;
+    put_numbers(f, 100, 0, "wb");
+    data_file *d = open_numbers(f);
+    assert_ok(data_file_key(d, key, &f->error), f->error);
+    put_numbers(f, 100, 1, "r+b");
+    assert_int_equal(data_file_read(d, 0, bytes, &size, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "changed while it was in use"));
+    put_numbers(f, 50, 0, "wb");
+    assert_int_equal(data_file_read(d, 0, bytes, &size, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "became shorter"));
+    data_file_free(d);
+}

@@ -1,0 +1,241 @@
+#include "base/data_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+struct data_file {
+    int users;
+    int fd;
+    char *path;
+    data_description about;
+    uint64_t offset;     /* of the elements in the file */
+    XXH128_hash_t *sums; /* of the chunks; NULL: it was not read yet */
+    unsigned char key[DATA_KEY_BYTES];
+};
+
+/* Reads all of it, from `offset` on. */
+static at_status read_at(const data_file *f, uint64_t offset, void *out, size_t size_bytes,
+                         at_error *error)
+{
+    unsigned char *to = out;
+    while (size_bytes > 0) {
+        ssize_t n = pread(f->fd, to, size_bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set_errno(error, errno, "cannot read %s", f->path);
+        if (n == 0)
+            return error_set(error, AT_IO,
+                             "%s became shorter while it was in use: leave it alone until the run "
+                             "has ended",
+                             f->path);
+        to += n;
+        offset += (uint64_t)n;
+        size_bytes -= (size_t)n;
+    }
+    return AT_OK;
+}
+
+/* Of an array as it lies. */
+static at_status use_header(data_file *f, const npy_header *h, const dtype *raw, at_error *error)
+{
+    char name[NPY_NAME_BYTES];
+    data_description *about = &f->about;
+    if (h->big_endian)
+        return error_set(error, AT_FORMAT,
+                         "its elements are big-endian; numpy.save(FILE, "
+                         "a.astype(a.dtype.newbyteorder('<'))) writes what a GPU reads");
+    if (!npy_dtype(h, &about->type))
+        return error_set(error, AT_FORMAT,
+                         "its elements are %s, which no buffer has; convert them: "
+                         "a.astype('float32'), or a.view() for the parts of complex numbers",
+                         npy_name(h, name));
+    if (h->fortran)
+        return error_set(error, AT_FORMAT,
+                         "it is in Fortran's order, columns first; numpy.save(FILE, "
+                         "numpy.ascontiguousarray(a)) writes rows first, or numpy.save(FILE, a.T) "
+                         "the same bytes as the transposed array");
+    if (raw && *raw != about->type)
+        return error_set(error, AT_FORMAT, "its elements are %s, and the script says '%s'",
+                         npy_name(h, name), dtype_get(*raw)->name);
+    about->count = h->count;
+    about->rank = h->rank > 0 ? h->rank : 1;
+    about->shape[0] = 1;
+    memcpy(about->shape, h->shape, h->rank * sizeof *h->shape);
+    f->offset = h->data_offset;
+    return AT_OK;
+}
+
+static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, at_error *error)
+{
+    static const size_t most_bytes = NPY_MAX_HEADER_BYTES;
+    data_description *about = &f->about;
+    const size_t size = file_bytes < most_bytes ? (size_t)file_bytes : most_bytes;
+    npy_header header = {0};
+    char *bytes = malloc(size + 1);
+    if (!bytes)
+        return error_set(error, AT_NO_MEMORY, "no memory to read a header");
+    at_status status = read_at(f, 0, bytes, size, error);
+    const bool has_header = !status && npy_is(bytes, size);
+    if (!status && !has_header && !raw)
+        status = error_set(error, AT_FORMAT,
+                           "it is no NumPy file (.npy); if it has elements alone say of which "
+                           "type: at.file(\"NAME\", { dtype = \"float\" })");
+    if (!status && has_header)
+        status = npy_parse(bytes, size, &header, error);
+    if (!status && has_header)
+        status = use_header(f, &header, raw, error);
+    free(bytes);
+    if (status)
+        return status;
+    if (!has_header) {
+        about->type = *raw;
+        about->count = file_bytes / dtype_get(*raw)->size_bytes;
+        about->rank = 1;
+        about->shape[0] = about->count;
+    }
+    about->size_bytes = about->count * dtype_get(about->type)->size_bytes;
+    if (about->size_bytes != file_bytes - f->offset)
+        return error_set(error, AT_FORMAT,
+                         has_header ? "it has %" PRIu64 " bytes of elements where its shape needs "
+                                      "%" PRIu64 ": it was cut off, or something was appended"
+                                    : "its %" PRIu64 " bytes are no whole number of elements: "
+                                      "%" PRIu64 " would be",
+                         file_bytes - f->offset, about->size_bytes);
+    return about->count > 0 ? AT_OK : error_set(error, AT_FORMAT, "it has no elements");
+}
+
+at_status data_file_open(const char *path, const dtype *raw, data_file **out, at_error *error)
+{
+    uint64_t file_bytes = 0;
+    *out = NULL;
+    data_file *f = calloc(1, sizeof *f);
+    if (!f || !(f->path = strdup(path))) {
+        free(f);
+        return error_set(error, AT_NO_MEMORY, "no memory to open %s", path);
+    }
+    f->users = 1;
+    f->fd = -1;
+    f->about.path = f->path;
+    at_status status = file_open_regular(path, &f->fd, &file_bytes, error);
+    if (!status) {
+        status = describe(f, file_bytes, raw, error);
+        if (status == AT_FORMAT)
+            error_prefix(error, "%s", path);
+    }
+    if (status)
+        data_file_free(f);
+    else
+        *out = f;
+    return status;
+}
+
+data_file *data_file_keep(data_file *f)
+{
+    f->users++;
+    return f;
+}
+
+void data_file_free(data_file *f)
+{
+    if (!f || --f->users > 0)
+        return;
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    free(f->sums);
+    free(f);
+}
+
+const data_description *data_file_describe(const data_file *f)
+{
+    return &f->about;
+}
+
+static uint64_t count_chunks(const data_file *f)
+{
+    return (f->about.size_bytes + DATA_CHUNK_BYTES - 1) / DATA_CHUNK_BYTES;
+}
+
+static at_status read_chunk(const data_file *f, uint64_t chunk, void *out, size_t *size_bytes,
+                            at_error *error)
+{
+    const uint64_t first = chunk * DATA_CHUNK_BYTES, left = f->about.size_bytes - first;
+    *size_bytes = left < DATA_CHUNK_BYTES ? (size_t)left : DATA_CHUNK_BYTES;
+    return read_at(f, f->offset + first, out, *size_bytes, error);
+}
+
+at_status data_file_key(data_file *f, unsigned char key[DATA_KEY_BYTES], at_error *error)
+{
+    const uint64_t chunks = count_chunks(f);
+    const uint64_t head[] = {f->about.type, f->about.size_bytes};
+    at_status status = AT_OK;
+    if (!f->sums) {
+        XXH128_hash_t *sums = malloc(((size_t)chunks + 1) * sizeof *sums);
+        void *bytes = malloc(DATA_CHUNK_BYTES);
+        if (!sums || !bytes)
+            status = error_set(error, AT_NO_MEMORY, "no memory to read %s", f->path);
+        for (uint64_t i = 0; !status && i < chunks; i++) {
+            size_t size;
+            status = read_chunk(f, i, bytes, &size, error);
+            if (!status)
+                sums[i] = XXH3_128bits(bytes, size);
+        }
+        free(bytes);
+        if (status) {
+            free(sums);
+            return status;
+        }
+        f->sums = sums;
+        sums[chunks] = XXH3_128bits(head, sizeof head);
+        XXH128_canonical_t canonical;
+        XXH128_canonicalFromHash(&canonical,
+                                 XXH3_128bits(sums, ((size_t)chunks + 1) * sizeof *sums));
+        memcpy(f->key, canonical.digest, sizeof f->key);
+    }
+    memcpy(key, f->key, sizeof f->key);
+    return AT_OK;
+}
+
+at_status data_file_read(const data_file *f, uint64_t chunk, void *out, size_t *size_bytes,
+                         at_error *error)
+{
+    at_status status = read_chunk(f, chunk, out, size_bytes, error);
+    if (!status && !XXH128_isEqual(XXH3_128bits(out, *size_bytes), f->sums[chunk]))
+        status = error_set(error, AT_IO,
+                           "%s changed while it was in use: leave it alone until the run has ended",
+                           f->path);
+    return status;
+}
+
+at_status data_file_head(data_file *f, uint64_t size_bytes, void **out, at_error *error)
+{
+    unsigned char key[DATA_KEY_BYTES];
+    const uint64_t chunks = (size_bytes + DATA_CHUNK_BYTES - 1) / DATA_CHUNK_BYTES;
+    at_status status = data_file_key(f, key, error);
+    *out = NULL;
+    if (status)
+        return status;
+    /* Whole chunks, as these can be told to be unchanged. */
+    unsigned char *bytes = malloc((size_t)chunks * DATA_CHUNK_BYTES);
+    if (!bytes)
+        return error_set(error, AT_NO_MEMORY, "no memory for %" PRIu64 " bytes of %s", size_bytes,
+                         f->path);
+    for (uint64_t i = 0; !status && i < chunks; i++) {
+        size_t size;
+        status = data_file_read(f, i, bytes + i * DATA_CHUNK_BYTES, &size, error);
+    }
+    if (status)
+        free(bytes);
+    else
+        *out = bytes;
+    return status;
+}

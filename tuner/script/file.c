@@ -1,0 +1,151 @@
+/* Files of the user's own data, which scripts name and never read: at.file of autotune.lua. */
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "script/state.h"
+
+enum { MOST_FILES = 64 };
+
+static void push_description(lua_State *L, const data_file *f, size_t number)
+{
+    const data_description *about = data_file_describe(f);
+    lua_createtable(L, 0, 4);
+    lua_pushinteger(L, (lua_Integer)number);
+    lua_setfield(L, -2, "number");
+    lua_pushinteger(L, (lua_Integer)about->count);
+    lua_setfield(L, -2, "count");
+    lua_pushstring(L, dtype_get(about->type)->name);
+    lua_setfield(L, -2, "dtype");
+    lua_createtable(L, (int)about->rank, 0);
+    for (uint32_t i = 0; i < about->rank; i++) {
+        lua_pushinteger(L, (lua_Integer)about->shape[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "shape");
+}
+
+/* Finds the file; raises nothing. Returns why there is none, in `why`, or NULL. */
+static const char *find_path(const script *s, const char *name, char path[PATH_MAX], char why[256])
+{
+    const char *link;
+    if (script_find_file((const char *const[]){s->folder}, 1, name, path, PATH_MAX))
+        return NULL;
+    script_leads_out((const char *const[]){s->folder}, 1, name, &link);
+    snprintf(why, 256, "there is no '%.100s' in the script's folder%s", name, link);
+    return why;
+}
+
+/* The place of the file among those that are open, from 1; 0: it is not. */
+static size_t find_open(const script *s, const char *path, const dtype *raw)
+{
+    for (size_t i = 0; i < s->file_count; i++) {
+        const data_description *about = data_file_describe(s->files[i]);
+        if (strcmp(about->path, path) == 0 && (!raw || about->type == *raw))
+            return i + 1;
+    }
+    return 0;
+}
+
+/* Opens it, unless it is; its place, from 1. */
+static at_status open_file(script *s, const char *path, const dtype *raw, size_t *number,
+                           at_error *error)
+{
+    data_file *f;
+    *number = find_open(s, path, raw);
+    if (*number)
+        return AT_OK;
+    at_status status = data_file_open(path, raw, &f, error);
+    if (status)
+        return status;
+    if (!array_add(&s->files, &s->file_count, &f, sizeof f)) {
+        data_file_free(f);
+        return error_set(error, AT_NO_MEMORY, "no memory for the file %s", path);
+    }
+    *number = s->file_count;
+    return AT_OK;
+}
+
+int script_open_file(lua_State *L)
+{
+    script *s = script_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    const char *wanted = luaL_optstring(L, 2, NULL);
+    char path[PATH_MAX], why[256];
+    dtype raw = DTYPE_COUNT;
+    size_t number = 0;
+    at_error error = {0};
+    const char *missing = find_path(s, name, path, why);
+    if (!missing && wanted && !dtype_find(wanted, &raw))
+        missing = "its dtype is no element type; 'autotune help scripts' has them: float, half, "
+                  "int32 ...";
+    if (!missing && s->file_count == MOST_FILES)
+        missing = "a script may open 64 files";
+    if (!missing && open_file(s, path, wanted ? &raw : NULL, &number, &error)) {
+        if (error.status == AT_NO_MEMORY)
+            sandbox_raise_memory(L);
+        missing = error.message;
+    }
+    if (!missing) {
+        push_description(L, s->files[number - 1], number);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, missing);
+    return 2;
+}
+
+data_file *script_numbered_file(const script *s, int number)
+{
+    return number > 0 ? s->files[number - 1] : NULL;
+}
+
+void script_file_key(lua_State *L, data_file *f, data_key *out)
+{
+    at_error error = {0};
+    if (data_file_key(f, out->bytes, &error))
+        sandbox_raise_error(L, &error);
+}
+
+data_file *script_data(const script *s, const data_key *key)
+{
+    data_key own;
+    for (size_t i = 0; i < s->file_count; i++)
+        if (!data_file_key(s->files[i], own.bytes, NULL) &&
+            memcmp(own.bytes, key->bytes, sizeof own.bytes) == 0)
+            return s->files[i];
+    return NULL;
+}
+
+at_status script_contents_load(const script *s, const problem_plan *plan, script_contents *out,
+                               at_error *error)
+{
+    static const uint64_t most_bytes = UINT64_C(1) << 30;
+    uint64_t all = 0;
+    at_status status = AT_OK;
+    *out = (script_contents){{NULL}};
+    for (uint32_t i = 0; !status && i < plan->buffer_count; i++) {
+        const buffer_plan *b = &plan->buffers[i];
+        void *bytes;
+        if (b->fill != FILL_FILE)
+            continue;
+        all += plan_buffer_bytes(b);
+        if (all > most_bytes)
+            return error_set(error, AT_USAGE,
+                             "its data files are larger than 1 GiB, and are not simulated");
+        status = data_file_head(script_data(s, &b->data), plan_buffer_bytes(b), &bytes, error);
+        if (!status)
+            out->of[i] = bytes;
+    }
+    return status;
+}
+
+void script_contents_deinit(script_contents *c)
+{
+    for (size_t i = 0; i < PLAN_MAX_BUFFERS; i++)
+        free((void *)(uintptr_t)c->of[i]);
+    *c = (script_contents){{NULL}};
+}
