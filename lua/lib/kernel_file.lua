@@ -132,7 +132,7 @@ local function tell(request, had, what)
 end
 
 -- What a number that nothing defines is, to see what a kernel takes.
-local SKETCHED = 16
+local SKETCHED = 8
 
 -- The kernels of the file that the entry may mean: "scale", "ns::scale<64, float>", "(void (*)(float *))scale".
 local function find_kernels(facts, entry)
@@ -441,7 +441,7 @@ local function ask_signature(entry, roots, defines, scope, file)
       for _, d in ipairs(defines) do known = known or d == name end
       if not known and not helpers[name] and (scope[name] ~= nil or host.sketches()) then
         defines[#defines + 1], grew = name, true
-        if scope[name] == nil then scope[name] = SKETCHED end
+        if scope[name] == nil then scope[name] = host.is_type_like(name) and "float" or SKETCHED end
       end
     end
     if not grew then
@@ -517,13 +517,48 @@ local function words_of(expressions)
   return words
 end
 
--- Is the problem one that the baseline can be launched for?
-local function is_launchable(description, values, derived)
-  local scope = scope_of(values, derived)
-  for _, e in ipairs(grids(description)) do
-    local v = evaluate(e, scope)
-    if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
+local function copied(values)
+  local copy = {}
+  for name, v in pairs(values) do copy[name] = v end
+  return copy
+end
+
+-- The smallest and the largest number of each parameter, beside the baseline.
+local function corners(description, baseline)
+  local lists = read_space(description.space)
+  local least, most = copied(baseline), copied(baseline)
+  for name, list in pairs(lists) do
+    for _, v in ipairs(list) do
+      if type(v) == "number" and type(least[name]) == "number" then
+        least[name], most[name] = math.min(least[name], v), math.max(most[name], v)
+      end
+    end
   end
+  return { baseline, least, most }
+end
+
+local function is_whole(v)
+  return v == nil or type(v) == "number" and v == math.floor(v)
+end
+
+-- Is the problem one for which the baseline is valid, and any configuration has blocks to launch?
+local function is_launchable(description, values, derived, baseline)
+  for _, parameters in ipairs(corners(description, baseline)) do
+    local all = copied(values)
+    for name, v in pairs(parameters) do all[name] = v end
+    local scope, exact = scope_of(all, derived), nil
+    for name, v in pairs(parameters) do all[name] = v end
+    for name, v in pairs(description.problem) do all[name] = default_of(v) end
+    local whole = scope_of(all, derived)
+    for _, e in ipairs(grids(description)) do
+      local v = evaluate(e, scope)
+      if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
+      -- What has no rest for the tuned problem may rely on that.
+      exact = type(e) == "string" and string.gsub(e, "//", "/") or e
+      if is_whole(evaluate(exact, whole)) and not is_whole(evaluate(exact, scope)) then return false end
+    end
+  end
+  local scope = scope_of(values, derived)
   local where = description.where
   if type(where) == "string" then where = { where } end
   for _, e in ipairs(type(where) == "table" and where or {}) do
@@ -542,14 +577,15 @@ local function total_elements(description, values, derived)
   return total
 end
 
-local function copied(values)
-  local copy = {}
-  for name, v in pairs(values) do copy[name] = v end
-  return copy
+-- Variables of one value are one size, as far as anybody can tell: a width and its pitch.
+local function set_alike(problem, values, name, v)
+  for other in pairs(problem) do
+    if problem[other] == problem[name] and math.type(problem[other]) == "integer" then values[other] = v end
+  end
 end
 
--- Halves the largest variables that say how large something is, as long as the baseline still runs.
-local function shrink(description, values, problem, derived)
+-- Halves the largest variables that say how large something is, as long as all still runs.
+local function shrink(description, values, problem, derived, baseline)
   local sizes = {}
   for _, b in pairs(description.buffers) do
     if type(b) == "table" then sizes[#sizes + 1] = b.count end
@@ -559,27 +595,32 @@ local function shrink(description, values, problem, derived)
   for word in pairs(named) do
     for inner in pairs(words_of { derived[word] }) do named[inner] = true end
   end
-  local small, changed, fixed = copied(values), {}, {}
+  local small, fixed = copied(values), {}
   while true do
     local total = total_elements(description, small, derived)
-    if not total or total <= MOST_SIMULATED then return small, changed end
+    if not total or total <= MOST_SIMULATED then break end
     local largest
     for name in pairs(problem) do
       local v = small[name]
-      if named[name] and not fixed[name] and math.type(v) == "integer" and v % 2 == 0 and v > 32
+      if named[name] and not fixed[problem[name]] and math.type(v) == "integer" and v % 2 == 0 and v > 32
           and (not largest or v > small[largest]) then
         largest = name
       end
     end
-    if not largest then return small, changed end
+    if not largest then break end
     local trial = copied(small)
-    trial[largest] = small[largest] // 2
-    if is_launchable(description, trial, derived) then
-      small, changed[largest] = trial, trial[largest]
+    set_alike(problem, trial, largest, small[largest] // 2)
+    if is_launchable(description, trial, derived, baseline) then
+      small = trial
     else
-      fixed[largest] = true
+      fixed[problem[largest]] = true
     end
   end
+  local changed = {}
+  for name in pairs(problem) do
+    if small[name] ~= values[name] then changed[name] = small[name] end
+  end
+  return small, changed
 end
 
 -- Variables that a grid rounds up: the kernel is written for those that no tile divides.
@@ -603,26 +644,23 @@ local function complete_problems(description, baseline)
   local small = values
   if description.simulated == nil then
     local changed
-    small, changed = shrink(description, values, problem, derived)
+    small, changed = shrink(description, values, problem, derived, baseline)
     if not is_empty(changed) then description.simulated = changed end
   end
   if description.ragged ~= nil then return end
-  local edges, trial = {}, copied(values)
+  local trial = copied(small)
   for name in pairs(rounded_up(description, problem)) do
     local v = small[name]
     if math.type(v) == "integer" and v >= 16 and type(description.problem[name]) ~= "table" then
-      edges[name] = v > 4096 and 4003 or (v - v // 4 - 1) | 1
-      trial[name] = edges[name]
+      set_alike(problem, trial, name, v > 4096 and 4003 or (v - v // 4 - 1) | 1)
     end
   end
-  for name, v in pairs(type(description.simulated) == "table" and description.simulated or {}) do
-    if edges[name] == nil and not is_empty(edges) then edges[name], trial[name] = v, v end
+  local edges, differs = {}, false
+  for name in pairs(problem) do
+    if trial[name] ~= values[name] and type(description.problem[name]) ~= "table" then edges[name] = trial[name] end
+    differs = differs or trial[name] ~= small[name]
   end
-  if not is_empty(edges) and is_launchable(description, trial, derived) then
-    description.ragged = edges
-  else
-    description.ragged = false
-  end
+  description.ragged = differs and is_launchable(description, trial, derived, baseline) and edges or false
 end
 
 local function check_names(description, field, params, what)
@@ -662,7 +700,7 @@ end
 local function sketch_space(facts, defines, words, entry)
   local space, whys, first = {}, {}, nil
   for name in string.gmatch(entry, "%${([%w_]+)}") do
-    space[#space + 1] = name .. " = at.pow2(" .. SKETCHED // 2 .. ", " .. SKETCHED * 2 .. ")"
+    space[#space + 1] = name .. " = at.pow2(" .. SKETCHED .. ", " .. SKETCHED * 32 .. ")"
     whys[#whys + 1] = name .. " is the template's"
     first = first or name
   end
@@ -683,9 +721,19 @@ local function sketch_space(facts, defines, words, entry)
   end
   for _, name in ipairs(defines) do
     if not facts.macros[name] then
-      space[#space + 1] = name .. " = at.pow2(" .. SKETCHED // 2 .. ", " .. SKETCHED * 2 .. ")"
+      space[#space + 1] = name .. " = " .. (host.is_type_like(name) and "{ \"float\" }"
+        or "at.pow2(" .. SKETCHED .. ", " .. SKETCHED * 8 .. ")")
       whys[#whys + 1] = "nothing defines " .. name
       first = first or name
+    end
+  end
+  for _, list in ipairs { names, defines } do
+    for _, name in ipairs(list) do
+      local low = string.lower(name)
+      if (words[name] or not facts.macros[name]) and (string.find(low, "block") or string.find(low, "thread")) then
+        first = name
+        break
+      end
     end
   end
   if #space == 0 then return "BLOCK = at.pow2(64, 1024)", "the kernel has no macro that is a number", "BLOCK" end

@@ -2,6 +2,10 @@
 #ifndef AUTOTUNE_KERNEL_FILE_HOST_H
 #define AUTOTUNE_KERNEL_FILE_HOST_H
 
+#if __has_include(<cuda_runtime.h>)
+#include <cuda_runtime.h>
+#endif
+
 // The same as the Toolkit's own, which some of its headers include.
 #if __has_include(<cuda/std/cstdint>)
 #include <cuda/std/climits>

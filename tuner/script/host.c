@@ -371,6 +371,7 @@ static void push_host(lua_State *L)
         {"open_kernel", host_open_kernel},
         {"kernel_words", host_kernel_words},
         {"launch_text", host_launch_text},
+        {"is_type_like", host_is_type_like},
         {"sketches", host_sketches},
         {"sketch", host_sketch},
         {"try", host_try},

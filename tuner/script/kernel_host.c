@@ -318,3 +318,23 @@ int host_sketch(lua_State *L)
     s->sketch = strdup(luaL_checkstring(L, 1));
     sandbox_raise(L, AT_NOT_FOUND, s->path, 0, "no pattern is made of a sketch");
 }
+
+/* host.is_type_like(name): does the name stand where a type does, before another name? */
+int host_is_type_like(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    const char *name = luaL_checkstring(L, 1);
+    bool found = false;
+    for (size_t u = 0; u < k->count && !found; u++) {
+        cpp_lexer l = cpp_lexer_make(k->units[u].text, k->units[u].length, 1);
+        bool after_const = false;
+        for (cpp_token t = cpp_next(&l), next; t.kind != CPP_END && !found; t = next) {
+            next = cpp_next(&l);
+            if (cpp_is(t, name))
+                found = after_const || next.kind == CPP_WORD;
+            after_const = cpp_is(t, "const");
+        }
+    }
+    lua_pushboolean(L, found);
+    return 1;
+}
