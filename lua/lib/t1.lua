@@ -262,7 +262,7 @@ end
 -- ---- the kernel ----
 
 local function read_options(kernel, spec)
-  local options = {}
+  local options, is_old = {}, false
   local list = member(kernel, "CompilerOptions", "array", "KernelSpecification")
   for _, one in ipairs(list and list.value or {}) do
     local option = members.expect(one, "string", "an item of CompilerOptions").value
@@ -271,7 +271,10 @@ local function read_options(kernel, spec)
       options[#options + 1] = option
       spec.place("kernel.options." .. #options, one, "CompilerOptions")
     end
+    is_old = is_old or string.find(option, "^%-%-?std=c%+%+[01][^7-9]") ~= nil
   end
+  -- The Toolkit's own headers refuse what is older than C++17 unless they are told not to.
+  if is_old then options[#options + 1] = "-DCCCL_IGNORE_DEPRECATED_CPP_DIALECT" end
   return options
 end
 

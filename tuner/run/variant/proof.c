@@ -72,6 +72,7 @@ struct prover {
     size_t slots;
     problem_kind kinds[DEVICE_SLOTS];
     bool sampled[DEVICE_SLOTS];
+    bool none_whole; /* all problems are too large: some blocks can be wrong, and prove nothing */
     char labels[DEVICE_SLOTS][DEVICE_LABEL_BYTES];
     problem_set problems;
     bool set_up;
@@ -184,10 +185,7 @@ static at_status choose_problems(prover *p, bool as_set, at_error *error)
     for (size_t i = 0; !status && i < described->ragged_count; i++)
         status =
             add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
-    if (!status && p->slots == 0)
-        status = error_set(error, AT_USAGE,
-                           "its problems are too large to be simulated whole: give the script "
-                           "simulated = { ... } or ragged = { ... }");
+    p->none_whole = p->slots == 0;
     bool is_whole = false;
     for (size_t i = 0; i < p->slots; i++)
         is_whole = is_whole || p->kinds[i] == PROBLEM_TUNED;
@@ -603,7 +601,11 @@ static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
-    if (e->outcome == OUTCOME_OK && e->coverage.once[0] && !p->is_larger)
+    if (e->outcome == OUTCOME_OK && p->none_whole)
+        decide(p, j, PROOF_UNKNOWN,
+               "nothing is wrong with the blocks that were run, but its problems are too large to be "
+               "simulated whole: give the script simulated = { ... } or ragged = { ... }");
+    else if (e->outcome == OUTCOME_OK && e->coverage.once[0] && !p->is_larger)
         look_further(p, (size_t)e->id, &e->coverage);
     else if (e->outcome == OUTCOME_OK)
         decide_covered(p, j, PROOF_PROVEN, "", &e->coverage);
