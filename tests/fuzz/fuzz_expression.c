@@ -1,5 +1,5 @@
 /* Any text that Lua takes as an expression is read, and what is evaluated of it without Lua gives
- * Lua's answers. */
+ * Lua's answers. Any text is read as Python, or the place where it is none is told. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +91,18 @@ static size_t compile(const char *text, vector_step *steps)
     return count;
 }
 
+static void try_python(const char *text)
+{
+    tree *t = tree_new();
+    token stopped = {.text = NULL};
+    const reader_names names = {NULL, read_any, reader_fixture_field};
+    if (t && !reader_read_to(t, &notation_python, text, &names, &stopped) &&
+        (stopped.text < text || stopped.text > text + strlen(text)) &&
+        strcmp(stopped.text, "not in") != 0)
+        abort();
+    tree_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > MOST_TEXT)
@@ -99,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char chunk[sizeof before + MOST_TEXT + sizeof after], text[MOST_TEXT + 1];
     memcpy(text, data, size);
     text[size] = '\0';
+    try_python(text);
     strcpy(chunk, before);
     strcat(chunk, text);
     strcat(chunk, after);

@@ -602,9 +602,10 @@ static void judge(prover *p, device_event *e)
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
     if (e->outcome == OUTCOME_OK && p->none_whole)
-        decide(p, j, PROOF_UNKNOWN,
-               "nothing is wrong with the blocks that were run, but its problems are too large to be "
-               "simulated whole: give the script simulated = { ... } or ragged = { ... }");
+        decide(
+            p, j, PROOF_UNKNOWN,
+            "nothing is wrong with the blocks that were run, but its problems are too large to be "
+            "simulated whole: give the script simulated = { ... } or ragged = { ... }");
     else if (e->outcome == OUTCOME_OK && e->coverage.once[0] && !p->is_larger)
         look_further(p, (size_t)e->id, &e->coverage);
     else if (e->outcome == OUTCOME_OK)
