@@ -358,28 +358,83 @@ static void expect(bench *b, bool holds, const char *what)
     }
 }
 
-/* The time of steps with either choice, in interleaved blocks: decisions over choices by hand. */
-static double compare_programs(const bench *b, const lane *t, size_t chosen[SITES][SHAPES])
+typedef struct fixed {
+    pthread_t id;
+    const bench *bench;
+    const lane *lane;
+    size_t (*choice)[SHAPES];
+} fixed;
+
+static void *work_fixed(void *context)
 {
-    enum { PAIRS = 41, STEPS = 28 };
+    enum { STEPS = 28 };
+    const fixed *f = context;
+    check(f->bench, f->bench->cuda.cuCtxSetCurrent(f->bench->context), "context");
+    for (int i = 0; i < STEPS; i++)
+        for (size_t s = 0; s < SITES; s++) {
+            size_t h = (size_t)(i / 7) % SHAPES;
+            run(f->bench, &f->bench->launches[s][h][f->choice[s][h]], f->lane,
+                places[s].family == AXPY);
+        }
+    check(f->bench, f->bench->cuda.cuStreamSynchronize(f->lane->stream), "wait");
+    return NULL;
+}
+
+/* The time of steps with either choice, in interleaved blocks: decisions over choices by hand. */
+static double compare_programs(const bench *b, const lane *lanes, size_t count,
+                               size_t chosen[SITES][SHAPES], size_t other[SITES][SHAPES])
+{
+    enum { PAIRS = 41 };
     double ratios[PAIRS];
+    fixed threads[MOST_THREADS];
     for (int p = 0; p < PAIRS; p++) {
         double ns[2];
         for (int turn = 0; turn < 2; turn++) {
             int side = (turn + p) % 2;
+            for (size_t i = 0; i < count; i++)
+                threads[i] =
+                    (fixed){.bench = b, .lane = &lanes[i], .choice = side ? chosen : other};
             int64_t before_ns = clock_now_ns();
-            for (int i = 0; i < STEPS; i++)
-                for (size_t s = 0; s < SITES; s++) {
-                    size_t h = (size_t)(i / 7) % SHAPES;
-                    run(b, &b->launches[s][h][side ? chosen[s][h] : b->best[s][h]], t,
-                        places[s].family == AXPY);
-                }
-            check(b, b->cuda.cuStreamSynchronize(t->stream), "wait");
+            for (size_t i = 1; i < count; i++)
+                pthread_create(&threads[i].id, NULL, work_fixed, &threads[i]);
+            work_fixed(&threads[0]);
+            for (size_t i = 1; i < count; i++)
+                pthread_join(threads[i].id, NULL);
             ns[side] = (double)(clock_now_ns() - before_ns);
         }
         ratios[p] = ns[1] / ns[0];
     }
     return stats_median(ratios, PAIRS);
+}
+
+/* What a pair of events around each launch adds to the time of a stream that is busy. */
+static double event_pair_ns(const bench *b, const lane *t)
+{
+    enum { LAUNCHES = 64, TIMES = 21 };
+    CUevent events[2 + 2 * LAUNCHES];
+    double ns[2][TIMES];
+    for (int i = 0; i < 2 + 2 * LAUNCHES; i++)
+        check(b, b->cuda.cuEventCreate(&events[i], CU_EVENT_DEFAULT), "event");
+    for (int k = 0; k < 2 * TIMES; k++) {
+        float ms;
+        for (int i = 0; i < 8; i++) /* what the stream is busy with while the rest is queued */
+            run(b, &b->launches[1][0][0], t, true);
+        check(b, b->cuda.cuEventRecord(events[0], t->stream), "event");
+        for (int i = 0; i < LAUNCHES; i++) {
+            if (k % 2)
+                check(b, b->cuda.cuEventRecord(events[2 + 2 * i], t->stream), "event");
+            run(b, &b->launches[0][0][0], t, true);
+            if (k % 2)
+                check(b, b->cuda.cuEventRecord(events[3 + 2 * i], t->stream), "event");
+        }
+        check(b, b->cuda.cuEventRecord(events[1], t->stream), "event");
+        check(b, b->cuda.cuStreamSynchronize(t->stream), "wait");
+        check(b, b->cuda.cuEventElapsedTime(&ms, events[0], events[1]), "time");
+        ns[k % 2][k / 2] = (double)ms * 1e6 / LAUNCHES;
+    }
+    for (int i = 0; i < 2 + 2 * LAUNCHES; i++)
+        check(b, b->cuda.cuEventDestroy(events[i]), "event");
+    return stats_median(ns[1], TIMES) - stats_median(ns[0], TIMES);
 }
 
 static void judge(bench *b, const char *title, at_sites *sites, const lane *lanes, size_t count,
@@ -418,14 +473,17 @@ static void judge(bench *b, const char *title, at_sites *sites, const lane *lane
                        hand[b->best[s][h]] / 1e3, hand[r.values.configuration] / 1e3, 100 * regret,
                        (unsigned long long)r.calls, (unsigned long long)r.trials, (int)r.state);
         }
-    double programs = compare_programs(b, &lanes[0], chosen);
+    size_t defaults[SITES][SHAPES] = {{0}};
+    double programs = compare_programs(b, lanes, count, chosen, b->best);
+    double gained = compare_programs(b, lanes, count, chosen, defaults);
     printf("%s: %.1f s, %llu launches, %llu timed; decided %zu of %d; worst decision %+.2f %%; "
            "program "
-           "over by hand %.4f; trials cost %.2f %% by hand's times, %.2f %% by its own (a site at "
+           "over by hand %.4f, over defaults %.4f; trials cost %.2f %% by hand's times, %.2f %% by "
+           "its own (a site at "
            "most "
            "%.2f %%); slowest plain launch %.3f of the default; begin and end %.0f ns a launch\n",
            title, wall_s, (unsigned long long)sum.launches, (unsigned long long)sum.trials, decided,
-           SITES * SHAPES, 100 * worst, programs, 100 * sum.extra_ns / sum.all_ns,
+           SITES * SHAPES, 100 * worst, programs, gained, 100 * sum.extra_ns / sum.all_ns,
            100 * spent / seen, 100 * worst_share, sum.slowest, sum.host_ns / (double)sum.launches);
     expect(b, programs <= 1.01, "the program is within 1 % of that tuned by hand");
     expect(b, sum.extra_ns <= 0.02 * sum.all_ns, "trials cost 2 % at most");
@@ -560,6 +618,7 @@ int main(int argc, char **argv)
     open_device(&b, argv[1], 0);
     lane t = open_lane(&b);
     tune_by_hand(&b, &t);
+    printf("a pair of events takes %.0f ns of a busy stream\n", event_pair_ns(&b, &t));
     try_threads(&b, folder[0], 1, steps);
     if (threads > 1)
         try_threads(&b, folder[1], threads < MOST_THREADS ? threads : MOST_THREADS, 2 * steps);

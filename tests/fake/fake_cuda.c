@@ -845,6 +845,12 @@ CUresult cuStreamDestroy(CUstream stream)
     return enter();
 }
 
+CUresult cuStreamQuery(CUstream stream)
+{
+    (void)stream;
+    return enter();
+}
+
 CUresult cuStreamSynchronize(CUstream stream)
 {
     if (!stream || fake.capturing)

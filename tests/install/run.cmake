@@ -19,15 +19,28 @@ file(REMOVE_RECURSE ${WORK})
 run(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
 file(RENAME ${WORK}/first ${WORK}/prefix)
 
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../../docs/embedding.md page)
+string(REGEX MATCH "```c\n([^`]*)```" program "${page}")
+file(WRITE ${WORK}/page/sites.c "${CMAKE_MATCH_1}")
+
 set(expected "same_capability block=256,vec=4,shared=65536 3")
 run(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK}/build
-    -DCMAKE_PREFIX_PATH=${WORK}/prefix -DFIXTURES=${FIXTURES} "-DCMAKE_C_FLAGS=${CONFIG_FLAGS}"
+    -DCMAKE_PREFIX_PATH=${WORK}/prefix -DFIXTURES=${FIXTURES} -DPAGE=${WORK}/page/sites.c "-DCMAKE_C_FLAGS=${CONFIG_FLAGS}"
     "-DCMAKE_CXX_FLAGS=${CONFIG_FLAGS}")
 run(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build)
 foreach(program with_shared with_static with_cpp)
     run(COMMAND ${WORK}/build/${program} ${FIXTURES}/results EXPECT ${expected})
 endforeach()
 run(COMMAND ${WORK}/build/embedded EXPECT "exact block=256 vec=4")
+
+# The program of the page, as it stands there: it is tuned, and the next run recalls it.
+foreach(mode tune use)
+    run(COMMAND ${CMAKE_COMMAND} -E env --unset=AUTOTUNE_LIBCUDA AUTOTUNE_SITES=${mode}
+        sh -c "cd ${WORK}/page && ${WORK}/build/page")
+    if(NOT output MATCHES "^tile (4|16|64|256)$")
+        message(FATAL_ERROR "the page's program printed\n${output}")
+    endif()
+endforeach()
 
 # Exported kernels, in a program that has nothing else of autotune.
 if(NVCC)

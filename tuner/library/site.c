@@ -190,7 +190,16 @@ static void close_call(at_site *site, size_t i, int64_t time_ns)
     site_call c = site->open[i];
     site->open[i] = site->open[--site->open_count];
     timer->api->give(timer, c.mark);
-    tell(site, c.ticket, &(site_sample){time_ns, c.host_ns, c.overhead_ns});
+    int64_t overhead_ns = timer->device_ns + (c.hidden ? 0 : c.overhead_ns);
+    tell(site, c.ticket, &(site_sample){time_ns, c.host_ns, overhead_ns});
+}
+
+/* What the library has done since then is paid for, unless the device was busy meanwhile. */
+static void charge(at_site *site, int64_t since_ns)
+{
+    site_timer *timer = site->sites->timer;
+    if (!site->hidden)
+        site_tuner_charge(site->tuner, timer->api->host_ns(timer) - since_ns);
 }
 
 /* Asks for the times of a few calls that have ended, and tells them. A call that never ends loses
@@ -208,7 +217,7 @@ static void gather(at_site *site)
         if (known)
             close_call(site, i, known > 0 ? time_ns : 0);
     }
-    site_tuner_charge(site->tuner, timer->api->host_ns(timer) - before_ns);
+    charge(site, before_ns);
     look(site);
 }
 
@@ -220,12 +229,13 @@ static bool start_call(at_site *site, void *stream, uint64_t ticket)
         return false;
     site_call c = {.ticket = ticket, .number = site->calls};
     int64_t before_ns = timer->api->host_ns(timer);
-    c.mark = timer->api->begin(timer, stream);
+    c.mark = timer->api->begin(timer, stream, &c.hidden);
     if (!c.mark)
         return false;
     c.begun_ns = timer->api->host_ns(timer);
     c.overhead_ns = c.begun_ns - before_ns;
     site->open[site->open_count++] = c;
+    site->hidden = c.hidden;
     return true;
 }
 
@@ -367,7 +377,7 @@ static void end(at_site *site, void *stream, uint64_t ticket, int64_t now_ns)
     site_call *c = &site->open[i];
     int64_t before_ns = timer->api->host_ns(timer), time_ns = 0;
     bool timed = timer->api->end(timer, c->mark, stream, now_ns);
-    c->host_ns = now_ns - c->begun_ns;
+    c->host_ns = timer->at_once ? 0 : now_ns - c->begun_ns;
     c->overhead_ns += timer->api->host_ns(timer) - before_ns;
     c->ended = true;
     if (timed && !timer->at_once)
@@ -376,7 +386,7 @@ static void end(at_site *site, void *stream, uint64_t ticket, int64_t now_ns)
         timer->api->ask(timer, c->mark, &time_ns);
     before_ns = timer->api->host_ns(timer);
     close_call(site, i, time_ns);
-    site_tuner_charge(site->tuner, timer->api->host_ns(timer) - before_ns);
+    charge(site, before_ns);
     look(site);
 }
 

@@ -15,10 +15,11 @@ struct site_mark {
     site_mark *next; /* of those that are free */
 };
 
-static site_mark *begin_host(site_timer *timer, void *stream)
+static site_mark *begin_host(site_timer *timer, void *stream, bool *hidden)
 {
     (void)timer;
     (void)stream;
+    *hidden = false;
     site_mark *m = calloc(1, sizeof *m);
     if (m)
         m->begun_ns = clock_now_ns();
@@ -70,6 +71,9 @@ at_status site_timer_host(site_timer **out, at_error *error)
 }
 
 /* ---- events ---- */
+
+/* What a pair of events takes of a stream's time: tests/bench/sites.c prints it. */
+enum { EVENTS_NS = 1500 };
 
 typedef struct event_timer {
     site_timer timer; /* first */
@@ -135,7 +139,7 @@ static void give_events(site_timer *timer, site_mark *m)
     pthread_mutex_unlock(&t->lock);
 }
 
-static site_mark *begin_events(site_timer *timer, void *stream)
+static site_mark *begin_events(site_timer *timer, void *stream, bool *hidden)
 {
     event_timer *t = events_of(timer);
     CUcontext context = NULL;
@@ -147,6 +151,7 @@ static site_mark *begin_events(site_timer *timer, void *stream)
     site_mark *m = take_free(t, context);
     if (!m)
         m = new_pair(t, context);
+    *hidden = t->cuda.cuStreamQuery((CUstream)stream) == CUDA_ERROR_NOT_READY;
     if (relaxed)
         t->cuda.cuThreadExchangeStreamCaptureMode(&mode);
     if (m && t->cuda.cuEventRecord(m->first, (CUstream)stream) != CUDA_SUCCESS) {
@@ -208,7 +213,7 @@ at_status site_timer_events(site_timer **out, at_error *error)
         free(t);
         return status;
     }
-    t->timer.api = &event_api;
+    t->timer = (site_timer){.api = &event_api, .device_ns = EVENTS_NS};
     pthread_mutex_init(&t->lock, NULL);
     *out = &t->timer;
     return AT_OK;

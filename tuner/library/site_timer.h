@@ -16,8 +16,10 @@ typedef struct site_mark site_mark; /* a time that is taken */
 
 /* A test's timer has its own functions. */
 typedef struct site_timer_api {
-    /* Begins; NULL: this call cannot be timed (its stream is captured into a graph, no memory). */
-    site_mark *(*begin)(site_timer *timer, void *stream);
+    /* Begins; NULL: this call cannot be timed (its stream is captured into a graph, no memory).
+     * *hidden: the device has work before this call, so that what the host does meanwhile costs it
+     * nothing. */
+    site_mark *(*begin)(site_timer *timer, void *stream, bool *hidden);
     /* Ends, at `now_ns` of the host's clock; false: it was not timed. */
     bool (*end)(site_timer *timer, site_mark *mark, void *stream, int64_t now_ns);
     /* 1: *time_ns is known; 0: not yet; -1: it will not be. */
@@ -30,7 +32,8 @@ typedef struct site_timer_api {
 
 struct site_timer {
     const site_timer_api *api;
-    bool at_once; /* times are known when they end */
+    bool at_once;      /* times are known when they end */
+    int64_t device_ns; /* of the device's time that timing a call takes */
 };
 
 /* AT_NO_DEVICE, AT_NO_MEMORY. The caller closes it. */

@@ -1,5 +1,6 @@
 #include "library/site_tuner.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +17,20 @@ enum { BLOCK_SLACK = 2 };
  * looks for trials that are given up. */
 enum { CHECK_EVERY = 64, CHECKS_PART = 4, SWEEP_EVERY = 256 };
 
-/* How much slower than the incumbent a configuration is expected to be that never ran; and how much
- * slower a first launch is, for no reason of the host's, that is not repeated. In thousandths. */
-enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, HOPELESS = 4000 };
+/* How much slower than the incumbent a configuration is expected to be that never ran; how much
+ * slower a first launch is that is repeated only after all others; and that is not repeated at all.
+ * In thousandths. */
+enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, UNLIKELY = 4000, HOPELESS = 32000 };
+
+/* Launches without a time to judge by; what many calls take on average forgets after so many. */
+enum { FIRST_LAUNCHES = 2, AVERAGED = 16 };
+
+/* What tuning aims at of its share: what the incumbent takes on average is not known exactly. */
+#define SAFELY 0.9
+
+/* A race that ends before the noise is less than the difference it looks for is run again between
+ * those that may be the fastest, with so many times the blocks of its finals. */
+enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_FINALS = 1280, MOST_AGAIN = 16 };
 
 /* An incumbent that the race dropped by an earlier sample gives way to a leader that is faster by
  * more. */
@@ -40,8 +52,10 @@ typedef struct entrant {
     uint32_t configuration;
     int64_t fastest_ns; /* of its launches; 0: none */
     int64_t expect_ns;  /* of the next; 0: not known */
+    int64_t extra_ns; /* by which all took longer than as many calls of the incumbent; or shorter */
     uint32_t launches;
-    bool invalid, tried; /* tried: its first launches are over */
+    bool invalid, out;    /* out: of those that race again */
+    bool tried, unlikely; /* tried: its first launches are over */
 } entrant;
 
 typedef enum slot_state { FREE, UNDER_WAY, TOLD } slot_state;
@@ -55,7 +69,8 @@ struct site_tuner {
     bool has_incumbent;
     uint32_t incumbent;
     size_t round;
-    keymap tried; /* configurations of all rounds */
+    bool is_again; /* the race is one that follows a race */
+    keymap tried;  /* configurations of all rounds */
     keymap invalid;
 
     entrant *entrants;
@@ -64,8 +79,9 @@ struct site_tuner {
     size_t firsts;
 
     race *race;
-    uint32_t *places; /* of the race's entrants in the round */
-    size_t race_count, blocks;
+    uint32_t *places;                         /* of the race's entrants in the round */
+    size_t race_count, blocks, finals_blocks; /* finals_blocks: of the race, or of the next */
+    uint64_t races;
     const uint32_t *block;
     size_t block_count, block_told;
     bool block_begun;
@@ -75,7 +91,7 @@ struct site_tuner {
     int64_t recent[RECENT];
     size_t recent_count, recent_next;
     bool warmed; /* the first launch of all, which loads code, is over */
-    int64_t typical_ns, low_ns;
+    int64_t typical_ns, low_ns, high_ns, mean_ns; /* median, quartiles; mean: of more of them */
     uint64_t since_check, uncounted; /* calls; uncounted: before the incumbent's time was known */
 
     open_trial open[SITE_MOST_OPEN];
@@ -107,8 +123,11 @@ static bool is_known(const site_tuner *t)
     return t->recent_count >= KNOWN;
 }
 
+/* The mean has the machine's outliers, as the times of trials have. */
 static void note_incumbent(site_tuner *t, int64_t time_ns)
 {
+    int64_t before = t->recent_count < KNOWN ? (int64_t)t->recent_count : AVERAGED - 1;
+    t->mean_ns = (before * t->mean_ns + time_ns) / (before + 1);
     t->recent[t->recent_next] = time_ns;
     t->recent_next = (t->recent_next + 1) % RECENT;
     t->recent_count += t->recent_count < RECENT;
@@ -117,6 +136,7 @@ static void note_incumbent(site_tuner *t, int64_t time_ns)
     qsort(sorted, t->recent_count, sizeof *sorted, by_time);
     t->typical_ns = sorted[t->recent_count / 2];
     t->low_ns = sorted[t->recent_count / 4];
+    t->high_ns = sorted[(3 * t->recent_count - 1) / 4];
     if (is_known(t)) {
         t->seen_ns += (int64_t)t->uncounted * t->low_ns;
         t->uncounted = 0;
@@ -138,6 +158,10 @@ static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns
     t->incumbent = configuration;
     t->has_incumbent = true;
     forget_incumbent(t);
+    /* What was quicker than the incumbent before is no credit beside this one. */
+    for (size_t i = 0; i < t->entrant_count; i++)
+        if (t->entrants[i].extra_ns < 0)
+            t->entrants[i].extra_ns = 0;
     for (int i = 0; i < KNOWN && time_ns > 0; i++)
         note_incumbent(t, time_ns);
 }
@@ -267,6 +291,8 @@ static void enter_round(site_tuner *t)
     uint32_t proposed[SITE_ROUND];
     size_t count =
         t->rules.propose(t->rules.context, t->round++, t->incumbent, proposed, SITE_ROUND);
+    t->is_again = false;
+    t->finals_blocks = FINALS_BLOCKS;
     t->entrants = calloc(count + 1, sizeof *t->entrants);
     t->places = calloc(count + 1, sizeof *t->places);
     t->slots = calloc(count + 1, sizeof *t->slots);
@@ -281,24 +307,50 @@ static void enter_round(site_tuner *t)
         end_tuning(t, SITE_DECIDED);
 }
 
+/* The next to be launched, those last that are unlikely to be any good. */
 static size_t next_untried(const site_tuner *t)
 {
-    size_t i = 0;
-    while (i < t->entrant_count && (t->entrants[i].tried || t->entrants[i].invalid))
-        i++;
-    return i;
+    size_t found = t->entrant_count;
+    for (size_t i = t->entrant_count; i-- > 0;) {
+        const entrant *e = &t->entrants[i];
+        if (!e->tried && !e->invalid &&
+            (found == t->entrant_count || !e->unlikely || t->entrants[found].unlikely))
+            found = i;
+    }
+    return found;
+}
+
+/* How much the times of one configuration differ: the third quartile over the first. */
+static double spread_of(const site_tuner *t)
+{
+    return t->low_ns > 0 ? (double)t->high_ns / (double)t->low_ns : 1;
+}
+
+/* The margins by which few samples put an entrant out are for a quiet machine. */
+static race_options options_for(const site_tuner *t)
+{
+    race_options options = race_defaults();
+    double spread = spread_of(t);
+    options.seed = t->rules.seed + t->races;
+    options.prior_ratio *= spread;
+    options.screen_ratio *= spread;
+    options.default_ratio = 0; /* its trials cost nothing but timing */
+    options.finals_blocks = t->finals_blocks;
+    if (t->is_again) {
+        options.finalists = t->entrant_count;
+        options.prior_ratio = INFINITY;
+    }
+    return options;
 }
 
 static void start_race(site_tuner *t)
 {
-    race_options options = race_defaults();
-    options.seed = t->rules.seed + t->round;
-    options.default_ratio = 0; /* its trials cost nothing but timing */
+    race_options options = options_for(t);
     race_entrant *given = calloc(t->entrant_count, sizeof *given);
     size_t count = 0;
     for (size_t i = 0; given && i < t->entrant_count; i++) {
         const entrant *e = &t->entrants[i];
-        if (e->invalid)
+        if (e->invalid || e->out)
             continue;
         if (e->configuration == t->incumbent)
             options.default_entrant = (uint32_t)count;
@@ -309,6 +361,7 @@ static void start_race(site_tuner *t)
     }
     t->race_count = count;
     t->blocks = 0;
+    t->races++;
     if (count > 1)
         t->race = race_new(&options, given, count);
     free(given);
@@ -316,20 +369,69 @@ static void start_race(site_tuner *t)
         end_tuning(t, count > 1 || !given ? SITE_STOPPED : SITE_DECIDED);
 }
 
+static uint32_t configuration_of(const site_tuner *t, const race_standing *s)
+{
+    return t->entrants[t->places[s->entrant]].configuration;
+}
+
+static bool is_incumbent_tied(const site_tuner *t, const race_result *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (configuration_of(t, &r->ranking[i]) == t->incumbent)
+            return r->ranking[i].tied;
+    return false;
+}
+
+/* Notes the times of the winner and, of a first round, of the default. */
+static void note_times(site_tuner *t, const race_result *r, uint32_t winner)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        uint32_t configuration = configuration_of(t, &r->ranking[i]);
+        if (configuration == winner)
+            t->time = r->ranking[i].time;
+        if (t->round == 1 && configuration == t->rules.fallback)
+            t->baseline = r->ranking[i].time;
+    }
+    t->verdict = r->verdict;
+}
+
+/* The entrants that may be the fastest race again; what is known of them is kept. */
+static void race_again(site_tuner *t, const race_result *r)
+{
+    size_t kept = 0;
+    bool *stays = calloc(t->entrant_count, sizeof *stays);
+    if (!stays) {
+        end_tuning(t, SITE_STOPPED);
+        return;
+    }
+    for (size_t i = 0; i < r->count && kept < MOST_AGAIN; i++)
+        if (r->ranking[i].tied) {
+            stays[t->places[r->ranking[i].entrant]] = true;
+            kept++;
+        }
+    for (size_t i = 0; i < t->entrant_count; i++)
+        if (!stays[i] && t->entrants[i].configuration != t->incumbent)
+            t->entrants[i].out = true;
+    free(stays);
+    race_free(t->race);
+    t->race = NULL;
+    t->is_again = true;
+    t->finals_blocks *= AGAIN;
+}
+
 static void finish_race(site_tuner *t)
 {
-    const race_result *result = race_conclude(t->race);
-    bool first = t->round == 1;
-    if (result->has_winner) {
-        uint32_t winner = t->entrants[t->places[result->winner]].configuration;
-        t->verdict = result->verdict;
-        for (size_t i = 0; i < result->count; i++) {
-            const race_standing *s = &result->ranking[i];
-            uint32_t configuration = t->entrants[t->places[s->entrant]].configuration;
-            if (configuration == winner)
-                t->time = s->time;
-            if (first && configuration == t->rules.fallback)
-                t->baseline = s->time;
+    const race_result *r = race_conclude(t->race);
+    bool vague = r->has_winner && r->tied > 0 && r->half_width > race_defaults().tie_margin;
+    if (r->has_winner) {
+        /* Of several that noise does not tell apart the incumbent is known to be no mistake. */
+        uint32_t winner = configuration_of(t, &r->ranking[0]);
+        if (vague && is_incumbent_tied(t, r))
+            winner = t->incumbent;
+        note_times(t, r, winner);
+        if (vague && t->finals_blocks < MOST_FINALS) {
+            race_again(t, r);
+            return;
         }
         set_incumbent(t, winner, t->time.median_ns);
     }
@@ -372,7 +474,7 @@ static void promote_leader(site_tuner *t)
         const race_standing *s = &r->ranking[i];
         if (s->entrant == r->fastest)
             leader = s;
-        if (t->entrants[t->places[s->entrant]].configuration == t->incumbent)
+        if (configuration_of(t, s) == t->incumbent)
             present = s;
     }
     if (!r->has_winner || !leader || !present || leader == present ||
@@ -382,8 +484,7 @@ static void promote_leader(site_tuner *t)
     bool slower = unraced ? (double)t->typical_ns > CLEARLY * (double)leader->time.median_ns
                           : present->low > 1;
     if (slower)
-        set_incumbent(t, t->entrants[t->places[leader->entrant]].configuration,
-                      leader->time.median_ns);
+        set_incumbent(t, configuration_of(t, leader), leader->time.median_ns);
 }
 
 static void end_block(site_tuner *t)
@@ -493,12 +594,16 @@ site_turn site_tuner_begin(site_tuner *t, bool may_time)
 
 /* ---- times ---- */
 
-/* A call's time counts as seen, and what it took longer than the incumbent as spent. */
-static void pay(site_tuner *t, const site_sample *s, bool is_incumbent)
+/* A call's time counts as seen, and what it took longer than the incumbent as spent: for each
+ * entrant the sum over its calls, in which luck and bad luck even out. `e` NULL: the incumbent. */
+static void pay(site_tuner *t, entrant *e, const site_sample *s)
 {
-    int64_t more = is_known(t) && !is_incumbent ? s->time_ns - t->typical_ns : 0;
-    t->spent_ns += s->overhead_ns + (more > 0 ? more : 0);
-    t->seen_ns += more > 0 ? t->typical_ns : s->time_ns;
+    int64_t before = e && e->extra_ns > 0 ? e->extra_ns : 0;
+    if (e && is_known(t))
+        e->extra_ns += s->time_ns - t->mean_ns;
+    int64_t after = e && e->extra_ns > 0 ? e->extra_ns : 0;
+    t->spent_ns += s->overhead_ns + after - before;
+    t->seen_ns += is_known(t) && s->time_ns > t->typical_ns ? t->typical_ns : s->time_ns;
 }
 
 static void end_check(site_tuner *t, const site_sample *s)
@@ -517,15 +622,16 @@ static bool is_hosts(const site_tuner *t, const site_sample *s)
 
 static void end_first(site_tuner *t, entrant *e, const site_sample *s)
 {
-    bool hosts = is_hosts(t, s), again = e->launches++ == 0;
+    bool hosts = is_hosts(t, s);
     int64_t ratio = s->time_ns / (t->typical_ns / 1000 + 1);
     if (!hosts && (!e->fastest_ns || s->time_ns < e->fastest_ns))
         e->fastest_ns = e->expect_ns = s->time_ns;
-    if (!hosts && again) {
+    if (!hosts && e->launches == 0) {
         t->worst = t->firsts && ratio < t->worst ? t->worst : ratio;
         t->firsts++;
     }
-    e->tried = !again || (!hosts && ratio > HOPELESS);
+    e->unlikely = !hosts && ratio > UNLIKELY;
+    e->tried = ++e->launches == FIRST_LAUNCHES || (!hosts && ratio > HOPELESS);
     advance(t);
 }
 
@@ -548,12 +654,12 @@ static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s
         return;
     }
     if (o->errand == CHECK) {
-        pay(t, s, true);
+        pay(t, NULL, s);
         end_check(t, s);
         return;
     }
     entrant *e = o->errand == FIRST ? &t->entrants[o->place] : entrant_of_block(t, o->place);
-    pay(t, s, e->configuration == t->incumbent);
+    pay(t, e->configuration == t->incumbent ? NULL : e, s);
     if (o->errand == FIRST)
         end_first(t, e, s);
     else
@@ -572,7 +678,7 @@ void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
             return;
         }
     if (s->time_ns > 0)
-        pay(t, s, false);
+        pay(t, &(entrant){0}, s);
 }
 
 void site_tuner_charge(site_tuner *t, int64_t ns)
@@ -657,7 +763,7 @@ site_tuner *site_tuner_new(const site_rules *rules)
     if (!t)
         return NULL;
     t->rules = *rules;
-    t->share_ppm = (int64_t)(rules->share * 1e6);
+    t->share_ppm = (int64_t)(rules->share * SAFELY * 1e6);
     t->incumbent = rules->fallback;
     t->has_incumbent = true;
     enter_round(t);

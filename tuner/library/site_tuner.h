@@ -61,7 +61,7 @@ typedef struct site_turn {
 /* The time of a call. */
 typedef struct site_sample {
     int64_t time_ns;     /* on the device; 0 or less: it could not be told */
-    int64_t host_ns;     /* that the host needed from begin to end */
+    int64_t host_ns;     /* that the host needed from begin to end; 0: it is no matter */
     int64_t overhead_ns; /* that timing took of the host */
 } site_sample;
 

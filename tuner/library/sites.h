@@ -34,7 +34,7 @@ typedef struct site_call {
     uint64_t ticket, number; /* number: of the call */
     site_mark *mark;
     int64_t begun_ns, host_ns, overhead_ns; /* host_ns: from begin to end */
-    bool ended;
+    bool ended, hidden;                     /* hidden: the device was busy when it began */
 } site_call;
 
 /* The values of a configuration. */
@@ -68,6 +68,7 @@ struct at_site {
     uint64_t calls;
     site_call open[SITE_MOST_OPEN];
     size_t open_count, asked; /* asked: the place of who was asked last */
+    bool hidden;              /* the device was busy when a call was timed last */
 
     /* What rank 0 told last; of a process for itself its `incumbent` alone counts. `next` is the
      * place of the next call in the window. */

@@ -22,8 +22,9 @@ typedef struct program {
     synthetic_clock clock;
     double true_ns[MOST], drift, period; /* drift: by this share up and down, in so many calls */
     size_t count, delay;                 /* delay: times are known so many calls later */
-    double first_ns; /* a configuration's first launch takes this longer on the host */
-    double spikes;   /* this share of the trials takes fifty times as long */
+    double first_ns;    /* a configuration's first launch takes this longer on the host */
+    double spikes;      /* this share of the trials takes fifty times as long */
+    double interrupted; /* this share of the calls takes twenty times as long */
     bool ran[MOST];
     int64_t lose_every; /* each so-manieth time is never told; 0: none */
     late late[MOST_LATE];
@@ -93,6 +94,8 @@ static uint32_t call(program *p)
         trial && turn.configuration != after.incumbent && rng_uniform(&p->clock.random) < p->spikes;
     if (spike)
         time_ns *= 50;
+    if (rng_uniform(&p->clock.random) < p->interrupted)
+        time_ns *= 20;
     if (!p->ran[turn.configuration]) {
         int64_t load_ns = (int64_t)(p->first_ns * (0.5 + rng_uniform(&p->clock.random)));
         host_ns += load_ns;
@@ -164,7 +167,10 @@ TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
         start(&p, propose_all, share, seed);
         while (!is_decided(&p) && p.calls < 400000) {
             call(&p);
-            double allowed = share * p.seen_ns + p.worst_extra_ns + 8 * OVERHEAD_NS;
+            /* The times of launches are known to some percent. */
+            double launches = p.delay ? 2 : 1; /* that are under way */
+            double allowed =
+                1.05 * share * p.seen_ns + launches * p.worst_extra_ns + 8 * OVERHEAD_NS;
             if (p.extra_ns > allowed)
                 fail_msg("seed %d, call %d: %.0f ns spent, %.0f allowed", (int)seed, (int)p.calls,
                          p.extra_ns, allowed);
@@ -235,6 +241,23 @@ TEST(a_machine_that_changes_within_hundreds_of_calls_misleads_nobody)
         assert_true(regret(&p) <= 0.01);
         site_tuner_free(p.tuner);
     }
+}
+
+/* A machine that interrupts every tenth call for twenty times its time. */
+TEST(interruptions_are_no_cost_of_tuning)
+{
+    int good = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        program p = {.interrupted = 0.1};
+        draw_times(&p, 6, 7000 + seed);
+        start(&p, propose_all, 0.02, seed);
+        run(&p, 400000);
+        assert_true(is_decided(&p));
+        good += regret(&p) <= 0.01;
+        site_tuner_free(p.tuner);
+    }
+    /* A candidate that is interrupted each time that it is looked at is lost. */
+    assert_true(good >= 18);
 }
 
 TEST(noise_makes_nobody_the_incumbent)

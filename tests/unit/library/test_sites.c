@@ -38,9 +38,10 @@ typedef struct simulated {
     bool *closed;
 } simulated;
 
-static site_mark *sim_begin(site_timer *timer, void *in)
+static site_mark *sim_begin(site_timer *timer, void *in, bool *hidden)
 {
     stream *s = in;
+    *hidden = true;
     if (s->captured)
         return NULL;
     site_mark *m = calloc(1, sizeof *m);
