@@ -196,6 +196,16 @@ local function sketched_entry(facts, name)
   return name
 end
 
+-- A template is no kernel before its arguments are known.
+local function refuse_template(file, entry, found)
+  for _, k in ipairs(found) do
+    if k.template == "" or string.find(entry, "<", 1, true) then return end
+  end
+  host.fail_in(found[1].file, found[1].line, string.format(
+    "%s is a template, template <%s>: name the instance, whose numbers may be parameters: kernel = { entry = \"%s\" }",
+    found[1].name, found[1].template, sketched_entry({ kernels = found }, entry)))
+end
+
 -- The entry that the pattern means where it says nothing: the file's only kernel.
 local function choose_entry(facts, given, file)
   if given.entry ~= nil then return check.string(given.entry, { "kernel", "entry" }, "the name of a kernel") end
@@ -309,6 +319,8 @@ local function complete_buffer(description, request, a, param, count_example)
       given.dtype = "uint8"
     elseif known then
       given.dtype = a.type
+    elseif a.type == "pointer" then
+      fail({}, "the kernel takes pointers to pointers, %s, and a buffer holds none", param.text)
     elseif a.bytes == 0 then
       ask(request, "buffers", name .. " = at." .. given[KIND] .. " { dtype = \"float\", count = \"" .. count_example .. "\" }",
           "what " .. param.text .. " leads to")
@@ -663,10 +675,9 @@ local function complete_problems(description, baseline)
   description.ragged = differs and is_launchable(description, trial, derived, baseline) and edges or false
 end
 
-local function check_names(description, field, params, what)
+local function check_names(description, field, params)
   local given = description[field]
   if given == nil then return end
-  check.table(given, { field }, field .. " = { " .. what .. " }")
   local known = {}
   for _, p in ipairs(params) do known[#known + 1] = p.name end
   for key, v in pairs(given) do
@@ -794,6 +805,10 @@ function kernel_file.complete(description)
   if not facts then
     fail({ "kernel", "source" }, "there is no file '%s' in the script's folder%s", file, why)
   end
+  if type(description.outputs) == "string" then description.outputs = { description.outputs } end
+  for field, example in pairs { sizes = "x = \"n\"", outputs = "\"y\"" } do
+    if description[field] ~= nil then check.table(description[field], { field }, field .. " = { " .. example .. " }") end
+  end
   local had = {}
   for _, field in ipairs { "problem", "buffers", "sizes" } do had[field] = description[field] ~= nil end
   if description.name == nil then description.name = stem_of(file) end
@@ -823,6 +838,7 @@ function kernel_file.complete(description)
       fail(target.path, "%s has no kernel '%s'%s; there are: %s", file, target.entry, meant(target.entry, names),
            table.concat(names, ", "))
     end
+    refuse_template(file, target.entry, found)
     for _, k in ipairs(found) do candidates[#candidates + 1] = k end
     roots[#roots + 1] = string.gsub(target.entry, "[${}]", " ")
     roots[#roots + 1] = found[1].name
@@ -875,16 +891,15 @@ function kernel_file.complete(description)
     if launch and target == targets[1] then
       captured.complete(description, launch, target.entry, signature, found.params, named, known)
     end
-    if type(target.of.args) == "table" then
-      check_arguments(description, signature, found.params, target.of.args)
-    else
+    if type(target.of.args) ~= "table" then
       target.of.args = infer_arguments(description, request, signature, found.params, named,
                                        function(name) return known[name] ~= nil or derived[name] ~= nil end)
     end
+    if #request.order == 0 then check_arguments(description, signature, found.params, target.of.args) end
     if host.sketches() then host.sketch(sketch(request, description, facts, found, signature, defines, file)) end
   end
-  check_names(description, "sizes", params, "x = \"n\"")
-  check_names(description, "outputs", params, "\"y\"")
+  check_names(description, "sizes", params)
+  check_names(description, "outputs", params)
   tell(request, had, "the kernel " .. targets[1].entry .. " (" .. whole.file .. ":" .. whole.line .. ")")
   complete_work(description)
   if launch then

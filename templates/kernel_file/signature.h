@@ -8,6 +8,9 @@ namespace autotune_of_kernel {
 template <class autotune_T> struct scalar_of {
   static constexpr int autotune_type = -1, autotune_lanes = 1;
 };
+template <class autotune_T> struct scalar_of<autotune_T *> {
+  static constexpr int autotune_type = -3, autotune_lanes = 1;
+};
 template <class autotune_T> struct bytes_of {
   static constexpr int autotune_bytes = sizeof(autotune_T);
 };

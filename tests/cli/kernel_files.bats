@@ -153,3 +153,75 @@ JSON
     tool emit saxpy.cu --ptx
     succeeds
 }
+
+fields='problem = { n = 1 << 20, a = 2.0 }
+space   = { BLOCK = at.pow2(64, 512), VEC = { 1, 2, 4 } }
+launch  = { grid = "ceil_div(n, BLOCK * VEC)", block = "BLOCK" }
+sizes   = { x = "n", y = "n" }'
+
+refused() { # refused PLACE TEXT: of saxpy.cu
+    tool space saxpy.cu --arch sm_90
+    fails_with 2 "saxpy.cu:$1"
+    fails_with 2 "$2"
+}
+
+@test "a wrong field is told by its line in the file" {
+    describe "${fields/x = \"n\",/z = \"n\",}"
+    refused 5 "no parameter 'z'"
+    describe "${fields/BLOCK = at/BLOK = at}"
+    refused 3 "did you mean 'BLOCK' (saxpy.cu:15)?"
+    describe "${fields/(64, 512)/(64, 128)}"
+    refused 3 "BLOCK is 256 in the file itself (saxpy.cu:15), and that is none of its values"
+    describe "${fields/2.0 \}/2.0 \},}"
+    refused 3 "with no comma after them"
+    describe "$fields
+outputs = { 'q' }"
+    refused 6 "no parameter 'q'"
+    describe "$fields
+kernel = { entry = 'saxpi' }"
+    refused 6 "did you mean 'saxpy'?"
+    describe "$fields
+kernel = { args = { a = at.int32('n') } }"
+    refused 6 "the kernel takes float a"
+    describe "$fields
+while true do end"
+    refused 6 "does every loop end?"
+}
+
+@test "a kernel that cannot be launched is told by file and reason" {
+    echo "/* autotune
+problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' } sizes = { x = 'n' } */" >head
+    try() { { cat head; echo "$1"; } >k.cu; tool check k.cu; }
+    try '__global__ void a(float *x) {} __global__ void b(float *x) {}'
+    fails_with 2 "there are: a, b"
+    try 'int main() {}'
+    fails_with 2 "k.cu has no kernel"
+    try 'template <int N> __global__ void a(float *x) {}'
+    fails_with 2 'k.cu:3: a is a template, template <int N>'
+    try '__global__ void a(float **x) {}'
+    fails_with 2 "pointers to pointers, float **x"
+    try 'struct S { float a, b; }; __global__ void a(float *x, S s, void *q) {}'
+    fails_with 2 's = at.struct { at.float(0), at.float(0) }'
+    fails_with 2 'q = at.inout { dtype = "float"'
+    try '#include "there/none.h"
+__global__ void a(float *x) { x[0] = none(N); }'
+    fails_with 2 "k.cu(4)"
+    fails_with 2 "which are not here: there/none.h"
+    fails_with 2 "Nothing defines"
+    printf '\0' >>k.cu
+    tool check k.cu
+    fails_with 2 "holds a NUL"
+}
+
+@test "several kernels of a file run one after the other" {
+    cat >two.cu <<'CU'
+/* autotune
+problem = { n = 1 << 16 }  space = { B = { 64, 128 } }  sizes = { x = "n", y = "n" }  outputs = "y"
+launches = { { entry = "copy", grid = "ceil_div(n, B)", block = "B" }, { entry = "twice", grid = "ceil_div(n, B)", block = "B" } } */
+__global__ void copy(const float *x, float *y, int n) { int i = blockIdx.x * B + threadIdx.x; if (i < n) y[i] = x[i]; }
+__global__ void twice(float *y, int n) { int i = blockIdx.x * B + threadIdx.x; if (i < n) y[i] *= 2; }
+CU
+    tool check two.cu --budget 2
+    succeeds
+    says "2 agree"
+}

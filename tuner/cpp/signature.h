@@ -12,10 +12,12 @@
 
 enum { CPP_MAX_PARAMETERS = 64 };
 
+/* Types beside the element types of base/value.h; another is negative, too. */
+enum { CPP_TYPE_BOOL = -2, CPP_TYPE_POINTER = -3 };
+
 typedef struct cpp_argument {
     bool is_pointer, is_const; /* const: what a pointer leads to */
-    int type; /* of the scalar, as base/value.h numbers element types; -1: none of these; -2: bool
-               */
+    int type;       /* of the scalar, as base/value.h numbers element types, or one of CPP_TYPE_ */
     uint32_t lanes; /* of a vector such as float4: 4; else 1 */
     uint32_t bytes; /* of what a pointer leads to, or of the argument; 0: void */
 } cpp_argument;

@@ -309,7 +309,10 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
             break;
         }
     }
-    sandbox_raise(L, AT_SCRIPT, path, line, "%s", message);
+    sandbox_raise(L, AT_SCRIPT, path, line, "%s%s", message,
+                  script_of(L)->is_described && strcmp(path, script_of(L)->path) == 0
+                      ? "; fields are assignments, NAME = VALUE, with no comma after them"
+                      : "");
 }
 
 /* host.read_template(name): the text and the path of a template; nil and what else is to be said of

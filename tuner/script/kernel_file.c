@@ -405,6 +405,10 @@ static void add_log(char *text, size_t size_bytes, const char *log)
     while (error_line && error_line > log && error_line[-1] != '\n')
         error_line--;
     snprintf(text, size_bytes, "%.900s", error_line ? error_line : log);
+    /* What follows from an error in the file is none of the reader's. */
+    char *own = strstr(text, "autotune_signature.h(");
+    if (own && own > text)
+        *own = '\0';
     size_t lines = 0;
     for (char *c = text; *c; c++)
         if (*c == '\n' && ++lines == 10)

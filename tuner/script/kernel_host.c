@@ -196,8 +196,10 @@ static void push_argument(lua_State *L, const cpp_argument *a)
     set_integer(L, "bytes", a->bytes);
     if (a->type >= 0 && a->type < DTYPE_COUNT)
         lua_pushstring(L, dtype_get((dtype)a->type)->name);
-    else if (a->type == -2)
+    else if (a->type == CPP_TYPE_BOOL)
         lua_pushliteral(L, "bool");
+    else if (a->type == CPP_TYPE_POINTER)
+        lua_pushliteral(L, "pointer");
     else
         lua_pushnil(L);
     lua_setfield(L, -2, "type");

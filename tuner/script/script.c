@@ -229,6 +229,8 @@ at_status script_sketch(const char *path, const char *entry, const script_option
 {
     script *s;
     *comment = NULL;
+    if (!script_is_kernel_file(path))
+        return error_set(error, AT_USAGE, "%s is no file of CUDA C++ (.cu)", path);
     at_status status = prepare(path, options, &s, error);
     if (!status) {
         s->sketches = true;
