@@ -112,6 +112,20 @@ function check.string(v, path, example)
   return v
 end
 
+-- include = "include" or { "include", "src" }: folders below the script's, { name, line } each.
+function check.includes(given, path)
+  local list = {}
+  if given == nil then return list end
+  if type(given) == "string" then given = { given } end
+  check.table(given, path, "include = { \"include\" }, folders below the script's")
+  check.list(given, path, 16)
+  for i, v in ipairs(given) do
+    local where = child(path, i)
+    list[i] = { name = check.string(v, where, "a folder below the script's, for example \"include\""), line = line_of(where) }
+  end
+  return list
+end
+
 local MOST_BYTES = 255
 
 -- Says what is wrong with a value that records, journals and command lines are to hold; nil when nothing is.

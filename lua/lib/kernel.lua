@@ -333,7 +333,7 @@ local function read_launches(given, path, common, buffers)
   return list
 end
 
-local KERNEL_FIELDS = { "template", "source", "entry", "args", "shared", "options", "constants" }
+local KERNEL_FIELDS = { "template", "source", "entry", "args", "shared", "options", "include", "constants" }
 
 -- The source of a pattern whose transfer needs no kernel.
 local NO_KERNEL = "no_kernel.cu.tmpl"
@@ -345,7 +345,7 @@ function kernel.read_kernel(description, buffers, measurable)
       if description[field] ~= nil then fail({ field }, "there is no kernel to launch: write kernel = { ... }") end
     end
     return { template = NO_KERNEL, template_line = line_of { "transfer" }, launches = {},
-             constants = {}, options = {} }
+             constants = {}, options = {}, includes = {} }
   end
   local given = check.table(description.kernel, path,
                            "kernel = { template = \"NAME.cu.tmpl\", entry = \"NAME\", args = {...} }")
@@ -385,12 +385,13 @@ function kernel.read_kernel(description, buffers, measurable)
     launches = launches,
     constants = read_constants(given.constants, { "kernel", "constants" }, buffers),
     options = read_options(given.options, { "kernel", "options" }),
+    includes = check.includes(given.include, { "kernel", "include" }),
   }
 end
 
 local REFERENCE_FIELDS = {
   "template", "entry", "args", "grid", "block", "shared", "cluster", "balanced", "cooperative", "times",
-  "launches", "options", "constants",
+  "launches", "options", "include", "constants",
 }
 
 -- The kernels that say what is right (at.reference) or fill inputs (at.kernel): `what` in messages.
@@ -426,6 +427,7 @@ local function read_fixed(description, path, entry, first, buffers)
     launches = launches,
     constants = read_constants(given.constants, child(path, "constants"), buffers),
     options = read_options(given.options, child(path, "options")),
+    includes = check.includes(given.include, child(path, "include")),
   }
 end
 

@@ -801,7 +801,7 @@ function kernel_file.complete(description)
   end
   local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
   if given.template ~= nil then fail({ "kernel", "template" }, "there is a source as well; write one of the two") end
-  local facts, why = host.open_kernel(file)
+  local facts, why = host.open_kernel(file, { includes = check.includes(given.include, { "kernel", "include" }) })
   if not facts then
     fail({ "kernel", "source" }, "there is no file '%s' in the script's folder%s", file, why)
   end

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
     source[size_bytes] = '\0';
     included i;
     at_error error;
-    if (include_collect(source, "fuzz.tmpl", NULL, 0, &i, &error) == AT_OK) {
+    if (include_collect(&source, "fuzz.tmpl", NULL, 0, &i, &error) == AT_OK) {
         if (i.count != 0)
             abort();
         included_deinit(&i);

@@ -4,7 +4,7 @@
 #define AUTOTUNE_BASE_SOURCE_HEADER_H
 
 /* More than any source has; a message that claims more is corrupt. */
-enum { SOURCE_HEADERS_MAX = 64 };
+enum { SOURCE_HEADERS_MAX = 512 };
 
 typedef struct source_header {
     const char *name; /* as the #include spells it */

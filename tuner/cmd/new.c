@@ -176,6 +176,6 @@ const command cmd_new = {
     .operands_least = 0,
     .operands_most = 1,
     .summary = "Write a script, template and reference to start from, or a kernel's comment",
-    .options = "from kernel write arch no-cache",
+    .options = "from kernel write include arch no-cache",
     .run = run,
 };

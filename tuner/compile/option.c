@@ -1,6 +1,8 @@
 #include "compile/option.h"
 
 #include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_one_of(const char *v, const char *const *known, size_t count)
@@ -58,6 +60,12 @@ static bool is_file_name(const char *v)
            v[strspn(v, "0123456789_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] == '\0';
 }
 
+/* Numbers of warnings, with commas between. */
+static bool is_diagnostics(const char *v)
+{
+    return *v && v[strspn(v, "0123456789,")] == '\0';
+}
+
 /* Cache modifiers of loads and stores, and how hard to optimise. */
 static bool is_ptxas_option(const char *v)
 {
@@ -102,6 +110,7 @@ static const struct {
     {"-default-device", NULL, false},
     {"--generate-line-info", NULL, false},
     {"-lineinfo", NULL, false},
+    {"-diag-suppress=", is_diagnostics, true},
     {"--disable-warnings", NULL, false},
     {"-w", NULL, false},
     {"--define-macro=", is_definition, false},
@@ -112,7 +121,7 @@ static const struct {
     {"--ptxas-options=", is_ptxas_option, false},
 };
 
-bool compile_option_allowed(const char *option)
+static bool is_allowed(const char *option)
 {
     for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
         size_t n = strlen(allowed[i].name);
@@ -123,4 +132,161 @@ bool compile_option_allowed(const char *option)
             return true;
     }
     return false;
+}
+
+/* ---- nvcc's ---- */
+
+/* Names without their dashes. An entry is followed by the end, or by '=', a blank and anything. */
+typedef struct nvcc_option {
+    const char *name, *meaning;
+} nvcc_option;
+
+/* Those of which NVRTC has another name; "" for its own: device code does not depend on them. */
+static const nvcc_option translated[] = {
+    {"O", ""},
+    {"O0", ""},
+    {"O1", ""},
+    {"O2", ""},
+    {"O3", ""},
+    {"optimize", ""},
+    {"g", ""},
+    {"debug", ""},
+    {"m64", ""},
+    {"machine", ""},
+    {"c", ""},
+    {"compile", ""},
+    {"shared", ""},
+    {"Xcompiler", ""},
+    {"compiler-options", ""},
+    {"Xlinker", ""},
+    {"linker-options", ""},
+    {"ccbin", ""},
+    {"compiler-bindir", ""},
+    {"cudart", ""},
+    {"threads", ""},
+    {"t", ""},
+    {"extended-lambda", ""},
+    {"expt-extended-lambda", ""},
+    {"Wno-deprecated-gpu-targets", ""},
+    {"Werror", ""},
+    {"Wreorder", ""},
+    {"resource-usage", ""},
+    {"res-usage", ""},
+    {"verbose", ""},
+    {"v", ""},
+    {"keep", ""},
+    {"source-in-ptx", ""},
+    {"src-in-ptx", ""},
+    {"ptxas-options=-v", ""},
+    {"Xptxas=-v", ""},
+    {"expt-relaxed-constexpr", "--device-as-default-execution-space"},
+    {"Xptxas", "--ptxas-options"},
+    {"ptxas-options", "--ptxas-options"},
+    {"std", "--std"},
+    {"define-macro", "--define-macro"},
+    {"D", "--define-macro"},
+    {"undefine-macro", "--undefine-macro"},
+    {"U", "--undefine-macro"},
+    {"maxrregcount", "--maxrregcount"},
+    {"fmad", "--fmad"},
+    {"ftz", "--ftz"},
+    {"prec-div", "--prec-div"},
+    {"prec-sqrt", "--prec-sqrt"},
+    {"diag-suppress", "--diag-suppress"},
+    {"Xcudafe=--diag_suppress", "--diag-suppress"},
+};
+
+/* Those that cannot be honoured, and why, or what to do instead. */
+static const char architecture[] =
+    "code is made for the device at hand: --device names it, or --arch where there is none";
+static const char folders[] = "folders of headers are named by kernel = { include = { \"DIR\" } }, "
+                              "below the script's, or on the command line: -I DIR";
+static const char whole[] =
+    "a kernel is compiled as a whole: all that it calls must be in its source or its headers";
+static const char debugging[] = "what is measured must be the code that runs without it";
+static const char outputs[] = "what is made of a source is for the tuner to say";
+static const nvcc_option refused[] = {
+    {"arch", architecture},
+    {"gpu-architecture", architecture},
+    {"gencode", architecture},
+    {"generate-code", architecture},
+    {"code", architecture},
+    {"gpu-code", architecture},
+    {"I", folders},
+    {"include-path", folders},
+    {"isystem", folders},
+    {"system-include", folders},
+    {"include", "write #include at the top of the source"},
+    {"pre-include", "write #include at the top of the source"},
+    {"rdc", whole},
+    {"relocatable-device-code", whole},
+    {"dc", whole},
+    {"device-c", whole},
+    {"dlto", whole},
+    {"dlink-time-opt", whole},
+    {"G", debugging},
+    {"device-debug", debugging},
+    {"o", outputs},
+    {"output-file", outputs},
+    {"ptx", outputs},
+    {"cubin", outputs},
+    {"fatbin", outputs},
+};
+
+/* Where the value of an option begins, which follows its name after '=' or a blank, or at once
+ * where the name is one letter; NULL: it is another option. */
+static const char *value_of(const char *given, const char *name)
+{
+    size_t n = strlen(name);
+    if (strncmp(given, name, n) != 0)
+        return NULL;
+    if (given[n] == '\0')
+        return given + n;
+    if (given[n] == '=' || given[n] == ' ')
+        return given + n + 1;
+    return n == 1 && strchr("IDU", name[0]) ? given + n : NULL;
+}
+
+static const char *find_option(const nvcc_option *list, size_t count, const char *given,
+                               const char **value)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((*value = value_of(given, list[i].name)) != NULL)
+            return list[i].meaning;
+    return NULL;
+}
+
+at_status compile_option_read(const char *option, char out[COMPILE_OPTION_BYTES], at_error *error)
+{
+    char given[COMPILE_OPTION_BYTES];
+    const char *value, *why, *name;
+    if (strlen(option) >= COMPILE_OPTION_BYTES - sizeof "--undefine-macro=")
+        return error_set(error, AT_SCRIPT, "a compiler option has more than %d bytes: %.60s ...",
+                         COMPILE_OPTION_BYTES, option);
+    strcpy(out, option);
+    if (is_allowed(option))
+        return AT_OK;
+    size_t dashes = strspn(option, "-");
+    snprintf(given, sizeof given, "%s", dashes > 0 && dashes < 3 ? option + dashes : "");
+    /* "-Xptxas -v" is "-Xptxas=-v". */
+    char *blank = strchr(given, ' ');
+    if (blank && !memchr(given, '=', (size_t)(blank - given)))
+        *blank = '=';
+    name = find_option(translated, sizeof translated / sizeof *translated, given, &value);
+    if (name && name[0] == '\0') {
+        out[0] = '\0';
+        return AT_OK;
+    }
+    if (name) {
+        snprintf(out, COMPILE_OPTION_BYTES, "%s%s%s", name, *value ? "=" : "", value);
+        if (is_allowed(out))
+            return AT_OK;
+    }
+    why = find_option(refused, sizeof refused / sizeof *refused, given, &value);
+    return error_set(error, AT_SCRIPT,
+                     "the compiler option '%s' is not one that a script may use: %s", option,
+                     why ? why
+                         : "options that change code generation (--use_fast_math, "
+                           "--maxrregcount=64, -std=c++20, -Xptxas -dlcm=cg) and macro definitions "
+                           "(-DNAME=VALUE) are");
 }

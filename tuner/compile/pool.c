@@ -434,25 +434,51 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
     }
 }
 
+/* The options as NVRTC takes them, in *texts, which the caller frees. */
+static at_status read_options(const compile_request *r, const char *options[COMPILE_OPTIONS_MAX],
+                              size_t *count, char **texts, at_error *error)
+{
+    *count = 0;
+    *texts = NULL;
+    if (r->option_count > COMPILE_OPTIONS_MAX)
+        return error_set(error, AT_SCRIPT, "more than %d compiler options", COMPILE_OPTIONS_MAX);
+    if (r->option_count == 0)
+        return AT_OK;
+    *texts = malloc(r->option_count * COMPILE_OPTION_BYTES);
+    if (!*texts)
+        return error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
+    for (size_t i = 0; i < r->option_count; i++) {
+        char *text = *texts + *count * COMPILE_OPTION_BYTES;
+        at_status status = compile_option_read(r->options[i], text, error);
+        if (status) {
+            free(*texts);
+            return status;
+        }
+        if (text[0])
+            options[(*count)++] = text;
+    }
+    return AT_OK;
+}
+
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error)
 {
-    if (request->option_count > COMPILE_OPTIONS_MAX)
-        return error_set(error, AT_SCRIPT, "more than %d compiler options", COMPILE_OPTIONS_MAX);
-    for (size_t i = 0; i < request->option_count; i++)
-        if (!compile_option_allowed(request->options[i]))
-            return error_set(error, AT_SCRIPT,
-                             "the compiler option '%s' is not one that a script may use: options "
-                             "that change code generation and macro definitions (-DNAME=VALUE) are",
-                             request->options[i]);
     if (request->header_count > SOURCE_HEADERS_MAX)
         return error_set(error, AT_SCRIPT, "more than %d included files", SOURCE_HEADERS_MAX);
     message m = {.type = COMPILE_REQUEST};
     compile_request numbered = *request;
+    const char *options[COMPILE_OPTIONS_MAX];
+    char *texts;
+    at_status status = read_options(request, options, &numbered.option_count, &texts, error);
+    if (status)
+        return status;
+    numbered.options = options;
     numbered.id = ++pool->last_number;
     compile_wire_put_request(&m.body, &numbered);
+    const uint64_t kind = compile_wire_kind(&numbered);
+    free(texts);
     compile_job *j = calloc(1, sizeof *j);
-    at_status status = j ? message_encode(&m, &j->frame, &j->frame_bytes, error)
-                         : error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
+    status = j ? message_encode(&m, &j->frame, &j->frame_bytes, error)
+               : error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
     message_deinit(&m);
     if (status) {
         free(j);
@@ -460,7 +486,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     }
     j->id = request->id;
     j->number = numbered.id;
-    j->kind = compile_wire_kind(request);
+    j->kind = kind;
     j->alone = request->want_ptx;
     compile_queue_push(&pool->queue, j);
     pool->pending++;

@@ -181,10 +181,12 @@ static bool tell_header(const char *header, const char *include_dir, char text[R
     else if (is_of_host(header))
         snprintf(text, REMEDY_BYTES, "%s", host_only);
     else
-        snprintf(text, REMEDY_BYTES,
-                 "no file of that name is in the script's folder, among the tool's own or %s",
-                 include_dir[0] ? "in the CUDA Toolkit"
-                                : "elsewhere: there is no CUDA Toolkit with headers here");
+        snprintf(
+            text, REMEDY_BYTES,
+            "no file of that name is in the script's folder, among the tool's own or %s; -I DIR "
+            "names a folder that has it",
+            include_dir[0] ? "in the CUDA Toolkit"
+                           : "elsewhere: there is no CUDA Toolkit with headers here");
     return true;
 }
 

@@ -48,7 +48,8 @@ static at_status run_nvrtc(library_source *s, const char *arch, at_error *error)
     nvrtc_library nvrtc;
     nvrtc_output output = {0};
     char arch_option[64], entries[PLAN_ENTRIES_BYTES];
-    const char *options[20];
+    const char *options[sizeof s->variant.options / sizeof *s->variant.options + 4];
+    char texts[sizeof s->variant.options / sizeof *s->variant.options][COMPILE_OPTION_BYTES];
     size_t n = 0;
     at_status status = nvrtc_library_open(&nvrtc, error);
     if (status)
@@ -58,10 +59,11 @@ static at_status run_nvrtc(library_source *s, const char *arch, at_error *error)
     for (size_t i = 0; i < nvrtc.include_option_count; i++)
         options[n++] = nvrtc.include_options[i];
     for (size_t i = 0; i < s->variant.option_count; i++) {
-        if (!compile_option_allowed(s->variant.options[i]))
-            return error_set(error, AT_SCRIPT, "the compiler option '%s' is not allowed",
-                             s->variant.options[i]);
-        options[n++] = s->variant.options[i];
+        status = compile_option_read(s->variant.options[i], texts[i], error);
+        if (status)
+            return status;
+        if (texts[i][0])
+            options[n++] = texts[i];
     }
     plan_entries(&s->launch, entries);
     nvrtc_library_compile(&nvrtc, s->variant.source, "autotune.cu", entries,

@@ -344,10 +344,12 @@ static at_status run(emission *e, bool line_marks, emitted *out, at_error *error
         *out = (emitted){0};
         return status;
     }
-    const char *const folders[] = {s->folder, s->template_dir};
+    const char *folders[SCRIPT_MAX_INCLUDES + 2];
+    const size_t folder_count = script_include_folders(s, e->kernel, folders);
     status = e->kernel->is_file ? kernel_file_headers(&s->kernel_source, &out->includes, error)
-                                : include_collect(e->output.bytes, e->kernel->template_name,
-                                                  folders, 2, &out->includes, error);
+                                : include_collect(&e->output.bytes, e->kernel->template_name,
+                                                  folders, folder_count, &out->includes, error);
+    e->output.size_bytes = strlen(e->output.bytes);
     if (!status)
         status = note_includes(&e->output, &out->includes, error);
     out->source = e->output.bytes;

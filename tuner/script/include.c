@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/pack.h"
 #include "script/state.h"
 
 enum { NAME_BYTES = 256 };
@@ -14,17 +16,37 @@ enum { NAME_BYTES = 256 };
 /* One file on its way through the preprocessor's first phases. */
 typedef struct reader {
     const char *at;
-    const char *own_name; /* "" for the source itself; else as its #include spells it */
+    const char *own_name; /* below its folder; "" for the source itself */
+    size_t own_folder;    /* of the collection's; of no meaning for the source itself */
     char name[512];       /* for messages; #line changes it */
     int line;
     at_error *error;
 } reader;
 
+/* A name in a directive that the text gets instead of what it has from `start` to `end`. */
+typedef struct edit {
+    size_t start, end;
+    char name[NAME_BYTES];
+} edit;
+
+typedef struct edit_list {
+    edit *edits;
+    size_t count;
+} edit_list;
+
 typedef struct collection {
     const char *const *folders;
     size_t folder_count;
     included *out;
+    char **paths; /* owned: of the headers' files */
 } collection;
+
+/* Where a file was found. */
+typedef struct found_file {
+    size_t folder;
+    char name[2 * NAME_BYTES]; /* below it, without "." and ".." */
+    char path[PATH_MAX];
+} found_file;
 
 /* A #line directive may number lines up to the largest int. */
 static void count_line(reader *r)
@@ -162,21 +184,63 @@ static bool skip_plain_word(reader *r)
 static at_status refuse(const reader *r, int line, const char *what)
 {
     return error_set_at(r->error, AT_SCRIPT, r->name, line,
-                        "%s: source may include headers of the CUDA Toolkit and files of the "
-                        "script's folder, named in the #include itself by a path without '..'",
+                        "%s: source may include headers of the CUDA Toolkit and files below the "
+                        "script's folder or one that -I names, named in the #include itself by a "
+                        "path that stays below it",
                         what);
+}
+
+static at_status refuse_name(const reader *r, int line, const char *name)
+{
+    char what[NAME_BYTES + 40];
+    snprintf(what, sizeof what, "an include of '%s'", name);
+    return refuse(r, line, what);
 }
 
 static bool leads_outside(const char *name)
 {
-    if (name[0] == '/' || name[0] == '\0' || strchr(name, '\\'))
-        return true;
+    return name[0] == '/' || name[0] == '\0' || strchr(name, '\\');
+}
+
+static bool has_parent(const char *name)
+{
     for (const char *part = name; part; part = strchr(part, '/')) {
         part += *part == '/';
         if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
             return true;
     }
     return false;
+}
+
+/* The path `name` from the folder of the file `from` on, without "." and ".."; false: it leads out
+ * of the folder that `from` is relative to, or is too long. */
+static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
+{
+    const char *slash = strrchr(from, '/');
+    size_t used = slash ? (size_t)(slash - from) : 0;
+    if (used >= 2 * NAME_BYTES)
+        return false;
+    memcpy(out, from, used);
+    while (*name) {
+        size_t n = strcspn(name, "/");
+        if (n == 2 && strncmp(name, "..", 2) == 0) {
+            if (used == 0)
+                return false;
+            while (used > 0 && out[used - 1] != '/')
+                used--;
+            used -= used > 0;
+        } else if (n > 0 && !(n == 1 && *name == '.')) {
+            if (used + n + 2 > 2 * NAME_BYTES)
+                return false;
+            if (used > 0)
+                out[used++] = '/';
+            memcpy(out + used, name, n);
+            used += n;
+        }
+        name += n + (name[n] == '/');
+    }
+    out[used] = '\0';
+    return used > 0;
 }
 
 /* "name" or <name>, which must lead nowhere else. */
@@ -194,9 +258,7 @@ static at_status read_name(reader *r, int line, char name[NAME_BYTES])
     }
     take(r);
     name[n] = '\0';
-    char what[NAME_BYTES + 40];
-    snprintf(what, sizeof what, "an include of '%s'", name);
-    return leads_outside(name) ? refuse(r, line, what) : AT_OK;
+    return leads_outside(name) ? refuse_name(r, line, name) : AT_OK;
 }
 
 static at_status read_question(reader *r)
@@ -208,7 +270,8 @@ static at_status read_question(reader *r)
         return refuse(r, line, "__has_include without a file name in brackets");
     take(r);
     skip_blanks(r);
-    return read_name(r, line, name);
+    at_status status = read_name(r, line, name);
+    return !status && has_parent(name) ? refuse_name(r, line, name) : status;
 }
 
 static bool is_question(const char *word)
@@ -252,92 +315,123 @@ static void read_line_directive(reader *r)
         take(r);
 }
 
-static at_status scan(collection *c, const char *text, const char *own_name, const char *name,
-                      at_error *error);
+static at_status scan(collection *c, char **text, const char *own_name, size_t own_folder,
+                      const char *name, at_error *error);
 
-static const source_header *find_header(const included *i, const char *name)
+/* The path of the file that has that name; NULL: none has. */
+static const char *find_path(const collection *c, const char *name)
 {
-    for (size_t n = 0; n < i->count; n++)
-        if (strcmp(i->headers[n].name, name) == 0)
-            return &i->headers[n];
+    for (size_t n = 0; n < c->out->count; n++)
+        if (strcmp(c->out->headers[n].name, name) == 0)
+            return c->paths[n];
     return NULL;
 }
 
 /* Looks as the preprocessor does: beside the file that includes, then in the folders. */
-static bool find_path(const collection *c, const reader *r, const char *name, char path[PATH_MAX])
+static bool find_file(const collection *c, const reader *r, const char *name, found_file *out)
 {
-    char beside[2 * NAME_BYTES];
-    while (strncmp(name, "./", 2) == 0)
-        name += 2;
-    const char *slash = strrchr(r->own_name, '/');
-    snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - r->own_name) : 0,
-             r->own_name, name);
-    return (slash && script_find_file(c->folders, c->folder_count, beside, path, PATH_MAX)) ||
-           script_find_file(c->folders, c->folder_count, name, path, PATH_MAX);
+    if (r->own_name[0] && join(r->own_name, name, out->name) &&
+        script_find_file(&c->folders[r->own_folder], 1, out->name, out->path, PATH_MAX)) {
+        out->folder = r->own_folder;
+        return true;
+    }
+    for (size_t i = 0; i < c->folder_count && join("", name, out->name); i++)
+        if (script_find_file(&c->folders[i], 1, out->name, out->path, PATH_MAX)) {
+            out->folder = i;
+            return true;
+        }
+    return false;
 }
 
-static at_status add_header(collection *c, const reader *r, int line, const char *name,
-                            const char *path, script_range *text)
+/* Adds the file to the headers under its name, or if another has that under one with its folder's
+ * number before; *as gets it. */
+static at_status add_header(collection *c, const reader *r, int line, const found_file *file,
+                            script_range *text, char as[NAME_BYTES])
 {
-    const source_header *known = find_header(c->out, name);
     if (strlen(text->bytes) != text->size_bytes)
         return error_set_at(r->error, AT_SCRIPT, r->name, line,
-                            "%s, which this includes, holds a NUL", path);
-    if (known && strcmp(known->text, text->bytes) != 0)
-        return error_set_at(
-            r->error, AT_SCRIPT, r->name, line,
-            "'%s' names two files, the second of which is %s: give one another name", name, path);
-    if (known)
-        return AT_OK;
-    if (!c->out->headers)
+                            "%s, which this includes, holds a NUL", file->path);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        int n = attempt ? snprintf(as, NAME_BYTES, "%zu/%s", file->folder, file->name)
+                        : snprintf(as, NAME_BYTES, "%s", file->name);
+        if (n < 0 || n >= NAME_BYTES)
+            return error_set_at(r->error, AT_SCRIPT, r->name, line,
+                                "the name of %s, which this includes, is too long", file->path);
+        const char *known = find_path(c, as);
+        if (known && strcmp(known, file->path) == 0)
+            return AT_OK;
+        if (!known)
+            break;
+    }
+    if (!c->out->headers) {
         c->out->headers = calloc(SOURCE_HEADERS_MAX, sizeof *c->out->headers);
+        c->paths = calloc(SOURCE_HEADERS_MAX, sizeof *c->paths);
+    }
     if (c->out->count == SOURCE_HEADERS_MAX)
         return error_set_at(r->error, AT_SCRIPT, r->name, line, "more than %d included files",
                             SOURCE_HEADERS_MAX);
-    char *kept = c->out->headers ? strdup(name) : NULL;
-    if (!kept)
+    char *kept = c->out->headers && c->paths ? strdup(as) : NULL;
+    char *path = kept ? strdup(file->path) : NULL;
+    if (!path) {
+        free(kept);
         return error_set(r->error, AT_NO_MEMORY, "out of memory for an included file");
-    c->out->headers[c->out->count++] = (source_header){.name = kept, .text = text->bytes};
+    }
+    c->paths[c->out->count] = path;
+    source_header *added = &c->out->headers[c->out->count++];
+    *added = (source_header){.name = kept, .text = text->bytes};
     text->bytes = NULL;
-    return scan(c, c->out->headers[c->out->count - 1].text, kept, path, r->error);
+    return scan(c, (char **)(uintptr_t)&added->text, file->name, file->folder, file->path,
+                r->error);
 }
 
-static at_status read_include(collection *c, reader *r)
+static at_status read_include(collection *c, reader *r, const char *text, edit_list *list)
 {
-    char name[NAME_BYTES], path[PATH_MAX];
+    edit e;
+    found_file file;
     int line = r->line;
     skip_blanks(r);
     const char *link;
     /* One in angle brackets may be the Toolkit's. */
     const bool is_own = peek(r) == '"';
-    at_status status = read_name(r, line, name);
+    e.start = (size_t)(r->at - text) + 1;
+    at_status status = read_name(r, line, e.name);
+    e.end = (size_t)(r->at - text) - 1;
     if (status)
         return status;
-    if (!find_path(c, r, name, path))
-        return is_own && script_leads_out(c->folders, c->folder_count, name, &link)
-                   ? error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s'%s", name,
-                                  link)
+    if (!find_file(c, r, e.name, &file)) {
+        if (has_parent(e.name))
+            return refuse_name(r, line, e.name);
+        return is_own && script_leads_out(c->folders, c->folder_count, e.name, &link)
+                   ? error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s'%s",
+                                  e.name, link)
                    : AT_OK;
-    script_range text;
-    status = script_read_file(path, &text, r->error);
+    }
+    script_range bytes;
+    char as[NAME_BYTES];
+    status = script_read_file(file.path, &bytes, r->error);
     if (status == AT_IO)
-        return error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s': %s", name,
+        return error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s': %s", e.name,
                             r->error ? r->error->message : "");
     if (!status)
-        status = add_header(c, r, line, name, path, &text);
-    free(text.bytes);
-    return status;
+        status = add_header(c, r, line, &file, &bytes, as);
+    free(bytes.bytes);
+    if (status || strcmp(as, e.name) == 0)
+        return status;
+    memcpy(e.name, as, sizeof as);
+    return array_add(&list->edits, &list->count, &e, sizeof e)
+               ? AT_OK
+               : error_set(r->error, AT_NO_MEMORY, "out of memory for an included file");
 }
 
 /* A directive, of which the sign is taken. */
-static at_status read_directive(collection *c, reader *r)
+static at_status read_directive(collection *c, reader *r, const char *text, edit_list *list)
 {
     char word[NAME_BYTES];
     skip_blanks(r);
     read_word(r, word);
     if (strcmp(word, "include") == 0 || strcmp(word, "include_next") == 0 ||
         strcmp(word, "import") == 0 || strcmp(word, "embed") == 0)
-        return read_include(c, r);
+        return read_include(c, r, text, list);
     if (strcmp(word, "line") == 0)
         read_line_directive(r);
     return AT_OK;
@@ -381,30 +475,59 @@ static at_status scan_line(reader *r)
     return status;
 }
 
-static at_status scan(collection *c, const char *text, const char *own_name, const char *name,
-                      at_error *error)
+static at_status refuse_trigraph(const char *text, const char *name, at_error *error)
 {
-    reader r = {.at = text, .own_name = own_name, .line = 1, .error = error};
-    snprintf(r.name, sizeof r.name, "%s", name);
     /* These stand for a sign of directives and for a backslash with -std=c++11. */
     const char *trigraph = strstr(text, "?\?=");
+    int line = 1;
     if (!trigraph)
         trigraph = strstr(text, "?\?/");
-    if (trigraph) {
-        for (const char *p = text; p < trigraph; p++)
-            r.line += *p == '\n';
-        return error_set_at(error, AT_SCRIPT, name, r.line,
-                            "the trigraph %.3s, which can hide a directive, is not allowed",
-                            trigraph);
+    if (!trigraph)
+        return AT_OK;
+    for (const char *p = text; p < trigraph; p++)
+        line += *p == '\n';
+    return error_set_at(error, AT_SCRIPT, name, line,
+                        "the trigraph %.3s, which can hide a directive, is not allowed", trigraph);
+}
+
+/* Replaces *text by one with the names of the edits, which are in its order. */
+static at_status apply(char **text, const edit_list *list, at_error *error)
+{
+    pack to = {0};
+    size_t at = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        pack_append(&to, *text + at, list->edits[i].start - at);
+        pack_append_text(&to, list->edits[i].name);
+        at = list->edits[i].end;
     }
-    at_status status = AT_OK;
+    pack_append_text(&to, *text + at);
+    char *changed = pack_take_text(&to);
+    if (!changed)
+        return error_set(error, AT_NO_MEMORY, "out of memory for an included file");
+    free(*text);
+    *text = changed;
+    return AT_OK;
+}
+
+/* Collects what the text includes, and has its directives name the files as they are collected. */
+static at_status scan(collection *c, char **text, const char *own_name, size_t own_folder,
+                      const char *name, at_error *error)
+{
+    reader r = {
+        .at = *text, .own_name = own_name, .own_folder = own_folder, .line = 1, .error = error};
+    edit_list list = {0};
+    snprintf(r.name, sizeof r.name, "%s", name);
+    at_status status = refuse_trigraph(*text, name, error);
     while (!status && peek(&r) != '\0') {
         if (takes_directive_sign(&r))
-            status = read_directive(c, &r);
+            status = read_directive(c, &r, *text, &list);
         if (!status)
             status = scan_line(&r);
         take(&r);
     }
+    if (!status && list.count > 0)
+        status = apply(text, &list, error);
+    free(list.edits);
     return status;
 }
 
@@ -420,14 +543,17 @@ static bool may_include(const char *source)
     return false;
 }
 
-at_status include_collect(const char *source, const char *name, const char *const *folders,
+at_status include_collect(char **source, const char *name, const char *const *folders,
                           size_t folder_count, included *out, at_error *error)
 {
     *out = (included){0};
-    if (!may_include(source))
+    if (!may_include(*source))
         return AT_OK;
     collection c = {.folders = folders, .folder_count = folder_count, .out = out};
-    at_status status = scan(&c, source, "", name, error);
+    at_status status = scan(&c, source, "", 0, name, error);
+    for (size_t i = 0; c.paths && i < out->count; i++)
+        free(c.paths[i]);
+    free(c.paths);
     if (status)
         included_deinit(out);
     return status;

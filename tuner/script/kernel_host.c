@@ -131,11 +131,16 @@ int host_open_kernel(lua_State *L)
         return 2;
     }
     at_error error = {0};
+    script_kernel named = {0};
+    lua_settop(L, 2);
+    script_read_includes(L, s, &named);
     kernel_file_deinit(&s->kernel_source);
     /* As messages call it, where it is what the user named. */
     const bool is_script = s->is_described && strcmp(name, script_own_name(s)) == 0;
-    if (kernel_file_read(name, is_script ? s->kernel_path : path, folders, 1, &s->kernel_source,
-                         &error))
+    const char *around[SCRIPT_MAX_INCLUDES + 2];
+    const size_t around_count = script_include_folders(s, &named, around) - 1;
+    if (kernel_file_read(name, is_script ? s->kernel_path : path, around, around_count,
+                         &s->kernel_source, &error))
         sandbox_raise_error(L, &error);
     const kernel_file *k = &s->kernel_source;
     lua_createtable(L, 0, 4);

@@ -172,6 +172,8 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     s->folder = duplicate(path, &status);
     s->lua_dir = duplicate(options->lua_dir, &status);
     s->template_dir = duplicate(options->template_dir, &status);
+    for (size_t i = 0; i < options->include_count && i < SCRIPT_INCLUDES_MAX; i++)
+        s->includes[s->include_count++] = duplicate(options->includes[i], &status);
     s->hash = XXH3_createState();
     s->expressions = tree_new();
     if (options->describe && !s->is_described)
@@ -218,6 +220,8 @@ at_status script_load(const char *path, const script_options *options, script **
     }
     s->options.settings = NULL;
     s->options.setting_count = 0;
+    s->options.includes = NULL;
+    s->options.include_count = 0;
     s->options.only = NULL;
     s->options.only_count = 0;
     *out = s;
@@ -268,6 +272,8 @@ void script_free(script *s)
     free(s->folder);
     free(s->lua_dir);
     free(s->template_dir);
+    for (size_t i = 0; i < s->include_count; i++)
+        free(s->includes[i]);
     free(s);
 }
 

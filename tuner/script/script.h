@@ -47,6 +47,9 @@ typedef struct script_compiler {
     void *context;
 } script_compiler;
 
+/* Folders of headers that the command line may name, and as many that a script may. */
+enum { SCRIPT_INCLUDES_MAX = 16 };
+
 typedef struct script_options {
     const char *lua_dir; /* holds the installed patterns, in lib/ autotune.lua and template.lua */
     const char *template_dir; /* installed templates; the script's own folder is searched first */
@@ -55,7 +58,9 @@ typedef struct script_options {
     const script_setting *only; /* NAME=V1,V2,...: the space has no other values of the parameter */
     size_t only_count;
     const char *describe; /* a file that stands for the comment of a kernel's file; NULL: none */
-    script_compiler compiler;        /* for kernel = { source = FILE } */
+    const char *const *includes; /* folders of the user's, in which headers are looked for, too */
+    size_t include_count;        /* at most SCRIPT_INCLUDES_MAX */
+    script_compiler compiler;    /* for kernel = { source = FILE } */
     const script_captured *captured; /* a launch of that kernel, borrowed; NULL: none */
     arch_limits device;              /* what `device.*` means in expressions */
     size_t memory_limit_bytes;       /* 0: 256 MiB */

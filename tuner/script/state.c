@@ -120,6 +120,19 @@ bool script_find_file(const char *const *folders, size_t folder_count, const cha
     return false;
 }
 
+size_t script_include_folders(const script *s, const script_kernel *k,
+                              const char *folders[SCRIPT_MAX_INCLUDES + 2])
+{
+    size_t count = 0;
+    folders[count++] = s->folder;
+    for (size_t i = 0; i < k->include_count; i++)
+        folders[count++] = k->includes[i];
+    for (size_t i = 0; i < s->include_count; i++)
+        folders[count++] = s->includes[i];
+    folders[count++] = s->template_dir;
+    return count;
+}
+
 bool script_leads_out(const char *const *folders, size_t folder_count, const char *name,
                       const char **what)
 {

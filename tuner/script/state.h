@@ -23,6 +23,7 @@
 /* The same limits as in lua/lib/autotune.lua. */
 enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_CONSTRAINTS = 256, SCRIPT_MAX_OPTIONS = 16 };
 enum { SCRIPT_MAX_LAYOUT = 4 }; /* parameters */
+enum { SCRIPT_MAX_INCLUDES = 2 * SCRIPT_INCLUDES_MAX };
 enum { SCRIPT_MAX_FILE_BYTES = 4 << 20 };
 
 typedef struct arena_block {
@@ -120,6 +121,8 @@ typedef struct script_kernel {
     constant_plan constants[PLAN_MAX_CONSTANTS];
     size_t option_count;
     expression options[SCRIPT_MAX_OPTIONS];
+    size_t include_count;
+    const char *includes[SCRIPT_INCLUDES_MAX]; /* folders below the script's, as paths */
     bool is_file; /* a file of the user's own (script/kernel_file.h), and no template */
     size_t define_count;
     const char **defines; /* of a file: the names that are defined before it is read */
@@ -163,6 +166,8 @@ struct script {
     sandbox box;
     script_options options; /* what `settings` points to is used while loading only */
     char *path, *folder, *lua_dir, *template_dir;
+    size_t include_count;
+    char *includes[SCRIPT_INCLUDES_MAX]; /* folders that the command line names */
     char *kernel_path;   /* of the file, where the pattern is_described; else `path` again */
     script_range source; /* of the script itself, for lines */
     bool is_described;   /* ... which is the comment of a kernel's file, or stands for it */
@@ -229,6 +234,14 @@ at_status script_read_file(const char *path, script_range *out, at_error *error)
  * below that folder, symbolic links included. Fills `path`; false when there is none. */
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
                       size_t path_bytes);
+
+/* In script/read.c: reads the folders `includes` of the table on top of the stack. Raises at one
+ * that is none below the script's. */
+void script_read_includes(lua_State *L, const script *s, script_kernel *k);
+
+/* The folders in which what a kernel's source includes is looked for, in order; how many. */
+size_t script_include_folders(const script *s, const script_kernel *k,
+                              const char *folders[SCRIPT_MAX_INCLUDES + 2]);
 
 /* Is there such a file in one of the folders, but by a link that leads out of it? *what tells why
  * it is not read, and what to do: static storage, "" where there is none. */

@@ -6,8 +6,11 @@
 static at_status collect(const char *source, included *out, at_error *error)
 {
     const char *const folders[] = {fixture_dir};
+    char *text = strdup(source);
     *error = (at_error){0};
-    return include_collect(source, "a.tmpl", folders, 1, out, error);
+    at_status status = include_collect(&text, "a.tmpl", folders, 1, out, error);
+    free(text);
+    return status;
 }
 
 static void expect_refusal(const char *source, const char *wanted, int line)
@@ -41,9 +44,9 @@ TEST(files_of_the_folder_are_read_with_what_they_include)
     fixture_write("sub/two.h", "#pragma once\n#include \"three.h\"\n#include \"two.h\"\n");
     fixture_write("sub/three.h", "#define THREE 3\n");
     expect_headers("#include \"one.h\"\n#include <cuda_fp16.h>\n#include \"one.h\"\n",
-                   "one.h sub/two.h three.h two.h ");
-    expect_headers("%: /* */ include /* */ <one.h>\n", "one.h sub/two.h three.h two.h ");
-    expect_headers("#inc\\\nlude \"./sub/three.h\"", "./sub/three.h ");
+                   "one.h sub/two.h sub/three.h ");
+    expect_headers("%: /* */ include /* */ <one.h>\n", "one.h sub/two.h sub/three.h ");
+    expect_headers("#inc\\\nlude \"./sub/three.h\"", "sub/three.h ");
     included i;
     at_error error;
     assert_ok(collect("#include \"sub/three.h\"\n", &i, &error), error);
@@ -132,15 +135,42 @@ TEST(what_is_no_file_of_the_folder_is_not_opened)
     expect_refusal("#include \"nul.h\"\n", "NUL", 1);
 }
 
-TEST(one_name_means_one_file)
+TEST(a_directive_names_the_file_by_its_path_below_the_folder)
 {
+    included i;
+    at_error error = {0};
+    char *far = strdup(fixture_path("far"));
+    const char *const folders[] = {fixture_dir, far};
     mkdir(fixture_path("x"), 0777);
     mkdir(fixture_path("y"), 0777);
-    fixture_write("x/a.h", "#include \"same.h\"\n");
-    fixture_write("y/a.h", "#include \"same.h\"\n");
+    mkdir(fixture_path("far"), 0777);
+    fixture_write("x/a.h", "#include \"same.h\"\n# include \"../y/a.h\" // up\n");
+    fixture_write("y/a.h", "#include \"./same.h\"\n");
     fixture_write("x/same.h", "1\n");
     fixture_write("y/same.h", "2\n");
-    expect_refusal("#include \"x/a.h\"\n#include \"y/a.h\"\n", "names two files", 1);
+    fixture_write("top.h", "3\n");
+    fixture_write("far/top.h", "4\n");
+    fixture_write("far/far.h", "#include \"top.h\"\n");
+    char *source = strdup("#include \"x/a.h\"\n#include <top.h>\n#include \"far.h\"\nint i;\n");
+    assert_ok(include_collect(&source, "a.tmpl", folders, 2, &i, &error), error);
+    static const char *const wanted[][2] = {
+        {"x/a.h", "#include \"x/same.h\"\n# include \"y/a.h\" // up\n"},
+        {"x/same.h", "1\n"},
+        {"y/a.h", "#include \"y/same.h\"\n"},
+        {"y/same.h", "2\n"},
+        {"top.h", "3\n"},
+        {"far.h", "#include \"1/top.h\"\n"},
+        {"1/top.h", "4\n"}};
+    assert_int_equal(i.count, sizeof wanted / sizeof *wanted);
+    for (size_t n = 0; n < i.count; n++) {
+        assert_string_equal(i.headers[n].name, wanted[n][0]);
+        assert_string_equal(i.headers[n].text, wanted[n][1]);
+    }
+    assert_string_equal(source,
+                        "#include \"x/a.h\"\n#include <top.h>\n#include \"far.h\"\nint i;\n");
+    included_deinit(&i);
+    free(source);
+    free(far);
 }
 
 TEST_GROUP(fixture_setup, fixture_teardown)

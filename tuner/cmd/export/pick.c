@@ -238,6 +238,6 @@ const command cmd_pick = {
     .name = "pick",
     .operand = "PATTERN",
     .summary = "Say which recorded configuration a program gets, and why",
-    .options = "describe set gpu results json",
+    .options = "describe set include gpu results json",
     .answer = answer,
 };

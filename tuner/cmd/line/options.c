@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/nearest.h"
 #include "base/text.h"
@@ -27,7 +28,8 @@ typedef enum cell_type {
     CELL_CHOICE, /* bool: which of the two words of `argument`, "false|true" */
     CELL_SET,
     CELL_ONLY,
-    CELL_OVER, /* script_setting: NAME=VALUE, one more each time */
+    CELL_OVER,    /* script_setting: NAME=VALUE, one more each time */
+    CELL_INCLUDE, /* a folder, one more each time */
     CELL_BUDGET,
     CELL_EFFORT
 } cell_type;
@@ -67,6 +69,9 @@ static const option_info known[] = {
      .type = CELL_ONLY},
     {"over", "NAME[=V1,V2,...]",
      "go over these values; V1,V2,...,VN continues the series; repeatable", .type = CELL_OVER},
+    {"include", "DIR",
+     "also -I DIR: look for the files that kernels include in this folder, too; repeatable",
+     .type = CELL_INCLUDE},
     {"device", "NAME",
      "cuda:N, for tuning also cuda:0,2 or all; sim or sim:sm_XX, a simulated GPU; 'autotune "
      "devices' lists them",
@@ -287,6 +292,19 @@ static at_status read_budget(const char *text, settings *out, at_error *error)
     return AT_OK;
 }
 
+static at_status read_include(const char *text, settings *out, at_error *error)
+{
+    struct stat s;
+    if (stat(text, &s) != 0 || !S_ISDIR(s.st_mode))
+        return error_set(error, AT_USAGE, "--include takes a folder, and there is none at '%s'",
+                         text);
+    if (out->include_count == SCRIPT_INCLUDES_MAX)
+        return error_set(error, AT_USAGE, "--include may be given %d times at most",
+                         SCRIPT_INCLUDES_MAX);
+    out->includes[out->include_count++] = text;
+    return AT_OK;
+}
+
 /* Puts the value of an option where its row of the table says. */
 static at_status read_option(const option_info *info, const char *text, options *out,
                              at_error *error)
@@ -329,6 +347,9 @@ static at_status read_option(const option_info *info, const char *text, options 
         break;
     case CELL_OVER:
         status = read_assignment(info, text, out->sweeps, &out->sweep_count, error);
+        break;
+    case CELL_INCLUDE:
+        status = read_include(text, &out->run, error);
         break;
     case CELL_BUDGET:
         status = read_budget(text, &out->run, error);
@@ -411,11 +432,13 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     optind = 0; /* glibc: start over, also after an earlier parse */
     for (;;) {
         int at = optind ? optind : 1;
-        int choice = getopt_long(argc, argv, c->runs_program ? "+:o:h" : ":o:h", longs, NULL);
+        int choice = getopt_long(argc, argv, c->runs_program ? "+:o:h" : ":I:o:h", longs, NULL);
         if (choice == -1)
             break;
-        if (choice == 'h' || choice == 'o')
-            choice = FIRST_LONG + place_of(choice == 'h' ? "help" : "output");
+        if (choice == 'h' || choice == 'o' || choice == 'I')
+            choice = FIRST_LONG + place_of(choice == 'h'   ? "help"
+                                           : choice == 'o' ? "output"
+                                                           : "include");
         if (choice == ':')
             return error_set(error, AT_USAGE, "%s needs a value", argv[optind - 1]);
         if (choice == '?') {

@@ -164,6 +164,6 @@ const command cmd_inspect = {
     .name = "inspect",
     .operand = "SCRIPT",
     .summary = "Show registers, spills, shared memory and occupancy; needs no GPU",
-    .options = "describe config captured only over arch set jobs no-cache json",
+    .options = "describe config captured only over arch set include jobs no-cache json",
     .answer = answer,
 };

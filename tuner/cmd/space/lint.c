@@ -195,6 +195,6 @@ const command cmd_lint = {
     .name = "lint",
     .operand = "SCRIPT",
     .summary = "Warn of likely mistakes in a script; needs no GPU",
-    .options = "describe set only arch",
+    .options = "describe set include only arch",
     .run = run,
 };

@@ -127,6 +127,6 @@ const command cmd_space = {
     .name = "space",
     .operand = "SCRIPT",
     .summary = "Show parameters, constraints and what each removes",
-    .options = "describe set captured only arch list json",
+    .options = "describe set include captured only arch list json",
     .run = run,
 };

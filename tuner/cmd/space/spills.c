@@ -369,7 +369,8 @@ const command cmd_spills = {
     .name = "spills",
     .operand = "SCRIPT",
     .summary = "Find where variants begin to spill registers; needs no GPU",
-    .options = "describe config captured only over arch device shared-spills whole set seed jobs "
-               "no-cache json",
+    .options =
+        "describe config captured only over arch device shared-spills whole set include seed jobs "
+        "no-cache json",
     .run = run,
 };

@@ -260,6 +260,6 @@ const command cmd_check = {
     .operands_most = 1,
     .summary =
         "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
-    .options = "describe config captured only set budget seed arch jobs no-cache json",
+    .options = "describe config captured only set include budget seed arch jobs no-cache json",
     .answer = answer,
 };

@@ -281,9 +281,9 @@ const command cmd_sweep = {
     .name = "sweep",
     .operand = "SCRIPT",
     .summary = "Tune along variables of the problem, and print the curve",
-    .options =
-        "describe set only over device strategy budget effort stop-at seed fixed finals tie prove "
-        "jobs cache "
-        "no-cache recorded picture json quiet results record no-record",
+    .options = "describe set include only over device strategy budget effort stop-at seed fixed "
+               "finals tie prove "
+               "jobs cache "
+               "no-cache recorded picture json quiet results record no-record",
     .answer = answer,
 };

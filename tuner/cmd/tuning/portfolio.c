@@ -230,8 +230,9 @@ const command cmd_portfolio = {
     .name = "portfolio",
     .operand = "SCRIPT",
     .summary = "Tune over a range of problems, and keep few configurations that serve it",
-    .options = "describe set only over problems held-out max device strategy budget effort seed "
-               "finals tie prove "
-               "jobs cache no-cache json quiet results record no-record",
+    .options =
+        "describe set include only over problems held-out max device strategy budget effort seed "
+        "finals tie prove "
+        "jobs cache no-cache json quiet results record no-record",
     .run = run,
 };

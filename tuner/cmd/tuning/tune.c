@@ -61,7 +61,8 @@ const command cmd_tune = {
     .operand = "SCRIPT",
     .summary = "Find the fastest configuration and record it",
     .options =
-        "describe set captured only device verify-on arch strategy budget seed effort stop-at "
+        "describe set include captured only device verify-on arch strategy budget seed effort "
+        "stop-at "
         "warm-start "
         "objective "
         "energy prove fixed finals tie jobs cache no-cache top json quiet trace results record "

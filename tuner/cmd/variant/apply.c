@@ -298,7 +298,7 @@ const command cmd_apply = {
     .name = "apply",
     .operand = "FILE.cu",
     .summary = "Write the best values into a kernel's own file",
-    .options = "describe config per-arch write results set arch no-cache",
+    .options = "describe config per-arch write results set include arch no-cache",
     .raw = true,
     .run = run,
 };

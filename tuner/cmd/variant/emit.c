@@ -220,7 +220,7 @@ const command cmd_emit = {
     .name = "emit",
     .operand = "SCRIPT",
     .summary = "Print the source of one variant",
-    .options = "describe config captured only best results set arch ptx no-line output",
+    .options = "describe config captured only best results set include arch ptx no-line output",
     .raw = true,
     .run = run,
 };

@@ -336,6 +336,6 @@ const command cmd_profile = {
     .name = "profile",
     .operand = "SCRIPT",
     .summary = "Read a GPU's counters of one variant, beside what the simulated device counts",
-    .options = "describe config captured metrics only set device cache jobs no-cache json",
+    .options = "describe config captured metrics only set include device cache jobs no-cache json",
     .answer = answer,
 };

@@ -23,6 +23,8 @@ typedef struct settings {
     size_t variable_count;
     script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: only these values are tried */
     size_t only_count;
+    const char *includes[SCRIPT_INCLUDES_MAX]; /* folders of headers */
+    size_t include_count;
     const char *device;   /* "cuda:0"; "cuda:0,2", GPUs of one model; NULL: the default */
     bool verify_all;      /* race the winner on the others, too */
     const char *arch;     /* compile for it alone, without a device; NULL: do not. "sm_80,sm_90" for

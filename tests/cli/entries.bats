@@ -1,0 +1,97 @@
+# Kernels by the names that C++ gives them, in headers, with the options of nvcc.
+load helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir -p own/include/lib/detail far/common
+    cat >own/scaled.lua <<'END'
+local at = require "autotune"
+return at.pattern {
+  name = "scaled", summary = "a kernel of a library of templates",
+  problem = { n = 1 << 16 }, ragged = { n = 1003 }, simulated = { n = 2048 },
+  space = { block = { 64, 128 }, type = { "lib::once", "lib::twice" } },
+  buffers = { src = at.input { dtype = "float", count = "n" }, dst = at.output { dtype = "float", count = "n" } },
+  kernel = { template = "scaled.cu.tmpl", entry = "lib::scale<${block}, ${type}>", include = "include",
+             options = { "-DLEFT=1", "-O3", "-Xptxas -dlcm=cg" }, args = { "src", "dst", at.int32 "n" } },
+  launches = {
+    { entry = "(void(*)(float*, int))lib::clear", args = { "dst", at.int32 "n" }, grid = "ceil_div(n, 256)", block = 256 },
+    { grid = "ceil_div(n, block)", block = "block" },
+  },
+  traffic = "8 * n",
+  reference = at.reference { template = "reference.cu.tmpl" },
+}
+END
+    echo '#include <lib/scale.cuh>' >own/scaled.cu.tmpl
+    cat >own/include/lib/scale.cuh <<'END'
+#pragma once
+#include "detail/ops.cuh"
+#include <common/index.h>
+namespace lib {
+__global__ void clear(float *p, int n) { if (index() < n) p[index()] = 0; }
+__global__ void clear(double *p) { p[index()] = 0; }
+template <int BLOCK, typename OP> __global__ void __launch_bounds__(BLOCK) scale(const float *src, float *dst, int n)
+{
+    int i = index();
+    if (i <= n - LEFT)
+        dst[i] += OP()(src[i]);
+}
+}
+END
+    cat >own/include/lib/detail/ops.cuh <<'END'
+#include "../ops.h"
+namespace lib { struct twice { __device__ float operator()(float x) { return times<2>(x); } }; }
+END
+    cat >own/include/lib/ops.h <<'END'
+namespace lib {
+template <int N> __device__ float times(float x) { return N * x; }
+struct once { __device__ float operator()(float x) { return x + x; } };
+}
+END
+    echo '__device__ inline int index() { return blockIdx.x * blockDim.x + threadIdx.x; }' >far/common/index.h
+    cat >own/reference.cu.tmpl <<'END'
+extern "C" __global__ void reference(const float *src, float *dst, int n)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) dst[i] = 2 * src[i];
+}
+END
+}
+
+@test "instances of a template are proven, and an overload is launched before each" {
+    tool check own/scaled.lua -I far --budget 4
+    succeeds
+    says "4 proven"
+    tool explain own/scaled.lua -I far
+    succeeds
+    says "Launch 1 of 2: (void(*)(float*, int))lib::clear"
+    says "Launch 2 of 2: lib::scale<64, lib::once>"
+}
+
+@test "a fault has the header's line and the instance's name" {
+    sed -i 's/-DLEFT=1/-DLEFT=0/' own/scaled.lua
+    tool check own/scaled.lua --include far
+    fails_with 1
+    says "out of bounds in lib::scale<64, lib::once> at lib/scale.cuh:11"
+}
+
+@test "an entry that names no kernel is told with the nearest that there is" {
+    sed -i 's/lib::scale</lib::scael</' own/scaled.lua
+    tool check own/scaled.lua -I far
+    says "lib/scale.cuh(7): error: there is no kernel 'lib::scael<64, lib::once>'; did you mean 'lib::scale<...>'"
+}
+
+@test "folders of headers elsewhere are the command line's to name" {
+    tool check own/scaled.lua
+    says 'cannot open source file "common/index.h"'
+    says "-I DIR"
+    tool check own/scaled.lua -I nowhere
+    fails_with 2
+    says "there is none at 'nowhere'"
+    sed -i 's/include = "include"/include = "..\/far"/' own/scaled.lua
+    tool check own/scaled.lua
+    fails_with 2
+    says "scaled.lua:8: there is no folder '../far' in the script's"
+    sed -i 's/include = "..\/far"/options = "-I..\/far"/; s/options = { .*\" }, args/args/' own/scaled.lua
+    tool check own/scaled.lua
+    says "'-I../far' is not one that a script may use"
+}
