@@ -9,9 +9,9 @@ local at = require "autotune"
 return at.pattern {
   name = "scaled", summary = "a kernel of a library of templates",
   problem = { n = 1 << 16 }, ragged = { n = 1003 }, simulated = { n = 2048 },
-  space = { block = { 64, 128 }, type = { "lib::once", "lib::twice" } },
+  space = { block = { 64, 128 }, op = { "lib::once", "lib::twice" } },
   buffers = { src = at.input { dtype = "float", count = "n" }, dst = at.output { dtype = "float", count = "n" } },
-  kernel = { template = "scaled.cu.tmpl", entry = "lib::scale<${block}, ${type}>", include = "include",
+  kernel = { template = "scaled.cu.tmpl", entry = "lib::scale<${block}, ${op}>", include = "include",
              options = { "-DLEFT=1", "-O3", "-Xptxas -dlcm=cg" }, args = { "src", "dst", at.int32 "n" } },
   launches = {
     { entry = "(void(*)(float*, int))lib::clear", args = { "dst", at.int32 "n" }, grid = "ceil_div(n, 256)", block = 256 },
@@ -85,13 +85,11 @@ END
     says 'cannot open source file "common/index.h"'
     says "-I DIR"
     tool check own/scaled.lua -I nowhere
-    fails_with 2
-    says "there is none at 'nowhere'"
+    fails_with 2 "there is none at 'nowhere'"
     sed -i 's/include = "include"/include = "..\/far"/' own/scaled.lua
     tool check own/scaled.lua
-    fails_with 2
-    says "scaled.lua:8: there is no folder '../far' in the script's"
+    fails_with 2 "scaled.lua:7: there is no folder '../far' in the script's"
     sed -i 's/include = "..\/far"/options = "-I..\/far"/; s/options = { .*\" }, args/args/' own/scaled.lua
     tool check own/scaled.lua
-    says "'-I../far' is not one that a script may use"
+    fails_with 2 "'-I../far' is not one that a script may use"
 }
