@@ -49,7 +49,8 @@ for _, kind in ipairs(kernel.ARGUMENTS) do
   end
 end
 
---- A small struct by value, laid out as C does it: at.struct { at.float "x", at.int32 "n" }.
+--- A small struct by value, laid out as C does it: at.struct { at.float "x", at.int32 "n" }; a
+-- member that names a buffer is its address.
 function at.struct(members)
   if type(members) ~= "table" then
     error("at.struct takes a list: at.struct { at.float(...), at.int32(...) }", 2)

@@ -4,7 +4,11 @@
 local host = ...
 
 local check = host.own "check.lua"
+local tolerance = host.own "tolerance.lua"
 local fail, KIND = check.fail, check.KIND
+
+-- What approximate instructions differ by between two chips, the simulated one included.
+local ULPS = 8
 
 local captured = {}
 
@@ -40,42 +44,144 @@ local function refuse_setting(name, launch)
   end
 end
 
--- A structure by value, as words of the size that it is a multiple of.
-local function struct_of(bytes)
+-- A structure by value, as words of the size that it is a multiple of. `buffers` are those whose addresses it holds.
+local function struct_of(bytes, buffers)
   local width = #bytes % 8 == 0 and 8 or #bytes % 4 == 0 and 4 or 1
   local members, type = {}, ({ [8] = "uint64", [4] = "uint32", [1] = "uint8" })[width]
-  for at = 1, #bytes, width do
-    members[#members + 1] = { [KIND] = "argument", type = type, value = host.unpack(string.sub(bytes, at, at + width - 1), type) }
+  for at = 0, #bytes - 1, width do
+    local word = string.sub(bytes, at + 1, at + width)
+    -- A script's numbers end at 2^63.
+    local kind = width == 8 and "int64" or type
+    members[#members + 1] = buffers[at] or { [KIND] = "argument", type = kind, value = host.unpack(word, kind) }
   end
   return { [KIND] = "struct", members = members }
 end
 
-local function complete_pointer(description, one, a, name, what)
-  if not one.before then
-    if is_zero(one.bytes) then return { [KIND] = "argument", type = "uint64", value = 0 } end
-    fail({}, "%s is an address of no memory that was captured", what)
+local NOTHING = {}
+
+-- How many elements of `bytes` each a pointer leads to: as `sizes` or the buffer say, else all that there is.
+local function elements_of(description, given, p, bytes, value_of)
+  local size = (description.sizes or NOTHING)[p.name]
+  local left = p.left_bytes // bytes
+  if given.count ~= nil then size = given.count end
+  if size == nil then
+    if left == 0 then fail({}, "%s points at the end of its memory", p.what) end
+    return left, true
   end
-  if description.sizes == nil then description.sizes = {} end
-  local bytes = a.bytes
-  if bytes == 0 or not a.type or a.type == "bool" and bytes ~= 1 then
-    -- The type says nothing of elements.
-    local buffers = description.buffers
-    if buffers[name] == nil then
-      buffers[name] = { [KIND] = a.const and "input" or "inout", dtype = "uint8", count = one.left_bytes }
-    end
-    return nil
+  local count = value_of(size)
+  if math.type(count) ~= "integer" or count < 1 then
+    fail({ "sizes", p.name }, "is no number of elements, as the captured launch has it: %s", check.show(size))
   end
-  if description.sizes[name] == nil and type(description.buffers[name] or {}) == "table"
-      and (description.buffers[name] or {}).count == nil then
-    if one.left_bytes < bytes then fail({}, "%s points at the end of its memory", what) end
-    description.sizes[name] = one.left_bytes // bytes
+  if count > left then
+    fail({ "sizes", p.name }, "is %d elements of %d bytes, and %s has memory for %d", count, bytes, p.what, left)
   end
-  return nil
+  return count, false
 end
 
---- Completes description.problem, .sizes and .buffers from the launch, by the kernel's parameters; `named` gets the
---- arguments that are no variable: null pointers and structures. `known` gets the variables.
-function captured.complete(description, launch, entry, signature, params, named, known)
+-- The buffer of a pointer, with what the memory held before the launch, and after it as what is right.
+local function fill_buffer(description, expected, p, value_of)
+  local given = description.buffers[p.name] or {}
+  if type(given) ~= "table" or given.fill ~= nil or given.values ~= nil then return end
+  if given[KIND] == nil then
+    given[KIND] = p.const and "input" or "inout"
+    for _, output in ipairs(description.outputs or NOTHING) do
+      if output == p.name then given[KIND] = "output" end
+    end
+  end
+  local lanes, type, bytes = p.lanes, p.type, p.bytes
+  if given.dtype ~= nil then
+    lanes, type, bytes = 1, given.dtype, host.sizeof(given.dtype)
+  elseif type == "bool" or type == nil or bytes == 0 then -- it says nothing of elements
+    lanes, type, bytes = 1, "uint8", 1
+  end
+  local count, is_rest = elements_of(description, given, p, bytes, value_of)
+  description.buffers[p.name] = given
+  given.dtype = type
+  if is_rest then given.count = count * lanes end
+  local role = given[KIND]
+  if role == "input" or role == "inout" then
+    given.fill = host.captured_file(p.argument, p.place, false, type, count * lanes)
+    given.fill[KIND] = "file"
+  end
+  if role == "output" or role == "inout" then
+    expected[p.name] = host.captured_file(p.argument, p.place, true, type, count * lanes)
+    expected[p.name][KIND] = "file"
+    local rounds = type == "float" or type == "double" or type == "half" or type == "bfloat16"
+    if given.tolerance == nil and rounds and description.tolerance == nil then
+      given.tolerance = tolerance.ulps(ULPS)
+    end
+  end
+end
+
+-- All addresses among the arguments, in their order: { name, what, argument, place, at, address, left_bytes, const,
+-- type, lanes, bytes }.
+local function list_pointers(launch, signature, params, named)
+  local list = {}
+  for i, a in ipairs(signature) do
+    local name = params[i].name
+    for k, pointer in ipairs(named[name] == nil and launch.arguments[i].pointers or NOTHING) do
+      list[#list + 1] = {
+        name = a.pointer and name or name .. "_" .. pointer.at, argument = i, place = k, at = pointer.at,
+        what = string.format("argument %d of the captured launch (%s)", i, params[i].text),
+        address = pointer.address, left_bytes = pointer.left_bytes, const = a.pointer and a.const,
+        type = a.pointer and a.type or nil, lanes = a.pointer and a.lanes or 1, bytes = a.pointer and a.bytes or 0,
+      }
+    end
+  end
+  return list
+end
+
+-- Pointers at one address have one buffer. Of others through which a kernel may write, each has what lies before the
+-- next, for what is behind that is the next one's result.
+local function share_memory(list)
+  local owner = {}
+  for _, const in ipairs { false, true } do
+    for _, p in ipairs(list) do
+      if (p.const or false) == const then
+        owner[p.address] = owner[p.address] or p
+        p.owner = owner[p.address]
+      end
+    end
+  end
+  for _, p in ipairs(list) do
+    for _, q in ipairs(list) do
+      local apart = q.address - p.address
+      if not p.const and not q.const and apart > 0 and apart < p.left_bytes then p.left_bytes = apart end
+    end
+  end
+end
+
+-- "mode" of "_ZN4deep4modeE".
+local function last_part(mangled)
+  local at, name = string.match(mangled, "^_ZN?L?()"), mangled
+  while at do
+    local digits = string.match(mangled, "^L?(%d+)", at)
+    if not digits then break end
+    at = string.find(mangled, digits, at, true) + #digits
+    name = string.sub(mangled, at, at + math.tointeger(tonumber(digits)) - 1)
+    at = at + #name
+  end
+  return name
+end
+
+--- Fills the variables of the module that the kernel uses with what they held: kernel.constants, and a buffer each.
+function captured.complete_constants(description, given, launch)
+  if given.constants ~= nil then return end
+  local constants = {}
+  for i, v in ipairs(launch.variables) do
+    if host.is_needed(last_part(v.name)) then
+      local name = "captured_" .. i
+      description.buffers[name] = { [KIND] = "input", dtype = "uint8", count = v.size_bytes, fill = host.captured_variable(i) }
+      description.buffers[name].fill[KIND] = "file"
+      constants[v.name], given.constants = name, constants
+    end
+  end
+end
+
+--- Completes description.problem, .buffers and .reference from the launch, by the kernel's parameters; `named` gets the
+--- arguments that are no variable: null pointers and structures. `known` gets the variables, `value_of` evaluates an
+--- expression over them.
+function captured.complete(description, launch, entry, signature, params, named, known, value_of)
   local base = string.match(string.match(entry, "^[^<]*"), "([%w_]+)%s*$")
   if not string.find(launch.kernel, "%f[%w_]" .. base .. "%f[^%w_]") then
     fail({}, "%s has a launch of %s, and this is the kernel %s", launch.path, launch.kernel, entry)
@@ -84,26 +190,44 @@ function captured.complete(description, launch, entry, signature, params, named,
     fail({}, "the captured launch of %s has %d arguments (%s), and the kernel takes %d", launch.kernel,
          #launch.arguments, launch.path, #signature)
   end
+  -- Scalars first: how much memory there is may depend on them.
   for i, a in ipairs(signature) do
     local one, name = launch.arguments[i], params[i].name
     local what = string.format("argument %d of the captured launch (%s)", i, params[i].text)
-    if a.pointer then
-      if #one.bytes ~= 8 then fail({}, "%s has %d bytes", what, #one.bytes) end
-      if named[name] == nil then named[name] = complete_pointer(description, one, a, name, what) end
-    elseif #one.bytes ~= a.bytes then
-      fail({}, "%s has %d bytes, and the kernel's has %d: was the program built from this file?", what, #one.bytes, a.bytes)
-    elseif one.holds_pointers then
-      fail({}, "%s is a structure that holds addresses: such a kernel can be proven ('autotune check --captured %s'), "
-           .. "not tuned; let it take the pointers as arguments", what, launch.path)
-    elseif named[name] == nil and (not a.type or a.lanes > 1) then
-      named[name] = struct_of(one.bytes)
-    elseif named[name] == nil and name ~= "" then
+    if #one.bytes ~= (a.pointer and 8 or a.bytes) then
+      fail({}, "%s has %d bytes, and the kernel's has %d: was the program built from this file?", what, #one.bytes,
+           a.pointer and 8 or a.bytes)
+    elseif not a.pointer and named[name] == nil and name ~= "" and a.type and a.lanes == 1 then
       local v = decode(one.bytes, a.type)
       if v == nil then fail({}, "%s is no finite number", what) end
       refuse_setting(name, launch)
       description.problem[name], known[name] = v, v
     end
   end
+  local expected, has_results = {}, false
+  local pointers = list_pointers(launch, signature, params, named)
+  share_memory(pointers)
+  for _, p in ipairs(pointers) do
+    if p.owner == p then fill_buffer(description, expected, p, value_of) end
+  end
+  for i, a in ipairs(signature) do
+    local one, name, buffers = launch.arguments[i], params[i].name, {}
+    for _, p in ipairs(pointers) do
+      if p.argument == i then buffers[p.at] = p.owner.name end
+    end
+    if named[name] == nil and not a.pointer and (not a.type or a.lanes > 1) then
+      named[name] = struct_of(one.bytes, buffers)
+    elseif named[name] == nil and a.pointer and buffers[0] and buffers[0] ~= name then
+      named[name] = buffers[0]
+    elseif named[name] == nil and a.pointer and not buffers[0] then
+      if not is_zero(one.bytes) then
+        fail({}, "argument %d of the captured launch (%s) is an address of no memory that was captured", i, params[i].text)
+      end
+      named[name] = { [KIND] = "argument", type = "uint64", value = 0 }
+    end
+  end
+  for _ in pairs(expected) do has_results = true end
+  if description.reference == nil and has_results then description.reference = expected end
 end
 
 return captured

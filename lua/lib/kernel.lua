@@ -113,19 +113,22 @@ function kernel.read_buffers(description, names_taken)
   return list
 end
 
-local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 32, 128, 32
+local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 32, 128, 256
 
-local function read_struct(v, where)
+local function read_struct(v, where, buffers)
   local members = {}
   check.list(v.members, where, MOST_MEMBERS)
   if #v.members == 0 then fail(where, "a struct has no members") end
   for i, member in ipairs(v.members) do
-    local path = child(where, i)
-    if type(member) ~= "table" or member[KIND] ~= "argument" then
-      fail(path, "is %s; a struct's members are at.float(...), at.int32(...) and the like",
+    local path, place = child(where, i), nil
+    for b, buffer in ipairs(buffers) do
+      if member == buffer.name then place = b end
+    end
+    if not place and (type(member) ~= "table" or member[KIND] ~= "argument") then
+      fail(path, "is %s; a struct's members are at.float(...), at.int32(...) and the like, and names of buffers",
            show(member))
     end
-    members[i] = { type = member.type, value = expression(member.value, path) }
+    members[i] = place and { type = "buffer", buffer = place } or { type = member.type, value = expression(member.value, path) }
   end
   return { type = "struct", members = members }
 end
@@ -175,7 +178,7 @@ local function read_arguments(given, path, buffers)
     if type(v) == "table" and v[KIND] == "argument" then
       argument = { type = v.type, value = expression(v.value, where) }
     elseif type(v) == "table" and v[KIND] == "struct" then
-      argument = read_struct(v, where)
+      argument = read_struct(v, where, buffers)
     elseif view.is(v) then
       argument = view.read(v, where, buffers, taken)
     end

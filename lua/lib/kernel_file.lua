@@ -889,7 +889,9 @@ function kernel_file.complete(description)
     for _, p in ipairs(found.params) do params[#params + 1] = p end
     whole = whole or found
     if launch and target == targets[1] then
-      captured.complete(description, launch, target.entry, signature, found.params, named, known)
+      captured.complete(description, launch, target.entry, signature, found.params, named, known,
+                        function(e) return evaluate(e, scope_of(known, derived)) end)
+      captured.complete_constants(description, given, launch)
     end
     if type(target.of.args) ~= "table" then
       target.of.args = infer_arguments(description, request, signature, found.params, named,

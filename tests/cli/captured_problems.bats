@@ -5,7 +5,7 @@ capture() { # capture DIR KERNEL HOW...
     local dir=$1 kernel=$2
     shift 2
     AUTOTUNE_LIBCUDA=${FAKE_CUDA:?} AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?} "$AUTOTUNE" capture -o "$dir" --kernel "$kernel" -- \
-        "${CAPTURED_PROGRAM:?}" "$FIXTURES/captured.ptx" "$@" >/dev/null
+        "${CAPTURED_PROGRAM:?}" "${IMAGE:-$FIXTURES/captured.ptx}" "$@" >/dev/null
 }
 
 changed() { # changed SED: the fixture otherwise, as kernel.cu
@@ -24,6 +24,91 @@ changed() { # changed SED: the fixture otherwise, as kernel.cu
     says "8 agree"
 }
 
+@test "variants are held to what the program computed on its own data" {
+    capture seen scale_by inner 1000
+    tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 8
+    succeeds
+    says "8 agree with the results in files"
+    # A variant that is wrong by one element of these data, and right on others.
+    changed 's/out\[i\] = by \* in\[i\];/out[i] = ITEMS == 2 \&\& in[i] == -400.75f ? 0 : by * in[i];/'
+    tool check kernel.cu --captured seen --arch sm_90 --budget 8
+    [ "$status" -eq 1 ]
+    says "4 agree with the results in files, 4 wrong"
+    says "out[83]"
+}
+
+@test "of a launch that is too large to be run whole blocks are, on the program's data" {
+    capture seen scale_by scale 2500000
+    tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 2
+    succeeds
+    says "blocks of the tuned problem: 2 agree"
+    changed 's/by \* in\[i\];/(ITEMS == 2 ? 3 : by) * in[i];/'
+    tool check kernel.cu --captured seen --arch sm_90 --config ITEMS=2
+    [ "$status" -eq 1 ]
+}
+
+@test "a baseline that does not compute what the program computed is told" {
+    capture seen scale_by scale 1000
+    changed 's/by \* in\[i\];/by + in[i];/'
+    tool check kernel.cu --captured seen --arch sm_90
+    [ "$status" -eq 1 ]
+    says "out[0]"
+}
+
+@test "sizes may say that a kernel has less than all memory, not more" {
+    capture seen scale_by scale 1000
+    changed 's/^space /sizes = { out = "n", in_ = "n" }\nspace /'
+    tool check kernel.cu --captured seen --arch sm_90
+    succeeds
+    changed 's/^space /sizes = { out = "n + 1" }\nspace /'
+    tool check kernel.cu --captured seen --arch sm_90
+    fails_with 2 "sizes.out: is 1001 elements of 4 bytes, and argument 1 of the captured launch (float *out) has memory for 1000"
+    changed 's/^space /sizes = { out = "-n" }\nspace /'
+    tool check kernel.cu --captured seen --arch sm_90
+    fails_with 2 "sizes.out: is no number of elements"
+}
+
+@test "a structure by value has the addresses of buffers where the program's has addresses" {
+    capture view scale_view view 1000
+    changed 's/entry = "scale_by"/entry = "scale_view"/;s/(n, /(1000, /;s/ITEMS = { 1, 2 }/ITEMS = { 1 }/'
+    tool check kernel.cu --captured view --arch sm_90 --budget 8
+    succeeds
+    says "4 agree with the results in files"
+    tool emit kernel.cu --captured view --arch sm_90 --best
+    sed -i 's/v.out\[i\] = by/v.out[i] = 2 * by/' kernel.cu
+    tool check kernel.cu --captured view --arch sm_90
+    [ "$status" -eq 1 ]
+    says "first v_16[2]: expected 121"
+    # With a type the elements are told, and floats may be rounded otherwise.
+    sed -i 's/^kernel /buffers = { v_16 = at.output { dtype = "float", count = "1000" } }\nkernel /' kernel.cu
+    tool check kernel.cu --captured view --arch sm_90
+    [ "$status" -eq 1 ]
+    says "first v_16[0]"
+}
+
+@test "one memory that is given twice is one buffer" {
+    capture seen scale_by inplace 1000
+    tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 8
+    succeeds
+    says "8 agree with the results in files"
+}
+
+@test "variables of the module have what the program had put into them" {
+    python3 - "$FIXTURES/captured.ptx" <<'END'
+import sys
+text = open(sys.argv[1]).read()
+open("variable.ptx", "w").write(text.replace(".address_size 64\n", ".address_size 64\n.const .align 4 .b8 fake_constant[16384];\n"))
+END
+    IMAGE=variable.ptx capture seen scale_by scale 1000
+    # Zero in the program; 5 in the file.
+    changed 's/^struct view/__constant__ int fake_constant[4096] = { 5 };\nstruct view/;s/by \* in\[i\];/by * in[i] + fake_constant[0];/'
+    tool check kernel.cu --captured seen --arch sm_90
+    succeeds
+    changed 's/^struct view/__constant__ int fake_constant[4096] = { 5 };\nstruct view/'
+    tool check kernel.cu --captured seen --arch sm_90
+    succeeds
+}
+
 @test "a baseline that is launched otherwise than the program launched it is said" {
     capture seen scale_by scale 1000
     changed 's/define BLOCK 128/define BLOCK 64/'
@@ -37,9 +122,6 @@ changed() { # changed SED: the fixture otherwise, as kernel.cu
     capture view scale_view view 1000
     tool emit "$FIXTURES/captured.cu" --captured view --arch sm_90
     fails_with 2 "has a launch of scale_view(view, float), and this is the kernel scale_by"
-    changed 's/entry = "scale_by"/entry = "scale_view"/;s/(n, /(1000, /'
-    tool emit kernel.cu --captured view --arch sm_90
-    fails_with 2 "argument 1 of the captured launch (view v) is a structure that holds addresses"
     changed 's/unsigned n, float by)/unsigned n)/;s/by \* in/2 * in/'
     tool emit kernel.cu --captured seen --arch sm_90
     fails_with 2 "has 4 arguments"

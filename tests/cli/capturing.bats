@@ -179,6 +179,8 @@ broken() { # broken SED CODE TEXT: capture.json changed so is refused
     fails_with 2 "it has 1 captured launch: there is no number 2"
     tool check --captured seen:x
     fails_with 2 "names no captured launch"
+    tool check --captured seen --set n=4
+    fails_with 2 "--set, --config, --only and --budget are of a SCRIPT"
     program -o table -- scale 64
     tool check --captured table
     fails_with 2 "it has a table, but no captured launch"

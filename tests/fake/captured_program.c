@@ -5,7 +5,9 @@
  * Loads the image and does each thing in turn:
  *   scale N      launches scale_by on N floats, and writes what it had and got to x.before, x.in,
  *                x.after
- *   view N       the same by scale_view, whose pointers are in a structure, and by a library
+ *   inplace N    scale_by of N floats to themselves
+ *   inner N      scale_by on all but the first 16 of N floats
+ *   view N       scale by scale_view, whose pointers are in a structure, and by a library
  *   packed N     scale_by with its arguments in one buffer
  *   graph N      records scale_by into a graph and launches that twice
  *   threads N    scale_by from four threads, fifty times each
@@ -148,6 +150,25 @@ static void scale(unsigned n)
     drop(&d);
 }
 
+static void inplace(unsigned n)
+{
+    data d = make(n), same = d;
+    same.out = d.in;
+    check(launch(&same, 128), "inplace");
+    drop(&d);
+}
+
+static void inner(unsigned n)
+{
+    enum { SKIPPED = 16 };
+    data d = make(n), part = d;
+    part.out += SKIPPED * sizeof(float);
+    part.in += SKIPPED * sizeof(float);
+    part.n -= SKIPPED;
+    check(launch(&part, 128), "inner");
+    drop(&d);
+}
+
 static void view(unsigned n)
 {
     data d = make(n);
@@ -254,6 +275,10 @@ int main(int argc, char **argv)
         i += n > 0;
         if (strcmp(how, "scale") == 0)
             scale(n);
+        else if (strcmp(how, "inplace") == 0)
+            inplace(n);
+        else if (strcmp(how, "inner") == 0)
+            inner(n);
         else if (strcmp(how, "view") == 0)
             view(n);
         else if (strcmp(how, "packed") == 0)

@@ -113,9 +113,9 @@ static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, a
     return about->count > 0 ? AT_OK : error_set(error, AT_FORMAT, "it has no elements");
 }
 
-at_status data_file_open(const char *path, const dtype *raw, data_file **out, at_error *error)
+/* Opens the file, of which nothing is known then; *file_bytes is its size. */
+static at_status open_path(const char *path, data_file **out, uint64_t *file_bytes, at_error *error)
 {
-    uint64_t file_bytes = 0;
     *out = NULL;
     data_file *f = calloc(1, sizeof *f);
     if (!f || !(f->path = strdup(path))) {
@@ -125,17 +125,50 @@ at_status data_file_open(const char *path, const dtype *raw, data_file **out, at
     f->users = 1;
     f->fd = -1;
     f->about.path = f->path;
-    at_status status = file_open_regular(path, &f->fd, &file_bytes, error);
-    if (!status) {
-        status = describe(f, file_bytes, raw, error);
-        if (status == AT_FORMAT)
-            error_prefix(error, "%s", path);
-    }
-    if (status)
-        data_file_free(f);
-    else
-        *out = f;
+    *out = f;
+    return file_open_regular(path, &f->fd, file_bytes, error);
+}
+
+static at_status end_opening(at_status status, data_file **out, at_error *error)
+{
+    if (status == AT_FORMAT)
+        error_prefix(error, "%s", (*out)->path);
+    if (!status)
+        return AT_OK;
+    data_file_free(*out);
+    *out = NULL;
     return status;
+}
+
+at_status data_file_open(const char *path, const dtype *raw, data_file **out, at_error *error)
+{
+    uint64_t file_bytes = 0;
+    at_status status = open_path(path, out, &file_bytes, error);
+    if (!status)
+        status = describe(*out, file_bytes, raw, error);
+    return end_opening(status, out, error);
+}
+
+at_status data_file_open_part(const char *path, dtype type, uint64_t offset, uint64_t count,
+                              data_file **out, at_error *error)
+{
+    uint64_t file_bytes = 0;
+    const uint64_t size = dtype_get(type)->size_bytes;
+    at_status status = open_path(path, out, &file_bytes, error);
+    if (!status && (offset > file_bytes || count > (file_bytes - offset) / size))
+        status = error_set(error, AT_FORMAT,
+                           "it has %" PRIu64 " bytes, fewer than %" PRIu64 " elements from byte "
+                           "%" PRIu64 " on need",
+                           file_bytes, count, offset);
+    if (status)
+        return end_opening(status, out, error);
+    (*out)->offset = offset;
+    (*out)->about.type = type;
+    (*out)->about.count = count;
+    (*out)->about.rank = 1;
+    (*out)->about.shape[0] = count;
+    (*out)->about.size_bytes = count * size;
+    return AT_OK;
 }
 
 data_file *data_file_keep(data_file *f)

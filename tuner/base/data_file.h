@@ -33,6 +33,11 @@ typedef struct data_description {
  * has, no elements, fewer bytes than the shape needs or others after them. */
 at_status data_file_open(const char *path, const dtype *raw, data_file **out, at_error *error);
 
+/* Opens part of a file of elements alone: `count` of them, 1 or more, from byte `offset` on.
+ * AT_FORMAT: it has fewer. */
+at_status data_file_open_part(const char *path, dtype type, uint64_t offset, uint64_t count,
+                              data_file **out, at_error *error);
+
 /* One more user, who is as good as the first. */
 data_file *data_file_keep(data_file *f);
 void data_file_free(data_file *f); /* one less; NULL is fine */

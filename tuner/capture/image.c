@@ -192,10 +192,12 @@ at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, co
             s.found = NULL;
         }
     }
-    if (status || s.found) {
+    if (status)
+        free(s.found);
+    else
         *ptx = s.found;
+    if (status || s.found)
         return status;
-    }
     if (!s.has_ptx)
         return error_set_at(error, AT_NO_DEVICE, path, 0,
                             "the module that %s was loaded from holds machine code and no PTX for "

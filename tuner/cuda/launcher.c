@@ -205,25 +205,32 @@ static void *view_object(const launch_plan *plan, view_objects *made, uint32_t v
                                                   : (void *)&made->maps[view];
 }
 
+static uint64_t address_of(const void *buffers, uint32_t buffer)
+{
+    return ((const cuda_range *)buffers)[buffer].address;
+}
+
 at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
                                   const launch_plan *plan, uint32_t place,
                                   const cuda_range *buffers, uint64_t *chunk, CUstream stream,
                                   at_error *error)
 {
     CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
+    _Alignas(16) unsigned char structs[PLAN_MAX_STRUCT_BYTES];
     view_objects views;
     void *arguments[PLAN_MAX_ARGUMENTS + CUDA_CHUNK_ARGUMENTS];
     const kernel_launch *launch = &plan->launches[place];
     at_status status = make_views(l, cuda, plan, buffers, &views, error);
     if (status)
         return status;
+    plan_copy_structs(plan, address_of, buffers, structs);
     for (uint32_t j = 0; j < launch->argument_count; j++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + j];
         pointers[j] = a->is_buffer ? buffers[a->buffer].address : 0;
         /* The driver promises nothing, and changes nothing. */
         arguments[j] = a->is_buffer ? (void *)&pointers[j]
                        : a->is_view ? view_object(plan, &views, (uint32_t)a->bits)
-                                    : (void *)(uintptr_t)plan_argument_value(plan, a);
+                                    : (void *)(uintptr_t)plan_argument_in(a, structs);
     }
     for (uint32_t j = 0; chunk && j < CUDA_CHUNK_ARGUMENTS; j++)
         arguments[launch->argument_count + j] = &chunk[j];

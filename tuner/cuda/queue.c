@@ -105,6 +105,8 @@ static void list_addresses(const launch_plan *plan, device_buffer *const *buffer
     for (uint32_t i = 0; i < plan->argument_count; i++)
         if (plan->arguments[i].is_buffer)
             list_address(plan->arguments[i].buffer, buffers, out);
+    for (uint32_t i = 0; i < plan->address_count; i++)
+        list_address(plan->addresses[i].buffer, buffers, out);
     for (uint32_t i = 0; i < plan->view_count; i++)
         list_address(plan->views[i].buffer, buffers, out);
     for (uint32_t i = 0; i < plan->constant_count; i++)

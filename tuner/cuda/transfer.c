@@ -111,6 +111,10 @@ static void list_ranges(moving *m, device_buffer *const *buffers)
             const device_buffer *b = buffers[plan->arguments[i].buffer];
             m->ranges[plan->arguments[i].buffer] = (cuda_range){b->data, b->size_bytes};
         }
+    for (uint32_t i = 0; i < plan->address_count; i++) {
+        const device_buffer *b = buffers[plan->addresses[i].buffer];
+        m->ranges[plan->addresses[i].buffer] = (cuda_range){b->data, b->size_bytes};
+    }
     if (m->host_from.mapped)
         m->ranges[m->how->task.from].address = m->host_from.mapped + DEVICE_GUARD_BYTES;
     if (m->host_to.mapped)

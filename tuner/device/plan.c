@@ -250,9 +250,24 @@ static bool is_struct(const argument_plan *a)
     return !a->is_buffer && !a->is_view && a->size_bytes > 8;
 }
 
+const void *plan_argument_in(const argument_plan *argument, const unsigned char *structs)
+{
+    return is_struct(argument) ? structs + argument->bits : (const void *)&argument->bits;
+}
+
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument)
 {
-    return is_struct(argument) ? plan->structs + argument->bits : (const void *)&argument->bits;
+    return plan_argument_in(argument, plan->structs);
+}
+
+void plan_copy_structs(const launch_plan *plan, plan_address_of *address_of, const void *context,
+                       unsigned char out[PLAN_MAX_STRUCT_BYTES])
+{
+    memcpy(out, plan->structs, plan->struct_bytes);
+    for (uint32_t i = 0; i < plan->address_count; i++) {
+        const uint64_t address = address_of(context, plan->addresses[i].buffer);
+        memcpy(out + plan->addresses[i].at, &address, sizeof address);
+    }
 }
 
 uint64_t plan_block_threads(const kernel_launch *launch)
@@ -344,6 +359,12 @@ at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *er
             return error_set(error, AT_FORMAT,
                              "argument %" PRIu32 " of %s names buffer %u, there are %" PRIu32,
                              i + 1, plan_entry(plan, 0), plan->arguments[i].buffer, buffer_count);
+    for (uint32_t i = 0; i < plan->address_count; i++)
+        if (plan->addresses[i].buffer >= buffer_count)
+            return error_set(error, AT_FORMAT,
+                             "a struct among the arguments of %s names buffer %u, there are "
+                             "%" PRIu32,
+                             plan_entry(plan, 0), plan->addresses[i].buffer, buffer_count);
     for (uint32_t i = 0; i < plan->view_count; i++)
         if (plan->views[i].buffer >= buffer_count)
             return error_set(error, AT_FORMAT,
@@ -532,6 +553,11 @@ static bool get_compared(pack *m, compared_plan *c)
 void plan_put_launch(pack *m, const launch_plan *plan)
 {
     pack_put_bytes(m, plan->structs, plan->struct_bytes);
+    pack_put_u32(m, plan->address_count);
+    for (uint32_t i = 0; i < plan->address_count; i++) {
+        pack_put_u32(m, plan->addresses[i].at);
+        pack_put_u32(m, plan->addresses[i].buffer);
+    }
     pack_put_u32(m, plan->constant_count);
     for (uint32_t i = 0; i < plan->constant_count; i++) {
         pack_put_string(m, plan->constants[i].name);
@@ -553,17 +579,33 @@ void plan_put_launch(pack *m, const launch_plan *plan)
         transfer_put_plan(m, &plan->transfer);
 }
 
+static bool get_address(pack *m, const launch_plan *plan, address_plan *out)
+{
+    uint32_t at, buffer;
+    if (!get_below(m, PLAN_MAX_STRUCT_BYTES, &at) || !get_below(m, PLAN_MAX_BUFFERS, &buffer) ||
+        at + 8 > plan->struct_bytes)
+        return false;
+    *out = (address_plan){(uint16_t)at, (uint8_t)buffer};
+    return true;
+}
+
 static bool get_plan(pack *m, launch_plan *out)
 {
     uint32_t transfers;
     size_t struct_bytes;
     const void *structs = pack_get_bytes(m, &struct_bytes);
-    if (struct_bytes > PLAN_MAX_STRUCT_BYTES ||
-        !get_below(m, PLAN_MAX_CONSTANTS + 1, &out->constant_count))
+    if (struct_bytes > PLAN_MAX_STRUCT_BYTES)
         return false;
     if (struct_bytes)
         memcpy(out->structs, structs, struct_bytes);
     out->struct_bytes = (uint32_t)struct_bytes;
+    if (!get_below(m, PLAN_MAX_ADDRESSES + 1, &out->address_count))
+        return false;
+    for (uint32_t i = 0; i < out->address_count; i++)
+        if (!get_address(m, out, &out->addresses[i]))
+            return false;
+    if (!get_below(m, PLAN_MAX_CONSTANTS + 1, &out->constant_count))
+        return false;
     for (uint32_t i = 0; i < out->constant_count; i++)
         if (!get_name(m, out->constants[i].name) ||
             !get_below(m, PLAN_MAX_BUFFERS, &out->constants[i].buffer))

@@ -26,9 +26,10 @@ enum {
     PLAN_MAX_BUFFERS = 16,
     PLAN_MAX_LAUNCHES = 32, /* that differ; a group of them runs in rounds */
     PLAN_MAX_ROUNDS = 1 << 20,
-    PLAN_MAX_ARGUMENTS = 128,    /* of all launches together */
-    PLAN_MAX_STRUCT_BYTES = 256, /* of all arguments that are larger than 8 bytes */
-    PLAN_MAX_CLUSTER = 16,       /* blocks along a side; the chip has a limit for all of them */
+    PLAN_MAX_ARGUMENTS = 128,     /* of all launches together */
+    PLAN_MAX_STRUCT_BYTES = 1280, /* of all arguments that are larger than 8 bytes */
+    PLAN_MAX_ADDRESSES = 32,      /* of buffers, within them */
+    PLAN_MAX_CLUSTER = 16,        /* blocks along a side; the chip has a limit for all of them */
     PLAN_MAX_CONSTANTS = 4,
     PLAN_MAX_VIEWS = 8, /* of all launches together */
     PLAN_MAX_VALUES = 32,
@@ -106,6 +107,12 @@ typedef struct kernel_launch {
     uint32_t first_argument, argument_count;
 } kernel_launch;
 
+/* Eight bytes of the structs that hold a buffer's address. */
+typedef struct address_plan {
+    uint16_t at; /* in `structs`; 0 there */
+    uint8_t buffer;
+} address_plan;
+
 /* A variable of the kernels' module that gets a buffer's contents before the launches. */
 typedef struct constant_plan {
     char name[PLAN_NAME_BYTES]; /* extern "C" name of a __constant__ (or __device__) array */
@@ -135,6 +142,8 @@ typedef struct launch_plan {
     uint32_t struct_bytes;
     unsigned char
         structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
+    uint32_t address_count;
+    address_plan addresses[PLAN_MAX_ADDRESSES];
     uint32_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
     uint32_t compared_count;
@@ -235,6 +244,16 @@ bool plan_same_entries(const launch_plan *a, const launch_plan *b);
 
 /* The value of an argument that is neither a buffer nor a view: size_bytes of it. */
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
+
+/* The address of buffer `i` on the device. */
+typedef uint64_t plan_address_of(const void *context, uint32_t buffer);
+
+/* Copies the structs with the buffers' addresses in them. */
+void plan_copy_structs(const launch_plan *plan, plan_address_of *address_of, const void *context,
+                       unsigned char out[PLAN_MAX_STRUCT_BYTES]);
+
+/* plan_argument_value(), of such a copy. */
+const void *plan_argument_in(const argument_plan *argument, const unsigned char *structs);
 
 /* Write a plan to a pack, and read it back. Everything that is read is checked (counts,
  * enumerations, names, sizes): a corrupt message is false, and the pack has failed, never a

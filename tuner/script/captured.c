@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "cpp/token.h"
 #include "script/state.h"
 
 static void push_sides(lua_State *L, const uint32_t v[3])
@@ -16,23 +17,37 @@ static void push_sides(lua_State *L, const uint32_t v[3])
     }
 }
 
+static void push_pointer(lua_State *L, const script_captured_pointer *p)
+{
+    lua_createtable(L, 0, 3);
+    lua_pushinteger(L, p->at);
+    lua_setfield(L, -2, "at");
+    lua_pushinteger(L, (lua_Integer)p->address);
+    lua_setfield(L, -2, "address");
+    lua_pushinteger(L, (lua_Integer)p->left_bytes);
+    lua_setfield(L, -2, "left_bytes");
+}
+
 static void push_argument(lua_State *L, const script_captured_argument *a)
 {
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 2);
     lua_pushlstring(L, a->bytes, a->size_bytes);
     lua_setfield(L, -2, "bytes");
-    lua_pushboolean(L, a->holds_pointers);
-    lua_setfield(L, -2, "holds_pointers");
-    if (!a->is_pointer)
-        return;
-    lua_pushstring(L, a->before);
-    lua_setfield(L, -2, "before");
-    lua_pushstring(L, a->after);
-    lua_setfield(L, -2, "after");
-    lua_pushinteger(L, (lua_Integer)a->offset);
-    lua_setfield(L, -2, "offset");
-    lua_pushinteger(L, (lua_Integer)a->left_bytes);
-    lua_setfield(L, -2, "left_bytes");
+    lua_createtable(L, (int)a->pointer_count, 0);
+    for (size_t i = 0; i < a->pointer_count; i++) {
+        push_pointer(L, &a->pointers[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "pointers");
+}
+
+static void push_variable(lua_State *L, const script_captured_variable *v)
+{
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, v->name);
+    lua_setfield(L, -2, "name");
+    lua_pushinteger(L, (lua_Integer)v->size_bytes);
+    lua_setfield(L, -2, "size_bytes");
 }
 
 /* host.captured(): the launch as a table, or nothing. */
@@ -58,6 +73,79 @@ int host_captured(lua_State *L)
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "arguments");
+    lua_createtable(L, (int)c->variable_count, 0);
+    for (size_t i = 0; i < c->variable_count; i++) {
+        push_variable(L, &c->variables[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "variables");
+    return 1;
+}
+
+/* Elements of a file of the capture, as at.file() has them. */
+static int push_part(lua_State *L, const char *path, dtype type, uint64_t offset, uint64_t count)
+{
+    script *s = script_of(L);
+    data_file *f;
+    at_error error = {0};
+    if (data_file_open_part(path, type, offset, count, &f, &error))
+        sandbox_raise_error(L, &error);
+    if (!script_keep_file(L, f)) {
+        data_file_free(f);
+        sandbox_raise(L, AT_SCRIPT, s->path, 0, "the captured launch has too many files");
+    }
+    return 1;
+}
+
+/* host.captured_file(i, k, after, type, count): elements of argument i from where its pointer k
+ * leads, before or after the launch. */
+int host_captured_file(lua_State *L)
+{
+    const script_captured *c = script_of(L)->options.captured;
+    const lua_Integer i = luaL_checkinteger(L, 1), k = luaL_checkinteger(L, 2);
+    const lua_Integer count = luaL_checkinteger(L, 5);
+    dtype type;
+    luaL_argcheck(L, i >= 1 && (size_t)i <= c->argument_count, 1, "there is no such argument");
+    const script_captured_argument *a = &c->arguments[i - 1];
+    luaL_argcheck(L, k >= 1 && (size_t)k <= a->pointer_count, 2, "there is no such pointer");
+    luaL_argcheck(L, dtype_find(luaL_checkstring(L, 4), &type), 4, "there is no such type");
+    const script_captured_pointer *p = &a->pointers[k - 1];
+    return push_part(L, lua_toboolean(L, 3) && p->after ? p->after : p->before, type, p->offset,
+                     (uint64_t)count);
+}
+
+/* host.captured_variable(i): all bytes of a variable. */
+int host_captured_variable(lua_State *L)
+{
+    const script_captured *c = script_of(L)->options.captured;
+    const lua_Integer i = luaL_checkinteger(L, 1);
+    luaL_argcheck(L, i >= 1 && (size_t)i <= c->variable_count, 1, "there is no such variable");
+    const script_captured_variable *v = &c->variables[i - 1];
+    return push_part(L, v->before, DTYPE_UINT8, 0, v->size_bytes);
+}
+
+/* host.is_needed(word): does what is left of the kernel's file have it? */
+int host_is_needed(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    const char *word = luaL_checkstring(L, 1);
+    bool found = false;
+    for (size_t i = 0; !found && i <= k->headers.count; i++) {
+        const char *text = i == 0 ? k->text : k->headers.headers[i - 1].text;
+        cpp_lexer l = cpp_lexer_make(text, text ? strlen(text) : 0, 1);
+        for (cpp_token t = cpp_next(&l); !found && t.kind != CPP_END; t = cpp_next(&l))
+            found = t.kind == CPP_WORD && cpp_span_is(t.span, word);
+    }
+    lua_pushboolean(L, found);
+    return 1;
+}
+
+/* host.sizeof(type) */
+int host_sizeof(lua_State *L)
+{
+    dtype type;
+    luaL_argcheck(L, dtype_find(luaL_checkstring(L, 1), &type), 1, "there is no such type");
+    lua_pushinteger(L, (lua_Integer)dtype_get(type)->size_bytes);
     return 1;
 }
 

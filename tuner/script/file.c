@@ -98,6 +98,19 @@ int script_open_file(lua_State *L)
     return 2;
 }
 
+bool script_keep_file(lua_State *L, data_file *f)
+{
+    script *s = script_of(L);
+    if (s->file_count == MOST_FILES)
+        return false;
+    if (!array_add(&s->files, &s->file_count, &f, sizeof f)) {
+        data_file_free(f);
+        sandbox_raise_memory(L);
+    }
+    push_description(L, f, s->file_count);
+    return true;
+}
+
 data_file *script_numbered_file(const script *s, int number)
 {
     return number > 0 ? s->files[number - 1] : NULL;

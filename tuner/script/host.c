@@ -354,6 +354,10 @@ static void push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"captured", host_captured},
+        {"captured_file", host_captured_file},
+        {"captured_variable", host_captured_variable},
+        {"is_needed", host_is_needed},
+        {"sizeof", host_sizeof},
         {"declare", host_declare},
         {"dtypes", host_dtypes},
         {"missing", host_missing},

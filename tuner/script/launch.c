@@ -133,6 +133,17 @@ static uint32_t round_to(uint32_t n, uint32_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
+__attribute__((noreturn)) static void refuse_struct(lua_State *L, const evaluation *e,
+                                                    const script_argument *from, const char *what,
+                                                    int most)
+{
+    int line = 0;
+    for (size_t i = 0; line == 0 && i < from->member_count; i++)
+        line = from->members[i].value.line;
+    sandbox_raise(L, AT_SCRIPT, e->s->path, line,
+                  "the structs among the arguments have more than %d %s", most, what);
+}
+
 /* Members lie as C lays them out: each at a multiple of its size, all a multiple of the largest. */
 static void evaluate_struct(lua_State *L, const evaluation *e, const script_argument *from,
                             argument_plan *to)
@@ -140,9 +151,18 @@ static void evaluate_struct(lua_State *L, const evaluation *e, const script_argu
     launch_plan *plan = e->launch;
     uint32_t start = round_to(plan->struct_bytes, 16), size = 0, alignment = 1;
     unsigned char bytes[PLAN_MAX_STRUCT_BYTES] = {0};
+    address_plan addresses[PLAN_MAX_STRUCT_BYTES / 8];
+    uint32_t address_count = 0;
     for (size_t i = 0; i < from->member_count; i++) {
-        scalar member = evaluate_scalar(L, e, &from->members[i]);
+        const bool is_buffer = from->members[i].type == ARGUMENT_BUFFER;
+        scalar member =
+            is_buffer ? (scalar){.size_bytes = 8} : evaluate_scalar(L, e, &from->members[i]);
         size = round_to(size, member.size_bytes);
+        if (start + size + member.size_bytes > PLAN_MAX_STRUCT_BYTES)
+            refuse_struct(L, e, from, "bytes together", PLAN_MAX_STRUCT_BYTES);
+        if (is_buffer)
+            addresses[address_count++] =
+                (address_plan){(uint16_t)(start + size), (uint8_t)from->members[i].buffer};
         memcpy(bytes + size, &member.bits, member.size_bytes);
         size += member.size_bytes;
         if (member.size_bytes > alignment)
@@ -150,17 +170,24 @@ static void evaluate_struct(lua_State *L, const evaluation *e, const script_argu
     }
     size = round_to(size, alignment);
     to->size_bytes = (uint16_t)size;
+    if (size == 8 && address_count) {
+        to->is_buffer = true;
+        to->buffer = addresses[0].buffer;
+        return;
+    }
     if (size <= 8) {
         memcpy(&to->bits, bytes, size);
         return;
     }
     if (start + size > PLAN_MAX_STRUCT_BYTES)
-        expression_raise(L, &from->members[0].value,
-                         "the structs among the arguments have more than %d bytes together",
-                         PLAN_MAX_STRUCT_BYTES);
+        refuse_struct(L, e, from, "bytes together", PLAN_MAX_STRUCT_BYTES);
     to->bits = start;
     memcpy(plan->structs + start, bytes, size);
     plan->struct_bytes = start + size;
+    if (plan->address_count + address_count > PLAN_MAX_ADDRESSES)
+        refuse_struct(L, e, from, "buffers together", PLAN_MAX_ADDRESSES);
+    memcpy(plan->addresses + plan->address_count, addresses, address_count * sizeof *addresses);
+    plan->address_count += address_count;
 }
 
 static void evaluate_view(lua_State *L, const evaluation *e, const script_argument *from,

@@ -133,6 +133,14 @@ static void print_argument(writer *w, const script_argument *a)
     } else if (a->type == ARGUMENT_STRUCT) {
         fprintf(w->to, "        {\n            autotune_value members[%zu];\n", a->member_count);
         for (size_t i = 0; i < a->member_count; i++) {
+            if (a->members[i].type == ARGUMENT_BUFFER) {
+                if (!w->status)
+                    w->status = error_set_at(
+                        w->error, AT_SCRIPT, w->s->path, 0,
+                        "exported kernels cannot take structs that hold buffers: export a header, "
+                        "and launch them yourself, or by at_launch");
+                break;
+            }
             fprintf(w->to, "            members[%zu] = ", i);
             print_value(w, &a->members[i]);
             fputs(";\n", w->to);

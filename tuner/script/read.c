@@ -39,6 +39,7 @@ static void read_problem(lua_State *L, script *s)
     }
     lua_pop(L, 1);
     s->pattern.has_problem[PROBLEM_TUNED] = true;
+    s->pattern.is_captured = s->options.captured != NULL;
     s->pattern.has_problem[PROBLEM_SIMULATED] = field_boolean(L, "has_simulated");
     s->pattern.has_problem[PROBLEM_SMALL] = s->pattern.has_problem[PROBLEM_SIMULATED];
     s->pattern.ragged_count = (size_t)field_integer(L, "ragged_count");

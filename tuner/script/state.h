@@ -292,6 +292,10 @@ void script_run_own(lua_State *L, const char *file);
 
 /* In script/kernel_host.c: functions for the tool's own Lua. */
 int host_captured(lua_State *L);
+int host_captured_file(lua_State *L);
+int host_captured_variable(lua_State *L);
+int host_is_needed(lua_State *L);
+int host_sizeof(lua_State *L);
 int host_unpack(lua_State *L);
 int host_open_kernel(lua_State *L);
 int host_cut_kernel(lua_State *L);
@@ -355,6 +359,8 @@ void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,
 /* In script/file.c. host.file(name, dtype): what is known of a file of the user's; nil and what is
  * wrong. */
 int script_open_file(lua_State *L);
+/* Takes over a file and pushes what at.file() gives; false: the script has too many already. */
+bool script_keep_file(lua_State *L, data_file *f);
 /* The file with this number, as that call told it; NULL for 0. */
 data_file *script_numbered_file(const script *s, int number);
 /* The hash of a file's contents. Raises. */

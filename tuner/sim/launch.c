@@ -207,12 +207,19 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
     return check_limits(d, k, i, launch, error);
 }
 
+static uint64_t address_of(const void *buffers, uint32_t buffer)
+{
+    return ((device_buffer *const *)buffers)[buffer]->base;
+}
+
 /* The arguments as the kernel's parameters lie in memory. */
 static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                                 const kernel_launch *launch, device_buffer *const *buffers,
                                 uint8_t *out, at_error *error)
 {
     static const uint8_t no_view[VIEW_TENSOR_BYTES];
+    unsigned char structs[PLAN_MAX_STRUCT_BYTES];
+    plan_copy_structs(plan, address_of, buffers, structs);
     if (launch->argument_count != p->parameter_count)
         return error_set(error, AT_COMPILE, "%s takes %u arguments and is given %u", p->entry,
                          p->parameter_count, launch->argument_count);
@@ -221,7 +228,7 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
         /* An instruction that reads a view is not simulated: a variant that has none runs. */
         const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
                            : a->is_view ? no_view
-                                        : plan_argument_value(plan, a);
+                                        : plan_argument_in(a, structs);
         if (a->size_bytes != p->parameter_sizes[i])
             return error_set(error, AT_COMPILE,
                              "argument %u of %s has %u bytes, the kernel wants %u", i + 1, p->entry,
@@ -229,6 +236,24 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
         memcpy(out + p->parameter_offsets[i], from, a->size_bytes);
     }
     return AT_OK;
+}
+
+static at_status add_buffer(const device_buffer *b, sim_memory *out, at_error *error)
+{
+    if (b->size_bytes == 0 || sim_memory_find(out, b->base))
+        return AT_OK;
+    sim_region r = {.base = b->base,
+                    .size_bytes = b->size_bytes,
+                    .bytes = b->bytes,
+                    .valid = b->valid,
+                    .read_only = b->read_only,
+                    .filled = b->filled,
+                    .made = b->made,
+                    .make = b->make,
+                    .context = b->context,
+                    .plan = b->plan};
+    memcpy(r.name, b->name, sizeof r.name);
+    return sim_memory_add(out, &r, error);
 }
 
 /* The buffers that the kernel is given, and its own variables. */
@@ -239,24 +264,11 @@ static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
     at_status status = AT_OK;
     for (uint32_t i = 0; i < launch->argument_count && !status; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
-        if (!a->is_buffer)
-            continue;
-        const device_buffer *b = buffers[a->buffer];
-        if (b->size_bytes == 0 || sim_memory_find(out, b->base))
-            continue;
-        sim_region r = {.base = b->base,
-                        .size_bytes = b->size_bytes,
-                        .bytes = b->bytes,
-                        .valid = b->valid,
-                        .read_only = b->read_only,
-                        .filled = b->filled,
-                        .made = b->made,
-                        .make = b->make,
-                        .context = b->context,
-                        .plan = b->plan};
-        memcpy(r.name, b->name, sizeof r.name);
-        status = sim_memory_add(out, &r, error);
+        if (a->is_buffer)
+            status = add_buffer(buffers[a->buffer], out, error);
     }
+    for (uint32_t i = 0; i < plan->address_count && !status; i++)
+        status = add_buffer(buffers[plan->addresses[i].buffer], out, error);
     return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
 }
 

@@ -72,8 +72,9 @@ typedef struct pattern {
     const char *filler_path;    /* as found; NULL when no kernel of the script fills inputs */
     const char *reference_path; /* as found; NULL when the pattern has no reference (spill) */
     const char *item;           /* what it counts, "keys"; "" when it gives no items */
-    bool transfers;  /* variants move data between host and device: nothing simulates that */
-    bool measurable; /* false: only emit, inspect and space make sense */
+    bool transfers;   /* variants move data between host and device: nothing simulates that */
+    bool is_captured; /* its problem is a launch of a program's: there is no other */
+    bool measurable;  /* false: only emit, inspect and space make sense */
 } pattern;
 
 #endif

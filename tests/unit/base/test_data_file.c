@@ -143,3 +143,24 @@ TEST_IN(a_file_that_changes_while_it_is_in_use_is_refused, set_up, tear_down)
     assert_non_null(strstr(f->error.message, "became shorter"));
     data_file_free(d);
 }
+
+TEST_IN(a_part_of_a_file_has_its_elements_and_no_others, set_up, tear_down)
+{
+    fixture *f = *state;
+    int32_t bytes[DATA_CHUNK_BYTES / 4];
+    unsigned char key[DATA_KEY_BYTES];
+    size_t size;
+    data_file *d;
+    put_numbers(f, 100, 0, "wb");
+    assert_ok(data_file_open_part(f->path, DTYPE_INT32, 4 * 30, 20, &d, &f->error), f->error);
+    assert_ok(data_file_key(d, key, &f->error), f->error);
+    assert_ok(data_file_read(d, 0, bytes, &size, &f->error), f->error);
+    assert_int_equal(size, 80);
+    assert_int_equal(bytes[0], 30);
+    assert_int_equal(bytes[19], 49);
+    data_file_free(d);
+    assert_int_equal(data_file_open_part(f->path, DTYPE_INT32, 4 * 81, 20, &d, &f->error),
+                     AT_FORMAT);
+    assert_non_null(strstr(f->error.message, "fewer than 20 elements from byte 324"));
+    assert_int_equal(data_file_open_part(f->path, DTYPE_INT32, 404, 1, &d, &f->error), AT_FORMAT);
+}

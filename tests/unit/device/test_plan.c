@@ -125,6 +125,10 @@ static launch_plan random_launch(rng *r)
     p.struct_bytes = (uint32_t)rng_below(r, 3) * 40;
     for (uint32_t i = 0; i < p.struct_bytes; i++)
         p.structs[i] = (unsigned char)rng_below(r, 256);
+    p.address_count = p.struct_bytes ? (uint32_t)rng_below(r, 4) : 0;
+    for (uint32_t i = 0; i < p.address_count; i++)
+        p.addresses[i] = (address_plan){.at = (uint16_t)rng_below(r, p.struct_bytes - 7),
+                                        .buffer = (uint8_t)rng_below(r, PLAN_MAX_BUFFERS)};
     p.constant_count = (uint32_t)rng_below(r, 3);
     for (uint32_t i = 0; i < p.constant_count; i++) {
         snprintf(p.constants[i].name, sizeof p.constants[i].name, "constant_%u", i);

@@ -339,7 +339,8 @@ static void watch(void *own, int domain, uint32_t function, const cupti_call *ca
         leave(call);
     else
         enter(call);
-    keeps_lock = keeps_lock && !at_exit;
+    /* Loading a module may be a part of the launch. */
+    keeps_lock = keeps_lock && !(at_exit && is_launch(call->function) && *call->own);
     if (!keeps_lock)
         pthread_mutex_unlock(&here.lock);
 }

@@ -62,6 +62,10 @@ at_status check_captured(const options *o, int *exit_code, at_error *error)
     captured_launch c;
     relaunch_result r;
     char message[MESSAGE_BYTES];
+    if (o->run.variable_count || o->run.only_count || o->configuration || o->run.budget_evaluations)
+        return error_set(error, AT_USAGE,
+                         "a captured launch has its problem and its machine code: --set, --config, "
+                         "--only and --budget are of a SCRIPT, which may be given as well");
     at_status status = captured_read(o->run.captured, &c, error);
     if (status)
         return status;

@@ -76,6 +76,10 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
         fprintf(to, "%u bytes 0x", (unsigned)a->size_bytes);
         for (size_t b = a->size_bytes; b-- > 0;)
             fprintf(to, "%02x", bytes[b]);
+        for (uint32_t k = 0; a->size_bytes > 8 && k < plan->address_count; k++)
+            if (plan->addresses[k].at >= a->bits && plan->addresses[k].at < a->bits + a->size_bytes)
+                fprintf(to, " with %s at byte %u", problem->buffers[plan->addresses[k].buffer].name,
+                        (unsigned)(plan->addresses[k].at - a->bits));
     }
     fputs("\n", to);
 }

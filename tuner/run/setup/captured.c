@@ -6,32 +6,30 @@
 
 #include "base/memory.h"
 
-/* The pointer that lies at `offset` of the parameters; NULL: there is none. */
-static const captured_pointer *pointer_at(const captured_launch *c, uint32_t offset)
+/* The pointers of an argument lie side by side among those of the launch. */
+static script_captured_argument argument_of(const captured_script *s, const captured_argument *a)
 {
-    for (size_t i = 0; i < c->pointer_count; i++)
-        if (c->pointers[i].offset == offset)
-            return &c->pointers[i];
-    return NULL;
-}
-
-static script_captured_argument argument_of(const captured_launch *c, const captured_argument *a)
-{
+    const captured_launch *c = &s->read;
     script_captured_argument out = {.bytes = c->parameters + a->offset,
                                     .size_bytes = a->size_bytes};
-    const captured_pointer *p = a->size_bytes == 8 ? pointer_at(c, a->offset) : NULL;
-    for (size_t i = 0; i < c->pointer_count; i++)
-        out.holds_pointers |=
-            c->pointers[i].offset >= a->offset && c->pointers[i].offset < a->offset + a->size_bytes;
-    if (!p)
-        return out;
-    const captured_allocation *m = &c->allocations[p->allocation];
-    out.is_pointer = true;
-    out.before = m->before;
-    out.after = m->after;
-    out.offset = p->allocation_offset;
-    out.left_bytes = m->size_bytes - p->allocation_offset;
+    for (size_t i = 0; i < c->pointer_count; i++) {
+        if (c->pointers[i].offset < a->offset || c->pointers[i].offset >= a->offset + a->size_bytes)
+            continue;
+        if (out.pointer_count++ == 0)
+            out.pointers = &s->pointers[i];
+        s->pointers[i].at = c->pointers[i].offset - a->offset;
+    }
     return out;
+}
+
+static script_captured_pointer pointer_of(const captured_launch *c, const captured_pointer *p)
+{
+    const captured_allocation *m = &c->allocations[p->allocation];
+    return (script_captured_pointer){.address = m->address + p->allocation_offset,
+                                     .before = m->before,
+                                     .after = m->after,
+                                     .offset = p->allocation_offset,
+                                     .left_bytes = m->size_bytes - p->allocation_offset};
 }
 
 at_status captured_script_read(const char *name, captured_script *out, at_error *error)
@@ -42,13 +40,22 @@ at_status captured_script_read(const char *name, captured_script *out, at_error 
         return status;
     const captured_launch *c = &out->read;
     out->arguments = memory_new(c->argument_count, sizeof *out->arguments);
+    out->pointers = memory_new(c->pointer_count, sizeof *out->pointers);
+    for (size_t i = 0; i < c->pointer_count; i++)
+        out->pointers[i] = pointer_of(c, &c->pointers[i]);
     for (size_t i = 0; i < c->argument_count; i++)
-        out->arguments[i] = argument_of(c, &c->arguments[i]);
+        out->arguments[i] = argument_of(out, &c->arguments[i]);
+    out->variables = memory_new(c->variable_count, sizeof *out->variables);
+    for (size_t i = 0; i < c->variable_count; i++)
+        out->variables[i] = (script_captured_variable){c->variables[i].name, c->variables[i].before,
+                                                       c->variables[i].size_bytes};
     out->launch = (script_captured){.path = c->path,
                                     .kernel = c->kernel,
                                     .dynamic_shared_bytes = c->dynamic_shared_bytes,
                                     .argument_count = c->argument_count,
-                                    .arguments = out->arguments};
+                                    .arguments = out->arguments,
+                                    .variable_count = c->variable_count,
+                                    .variables = out->variables};
     memcpy(out->launch.grid, c->grid, sizeof c->grid);
     memcpy(out->launch.block, c->block, sizeof c->block);
     return AT_OK;
@@ -58,6 +65,8 @@ void captured_script_deinit(captured_script *c)
 {
     captured_deinit(&c->read);
     free(c->arguments);
+    free(c->pointers);
+    free(c->variables);
     *c = (captured_script){0};
 }
 

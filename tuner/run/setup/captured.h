@@ -9,6 +9,8 @@ typedef struct captured_script {
     captured_launch read;                /* owned */
     script_captured launch;              /* what the script is told: borrows from it */
     script_captured_argument *arguments; /* owned */
+    script_captured_pointer *pointers;   /* owned; of all arguments */
+    script_captured_variable *variables; /* owned */
 } captured_script;
 
 /* Reads it, as captured_read(). The caller frees it after the script was loaded. */
