@@ -13,7 +13,7 @@ local check = host.own "check.lua"
 local json = host.own "json.lua"
 local members = host.own "t1_members.lua"
 local python = host.own "python.lua"
-local read_argument = host.own("t1_arguments.lua").read
+local arguments = host.own "t1_arguments.lua"
 local source = host.own "t1_kernel.lua"
 local fail, warn, member, needed, word = members.fail, members.warn, members.member, members.needed, members.word
 local show, meant = check.show, check.meant
@@ -295,9 +295,8 @@ local function read_kernel(root, spec)
   read_problem_size(kernel, spec)
   local launch = read_launch(kernel, spec)
   local shared = member(kernel, "SharedMemory", nil, what)
-  local arguments = member(kernel, "Arguments", "array", what)
-  local list = {}
-  for i, given in ipairs(arguments and arguments.value or {}) do list[i] = read_argument(given, spec, i) end
+  local given, list = member(kernel, "Arguments", "array", what), {}
+  for i, one in ipairs(given and given.value or {}) do list[i] = arguments.read(one, spec, i) end
   local args = source.read(kernel, spec, list)
   local values = {}
   for i, argument in ipairs(args) do
@@ -327,7 +326,7 @@ end
 local function new_spec()
   local spec = {
     parameters = {}, conditions = {}, types = {}, lists = {}, taken = {}, variables = {},
-    problem = {}, buffers = {}, order = {}, bytes = {}, constants = {}, lines = {}, read = {},
+    problem = {}, buffers = {}, order = {}, bytes = {}, constants = {}, generated = {}, lines = {}, read = {},
   }
   function spec.place(path, node, name) spec.lines[path] = { node.line, name } end
   function spec.with_problem(node, tree) return with_problem(spec, node, tree) end
@@ -390,6 +389,7 @@ return at.pattern {
   buffers = spec.buffers,
   kernel = kernel,
   launch = launch,
+  prepare = arguments.generate(spec),
   -- Sizes stand in the kernel's file, too: no other problem than this is known to be one.
   ragged = false,
   simulated = false,

@@ -6,6 +6,7 @@ local at = host.own "autotune.lua"
 local check = host.own "check.lua"
 local members = host.own "t1_members.lua"
 local python = host.own "python.lua"
+local python_c = host.own "python_c.lua"
 local fail, member, needed, word = members.fail, members.member, members.needed, members.word
 local show = check.show
 
@@ -60,10 +61,37 @@ local function read_fill(given, what)
   if kind == "Constant" then return at.constant((fill_value(given, what))) end
   if kind ~= "Generator" then fail(given.value.FillType, "FillType of %s: %s is not supported", what, kind) end
   local source = needed(given, "DataSource", "string", what)
-  local tree = members.tree(source, "DataSource of " .. what)
-  if tree.op == "name" and tree.name == "i" then return "index" end
-  members.check_names(source, tree, {}, "DataSource of " .. what)
-  return at.constant(python.evaluate(tree, {}, members.failing(source, "DataSource of " .. what)))
+  what = "DataSource of " .. what
+  local tree = members.tree(source, what)
+  members.check_names(source, tree, { { i = true } }, what)
+  if tree.op == "name" then return "index" end
+  if not python.names(tree).i then return at.constant(python.evaluate(tree, {}, members.failing(source, what))) end
+  return "zero", python_c.write(tree, members.failing(source, what))
+end
+
+-- C++ names of element types.
+local C_TYPES = {
+  int8 = "signed char", uint8 = "unsigned char", int16 = "short", uint16 = "unsigned short", int32 = "int",
+  uint32 = "unsigned int", int64 = "long long", uint64 = "unsigned long long", float = "float", double = "double",
+}
+
+--- The kernel that fills the buffers whose values are generated; nil where there is none. It is kept in `spec`
+--- by read_vector().
+local function generate(spec)
+  if #spec.generated == 0 then return nil end
+  local parameters, lines, args, counts = {}, {}, {}, {}
+  for n, g in ipairs(spec.generated) do
+    parameters[#parameters + 1] = C_TYPES[g.dtype] .. " *p" .. n
+    parameters[#parameters + 1] = "long long n" .. n
+    lines[n] = "    if (i < n" .. n .. ") p" .. n .. "[i] = (" .. C_TYPES[g.dtype] .. ")" .. g.text .. ";\n"
+    args[#args + 1], args[#args + 2], counts[n] = g.name, at.int64(g.count), g.count
+  end
+  local text = python_c.PRELUDE .. "extern \"C\" __global__ void generate(" .. table.concat(parameters, ", ") .. ")\n{\n"
+    .. "    long long i = blockIdx.x * 256LL + threadIdx.x;\n" .. table.concat(lines) .. "}\n"
+  host.text("generated.cu", text)
+  local most = #counts > 1 and "max(" .. table.concat(counts, ", ") .. ")" or counts[1]
+  return at.kernel { template = "generated.cu", entry = "generate", args = args, grid = "ceil_div(" .. most .. ", 256)",
+                     block = 256 }
 end
 
 -- How many elements there are: a parameter's name stands for the list of its values, as in Kernel Tuner.
@@ -91,9 +119,15 @@ local function read_vector(given, spec, place, what, in_constant)
     if called == "" then fail(given, "%s is constant memory and has no Name, which is the variable's", what) end
     spec.constants[called] = name
   end
-  spec.buffers[name] = at[role] {
-    dtype = dtype, count = count, fill = role ~= "output" and read_fill(given, what) or nil,
-  }
+  local fill, generated
+  if role ~= "output" then fill, generated = read_fill(given, what) end
+  if generated and not C_TYPES[dtype] then
+    fail(given.value.DataSource, "DataSource of %s: a generator of %s is not supported", what, dtype)
+  end
+  if generated then
+    spec.generated[#spec.generated + 1] = { name = name, dtype = dtype, count = count, text = generated }
+  end
+  spec.buffers[name] = at[role] { dtype = dtype, count = count, fill = fill }
   spec.place("buffers." .. name, node, what)
   spec.order[#spec.order + 1] = name
   local bytes = "(" .. count .. ") * sizeof(\"" .. dtype .. "\")"
@@ -144,4 +178,4 @@ local function read_argument(given, spec, place)
   return argument
 end
 
-return { read = read_argument }
+return { read = read_argument, generate = generate }

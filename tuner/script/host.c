@@ -315,6 +315,38 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
                       : "");
 }
 
+/* host.text(name, text): a template that is in no file. */
+static int host_text(lua_State *L)
+{
+    script *s = script_of(L);
+    luaL_checkstring(L, 1);
+    luaL_checkstring(L, 2);
+    lua_settop(L, 2);
+    if (!s->texts) {
+        lua_newtable(L);
+        s->texts = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->texts);
+    lua_insert(L, 1);
+    lua_rawset(L, 1);
+    return 0;
+}
+
+bool script_push_text(lua_State *L, const char *name)
+{
+    const script *s = script_of(L);
+    if (!s->texts)
+        return false;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->texts);
+    lua_pushstring(L, name);
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+    if (lua_isstring(L, -1))
+        return true;
+    lua_pop(L, 1);
+    return false;
+}
+
 /* host.read_template(name): the text and the path of a template; nil and what else is to be said of
  * that when there is none. */
 static int host_read_template(lua_State *L)
@@ -323,6 +355,10 @@ static int host_read_template(lua_State *L)
     const char *name = luaL_checkstring(L, 1);
     const char *const folders[] = {s->folder, s->template_dir};
     char path[PATH_MAX];
+    if (script_push_text(L, name)) {
+        lua_pushvalue(L, 1);
+        return 2;
+    }
     if (!script_find_file(folders, 2, name, path, sizeof path)) {
         const char *link;
         script_leads_out(folders, 2, name, &link);
@@ -385,6 +421,7 @@ static void push_host(lua_State *L)
         {"unpack", host_unpack},
         {"cut_kernel", host_cut_kernel},
         {"kernel_signature", host_kernel_signature},
+        {"text", host_text},
         {"warn", host_warn},
         {"file", script_open_file},
         {NULL, NULL},
