@@ -233,6 +233,16 @@ local function divided(kernel, spec, i)
   return #divisors > 0 and "ceil_div(" .. spec.sizes[i] .. ", " .. table.concat(divisors, " * ") .. ")" or spec.sizes[i]
 end
 
+-- The kernel's name, with the types of KTT's KernelTypeNames.
+local function entry_of(kernel)
+  local types, name = member(kernel, "KernelTypeNames", "array", "KernelSpecification"), kernel.value.KernelName.value
+  local list = {}
+  for i, one in ipairs(types and types.value or {}) do
+    list[i] = members.expect(one, "string", "an item of KernelTypeNames").value
+  end
+  return #list > 0 and name .. "<" .. table.concat(list, ", ") .. ">" or name
+end
+
 local function read_launch(kernel, spec)
   local what = "KernelSpecification"
   local block = read_axes(needed(kernel, "LocalSize", "object", what), spec, "LocalSize")
@@ -257,6 +267,41 @@ local function read_launch(kernel, spec)
     spec.place("launch.block." .. i, from.value[axis] or from, "LocalSize." .. axis)
   end
   return { grid = grid, block = block }
+end
+
+-- Of files that have both, the one that counts; files of Kernel Tuner often have another program's GlobalSize.
+local function compare_grids(root, spec, baseline)
+  local kernel = root.value.KernelSpecification
+  local global = member(kernel, "GlobalSize", "object", "KernelSpecification")
+  if not spec.sizes or not global then return end
+  local names, size = {}, kernel.value.ProblemSize
+  for name, v in pairs(spec.problem) do names[name] = v end
+  for name, v in pairs(baseline) do names[name] = v end
+  local list = {}
+  for i, name in ipairs(spec.sizes) do list[i] = spec.problem[name] end
+  names.ProblemSize = spec.sizes.is_list and list or list[1]
+  local function value(node, otherwise)
+    return node and python.evaluate(members.tree(node, "GlobalSize"), names, members.failing(node, "GlobalSize")) or otherwise
+  end
+  local given, taken, differ = {}, {}, false
+  for i, axis in ipairs(AXES) do
+    local per_block, divisor = value(kernel.value.LocalSize.value[axis], 1), 1
+    local divisors = kernel.value["GridDiv" .. axis]
+    for _, one in ipairs(divisors and type(divisors.value) == "table" and divisors.value or {}) do
+      divisor = divisor * value(one, 1)
+    end
+    if divisor == 1 then divisor = names["block_size_" .. string.lower(axis)] or 1 end
+    given[i] = value(global.value[axis], 1)
+    if word(kernel, "GlobalSizeType", { "CUDA", "OpenCL", "Vulkan" }, "CUDA", "") == "OpenCL" then
+      given[i] = math.ceil(given[i] / per_block)
+    end
+    taken[i] = math.ceil((list[i] or 1) / divisor)
+    differ = differ or given[i] ~= taken[i]
+  end
+  if differ then
+    warn(size, "GlobalSize gives %s blocks of the baseline, and ProblemSize %s, which is taken",
+         table.concat(given, " x "), table.concat(taken, " x "))
+  end
 end
 
 -- ---- the kernel ----
@@ -297,6 +342,8 @@ local function read_kernel(root, spec)
   local shared = member(kernel, "SharedMemory", nil, what)
   local given, list = member(kernel, "Arguments", "array", what), {}
   for i, one in ipairs(given and given.value or {}) do list[i] = arguments.read(one, spec, i) end
+  local references = member(kernel, "ReferenceArguments", "array", what)
+  spec.reference = arguments.references(references and references.value or {}, spec)
   local args = source.read(kernel, spec, list)
   local values = {}
   for i, argument in ipairs(args) do
@@ -312,7 +359,7 @@ local function read_kernel(root, spec)
   if shared then spec.place("kernel.shared", shared, "SharedMemory") end
   return launch, {
     [field] = file.value,
-    entry = kernel.value.KernelName.value,
+    entry = entry_of(kernel),
     args = values,
     constants = spec.constants,
     options = read_options(kernel, spec),
@@ -326,7 +373,7 @@ end
 local function new_spec()
   local spec = {
     parameters = {}, conditions = {}, types = {}, lists = {}, taken = {}, variables = {},
-    problem = {}, buffers = {}, order = {}, bytes = {}, constants = {}, generated = {}, lines = {}, read = {},
+    problem = {}, buffers = {}, order = {}, bytes = {}, constants = {}, generated = {}, results = {}, lines = {}, read = {},
   }
   function spec.place(path, node, name) spec.lines[path] = { node.line, name } end
   function spec.with_problem(node, tree) return with_problem(spec, node, tree) end
@@ -378,6 +425,8 @@ local launch, kernel = read_kernel(root, spec)
 local space, where = {}, {}
 for i, p in ipairs(spec.parameters) do space[i] = { p.name, p.values } end
 for i, c in ipairs(spec.conditions) do where[i] = c.text end
+local baseline = find_baseline(root, spec)
+compare_grids(root, spec, baseline)
 host.places(spec.lines, { buffers = spec.order })
 return at.pattern {
   name = pattern_name(root),
@@ -385,11 +434,12 @@ return at.pattern {
   problem = spec.problem,
   space = space,
   where = where,
-  baseline = find_baseline(root, spec),
+  baseline = baseline,
   buffers = spec.buffers,
   kernel = kernel,
   launch = launch,
   prepare = arguments.generate(spec),
+  reference = spec.reference,
   -- Sizes stand in the kernel's file, too: no other problem than this is known to be one.
   ragged = false,
   simulated = false,

@@ -52,13 +52,22 @@ local function fill_value(given, what)
   return node.value, node
 end
 
+-- A file of elements, in this file's folder.
+local function data_file(given, dtype, what)
+  local source = needed(given, "DataSource", "string", what)
+  local file, why = host.file(source.value, dtype)
+  if not file then fail(source, "DataSource of %s: %s", what, why) end
+  return at.file(source.value, { dtype = dtype })
+end
+
 -- How an input is filled. Kernel Tuner and BAT draw from a normal distribution, KTT from [0, FillValue):
 -- which numbers these are is no part of the format.
-local function read_fill(given, what)
+local function read_fill(given, dtype, what)
   local kind = word(given, "FillType", FILL_TYPES, "Constant", what)
   if kind == "Random" then return "uniform" end
   if kind == "Uninitialized" then return "zero" end
   if kind == "Constant" then return at.constant((fill_value(given, what))) end
+  if kind == "BinaryRaw" then return data_file(given, dtype, what) end
   if kind ~= "Generator" then fail(given.value.FillType, "FillType of %s: %s is not supported", what, kind) end
   local source = needed(given, "DataSource", "string", what)
   what = "DataSource of " .. what
@@ -107,6 +116,9 @@ local function read_count(given, spec, per_element, what)
   return per_element == 1 and text or text .. " * " .. per_element, node
 end
 
+-- Variants add in other orders. Of the largest magnitude; KTT's, where nothing is said, is as large for floats.
+local TOLERANCES = { half = 1e-2, float = 1e-4, double = 1e-9 }
+
 local ROLES = { ReadOnly = "input", WriteOnly = "output", ReadWrite = "inout" }
 
 local function read_vector(given, spec, place, what, in_constant)
@@ -120,14 +132,17 @@ local function read_vector(given, spec, place, what, in_constant)
     spec.constants[called] = name
   end
   local fill, generated
-  if role ~= "output" then fill, generated = read_fill(given, what) end
+  if role ~= "output" then fill, generated = read_fill(given, dtype, what) end
   if generated and not C_TYPES[dtype] then
     fail(given.value.DataSource, "DataSource of %s: a generator of %s is not supported", what, dtype)
   end
   if generated then
     spec.generated[#spec.generated + 1] = { name = name, dtype = dtype, count = count, text = generated }
   end
-  spec.buffers[name] = at[role] { dtype = dtype, count = count, fill = fill }
+  spec.buffers[name] = at[role] {
+    dtype = dtype, count = count, fill = fill, tolerance = role ~= "input" and TOLERANCES[dtype] or nil,
+  }
+  if called ~= "" then spec.results[called] = role ~= "input" and name or nil end
   spec.place("buffers." .. name, node, what)
   spec.order[#spec.order + 1] = name
   local bytes = "(" .. count .. ") * sizeof(\"" .. dtype .. "\")"
@@ -178,4 +193,44 @@ local function read_argument(given, spec, place)
   return argument
 end
 
-return { read = read_argument, generate = generate }
+local REFERENCE_MEMBERS = {
+  "Name", "TargetName", "FillType", "FillValue", "DataSource", "RandomSeed", "ValidationMethod", "ValidationThreshold",
+}
+
+-- How far results may be from a reference: KTT's methods.
+local VALIDATIONS = {
+  AbsoluteDifference = at.absolute, SideBySideComparison = at.absolute, SideBySideRelativeComparison = at.relative,
+}
+
+--- ReferenceArguments: the results that are right, by buffer, as far as they are in files; nil: there are none.
+--- Gives the buffers their tolerances.
+local function read_references(list, spec)
+  local files
+  for i, given in ipairs(list) do
+    local what = "reference argument " .. i
+    members.expect(given, "object", what)
+    members.tell_unknown(given, REFERENCE_MEMBERS, what)
+    local target = needed(given, "TargetName", "string", what)
+    local name = spec.results[target.value]
+    if not name then
+      local known = {}
+      for one in pairs(spec.results) do known[#known + 1] = one end
+      fail(target, "TargetName of %s: no argument of that name is written: %s%s", what, show(target.value),
+           check.meant(target.value, known))
+    end
+    local method = word(given, "ValidationMethod", {
+      "AbsoluteDifference", "SideBySideComparison", "SideBySideRelativeComparison",
+    }, "SideBySideComparison", what)
+    local threshold = member(given, "ValidationThreshold", "number", what)
+    if threshold then spec.buffers[name].tolerance = VALIDATIONS[method](threshold.value) end
+    if word(given, "FillType", FILL_TYPES, "Constant", what) == "BinaryRaw" then
+      files = files or {}
+      files[name] = data_file(given, spec.buffers[name].dtype, what)
+    else
+      members.warn(given.value.FillType or given, "FillType of %s: results that are in no file are not compared with", what)
+    end
+  end
+  return files
+end
+
+return { read = read_argument, generate = generate, references = read_references }

@@ -55,6 +55,7 @@ refused() { # refused LINE TEXT: loading the file fails at its line, with the te
     succeeds
     says "Counted in 16 of 16 blocks"
     says "problem_size_x=2000"
+    [[ "$errors" == *"spec.json:18: GlobalSize gives 1 x 1 x 1 blocks of the baseline, and ProblemSize 16 x 1 x 1, which is taken"* ]]
 }
 
 @test "a size that a kernel reads beyond is found" {
@@ -70,6 +71,29 @@ refused() { # refused LINE TEXT: loading the file fails at its line, with the te
     tool check spec.json
     succeeds
     says "1 agrees"
+}
+
+@test "inputs are generated or come from files, and results are compared with those of a file" {
+    spec 's/"FillType": "Random", "FillValue": 1.0/"FillType": "BinaryRaw", "DataSource": "x.bin"/' \
+        's/"FillType": "Constant", "FillValue": 0.5/"FillType": "Generator", "DataSource": "(i + 1) \/ 2 if i % 2 == 0 else -i \/\/ 2"/' \
+        's/"Arguments": \[/"ReferenceArguments": [{"Name": "r", "TargetName": "y", "FillType": "BinaryRaw", "DataSource": "y.bin", "ValidationThreshold": 0.001}],\n&/'
+    python3 - <<'PYTHON'
+import array
+x = [i * 0.25 for i in range(2000)]
+weights = [(i + 1) / 2 if i % 2 == 0 else -i // 2 for i in range(4)]
+array.array("f", x).tofile(open("x.bin", "wb"))
+array.array("f", [1.5 * weights[i % 4] * v for i, v in enumerate(x)]).tofile(open("y.bin", "wb"))
+PYTHON
+    tool check spec.json --budget 20
+    succeeds
+    says "14 "
+    says_nothing_of "agree with the baseline"
+    printf '\x01\x02\x03\x04' | dd of=y.bin bs=4 seek=1777 conv=notrunc status=none
+    tool check spec.json
+    fails_with 1 ""
+    says "y[1777]"
+    rm x.bin
+    refused 23 "there is no 'x.bin'"
 }
 
 @test "what is wrong with a file is told with its line" {
@@ -127,6 +151,17 @@ same_space() { # same_space SCRIPT: as T1 and read back it has the same configur
     succeeds
     [ -n "$output" ]
     diff <(sort <<<"$output") before.txt
+}
+
+@test "KernelTypeNames are the arguments of a template" {
+    spec 's/"KernelName": "scale"/&, "KernelTypeNames": ["float", "3"]/'
+    sed -i 's/^__global__/template <typename T, int N> &/; s/const float \*x/const T *x/; s/= factor/= N * factor/' scale_t1.cu
+    tool emit spec.json --ptx
+    succeeds
+    says "scale"
+    tool check spec.json --config BLOCK=64
+    succeeds
+    says "1 agrees"
 }
 
 @test "a script that was converted to T1 has the same space when it is read back" {

@@ -172,7 +172,7 @@ struct script {
     script_range source; /* of the script itself, for lines */
     bool is_described;   /* ... which is the comment of a kernel's file, or stands for it */
     int places;          /* where a description stands that is no Lua: host.places; 0: it is */
-    int texts;  /* templates that are in no file, by name: host.text; 0: none */
+    int texts;           /* templates that are in no file, by name: host.text; 0: none */
     script_warning *warnings;
     const char *sketched_entry; /* of script_sketch(); borrowed, NULL: the file's only kernel */
     bool sketches;              /* a comment is wanted, and no pattern */
@@ -317,7 +317,8 @@ const char *script_own_name(const script *s);
 /* Where the fields of the pattern are looked for. */
 source_text script_source_text(const script *s);
 
-/* Pushes the template of this name that is in no file; false, with nothing pushed: there is none. */
+/* Pushes the template of this name that is in no file; false, with nothing pushed: there is none.
+ */
 bool script_push_text(lua_State *L, const char *name);
 
 /* Reads the script, which is a T1 file (lua/lib/t1.lua), and leaves what at.pattern{...} gives on
