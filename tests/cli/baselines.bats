@@ -113,3 +113,46 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     tool p.lua --device sim:sm_90
     fails_with 2 'no reference and no results'
 }
+
+# gpu VALUE: a baseline that copies on the fake GPU; by its source element 5 is VALUE times as large.
+gpu() {
+    python3 -c 'import array; open("x.bin", "wb").write(array.array("f", range(4096)).tobytes())'
+    cat >g.cu.tmpl <<EOF
+extern "C" __global__ void good_10(const float *x, float *y, long long n)
+{
+    long long i = blockIdx.x * (long long)\${block} + threadIdx.x;
+    if (i < n) y[i] = (i == 5 ? $1 : 1) * x[i];
+}
+EOF
+    cat >g.lua <<'EOF'
+local at = require "autotune"
+local x = at.file("x.bin", { dtype = "float", head = true })
+return at.pattern {
+  name = "g", problem = { n = x.count }, ragged = { n = 1003 }, space = { block = { 64, 128 } },
+  buffers = { x = at.input { dtype = "float", count = "n", fill = x }, y = at.output { dtype = "float", count = "n" } },
+  kernel = { template = "g.cu.tmpl", entry = "good_10", args = { "x", "y", at.int64 "n" } },
+  launch = { grid = "ceil_div(n, block)", block = "block" },
+}
+EOF
+    AUTOTUNE_LIBCUDA=$FAKE_CUDA tool g.lua --device cuda:0 --budget 2 --quiet --results r
+}
+
+@test "a record says that a baseline was the oracle" {
+    gpu 1
+    succeeds
+    says "its results agree with the baseline's, and it did nothing else wrong on a simulated GPU either"
+    says_nothing_of 'computes one thing'
+    tool results show g --results r
+    says "its results agree with the baseline's"
+    tool export g --results r -o g.h
+    grep -q "agree with those of the pattern's default: no reference says that these are right" g.h
+}
+
+@test "a baseline that computes something else on the GPU than on the simulated device proves nothing" {
+    gpu 2
+    succeeds
+    says 'not proven on a simulated GPU: the baseline computes one thing on the GPU and another on the simulated device'
+    says 'first y[5]: 5 on the GPU, 10 on the simulated device. That is a race that was not seen'
+    tool results show g --results r
+    says 'not proven: the baseline computes one thing on the GPU'
+}

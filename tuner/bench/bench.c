@@ -454,6 +454,7 @@ void device_bench_deinit(device_bench *b)
     device_contents_deinit(&b->contents);
     free(b->samples_ns);
     free(b->counters);
+    free(b->results);
     free(b->printed);
 }
 
@@ -787,4 +788,35 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
         answer->found.counters = b->counters;
         answer->counter_count = count * v->launches[0].launch_count;
     }
+}
+
+/* NULL: there is none. */
+static device_slot *find_slot(device_bench *b, uint32_t layout, uint32_t slot)
+{
+    return layout < b->stage_count && slot < b->slot_count ? &b->stages[layout].slots[slot] : NULL;
+}
+
+void device_bench_results(device_bench *b, uint32_t layout, uint32_t slot, device_answer *answer)
+{
+    const device_slot *s = find_slot(b, layout, slot);
+    free(b->results);
+    b->results = NULL;
+    if (s)
+        answer->found.results_bytes = device_slot_results(s, &b->results);
+    answer->results = b->results;
+}
+
+void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const void *results,
+                          size_t results_bytes, device_answer *answer)
+{
+    at_error error = {0};
+    device_slot *s = find_slot(b, layout, slot);
+    notify(b, "comparing with another device", 0, setup_limit_ns);
+    at_status status = s ? device_slot_compare(s, results, results_bytes, &answer->found.outcome,
+                                               b->text, sizeof b->text, &error)
+                         : error_set(&error, AT_FORMAT, "there is no such problem");
+    if (answer->found.outcome != OUTCOME_OK)
+        answer->message = b->text;
+    if (status)
+        answer_failure(b, status, &error, answer);
 }

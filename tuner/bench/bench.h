@@ -51,6 +51,7 @@ typedef struct device_bench {
     size_t sample_capacity;
     double *counters; /* of the answer in progress; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
     char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress */
+    void *results;                /* owned; of the last answer */
     char *printed; /* owned; what the variant of the last check printed; NULL: nothing */
 } device_bench;
 
@@ -73,6 +74,12 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
  * why. */
 void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
                         device_answer *answer);
+/* What the oracle made of a problem, as long as the next request is not there; nothing where that
+ * is not known, or only on the device. */
+void device_bench_results(device_bench *b, uint32_t layout, uint32_t slot, device_answer *answer);
+/* Holds it against what it made on another device. */
+void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const void *results,
+                          size_t results_bytes, device_answer *answer);
 void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);
 
 #endif

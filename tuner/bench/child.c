@@ -193,6 +193,26 @@ static at_status do_count(child *c, pack *asked, device_answer *answer)
     return AT_OK;
 }
 
+static at_status do_results(child *c, pack *asked, device_answer *answer)
+{
+    uint32_t layout = pack_get_u32(asked), slot = pack_get_u32(asked);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
+    device_bench_results(&c->bench, layout, slot, answer);
+    return AT_OK;
+}
+
+static at_status do_compare(child *c, pack *asked, device_answer *answer)
+{
+    uint32_t layout = pack_get_u32(asked), slot = pack_get_u32(asked);
+    size_t size_bytes;
+    const void *results = pack_get_bytes(asked, &size_bytes);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
+    device_bench_compare(&c->bench, layout, slot, results, size_bytes, answer);
+    return AT_OK;
+}
+
 static at_status do_data(child *c, pack *asked, device_answer *answer)
 {
     device_chunk chunk;
@@ -203,9 +223,10 @@ static at_status do_data(child *c, pack *asked, device_answer *answer)
 }
 
 static const handler handlers[] = {
-    [REQUEST_SETUP] = do_setup,     [REQUEST_TRY] = do_try,     [REQUEST_HOLD] = do_hold,
-    [REQUEST_RELEASE] = do_release, [REQUEST_BLOCK] = do_block, [REQUEST_RECHECK] = do_recheck,
-    [REQUEST_ENERGY] = do_energy,   [REQUEST_COUNT] = do_count, [REQUEST_DATA] = do_data,
+    [REQUEST_SETUP] = do_setup,     [REQUEST_TRY] = do_try,         [REQUEST_HOLD] = do_hold,
+    [REQUEST_RELEASE] = do_release, [REQUEST_BLOCK] = do_block,     [REQUEST_RECHECK] = do_recheck,
+    [REQUEST_ENERGY] = do_energy,   [REQUEST_COUNT] = do_count,     [REQUEST_DATA] = do_data,
+    [REQUEST_RESULTS] = do_results, [REQUEST_COMPARE] = do_compare,
 };
 
 static at_status send_answer(child *c, const device_answer *answer, at_error *error)

@@ -295,6 +295,26 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, a
     return submit(w, &m, id, error);
 }
 
+at_status device_worker_results(device_worker *w, uint32_t layout, uint32_t slot, at_error *error)
+{
+    message m;
+    begin_request(w, &m, REQUEST_RESULTS, 0);
+    pack_put_u32(&m.body, layout);
+    pack_put_u32(&m.body, slot);
+    return submit(w, &m, 0, error);
+}
+
+at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot,
+                                const void *results, size_t results_bytes, at_error *error)
+{
+    message m;
+    begin_request(w, &m, REQUEST_COMPARE, 0);
+    pack_put_u32(&m.body, layout);
+    pack_put_u32(&m.body, slot);
+    pack_put_bytes(&m.body, results, results_bytes);
+    return submit(w, &m, 0, error);
+}
+
 at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics,
                               size_t count, at_error *error)
 {

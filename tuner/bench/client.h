@@ -100,6 +100,8 @@ typedef enum device_event_kind {
     DEVICE_RECHECKED, /* answers device_worker_recheck */
     DEVICE_ENERGY,    /* answers device_worker_energy */
     DEVICE_COUNTED,   /* answers device_worker_count */
+    DEVICE_RESULTS,   /* answers device_worker_results */
+    DEVICE_COMPARED,  /* answers device_worker_compare */
     DEVICE_FAILED     /* for good; `status` and `message` say why */
 } device_event_kind;
 
@@ -134,8 +136,11 @@ typedef struct device_event {
     energy_estimate energy;       /* ENERGY */
     uint64_t throttle;            /* ENERGY: reasons, as board_throttle_text() spells them */
     uint32_t others;              /* ENERGY: other processes that compute on the GPU */
-    double *counters;   /* owned; COUNTED: for each launch all metrics, NAN for those that the
-                           device lacks; NULL: `message` says why */
+    double *counters; /* owned; COUNTED: for each launch all metrics, NAN for those that the
+                         device lacks; NULL: `message` says why */
+    void *results;    /* owned; RESULTS: what the oracle made, buffer after buffer; NULL: nothing
+                         that can be told */
+    size_t results_bytes;
     device_ready ready; /* READY */
     device_coverage
         coverage; /* TRIED, where nothing was wrong: what was run, on a device that sees it */
@@ -243,6 +248,16 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, a
  * message says why. */
 at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics,
                               size_t count, at_error *error);
+
+/* Asks for what the oracle made of a problem, as it lies in the buffers that are compared. Only of
+ * a simulated device. Answered by DEVICE_RESULTS. */
+at_status device_worker_results(device_worker *w, uint32_t layout, uint32_t slot, at_error *error);
+
+/* Compares what the oracle made of a problem with what it made of the same problem on another
+ * device, as DEVICE_RESULTS brought it. Answered by DEVICE_COMPARED: OUTCOME_OK, or
+ * OUTCOME_WRONG_RESULT and where they differ. */
+at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot,
+                                const void *results, size_t results_bytes, at_error *error);
 
 /* Describes the devices of one kind ("cuda", "sim"; NULL: of all), in a process that ends with the
  * call. AT_NO_DEVICE says in one line why there are none. */

@@ -11,6 +11,7 @@ void device_event_deinit(device_event *e)
     free(e->ids);
     free(e->samples_ns);
     free(e->counters);
+    free(e->results);
     *e = (device_event){0};
 }
 

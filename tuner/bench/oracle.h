@@ -22,6 +22,16 @@ at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, at_error *error);
 
+/* What the oracle made, buffer after buffer, in memory of the caller's (free); how many bytes. 0,
+ * and NULL: it is not known, there is no memory, or the device does not let it be read. */
+size_t device_slot_results(const device_slot *s, void **out);
+
+/* Compares what the oracle made with what it made on another device, of the same seed. OUTCOME_OK,
+ * or OUTCOME_WRONG_RESULT, with where they differ in `text`. AT_FORMAT: that is of other
+ * buffers. */
+at_status device_slot_compare(device_slot *s, const void *results, size_t results_bytes,
+                              outcome *result, char *text, size_t text_bytes, at_error *error);
+
 /* Are the inputs and the expected outputs unchanged? A variant that writes far outside its buffers
  * can hit those of another slot. */
 at_status device_slot_sound(device_slot *s, bool *sound, at_error *error);

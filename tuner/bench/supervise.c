@@ -162,7 +162,8 @@ static device_event_kind event_kind(uint32_t type)
         [REQUEST_SETUP] = DEVICE_READY,       [REQUEST_TRY] = DEVICE_TRIED,
         [REQUEST_HOLD] = DEVICE_HELD,         [REQUEST_BLOCK] = DEVICE_BLOCK,
         [REQUEST_RECHECK] = DEVICE_RECHECKED, [REQUEST_ENERGY] = DEVICE_ENERGY,
-        [REQUEST_COUNT] = DEVICE_COUNTED,
+        [REQUEST_COUNT] = DEVICE_COUNTED,     [REQUEST_RESULTS] = DEVICE_RESULTS,
+        [REQUEST_COMPARE] = DEVICE_COMPARED,
     };
     return kinds[type];
 }
@@ -206,6 +207,10 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
     e.id = e.kind == DEVICE_BLOCK ? e.id : r->id;
     e.message = memory_text(answer->message);
     e.printed = answer->printed && *answer->printed ? memory_text(answer->printed) : NULL;
+    if (e.results_bytes > 0) {
+        e.results = memory_new(e.results_bytes, 1);
+        memcpy(e.results, answer->results, e.results_bytes);
+    }
     size_t ids = 0;
     if (e.kind == DEVICE_BLOCK)
         e.ids = block_ids(r, &ids);
@@ -511,7 +516,8 @@ static bool answers(request *r, const device_answer *a)
         return false;
     if (ok ? asked != SIZE_MAX && a->found.sample_count != asked : a->found.sample_count != 0)
         return false;
-    if (!are_counters_of(r, a))
+    if (!are_counters_of(r, a) ||
+        (a->found.results_bytes > 0 && r->message.type != REQUEST_RESULTS))
         return false;
     return block && !ok ? is_in_block(r, a->found.id) : a->found.id == r->id;
 }
@@ -519,9 +525,12 @@ static bool answers(request *r, const device_answer *a)
 static const char *request_name(uint32_t type)
 {
     static const char *const names[] = {
-        [REQUEST_SETUP] = "set up",   [REQUEST_TRY] = "try",     [REQUEST_HOLD] = "load",
-        [REQUEST_RELEASE] = "unload", [REQUEST_BLOCK] = "block", [REQUEST_RECHECK] = "check again",
-        [REQUEST_ENERGY] = "energy",  [REQUEST_COUNT] = "count", [REQUEST_DATA] = "data",
+        [REQUEST_SETUP] = "set up",    [REQUEST_TRY] = "try",
+        [REQUEST_HOLD] = "load",       [REQUEST_RELEASE] = "unload",
+        [REQUEST_BLOCK] = "block",     [REQUEST_RECHECK] = "check again",
+        [REQUEST_ENERGY] = "energy",   [REQUEST_COUNT] = "count",
+        [REQUEST_DATA] = "data",       [REQUEST_RESULTS] = "results",
+        [REQUEST_COMPARE] = "compare",
     };
     return names[type];
 }

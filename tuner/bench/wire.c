@@ -223,6 +223,7 @@ void device_get_note(pack *m, device_note *out)
 void device_put_answer(pack *m, const device_answer *answer)
 {
     pack_put_fields(m, answer, FIELDS(answer_fields));
+    pack_put_bytes(m, answer->results, answer->found.results_bytes);
     pack_put_u64(m, answer->counter_count);
     for (size_t i = 0; i < answer->counter_count; i++)
         pack_put_f64(m, answer->found.counters[i]);
@@ -249,6 +250,7 @@ bool device_get_answer(pack *m, device_answer *out)
     device_event *found = &out->found;
     *out = (device_answer){0};
     pack_get_fields(m, out, FIELDS(answer_fields));
+    out->results = pack_get_bytes(m, &found->results_bytes);
     found->counters = get_array(m, &out->counter_count);
     for (size_t i = 0; found->counters && i < out->counter_count; i++)
         found->counters[i] = pack_get_f64(m);

@@ -23,6 +23,8 @@ typedef enum device_message {
     REQUEST_ENERGY,    /* id, chunks */
     REQUEST_COUNT,     /* id, count, names of metrics */
     REQUEST_DATA,      /* id 0, device_chunk */
+    REQUEST_RESULTS,   /* id 0, layout, slot */
+    REQUEST_COMPARE,   /* id 0, layout, slot, bytes */
     /* replies, which bench/supervise.c takes */
     REPLY_OPENED, /* properties */
     REPLY_NOTE,   /* device_note */
@@ -50,6 +52,7 @@ typedef struct device_answer {
     const char *message;  /* a view of the message that it came in */
     const char *printed;  /* TRY: likewise, by the variant's kernels */
     size_t counter_count; /* COUNT */
+    const void *results;  /* RESULTS: a view likewise, or borrowed; found.results_bytes of them */
     device_event found;   /* without its kind, ids and message; id: the request's, of a BLOCK the
                              variant to   blame; status: why, where the outcome is not OUTCOME_OK */
 } device_answer;

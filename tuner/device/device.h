@@ -134,6 +134,8 @@ typedef struct device_api {
     /* The same for contents that come from a file: as many bytes as the plan's elements have. */
     at_status (*write)(device *d, device_buffer *b, const buffer_plan *plan, const void *contents,
                        at_error *error);
+    /* The contents, which stay where they are. NULL: they are not in this process's memory. */
+    const void *(*bytes)(const device_buffer *b);
     /* Overwrites contents with pattern 0 to 3 and sets both guard bands. */
     at_status (*poison)(device *d, device_buffer *b, int pattern, at_error *error);
     /* Sets both guard bands to values of the buffer's type that would show in an output: for

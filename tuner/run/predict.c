@@ -110,8 +110,8 @@ static at_status new_estimate(crew *c, size_t place, size_t layout, at_error *er
     const size_t problem = layout * s->problems.slot_count;
     const sim_filler filler = {result_image(&c->fillers[layout], true),
                                s->problems.problems[problem].filler_launch};
-    return sim_estimate_new(&c->chip, &s->problems.plans[problem], &filler,
-                            c->contents[layout].of, &c->estimates[place], error);
+    return sim_estimate_new(&c->chip, &s->problems.plans[problem], &filler, c->contents[layout].of,
+                            &c->estimates[place], error);
 }
 
 /* An estimate works for one layout: that of the thread at `place` is made anew for another. */

@@ -22,6 +22,24 @@ static at_status keep(tune *t, at_error *error)
     return status;
 }
 
+/* Nothing is proven on a device that computes something else. */
+static void tell_disagreement(tune *t)
+{
+    if (!t->disagreement[0])
+        return;
+    run_summary_warn(&t->summary, "%s", t->disagreement);
+    for (size_t i = 0; i < t->summary.result_count; i++) {
+        run_result *r = &t->summary.results[i];
+        if (!r->proven)
+            continue;
+        r->proven = false;
+        free(r->unproven);
+        r->unproven = memory_text(t->disagreement);
+        free(r->coverage);
+        r->coverage = NULL;
+    }
+}
+
 /* The last stage: the summary, and the record where one is to be written. */
 static at_status finish(tune *t, at_error *error)
 {
@@ -52,6 +70,8 @@ static at_status finish(tune *t, at_error *error)
                                      .end = t->end,
                                      .start_ns = t->start_ns},
                   &t->summary, error);
+    if (!status)
+        tell_disagreement(t);
     if (!status && verifies)
         status = verify_elsewhere(&t->session, t->driver, t->settings, &t->summary, error);
     if (status)
@@ -91,6 +111,8 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         status = tune_race(t, error);
     if (!status && !t->answer && t->end != RUN_END_INTERRUPTED)
         status = tune_judge_oracle(t, true, error);
+    if (!status && !t->answer && t->end != RUN_END_INTERRUPTED)
+        status = tune_compare_devices(t, true, error);
     stage_ns = show_stage(o, lane, "race", stage_ns);
     if (status && t->session.workers->device && !t->driver)
         tune_rank_unraced(t);

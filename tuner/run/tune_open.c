@@ -309,6 +309,8 @@ at_status tune_open(tune *t, at_error *error)
         t->prover = prover_new(t->session.script, t->session.workers->pool,
                                t->session.workers->properties.arch, false, o->trace);
         pipeline_prove_with(t->pipeline, t->prover);
+        if (script_oracle(t->session.script) != ORACLE_REFERENCE)
+            prover_tell_results(t->prover);
     }
     return status;
 }

@@ -452,6 +452,8 @@ static at_status search(tune *t, at_error *error)
             status = take_proofs(t, error);
         if (!status)
             status = tune_judge_oracle(t, false, error);
+        if (!status)
+            status = tune_compare_devices(t, false, error);
         /* The race checks at its end. */
         if (!status && !ended && pipeline_in_flight(t->pipeline) && !late)
             status = check_leader(t, error);

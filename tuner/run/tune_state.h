@@ -43,9 +43,13 @@ struct tune {
     size_t proof_next; /* candidate, with --prove all */
     bool has_baseline;
     bool oracle_is_wrong; /* the baseline, which says what is right */
-    uint64_t baseline;    /* configuration */
-    int64_t best_ns;      /* of the search so far; 0: none */
-    candidate *leader;    /* the fastest so far; NULL: none */
+    bool compares;        /* the GPU is asked whether the simulated device computes the same, */
+    device_question compared;
+    problem_kind compared_on; /* on this problem */
+    char disagreement[1024];  /* in words, the first; "": there is none */
+    uint64_t baseline;        /* configuration */
+    int64_t best_ns;          /* of the search so far; 0: none */
+    candidate *leader;        /* the fastest so far; NULL: none */
     candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL:
                            none */
     size_t first; /* a quick run tries so many in any case: what is named beforehand, or a few */
@@ -87,6 +91,12 @@ const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried *
  * to be wrong: nothing that was measured is worth keeping then. `waits`: for its proof, for some
  * seconds. */
 at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
+
+/* Where the baseline is the oracle: holds what it computes on the GPU against what it computes on
+ * the simulated device, one problem a call as long as some are left. What differs leaves nothing
+ * proven.
+ * `waits`: for all of them, for some seconds. */
+at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 
 /* Takes a finished candidate into account. */
 void tune_learn(tune *t, candidate *c);

@@ -168,6 +168,7 @@ const device_api device_sim_api = {
     .describe = describe_buffer,
     .fill = sim_buffer_fill,
     .write = sim_buffer_write,
+    .bytes = sim_buffer_bytes,
     .poison = sim_buffer_poison,
     .copy = sim_buffer_copy,
     .checksum = sim_buffer_checksum,

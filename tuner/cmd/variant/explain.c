@@ -133,8 +133,7 @@ static at_status run_sample(explained *x, bool quiet, at_error *error)
     const sim_filler filler = {result_image(&x->filler, true), x->filler_launch};
     at_status status = script_contents_load(x->script, &x->plan, &x->contents, error);
     if (!status)
-        status =
-            sim_estimate_new(&x->chip, &x->plan, &filler, x->contents.of, &x->estimate, error);
+        status = sim_estimate_new(&x->chip, &x->plan, &filler, x->contents.of, &x->estimate, error);
     if (!status)
         sim_estimate_watch(x->estimate, show_progress, p);
     for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)

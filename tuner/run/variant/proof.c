@@ -76,6 +76,10 @@ struct prover {
     char labels[DEVICE_SLOTS][DEVICE_LABEL_BYTES];
     problem_set problems;
     bool set_up;
+    bool tells_results;
+    size_t results_asked, results_told; /* of its problems, in their order */
+    proof_results *results;             /* not taken yet; owned */
+    size_t results_count;
     char why[1024];  /* it cannot prove anything; empty: it can */
     uint64_t broken; /* lowest compile id of a reference that does not compile, as broken_why says;
                         UINT64_MAX: none. In whatever order they are compiled, the same is told */
@@ -342,6 +346,9 @@ void prover_free(prover *p)
         free(p->jobs[i]->indices);
         free(p->jobs[i]);
     }
+    for (size_t i = 0; i < p->results_count; i++)
+        free(p->results[i].bytes);
+    free(p->results);
     problem_set_deinit(&p->problems);
     free(p->jobs);
     free(p);
@@ -500,6 +507,31 @@ static at_status feed(prover *p, at_error *error)
     return status;
 }
 
+/* Asks the first worker for what the oracle made of each problem. */
+static at_status ask_results(prover *p, at_error *error)
+{
+    at_status status = AT_OK;
+    const size_t count = p->problems.layout_count * p->slots;
+    for (; !status && p->results_asked < count; p->results_asked++)
+        status = device_worker_results(p->workers[0], (uint32_t)(p->results_asked / p->slots),
+                                       (uint32_t)(p->results_asked % p->slots), error);
+    return status;
+}
+
+/* Keeps them; answers come in the order of the questions. Nothing is told of a problem of which
+ * blocks are sampled. */
+static void keep_results(prover *p, device_event *e)
+{
+    const size_t number = p->results_told++;
+    const proof_results one = {.kind = p->kinds[number % p->slots],
+                               .layout = p->problems.layouts[number / p->slots],
+                               .bytes = e->results,
+                               .size_bytes = e->results_bytes};
+    e->results = NULL;
+    if (one.bytes)
+        memory_add(&p->results, &p->results_count, &one, sizeof one);
+}
+
 /* Once all references are there: the set-up, and what waited for it. */
 static at_status set_up(prover *p, at_error *error)
 {
@@ -507,7 +539,28 @@ static at_status set_up(prover *p, at_error *error)
     for (size_t i = 0; !status && i < p->worker_count; i++)
         status = problem_set_send(&p->problems, p->workers[i], NULL, true, error);
     p->set_up = !status;
+    if (!status && p->tells_results)
+        status = ask_results(p, error);
     return status ? status : feed(p, error);
+}
+
+void prover_tell_results(prover *p)
+{
+    p->tells_results = true;
+}
+
+bool prover_has_results(const prover *p)
+{
+    return p->tells_results && !p->why[0] &&
+           (!p->set_up || p->results_told < p->results_asked || p->results_count > 0);
+}
+
+bool prover_take_results(prover *p, proof_results *out)
+{
+    if (p->results_count == 0)
+        return false;
+    *out = p->results[--p->results_count];
+    return true;
 }
 
 static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_error *error)
@@ -631,6 +684,8 @@ static at_status take_from(prover *p, device_worker *w, at_error *error)
             break;
         if (e.kind == DEVICE_TRIED)
             judge(p, &e);
+        else if (e.kind == DEVICE_RESULTS)
+            keep_results(p, &e);
         else if (e.kind == DEVICE_FAILED)
             give_up(p, e.message);
         device_event_deinit(&e);

@@ -81,6 +81,21 @@ size_t prover_pending(const prover *p);
 /* The next proof; false: there is none yet. The caller calls proof_deinit. */
 bool prover_take(prover *p, proof *out);
 
+/* What the oracle made of a whole problem on the simulated device. */
+typedef struct proof_results {
+    problem_kind kind;
+    size_t layout; /* as the script numbers it */
+    void *bytes;   /* owned by the caller (free) */
+    size_t size_bytes;
+} proof_results;
+
+/* Where the baseline is the oracle: has what it made told, of every problem that is run whole. */
+void prover_tell_results(prover *p);
+/* The next; false: there is none yet. */
+bool prover_take_results(prover *p, proof_results *out);
+/* Are there any to come? */
+bool prover_has_results(const prover *p);
+
 /* Adds what an event loop has to wait for before it calls prover_step() again. */
 void prover_poll(const prover *p, poll_set *set);
 
