@@ -332,21 +332,6 @@ static int host_text(lua_State *L)
     return 0;
 }
 
-bool script_push_text(lua_State *L, const char *name)
-{
-    const script *s = script_of(L);
-    if (!s->texts)
-        return false;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->texts);
-    lua_pushstring(L, name);
-    lua_rawget(L, -2);
-    lua_remove(L, -2);
-    if (lua_isstring(L, -1))
-        return true;
-    lua_pop(L, 1);
-    return false;
-}
-
 /* host.read_template(name): the text and the path of a template; nil and what else is to be said of
  * that when there is none. */
 static int host_read_template(lua_State *L)

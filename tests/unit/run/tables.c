@@ -332,6 +332,19 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
     return pop(w, true, question.number, out, error);
 }
 
+at_status device_worker_results(device_worker *w, uint32_t layout, uint32_t slot, at_error *error)
+{
+    (void)w, (void)layout, (void)slot, (void)error;
+    return AT_OK;
+}
+
+at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot,
+                                const void *results, size_t results_bytes, at_error *error)
+{
+    (void)w, (void)layout, (void)slot, (void)results, (void)results_bytes, (void)error;
+    return AT_OK;
+}
+
 at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes, at_error *error)
 {
     (void)w, (void)f, (void)size_bytes, (void)error;
