@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/device.h"
+#include "sim/machine/tensor_map.h"
 
 /* Blocks that a sample runs. */
 enum { SAMPLE_BLOCKS = 16 };
@@ -212,12 +213,36 @@ static uint64_t address_of(const void *buffers, uint32_t buffer)
     return ((device_buffer *const *)buffers)[buffer]->base;
 }
 
+/* What is passed for a tensor map. Of a texture there is nothing: no instruction that reads one is
+ * simulated. */
+static void make_view(const view_plan *v, device_buffer *const *buffers,
+                      uint8_t out[VIEW_TENSOR_BYTES])
+{
+    sim_tensor_map map = {.magic = SIM_TENSOR_MAGIC,
+                          .base = buffers[v->buffer]->base,
+                          .rank = (uint8_t)v->rank,
+                          .element_bytes = (uint8_t)dtype_get(v->type)->size_bytes,
+                          .swizzle = (uint8_t)v->swizzle,
+                          .nan_outside = v->nan_outside != 0};
+    _Static_assert((int)SIM_TENSOR_MAP_BYTES == (int)VIEW_TENSOR_BYTES,
+                   "a tensor map is an argument");
+    memset(out, 0, VIEW_TENSOR_BYTES);
+    for (uint32_t i = 0; i < v->rank && i < SIM_TENSOR_RANK; i++) {
+        map.size[i] = v->size[i];
+        map.box[i] = (uint16_t)v->box[i];
+        if (i + 1 < v->rank)
+            map.stride_bytes[i] = v->stride_bytes[i];
+    }
+    if (v->kind != VIEW_TEXTURE)
+        memcpy(out, &map, sizeof map);
+}
+
 /* The arguments as the kernel's parameters lie in memory. */
 static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                                 const kernel_launch *launch, device_buffer *const *buffers,
                                 uint8_t *out, at_error *error)
 {
-    static const uint8_t no_view[VIEW_TENSOR_BYTES];
+    uint8_t view[VIEW_TENSOR_BYTES];
     unsigned char structs[PLAN_MAX_STRUCT_BYTES];
     plan_copy_structs(plan, address_of, buffers, structs);
     if (launch->argument_count != p->parameter_count)
@@ -225,9 +250,10 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                          p->parameter_count, launch->argument_count);
     for (uint32_t i = 0; i < launch->argument_count; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
-        /* An instruction that reads a view is not simulated: a variant that has none runs. */
+        if (a->is_view)
+            make_view(&plan->views[a->bits], buffers, view);
         const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
-                           : a->is_view ? no_view
+                           : a->is_view ? view
                                         : plan_argument_in(a, structs);
         if (a->size_bytes != p->parameter_sizes[i])
             return error_set(error, AT_COMPILE,
@@ -266,6 +292,8 @@ static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
         if (a->is_buffer)
             status = add_buffer(buffers[a->buffer], out, error);
+        else if (a->is_view)
+            status = add_buffer(buffers[plan->views[a->bits].buffer], out, error);
     }
     for (uint32_t i = 0; i < plan->address_count && !status; i++)
         status = add_buffer(buffers[plan->addresses[i].buffer], out, error);

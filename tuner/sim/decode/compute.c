@@ -250,7 +250,9 @@ static at_status decode_cvta(decoder *d)
                   {"shared", SIM_SHARED_WINDOW},
                   {"shared::cta", SIM_SHARED_WINDOW},
                   {"shared::cluster", SIM_SHARED_WINDOW},
-                  {"local", SIM_LOCAL_WINDOW}};
+                  {"local", SIM_LOCAL_WINDOW},
+                  {"param", SIM_PARAM_WINDOW},
+                  {"param::entry", SIM_PARAM_WINDOW}};
     decode_count(d, 2, 2);
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         if (!decode_has(d, spaces[i].space))

@@ -33,11 +33,12 @@ static at_status decode_plain(decoder *d, sim_mbarrier_op op, int operands)
     return d->status;
 }
 
-/* mbarrier.arrive[.expect_tx] state, [at]{, count or bytes}. */
+/* mbarrier.arrive[.expect_tx, .noComplete] state, [at]{, count or bytes}; mbarrier.arrive_drop. */
 static at_status decode_arrive(decoder *d)
 {
-    bool expects = decode_has(d, "expect_tx");
-    if (decode_has(d, "noComplete"))
+    const bool expects = decode_has(d, "expect_tx"), drops = decode_has(d, "arrive_drop"),
+               completes = !decode_has(d, "noComplete");
+    if (drops && (expects || !completes))
         return decode_unknown(d);
     decode_count(d, expects ? 3 : 2, 3);
     place at = shared_address(d, decode_operand(d, 1));
@@ -45,7 +46,11 @@ static at_status decode_arrive(decoder *d)
     if (d->statement->count > 2)
         b = decode_source(d, decode_operand(d, 2), 4, PTX_U32);
     destination to = decode_destination(d, decode_operand(d, 0), 8);
-    emit(d, expects ? SIM_MBARRIER_ARRIVE_EXPECT : SIM_MBARRIER_ARRIVE, &at, b)->d = to.slot;
+    sim_mbarrier_op op = expects      ? SIM_MBARRIER_ARRIVE_EXPECT
+                         : drops      ? SIM_MBARRIER_ARRIVE_DROP
+                         : !completes ? SIM_MBARRIER_ARRIVE_ONLY
+                                      : SIM_MBARRIER_ARRIVE;
+    emit(d, op, &at, b)->d = to.slot;
     return decode_finish(d, &to, false);
 }
 
@@ -69,7 +74,7 @@ static at_status decode_mbarrier(decoder *d)
         return decode_plain(d, SIM_MBARRIER_DROP, 1);
     if (decode_has(d, "complete_tx"))
         return decode_plain(d, SIM_MBARRIER_COMPLETE, 2);
-    if (decode_has(d, "arrive"))
+    if (decode_has(d, "arrive") || decode_has(d, "arrive_drop"))
         return decode_arrive(d);
     if (decode_has(d, "expect_tx"))
         return decode_plain(d, SIM_MBARRIER_EXPECT, 2);
@@ -146,15 +151,67 @@ static at_status decode_copy(decoder *d)
     return d->status;
 }
 
+/* cp.async.bulk.tensor.Nd.shared.global [to], [map, {x, y ...}], [barrier]{, blocks}, and
+ * cp.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]; each may end in a cache
+ * policy. */
+static at_status decode_tensor(decoder *d)
+{
+    static const char *const others[] = {"reduce",         "im2col",         "im2col_no_offs",
+                                         "im2col::w",      "im2col::w::128", "tile::gather4",
+                                         "tile::scatter4", "cta_group::1",   "cta_group::2"};
+    const bool loads = decode_has(d, "mbarrier::complete_tx::bytes"),
+               spreads = decode_has(d, "multicast::cluster");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (decode_has(d, others[i]))
+            return decode_unknown(d);
+    const int operands = (loads ? 3 : 2) + spreads + decode_has(d, "L2::cache_hint");
+    decode_count(d, operands, operands);
+    const ptx_operand *tensor = decode_operand(d, loads ? 1 : 0);
+    if (d->status || tensor->kind != PTX_OPERAND_ADDRESS || tensor->count != 2)
+        return decode_unknown(d);
+    const ptx_operand *coordinates = decode_part(d, tensor, 1);
+    ptx_operand map_only = *tensor;
+    map_only.count = 1;
+    const place map = decode_address(d, &map_only, PTX_SPACE_GENERIC),
+                shared = decode_address(d, decode_operand(d, loads ? 0 : 1), PTX_SPACE_SHARED);
+    place barrier = {.slot = SIM_NO_SLOT};
+    int32_t blocks = SIM_NO_SLOT, slots[SIM_TENSOR_RANK] = {0};
+    if (loads)
+        barrier = decode_address(d, decode_operand(d, 2), PTX_SPACE_SHARED);
+    if (spreads)
+        blocks = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
+    if (coordinates->count < 1 || coordinates->count > SIM_TENSOR_RANK || map.width != 8)
+        return decode_unknown(d);
+    for (int i = 0; i < coordinates->count; i++)
+        slots[i] = decode_source(d, decode_part(d, coordinates, i), 4, PTX_S32);
+    sim_instruction *c = decode_emit(d, loads ? SIM_BULK_LOAD : SIM_BULK_STORE, SIM_CLASS_GLOBAL);
+    decode_put_place(c, &map);
+    c->target = blocks;
+    c->target_count = coordinates->count;
+    c->type = PTX_B8;
+    c->b = shared.slot;
+    c->op = shared.width;
+    c->d2 = (int32_t)shared.offset;
+    c->e = barrier.slot;
+    c->vector = barrier.width;
+    c->e_offset = (int32_t)barrier.offset;
+    c->list = (int32_t)d->program->list_count;
+    for (int i = 0; i < coordinates->count; i++)
+        decode_list(d, slots[i]);
+    return d->status;
+}
+
 static at_status decode_bulk(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
     if (decode_has(d, "commit_group") || decode_has(d, "wait_group"))
         return decode_group(d, decode_has(d, "commit_group"));
-    if (decode_has(d, "tensor") || (loads && decode_has(d, "reduce")))
-        return decode_unknown(d);
     if (decode_has(d, "prefetch"))
         return decode_ignored(d);
+    if (decode_has(d, "tensor"))
+        return loads || decode_has(d, "bulk_group") ? decode_tensor(d) : decode_unknown(d);
+    if (loads && decode_has(d, "reduce"))
+        return decode_unknown(d);
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
 }
 

@@ -643,7 +643,9 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     static const struct {
         uint64_t window;
         ptx_space space;
-    } windows[] = {{SIM_SHARED_WINDOW, PTX_SPACE_SHARED}, {SIM_LOCAL_WINDOW, PTX_SPACE_LOCAL}};
+    } windows[] = {{SIM_SHARED_WINDOW, PTX_SPACE_SHARED},
+                   {SIM_LOCAL_WINDOW, PTX_SPACE_LOCAL},
+                   {SIM_PARAM_WINDOW, PTX_SPACE_PARAM}};
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         uint32_t inside = 0;
         SIM_EACH_OF(l, mask)
@@ -653,6 +655,9 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
             inside |= 1u << l;
             p.address[l] -= windows[i].window;
         }
+        if (inside && windows[i].space == PTX_SPACE_PARAM && c->kind != SIM_LOAD)
+            return sim_fail(b, w, c, __builtin_ctz(inside), SIM_FAULT_READ_ONLY,
+                            "write to an argument of the kernel");
         if (inside && !(windows[i].space == PTX_SPACE_SHARED
                             ? access_cluster(b, w, c, inside, &p)
                             : access_space(b, w, c, inside, windows[i].space, &p)))
@@ -743,15 +748,27 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
 {
     places from, to;
     to.owner = b;
-    uint32_t bytes = c->vector, reading = mask;
+    uint32_t bytes = c->vector, reading = mask, given[SIM_LANES];
     add_base(w, c->a, c->source_width, c->offset, from.address);
     add_base(w, c->b, c->op, c->d2, to.address);
-    if (c->c != SIM_NO_SLOT)
-        for (int l = 0; l < SIM_LANES; l++)
-            if (sim_lanes32(w, c->c)[l] == 0)
-                reading &= ~(1u << l);
-    if (reading && !resolve(b, w, c, reading, PTX_SPACE_GLOBAL, bytes, false, &from))
+    SIM_EACH_LANE(l)
+    {
+        given[l] = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
+        given[l] = given[l] > bytes ? bytes : given[l];
+        reading &= given[l] == 0 ? ~(1u << l) : UINT32_MAX;
+    }
+    if (reading && !check_alignment(b, w, c, reading, from.address, bytes))
         return false;
+    /* What is not read is filled with zeros, and need not be there. */
+    for (uint32_t left = reading; left;) {
+        const uint32_t first = given[__builtin_ctz(left)];
+        uint32_t alike = 0;
+        SIM_EACH_OF(l, left)
+        alike |= given[l] == first ? 1u << l : 0;
+        if (!resolve_global(b, w, c, alike, first, false, &from))
+            return false;
+        left &= ~alike;
+    }
     if (!resolve(b, w, c, mask, PTX_SPACE_SHARED, bytes, true, &to))
         return false;
     if (reading)
@@ -764,21 +781,18 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
                          .group = w->copy_groups[l],
                          .number = w->copies_begun,
                          .instruction = c};
-        uint32_t given = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
-        if (given > bytes)
-            given = bytes;
-        if (given && b->launch->check) {
-            copy.from_bytes = given;
+        if (given[l] && b->launch->check) {
+            copy.from_bytes = given[l];
             tell_place(&from, l, &copy.from, &copy.from_at);
-            if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given, SIM_TOUCH_READ,
+            if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given[l], SIM_TOUCH_READ,
                                   copy.number, false) ||
-                !check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given, "copy"))
+                !check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given[l], "copy"))
                 return false;
         }
         if (!sim_shared_begin(b, b, w, c, l, copy.to, bytes, true, copy.number, false))
             return false;
-        if (given)
-            memcpy(copy.data, from.at[l], given);
+        if (given[l])
+            memcpy(copy.data, from.at[l], given[l]);
         if (!array_add(&w->copies, &w->copy_count, &copy, sizeof copy))
             return sim_fail(b, w, c, l, SIM_FAULT_INTERNAL, "no memory for asynchronous copies");
     }

@@ -149,7 +149,7 @@ static void land(sim_block *b, sim_mbarrier_state *m)
             sim_shared_land(f.by, f.by, f.warp, f.instruction, lane, f.from_at, f.bytes, false,
                             f.number, &landed);
         if (b->launch->check && f.region)
-            sim_global_land(f.by, f.warp, f.instruction, lane, f.region, f.offset, f.bytes, false,
+            sim_global_land(f.by, f.warp, f.instruction, lane, f.region, f.offset, f.moved, false,
                             f.number, &landed);
         m->due_bytes -= f.bytes;
         complete_if_due(b, m);
@@ -185,6 +185,9 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
                         m->pending, m->expected);
     sim_lanes64(w, c->d)[lane] = m->phase;
     m->pending -= count;
+    if (c->op == SIM_MBARRIER_ARRIVE_ONLY && m->pending == 0)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it completes the phase, as .noComplete says that it does not");
     if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
         sim_order_give(b, w, lane, owner == b ? &m->brought : &m->brought_by_others);
     /* What it has read is in its registers, whatever its scope. */
@@ -235,14 +238,17 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
 static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
                   sim_mbarrier_state *m)
 {
+    const uint32_t count = c->b == SIM_NO_SLOT ? 1 : sim_lanes32(w, c->b)[lane];
     switch ((sim_mbarrier_op)c->op) {
     case SIM_MBARRIER_EXPECT:
         return expect(b, owner, w, c, lane, m);
     case SIM_MBARRIER_ARRIVE_EXPECT:
         return expect(b, owner, w, c, lane, m) && arrive(b, owner, w, c, lane, m, 1);
     case SIM_MBARRIER_ARRIVE:
-        return arrive(b, owner, w, c, lane, m,
-                      c->b == SIM_NO_SLOT ? 1 : sim_lanes32(w, c->b)[lane]);
+    case SIM_MBARRIER_ARRIVE_ONLY:
+    case SIM_MBARRIER_ARRIVE_DROP:
+        m->expected -= c->op == SIM_MBARRIER_ARRIVE_DROP ? count : 0;
+        return arrive(b, owner, w, c, lane, m, count);
     case SIM_MBARRIER_ARRIVE_COPIED:
     case SIM_MBARRIER_ARRIVE_COPIED_MORE:
         return arrive_copied(b, w, c, lane, m);
@@ -268,8 +274,9 @@ static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
 /* Tells whether another block of the cluster may do this to a barrier. */
 static bool is_for_all(const sim_instruction *c)
 {
-    return c->op == SIM_MBARRIER_ARRIVE || c->op == SIM_MBARRIER_EXPECT ||
-           c->op == SIM_MBARRIER_ARRIVE_EXPECT || c->op == SIM_MBARRIER_COMPLETE;
+    return (c->op >= SIM_MBARRIER_ARRIVE && c->op <= SIM_MBARRIER_ARRIVE_DROP) ||
+           c->op == SIM_MBARRIER_EXPECT || c->op == SIM_MBARRIER_ARRIVE_EXPECT ||
+           c->op == SIM_MBARRIER_COMPLETE;
 }
 
 bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -343,13 +350,32 @@ static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return fine && no_memory(b, w, c, lane);
 }
 
-/* `rank`: the block of the cluster whose memory is filled; -1: as the address says. */
-static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t from,
-                    sim_flight f, int rank)
+static sim_flight flight_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                            uint32_t bytes)
 {
-    uint64_t to = address_of(w, c->b, c->op, c->d2, lane),
-             barrier = address_of(w, c->e, c->vector, c->e_offset, lane);
+    return (sim_flight){.bytes = bytes,
+                        .thread = w->first_thread + (uint32_t)lane,
+                        .by = b,
+                        .warp = w,
+                        .instruction = c};
+}
+
+/* What a part brings where it moves nothing. */
+static void fill_outside(const sim_bulk_part *p, uint8_t *data)
+{
+    memset(data, p->nan_bytes ? 0xff : 0, p->bytes);
+    for (uint32_t i = p->nan_bytes; p->nan_bytes && i <= p->bytes; i += p->nan_bytes)
+        data[i - 1] = 0x7f;
+}
+
+/* `rank`: the block of the cluster whose memory is filled; -1: as the address says. */
+static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                    const sim_bulk_part *p, int rank)
+{
+    uint64_t to = p->shared, barrier = address_of(w, c->e, c->vector, c->e_offset, lane);
     sim_block *owner = b;
+    sim_flight f = flight_of(b, w, c, lane, p->bytes);
+    f.moved = p->moved;
     if (rank >= 0) {
         to = to % SIM_PEER_BYTES + (uint64_t)(rank + 1) * SIM_PEER_BYTES;
         barrier = barrier % SIM_PEER_BYTES + (uint64_t)(rank + 1) * SIM_PEER_BYTES;
@@ -360,30 +386,34 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         !find_report(b, w, c, lane, barrier, owner, &f))
         return false;
     if (c->kind == SIM_BULK_MOVE &&
-        (!own_place(b, w, c, lane, from, f.bytes, BULK_BYTES, "a bulk copy", &f.from_at) ||
+        (!own_place(b, w, c, lane, p->global, f.bytes, BULK_BYTES, "a bulk copy", &f.from_at) ||
          !sim_shared_begin(b, b, w, c, lane, f.from_at, f.bytes, false, f.number, true)))
         return false;
     f.data = malloc(f.bytes + 1u);
     if (!f.data)
         return no_memory(b, w, c, lane);
+    if (p->moved < p->bytes)
+        fill_outside(p, f.data);
     if (c->kind == SIM_BULK_MOVE) {
         memcpy(f.data, b->shared + f.from_at, f.bytes);
-    } else if (!sim_bulk_read(b, w, c, lane, from, f.bytes, f.number, f.data, &f.region,
-                              &f.offset)) {
+    } else if (p->moved > 0 && !sim_bulk_read(b, w, c, lane, p->global, p->moved, f.number,
+                                              f.data + p->skip, &f.region, &f.offset)) {
         free(f.data);
         return false;
     }
     return depart(b, w, c, lane, owner, &f, true);
 }
 
-static bool copy_to_blocks(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                           uint64_t from, const sim_flight *f)
+bool sim_bulk_part_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      const sim_bulk_part *p)
 {
+    if (!sim_engine_of(b))
+        return no_memory(b, w, c, lane);
     if (c->target == SIM_NO_SLOT)
-        return copy_in(b, w, c, lane, from, *f, -1);
+        return copy_in(b, w, c, lane, p, -1);
     SIM_EACH_OF(rank, sim_lanes32(w, c->target)[lane] & 0xffff)
     {
-        if (!copy_in(b, w, c, lane, from, *f, rank))
+        if (!copy_in(b, w, c, lane, p, rank))
             return false;
     }
     return true;
@@ -394,11 +424,7 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     const uint32_t each = ptx_type_bytes((ptx_type)c->type);
     SIM_EACH_OF(l, mask)
     {
-        sim_flight f = {.bytes = each * c->vector,
-                        .thread = w->first_thread + (uint32_t)l,
-                        .by = b,
-                        .warp = w,
-                        .instruction = c};
+        sim_flight f = flight_of(b, w, c, l, each * c->vector);
         sim_block *owner = b;
         if (!sim_engine_of(b))
             return no_memory(b, w, c, l);
@@ -424,47 +450,46 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-static bool copy_out(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t global,
-                     sim_flight *f)
+bool sim_bulk_part_out(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                       const sim_bulk_part *p)
 {
-    f->leaving = true;
-    f->group = b->engine->groups[f->thread];
-    return sim_shared_begin(b, b, w, c, lane, f->at, f->bytes, false, f->number, true) &&
-           sim_bulk_write(b, w, c, lane, global, f->bytes, f->number, b->shared + f->at, &f->region,
-                          &f->offset) &&
-           (take(b->engine, f) || no_memory(b, w, c, lane));
+    sim_flight f = flight_of(b, w, c, lane, p->moved);
+    if (!sim_engine_of(b))
+        return no_memory(b, w, c, lane);
+    f.moved = p->moved;
+    f.leaving = true;
+    f.group = b->engine->groups[f.thread];
+    f.number = b->engine->flights_begun++;
+    if (!own_place(b, w, c, lane, p->shared, p->bytes, BULK_BYTES, "a bulk copy", &f.at))
+        return false;
+    f.at += p->skip;
+    return sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, false, f.number, true) &&
+           sim_bulk_write(b, w, c, lane, p->global, f.bytes, f.number, b->shared + f.at, &f.region,
+                          &f.offset) &&
+           (take(b->engine, &f) || no_memory(b, w, c, lane));
 }
 
 bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     SIM_EACH_OF(l, mask)
     {
-        uint64_t other = address_of(w, c->a, c->source_width, c->offset, l);
-        sim_flight f = {.bytes = sim_lanes32(w, c->c)[l],
-                        .thread = w->first_thread + (uint32_t)l,
-                        .by = b,
-                        .warp = w,
-                        .instruction = c};
-        if (!sim_engine_of(b))
-            return no_memory(b, w, c, l);
-        if (c->kind != SIM_BULK_MOVE && (other % BULK_BYTES || f.bytes % BULK_BYTES))
+        const uint64_t other = address_of(w, c->a, c->source_width, c->offset, l);
+        const uint32_t bytes = sim_lanes32(w, c->c)[l];
+        const sim_bulk_part all = {.shared = address_of(w, c->b, c->op, c->d2, l),
+                                   .global = other,
+                                   .bytes = bytes,
+                                   .moved = bytes};
+        if (c->kind != SIM_BULK_MOVE && (other % BULK_BYTES || bytes % BULK_BYTES))
             return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
                             "a bulk copy of %u bytes at global address 0x%" PRIx64
                             ": both must be multiples of %d",
-                            f.bytes, other, BULK_BYTES);
-        if (f.bytes % BULK_BYTES)
+                            bytes, other, BULK_BYTES);
+        if (bytes % BULK_BYTES)
             return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
-                            "a bulk copy of %u bytes: it must be a multiple of %d", f.bytes,
+                            "a bulk copy of %u bytes: it must be a multiple of %d", bytes,
                             BULK_BYTES);
-        if (c->kind != SIM_BULK_STORE) {
-            if (!copy_to_blocks(b, w, c, l, other, &f))
-                return false;
-            continue;
-        }
-        f.number = b->engine->flights_begun++;
-        if (!own_place(b, w, c, l, address_of(w, c->b, c->op, c->d2, l), f.bytes, BULK_BYTES,
-                       "a bulk copy", &f.at) ||
-            !copy_out(b, w, c, l, other, &f))
+        if (!(c->kind == SIM_BULK_STORE ? sim_bulk_part_out(b, w, c, l, &all)
+                                        : sim_bulk_part_in(b, w, c, l, &all)))
             return false;
     }
     return true;
@@ -483,7 +508,7 @@ static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
     if (f->instruction->target != SIM_NO_SLOT)
         landed.scope = SIM_SCOPE_GPU;
     if (wholly)
-        sim_global_land(b, w, f->instruction, lane, f->region, f->offset, f->bytes, true, f->number,
+        sim_global_land(b, w, f->instruction, lane, f->region, f->offset, f->moved, true, f->number,
                         &landed);
 }
 

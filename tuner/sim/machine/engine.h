@@ -36,6 +36,7 @@ typedef struct sim_flight { /* a copy under way */
     bool has_read;            /* a leaving copy that waits for its writes alone */
     const sim_region *region; /* the global side, at `offset`; NULL: it has none */
     uint64_t offset;
+    uint32_t moved;   /* bytes there */
     uint32_t from_at; /* of a move between blocks: in shared memory of `by` */
     sim_block *by; /* whose thread began it; it is kept by the block whose barrier it reports to */
     sim_warp *warp;

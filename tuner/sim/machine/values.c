@@ -459,6 +459,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
                need(b, w, c, mask, c->e, c->vector, address) &&
                (c->kind == SIM_COPY_ASYNC || c->kind == SIM_BULK_STORE ||
                 need(b, w, c, mask, c->target, 4, operand));
+        for (int32_t v = 0; c->kind != SIM_COPY_ASYNC && fine && v < c->target_count; v++)
+            fine = need(b, w, c, mask, b->program->lists[c->list + v], 4, operand);
         break;
     case SIM_STORE_ASYNC:
         fine = need(b, w, c, mask, c->a, c->source_width, address) &&

@@ -13,6 +13,7 @@
 #include "sim/machine/peers.h"
 #include "sim/machine/print.h"
 #include "sim/machine/repeat.h"
+#include "sim/machine/tensor.h"
 #include "sim/machine/trace.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
@@ -152,6 +153,7 @@ static void test_space(sim_warp *w, const sim_instruction *c, uint32_t mask)
         uint64_t window = a[l] & ~(SIM_WINDOW_BYTES - 1);
         int space = window == SIM_SHARED_WINDOW  ? PTX_SPACE_SHARED
                     : window == SIM_LOCAL_WINDOW ? PTX_SPACE_LOCAL
+                    : window == SIM_PARAM_WINDOW ? PTX_SPACE_PARAM
                                                  : PTX_SPACE_GLOBAL;
         p |= (uint32_t)(space == c->space) << l;
     }
@@ -330,7 +332,7 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_BULK_LOAD:
     case SIM_BULK_MOVE:
     case SIM_BULK_STORE:
-        return sim_bulk_copy(b, w, c, mask);
+        return c->target_count > 0 ? sim_tensor_copy(b, w, c, mask) : sim_bulk_copy(b, w, c, mask);
     case SIM_BULK_COMMIT:
     case SIM_BULK_WAIT:
         return sim_bulk_group(b, w, c, mask);

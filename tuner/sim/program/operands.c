@@ -21,6 +21,9 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
         else
             add(out->reads, &out->read_count, p->lists[c->list + v]);
     }
+    const bool copies = c->kind == SIM_BULK_LOAD || c->kind == SIM_BULK_STORE;
+    for (int32_t v = 0; copies && v < c->target_count; v++)
+        add(out->reads, &out->read_count, p->lists[c->list + v]);
     for (int i = SIM_MATRIX_D; c->kind == SIM_MATRIX && i <= SIM_MATRIX_C; i++) {
         bool reads = i != SIM_MATRIX_D;
         const int32_t *slots = sim_matrix_slots(p, c, (sim_operand)i);

@@ -62,10 +62,12 @@ typedef enum sim_kind {
     SIM_MBARRIER,    /* the barrier in shared memory at a: sim_mbarrier_op */
     SIM_BULK_LOAD,   /* c bytes from global a to shared b, completing on the mbarrier at e; of each
                         block of the cluster in the set in the slot `target`, unless it is
-                        SIM_NO_SLOT */
+                        SIM_NO_SLOT. With `target_count` coordinates in lists: a box of the tensor
+                        whose map is at a */
     SIM_BULK_MOVE,   /* the same from the block's own shared memory at a */
     SIM_BULK_STORE,  /* c bytes from shared b to global a; `target`, unless SIM_NO_SLOT, is the
-                        sim_atomic_op by which they are added to what is there, as `type` */
+                        sim_atomic_op by which they are added to what is there, as `type`.
+                        With coordinates: likewise */
     SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e */
     SIM_BULK_COMMIT,
     SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
@@ -163,6 +165,8 @@ typedef enum sim_mbarrier_op {
     SIM_MBARRIER_INIT,
     SIM_MBARRIER_DROP,
     SIM_MBARRIER_ARRIVE,
+    SIM_MBARRIER_ARRIVE_ONLY, /* completes no phase */
+    SIM_MBARRIER_ARRIVE_DROP, /* and is not waited for from then on */
     SIM_MBARRIER_EXPECT,
     SIM_MBARRIER_ARRIVE_EXPECT,
     SIM_MBARRIER_COMPLETE,
@@ -249,6 +253,8 @@ typedef struct sim_shape {
     uint8_t count; /* 0: another instruction's piece has all of it, or nothing needs it */
     sim_piece pieces[4];
 } sim_shape;
+
+enum { SIM_TENSOR_RANK = 5 }; /* the most dimensions of a tensor */
 
 typedef struct sim_instruction {
     uint8_t kind;         /* sim_kind */
@@ -385,6 +391,7 @@ typedef struct sim_program {
 #define SIM_MODULE_BASE 0x7a0000000000ull
 #define SIM_SHARED_WINDOW 0x7c0000000000ull
 #define SIM_LOCAL_WINDOW 0x7d0000000000ull
+#define SIM_PARAM_WINDOW 0x7e0000000000ull
 #define SIM_WINDOW_BYTES 0x010000000000ull
 /* The address of a function: nothing can be read there. */
 #define SIM_CODE_BASE 0x7b0000000000ull
