@@ -17,9 +17,9 @@ enum {
 };
 
 /* This share of the work (sim_launch) of whole problems is spent on the excerpt, within bounds: on
- * the last block, on the others, and on the reference. A block that has begun goes on to its end,
- * or to a limit at which nothing is said but that it has none. All of that is counted, so that a
- * verdict is the same on every machine. */
+ * the last block, on the others, and on the reference, or on it as much as the blocks took. A block
+ * that has begun goes on to its end, or to a limit at which nothing is said but that it has none.
+ * All of that is counted, so that a verdict is the same on every machine. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21, most_block = 1 << 25;
 
@@ -145,6 +145,7 @@ typedef struct checking {
     device_coverage *coverage;
     bool complete;  /* all that was launched so far ran whole */
     uint64_t spend; /* work, each time */
+    uint64_t spent; /* on the variant's blocks */
     uint64_t launches, launched;
     uint64_t unfinished; /* bits of clusters of the last launch, in the order in which they ran */
     sim_fault fault;
@@ -213,6 +214,7 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
                           .least = 1,
                           .enough = work + share};
     status = run_some(c, i, &all, 1, &others, &work, error);
+    c->spent += work;
     c->unfinished = last.unfinished | others.unfinished << 1;
     c->complete = c->complete && 1 + others.begun == all.total &&
                   last.waiting + last.blind + others.waiting + others.blind == 0;
@@ -405,8 +407,9 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
         skip(c->coverage, "results were not compared", why);
         return AT_OK;
     }
+    const uint64_t as_much = c->spent < most_spent / 2 ? c->spent : most_spent / 2;
     at_status status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
-                                      c->spend, &owners, error);
+                                      c->spend > as_much ? c->spend : as_much, &owners, error);
     if (!status)
         status = compare_buffers(c, owners, out, error);
     const sim_fault *fault = owners ? sim_owners_fault(owners) : NULL;

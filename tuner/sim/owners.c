@@ -77,7 +77,7 @@ at_status sim_owners_new(const device *d, const device_kernel *k, const launch_p
                       .plan = plan,
                       .buffers = buffers,
                       .most = most,
-                      .excerpt = {.mark = SIM_BYTE_LAST, .least = UINT64_MAX}};
+                      .excerpt = {.mark = SIM_BYTE_WRITTEN, .least = UINT64_MAX}};
     while (o->buffer_count < PLAN_MAX_BUFFERS && buffers[o->buffer_count])
         o->buffer_count++;
     for (int axis = 0; axis < 3; axis++)
@@ -169,14 +169,17 @@ static uint64_t block_limit(const sim_owners *o)
     return left / ((uint64_t)cluster[0] * cluster[1] * cluster[2]) + 1;
 }
 
-/* Takes back the writes of a block that did not come to its end: they are not what it would have
- * left. */
-static void disown(const sim_owners *o, const stores *seen)
+/* Marks the writes of a block that came to its end; takes back those of one that did not: they are
+ * not what it would have left. */
+static void own(const sim_owners *o, stores *seen, bool ended)
 {
-    for (uint32_t i = 0; i < o->buffer_count; i++)
+    for (uint32_t i = 0; i < o->buffer_count; i++) {
         for (size_t k = 0; k < seen->counts[i]; k++)
-            memset(o->buffers[i]->valid + seen->of[i][k].from, 0,
-                   seen->of[i][k].to - seen->of[i][k].from);
+            for (uint64_t at = seen->of[i][k].from; at < seen->of[i][k].to; at++)
+                if (o->buffers[i]->valid[at] == SIM_BYTE_WRITTEN)
+                    o->buffers[i]->valid[at] = ended ? SIM_BYTE_LAST : 0;
+        seen->counts[i] = ended ? seen->counts[i] : 0;
+    }
 }
 
 /* Runs the cluster, unless it has run; *out is valid until the next one. */
@@ -185,7 +188,7 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
 {
     size_t place = place_of(o, cluster);
     if (place == o->ran_count || o->ran[place].number != cluster) {
-        stores own = {.owners = o}, *seen = keep ? keep : &own;
+        stores mine = {.owners = o}, *seen = keep ? keep : &mine;
         ran_cluster *grown = array_grow(o->ran, o->ran_count, sizeof *grown);
         if (!grown)
             return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
@@ -203,17 +206,16 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
                                .threads = 1};
         at_status status =
             sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
-        if (o->excerpt.unfinished || fault.kind == SIM_FAULT_BUDGET)
-            disown(o, seen);
+        for (uint32_t i = 0; i < o->buffer_count; i++)
+            seen->counts[i] = join(seen->of[i], seen->counts[i]);
+        own(o, seen, !o->excerpt.unfinished && fault.kind != SIM_FAULT_BUDGET);
         if (o->fault.kind == SIM_FAULT_NONE && fault.kind != SIM_FAULT_BUDGET)
             o->fault = fault;
         o->excerpt.unfinished = 0;
         grown[place].number = cluster;
-        for (uint32_t i = 0; i < o->buffer_count; i++) {
-            seen->counts[i] = join(seen->of[i], seen->counts[i]);
+        for (uint32_t i = 0; i < o->buffer_count; i++)
             grown[place].from[i] = seen->counts[i] > 0 ? seen->of[i][0].from : UINT64_MAX;
-        }
-        forget(&own);
+        forget(&mine);
         if (status)
             return status;
     }
@@ -424,6 +426,7 @@ at_status sim_owners_write_all(sim_owners *o, at_error *error)
 {
     sim_fault fault;
     const sim_part part = {.excerpt = &o->excerpt, .threads = 1};
+    o->excerpt.mark = SIM_BYTE_LAST;
     at_status status =
         sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
     if (!status && o->fault.kind == SIM_FAULT_NONE)

@@ -3,6 +3,7 @@
 
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
+
 static void order(sim_block *b, uint32_t id)
 {
     sim_barrier_state *state = &b->barriers[id];
@@ -31,7 +32,7 @@ static void order(sim_block *b, uint32_t id)
 
 static void release(sim_block *b, uint32_t id)
 {
-    sim_barrier_state *state = &b->barriers[id];
+    sim_barrier_state *state = &b->barriers[id], opened = {.all = true, .epoch = b->epoch};
     order(b, id);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
@@ -48,8 +49,32 @@ static void release(sim_block *b, uint32_t id)
                               (c->op == SIM_BARRIER_AND ? state->all : state->any) ? UINT32_MAX : 0,
                               w->wait_mask);
         w->state = SIM_READY;
+        opened.waited |= state->needed || state->passed ? 1u << i : 0;
+        opened.after[i] = w->epoch;
     }
-    *state = (sim_barrier_state){.all = true};
+    *state = opened;
+}
+
+/* Whoever comes to a barrier of some warps, or one at which some only arrive, must be certain that
+ * it has opened since others came there: else it may be counted with these. Those who waited there
+ * know. */
+static bool comes_after(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        const sim_barrier_state *s)
+{
+    const uint32_t own = (uint32_t)(w - b->warps);
+    bool follows = s->waited == 0 || s->waited >> own & 1 || !b->launch->check;
+    for (uint32_t left = s->waited; left && !follows; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        const sim_stamp opened = {.block = b->number,
+                                  .unit = (uint16_t)(b->warps[i].first_thread / SIM_LANES),
+                                  .epoch = s->epoch,
+                                  .order = s->after[i],
+                                  .lanes = b->warps[i].whole};
+        follows = sim_order_follows(b, w, lane, &opened);
+    }
+    return follows || sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                               "nothing orders it after those that waited there before: it may be "
+                               "counted with them, and not with those to come");
 }
 
 uint32_t sim_warps_left(const sim_block *b)
@@ -145,7 +170,8 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     w->looked = w->executed;
     sim_barrier_state *s = &b->barriers[id];
     uint32_t needed = 0;
-    if (!find_needed(b, w, c, lane, &needed) || !agrees(b, w, c, lane, s, needed))
+    if (!find_needed(b, w, c, lane, &needed) || !agrees(b, w, c, lane, s, needed) ||
+        !comes_after(b, w, c, lane, s))
         return false;
     s->needed = needed;
     s->pc = (int32_t)(c - b->program->code);

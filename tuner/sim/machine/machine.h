@@ -114,6 +114,9 @@ typedef struct sim_barrier_state {
     bool all, any;
     bool passed;      /* by a warp that only arrived */
     sim_lore brought; /* by such warps; owned */
+    /* The last time that it opened, not for the whole block: who waited, their epochs after it, and
+     * the block's before. */
+    uint32_t waited, after[SIM_MAX_WARPS], epoch;
 } sim_barrier_state;
 
 typedef struct sim_cluster sim_cluster;

@@ -173,7 +173,8 @@ static bool glance(residents *r, resident *one)
             end(r, one);
             return true;
         }
-        bool looks = one->cluster.idle_polls > before || one->cluster.idle_polls == 0;
+        /* A turn may be too short for a look: only one that has left the loop has none for long. */
+        bool looks = one->cluster.idle_polls >= before;
         before = one->cluster.idle_polls;
         if (one->cluster.changes != changes || !looks)
             break;
