@@ -76,10 +76,10 @@ typedef struct fixture {
 typedef at_status (*trial)(fixture *f, char **output, at_error *error);
 
 /* Runs with the n-th allocation failing, until none is left to fail: each of the first, then every
- * 61st, since a Lua state that runs a template makes as many as there are texts in it. */
+ * 127th, since a Lua state that runs a template makes as many as there are texts in it. */
 static void fail_each_allocation(fixture *f, trial t)
 {
-    enum { MOST = 200000, EACH = 2000, STRIDE = 61 };
+    enum { MOST = 200000, EACH = 1000, STRIDE = 127 };
     char *expected = NULL, *output = NULL;
     at_error error = {0};
     assert_ok(t(f, &expected, &error), error);
