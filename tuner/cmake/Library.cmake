@@ -47,9 +47,10 @@ endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/autotune)
 install(TARGETS ${libraries} EXPORT autotuneTargets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES ${library_include}/autotune.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT autotuneTargets NAMESPACE autotune:: DESTINATION ${package_dir})
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(FILES ${library_include}/autotune.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(EXPORT autotuneTargets NAMESPACE autotune:: DESTINATION ${package_dir} COMPONENT development)
 configure_package_config_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/autotuneConfig.cmake.in
     ${CMAKE_CURRENT_BINARY_DIR}/autotuneConfig.cmake INSTALL_DESTINATION ${package_dir}
     PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_DATADIR)
@@ -57,7 +58,8 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/autotuneConfigVersi
     COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotuneConfig.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/autotuneConfigVersion.cmake
-    ${CMAKE_CURRENT_SOURCE_DIR}/cmake/AutotuneEmbed.cmake DESTINATION ${package_dir})
+    ${CMAKE_CURRENT_SOURCE_DIR}/cmake/AutotuneEmbed.cmake DESTINATION ${package_dir}
+    COMPONENT development)
 
 # The folder of autotune.pc says where the rest is, wherever the prefix was moved.
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -66,7 +68,7 @@ list(TRANSFORM static_libraries PREPEND "-l" OUTPUT_VARIABLE pkgconfig_private)
 list(JOIN pkgconfig_private " " pkgconfig_private)
 configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/autotune.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc DESTINATION ${pkgconfig_dir})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc DESTINATION ${pkgconfig_dir} COMPONENT development)
 
 # The records that come with autotune; the default of autotune_embed().
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/results/

@@ -1,0 +1,390 @@
+"""autotune: tune GPU kernels, and use what was found.
+
+    import autotune
+    run = autotune.tune("transpose.lua", rows=8192, cols=8192)     # measures, and records the fastest
+    choice = autotune.pick("transpose", rows=8192, cols=8192, dtype="float")
+    autotune.launch(choice, src, dst)                              # PyTorch, CuPy or other device arrays
+
+    @autotune.site(block=[128, 256, 512])                          # tuned while the program works
+    def scale(x, y, block): ...
+
+What goes wrong is an autotune.Error, with `status`, `file` and `line`.
+"""
+from __future__ import annotations
+
+from ._library import (Error, InterruptedTuning, NoDeviceError, NotFoundError, NoToolchainError, ScriptError, UsageError)
+
+__all__ = ["tune", "pick", "prepare", "launch", "site", "Sites", "Site", "Run", "Choice", "Kernel", "InvalidConfiguration",
+           "Error", "InterruptedTuning", "NoDeviceError", "NotFoundError", "NoToolchainError", "ScriptError", "UsageError",
+           "version"]
+
+Value = "int | float | bool | str"
+
+
+def version() -> str:
+    """The version of the library, as "0.1.0"."""
+    from ._library import library
+    return library().at_version().decode()
+
+
+# ---- tuning ----
+
+
+class Run:
+    """What a tuning found. `values` is the fastest configuration, `time_ns` its median time, `json` all that
+    `autotune tune --json` says (share/autotune/schemas/commands/tune.json describes it)."""
+
+    def __init__(self, json: dict):
+        self.json = json
+        self.values: dict[str, Value] = json["best"]["config"]
+        self.time_ns: int = json["best"]["time_ns"]
+        self.verdict: str = json["verdict"]
+        self.speedup: float | None = json["speedup"]
+
+    def __repr__(self) -> str:
+        return f"<autotune.Run {self.json['pattern']}: {self.values}, {self.time_ns} ns, {self.verdict}>"
+
+
+STATUS_OF_EXIT = {2: "usage", 3: "no_device", 4: "io", 130: "interrupted"}
+
+
+def _text(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def tune(script: str, *, device: str | None = None, options: list[str] | tuple[str, ...] = (), **problem: Value) -> Run:
+    """Tunes a script, a kernel's file or an installed pattern for a problem, and records what is found.
+
+    `device` is as on the command line ("cuda:0", "sim:sm_90"); `options` are more of its options
+    (["--budget", "100"], ["--results", "folder"]). Waits until it is done.
+    """
+    import json
+    import subprocess
+
+    from ._library import environment, make_error, program
+    words = [program(), "tune", script, "--json", "--quiet", *options]
+    if device:
+        words += ["--device", device]
+    for name, value in problem.items():
+        words += ["--set", f"{name}={_text(value)}"]
+    done = subprocess.run(words, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, errors="replace")
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        found = None
+    if done.returncode or not found or not found.get("best"):
+        import re
+        said = done.stderr.strip().removeprefix("autotune: ")
+        place = re.match(r"([^\s:]+):(\d+): ", said)
+        raise make_error(said[place.end():] if place else said or "no variant worked",
+                         "script" if place else STATUS_OF_EXIT.get(done.returncode, "not_found"),
+                         place and place[1], place and int(place[2]))
+    return Run(found)
+
+
+# ---- picking ----
+
+
+class _Results:
+    def __init__(self, folder: str | None):
+        import ctypes
+        import os
+
+        from ._library import call, library
+        self.handle, self._close = ctypes.c_void_p(), library().at_close
+        call("open", os.fsencode(folder) if folder else None, ctypes.byref(self.handle))
+
+    def __del__(self):
+        if getattr(self, "handle", None):
+            self._close(self.handle)
+
+
+_opened: dict[str | None, _Results] = {}
+
+
+class Choice:
+    """A configuration picked from records. `values` are its parameters; `rule` says how it was found ("exact",
+    "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu"); `checked` whether the
+    pattern's constraints allow it here; `time_ns` and `gpu` where it was measured (0 and "": the default)."""
+
+    def __init__(self, results: _Results, handle, pattern: str):
+        from ._library import library, to_value
+        lib = library()
+        self._results, self._handle, self._free = results, handle, lib.at_choice_free
+        self.pattern = pattern
+        self.values: dict[str, Value] = {}
+        for i in range(lib.at_choice_count(handle)):
+            v = lib.at_choice_at(handle, i)
+            self.values[v.name.decode()] = to_value(v)
+        self.rule: str = lib.at_rule_name(lib.at_choice_rule(handle)).decode()
+        self.checked = bool(lib.at_choice_checked(handle))
+        self.gpu: str = lib.at_choice_gpu(handle).decode("utf-8", "replace")
+        self.time_ns: int = lib.at_choice_time_ns(handle)
+        self.text: str = lib.at_choice_text(handle).decode("utf-8", "replace")
+
+    def __getitem__(self, name: str) -> Value:
+        return self.values[name]
+
+    def __repr__(self) -> str:
+        return f"<autotune.Choice {self.pattern}: {self.text} ({self.rule})>"
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            self._free(self._handle)
+
+
+def pick(pattern: str, *, results: str | None = None, gpu: tuple[str, int, int] | None = None, **problem: Value) -> Choice:
+    """The recorded configuration of `pattern` that suits a problem and a GPU best.
+
+    `results`: the folder of the records; None: $AUTOTUNE_RESULTS, ./results and those installed, read once.
+    `gpu`: ("NVIDIA H200", 9, 0); None: that of the current CUDA context.
+    """
+    import ctypes
+
+    from ._library import CGpu, call, to_variables
+    if results not in _opened:
+        _opened[results] = _Results(results)
+    where, handle = _opened[results], ctypes.c_void_p()
+    device = CGpu(gpu[0].encode(), gpu[1], gpu[2]) if gpu else None
+    arguments = where.handle, pattern.encode(), device, to_variables(problem), len(problem), ctypes.byref(handle)
+    try:
+        call("pick", *arguments)
+    except NoDeviceError:
+        from ._arrays import make_context
+        if device or not make_context():
+            raise
+        call("pick", *arguments)
+    return Choice(where, handle, pattern)
+
+
+# ---- launching ----
+
+
+class Kernel:
+    """A choice's kernel, compiled and loaded into the current CUDA context: kernel(src, dst) launches it. `buffers` are
+    the names of its arrays, in their order."""
+
+    def __init__(self, choice: Choice, script: str | None = None):
+        import ctypes
+        import os
+
+        from ._library import CKernelOptions, call, library
+        lib = library()
+        self._choice, self._handle, self._lib = choice, ctypes.c_void_p(), lib
+        options = CKernelOptions(os.fsencode(script) if script else None, None, None, 0)
+        call("prepare", choice._handle, options, ctypes.byref(self._handle))
+        count = lib.at_kernel_buffer_count(self._handle)
+        self.buffers: list[str] = [lib.at_kernel_buffer_name(self._handle, i).decode() for i in range(count)]
+        self.sizes_bytes: list[int] = [lib.at_kernel_buffer_bytes(self._handle, i) for i in range(count)]
+        self.text: str = lib.at_kernel_text(self._handle).decode()
+        self._type = ctypes.c_uint64 * max(count, 1)
+
+    @property
+    def source(self) -> str:
+        """Its CUDA C++."""
+        return self._lib.at_kernel_source(self._handle).decode("utf-8", "replace")
+
+    def __call__(self, *arrays, stream: int | None = None) -> None:
+        """Launches it on device arrays, one a buffer, in the stream in which their package works; returns at once."""
+        from ._arrays import address_and_bytes, current_stream
+        from ._library import call
+        if len(arrays) != len(self.buffers):
+            raise UsageError(f"{self._choice.pattern} takes {len(self.buffers)} arrays ({', '.join(self.buffers)}), not "
+                             f"{len(arrays)}", "usage")
+        addresses = self._type()
+        for i, array in enumerate(arrays):
+            address, size_bytes = address_and_bytes(array)
+            if not isinstance(array, int) and size_bytes != self.sizes_bytes[i]:
+                raise UsageError(f"{self.buffers[i]} has {size_bytes} bytes; the problem's has {self.sizes_bytes[i]}", "usage")
+            addresses[i] = address
+        call("launch", self._handle, current_stream(arrays) if stream is None else stream, addresses)
+
+    def __del__(self):
+        # At the end of the interpreter the context may be gone before.
+        import sys
+        if getattr(self, "_handle", None) and not sys.is_finalizing():
+            self._lib.at_kernel_free(self._handle)
+
+
+def prepare(choice: Choice, *, script: str | None = None) -> Kernel:
+    """Compiles and loads a choice's kernel; `script`: its pattern's path, where it is not an installed one."""
+    return Kernel(choice, script)
+
+
+def launch(choice: Choice, *arrays, stream: int | None = None) -> None:
+    """Launches a choice on device arrays: it is prepared at the first time, which compiles or reads the cache."""
+    kernel = getattr(choice, "_kernel", None)
+    if kernel is None:
+        kernel = choice._kernel = prepare(choice)
+    kernel(*arrays, stream=stream)
+
+
+# ---- sites ----
+
+
+class InvalidConfiguration(Exception):
+    """Raised by a site's function: the values cannot be used, and are not given again."""
+
+
+class Sites:
+    """The places of a program that are tuned while it works, and the store of what was decided. `share`: of the time of
+    a site's calls that tuning may cost; `code`: the version of the program's code, without which old decisions would be
+    used for new code; `clock`: "auto", "events" (CUDA's) or "host"."""
+
+    CLOCKS = {"auto": 0, "events": 1, "host": 2}
+
+    def __init__(self, folder: str | None = None, *, code: str = "", share: float = 0.02, clock: str = "auto"):
+        import ctypes
+        import os
+
+        from ._library import CSitesOptions, call, library
+        if clock not in self.CLOCKS:
+            raise UsageError(f"clock is '{clock}'; there are: {', '.join(self.CLOCKS)}", "usage")
+        self._lib, self._handle = library(), ctypes.c_void_p()
+        options = CSitesOptions(os.fsencode(folder) if folder else None, code.encode(), share, self.CLOCKS[clock], None, None, 0)
+        call("sites_open", options, ctypes.byref(self._handle))
+
+    def problems(self) -> list[str]:
+        """What was not as it should be: an entry of the store that is of another driver ..."""
+        out: list[str] = []
+        while text := self._lib.at_sites_problem(self._handle, len(out)):
+            out.append(text.decode("utf-8", "replace"))
+        return out
+
+    def close(self) -> None:
+        """Writes what is decided; no call of a site may be under way."""
+        if self._handle:
+            self._lib.at_sites_close(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> "Sites":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+
+_sites: Sites | None = None
+
+
+def _default_sites() -> Sites:
+    global _sites
+    if _sites is None:
+        import atexit
+        _sites = Sites()
+        atexit.register(_sites.close)
+    return _sites
+
+
+class Site:
+    """A function whose keyword arguments of some names are chosen: see site()."""
+
+    STATES = "tuning", "decided", "recalled", "frozen", "off"
+
+    def __init__(self, function, parameters: dict, name: str, key, sites: Sites | None):
+        import functools
+        functools.update_wrapper(self, function)
+        self._function, self._parameters, self._name, self._key, self._sites = function, parameters, name, key, sites
+        self._handles: dict = {}
+        self._c_parameters = self._keep = None
+
+    def _declare(self):
+        import ctypes
+
+        from ._library import CParameter, INTEGER, NUMBER, TEXT
+        out, keep = (CParameter * len(self._parameters))(), []
+        for p, (name, values) in zip(out, self._parameters.items()):
+            values = list(values)
+            p.name, p.count = name.encode(), len(values)
+            if values and all(isinstance(v, str) for v in values):
+                array, p.kind = (ctypes.c_char_p * len(values))(*(v.encode() for v in values)), TEXT
+                p.texts = array
+            elif all(hasattr(v, "__index__") for v in values):
+                array, p.kind = (ctypes.c_int64 * len(values))(*values), INTEGER
+                p.integers = array
+            else:
+                array, p.kind = (ctypes.c_double * len(values))(*values), NUMBER
+                p.numbers = array
+            keep.append(array)
+        self._c_parameters, self._keep = out, keep
+
+    def _open(self, problem: dict):
+        import ctypes
+
+        from ._library import call, to_variables
+        if self._c_parameters is None:
+            self._declare()
+        if self._sites is None:
+            self._sites = _default_sites()
+        handle = ctypes.c_void_p()
+        call("site_open", self._sites._handle, self._name.encode(), to_variables(problem), len(problem), self._c_parameters,
+             len(self._parameters), ctypes.byref(handle))
+        return handle, {}
+
+    def _of(self, args, kwargs):
+        problem = self._key(*args, **kwargs) if self._key else {}
+        key = tuple(problem.items())
+        found = self._handles.get(key)
+        if found is None:
+            found = self._handles[key] = self._open(problem)
+        return found
+
+    def __call__(self, *args, **kwargs):
+        from ctypes import byref
+
+        from ._arrays import current_stream
+        from ._library import CValues, call, to_value
+        handle, known = self._of(args, kwargs)
+        stream, values = current_stream(args), CValues()
+        while True:
+            call("site_begin", handle, stream, byref(values))
+            chosen = known.get(values.configuration)
+            if chosen is None:
+                items = values.items[:values.count]
+                chosen = known[values.configuration] = {v.name.decode(): to_value(v) for v in items}
+            try:
+                out = self._function(*args, **kwargs, **chosen)
+            except InvalidConfiguration:
+                call("site_invalid", handle, byref(values))
+                continue
+            except BaseException:
+                call("site_end", handle, stream, byref(values))
+                raise
+            call("site_end", handle, stream, byref(values))
+            return out
+
+    def report(self, *args, **kwargs) -> dict:
+        """How the site of these arguments stands: state, values, calls, trials, seen_ns, spent_ns."""
+        from ctypes import byref
+
+        from ._library import CReport, call, to_value
+        handle, _ = self._of(args, kwargs)
+        r = CReport()
+        call("site_get", handle, byref(r))
+        return {"state": self.STATES[r.state], "calls": r.calls, "trials": r.trials, "seen_ns": r.seen_ns,
+                "spent_ns": r.spent_ns, "values": {v.name.decode(): to_value(v) for v in r.values.items[:r.values.count]}}
+
+    def freeze(self, *args, **kwargs) -> None:
+        """No more trials for these arguments."""
+        from ._library import call
+        call("site_freeze", self._of(args, kwargs)[0])
+
+
+def site(*, key=None, name: str | None = None, sites: Sites | None = None, **parameters):
+    """Has a function tuned while the program works: it is called with one of the values of each parameter, which come as
+    keyword arguments, the default first.
+
+        @autotune.site(key=lambda x, y: {"n": x.numel()}, block=[128, 256, 512])
+        def scale(x, y, block): ...
+
+    `key` gives the problem, of which the fastest depends, from the function's arguments. Only times are compared: every
+    value must compute the same. Calls whose arrays are of PyTorch or CuPy are timed in their current stream; a function
+    raises InvalidConfiguration for values that it cannot use.
+    """
+    if not parameters:
+        raise UsageError("a site has at least one parameter: site(block=[128, 256])", "usage")
+
+    def decorate(function) -> Site:
+        return Site(function, parameters, name or function.__name__.strip("_"), key, sites)
+    return decorate
