@@ -198,15 +198,40 @@ function template.definition(name, v)
   return type(v) == "number" and v < 0 and "(" .. written .. ")" or written
 end
 
+-- The parts of a file's text between what was left out of it, each { its first line, its text }.
+local function parts_of(source)
+  local parts, lines, first, line = {}, {}, nil, 0
+  local function flush()
+    while #lines > 0 and not string.find(lines[#lines], "%S") do lines[#lines] = nil end
+    if #lines > 0 then parts[#parts + 1] = { first, table.concat(lines, "\n") } end
+    lines = {}
+  end
+  for text in string.gmatch(source .. "\n", "([^\n]*)\n") do
+    line = line + 1
+    if string.find(text, "\v", 1, true) and not string.find(text, "%S") then
+      flush()
+    elseif #lines > 0 or string.find(text, "%S") then
+      if #lines == 0 then first = line end
+      lines[#lines + 1] = text
+    end
+  end
+  flush()
+  return parts
+end
+
 -- Makes the text of a file a template: names of the environment, which it gets as macros, and itself.
 function template.add_file(name, source, defines)
   local file = #names + 1
   names[file] = name
+  local parts = parts_of(source)
   compiled[name] = function(scope, put)
     for _, defined in ipairs(defines) do
       put(0, "#define " .. defined .. " " .. template.definition(defined, scope[defined]))
     end
-    put(file << LINE_BITS | 1, source)
+    for _, part in ipairs(parts) do
+      put(0, "")
+      put(file << LINE_BITS | part[1], part[2])
+    end
   end
 end
 

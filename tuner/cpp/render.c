@@ -48,11 +48,16 @@ static void collect(const cpp_unit *u, const cpp_span *given, size_t given_count
         qsort(c->all, c->count, sizeof *c->all, compare);
 }
 
+/* The ends of lines of what is left out; \v, which is a blank of C++, marks those that are empty for
+ * it. */
 static void put_lines(pack *out, const char *begin, const char *end)
 {
-    for (; begin < end; begin++)
-        if (*begin == '\n')
-            pack_append(out, "\n", 1);
+    for (; begin < end; begin++) {
+        if (*begin != '\n')
+            continue;
+        const bool empty = out->size_bytes == 0 || strchr("\n ", out->bytes[out->size_bytes - 1]);
+        pack_append_text(out, empty ? "\v\n" : "\n");
+    }
 }
 
 /* A directive has its place also in what is left out, if it is none that is left out itself:
@@ -120,7 +125,10 @@ char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count)
             continue;
         put_kept(&out, u, at, begin);
         put_directives(&out, c.all[i]);
-        pack_append(&out, " ", 1);
+        /* The rest of the line that it ends on has nothing more, mostly. */
+        const char *rest = after + strspn(after, " \t\r");
+        const bool empty = out.size_bytes == 0 || strchr("\n ", out.bytes[out.size_bytes - 1]);
+        pack_append_text(&out, empty && *rest == '\n' ? "\v" : " ");
         at = after;
     }
     put_kept(&out, u, at, end);

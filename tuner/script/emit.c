@@ -333,7 +333,7 @@ static at_status run(emission *e, bool line_marks, emitted *out, at_error *error
     *out = (emitted){0};
     e->out = out;
     e->output.line_marks = line_marks;
-    e->output.keeps_lines = line_marks && e->kernel->is_file;
+    e->output.keeps_lines = e->kernel->is_file;
     if (!e->indices)
         e->indices = s->pattern.baseline;
     at_status status = sandbox_call(&s->box, emit, e, true, error);

@@ -27,7 +27,7 @@ static char *cut(const char *text, const char *root, const char *given)
     assert_int_equal(kept, lines);
     char *to = left;
     for (const char *c = left; *c; c++)
-        if (!strchr(" \n\t", *c))
+        if (!strchr(" \n\t\v", *c))
             *to++ = *c;
         else if (to > left && to[-1] != ' ')
             *to++ = ' ';
