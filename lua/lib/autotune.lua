@@ -12,7 +12,6 @@ local problem = host.own "problem.lua"
 local kernel = host.own "kernel.lua"
 local tolerance = host.own "tolerance.lua"
 local work = host.own "work.lua"
-local kernel_file = host.own "kernel_file.lua"
 local read_transfer = host.own "host_memory.lua"
 local fail, show, KIND = check.fail, check.show, check.KIND
 
@@ -124,7 +123,10 @@ end
 function at.pattern(description)
   if type(description) ~= "table" then error("at.pattern takes a table: at.pattern { ... }", 2) end
   check.fields(description, {}, PATTERN_FIELDS)
-  kernel_file.complete(description)
+  local is_file = type(description.kernel) == "table" and description.kernel.source ~= nil
+  if is_file or description.sizes ~= nil or description.outputs ~= nil or host.captured() then
+    host.own("kernel_file.lua").complete(description)
+  end
   local name = check.string(description.name, { "name" }, "name = \"transpose\"")
   if #name > 60 or not string.find(name, "^[%a_][%w_]*$") then
     fail({ "name" }, "%s is not a pattern's name: letters, digits and _, no digit first, at most 60",

@@ -1,6 +1,8 @@
 #include "script/fields.h"
 
 #include <lauxlib.h>
+#include <limits.h>
+#include <sys/stat.h>
 
 const char *field_string(lua_State *L, const char *field)
 {
@@ -94,4 +96,23 @@ size_t field_expressions(lua_State *L, const char *field, expression_reach reach
     for (size_t i = 0; fields_next(L, i, count); i++)
         out[i] = fields_expression(L, reach);
     return count;
+}
+
+void fields_includes(lua_State *L, const script *s, script_kernel *k)
+{
+    k->include_count = fields_enter(L, "includes");
+    for (size_t i = 0; fields_next(L, i, k->include_count); i++) {
+        const char *name = field_string(L, "name");
+        char path[PATH_MAX];
+        struct stat status;
+        const char *const folders[] = {s->folder};
+        if (!script_find_file(folders, 1, name, path, sizeof path) || stat(path, &status) != 0 ||
+            !S_ISDIR(status.st_mode))
+            sandbox_raise(
+                L, AT_SCRIPT, s->path, field_integer(L, "line"),
+                "there is no folder '%.100s' in the script's (%s); one elsewhere is named "
+                "on the command line: -I DIR",
+                name, s->folder);
+        k->includes[i] = script_copy(L, path);
+    }
 }

@@ -36,4 +36,8 @@ expression field_expression(lua_State *L, const char *field, expression_reach re
 size_t field_expressions(lua_State *L, const char *field, expression_reach reach, expression *out,
                          size_t capacity);
 
+/* The folders `includes` of the table on top of the stack, into the kernel. Raises at one that is
+ * none below the script's. */
+void fields_includes(lua_State *L, const script *s, script_kernel *k);
+
 #endif

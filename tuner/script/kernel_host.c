@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/value.h"
+#include "script/fields.h"
 #include "script/kernel_file.h"
 #include "script/state.h"
 
@@ -133,7 +134,7 @@ int host_open_kernel(lua_State *L)
     at_error error = {0};
     script_kernel named = {0};
     lua_settop(L, 2);
-    script_read_includes(L, s, &named);
+    fields_includes(L, s, &named);
     kernel_file_deinit(&s->kernel_source);
     /* As messages call it, where it is what the user named. */
     const bool is_script = s->is_described && strcmp(name, script_own_name(s)) == 0;

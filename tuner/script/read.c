@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "script/fields.h"
 
@@ -171,25 +170,6 @@ static void read_constants(lua_State *L, script_kernel *k)
     }
 }
 
-void script_read_includes(lua_State *L, const script *s, script_kernel *k)
-{
-    k->include_count = fields_enter(L, "includes");
-    for (size_t i = 0; fields_next(L, i, k->include_count); i++) {
-        const char *name = field_string(L, "name");
-        char path[PATH_MAX];
-        struct stat status;
-        const char *const folders[] = {s->folder};
-        if (!script_find_file(folders, 1, name, path, sizeof path) || stat(path, &status) != 0 ||
-            !S_ISDIR(status.st_mode))
-            sandbox_raise(
-                L, AT_SCRIPT, s->path, field_integer(L, "line"),
-                "there is no folder '%.100s' in the script's (%s); one elsewhere is named "
-                "on the command line: -I DIR",
-                name, s->folder);
-        k->includes[i] = script_copy(L, path);
-    }
-}
-
 static void find_template(lua_State *L, script *s, script_kernel *k)
 {
     const char *const folders[] = {s->folder, s->template_dir};
@@ -231,7 +211,7 @@ static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_re
     read_constants(L, k);
     k->option_count = field_expressions(L, "options", reach, k->options, SCRIPT_MAX_OPTIONS);
     read_defines(L, k);
-    script_read_includes(L, s, k);
+    fields_includes(L, s, k);
     if (k->is_file)
         k->template_path = s->kernel_source.path;
     else

@@ -236,10 +236,6 @@ at_status script_read_file(const char *path, script_range *out, at_error *error)
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
                       size_t path_bytes);
 
-/* In script/read.c: reads the folders `includes` of the table on top of the stack. Raises at one
- * that is none below the script's. */
-void script_read_includes(lua_State *L, const script *s, script_kernel *k);
-
 /* The folders in which what a kernel's source includes is looked for, in order; how many. */
 size_t script_include_folders(const script *s, const script_kernel *k,
                               const char *folders[SCRIPT_MAX_INCLUDES + 2]);
