@@ -18,6 +18,14 @@ static const ceiling_info ceilings[CEILING_KINDS] = {
     [CEILING_DEVICE_TO_HOST] = {"device_to_host", "the bandwidth to the host", WORK_BYTES, false},
     [CEILING_LAUNCHES] = {"launches", "the rate of launches", WORK_ITEMS, false},
     [CEILING_PINNED] = {"pinned", "a pinned copy of the same bytes", WORK_BYTES, true},
+    [CEILING_BLOCKS] = {"blocks", "the rate of blocks", WORK_ITEMS, false},
+    [CEILING_ROUND_TRIPS] = {"round_trips", "the rate of round trips to DRAM", WORK_ITEMS, false},
+    [CEILING_PIECES_READ] = {"pieces_read", "the bandwidth of short reads", WORK_BYTES, false},
+    [CEILING_PIECES_WRITTEN] = {"pieces_written", "the bandwidth of short writes", WORK_BYTES,
+                                false},
+    [CEILING_ONE_WORD] = {"one_word", "the rate of additions to one word", WORK_ITEMS, false},
+    [CEILING_ONE_FLOAT] = {"one_float", "the rate of additions to one float", WORK_ITEMS, false},
+    [CEILING_ONE_DOUBLE] = {"one_double", "the rate of additions to one double", WORK_ITEMS, false},
 };
 
 const ceiling_info *ceiling_get(ceiling_kind kind)

@@ -19,6 +19,12 @@
  *   sm_86: no source known; taken from sm_89, whose SM is closest.
  *   sm_100, sm_103, sm_120: no source known; taken from sm_90 and sm_89.
  *
+ * Pieces: runs of 32, 64, 128 and 256 bytes at random places are read at 0.33, 0.65, 0.91 and 0.96
+ * of the bandwidth of long ones on an H100 and written at 0.26, 0.50, 0.88 and 0.95; on an H200 at
+ * 0.29, 0.57, 0.92, 0.97 and 0.23, 0.44, 0.80, 0.98 (microbenchmarks.cu "runs"). Hints: a copy by
+ * loads with none, streaming, no_allocate, wide: measured on both (microbenchmarks.cu "hint"). The
+ * others: no source known; pieces as the H100's, no cost of hints.
+ *
  * Bytes a clock of the whole L2: A100: its whitepaper (5120), of which kernels reach 0.8, as on
  * the H200. H100, H200: measured (results, "l2"). T4, GA102, AD102: no source known; 32 bytes a
  * clock for each of the L2's slices, taken as 24, 48 and 96 of them. Others: as the H200. */
@@ -27,18 +33,20 @@ static const struct row {
     int l2_mib;
     double bytes_per_s;
     double l2, l2_latency, dram_latency;
+    double read_piece, write_piece;
+    double hint_costs[4];
 } table[] = {
-    {"t4", "T4", "sm_75", 0, 0, 768, 188, 438},
-    {"a100", "A100-SXM4-80GB", "sm_80", 0, 0, 4096, 261.5, 466.3},
-    {"a100-40gb", "A100", "sm_80", 0, 1555e9, 4096, 261.5, 466.3},
-    {"rtx3090", "RTX 3090", "sm_86", 0, 0, 1536, 273, 541.5},
-    {"rtx4090", "RTX 4090", "sm_89", 0, 0, 3072, 273, 541.5},
-    {"h200", "H200", "sm_90", 0, 0, 4178, 263, 478.8},
-    {"h100", "H100", "sm_90", 50, 3.35e12, 4178, 263, 478.8},
-    {"h200", "-", "sm_90a", 0, 0, 4178, 263, 478.8},
-    {"b200", "B200", "sm_100", 0, 0, 4178, 263, 478.8},
-    {"b300", "B300", "sm_103", 0, 0, 4178, 263, 478.8},
-    {"rtx5090", "RTX 5090", "sm_120", 0, 0, 3072, 273, 541.5},
+    {"t4", "T4", "sm_75", 0, 0, 768, 188, 438, 96, 122, {0}},
+    {"a100", "A100-SXM4-80GB", "sm_80", 0, 0, 4096, 261.5, 466.3, 96, 122, {0}},
+    {"a100-40gb", "A100", "sm_80", 0, 1555e9, 4096, 261.5, 466.3, 96, 122, {0}},
+    {"rtx3090", "RTX 3090", "sm_86", 0, 0, 1536, 273, 541.5, 96, 122, {0}},
+    {"rtx4090", "RTX 4090", "sm_89", 0, 0, 3072, 273, 541.5, 96, 122, {0}},
+    {"h200", "H200", "sm_90", 0, 0, 4178, 263, 478.8, 110, 140, {0, 0.053, 0.052, 0.013}},
+    {"h100", "H100", "sm_90", 50, 3.35e12, 4178, 263, 478.8, 96, 122, {0, 0.013, 0.012, 0.004}},
+    {"h200", "-", "sm_90a", 0, 0, 4178, 263, 478.8, 110, 140, {0, 0.053, 0.052, 0.013}},
+    {"b200", "B200", "sm_100", 0, 0, 4178, 263, 478.8, 96, 122, {0}},
+    {"b300", "B300", "sm_103", 0, 0, 4178, 263, 478.8, 96, 122, {0}},
+    {"rtx5090", "RTX 5090", "sm_120", 0, 0, 3072, 273, 541.5, 96, 122, {0}},
 };
 static const size_t table_count = sizeof table / sizeof *table;
 
@@ -176,18 +184,40 @@ at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char
     return status;
 }
 
+/* Round trips to DRAM under load, over those of the ceiling "round_trips", where nothing else runs.
+ */
+static const double loaded_round_trip = 1.25;
+
 void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS])
 {
+    const double clock = chip->limits.clock_khz * 1e-6;
+    double own[CEILING_KINDS];
+    memcpy(own, rates, sizeof own);
     const struct {
         ceiling_kind kind;
-        double *rate;
-    } measured[] = {{CEILING_READ, &chip->read_bytes_per_ns},
-                    {CEILING_WRITE, &chip->write_bytes_per_ns},
-                    {CEILING_COPY, &chip->copy_bytes_per_ns},
-                    {CEILING_L2, &chip->l2_bytes_per_ns}};
-    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++)
-        if (rates[measured[i].kind] > 0) {
-            *measured[i].rate = rates[measured[i].kind];
-            chip->measured = true;
-        }
+        double *figure, factor; /* figure: factor * rate, */
+        double over;            /* or over / rate */
+    } measured[] = {
+        {CEILING_READ, &chip->read_bytes_per_ns, 1, 0},
+        {CEILING_WRITE, &chip->write_bytes_per_ns, 1, 0},
+        {CEILING_COPY, &chip->copy_bytes_per_ns, 1, 0},
+        {CEILING_L2, &chip->l2_bytes_per_ns, 1, 0},
+        {CEILING_L2, &chip->l2_written_per_ns, written_share, 0},
+        {CEILING_BLOCKS, &chip->block_ns, 0, 1},
+        {CEILING_ROUND_TRIPS, &chip->dram_clocks, 0, clock * loaded_round_trip},
+        {CEILING_PIECES_READ, &chip->read_piece_bytes, 0, 32 * own[CEILING_READ]},
+        {CEILING_PIECES_WRITTEN, &chip->write_piece_bytes, 0, 32 * own[CEILING_WRITE]},
+        /* A warp adds up its own integers before. */
+        {CEILING_ONE_WORD, &chip->integer_atomic_ns, 0, 32},
+        {CEILING_ONE_FLOAT, &chip->float_atomic_ns, 0, 1},
+        {CEILING_ONE_DOUBLE, &chip->double_atomic_ns, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const double rate = own[measured[i].kind];
+        if (rate <= 0 || (measured[i].factor <= 0 && measured[i].over <= 0))
+            continue;
+        *measured[i].figure =
+            measured[i].factor > 0 ? measured[i].factor * rate : measured[i].over / rate;
+        chip->measured = true;
+    }
 }

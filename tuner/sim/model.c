@@ -183,7 +183,10 @@ static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
                                     p->wave.read_run, chip->read_piece_bytes);
     const double writes = short_runs(SIM_SECTOR_BYTES * p->write.distinct, p->write.runs,
                                      p->wave.write_run, chip->write_piece_bytes);
-    return mixed_ns(chip, f->read * reads, f->written * writes);
+    double hints = 1;
+    for (int i = 0; i < SIM_HINT_COUNT && f->written > f->read / 20; i++)
+        hints += p->hinted[i] * chip->hint_costs[i];
+    return mixed_ns(chip, f->read * reads, f->written * writes) * hints;
 }
 
 /* How much longer DRAM takes for more bytes in flight to an SM than it needs: its queues reorder

@@ -23,20 +23,28 @@ typedef struct trial {
     const char *script;
     script_setting setting; /* name NULL: as the script says */
     bool warm;              /* what it goes over stays in the L2 */
+    bool predicts;          /* predicted times rest on it (sim/chip.h) */
 } trial;
 
 static const trial trials[] = {
-    {CEILING_COPY, "copy", {NULL, NULL}, false},
-    {CEILING_READ, "read", {NULL, NULL}, false},
-    {CEILING_WRITE, "write", {NULL, NULL}, false},
-    {CEILING_L2, "l2", {NULL, NULL}, true},
-    {CEILING_SHARED, "shared", {NULL, NULL}, false},
-    {CEILING_FP32, "flops", {"dtype", "float"}, false},
-    {CEILING_FP64, "flops", {"dtype", "double"}, false},
-    {CEILING_ATOMICS, "atomics", {NULL, NULL}, true},
-    {CEILING_HOST_TO_DEVICE, "transfer", {"direction", "to_device"}, false},
-    {CEILING_DEVICE_TO_HOST, "transfer", {"direction", "to_host"}, false},
-    {CEILING_LAUNCHES, "launches", {NULL, NULL}, true},
+    {CEILING_COPY, "copy", {NULL, NULL}, false, true},
+    {CEILING_READ, "read", {NULL, NULL}, false, true},
+    {CEILING_WRITE, "write", {NULL, NULL}, false, true},
+    {CEILING_L2, "l2", {NULL, NULL}, true, true},
+    {CEILING_SHARED, "shared", {NULL, NULL}, false, false},
+    {CEILING_FP32, "flops", {"dtype", "float"}, false, false},
+    {CEILING_FP64, "flops", {"dtype", "double"}, false, false},
+    {CEILING_ATOMICS, "atomics", {NULL, NULL}, true, false},
+    {CEILING_HOST_TO_DEVICE, "transfer", {"direction", "to_device"}, false, false},
+    {CEILING_DEVICE_TO_HOST, "transfer", {"direction", "to_host"}, false, false},
+    {CEILING_LAUNCHES, "launches", {NULL, NULL}, true, false},
+    {CEILING_BLOCKS, "blocks", {NULL, NULL}, false, true},
+    {CEILING_ROUND_TRIPS, "round_trips", {NULL, NULL}, false, true},
+    {CEILING_PIECES_READ, "pieces", {"direction", "read"}, false, true},
+    {CEILING_PIECES_WRITTEN, "pieces", {"direction", "written"}, false, true},
+    {CEILING_ONE_WORD, "one_address", {"dtype", "uint32"}, false, true},
+    {CEILING_ONE_FLOAT, "one_address", {"dtype", "float"}, false, true},
+    {CEILING_ONE_DOUBLE, "one_address", {"dtype", "double"}, false, true},
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 
@@ -47,8 +55,10 @@ typedef struct sheet {
     size_t missed;          /* ceilings of which no kernel worked */
 } sheet;
 
-static bool is_wanted(const options *o, const trial *t)
+static bool is_wanted(const options *o, bool for_predictions, const trial *t)
 {
+    if (for_predictions)
+        return t->predicts;
     for (size_t i = 0; i < o->operand_count; i++)
         if (strcmp(o->operands[i], ceiling_get(t->kind)->name) == 0)
             return true;
@@ -159,7 +169,8 @@ static at_status print(const options *o, sheet *on, const device_properties *d, 
                      error);
 }
 
-static at_status answer(const options *o, int *exit_code, at_error *error)
+static at_status measure_all(const options *o, bool for_predictions, int *exit_code,
+                             at_error *error)
 {
     paths own;
     workers shared = {0};
@@ -171,7 +182,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         status = open_gpu(&o->run, &shared, error);
     size_t measured = 0;
     for (size_t i = 0; i < TRIALS && !status; i++)
-        if (is_wanted(o, &trials[i])) {
+        if (is_wanted(o, for_predictions, &trials[i])) {
             status = measure(o, &own, &trials[i], &shared, &on, error);
             measured += !status;
         }
@@ -184,6 +195,23 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     json_decref(on.words);
     return status;
 }
+
+static at_status answer(const options *o, int *exit_code, at_error *error)
+{
+    return measure_all(o, false, exit_code, error);
+}
+
+static at_status calibrate(const options *o, int *exit_code, at_error *error)
+{
+    return measure_all(o, true, exit_code, error);
+}
+
+const command cmd_calibrate = {
+    .name = "calibrate",
+    .summary = "Measure of a GPU what its predicted times rest on",
+    .options = "device jobs no-cache json quiet results no-record",
+    .answer = calibrate,
+};
 
 const command cmd_ceilings = {
     .name = "ceilings",
