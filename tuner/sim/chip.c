@@ -56,7 +56,7 @@ static const double read_share = 0.956, write_share = 0.965, copy_share = 0.884;
 
 /* Of what the L2 can be read at, what it can be written at: of 226 sectors a ns 98, in part, to
  * 140, whole, on an H100. */
-static const double written_share = 0.5;
+static const double written_share = 0.62;
 
 /* A round trip to DRAM when this is busy, over one when it is idle: what makes the speed of a read
  * by its bytes in flight come out (sim/model.c, flight_norm), on an H200 and an H100. Taken for the

@@ -6,7 +6,7 @@
  * law asks for reaches 0.79 of the bandwidth, one with all of it 0.96 (a read of 256 MiB by 2 to
  * 512 KiB in flight an SM, on H100 and H200; tests/bench/microbenchmarks.cu "flight"). Others: at
  * their crossing two pipes that are busy together take a tenth longer than one. */
-static const double flight_norm = 2.8, pipe_norm = 6;
+static const double flight_norm = 2.8, pipe_norm = 9;
 
 /* A first-level cache and the shared memory of a block are the same memory: CUDA C++ Programming
  * Guide, "Shared Memory" of 8.0 and 9.0: 192 and 256 KiB together. The system keeps 1 KiB a block.

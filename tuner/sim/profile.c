@@ -414,10 +414,10 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->atomic_sectors = w->atomic_sectors / n;
     sim_issue_find(launch->program, launch->counters, n, &out->issue);
     out->critical_clocks = w->critical / (double)w->position;
-    size_t reached = 0;
+    double squares = 0;
     for (size_t i = 0; i < launch->program->code_count; i++)
-        reached += launch->counters[i].issued > 0;
-    out->trips = reached > 0 ? out->issued / warps / (double)reached : 0;
+        squares += (double)launch->counters[i].issued * (double)launch->counters[i].issued;
+    out->trips = out->issued > 0 ? squares / (out->issued * n) / (warps * n) : 0;
 }
 
 typedef struct wave_watcher {

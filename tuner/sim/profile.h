@@ -67,8 +67,9 @@ typedef struct sim_profile {
     double critical_clocks; /* until a block ends that has an SM for itself */
     double last_clocks;     /* the same of one that finds, by the tickets that all draw, that it is
                                the last; 0: no block can tell */
-    double trips;           /* of a warp through an instruction that it comes to, on average */
-    double memory_bytes;    /* of all buffers */
+    double trips; /* of a warp through an instruction that it executes, on average of all times
+                     that it executes one: through the loop where most of its work is */
+    double memory_bytes; /* of all buffers */
 } sim_profile;
 
 /* How a launch is sampled. */
