@@ -42,7 +42,7 @@ typedef struct field {
     }
 #define TRAFFIC(of)                                                                                \
     NUMBER(of.sectors), NUMBER(of.distinct), NUMBER(of.missed), NUMBER(of.partial),                \
-        NUMBER(of.torn), NUMBER(of.fresh), NUMBER(of.runs), NUMBER(of.lines)
+        NUMBER(of.torn), NUMBER(of.moved), NUMBER(of.fresh), NUMBER(of.runs), NUMBER(of.lines)
 #define BUFFER(i) NUMBER(buffers[i].bytes), NUMBER(buffers[i].fresh)
 static const field fields[] = {
     COUNT(blocks),

@@ -210,6 +210,7 @@ at_status explain_variant(const sim_estimated *s, const sim_chip *chip,
     }
     qsort(out->lines, out->line_count, sizeof *out->lines, compare_lines);
     judge_lines(out, source);
+    out->of_lines = out->sentence_count;
     judge_rest(out, s, chip);
     return AT_OK;
 }

@@ -39,6 +39,8 @@ typedef struct explanation {
     double scale; /* blocks of the launch over blocks run: 1 when all ran */
     char sentences[EXPLAIN_SENTENCES][EXPLAIN_SENTENCE_BYTES];
     size_t sentence_count;
+    size_t of_lines; /* of these, the first ones, which are about lines: the others are about the
+                        prediction */
 } explanation;
 
 /* Is it a line of the source, or code of headers, and not of a file that the source includes? */

@@ -115,7 +115,8 @@ static double overflow(double bytes, double capacity)
 
 typedef struct flow { /* bytes of the launch, and sectors of a block */
     double read, written;
-    double l1_wavefronts, l2_read, l2_written; /* sectors */
+    double l1_wavefronts, l2_read, l2_written; /* sectors; and lines of 128 bytes: */
+    double l2_read_lines, l2_written_lines;
 } flow;
 
 /* The L2 is in two halves, and what SMs of both read is in both: "NVIDIA A100 Tensor Core GPU
@@ -151,11 +152,13 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     double share = 1;
     if (p->wave.first_fresh > 0 && p->read.fresh > 0) {
         const double wave = resident * sms * SIM_SECTOR_BYTES * p->read.distinct;
-        const bool kept = wave * p->wave.first_fresh < l2_held;
+        const bool stays = wave * p->wave.first_fresh < l2_held;
         share =
-            p->read.distinct * (kept ? p->wave.later_fresh : p->wave.first_fresh) / p->read.fresh;
+            p->read.distinct * (stays ? p->wave.later_fresh : p->wave.first_fresh) / p->read.fresh;
     }
-    const double read = buffers_read(p, fmin(share, 1), l2_held);
+    /* What is read with a hint that it is read once is the first to leave the L2. */
+    const double kept = 1 - p->hinted[SIM_HINT_STREAMING] - p->hinted[SIM_HINT_NO_ALLOCATE];
+    const double read = buffers_read(p, fmin(share, 1), l2_held * fmax(kept, 0));
     /* Where a block's own share of the L1 does not hold what it reads again, the L2 does. */
     flow f = {.read = read, .written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
     const double local_dram =
@@ -174,13 +177,31 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     f.l1_wavefronts = fmax((p->read.sectors + p->write.sectors) / 4, requests) + local / 4;
     f.l2_read = p->read.missed + local_missed / 2;
     f.l2_written = p->write.sectors + local_missed / 2;
+    f.l2_read_lines = p->read.moved + local_missed / 8;
+    f.l2_written_lines = p->write.moved + local_missed / 8;
     return f;
+}
+
+/* What the L2 takes for the sectors of a block: a line of which one sector is read costs as much as
+ * one of which two are, and a line that is written costs beside its sectors (microbenchmarks.cu
+ * "l2 sectors": sectors a ns by words between lanes, on H100 and H200). */
+static double l2_ns(const sim_chip *chip, const flow *f)
+{
+    static const double read_line = 1.75, written_line = 1.8; /* sectors that are read */
+    const double read = SIM_SECTOR_BYTES / chip->l2_bytes_per_ns;
+    return fmax(f->l2_read, read_line * f->l2_read_lines) * read +
+           f->l2_written * SIM_SECTOR_BYTES / chip->l2_written_per_ns +
+           written_line * f->l2_written_lines * read;
 }
 
 static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
 {
-    const double reads = short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs,
-                                    p->wave.read_run, chip->read_piece_bytes);
+    /* Loads of .L2::256B bring so much (PTX ISA, "ld"). */
+    static const double wide_bytes = 256;
+    const double wide = p->hinted[SIM_HINT_WIDE];
+    const double piece = (1 - wide) * chip->read_piece_bytes + wide * wide_bytes;
+    const double reads =
+        short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs, p->wave.read_run, piece);
     const double writes = short_runs(SIM_SECTOR_BYTES * p->write.distinct, p->write.runs,
                                      p->wave.write_run, chip->write_piece_bytes);
     double hints = 1;
@@ -269,9 +290,8 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     t[SIM_TERM_SHARED] = busiest * shared / clock;
     t[SIM_TERM_CONSTANT] = busiest * constant / clock;
     t[SIM_TERM_L2] =
-        SIM_SECTOR_BYTES *
-        fmax(blocks * (f.l2_read / chip->l2_bytes_per_ns + f.l2_written / chip->l2_written_per_ns),
-             busiest * (f.l2_read + f.l2_written) / chip->l2_bytes_per_clock_sm / clock);
+        fmax(blocks * l2_ns(chip, &f), SIM_SECTOR_BYTES * busiest * (f.l2_read + f.l2_written) /
+                                           chip->l2_bytes_per_clock_sm / clock);
     t[SIM_TERM_ATOMICS] = atomics_ns(p, chip);
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
     const bool stays = blocks <= sms * out->occupancy.blocks_per_sm && rounds > 1.5;

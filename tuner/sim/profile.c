@@ -342,6 +342,7 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
         return;
     }
     bool is_new;
+    uint64_t line = UINT64_MAX;
     w->sum[is_store].sectors += s->count;
     for (int i = 0; i < s->count; i++) {
         sim_level level = SIM_LEVEL_L2;
@@ -350,6 +351,11 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
         if (!is_store)
             level = find_level(w, c, s->sector[i]);
         sim_trace_reach(w->trace, level);
+        /* Neighbours come one after the other, most often. */
+        if (level != SIM_LEVEL_L1 && s->sector[i] / 4 != line) {
+            line = s->sector[i] / 4;
+            w->sum[is_store].moved++;
+        }
     }
     if (c->kind == SIM_ATOMIC) {
         watch_atomic(w, c, s);
@@ -383,6 +389,7 @@ static void divide(sim_traffic *t, double n)
     t->sectors /= n;
     t->distinct /= n;
     t->missed /= n;
+    t->moved /= n;
     t->partial /= n;
     t->torn /= n;
     t->fresh /= n;

@@ -23,6 +23,7 @@ typedef struct sim_traffic { /* of loads or stores, a block */
     double fresh;            /* different ones that no earlier block of the run touched */
     double runs;             /* maximal runs of neighbouring sectors among the different ones */
     double lines;            /* different aligned pieces of 128 bytes */
+    double moved;            /* such pieces of each request that goes to the L2, summed */
 } sim_traffic;
 
 /* All that runs at the same time, as L2 and DRAM see it: by the first warps of all blocks of a

@@ -162,6 +162,37 @@ static at_status prove(explained *x, at_error *error)
     return status;
 }
 
+/* Takes the predictions of the tuned problem, and what is said of them. */
+static void take_predictions(explained *x, const explained *tuned)
+{
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        const explanation *from = &tuned->launches[i].explanation;
+        explanation *to = &x->launches[i].explanation;
+        x->launches[i].found.prediction = tuned->launches[i].found.prediction;
+        to->sentence_count = to->of_lines;
+        for (size_t k = from->of_lines;
+             k < from->sentence_count && to->sentence_count < EXPLAIN_SENTENCES; k++)
+            memcpy(to->sentences[to->sentence_count++], from->sentences[k],
+                   sizeof from->sentences[k]);
+    }
+    x->predicts_tuned = true;
+}
+
+/* A problem that cannot be run here leaves the predictions of the smaller one. */
+static void predict_tuned(const settings *wanted, explained *x)
+{
+    explained tuned = {0};
+    at_error ignored;
+    settings quietly = *wanted;
+    quietly.quiet = true;
+    if (x->problem == PROBLEM_TUNED || explained_faulted(x))
+        return;
+    if (explained_count(&quietly, x->configuration, false, &tuned, &ignored) == AT_OK &&
+        !explained_faulted(&tuned) && tuned.launch.launch_count == x->launch.launch_count)
+        take_predictions(x, &tuned);
+    explained_deinit(&tuned);
+}
+
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
                           explained *x, at_error *error)
 {
@@ -192,7 +223,11 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
         status = compile(x, error);
     if (!status)
         status = compile_filler(x, error);
-    return status ? status : run_sample(x, wanted->quiet, error);
+    if (!status)
+        status = run_sample(x, wanted->quiet, error);
+    if (!status)
+        predict_tuned(wanted, x);
+    return status;
 }
 
 /* The same, and proves it. */

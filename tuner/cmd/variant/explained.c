@@ -253,11 +253,12 @@ json_t *explained_pack_words(const explained *x)
     for (size_t i = 0; i < x->source.includes.count; i++)
         json_object_set_new_nocheck(includes, x->source.includes.headers[i].name,
                                     json_string_nocheck(x->source.includes.headers[i].text));
-    return json_pack("{ss so sb so so so sI sI}", "configuration", x->configuration, "stood_for",
+    return json_pack("{ss so sb so so so sI sI sb}", "configuration", x->configuration, "stood_for",
                      record_pack_stood_for(p->problems[PROBLEM_TUNED], p->problems[x->problem],
                                            p->problem_count),
                      "narrow", columns > 0 && columns < LEAST_BESIDE, "source",
                      json_string_nocheck(x->source.source), "includes", includes, "each", launches,
                      "registers_a_thread", (json_int_t)r->registers, "spilled",
-                     (json_int_t)r->spill_store_bytes + r->spill_load_bytes);
+                     (json_int_t)r->spill_store_bytes + r->spill_load_bytes, "predicts_tuned",
+                     (int)x->predicts_tuned);
 }

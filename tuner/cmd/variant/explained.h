@@ -35,13 +35,15 @@ typedef struct explained {
     script_contents contents; /* of files */
     sim_estimate *estimate;
     explained_launch launches[PLAN_MAX_LAUNCHES];
-    char *wrong;    /* owned; what it does wrong, as the proof found; NULL: nothing is known */
-    char *unproven; /* owned; why the proof could not be had; NULL: it could */
+    bool predicts_tuned; /* predictions are of the tuned problem, counts of the smaller one */
+    char *wrong;         /* owned; what it does wrong, as the proof found; NULL: nothing is known */
+    char *unproven;      /* owned; why the proof could not be had; NULL: it could */
 } explained;
 
 /* Compiles a configuration (NULL: the script's default) of the script that `wanted` names and runs
  * it on the simulated device: for the tuned problem or, with `simulated`, for the script's problem
- * for simulated devices if it has one. It is not proven. The caller calls explained_deinit, also
+ * for simulated devices if it has one, of which times are predicted for the tuned one all the same,
+ * where that can be run. It is not proven. The caller calls explained_deinit, also
  * after a failure; *x starts zeroed. */
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
                           explained *x, at_error *error);
