@@ -15,7 +15,7 @@ local function read_file(node, is_template)
     text, why = host.read_template(node.value)
     facts = text and { kernels = {}, words = {} }
   else
-    facts, why = host.open_kernel(node.value)
+    facts, why = host.open_kernel(node.value, { includes = check.includes(nil, {}) })
   end
   if not facts then fail(node, "there is no file %s in this file's folder%s", check.show(node.value), why or "") end
   return facts
