@@ -4,6 +4,7 @@
 
 #include "sim/device.h"
 #include "sim/machine/tensor_map.h"
+#include "sim/machine/texture_view.h"
 
 /* Blocks that a sample runs. */
 enum { SAMPLE_BLOCKS = 16 };
@@ -213,11 +214,37 @@ static uint64_t address_of(const void *buffers, uint32_t buffer)
     return ((device_buffer *const *)buffers)[buffer]->base;
 }
 
-/* What is passed for a tensor map. Of a texture there is nothing: no instruction that reads one is
- * simulated. */
-static void make_view(const view_plan *v, device_buffer *const *buffers,
+/* The texture that a view makes; of a tensor map one of rank 0. */
+static sim_texture texture_of(const view_plan *v, device_buffer *const *buffers)
+{
+    static const sim_texture_mode modes[ADDRESS_COUNT] = {[ADDRESS_WRAP] = SIM_TEXTURE_WRAP,
+                                                          [ADDRESS_CLAMP] = SIM_TEXTURE_CLAMP,
+                                                          [ADDRESS_MIRROR] = SIM_TEXTURE_MIRROR,
+                                                          [ADDRESS_BORDER] = SIM_TEXTURE_BORDER};
+    if (v->kind != VIEW_TEXTURE)
+        return (sim_texture){0};
+    const bool is_float = dtype_get(v->type)->is_float;
+    return (sim_texture){.base = buffers[v->buffer]->base,
+                         .pitch_bytes = v->rank > 1 ? v->stride_bytes[0] : 0,
+                         .size = {(uint32_t)v->size[0], v->rank > 1 ? (uint32_t)v->size[1] : 1},
+                         .rank = v->rank,
+                         .channels = v->channels,
+                         .bytes = (uint32_t)dtype_get(v->type)->size_bytes,
+                         .is_float = is_float,
+                         .is_signed = v->type == DTYPE_INT8 || v->type == DTYPE_INT16 ||
+                                      v->type == DTYPE_INT32,
+                         .as_float = v->as_float != 0,
+                         .is_linear = v->filter == FILTER_LINEAR,
+                         .is_normalised = v->normalised != 0,
+                         .mode = modes[v->address]};
+}
+
+/* What is passed for a view, the plan's at `place`. */
+static void make_view(const launch_plan *plan, uint64_t place, device_buffer *const *buffers,
                       uint8_t out[VIEW_TENSOR_BYTES])
 {
+    const view_plan *v = &plan->views[place];
+    const uint64_t texture = SIM_TEXTURE_HANDLES + place;
     sim_tensor_map map = {.magic = SIM_TENSOR_MAGIC,
                           .base = buffers[v->buffer]->base,
                           .rank = (uint8_t)v->rank,
@@ -227,14 +254,17 @@ static void make_view(const view_plan *v, device_buffer *const *buffers,
     _Static_assert((int)SIM_TENSOR_MAP_BYTES == (int)VIEW_TENSOR_BYTES,
                    "a tensor map is an argument");
     memset(out, 0, VIEW_TENSOR_BYTES);
+    if (v->kind == VIEW_TEXTURE) {
+        memcpy(out, &texture, sizeof texture);
+        return;
+    }
     for (uint32_t i = 0; i < v->rank && i < SIM_TENSOR_RANK; i++) {
         map.size[i] = v->size[i];
         map.box[i] = (uint16_t)v->box[i];
         if (i + 1 < v->rank)
             map.stride_bytes[i] = v->stride_bytes[i];
     }
-    if (v->kind != VIEW_TEXTURE)
-        memcpy(out, &map, sizeof map);
+    memcpy(out, &map, sizeof map);
 }
 
 /* The arguments as the kernel's parameters lie in memory. */
@@ -251,7 +281,7 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
     for (uint32_t i = 0; i < launch->argument_count; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
         if (a->is_view)
-            make_view(&plan->views[a->bits], buffers, view);
+            make_view(plan, a->bits, buffers, view);
         const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
                            : a->is_view ? view
                                         : plan_argument_in(a, structs);
@@ -304,6 +334,7 @@ typedef struct prepared {
     sim_memory memory;
     uint8_t workspace[SIM_WORKSPACE_BYTES]; /* zeros when a launch begins */
     uint8_t parameters[32768];
+    sim_texture textures[PLAN_MAX_VIEWS];
     sim_launch launch;
 } prepared;
 
@@ -340,10 +371,14 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         prepared_free(p);
         return status;
     }
+    for (uint32_t n = 0; n < plan->view_count; n++)
+        p->textures[n] = texture_of(&plan->views[n], buffers);
     p->launch = (sim_launch){.program = program,
                              .workspace = launch->cooperative ? SIM_WORKSPACE_BASE : 0,
                              .memory = &p->memory,
                              .parameters = p->parameters,
+                             .textures = p->textures,
+                             .texture_count = plan->view_count,
                              .dynamic_shared_bytes = launch->dynamic_shared_bytes};
     memcpy(p->launch.grid, launch->grid, sizeof launch->grid);
     memcpy(p->launch.block, launch->block, sizeof launch->block);

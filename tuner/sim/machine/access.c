@@ -690,6 +690,26 @@ static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
+bool sim_texel(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+               uint32_t bytes, uint8_t *to)
+{
+    places p = {.owner = b};
+    p.address[lane] = address;
+    w->accesses++;
+    if (!resolve_global(b, w, c, 1u << lane, bytes, false, &p))
+        return false;
+    count_access(b, c, 1u << lane, PTX_SPACE_GLOBAL, p.address, bytes);
+    if (b->launch->check && !is_constant(1u << lane, PTX_SPACE_GLOBAL, &p)) {
+        sim_race_access a = sim_race_access_of(b, w, c, lane);
+        if (!touch(&a, lane, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_READ, NULL) ||
+            !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "read"))
+            return false;
+    }
+    for (uint32_t i = 0; i < bytes; i++)
+        to[i] = (uint8_t)load_bytes(p.at[lane] + i, 1);
+    return true;
+}
+
 /* Tells where it was found, for the end of the copy. */
 static void tell_place(const places *p, int lane, const sim_region **region, uint64_t *offset)
 {

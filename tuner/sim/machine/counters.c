@@ -215,7 +215,7 @@ static void add_access(const sim_instruction *i, const sim_counter *c, sim_total
         return;
     }
     if (c->requests > 0)
-        sim_counter_sum(i->kind == SIM_LOAD                                 ? &t->global_load
+        sim_counter_sum(i->kind == SIM_LOAD || i->kind == SIM_TEXTURE       ? &t->global_load
                         : i->kind == SIM_STORE || i->kind == SIM_BULK_STORE ? &t->global_store
                         : i->kind == SIM_ATOMIC                             ? &t->global_atomic
                                                                             : &t->async_copy,
@@ -236,7 +236,8 @@ void sim_totals_compute(const sim_program *p, const sim_counter *counters, sim_t
         out->issued_total += counters[i].issued;
         out->threads_total += counters[i].threads;
         if (c->kind == SIM_LOAD || c->kind == SIM_STORE || c->kind == SIM_ATOMIC ||
-            c->kind == SIM_COPY_ASYNC || c->kind == SIM_BULK_LOAD || c->kind == SIM_BULK_STORE)
+            c->kind == SIM_COPY_ASYNC || c->kind == SIM_BULK_LOAD || c->kind == SIM_BULK_STORE ||
+            c->kind == SIM_TEXTURE)
             add_access(c, &counters[i], out);
     }
 }

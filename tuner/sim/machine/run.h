@@ -110,7 +110,9 @@ typedef struct sim_launch {
     sim_prints *prints; /* gets what threads print; NULL: nobody */
     uint64_t
         workspace; /* address of the grid's workspace, of a cooperative launch; 0: it has none */
-    bool announce; /* call the observer at each cluster's start, with instruction NULL */
+    const struct sim_texture *textures; /* that the kernel is given */
+    uint32_t texture_count;
+    bool announce;           /* call the observer at each cluster's start, with instruction NULL */
     struct sim_trace *trace; /* of a sampled run, whose warps go on in short turns; or NULL */
     uint64_t most_accesses;  /* to memory by a warp, after which it ends; 0: no end */
 } sim_launch;

@@ -468,6 +468,12 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         for (int v = 0; fine && v < c->vector; v++)
             fine = need(b, w, c, mask, b->program->lists[c->list + v], c->width, "what it stores");
         break;
+    case SIM_TEXTURE:
+        fine = need(b, w, c, mask, c->a, 8, address) && need(b, w, c, mask, c->b, 4, operand) &&
+               need(b, w, c, mask, c->c, 4, operand);
+        for (int v = 0; fine && v < c->vector; v++)
+            put_whole(w, b->program->lists[c->list + v], 4, 0, mask);
+        break;
     case SIM_BRANCH_INDEXED:
         fine = need(b, w, c, mask, c->a, 4, condition);
         break;

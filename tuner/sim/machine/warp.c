@@ -14,6 +14,7 @@
 #include "sim/machine/print.h"
 #include "sim/machine/repeat.h"
 #include "sim/machine/tensor.h"
+#include "sim/machine/texture.h"
 #include "sim/machine/trace.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
@@ -336,6 +337,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_BULK_COMMIT:
     case SIM_BULK_WAIT:
         return sim_bulk_group(b, w, c, mask);
+    case SIM_TEXTURE:
+        return sim_texture_fetch(b, w, c, mask);
     case SIM_MATRIX:
         return sim_multiply(b, w, c, mask);
     case SIM_ALIGNED:

@@ -21,6 +21,8 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
         else
             add(out->reads, &out->read_count, p->lists[c->list + v]);
     }
+    for (int v = 0; c->kind == SIM_TEXTURE && v < c->vector; v++)
+        add(out->writes, &out->write_count, p->lists[c->list + v]);
     const bool copies = c->kind == SIM_BULK_LOAD || c->kind == SIM_BULK_STORE;
     for (int32_t v = 0; copies && v < c->target_count; v++)
         add(out->reads, &out->read_count, p->lists[c->list + v]);

@@ -1,0 +1,12 @@
+/* Reads through textures: coordinates, addressing modes, filters and formats. CUDA C++ Programming
+ * Guide, "Texture Fetching"; PTX ISA, "tex". */
+#ifndef AUTOTUNE_SIM_MACHINE_TEXTURE_H
+#define AUTOTUNE_SIM_MACHINE_TEXTURE_H
+
+#include "sim/machine/machine.h"
+
+/* Reads a texel for each lane, or as many as its filter mixes. A place that the launch writes is a
+ * race, as with other reads by the path that is not coherent. */
+bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+#endif
