@@ -93,6 +93,26 @@ changed() { # changed SED: the fixture otherwise, as kernel.cu
     says "8 agree with the results in files"
 }
 
+@test "the mix is the configuration that all launches of the program take least with" {
+    AUTOTUNE_LIBCUDA=$FAKE_CUDA AUTOTUNE_LIBCUPTI=$FAKE_CUPTI "$AUTOTUNE" capture -o seen --kernel scale_by --shapes 4 -- \
+        "$CAPTURED_PROGRAM" "$FIXTURES/captured.ptx" scale 64 scale 300000 scale 64 >/dev/null
+    tool mix "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --quiet --json
+    succeeds
+    python3 - <<'END'
+import json
+d = json.load(open("out.txt"))
+l = d["launches"]
+assert [x["count"] for x in l] == [2, 1] and d["tried"] > 1 and d["speedup"] >= 1
+assert d["total_ns"] == sum(x["count"] * x["mix_ns"] for x in l) <= sum(x["count"] * x["baseline_ns"] for x in l)
+END
+    tool mix "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --quiet
+    says "on 2 launches"
+    tool mix "$FIXTURES/captured.cu"
+    fails_with 2 "--captured DIR says which launches"
+    tool mix "$FIXTURES/captured.cu" --captured nowhere
+    fails_with 2 "there is no capture"
+}
+
 @test "variables of the module have what the program had put into them" {
     python3 - "$FIXTURES/captured.ptx" <<'END'
 import sys

@@ -232,36 +232,57 @@ static at_status read_launch(captured_launch *c, const char *dir, const json_t *
     return status;
 }
 
-at_status captured_read(const char *name, captured_launch *out, at_error *error)
+enum { NAME_BYTES = PATH_MAX + sizeof CAPTURE_FILE + 1 };
+
+/* Reads capture.json, whose path is `path`; the caller owns *root. */
+static at_status read_file(const char *dir, char path[NAME_BYTES], json_t **root, at_error *error)
 {
-    char dir[PATH_MAX], path[PATH_MAX + sizeof CAPTURE_FILE + 1], *text = NULL;
-    size_t number, size_bytes;
-    json_t *root = NULL, *launch = NULL;
-    *out = (captured_launch){0};
-    at_status status = split(name, dir, &number, error);
-    if (status)
-        return status;
-    snprintf(path, sizeof path, "%s/%s", dir, CAPTURE_FILE);
-    status = file_read(path, file_limit_bytes, &text, &size_bytes, error);
+    char *text = NULL;
+    size_t size_bytes;
+    snprintf(path, NAME_BYTES, "%s/%s", dir, CAPTURE_FILE);
+    at_status status = file_read(path, file_limit_bytes, &text, &size_bytes, error);
     if (status == AT_NOT_FOUND)
         return error_set_at(
             error, status, path, 0,
             "there is no capture: 'autotune capture -o %s --kernel NAME -- PROGRAM' "
             "makes one",
             dir);
-    out->path = memory_text(path);
     if (!status)
-        status = json_text_parse(text, size_bytes, path, &root, error);
+        status = json_text_parse(text, size_bytes, path, root, error);
     if (!status)
-        status = check_schema(path, text, root, error);
+        status = check_schema(path, text, *root, error);
+    free(text);
+    return status;
+}
+
+at_status captured_count(const char *dir, size_t *count, at_error *error)
+{
+    char path[NAME_BYTES];
+    json_t *root = NULL;
+    at_status status = read_file(dir, path, &root, error);
+    *count = status ? 0 : json_array_size(json_object_get(root, "captured"));
+    json_decref(root);
+    return status;
+}
+
+at_status captured_read(const char *name, captured_launch *out, at_error *error)
+{
+    char dir[PATH_MAX], path[NAME_BYTES];
+    size_t number;
+    json_t *root = NULL, *launch = NULL;
+    *out = (captured_launch){0};
+    at_status status = split(name, dir, &number, error);
+    if (!status)
+        status = read_file(dir, path, &root, error);
     if (!status)
         status = find_launch(path, root, number, &launch, error);
-    if (!status)
+    if (!status) {
+        out->path = memory_text(path);
         status = read_launch(out, dir, launch, error);
+    }
     if (status)
         captured_deinit(out);
     json_decref(root);
-    free(text);
     return status;
 }
 

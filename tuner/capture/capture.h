@@ -64,4 +64,7 @@ typedef struct captured_launch {
 at_status captured_read(const char *name, captured_launch *out, at_error *error);
 void captured_deinit(captured_launch *c);
 
+/* How many launches the folder has, whole or not. Errors as captured_read(). */
+at_status captured_count(const char *dir, size_t *count, at_error *error);
+
 #endif

@@ -48,8 +48,8 @@ static void collect(const cpp_unit *u, const cpp_span *given, size_t given_count
         qsort(c->all, c->count, sizeof *c->all, compare);
 }
 
-/* The ends of lines of what is left out; \v, which is a blank of C++, marks those that are empty for
- * it. */
+/* The ends of lines of what is left out; \v, which is a blank of C++, marks those that are empty
+ * for it. */
 static void put_lines(pack *out, const char *begin, const char *end)
 {
     for (; begin < end; begin++) {

@@ -9,8 +9,8 @@
     each(tune) each(check) each(emit) each(explain) each(profile) each(inspect) each(spills)       \
         each(importance) each(compare) each(verify) each(results) each(plot) each(report)          \
             each(ceilings) each(calibrate) each(space) each(new) each(apply) each(lint) each(help) \
-                each(pick) each(export) each(replay) each(convert) each(capture) each(devices)     \
-                    each(sweep) each(portfolio) each(completion)
+                each(pick) each(export) each(replay) each(convert) each(capture) each(mix)         \
+                    each(devices) each(sweep) each(portfolio) each(completion)
 
 #define COMMANDS_DECLARE(name) extern const command cmd_##name;
 COMMANDS(COMMANDS_DECLARE)

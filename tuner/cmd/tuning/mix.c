@@ -1,0 +1,249 @@
+/* autotune mix: the configuration that serves all captured launches of a kernel best, each counted
+ * as often as the program made it.
+ *
+ * Each launch is tuned; then what was good for one, and the baseline, is timed on all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/json_text.h"
+#include "base/memory.h"
+#include "capture/capture.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/page.h"
+#include "run/setup/workers.h"
+#include "run/tune.h"
+
+/* Of each launch so many of the fastest are tried on all; each is sampled so often there. */
+enum { KEPT = 6, SAMPLES = 25, MOST_LAUNCHES = 16, MOST_TRIED = KEPT * MOST_LAUNCHES + 1 };
+enum { NAME_BYTES = 4096 };
+
+typedef struct mixed_launch {
+    char name[NAME_BYTES]; /* "DIR:2" */
+    captured_launch captured;
+    int64_t own_ns;         /* the fastest when it was tuned for itself */
+    int64_t ns[MOST_TRIED]; /* of each that was tried; 0: it does not work here */
+} mixed_launch;
+
+typedef struct mix {
+    const options *o;
+    workers workers;
+    size_t launch_count, tried_count;
+    mixed_launch *launches;     /* owned */
+    char *tried[MOST_TRIED];    /* configurations; owned; the first is the baseline */
+    json_t *values[MOST_TRIED]; /* the same for --json */
+    char pattern[128], device[256];
+    bool predicted;
+    at_error *error;
+} mix;
+
+/* ---- running ---- */
+
+static at_status open_launches(mix *m)
+{
+    const char *dir = m->o->run.captured;
+    size_t count;
+    at_status status = captured_count(dir, &count, m->error);
+    if (!status && count > MOST_LAUNCHES)
+        count = MOST_LAUNCHES;
+    if (!status && count == 0)
+        status = error_set(m->error, AT_NOT_FOUND,
+                           "%s has no captured launch: 'autotune capture -o %s --kernel NAME "
+                           "--shapes 16 -- PROGRAM' takes one of each grid and block",
+                           dir, dir);
+    m->launches = memory_new(count, sizeof *m->launches);
+    for (size_t k = 0; !status && k < count; k++) {
+        mixed_launch *l = &m->launches[k];
+        snprintf(l->name, sizeof l->name, "%s:%zu", dir, k + 1);
+        status = captured_read(l->name, &l->captured, m->error);
+        m->launch_count += !status;
+    }
+    return status;
+}
+
+static void add_tried(mix *m, const run_summary *s, const run_result *r)
+{
+    for (size_t i = 0; i < m->tried_count; i++)
+        if (strcmp(m->tried[i], r->configuration) == 0)
+            return;
+    if (m->tried_count == MOST_TRIED)
+        return;
+    m->values[m->tried_count] = json_from_values(s->parameters, r->values, s->parameter_count);
+    m->tried[m->tried_count++] = memory_text(r->configuration);
+}
+
+static bool works(const run_result *r)
+{
+    return r->found.outcome == OUTCOME_OK && r->time.count > 0;
+}
+
+static void note_run(mix *m, const run_summary *s)
+{
+    snprintf(m->pattern, sizeof m->pattern, "%s", s->pattern);
+    snprintf(m->device, sizeof m->device, "%s", s->device.limits.name);
+    m->predicted = s->device.predicted;
+}
+
+static void say(const mix *m, const char *what, const mixed_launch *l)
+{
+    if (!m->o->run.quiet)
+        fprintf(stderr, "%s %s, %llu launches\n", what, l->name,
+                (unsigned long long)l->captured.count);
+}
+
+/* Runs one launch's tuning; a failure of a run ends the command. */
+static at_status run(mix *m, const settings *asked, tune **out)
+{
+    at_status status = tune_run(asked, out, m->error);
+    if (status || !*out)
+        return status;
+    note_run(m, tune_summary(*out));
+    return AT_OK;
+}
+
+static at_status tune_alone(mix *m, mixed_launch *l)
+{
+    settings asked = m->o->run;
+    tune *t = NULL;
+    asked.captured = l->name;
+    asked.workers = &m->workers;
+    asked.record = false;
+    say(m, "tuning", l);
+    at_status status = run(m, &asked, &t);
+    const run_summary *s = t ? tune_summary(t) : NULL;
+    if (!status && s && s->has_baseline)
+        add_tried(m, s, &s->results[s->baseline]);
+    for (size_t i = 0; !status && s && i < s->result_count && i < KEPT; i++)
+        if (works(&s->results[i])) {
+            add_tried(m, s, &s->results[i]);
+            if (l->own_ns == 0)
+                l->own_ns = s->results[i].time.median_ns;
+        }
+    tune_free(t);
+    return status;
+}
+
+/* Times all that were good somewhere on one launch, without a race that would drop any. */
+static at_status time_all(mix *m, mixed_launch *l)
+{
+    settings asked = m->o->run;
+    tune *t = NULL;
+    asked.captured = l->name;
+    asked.workers = &m->workers;
+    asked.record = false;
+    asked.starts = (const char *const *)m->tried;
+    asked.start_count = m->tried_count;
+    asked.budget_evaluations = m->tried_count + 1;
+    asked.budget_s = 0;
+    asked.has_effort = false;
+    asked.counts_twins = true;
+    asked.fixed_samples = SAMPLES;
+    say(m, "timing", l);
+    at_status status = run(m, &asked, &t);
+    const run_summary *s = t ? tune_summary(t) : NULL;
+    for (size_t i = 0; !status && s && i < s->result_count; i++)
+        for (size_t c = 0; c < m->tried_count; c++)
+            if (works(&s->results[i]) && strcmp(m->tried[c], s->results[i].configuration) == 0)
+                l->ns[c] = s->results[i].time.median_ns;
+    tune_free(t);
+    return status;
+}
+
+/* ---- what came of it ---- */
+
+/* The time of all launches of the program under a configuration; 0: one does not work. */
+static double total_ns(const mix *m, size_t c)
+{
+    double sum = 0;
+    for (size_t k = 0; k < m->launch_count; k++) {
+        if (m->launches[k].ns[c] == 0)
+            return 0;
+        sum += (double)m->launches[k].captured.count * (double)m->launches[k].ns[c];
+    }
+    return sum;
+}
+
+static bool find_best(const mix *m, size_t *best)
+{
+    double least = 0;
+    for (size_t c = 0; c < m->tried_count; c++) {
+        const double ns = total_ns(m, c);
+        if (ns > 0 && (least == 0 || ns < least)) {
+            least = ns;
+            *best = c;
+        }
+    }
+    return least > 0;
+}
+
+static json_t *sides(const uint32_t v[3])
+{
+    return json_pack("[III]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
+}
+
+static json_t *pack_mix(const mix *m, size_t best)
+{
+    json_t *launches = json_array();
+    double own = 0;
+    for (size_t k = 0; k < m->launch_count; k++) {
+        const mixed_launch *l = &m->launches[k];
+        own += (double)l->captured.count * (double)l->own_ns;
+        json_append(&launches,
+                    json_pack("{so so sI sI sI sI}", "grid", sides(l->captured.grid), "block",
+                              sides(l->captured.block), "count", (json_int_t)l->captured.count,
+                              "baseline_ns", (json_int_t)l->ns[0], "mix_ns",
+                              (json_int_t)l->ns[best], "own_ns", (json_int_t)l->own_ns));
+    }
+    const double base = total_ns(m, 0), total = total_ns(m, best);
+    return json_pack("{ss so ss sb sO sI so so so so}", "pattern", m->pattern, "captured",
+                     json_path(m->o->run.captured), "device", m->device, "predicted", m->predicted,
+                     "config", m->values[best], "tried", (json_int_t)m->tried_count, "launches",
+                     launches, "total_ns", json_exact(total), "own_total_ns", json_exact(own),
+                     "speedup", base > 0 ? json_rounded(base / total, 6) : json_null());
+}
+
+static void deinit(mix *m)
+{
+    for (size_t i = 0; i < m->tried_count; i++) {
+        free(m->tried[i]);
+        json_decref(m->values[i]);
+    }
+    for (size_t k = 0; k < m->launch_count; k++)
+        captured_deinit(&m->launches[k].captured);
+    free(m->launches);
+    workers_close(&m->workers);
+}
+
+static at_status answer(const options *o, int *exit_code, at_error *error)
+{
+    mix m = {.o = o, .error = error};
+    size_t best = 0;
+    if (!o->run.captured)
+        return error_set(error, AT_USAGE,
+                         "--captured DIR says which launches: 'autotune capture -o DIR --kernel "
+                         "NAME --shapes 16 -- PROGRAM' makes it");
+    at_status status = open_launches(&m);
+    for (size_t k = 0; !status && k < m.launch_count; k++)
+        status = tune_alone(&m, &m.launches[k]);
+    for (size_t k = 0; !status && k < m.launch_count; k++)
+        status = time_all(&m, &m.launches[k]);
+    if (!status && !find_best(&m, &best)) {
+        *exit_code = 1;
+        fputs("autotune: no configuration works for all of the launches\n", stderr);
+    } else if (!status) {
+        status = page_show(o, "mix", 2, pack_mix(&m, best), NULL, error);
+    }
+    deinit(&m);
+    return status;
+}
+
+const command cmd_mix = {
+    .name = "mix",
+    .operand = "SCRIPT",
+    .summary = "Find the configuration that serves all captured launches of a kernel best",
+    .options = "describe include captured only device strategy budget effort seed prove jobs cache "
+               "no-cache json quiet",
+    .answer = answer,
+};
