@@ -576,6 +576,12 @@ local function is_launchable(description, values, derived, baseline)
   for _, e in ipairs(type(where) == "table" and where or {}) do
     if evaluate(e, scope) == false then return false end
   end
+  -- A file fills a buffer of its own size, unless its first elements will do.
+  for _, b in pairs(description.buffers) do
+    local file = type(b) == "table" and type(b.fill) == "table" and b.fill[KIND] == "file" and b.fill
+    local count = file and not file.head and evaluate(b.count, scope)
+    if type(count) == "number" and count ~= file.count then return false end
+  end
   return true
 end
 

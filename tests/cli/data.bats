@@ -94,6 +94,33 @@ EOF
     says '1 ok'
 }
 
+@test "a kernel in a file of its own gets no smaller problem where a file fills a buffer whole" {
+    numpy x.npy '<f4' f '(65536,)' 'range(65536)'
+    cat >k.cu <<'EOF'
+/* autotune
+problem = { n = at.file("x.npy").count }
+space   = { BLOCK = { 64, 128 } }
+launch  = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+sizes   = { x = "n", y = "n" }
+buffers = { x = at.input { fill = at.file "x.npy" } }
+*/
+#ifndef BLOCK
+#define BLOCK 128
+#endif
+__global__ void k(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+EOF
+    tool check k.cu --arch sm_90
+    succeeds
+    says 'on a simulated sm_90, the tuned problem: 1 agrees with the baseline'
+    sed -i 's/const float/const double/' k.cu
+    tool check k.cu --arch sm_90
+    fails_with 2 'it has elements of type double and ./x.npy has float'
+}
+
 @test "files that are not as they should be are told of with the script's line and a remedy" {
     numpy be.npy '>f4' f '(4,)' 'range(4)'
     numpy columns.npy '<f4' f '(2, 2)' 'range(4)' True

@@ -168,6 +168,21 @@ static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, 
     return AT_OK;
 }
 
+/* Are the data files of the tuned problem few enough bytes for each prover to hold them? Fills
+ * exist where they are touched, files come whole. */
+static at_status files_fit(prover *p, bool *fit, at_error *error)
+{
+    static const uint64_t most_bytes = UINT64_C(1) << 30;
+    problem_plan plan;
+    uint64_t bytes = 0;
+    at_status status = script_problem_plan(p->script, PROBLEM_TUNED, NULL, 1, &plan, error);
+    for (uint32_t i = 0; !status && i < plan.buffer_count; i++)
+        if (plan.buffers[i].fill == FILL_FILE)
+            bytes += plan_buffer_bytes(&plan.buffers[i]);
+    *fit = bytes <= most_bytes;
+    return status;
+}
+
 /* The tuned problem where it is small, else what stands in for it; all ragged ones; and blocks of
  * the tuned one, unless it is run whole. */
 static at_status choose_problems(prover *p, bool as_set, at_error *error)
@@ -194,8 +209,15 @@ static at_status choose_problems(prover *p, bool as_set, at_error *error)
     bool is_whole = false;
     for (size_t i = 0; i < p->slots; i++)
         is_whole = is_whole || p->kinds[i] == PROBLEM_TUNED;
+    bool fits = true;
     if (!status && !is_whole)
+        status = files_fit(p, &fits, error);
+    if (!status && !is_whole && fits)
         note_problem(p, PROBLEM_TUNED, true);
+    if (!status && p->slots == 0)
+        status = error_set(error, AT_USAGE,
+                           "its data files are larger than 1 GiB and no problem is smaller: give "
+                           "the script simulated = { ... }, and at.file(NAME, { head = true })");
     return status;
 }
 
