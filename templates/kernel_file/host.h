@@ -2,6 +2,13 @@
 #ifndef AUTOTUNE_KERNEL_FILE_HOST_H
 #define AUTOTUNE_KERNEL_FILE_HOST_H
 
+#ifndef __linux__
+#define __linux__ 1
+#endif
+#ifndef __x86_64__
+#define __x86_64__ 1
+#endif
+
 #if __has_include(<cuda_runtime.h>)
 #include <cuda_runtime.h>
 #endif
@@ -59,6 +66,12 @@ typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 typedef long ssize_t;
+
+// Of <cufft.h>, which is the host's.
+typedef float cufftReal;
+typedef double cufftDoubleReal;
+typedef float2 cufftComplex;
+typedef double2 cufftDoubleComplex;
 
 #ifndef FLT_MAX
 #define FLT_RADIX 2

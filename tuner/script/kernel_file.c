@@ -327,6 +327,9 @@ static bool names_std(const kernel_file *k)
     return false;
 }
 
+/* What headers of the Toolkit include of the host's: host.h has it. */
+static const char *const of_toolkit[] = {"stdint.h", "stdlib.h", "stddef.h", "string.h"};
+
 /* <vector> and <stdio.h> stay in the text, for nvcc; for NVRTC there is nothing in them. */
 static at_status add_empty_headers(kernel_file *k, at_error *error)
 {
@@ -379,6 +382,8 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
     if (!status)
         status = add_host_header(&k->headers, host_dir, "host.h", with_std ? "std.h" : NULL,
                                  host_name, error);
+    for (size_t i = 0; !status && i < sizeof of_toolkit / sizeof *of_toolkit; i++)
+        status = add_header(&k->headers, of_toolkit[i], strdup(""), error);
     if (!status)
         status = add_empty_headers(k, error);
     for (size_t i = 0; !status && i < sizeof replaced / sizeof *replaced; i++)
