@@ -1,0 +1,66 @@
+/* CUDA C++ of a user's own: any text is cut to what a kernel needs without harm, on the lines that
+ * it had. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpp/comment.h"
+#include "cpp/need.h"
+#include "cpp/render.h"
+#include "cpp/signature.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
+
+static size_t lines_of(const char *text)
+{
+    size_t lines = 0;
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+static void cut(const char *text)
+{
+    static const cpp_span root = {"k", 1}, given = {"N", 1};
+    cpp_unit unit;
+    cpp_parameter parameters[4];
+    if (cpp_unit_read(text, &unit, NULL))
+        return;
+    for (size_t i = 0; i < unit.declaration_count; i++)
+        cpp_parameters(unit.declarations[i].parameters, parameters, 4);
+    if (cpp_need(&unit, 1, &root, 1, NULL) == AT_OK) {
+        char *left = cpp_render(&unit, &given, 1);
+        if (left && lines_of(left) != lines_of(text))
+            abort();
+        free(left);
+    }
+    cpp_unit_deinit(&unit);
+}
+
+static void read_comment(const char *text)
+{
+    cpp_span comment;
+    int line;
+    if (!cpp_comment_find(text, &comment, &line))
+        return;
+    char *body = cpp_comment_body(text, comment);
+    if (body && lines_of(body) > lines_of(text))
+        abort();
+    free(body);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
+{
+    cpp_argument arguments[CPP_MAX_PARAMETERS];
+    size_t count;
+    char *text = malloc(size_bytes + 1);
+    if (!text)
+        return 0;
+    memcpy(text, bytes, size_bytes);
+    text[size_bytes] = '\0';
+    cut(text);
+    read_comment(text);
+    cpp_signature_read(text, arguments, &count);
+    free(text);
+    return 0;
+}
