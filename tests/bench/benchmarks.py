@@ -86,7 +86,7 @@ BENCHMARKS = [
     Benchmark("race_synthetic", ""),
     Benchmark("landscape", "sh -c 'cd {work} && {bench}/landscapes.py measure {build} . small && "
               "{bench}/landscapes.py count {build} small.jsonl.gz && {bench}/predicted.py {build} small.jsonl.gz'", (0,),
-              files=("landscapes.py", "predicted.py")),
+              files=("landscapes.py", "predicted.py", "microbenchmarks.cu")),
     Benchmark("sim_rate", "{build}/tests/sim_rate", (0, 1)),
     Benchmark("counters_vs_ncu", "python3 {bench}/counters_vs_ncu.py {build} --simulate-only --variant vector_add width=4 n=4096", (0,),
               "python3 {bench}/counters_vs_ncu.py {build}", "counters of the simulated device beside Nsight Compute's",

@@ -112,6 +112,7 @@ static void fill(const struct row *r, sim_chip *out)
     /* 4 warp schedulers an SM, one instruction a clock each: CUDA C++ Programming Guide, "Compute
      * Capabilities", 7.5 to 12.0. */
     out->issue_per_clock = 4;
+    out->measured = strcmp(r->gpu, "H100") == 0 || strcmp(r->gpu, "H200") == 0;
     /* Measured on an H200: an empty kernel takes 2.9 us between two events, of which a kernel with
      * work hides a part. No source for the others. */
     out->launch_ns = 2500;

@@ -34,7 +34,7 @@ typedef struct sim_chip {
     double double_atomic_ns, float_atomic_ns, integer_atomic_ns; /* between two on one address */
     double atomic_sector_ns, double_sector_ns; /* between two sectors of one line */
     double atomic_sectors_per_ns;              /* of the whole L2 */
-    bool measured;                             /* on this GPU */
+    bool measured; /* what predicted times rest on most, on this GPU or another one of its name */
 } sim_chip;
 
 /* The chip of a name: its own ("h100"), its architecture's ("sm_90", "sm_90a": the first of the

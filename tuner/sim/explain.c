@@ -160,6 +160,10 @@ static void judge_terms(explanation *e, const sim_prediction *p)
         if (i != (int)p->limit && p->terms_ns[i] >= p->terms_ns[p->limit] / 2)
             text_add(told, sizeof told, "%s %s, ", sim_term_name((sim_term)i),
                      units_time((int64_t)p->terms_ns[i], time));
+    char low[UNITS_BYTES], high[UNITS_BYTES];
+    say(e, "Predicted: %s, nine times of ten between %s and %s.",
+        units_time((int64_t)p->time_ns, time), units_time((int64_t)p->low_ns, low),
+        units_time((int64_t)p->high_ns, high));
     say(e, "The bottleneck, by prediction: %s. %s%s %s: %s.", sim_term_name(p->limit), told,
         sim_term_name(p->limit), units_time((int64_t)p->terms_ns[p->limit], time),
         sim_term_advice(p->limit));

@@ -50,6 +50,8 @@ typedef enum sim_term {
 
 typedef struct sim_prediction {
     double time_ns;
+    double low_ns, high_ns; /* nine of ten kernels of the landscapes took so long; wider on a chip
+                               of which little was measured */
     double terms_ns[SIM_TERM_COUNT]; /* the time that each alone would take, without the launch */
     sim_term limit;                  /* the longest */
     occupancy occupancy;

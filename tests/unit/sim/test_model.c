@@ -144,7 +144,7 @@ TEST(a_chip_of_less_bandwidth_takes_longer_for_the_same_reason)
 
 TEST(what_was_measured_takes_the_place_of_what_is_published)
 {
-    sim_chip chip = chip_of("h100");
+    sim_chip chip = chip_of("a100");
     double rates[CEILING_KINDS] = {0};
     const double before = sim_model_copy_ns(&chip, 1e8, false);
     sim_chip_measured(&chip, rates);
@@ -153,6 +153,29 @@ TEST(what_was_measured_takes_the_place_of_what_is_published)
     sim_chip_measured(&chip, rates);
     assert_true(chip.measured);
     assert_true(sim_model_copy_ns(&chip, 1e8, false) > 1.5 * before);
+}
+
+TEST(blocks_round_trips_and_pieces_are_what_was_measured)
+{
+    sim_chip chip = chip_of("a100");
+    double rates[CEILING_KINDS] = {
+        [CEILING_READ] = 1500,       [CEILING_BLOCKS] = 2,    [CEILING_ROUND_TRIPS] = 0.002,
+        [CEILING_PIECES_READ] = 500, [CEILING_ONE_WORD] = 16, [CEILING_ONE_DOUBLE] = 0.5};
+    sim_chip_measured(&chip, rates);
+    assert_float_equal(chip.block_ns, 0.5, 1e-9);
+    /* 500 ns when idle, a quarter more under load. */
+    assert_float_equal(chip.dram_clocks, 500 * 1.25 * chip.limits.clock_khz * 1e-6, 1e-6);
+    assert_float_equal(chip.read_piece_bytes, 96, 1e-9);
+    assert_float_equal(chip.integer_atomic_ns, 2, 1e-9);
+    assert_float_equal(chip.double_atomic_ns, 2, 1e-9);
+}
+
+TEST(a_prediction_for_a_chip_that_nobody_measured_is_wide)
+{
+    const sim_profile p = transpose_like();
+    const sim_prediction known = predict_on("h100", &p, 4224), other = predict_on("a100", &p, 4224);
+    assert_true(known.low_ns < known.time_ns && known.time_ns < known.high_ns);
+    assert_true(other.high_ns / other.low_ns > 1.4 * known.high_ns / known.low_ns);
 }
 
 TEST(an_unknown_chip_is_told_with_those_that_are_known)

@@ -105,6 +105,8 @@ static json_t *prediction_json(const sim_prediction *p)
         const char *name;
         double v;
     } fields[] = {{"time_ns", p->time_ns},
+                  {"low_ns", p->low_ns},
+                  {"high_ns", p->high_ns},
                   {"dram_read_bytes", p->dram_read_bytes},
                   {"dram_written_bytes", p->dram_written_bytes},
                   {"occupancy", p->occupancy.fraction},

@@ -1,0 +1,253 @@
+// What the mechanisms of predicted times cost, each measured by a kernel that does nothing else: figures of
+// tuner/sim/chip.c and model.c name the line here that gives them.
+//
+//   nvcc -O2 -std=c++17 -arch=native -o microbenchmarks microbenchmarks.cu && ./microbenchmarks
+//
+// Each line is what is measured, then pairs of what is varied and the result. Times are medians between events;
+// what is read from DRAM is cold, as everything else has been read since.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        const cudaError_t error = (call);                                                                              \
+        if (error != cudaSuccess) {                                                                                    \
+            printf("line %d: %s\n", __LINE__, cudaGetErrorString(error));                                              \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+using Words = uint4;
+static const size_t WHOLE = size_t(1) << 30, PART = WHOLE / 4; // bytes of a buffer, and of what is moved
+static int sms;
+static double clocks_a_ns;
+static Words *from, *to, *other;
+
+__global__ void fill(Words *p, size_t n)
+{
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
+        p[i] = make_uint4(unsigned(i) * 2654435761u, 1, 2, 3);
+}
+
+__global__ void sum_all(const Words *p, size_t n, unsigned *out)
+{
+    unsigned sum = 0;
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
+        sum += p[i].x;
+    if (sum == 1)
+        *out = sum;
+}
+
+// Nanoseconds; `cold`: nothing of `from` and `to` is in the L2.
+template <class Launch>
+static double time_of(Launch launch, bool cold = true)
+{
+    std::vector<float> times;
+    cudaEvent_t begin, end;
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    launch();
+    for (int i = 0; i < 7; i++) {
+        sum_all<<<sms * 8, 256>>>(other, cold ? PART / 16 : 1 << 16, reinterpret_cast<unsigned *>(other));
+        CHECK(cudaEventRecord(begin));
+        launch();
+        CHECK(cudaEventRecord(end));
+        CHECK(cudaEventSynchronize(end));
+        float ms;
+        CHECK(cudaEventElapsedTime(&ms, begin, end));
+        times.push_back(ms * 1e6f);
+    }
+    CHECK(cudaGetLastError());
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+}
+
+// "flight": blocks that stay read with so many bytes in flight to an SM. "oneshot": a block for each piece.
+template <int UNROLL>
+__global__ void read_some(const Words *p, size_t n, unsigned *out)
+{
+    unsigned sum = 0;
+    const size_t step = size_t(gridDim.x) * blockDim.x * UNROLL;
+    for (size_t i = blockIdx.x * size_t(blockDim.x) * UNROLL + threadIdx.x; i < n; i += step) {
+        Words v[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            v[u] = p[i + u * blockDim.x];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            sum += v[u].x ^ v[u].w;
+    }
+    if (sum == 1)
+        *out = sum;
+}
+
+template <int UNROLL>
+__global__ void copy_some(const Words *p, Words *q, size_t n)
+{
+    const size_t step = size_t(gridDim.x) * blockDim.x * UNROLL;
+    for (size_t i = blockIdx.x * size_t(blockDim.x) * UNROLL + threadIdx.x; i < n; i += step) {
+        Words v[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            v[u] = p[i + u * blockDim.x];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            q[i + u * blockDim.x] = v[u];
+    }
+}
+
+template <int UNROLL>
+static void flight(int threads, int blocks)
+{
+    const size_t n = PART / 16 / (UNROLL * threads) * (UNROLL * threads);
+    const int grid = blocks > 0 ? sms * blocks : int(n / threads / UNROLL);
+    unsigned *out = reinterpret_cast<unsigned *>(other);
+    printf(" %d KiB %.0f %.0f;", UNROLL * 16 * threads * (blocks > 0 ? blocks : 2048 / threads) / 1024,
+           PART / time_of([&] { read_some<UNROLL><<<grid, threads>>>(from, n, out); }),
+           2 * PART / time_of([&] { copy_some<UNROLL><<<grid, threads>>>(from, to, n); }));
+}
+
+// "runs": runs of neighbours of 2^shift vectors at places far apart.
+template <bool WRITES>
+__global__ void runs(Words *p, int shift, unsigned mask, unsigned *out)
+{
+    const unsigned first = blockIdx.x * blockDim.x * 8 + threadIdx.x;
+    unsigned sum = 0;
+    Words v[8];
+#pragma unroll
+    for (int u = 0; u < 8; u++) {
+        const unsigned i = first + u * blockDim.x, run = ((i >> shift) * 2654435761u) & mask;
+        Words *at = p + (size_t(run) << shift) + (i & ((1u << shift) - 1));
+        if (WRITES)
+            *at = make_uint4(i, 1, 2, 3);
+        else
+            v[u] = *at;
+    }
+#pragma unroll
+    for (int u = 0; u < 8 && !WRITES; u++)
+        sum += v[u].x;
+    if (!WRITES && sum == 1)
+        *out = sum;
+}
+
+// "hint": a copy by loads with a hint.
+template <int HINT>
+__global__ void copy_hinted(const Words *p, Words *q)
+{
+    const size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+    Words v;
+    if (HINT == 1)
+        asm volatile("ld.global.cs.v4.u32 {%0,%1,%2,%3},[%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p + i));
+    else if (HINT == 2)
+        asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3},[%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p + i));
+    else if (HINT == 3)
+        asm volatile("ld.global.nc.L2::256B.v4.u32 {%0,%1,%2,%3},[%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p + i));
+    else
+        v = p[i];
+    q[i] = v;
+}
+
+// "l2 sectors": lanes `stride` words apart, in 16 MiB.
+template <bool WRITES>
+__global__ void strided(unsigned *p, int stride, int rounds, unsigned *out)
+{
+    const unsigned mask = (1u << 22) - 1, thread = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
+    unsigned sum = 0;
+#pragma unroll 8
+    for (int k = 0; k < rounds; k++) {
+        unsigned *at = p + (((thread + k * all) * stride) & mask);
+        if (WRITES)
+            *at = k;
+        else
+            sum += __ldcg(at);
+    }
+    if (!WRITES && sum == 1)
+        *out = sum;
+}
+
+// "atomics": all lanes at one address, at a line's words, at any of 2^20 words.
+template <class T>
+__global__ void add(T *p, int rounds, int where)
+{
+    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < rounds; k++)
+        atomicAdd(p + (where == 0 ? 0 : where == 1 ? thread % 32 : ((thread + k * 40503u * 977u) * 2654435761u >> 12)), T(1));
+}
+
+template <class T>
+static void atomics(const char *name)
+{
+    const double lanes = sms * 2048.0;
+    T *p = reinterpret_cast<T *>(to);
+    printf("atomics, ns a lane, %s: one address %.4f, one line %.4f, spread %.5f\n", name,
+           time_of([&] { add<<<sms * 2, 1024>>>(p, 4, 0); }, false) / lanes / 4,
+           time_of([&] { add<<<sms * 2, 1024>>>(p, 8, 1); }, false) / lanes / 8,
+           time_of([&] { add<<<sms * 2, 1024>>>(p, 64, 2); }, false) / lanes / 64);
+}
+
+__global__ void meet(int rounds)
+{
+    for (int i = 0; i < rounds; i++)
+        __syncthreads();
+}
+
+__global__ void nothing() {}
+
+int main()
+{
+    cudaDeviceProp properties;
+    int khz;
+    CHECK(cudaGetDeviceProperties(&properties, 0));
+    CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
+    sms = properties.multiProcessorCount;
+    clocks_a_ns = khz * 1e-6;
+    for (Words **p : {&from, &to, &other}) {
+        CHECK(cudaMalloc(p, WHOLE));
+        fill<<<sms * 8, 256>>>(*p, WHOLE / 16);
+    }
+    unsigned *out = reinterpret_cast<unsigned *>(other), *words = reinterpret_cast<unsigned *>(from);
+    printf("%s\n", properties.name);
+    for (int i = 0; i < 300; i++) // until clocks are up
+        sum_all<<<sms * 8, 256>>>(from, PART / 16, out);
+
+    printf("flight, to an SM, GB/s read and copied:");
+    flight<1>(256, 1), flight<1>(256, 2), flight<1>(256, 4), flight<1>(256, 8), flight<4>(256, 4), flight<4>(256, 8);
+    printf("\noneshot, the same:");
+    flight<1>(256, 0), flight<1>(1024, 0), flight<4>(256, 0), flight<8>(256, 0);
+    printf("\nruns of bytes, GB/s read and written:");
+    for (int bytes = 32; bytes <= 4096; bytes *= 2) {
+        const int shift = __builtin_ctz(bytes / 16), grid = int(PART / 16 / 8 / 256);
+        const unsigned mask = unsigned(WHOLE / bytes - 1);
+        printf(" %d %.0f %.0f;", bytes, PART / time_of([&] { runs<false><<<grid, 256>>>(from, shift, mask, out); }),
+               PART / time_of([&] { runs<true><<<grid, 256>>>(from, shift, mask, out); }));
+    }
+    const int grid = int(PART / 16 / 256);
+    printf("\nhint, GB/s copied: none %.0f, streaming %.0f, no_allocate %.0f, wide %.0f\n",
+           2 * PART / time_of([&] { copy_hinted<0><<<grid, 256>>>(from, to); }),
+           2 * PART / time_of([&] { copy_hinted<1><<<grid, 256>>>(from, to); }),
+           2 * PART / time_of([&] { copy_hinted<2><<<grid, 256>>>(from, to); }),
+           2 * PART / time_of([&] { copy_hinted<3><<<grid, 256>>>(from, to); }));
+    printf("l2 sectors a ns by words between lanes, read and written:");
+    for (int stride = 1; stride <= 32; stride *= 2) {
+        const double sectors = sms * 2048.0 * 64 * std::min(stride, 8) / 8;
+        printf(" %d %.1f %.1f;", stride,
+               sectors / time_of([&] { strided<false><<<sms * 2, 1024>>>(words, stride, 64, out); }, false),
+               sectors / time_of([&] { strided<true><<<sms * 2, 1024>>>(words, stride, 64, out); }, false));
+    }
+    printf("\n");
+    atomics<unsigned>("u32"), atomics<float>("f32"), atomics<double>("f64");
+    printf("barrier, clocks, SM full of blocks of threads:");
+    for (int threads : {64, 256, 1024})
+        printf(" %d %.1f;", threads,
+               time_of([&] { meet<<<sms * (2048 / threads), threads>>>(2000); }, false) * clocks_a_ns / 2000);
+    printf("\nblocks of threads, ns each:");
+    for (int threads : {32, 256, 1024})
+        printf(" %d %.4f;", threads, time_of([&] { nothing<<<1 << 20, threads>>>(); }, false) / (1 << 20));
+    printf("\n");
+    return 0;
+}
