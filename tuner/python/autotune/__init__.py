@@ -12,6 +12,8 @@ What goes wrong is an autotune.Error, with `status`, `file` and `line`.
 """
 from __future__ import annotations
 
+import sys
+
 from ._library import (Error, InterruptedTuning, NoDeviceError, NotFoundError, NoToolchainError, ScriptError, UsageError)
 
 __all__ = ["tune", "pick", "prepare", "launch", "site", "Sites", "Site", "Run", "Choice", "Kernel", "InvalidConfiguration",
@@ -202,8 +204,7 @@ class Kernel:
 
     def __del__(self):
         # At the end of the interpreter the context may be gone before.
-        import sys
-        if getattr(self, "_handle", None) and not sys.is_finalizing():
+        if getattr(self, "_handle", None) and sys is not None and not sys.is_finalizing():
             self._lib.at_kernel_free(self._handle)
 
 
