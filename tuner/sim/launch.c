@@ -261,7 +261,7 @@ static void make_view(const launch_plan *plan, uint64_t place, device_buffer *co
     for (uint32_t i = 0; i < v->rank && i < SIM_TENSOR_RANK; i++) {
         map.size[i] = v->size[i];
         map.box[i] = (uint16_t)v->box[i];
-        if (i + 1 < v->rank)
+        if (i + 1 < v->rank && i + 1 < SIM_TENSOR_RANK)
             map.stride_bytes[i] = v->stride_bytes[i];
     }
     memcpy(out, &map, sizeof map);
