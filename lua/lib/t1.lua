@@ -281,7 +281,10 @@ local function compare_grids(root, spec, baseline)
   for i, name in ipairs(spec.sizes) do list[i] = spec.problem[name] end
   names.ProblemSize = spec.sizes.is_list and list or list[1]
   local function value(node, otherwise)
-    return node and python.evaluate(members.tree(node, "GlobalSize"), names, members.failing(node, "GlobalSize")) or otherwise
+    if not node or node.kind == "null" then return otherwise end
+    local v = python.evaluate(members.tree(node, "GlobalSize"), names, members.failing(node, "GlobalSize"))
+    if type(v) == "boolean" then return v and 1 or 0 end
+    return type(v) == "number" and v or fail(node, "GlobalSize: %s is no number", show(v))
   end
   local given, taken, differ = {}, {}, false
   for i, axis in ipairs(AXES) do
@@ -306,13 +309,20 @@ end
 
 -- ---- the kernel ----
 
+-- CompilerOptions, and the folders that -I names in them.
 local function read_options(kernel, spec)
-  local options, is_old = {}, false
+  local options, includes, is_old = {}, {}, false
   local list = member(kernel, "CompilerOptions", "array", "KernelSpecification")
   for _, one in ipairs(list and list.value or {}) do
     local option = members.expect(one, "string", "an item of CompilerOptions").value
     if string.find(option, "${", 1, true) then fail(one, "an option cannot have ${ in it: %s", show(option)) end
-    if option ~= "" then
+    local folder = string.match(option, "^%-I%s*(.+)$")
+    if folder then
+      folder = string.gsub(string.gsub(folder, "^%./", ""), "/$", "")
+      -- The file's own folder is searched anyway.
+      if folder ~= "." then includes[#includes + 1] = folder end
+      spec.place("kernel.include." .. #includes, one, "CompilerOptions")
+    elseif option ~= "" then
       options[#options + 1] = option
       spec.place("kernel.options." .. #options, one, "CompilerOptions")
     end
@@ -320,7 +330,7 @@ local function read_options(kernel, spec)
   end
   -- The Toolkit's own headers refuse what is older than C++17 unless they are told not to.
   if is_old then options[#options + 1] = "-DCCCL_IGNORE_DEPRECATED_CPP_DIALECT" end
-  return options
+  return options, #includes > 0 and includes or nil
 end
 
 local KERNEL_MEMBERS = {
@@ -344,7 +354,8 @@ local function read_kernel(root, spec)
   for i, one in ipairs(given and given.value or {}) do list[i] = arguments.read(one, spec, i) end
   local references = member(kernel, "ReferenceArguments", "array", what)
   spec.reference = arguments.references(references and references.value or {}, spec)
-  local args = source.read(kernel, spec, list)
+  local options, includes = read_options(kernel, spec)
+  local args = source.read(kernel, spec, list, includes)
   local values = {}
   for i, argument in ipairs(args) do
     values[i] = argument.value
@@ -362,7 +373,8 @@ local function read_kernel(root, spec)
     entry = entry_of(kernel),
     args = values,
     constants = spec.constants,
-    options = read_options(kernel, spec),
+    options = options,
+    include = includes,
     shared = shared and translated(shared, spec, "SharedMemory") or nil,
   }
 end
@@ -419,6 +431,7 @@ members.tell_unknown(root, {
   "verification", "$schema",
 }, "the file")
 local spec = new_spec()
+host.places(spec.lines, { buffers = spec.order })
 read_space(root, spec)
 read_settings(root, spec)
 local launch, kernel = read_kernel(root, spec)
@@ -427,7 +440,6 @@ for i, p in ipairs(spec.parameters) do space[i] = { p.name, p.values } end
 for i, c in ipairs(spec.conditions) do where[i] = c.text end
 local baseline = find_baseline(root, spec)
 compare_grids(root, spec, baseline)
-host.places(spec.lines, { buffers = spec.order })
 return at.pattern {
   name = pattern_name(root),
   summary = "the kernel " .. kernel.entry .. " of " .. (kernel.source or kernel.template),

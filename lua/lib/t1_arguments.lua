@@ -47,7 +47,11 @@ end
 
 local function fill_value(given, what)
   local node = needed(given, "FillValue", nil, what)
-  if node.kind == "string" then return members.constant(node, "FillValue of " .. what), node end
+  if node.kind == "string" then
+    local v = members.constant(node, "FillValue of " .. what)
+    if type(v) ~= "number" and type(v) ~= "boolean" then fail(node, "FillValue of %s: %s is no number", what, show(v)) end
+    return v, node
+  end
   if node.kind ~= "boolean" then members.expect(node, "number", "FillValue of " .. what) end
   return node.value, node
 end

@@ -8,14 +8,14 @@ local members = host.own "t1_members.lua"
 local fail, warn, needed = members.fail, members.warn, members.needed
 
 -- What stands in the kernel's file: { kernels, words }; of a template, which is text of another kind, nothing.
-local function read_file(node, is_template)
+local function read_file(node, is_template, includes)
   local facts, why = {}, nil
   if is_template then
     local text
     text, why = host.read_template(node.value)
     facts = text and { kernels = {}, words = {} }
   else
-    facts, why = host.open_kernel(node.value, { includes = check.includes(nil, {}) })
+    facts, why = host.open_kernel(node.value, { includes = check.includes(includes, { "kernel", "include" }) })
   end
   if not facts then fail(node, "there is no file %s in this file's folder%s", check.show(node.value), why or "") end
   return facts
@@ -51,10 +51,10 @@ local function is_template(file)
 end
 
 --- The arguments that the kernel takes, of those of the file. Warns of parameters that nothing reads.
-local function read(kernel, spec, list)
+local function read(kernel, spec, list, includes)
   local file = needed(kernel, "KernelFile", "string", "KernelSpecification")
   local name = needed(kernel, "KernelName", "string", "KernelSpecification")
-  local facts = read_file(file, is_template(file.value))
+  local facts = read_file(file, is_template(file.value), includes)
   if is_template(file.value) then return passed(list, #list) end
   local k = find_kernel(facts, name, file.value)
   for _, p in ipairs(spec.parameters) do

@@ -96,6 +96,18 @@ PYTHON
     refused 23 "there is no 'x.bin'"
 }
 
+@test "options of the compiler are its own, and name folders of headers" {
+    spec 's/"-std=c++17"/"-O3", "-use_fast_math", "-I headers"/'
+    mkdir headers
+    echo '#define TWICE(x) (2 * (x))' >headers/twice.h
+    sed -i '1i #include "twice.h"' scale_t1.cu
+    tool inspect spec.json --arch sm_90
+    succeeds
+    sed -i 's/-I headers/-I header/' spec.json
+    tool inspect spec.json --arch sm_90
+    fails_with 2 "spec.json:14: "
+}
+
 @test "what is wrong with a file is told with its line" {
     spec 's/"CUDA",/"OpenCL",/'
     refused 13 "the Language is 'OpenCL'"
