@@ -407,7 +407,12 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
         skip(c->coverage, "results were not compared", why);
         return AT_OK;
     }
-    const uint64_t as_much = c->spent < most_spent / 2 ? c->spent : most_spent / 2;
+    uint64_t as_much = c->spent < most_spent / 2 ? c->spent : most_spent / 2;
+    /* One of its blocks is likely to take as much of the whole as one of the variant's does. */
+    const uint64_t reference_blocks = plan_grid_blocks(&x->reference_launch.launches[0]);
+    if (c->coverage->run == 0 ||
+        c->spent / c->coverage->run * c->coverage->blocks / reference_blocks > as_much)
+        as_much = 0;
     at_status status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
                                       c->spend > as_much ? c->spend : as_much, &owners, error);
     if (!status)
