@@ -3,8 +3,9 @@
  *
  *     sites CUBIN FOLDER [steps] [threads] [ranks]
  *
- * By hand: every configuration of every site and shape is timed in interleaved rounds, alone. These
- * times say what a launch in the program cost beyond another. Prints, and fails when it is not so:
+ * By hand: every configuration of every site and shape is timed in the program, in rounds, by
+ * events in one stream. These times say what a launch cost beyond another. Prints, and fails when
+ * it is not so:
  *   - how far each decision is from the fastest by hand (1 %, or what the rounds can tell);
  *   - the time of trials beyond the default's, as a share of all launches' (2 %);
  *   - the slowest launch that was no trial, over the default (1.02);
@@ -31,7 +32,7 @@ enum {
     SITES = 10,
     SHAPES = 2,
     MOST = 32,
-    ROUNDS = 41,
+    ROUNDS = 61,
     MOST_THREADS = 8,
     MOST_RANKS = 8,
     FLOATS = 1 << 24
@@ -214,43 +215,67 @@ static lane open_lane(const bench *b)
 
 /* ---- by hand ---- */
 
-static double time_launches(const bench *b, const launch *l, const lane *t, bool is_axpy,
-                            CUevent events[2])
+/* The launches of some steps that are under way. */
+typedef struct flight {
+    CUevent first, last;
+    size_t site, shape, configuration;
+} flight;
+
+static double land(const bench *b, const flight *f)
 {
-    enum { BATCH = 8 };
     float ms;
-    check(b, b->cuda.cuEventRecord(events[0], t->stream), "event");
-    for (int i = 0; i < BATCH; i++)
-        run(b, l, t, is_axpy);
-    check(b, b->cuda.cuEventRecord(events[1], t->stream), "event");
-    check(b, b->cuda.cuStreamSynchronize(t->stream), "wait");
-    check(b, b->cuda.cuEventElapsedTime(&ms, events[0], events[1]), "time");
-    return (double)ms * 1e6 / BATCH;
+    check(b, b->cuda.cuEventElapsedTime(&ms, f->first, f->last), "time");
+    return (double)ms * 1e6;
 }
 
+/* Every configuration of every site and shape in the program, whose other sites run theirs in turn.
+ */
 static void tune_by_hand(bench *b, const lane *t)
 {
-    CUevent events[2];
-    for (int i = 0; i < 2; i++)
-        check(b, b->cuda.cuEventCreate(&events[i], CU_EVENT_DEFAULT), "event");
+    enum { STEPS = 16 };
+    static flight flights[STEPS * SITES];
+    static double times[SITES][SHAPES][MOST][ROUNDS];
+    static int taken[SITES][SHAPES][MOST];
+    size_t flying = 0;
+    for (size_t i = 0; i < STEPS * SITES; i++) {
+        check(b, b->cuda.cuEventCreate(&flights[i].first, CU_EVENT_DEFAULT), "event");
+        check(b, b->cuda.cuEventCreate(&flights[i].last, CU_EVENT_DEFAULT), "event");
+    }
+    for (int r = -2; r < ROUNDS; r++)
+        for (size_t turn = 0; turn < SHAPES * MOST; turn++) {
+            for (size_t s = 0; s < SITES; s++) {
+                size_t h = turn % SHAPES, i = (turn / SHAPES + 5 * s + (size_t)(r + 2)) % MOST;
+                const launch *l = &b->launches[s][h][i < b->count[s] ? i : 0];
+                flight *f = &flights[flying];
+                if (!l->valid)
+                    l = &b->launches[s][h][0];
+                f->site = s;
+                f->shape = h;
+                f->configuration = (size_t)(l - b->launches[s][h]);
+                check(b, b->cuda.cuEventRecord(f->first, t->stream), "event");
+                run(b, l, t, places[s].family == AXPY);
+                check(b, b->cuda.cuEventRecord(f->last, t->stream), "event");
+                flying++;
+            }
+            if (flying < STEPS * SITES)
+                continue;
+            check(b, b->cuda.cuStreamSynchronize(t->stream), "wait");
+            for (size_t k = 0; k < flying; k++) {
+                const flight *f = &flights[k];
+                int *n = &taken[f->site][f->shape][f->configuration];
+                if (r >= 0 && *n < ROUNDS)
+                    times[f->site][f->shape][f->configuration][(*n)++] = land(b, f);
+            }
+            flying = 0;
+        }
     for (size_t s = 0; s < SITES; s++)
-        for (size_t h = 0; h < SHAPES; h++) {
-            static double times[MOST][ROUNDS];
-            for (int r = -2; r < ROUNDS; r++)
-                for (size_t i = 0; i < b->count[s]; i++)
-                    if (b->launches[s][h][i].valid) {
-                        double ns = time_launches(b, &b->launches[s][h][i], t,
-                                                  places[s].family == AXPY, events);
-                        if (r >= 0)
-                            times[i][r] = ns;
-                    }
-            for (size_t i = 0; i < b->count[s]; i++)
-                b->hand_ns[s][h][i] =
-                    b->launches[s][h][i].valid ? stats_median(times[i], ROUNDS) : INFINITY;
-            for (size_t i = 0; i < b->count[s]; i++)
+        for (size_t h = 0; h < SHAPES; h++)
+            for (size_t i = 0; i < b->count[s]; i++) {
+                int n = taken[s][h][i];
+                b->hand_ns[s][h][i] = n ? stats_median(times[s][h][i], (size_t)n) : INFINITY;
                 if (b->hand_ns[s][h][i] < b->hand_ns[s][h][b->best[s][h]])
                     b->best[s][h] = i;
-        }
+            }
 }
 
 /* ---- the program ---- */

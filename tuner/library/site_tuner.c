@@ -28,9 +28,15 @@ enum { FIRST_LAUNCHES = 2, AVERAGED = 16 };
 /* What tuning aims at of its share: what the incumbent takes on average is not known exactly. */
 #define SAFELY 0.9
 
-/* A race that ends before the noise is less than the difference it looks for is run again between
- * those that may be the fastest, with so many times the blocks of its finals. */
-enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_FINALS = 1280, MOST_AGAIN = 16 };
+/* A race whose comparison is known to no better than VAGUE is run again between those that may be
+ * the fastest, and each of its samples is what so many times as many calls take. So it also is from
+ * the beginning where the incumbent's times differ by more than NOISY. */
+enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_CALLS = 64, MOST_AGAIN = 6 };
+#define VAGUE 0.02
+#define NOISY 1.3
+
+/* Of the calls of a sample the slowest and the fastest do not count. */
+#define TRIMMED 0.25
 
 /* An incumbent that the race dropped by an earlier sample gives way to a leader that is faster by
  * more. */
@@ -58,7 +64,10 @@ typedef struct entrant {
     bool tried, unlikely; /* tried: its first launches are over */
 } entrant;
 
-typedef enum slot_state { FREE, UNDER_WAY, TOLD } slot_state;
+/* A place of a block: the calls of a sample that have begun, and those whose times are told. */
+typedef struct slot {
+    uint32_t begun, told;
+} slot;
 
 /* In the phase SITE_TUNING there is a round, whose entrants are first launched (`race` is NULL) and
  * then race. `block_count` is 0 or that of the race's present block. `reserved_ns` is the sum over
@@ -79,13 +88,14 @@ struct site_tuner {
     size_t firsts;
 
     race *race;
-    uint32_t *places;                         /* of the race's entrants in the round */
-    size_t race_count, blocks, finals_blocks; /* finals_blocks: of the race, or of the next */
+    uint32_t *places; /* of the race's entrants in the round */
+    size_t race_count, blocks;
+    uint32_t calls_each; /* of a sample */
     uint64_t races;
     const uint32_t *block;
     size_t block_count, block_told;
-    bool block_begun;
-    slot_state *slots;
+    slot *slots;
+    double *times; /* of a slot's calls: MOST_CALLS each */
     int64_t *samples;
 
     int64_t recent[RECENT];
@@ -227,7 +237,7 @@ static void reopen(site_tuner *t, const open_trial *o)
 {
     t->trials -= o->errand != CHECK;
     if (o->errand == BLOCK && t->block_count)
-        t->slots[o->place] = FREE;
+        t->slots[o->place].begun--;
 }
 
 static void sweep(site_tuner *t)
@@ -248,11 +258,13 @@ static void leave_round(site_tuner *t)
     free(t->places);
     free(t->slots);
     free(t->samples);
+    free(t->times);
     t->race = NULL;
     t->entrants = NULL;
     t->places = NULL;
     t->slots = NULL;
     t->samples = NULL;
+    t->times = NULL;
     t->block_count = t->entrant_count = 0;
     forget_open(t, FIRST);
     forget_open(t, BLOCK);
@@ -292,12 +304,13 @@ static void enter_round(site_tuner *t)
     size_t count =
         t->rules.propose(t->rules.context, t->round++, t->incumbent, proposed, SITE_ROUND);
     t->is_again = false;
-    t->finals_blocks = FINALS_BLOCKS;
+    t->calls_each = 1;
     t->entrants = calloc(count + 1, sizeof *t->entrants);
     t->places = calloc(count + 1, sizeof *t->places);
     t->slots = calloc(count + 1, sizeof *t->slots);
     t->samples = calloc(count + 1, sizeof *t->samples);
-    bool fits = t->entrants && t->places && t->slots && t->samples;
+    t->times = calloc(count + 1, MOST_CALLS * sizeof *t->times);
+    bool fits = t->entrants && t->places && t->slots && t->samples && t->times;
     fits = fits && add_entrant(t, t->incumbent);
     for (size_t i = 0; fits && i < count; i++)
         fits = add_entrant(t, proposed[i]);
@@ -335,7 +348,7 @@ static race_options options_for(const site_tuner *t)
     options.prior_ratio *= spread;
     options.screen_ratio *= spread;
     options.default_ratio = 0; /* its trials cost nothing but timing */
-    options.finals_blocks = t->finals_blocks;
+    options.finals_blocks = FINALS_BLOCKS;
     if (t->is_again) {
         options.finalists = t->entrant_count;
         options.prior_ratio = INFINITY;
@@ -345,6 +358,8 @@ static race_options options_for(const site_tuner *t)
 
 static void start_race(site_tuner *t)
 {
+    if (!t->is_again && spread_of(t) > NOISY)
+        t->calls_each = AGAIN;
     race_options options = options_for(t);
     race_entrant *given = calloc(t->entrant_count, sizeof *given);
     size_t count = 0;
@@ -416,20 +431,20 @@ static void race_again(site_tuner *t, const race_result *r)
     race_free(t->race);
     t->race = NULL;
     t->is_again = true;
-    t->finals_blocks *= AGAIN;
+    t->calls_each *= AGAIN;
 }
 
 static void finish_race(site_tuner *t)
 {
     const race_result *r = race_conclude(t->race);
-    bool vague = r->has_winner && r->tied > 0 && r->half_width > race_defaults().tie_margin;
+    bool vague = r->has_winner && r->tied > 0 && r->half_width > VAGUE;
     if (r->has_winner) {
         /* Of several that noise does not tell apart the incumbent is known to be no mistake. */
         uint32_t winner = configuration_of(t, &r->ranking[0]);
         if (vague && is_incumbent_tied(t, r))
             winner = t->incumbent;
         note_times(t, r, winner);
-        if (vague && t->finals_blocks < MOST_FINALS) {
+        if (vague && t->calls_each < MOST_CALLS) {
             race_again(t, r);
             return;
         }
@@ -443,9 +458,7 @@ static void draw_block(site_tuner *t)
 {
     t->block_count = race_next(t->race, &t->block);
     t->block_told = 0;
-    t->block_begun = false;
-    for (size_t i = 0; i < t->block_count; i++)
-        t->slots[i] = FREE;
+    memset(t->slots, 0, t->block_count * sizeof *t->slots);
     if (!t->block_count)
         finish_race(t);
 }
@@ -520,29 +533,30 @@ static bool begin_first(site_tuner *t, site_turn *turn)
 static void start_block_anew(site_tuner *t)
 {
     forget_open(t, BLOCK);
-    t->block_begun = false;
     t->block_told = 0;
-    for (size_t i = 0; i < t->block_count; i++)
-        t->slots[i] = FREE;
+    memset(t->slots, 0, t->block_count * sizeof *t->slots);
 }
 
-/* A block begins when there is more than it is expected to cost, so that its trials follow each
- * other. */
+/* Calls of a block's entrants go round: whoever has had the fewest is next, and a round begins when
+ * there is more than it is expected to cost, so that its trials follow each other. */
 static bool begin_block(site_tuner *t, site_turn *turn)
 {
     int64_t all = 0;
-    size_t next = t->block_count;
-    if (t->block_begun && left_ns(t) < 0)
-        start_block_anew(t);
-    for (size_t i = t->block_count; i-- > 0;)
-        if (t->slots[i] == FREE) {
+    uint32_t most = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < t->block_count; i++) {
+        all += expected_cost(t, entrant_of_block(t, i));
+        most = t->slots[i].begun > most ? t->slots[i].begun : most;
+        if (t->slots[i].begun < t->slots[next].begun)
             next = i;
-            all += expected_cost(t, entrant_of_block(t, i));
-        }
-    if (next == t->block_count || (!t->block_begun && left_ns(t) < BLOCK_SLACK * all))
+    }
+    bool is_round = t->slots[next].begun == most;
+    if (t->slots[next].begun == t->calls_each || left_ns(t) < (is_round ? BLOCK_SLACK * all : 0)) {
+        if (!is_round && t->calls_each == 1)
+            start_block_anew(t);
         return false;
-    t->block_begun = true;
-    t->slots[next] = UNDER_WAY;
+    }
+    t->slots[next].begun++;
     turn->configuration = entrant_of_block(t, next)->configuration;
     turn->ticket = open_trial_of(t, BLOCK, (uint32_t)next);
     return true;
@@ -637,11 +651,15 @@ static void end_first(site_tuner *t, entrant *e, const site_sample *s)
 
 static void end_slot(site_tuner *t, entrant *e, uint32_t place, const site_sample *s)
 {
-    t->slots[place] = TOLD;
-    t->samples[place] = s->time_ns;
+    slot *one = &t->slots[place];
+    double *times = t->times + (size_t)place * MOST_CALLS;
+    times[one->told++] = (double)s->time_ns;
     e->expect_ns = e->expect_ns ? (3 * e->expect_ns + s->time_ns) / 4 : s->time_ns;
     if (e->configuration == t->incumbent)
         note_incumbent(t, s->time_ns);
+    if (one->told < t->calls_each)
+        return;
+    t->samples[place] = (int64_t)stats_trimmed_mean(times, one->told, TRIMMED, NULL);
     if (++t->block_told == t->block_count)
         end_block(t);
 }
