@@ -423,9 +423,10 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
             error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault->message);
     if (!status && c->coverage->compared == 0)
         skip(c->coverage, "results were not compared",
-             c->coverage->cut + c->coverage->blind == c->coverage->run
-                 ? "no block came to its end"
-                 : "no blocks of the reference were found that write where these do");
+             c->coverage->cut + c->coverage->blind == c->coverage->run ? "no block came to its end"
+             : x->plan.oracle == ORACLE_REFERENCE
+                 ? "no blocks of the reference were found that write where these do"
+                 : "no blocks of the baseline were found that write where these do");
     sim_owners_free(owners);
     return status;
 }
