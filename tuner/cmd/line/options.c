@@ -570,8 +570,10 @@ static void print_strategies(size_t columns, FILE *to)
 void options_print_help(const command *c, FILE *to)
 {
     size_t columns = terminal_page() < MOST_HELP_COLUMNS ? terminal_page() : MOST_HELP_COLUMNS;
-    fprintf(to, "Usage: autotune %s%s%s [OPTION]...\n\n%s\n\nOptions:\n", c->name,
-            c->operand ? " " : "", c->operand ? c->operand : "", c->summary);
+    /* Options after a program are its own. */
+    fprintf(to, "Usage: autotune %s%s%s%s%s\n\n%s\n\nOptions:\n", c->name,
+            c->runs_program ? " [OPTION]..." : "", c->operand ? " " : "",
+            c->operand ? c->operand : "", c->runs_program ? "" : " [OPTION]...", c->summary);
     option_description o;
     bool searches = false;
     for (size_t i = 0; options_describe(c, i, &o); i++) {
