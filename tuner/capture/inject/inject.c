@@ -230,26 +230,39 @@ static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_recor
     *most_records = 0;
 }
 
-/* A record has no cluster and does not say that a launch was cooperative: the first row that agrees
- * in the rest gets its time. */
-static void add_time(const cupti_kernel_record *r)
+/* A record has no cluster and does not say that a launch was cooperative: where there is no row
+ * without, the first that agrees in the rest gets its time. */
+static capture_row *row_of_record(const cupti_kernel_record *r)
 {
     capture_table *t = here.rows.table;
-    for (uint32_t i = 0; r->end_ns > r->start_ns && i < t->row_count; i++) {
-        capture_row *row = &t->rows[i];
-        bool alike = row->dynamic_shared_bytes == (uint32_t)r->dynamic_shared_bytes;
-        for (int k = 0; k < 3; k++)
-            alike = alike && row->grid[k] == (uint32_t)r->grid[k] &&
-                    row->block[k] == (uint32_t)r->block[k];
-        if (!alike || row->flags & CAPTURE_RECORDED || !r->name ||
-            strcmp(t->names + row->name, r->name) != 0)
-            continue;
-        const uint64_t time_ns = r->end_ns - r->start_ns;
-        row->fastest_ns = row->timed && row->fastest_ns < time_ns ? row->fastest_ns : time_ns;
-        row->time_ns += time_ns;
-        row->timed++;
-        return;
+    capture_row key = {.cluster = {1, 1, 1},
+                       .dynamic_shared_bytes = (uint32_t)r->dynamic_shared_bytes};
+    for (int k = 0; k < 3; k++) {
+        key.grid[k] = (uint32_t)r->grid[k];
+        key.block[k] = (uint32_t)r->block[k];
     }
+    capture_row *known = rows_known(&here.rows, r->name, &key);
+    for (uint32_t i = 0; !known && i < t->row_count; i++) {
+        capture_row *row = &t->rows[i];
+        if (!(row->flags & CAPTURE_RECORDED) &&
+            row->dynamic_shared_bytes == key.dynamic_shared_bytes &&
+            memcmp(row->grid, key.grid, sizeof key.grid) == 0 &&
+            memcmp(row->block, key.block, sizeof key.block) == 0 &&
+            strcmp(t->names + row->name, r->name) == 0)
+            known = row;
+    }
+    return known;
+}
+
+static void add_time(const cupti_kernel_record *r)
+{
+    capture_row *row = r->name && r->end_ns > r->start_ns ? row_of_record(r) : NULL;
+    if (!row)
+        return;
+    const uint64_t time_ns = r->end_ns - r->start_ns;
+    row->fastest_ns = row->timed && row->fastest_ns < time_ns ? row->fastest_ns : time_ns;
+    row->time_ns += time_ns;
+    row->timed++;
 }
 
 static void take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size_bytes,

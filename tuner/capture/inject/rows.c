@@ -77,15 +77,27 @@ static uint32_t find_name(capture_table *t, const char *name)
     return t->names_bytes - (uint32_t)bytes;
 }
 
+/* The bucket of the row, or the one that it would have. */
+static uint32_t find_bucket(const rows *r, const char *name, const capture_row *key)
+{
+    uint32_t at = hash(name, key) % ROWS_BUCKETS;
+    while (r->buckets[at] && !is_alike(r->table, &r->table->rows[r->buckets[at] - 1], name, key))
+        at = (at + 1) % ROWS_BUCKETS;
+    return at;
+}
+
+capture_row *rows_known(const rows *r, const char *name, const capture_row *key)
+{
+    const uint32_t row = r->buckets[find_bucket(r, name, key)];
+    return row ? &r->table->rows[row - 1] : NULL;
+}
+
 capture_row *rows_find(rows *r, const char *name, const capture_row *key)
 {
     capture_table *t = r->table;
-    uint32_t at = hash(name, key) % ROWS_BUCKETS;
-    for (; r->buckets[at]; at = (at + 1) % ROWS_BUCKETS) {
-        capture_row *row = &t->rows[r->buckets[at] - 1];
-        if (is_alike(t, row, name, key))
-            return row;
-    }
+    const uint32_t at = find_bucket(r, name, key);
+    if (r->buckets[at])
+        return &t->rows[r->buckets[at] - 1];
     const uint32_t begin = t->row_count < CAPTURE_MOST_ROWS ? find_name(t, name) : UINT32_MAX;
     if (begin == UINT32_MAX)
         return NULL;

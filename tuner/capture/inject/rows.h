@@ -23,6 +23,9 @@ bool rows_open(rows *r, const char *dir);
  * NULL: there is no room for one. */
 capture_row *rows_find(rows *r, const char *name, const capture_row *key);
 
+/* The same, of rows that there are; NULL: there is none. */
+capture_row *rows_known(const rows *r, const char *name, const capture_row *key);
+
 /* Says why there is no more, unless something was said before. */
 void rows_trouble(char trouble[CAPTURE_TROUBLE_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
