@@ -92,6 +92,8 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     tool ceilings --device sim:sm_80
     fails_with 3 'sim:sm_80 is a simulated device'
     [ ! -e results ]
+    tool calibrate
+    fails_with 3 'simulated device, of which they are not known: there is no CUDA driver'
 }
 
 @test "the demo shows naive kernel, unpadded tile and winner beside each other, why they differ, and what to do next" {

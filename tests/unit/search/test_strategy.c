@@ -345,6 +345,32 @@ TEST(what_is_predicted_not_to_work_is_tried_last)
     space_free(s);
 }
 
+TEST(what_is_predicted_to_be_hopeless_comes_last)
+{
+    space *s = make_space(MANY);
+    uint64_t count = space_count(s), hopeless = 0;
+    double *prior = malloc(count * sizeof *prior);
+    assert_non_null(prior);
+    for (uint64_t i = 0; i < count; i++)
+        prior[i] = i % 2 ? 1000 : 1 + 1e-3 * (double)(i % 100);
+    strategy_options more = {.prior = prior};
+    drive d = {.batch = 4, .seed = 1, .evaluations = count / 4};
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    for (size_t k = 0; k < kinds; k++) {
+        if (strcmp(kind[k]->name, "model") != 0)
+            continue;
+        run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
+        for (size_t i = 0; i < out.count; i++)
+            hopeless += prior[out.order[i]] > 100;
+        assert_int_equal(out.count, d.evaluations);
+        assert_int_equal(hopeless, 0);
+        free(out.order);
+    }
+    free(prior);
+    space_free(s);
+}
+
 TEST(predictions_that_are_right_lead_to_the_optimum_at_once)
 {
     space *s = make_space(MANY);
