@@ -67,6 +67,19 @@ END
     says "Launch 2 of 2: lib::scale<64, lib::once>"
 }
 
+@test "what is exported names the instance, and nvcc compiles it" {
+    tool export own/scaled.lua -I far --format cuda -o .
+    fails_with 2 "compiled with -Xptxas -dlcm=cg, which a file of several cannot say"
+    sed -i 's/, "-Xptxas -dlcm=cg"//' own/scaled.lua
+    tool export own/scaled.lua -I far --format cuda -o .
+    succeeds
+    grep -q "return reinterpret_cast<const void \*>(lib::scale<64, lib::once>);" scaled.cu
+    grep -q "return reinterpret_cast<const void \*>((void(\*)(float\*, int))lib::clear);" scaled.cu
+    grep -q "#define LEFT 1" scaled.cu
+    command -v nvcc || skip "there is no nvcc"
+    nvcc -std=c++17 -arch=sm_90 -c scaled.cu -o scaled.o
+}
+
 @test "a fault has the header's line and the instance's name" {
     sed -i 's/-DLEFT=1/-DLEFT=0/' own/scaled.lua
     tool check own/scaled.lua --include far

@@ -43,7 +43,7 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
 {
     char arch[128];
     snprintf(arch, sizeof arch, "--gpu-architecture=%s", r->arch);
-    const char *options[COMPILE_OPTIONS_MAX + 8];
+    const char *options[COMPILE_OPTIONS_MAX + 11];
     size_t n = 0;
     options[n++] = arch;
     if (way.resources)
@@ -54,6 +54,12 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
         options[n++] = c->nvrtc.include_options[i];
     if (r->want_ptx)
         options[n++] = "--generate-line-info";
+    if (way.precompiled) {
+        options[n++] = way.precompiled;
+        options[n++] = "--pch-messages=false";
+        /* Of what it leaves out of the heap, and of a heap that it does not read. */
+        options[n++] = "--diag-suppress=20283,629,630,2226";
+    }
     for (size_t i = 0; i < r->option_count; i++)
         options[n++] = r->options[i];
     nvrtc_library_compile(&c->nvrtc, r->source, r->name, r->entry, r->headers, r->header_count,
@@ -92,10 +98,32 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
     out->log = longer;
 }
 
+/* Compiles by headers that are read once. False: it is to be compiled as it is, as all is that has
+ * errors. */
+static bool compile_precompiled(compiler *c, const compile_request *r, compile_way way,
+                                nvrtc_output *out)
+{
+    preamble_use use;
+    compile_request hoisted = *r;
+    preambles_begin(&c->preambles, r, &use);
+    if (!use.of)
+        return false;
+    hoisted.source = use.source;
+    way.precompiled = use.option;
+    compiler_run(c, &hoisted, way, out);
+    const bool compiled = out->code == NVRTC_SUCCESS;
+    preambles_end(&use, compiled);
+    if (!compiled)
+        nvrtc_output_deinit(out);
+    return compiled;
+}
+
 static void compile_source(compiler *c, const compile_request *r, nvrtc_output *out)
 {
     compile_way way = {.include = has_include(r->source), .resources = true};
     way.minimal = !way.include && strcmp(r->name, c->full_name) != 0;
+    if (way.include && compile_precompiled(c, r, way, out))
+        return;
     compiler_run(c, r, way, out);
     if (way.minimal && out->code == NVRTC_ERROR_COMPILATION && out->log &&
         misses_declarations(out->log)) {

@@ -8,6 +8,7 @@
 #include "compile/cache.h"
 #include "compile/compile.h"
 #include "compile/nvrtc.h"
+#include "compile/preamble.h"
 #include "process/message.h"
 
 typedef struct compiler {
@@ -17,6 +18,7 @@ typedef struct compiler {
     char identity[128];     /* of this compiler, for cache keys */
     char with_toolkit[192]; /* that and of the Toolkit's headers; "" until they are needed */
     int fd;                 /* to the tuner */
+    preambles preambles;
     /* The last source name whose sources needed what --minimal leaves out: the next variant of the
      * same template will need it too. */
     char full_name[256];
@@ -40,7 +42,8 @@ const char *compiler_identity(compiler *c, const compile_request *r);
 /* The way in which a source is compiled. */
 typedef struct compile_way {
     bool minimal, include;
-    bool resources; /* ptxas tells them */
+    bool resources;          /* ptxas tells them */
+    const char *precompiled; /* NVRTC's option that reads or writes headers; NULL: none */
 } compile_way;
 
 /* Runs NVRTC on a request as it is. */

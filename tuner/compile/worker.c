@@ -134,6 +134,8 @@ static int run(int fd, pack *settings)
     if (config.use_cache)
         compiler_open_cache(&c, config.cache_dir, config.cache_limit_bytes);
     leave_folder(&c);
+    if (c.cache_writes)
+        preambles_open(&c.preambles, c.cache.dir);
     compile_worker_confine(c.nvrtc.include_dir, c.cache_reads ? c.cache.dir : NULL);
     while (!status) {
         message request;

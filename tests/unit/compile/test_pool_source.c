@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compile/code.h"
 #include "pool_fixture.h"
 #include "process/confine.h"
 #include "temporary.h"
@@ -107,6 +108,47 @@ TEST(an_entry_that_names_no_kernel_is_told_with_what_was_meant)
         compile_result_deinit(&result);
     }
     compile_pool_free(pool);
+}
+
+/* The third of a worker's is compiled after what was written for the second. */
+TEST(headers_that_are_read_once_change_no_code_and_no_message)
+{
+    char folder[TEMPORARY_BYTES];
+    at_error error = {0};
+    compile_pool *pool, *other = open_pool(1, 0);
+    temporary_make(folder);
+    assert_ok(
+        compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true, .cache_dir = folder},
+                         &pool, &error),
+        error);
+    for (uint64_t i = 0; i < 5; i++) {
+        char source[256];
+        compile_code codes[2];
+        snprintf(source, sizeof source,
+                 "#include <cuda/std/type_traits>\n"
+                 "template <typename T> __global__ void k(T *p)\n"
+                 "{ int unused; p[threadIdx.x] = %d %s cuda::std::is_same_v<T, int>; }\n",
+                 (int)i, i == 3 ? "+ nothing +" : "+");
+        compile_request r = request_of(i, source);
+        r.entry = "k<int>";
+        compile_result here = compile_one(pool, &r), there = compile_one(other, &r);
+        assert_int_equal(here.outcome, i == 3 ? COMPILE_ERROR : COMPILE_OK);
+        assert_int_equal(here.outcome, there.outcome);
+        assert_string_equal(here.log, there.log);
+        assert_string_equal(here.symbols, there.symbols);
+        if (i != 3) {
+            assert_true(
+                compile_code_of_cubin(here.cubin, here.cubin_bytes, here.symbols, &codes[0]));
+            assert_true(
+                compile_code_of_cubin(there.cubin, there.cubin_bytes, there.symbols, &codes[1]));
+            assert_memory_equal(&codes[0], &codes[1], sizeof codes[0]);
+        }
+        compile_result_deinit(&here);
+        compile_result_deinit(&there);
+    }
+    compile_pool_free(pool);
+    compile_pool_free(other);
+    temporary_remove(folder);
 }
 
 TEST(ptx_comes_with_the_templates_own_lines)

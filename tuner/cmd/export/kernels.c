@@ -5,8 +5,10 @@
 
 #include "base/array.h"
 #include "base/json_text.h"
+#include "base/pack.h"
 #include "base/text.h"
 #include "cmd/line/series.h"
+#include "compile/option.h"
 #include "device/field.h"
 #include "library/pattern.h"
 #include "record/pick.h"
@@ -190,16 +192,55 @@ static at_status ready_script(making *k, script **kept, at_error *error)
 
 /* ---- sources ---- */
 
-/* Tells whether nvcc takes the option for granted, or it changes nothing that is computed. */
+/* Tells whether nvcc takes the option, as NVRTC gets it, for granted, or it changes nothing that is
+ * computed. */
 static bool is_harmless(const char *option)
 {
-    static const char *const harmless[] = {"-std=c++17",           "--std=c++17", "-lineinfo",
-                                           "--generate-line-info", "-std=c++14",  "--std=c++14",
-                                           "-std=c++11",           "--std=c++11"};
+    static const char *const harmless[] = {
+        "std=c++",          "lineinfo", "generate-line-info", "diag-suppress", "minimal",
+        "disable-warnings", "w"};
+    const char *name = option + strspn(option, "-");
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-        if (strcmp(option, harmless[i]) == 0)
-            return true;
-    return false;
+        if (strncmp(name, harmless[i], strlen(harmless[i])) == 0)
+            return strcmp(name, "std=c++20") != 0;
+    return option[0] == '\0';
+}
+
+/* NAME=VALUE of -DNAME=VALUE, which a source can say itself; NULL: the option is another. */
+static const char *definition_in(const char *option)
+{
+    static const char longer[] = "--define-macro=";
+    if (strncmp(option, "-D", 2) == 0)
+        return option + 2;
+    return strncmp(option, longer, sizeof longer - 1) == 0 ? option + sizeof longer - 1 : NULL;
+}
+
+/* Turns options into text before the source; AT_USAGE for those that a file of several sources
+ * cannot say. */
+static at_status put_options(const making *k, const emitted *variant, pack *text, at_error *error)
+{
+    char option[COMPILE_OPTION_BYTES];
+    for (size_t i = variant->own_option_count; i < variant->option_count; i++) {
+        at_status status = compile_option_read(variant->options[i], option, error);
+        const char *definition = status ? NULL : definition_in(option);
+        if (status)
+            return status;
+        if (definition) {
+            const size_t name = strcspn(definition, "=");
+            pack_append_text(text, "#define ");
+            pack_append(text, definition, name);
+            pack_append_text(text, " ");
+            pack_append_text(text, definition[name] ? definition + name + 1 : "1");
+            pack_append_text(text, "\n");
+        } else if (!is_harmless(option)) {
+            return error_set_at(error, AT_USAGE, script_pattern(k->script)->path, 0,
+                                "the kernels of '%s' are compiled with %s, which a file of several "
+                                "cannot say: write it into the template (__maxnreg__, intrinsics), "
+                                "or use 'autotune emit --best'",
+                                k->m->pattern, variant->options[i]);
+        }
+    }
+    return AT_OK;
 }
 
 static at_status note_entries(const making *k, const uint16_t *indices, const launch_plan *plan,
@@ -253,30 +294,22 @@ static bool is_sample_only(const making *k, const emit_reads *reads)
     return false;
 }
 
-static at_status check_options(const making *k, const emitted *variant, at_error *error)
-{
-    for (size_t i = variant->own_option_count; i < variant->option_count; i++)
-        if (!is_harmless(variant->options[i]))
-            return error_set_at(error, AT_USAGE, script_pattern(k->script)->path, 0,
-                                "the kernels of '%s' are compiled with %s, which a file of several "
-                                "cannot say: write it into the template (__maxnreg__, intrinsics), "
-                                "or use 'autotune emit --best'",
-                                k->m->pattern, variant->options[i]);
-    return AT_OK;
-}
-
 /* Adds the source of a variant, whose place is *place. */
 static at_status add_source(making *k, const uint16_t *indices, const emitted *variant,
                             size_t *place, at_error *error)
 {
     export_source source = {0};
     launch_plan plan;
-    at_status status = check_options(k, variant, error);
+    pack text = {0};
+    at_status status = put_options(k, variant, &text, error);
     if (!status)
         status = script_launch_plan(k->script, PROBLEM_TUNED, indices, &plan, error);
-    if (status)
+    if (status) {
+        pack_deinit(&text);
         return status;
-    source.text = strdup(variant->source);
+    }
+    pack_append_text(&text, variant->source);
+    source.text = pack_take_text(&text);
     source.headers = json_array();
     for (size_t i = 0; i < variant->includes.count; i++) {
         const source_header *h = &variant->includes.headers[i];
