@@ -309,6 +309,13 @@ end
 
 -- ---- the kernel ----
 
+local FOR_THE_DEVICE = "code is made for the device at hand (--device, or --arch where there is none)"
+local NOT_LINKED = "kernels are not linked with libraries"
+local REFUSED_OPTIONS = {
+  { "^%-%-?arch", FOR_THE_DEVICE }, { "^%-%-?gencode", FOR_THE_DEVICE }, { "^%-%-?gpu%-", FOR_THE_DEVICE },
+  { "^%-%-?generate%-code", FOR_THE_DEVICE }, { "^%-[lL]", NOT_LINKED }, { "^%-%-librar", NOT_LINKED },
+}
+
 -- CompilerOptions, and the folders that -I names in them.
 local function read_options(kernel, spec)
   local options, includes, is_old = {}, {}, false
@@ -316,6 +323,10 @@ local function read_options(kernel, spec)
   for _, one in ipairs(list and list.value or {}) do
     local option = members.expect(one, "string", "an item of CompilerOptions").value
     if string.find(option, "${", 1, true) then fail(one, "an option cannot have ${ in it: %s", show(option)) end
+    if option ~= "" and not string.find(option, "^%-") then fail(one, "%s is no compiler's option", show(option)) end
+    for _, refused in ipairs(REFUSED_OPTIONS) do
+      if string.find(option, refused[1]) and option ~= "-lineinfo" then fail(one, "the option %s cannot be honoured: %s", show(option), refused[2]) end
+    end
     local folder = string.match(option, "^%-I%s*(.+)$")
     if folder then
       folder = string.gsub(string.gsub(folder, "^%./", ""), "/$", "")

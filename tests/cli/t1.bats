@@ -127,6 +127,8 @@ PYTHON
     refused 15 "has no kernel 'scales'; did you mean 'scale'?"
     spec 's/"Name": "factor", "Type": "float"/"Name": "factor", "Type": "double"/'
     refused 25 "argument 3 (factor): the kernel takes float factor, of float, and this is of double"
+    spec 's/"-std=c++17"/"-gencode arch=compute_70,code=sm_70"/'
+    refused 14 "cannot be honoured: code is made for the device at hand"
     spec '/"factor"/d'
     refused 20 "the kernel takes 4 arguments, and here are 3: the next is int n"
     spec 's/"FillValue": 2000/"FillValue": 2000.5/'
