@@ -25,6 +25,7 @@ typedef struct program {
     double first_ns;    /* a configuration's first launch takes this longer on the host */
     double spikes;      /* this share of the trials takes fifty times as long */
     double interrupted; /* this share of the calls takes twenty times as long */
+    double crowd;       /* others add so many times the default's time, on average */
     bool ran[MOST];
     int64_t lose_every; /* each so-manieth time is never told; 0: none */
     late late[MOST_LATE];
@@ -94,6 +95,7 @@ static uint32_t call(program *p)
         trial && turn.configuration != after.incumbent && rng_uniform(&p->clock.random) < p->spikes;
     if (spike)
         time_ns *= 50;
+    time_ns -= (int64_t)(p->crowd * p->true_ns[0] * log(1 - rng_uniform(&p->clock.random)));
     if (rng_uniform(&p->clock.random) < p->interrupted)
         time_ns *= 20;
     if (!p->ran[turn.configuration]) {
@@ -258,6 +260,22 @@ TEST(interruptions_are_no_cost_of_tuning)
     }
     /* A candidate that is interrupted each time that it is looked at is lost. */
     assert_true(good >= 18);
+}
+
+/* Eight streams, say, whose kernels wait for each other. */
+TEST(what_others_add_to_each_call_hides_no_difference)
+{
+    int good = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        program p = {.crowd = 3};
+        draw_times(&p, 8, 8000 + seed);
+        start(&p, propose_all, 0.02, seed);
+        run(&p, 200000);
+        good += is_decided(&p) && regret(&p) <= 0.05;
+        assert_true(p.slowest_plain <= 1.02);
+        site_tuner_free(p.tuner);
+    }
+    assert_true(good >= 8);
 }
 
 TEST(noise_makes_nobody_the_incumbent)
