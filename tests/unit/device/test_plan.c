@@ -69,6 +69,14 @@ static problem_plan random_problem(rng *r)
     for (uint32_t i = 0; i < p.buffer_count; i++)
         if (plan_is_compared(&p.buffers[i]))
             p.buffers[i].tolerance = own ? random_tolerance(r) : common;
+    p.oracle = (oracle_kind)rng_below(r, ORACLE_KINDS);
+    for (uint32_t i = 0; i < p.buffer_count; i++) {
+        buffer_plan *b = &p.buffers[i];
+        if (b->fill == FILL_FILE)
+            b->data.bytes[rng_below(r, DATA_KEY_BYTES)] = 1;
+        if (p.oracle == ORACLE_FILE && plan_is_compared(b))
+            b->expected.bytes[rng_below(r, DATA_KEY_BYTES)] = 1;
+    }
     p.deterministic = rng_below(r, 2);
     p.traffic_bytes = rng_below(r, UINT64_MAX);
     p.flops = rng_below(r, 2) ? rng_below(r, UINT64_MAX) : 0;
@@ -226,6 +234,28 @@ TEST(kernels_are_named_once_in_the_order_of_the_launches)
     assert_true(plan_set_entry(&p, 0, longest));
     plan_entries(&p, entries);
     assert_string_equal(entries, longest);
+}
+
+/* By what it packs a problem is known to the journal. */
+TEST(other_data_and_another_oracle_make_another_problem)
+{
+    problem_plan p;
+    pack packed[5] = {{0}};
+    memset(&p, 0, sizeof p);
+    p.buffer_count = 1;
+    p.buffers[0] = (buffer_plan){.name = "y", .role = BUFFER_INOUT, .fill = FILL_FILE, .count = 8};
+    for (int i = 0; i < 5; i++) {
+        p.oracle = i == 1 ? ORACLE_BASELINE : i >= 2 ? ORACLE_FILE : ORACLE_REFERENCE;
+        p.buffers[0].expected.bytes[7] = i >= 3;
+        p.buffers[0].data.bytes[15] = i >= 4;
+        plan_put_problem(&packed[i], &p);
+    }
+    for (int i = 0; i < 5; i++)
+        for (int k = 0; k < i; k++)
+            if (packed[i].size_bytes == packed[k].size_bytes)
+                assert_memory_not_equal(packed[i].bytes, packed[k].bytes, packed[k].size_bytes);
+    for (int i = 0; i < 5; i++)
+        pack_deinit(&packed[i]);
 }
 
 TEST(a_launch_that_is_balanced_packs_otherwise)
