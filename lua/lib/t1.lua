@@ -12,6 +12,7 @@ local at = host.own "autotune.lua"
 local check = host.own "check.lua"
 local json = host.own "json.lua"
 local members = host.own "t1_members.lua"
+local expression = host.own "python_expression.lua"
 local python = host.own "python.lua"
 local arguments = host.own "t1_arguments.lua"
 local source = host.own "t1_kernel.lua"
@@ -103,7 +104,7 @@ local function read_condition(given, spec)
   local scope = { types = spec.types, lists = spec.lists, values = {}, fail = members.failing(node, "Expression") }
   spec.place("where." .. #spec.conditions + 1, node, "Expression")
   spec.conditions[#spec.conditions + 1] = {
-    node = node, tree = tree, text = python.condition(tree, scope), reads = reads,
+    node = node, tree = tree, text = expression.condition(tree, scope), reads = reads,
   }
 end
 
@@ -201,7 +202,7 @@ local function translated(node, spec, what)
   local types = {}
   for name, of in pairs(spec.types) do types[name] = of end
   for name, of in pairs(spec.variables) do types[name] = of end
-  local text, of = python.translate(tree, {
+  local text, of = expression.translate(tree, {
     types = types, lists = spec.lists, values = {}, fail = members.failing(node, what),
   })
   if of ~= "whole" and of ~= "number" then fail(node, "%s: \"%s\" is a %s, not a number", what, node.value, of) end

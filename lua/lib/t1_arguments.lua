@@ -5,6 +5,7 @@ local host = ...
 local at = host.own "autotune.lua"
 local check = host.own "check.lua"
 local members = host.own "t1_members.lua"
+local expression = host.own "python_expression.lua"
 local python = host.own "python.lua"
 local python_c = host.own "python_c.lua"
 local fail, member, needed, word = members.fail, members.member, members.needed, members.word
@@ -113,7 +114,7 @@ local function read_count(given, spec, per_element, what)
   what = "Size of " .. what
   local tree = spec.with_problem(node, members.tree(node, what))
   members.check_names(node, tree, { spec.lists, spec.variables }, what)
-  local text, of = python.translate(tree, {
+  local text, of = expression.translate(tree, {
     types = spec.variables, values = spec.lists, fail = members.failing(node, what),
   })
   if of ~= "whole" and of ~= "number" then fail(node, "%s is a %s; it is a number of elements", what, of) end
