@@ -225,3 +225,24 @@ CU
     succeeds
     says "2 agree"
 }
+
+@test "problems that stand in keep what the kernel relies on" {
+    cat >rows.cu <<'CU'
+/* autotune
+problem = { width = 3072, height = 3072, pitch = 3072, times = 3 }  space = { BLOCK = { 64, 128 }, STEPS = { 1, 2 } }
+launch  = { grid = { "width // (BLOCK * STEPS)", "height" }, block = "BLOCK" }  outputs = "out"
+sizes   = { in_ = "width * height", out = "width * height" } */
+__global__ void rows(float *out, const float *in, int pitch, int times)
+{
+    for (int i = 0; i < STEPS; i++) {
+        int at = blockIdx.y * pitch + (blockIdx.x * STEPS + i) * BLOCK + threadIdx.x;
+        out[at] = times * in[at];
+    }
+}
+CU
+    tool check rows.cu --budget 4
+    succeeds
+    says "4 agree"
+    says "the small problem width=768 height=768 pitch=768,"
+    says_nothing_of "ragged"
+}
