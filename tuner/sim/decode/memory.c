@@ -208,50 +208,6 @@ static at_status decode_load(decoder *d)
     return d->status;
 }
 
-/* st.async.mbarrier::complete_tx::bytes{.shared::cluster}{.v2, .v4}.type [to], values, [barrier] */
-static at_status decode_store_async(decoder *d)
-{
-    if (!decode_has(d, "mbarrier::complete_tx::bytes") || d->op.type_count != 1)
-        return decode_unknown(d);
-    decode_count(d, 3, 3);
-    const ptx_type type = d->op.types[0];
-    const int count = decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : 1;
-    const ptx_operand *values = decode_operand(d, 1);
-    place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
-    place barrier = decode_address(d, decode_operand(d, 2), PTX_SPACE_SHARED);
-    if (ptx_type_bytes(type) < 4 || ptx_type_bytes(type) > 8)
-        return decode_unknown(d);
-    if (values->kind == PTX_OPERAND_VECTOR ? values->count != count : count != 1)
-        return decode_fail(d, "a vector of %d registers is needed", count);
-    if (values->kind == PTX_OPERAND_VECTOR)
-        values = decode_part(d, values, 0);
-    int32_t slots[4];
-    for (int i = 0; i < count; i++)
-        slots[i] = decode_source(d, &values[i], type_lane_bytes(type), type);
-    sim_instruction *c = decode_access(d, SIM_STORE_ASYNC, &to, type, slots, count);
-    c->e = barrier.slot;
-    c->e_offset = (int32_t)barrier.offset;
-    c->d2 = barrier.width;
-    return d->status;
-}
-
-static at_status decode_store(decoder *d)
-{
-    if (decode_has(d, "async"))
-        return decode_store_async(d);
-    if (decode_has(d, "bulk"))
-        return decode_unknown(d);
-    transfer t = transfer_of(d, 0, 1);
-    if (t.at.space == PTX_SPACE_PARAM || t.at.space == PTX_SPACE_CONST)
-        decode_fail(d, "%s memory cannot be written", ptx_space_name(t.at.space));
-    int32_t slots[8];
-    for (int i = 0; i < t.count && !d->status; i++)
-        slots[i] = decode_source(d, &t.registers[i], t.width, t.type);
-    if (!d->status)
-        emit_transfer(d, SIM_STORE, &t, slots);
-    return d->status;
-}
-
 bool decode_atomic_fits(sim_atomic_op op, ptx_type t)
 {
     bool is_float = t == PTX_F32 || t == PTX_F64 || t == PTX_F16 || t == PTX_BF16 ||
@@ -305,10 +261,60 @@ static const ptx_operand *element_at(const decoder *d, const ptx_operand *o, int
     return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, i) : o;
 }
 
+/* st.async.mbarrier::complete_tx::bytes{.shared::cluster}{.v2, .v4}.type [to], values, [barrier] */
+static at_status decode_store_async(decoder *d)
+{
+    const bool reduces = strcmp(d->op.name, "red") == 0;
+    const int op = reduces ? decode_choice(d, atomics, -1) : SIM_NO_SLOT;
+    if (!decode_has(d, "mbarrier::complete_tx::bytes") || d->op.type_count != 1 ||
+        (reduces && (op < 0 || !decode_atomic_fits((sim_atomic_op)op, d->op.types[0]))))
+        return decode_unknown(d);
+    decode_count(d, 3, 3);
+    const ptx_type type = d->op.types[0];
+    const int count = decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : 1;
+    const ptx_operand *values = decode_operand(d, 1);
+    place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
+    place barrier = decode_address(d, decode_operand(d, 2), PTX_SPACE_SHARED);
+    if (ptx_type_bytes(type) < 4 || ptx_type_bytes(type) > 8)
+        return decode_unknown(d);
+    if (values->kind == PTX_OPERAND_VECTOR ? values->count != count : count != 1)
+        return decode_fail(d, "a vector of %d registers is needed", count);
+    if (values->kind == PTX_OPERAND_VECTOR)
+        values = decode_part(d, values, 0);
+    int32_t slots[4];
+    for (int i = 0; i < count; i++)
+        slots[i] = decode_source(d, &values[i], type_lane_bytes(type), type);
+    sim_instruction *c = decode_access(d, SIM_STORE_ASYNC, &to, type, slots, count);
+    c->e = barrier.slot;
+    c->e_offset = (int32_t)barrier.offset;
+    c->d2 = barrier.width;
+    c->target = op;
+    return d->status;
+}
+
+static at_status decode_store(decoder *d)
+{
+    if (decode_has(d, "async"))
+        return decode_store_async(d);
+    if (decode_has(d, "bulk"))
+        return decode_unknown(d);
+    transfer t = transfer_of(d, 0, 1);
+    if (t.at.space == PTX_SPACE_PARAM || t.at.space == PTX_SPACE_CONST)
+        decode_fail(d, "%s memory cannot be written", ptx_space_name(t.at.space));
+    int32_t slots[8];
+    for (int i = 0; i < t.count && !d->status; i++)
+        slots[i] = decode_source(d, &t.registers[i], t.width, t.type);
+    if (!d->status)
+        emit_transfer(d, SIM_STORE, &t, slots);
+    return d->status;
+}
+
 /* atom[.space].OP.type d, [a], b[, c]; red without d. Each element of a vector is an atomic. */
 static at_status decode_atomic(decoder *d)
 {
     bool is_red = strcmp(d->op.name, "red") == 0;
+    if (is_red && decode_has(d, "async"))
+        return decode_store_async(d);
     int op = decode_choice(d, atomics, -1), count = vector_of(d);
     ptx_type type = memory_type(d);
     ptx_space space = decode_space(d);

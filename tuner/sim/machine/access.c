@@ -809,7 +809,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
                 !check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given[l], "copy"))
                 return false;
         }
-        if (!sim_shared_begin(b, b, w, c, l, copy.to, bytes, true, copy.number, false))
+        if (!sim_shared_begin(b, b, w, c, l, copy.to, bytes, SIM_TOUCH_WRITE, copy.number, false))
             return false;
         if (given[l])
             memcpy(copy.data, from.at[l], given[l]);

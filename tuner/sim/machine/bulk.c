@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "sim/machine/access.h"
+#include "sim/machine/atomic.h"
 #include "sim/machine/copies.h"
 #include "sim/machine/engine.h"
 #include "sim/machine/fault.h"
@@ -120,6 +121,12 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
+/* Does it add to what is in shared memory? */
+static bool adds(const sim_instruction *c)
+{
+    return c->kind == SIM_STORE_ASYNC && c->target != SIM_NO_SLOT;
+}
+
 /* Lands the copies that report to this barrier; all have arrived when somebody asks. */
 static void land(sim_block *b, sim_mbarrier_state *m)
 {
@@ -131,7 +138,14 @@ static void land(sim_block *b, sim_mbarrier_state *m)
             e->flights[kept++] = f;
             continue;
         }
-        memcpy(b->shared + f.at, f.data, f.bytes);
+        if (adds(f.instruction)) {
+            uint64_t operand = 0;
+            memcpy(&operand, f.data, f.bytes);
+            sim_atomic_apply(b->shared + f.at, (sim_atomic_op)f.instruction->target,
+                             (ptx_type)f.instruction->type, false, operand, 0);
+        } else {
+            memcpy(b->shared + f.at, f.data, f.bytes);
+        }
         free(f.data);
         /* The engine's accesses are known to whoever sees this phase complete, and to no one
          * before. */
@@ -143,6 +157,7 @@ static void land(sim_block *b, sim_mbarrier_state *m)
         landed.lanes = 1;
         landed.unit = (uint16_t)(SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES);
         landed.flags = SIM_STAMP_BULK;
+        landed.scope = adds(f.instruction) ? SIM_SCOPE_GPU : SIM_SCOPE_NONE;
         sim_shared_land(f.by, b, f.warp, f.instruction, lane, f.at, f.bytes, true, f.number,
                         &landed);
         if (f.instruction->kind == SIM_BULK_MOVE)
@@ -341,7 +356,8 @@ static bool find_report(sim_block *b, sim_warp *w, const sim_instruction *c, int
 static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_block *owner,
                    sim_flight *f, bool bulk)
 {
-    bool fine = sim_shared_begin(b, owner, w, c, lane, f->at, f->bytes, true, f->number, bulk);
+    bool fine = sim_shared_begin(b, owner, w, c, lane, f->at, f->bytes,
+                                 adds(c) ? SIM_TOUCH_ATOMIC : SIM_TOUCH_WRITE, f->number, bulk);
     if (fine && take(owner->engine, f)) {
         owner->moment++;
         return true;
@@ -387,7 +403,7 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         return false;
     if (c->kind == SIM_BULK_MOVE &&
         (!own_place(b, w, c, lane, p->global, f.bytes, BULK_BYTES, "a bulk copy", &f.from_at) ||
-         !sim_shared_begin(b, b, w, c, lane, f.from_at, f.bytes, false, f.number, true)))
+         !sim_shared_begin(b, b, w, c, lane, f.from_at, f.bytes, SIM_TOUCH_READ, f.number, true)))
         return false;
     f.data = malloc(f.bytes + 1u);
     if (!f.data)
@@ -463,7 +479,7 @@ bool sim_bulk_part_out(sim_block *b, sim_warp *w, const sim_instruction *c, int 
     if (!own_place(b, w, c, lane, p->shared, p->bytes, BULK_BYTES, "a bulk copy", &f.at))
         return false;
     f.at += p->skip;
-    return sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, false, f.number, true) &&
+    return sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, SIM_TOUCH_READ, f.number, true) &&
            sim_bulk_write(b, w, c, lane, p->global, f.bytes, f.number, b->shared + f.at, &f.region,
                           &f.offset) &&
            (take(b->engine, &f) || no_memory(b, w, c, lane));

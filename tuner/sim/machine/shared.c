@@ -106,7 +106,7 @@ void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_i
 }
 
 bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
+                      int lane, uint32_t offset, uint32_t bytes, sim_touch touch, uint32_t number,
                       bool bulk)
 {
     if (!owner->cells)
@@ -115,12 +115,11 @@ bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_ins
     a.owner = owner;
     for (uint32_t at = offset; at < offset + bytes; at += b->program->shared_cell_bytes) {
         a.offset = at;
-        if (!sim_race_begin(&a, cell_of(owner, at), writes ? SIM_TOUCH_WRITE : SIM_TOUCH_READ,
-                            number, bulk))
+        if (!sim_race_begin(&a, cell_of(owner, at), touch, number, bulk))
             return false;
     }
     a.offset = offset;
-    return writes || check_written(&a, bytes);
+    return touch == SIM_TOUCH_WRITE || check_written(&a, bytes);
 }
 
 void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,

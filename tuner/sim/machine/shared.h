@@ -21,7 +21,7 @@ void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_i
  * Until it has landed it is under way. `landed` is the access that landed there: the thread's own,
  * or the engine's. */
 bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
+                      int lane, uint32_t offset, uint32_t bytes, sim_touch touch, uint32_t number,
                       bool bulk);
 void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,

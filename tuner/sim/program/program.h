@@ -68,7 +68,8 @@ typedef enum sim_kind {
     SIM_BULK_STORE,  /* c bytes from shared b to global a; `target`, unless SIM_NO_SLOT, is the
                         sim_atomic_op by which they are added to what is there, as `type`.
                         With coordinates: likewise */
-    SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e */
+    SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e; `target` as
+                        of bulk stores */
     SIM_TEXTURE,     /* the vector in lists of the texture a at `op` coordinates in b and c */
     SIM_BULK_COMMIT,
     SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
