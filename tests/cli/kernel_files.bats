@@ -246,3 +246,25 @@ CU
     says "the small problem width=768 height=768 pitch=768,"
     says_nothing_of "ragged"
 }
+
+@test "a kernel may name what device code has of std" {
+    cat >clamp.cu <<'CU'
+/* autotune
+problem = { n = 4096 }  space = { BLOCK = { 64 } }  launch = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }  sizes = { x = "n" } */
+#include <algorithm>
+#include <limits>
+__global__ void clamp(float *x, std::size_t n)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n)
+        x[i] = std::max(std::numeric_limits<float>::lowest(), std::sqrt(x[i]));
+}
+CU
+    tool emit clamp.cu --ptx
+    succeeds
+    says "sqrt.rn.f32"
+    says_nothing_of "f64"
+    sed -i 's/std::sqrt(x.i.)/std::get<0>(std::tuple<float>(x[i]))/; s/<limits>/<tuple>/' clamp.cu
+    tool emit clamp.cu --ptx
+    succeeds
+}

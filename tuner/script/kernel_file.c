@@ -313,18 +313,53 @@ static at_status add_host_header(included *to, const char *dir, const char *firs
     return status;
 }
 
-/* Does anything that is wanted name std, beside using it? */
-static bool names_std(const kernel_file *k)
+/* Names of std that are in templates/kernel_file/std_few.h. */
+static bool is_of_few(cpp_token t)
+{
+    static const char *const names[] = {
+        "abs",      "ceil",     "cos",      "exp",     "fabs",          "floor",  "fma",   "fmax",
+        "fmin",     "int16_t",  "int32_t",  "int64_t", "int8_t",        "isinf",  "isnan", "log",
+        "max",      "min",      "pow",      "round",   "sin",           "size_t", "sqrt",  "tanh",
+        "uint16_t", "uint32_t", "uint64_t", "uint8_t", "numeric_limits"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (cpp_is(t, names[i]))
+            return true;
+    return false;
+}
+
+typedef enum std_use { STD_NONE, STD_FEW, STD_ALL } std_use;
+
+/* What a text uses of std itself. */
+static std_use use_of_std(cpp_span text)
+{
+    std_use use = STD_NONE;
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END && use != STD_ALL; t = cpp_next(&l)) {
+        if (cpp_is(t, "numeric_limits")) /* after using namespace std */
+            use = STD_FEW;
+        if (cpp_is(t, "std"))
+            use = cpp_is(cpp_next(&l), "::") && is_of_few(cpp_next(&l)) ? STD_FEW : STD_ALL;
+    }
+    return use;
+}
+
+/* What of std is named by anything that is wanted, beside using it. A class counts by its members.
+ */
+static std_use find_std(const kernel_file *k)
 {
     static const char *const words[] = {"std", NULL};
+    std_use use = STD_NONE;
     for (size_t u = 0; u < k->count; u++)
         for (size_t i = 0; i < k->units[u].declaration_count; i++) {
             const cpp_declaration *d = &k->units[u].declarations[i];
-            if (d->wanted && d->kind != CPP_USING && d->kind != CPP_TYPE &&
-                cpp_text_has(k->units, k->count, d->span, words))
-                return true;
+            if (!d->wanted || d->kind == CPP_USING || d->kind == CPP_TYPE)
+                continue;
+            std_use own = use_of_std(d->span);
+            if (own == STD_NONE && cpp_text_has(k->units, k->count, d->span, words))
+                own = STD_ALL; /* by a macro */
+            use = own > use ? own : use;
         }
-    return false;
+    return use;
 }
 
 /* What headers of the Toolkit include of the host's: host.h has it. */
@@ -369,7 +404,8 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
         status = cpp_need(k->units, k->count, roots, root_count, error);
     if (status)
         return status;
-    const bool with_std = names_std(k);
+    static const char *const std_headers[] = {NULL, "std_few.h", "std.h"};
+    const char *std_header = std_headers[find_std(k)];
     for (size_t i = 0; !status && i < k->count; i++) {
         char *text = cpp_render(&k->units[i], given, given_count);
         if (!text)
@@ -380,8 +416,7 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
             k->text = text;
     }
     if (!status)
-        status = add_host_header(&k->headers, host_dir, "host.h", with_std ? "std.h" : NULL,
-                                 host_name, error);
+        status = add_host_header(&k->headers, host_dir, "host.h", std_header, host_name, error);
     for (size_t i = 0; !status && i < sizeof of_toolkit / sizeof *of_toolkit; i++)
         status = add_header(&k->headers, of_toolkit[i], strdup(""), error);
     if (!status)
