@@ -145,12 +145,20 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
+/* The logarithm of the gamma function of x > 0. lgamma() keeps the sign for the process, and
+ * threads of a program that use the library would race for it. */
+static double log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
 /* The regularised incomplete beta function I_x(a, b); `y` is 1 - x, passed for its precision. */
 static double beta_share(double a, double b, double x, double y)
 {
     if (x <= 0 || y <= 0)
         return x <= 0 ? 0 : 1;
-    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(y));
+    double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log(y));
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, y) / b;
