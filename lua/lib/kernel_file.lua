@@ -365,6 +365,11 @@ local function infer_arguments(description, request, signature, params, named, i
     elseif a.pointer then
       complete_buffer(description, request, a, param, example)
       args[i] = param.name
+    elseif string.find(param.text, "cudaTextureObject_t", 1, true) then
+      ask(request, "kernel.args", param.name .. " = at.texture { buffer = \"NAME\", size = { \"cols\", \"rows\" } }",
+          param.text .. ", of a buffer of your own")
+    elseif string.find(param.text, "cudaSurfaceObject_t", 1, true) then
+      fail({}, "the kernel takes a surface, %s, of which none is made here", param.text)
     elseif a.type and a.lanes == 1 then
       if not is_known(param.name) then
         local whole = string.find(a.type, "int") ~= nil
@@ -469,6 +474,7 @@ end
 local function match_kernel(facts, entry, signature)
   local found
   for _, k in ipairs(find_kernels(facts, entry)) do
+    for _, p in ipairs(k.params) do p.text = string.gsub(p.text, "%s+", " ") end
     if #k.params == #signature then return k end
     found = k
   end

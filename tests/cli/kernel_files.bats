@@ -203,6 +203,8 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     try 'struct S { float a, b; }; __global__ void a(float *x, S s, void *q) {}'
     fails_with 2 's = at.struct { at.float(0), at.float(0) }'
     fails_with 2 'q = at.inout { dtype = "float"'
+    try '__global__ void a(float *x, cudaTextureObject_t t) {}'
+    fails_with 2 't = at.texture { buffer = '
     try '#include "there/none.h"
 __global__ void a(float *x) { x[0] = none(N); }'
     fails_with 2 "k.cu(4)"
