@@ -1,0 +1,97 @@
+-- Values and expressions before the pattern is made, for what has to be known then: what a configuration's
+-- are, without the program that evaluates them otherwise. Nothing here fails: an expression that has no value
+-- yet, or that reads `device`, gives nil.
+
+local host = ...
+
+local check = host.own "check.lua"
+local KIND = check.KIND
+
+-- Reads a value as C writes it: 128, 16u, (2), 0.5f, float4.
+local function parse_c(text)
+  text = string.gsub(text, "^%s*%((.*)%)%s*$", "%1")
+  local digits = string.match(text, "^(-?%d+)[uUlL]*$") or string.match(text, "^(-?[%d.]+[eE]?-?%d*)[fF]?$")
+  local v = host.parse(digits or text)
+  return v
+end
+
+local function is_empty(t)
+  for _ in pairs(t) do return false end
+  return true
+end
+
+local function copied(values)
+  local copy = {}
+  for name, v in pairs(values) do copy[name] = v end
+  return copy
+end
+
+-- name -> list of values, for the parameters whose values are a plain list; the names in order.
+local function read_space(given)
+  local values, names = {}, {}
+  if type(given) ~= "table" then return values, names end
+  local function add(name, v)
+    if type(name) ~= "string" then return end
+    names[#names + 1] = name
+    while type(v) == "table" and v[KIND] == "when" do v = v.values end
+    values[name] = type(v) == "table" and v or { v }
+  end
+  if #given > 0 then
+    for _, pair in ipairs(given) do
+      if type(pair) == "table" then add(pair[1], pair[2]) end
+    end
+  else
+    for _, name in ipairs(check.ordered_keys(given, { "space" })) do add(name, given[name]) end
+  end
+  return values, names
+end
+
+local function default_of(v)
+  if type(v) ~= "table" then return v end
+  if v[KIND] == "within" then return v.default end
+  return type(v.values) == "table" and v.values[1] or nil
+end
+
+-- Expressions over a configuration, without the program: for what has to be known before the pattern is made.
+
+local helpers = { math = math }
+
+function helpers.ceil_div(a, b) return (a + b - 1) // b end
+function helpers.round_up(a, b) return (a + b - 1) // b * b end
+function helpers.min(...) return math.min(...) end
+function helpers.max(...) return math.max(...) end
+function helpers.abs(x) return math.abs(x) end
+function helpers.floor(x) return math.floor(x) end
+function helpers.ceil(x) return math.ceil(x) end
+function helpers.is_pow2(n) return n > 0 and n & (n - 1) == 0 end
+function helpers.log2(n)
+  local exponent = 0
+  while n > 1 do n, exponent = n >> 1, exponent + 1 end
+  return exponent
+end
+
+-- The value of an expression in `scope`; nil if it has none there (it may read `device`).
+local function evaluate(expression, scope)
+  if type(expression) ~= "string" then return expression end
+  local f = host.load("local _ENV = ...; return (" .. expression .. "\n)", "=expression")
+  if not f then return nil end
+  return host.try(f, scope)
+end
+
+local function scope_of(values, derived)
+  local scope = {}
+  for name, v in pairs(helpers) do scope[name] = v end
+  for name, v in pairs(values) do scope[name] = v end
+  -- Derived values may read each other in any order.
+  for _ = 1, 4 do
+    for name, e in pairs(derived) do
+      if scope[name] == nil then scope[name] = evaluate(e, scope) end
+    end
+  end
+  return scope
+end
+
+return {
+  parse_c = parse_c, is_empty = is_empty, copied = copied, read_space = read_space, default_of = default_of,
+  helpers = helpers, evaluate = evaluate, scope_of = scope_of,
+}

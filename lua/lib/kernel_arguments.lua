@@ -1,0 +1,199 @@
+-- The arguments of a kernel in a file, by its type: inferred, checked; and what is asked for where the type
+-- does not say everything.
+
+local host = ...
+
+local check = host.own "check.lua"
+local kernel = host.own "kernel.lua"
+local fail, KIND = check.fail, check.KIND
+
+-- What the pattern lacks, for one message.
+
+local function new_request()
+  return { order = {}, of = {} }
+end
+
+-- `field` has to say `text`; `why` says of what.
+local function ask(request, field, text, why)
+  if not request.of[field] then
+    request.of[field] = { texts = {}, whys = {} }
+    request.order[#request.order + 1] = field
+  end
+  local one = request.of[field]
+  one.texts[#one.texts + 1] = text
+  one.whys[#one.whys + 1] = why
+end
+
+local function tell(request, had, what)
+  if #request.order == 0 then return end
+  local lines = {}
+  for _, field in ipairs(request.order) do
+    local one = request.of[field]
+    local outer, inner = string.match(field, "^(%w+)%.?(%w*)$")
+    local text = (had[field] and "..., " or "") .. table.concat(one.texts, ", ")
+    if inner ~= "" then text = inner .. " = { " .. text .. " }" end
+    lines[#lines + 1] = "  " .. outer .. " = { " .. text .. " }   -- " .. table.concat(one.whys, ", ")
+  end
+  fail({}, "%s does not tell all that a launch needs. Write, with what is true of it:\n%s", what,
+       table.concat(lines, "\n"))
+end
+
+local SCALARS = {
+  int8 = true, uint8 = true, int16 = true, uint16 = true, int32 = true, uint32 = true, int64 = true,
+  uint64 = true, half = true, bfloat16 = true, float = true, double = true, bool = true,
+}
+
+local function argument(kind, v)
+  return { [KIND] = "argument", type = kind, value = v }
+end
+
+-- A variable to show in an example: the first whole number that the kernel takes.
+local function example_count(signature, params)
+  for i, a in ipairs(signature) do
+    if not a.pointer and a.type and string.find(a.type, "int") and params[i].name ~= "" then return params[i].name end
+  end
+  return "n"
+end
+
+-- One pointer: its buffer, completed or made.
+local function complete_buffer(description, request, a, param, count_example)
+  local name = param.name
+  local sizes = description.sizes or {}
+  local given = description.buffers[name]
+  local role = a.const and "input" or "inout"
+  for _, output in ipairs(description.outputs or {}) do
+    if output == name then role = "output" end
+  end
+  if given == nil then
+    given = { [KIND] = role }
+  elseif type(given) ~= "table" then
+    return
+  end
+  description.buffers[name] = given
+  given[kernel.PLACE] = sizes[name] ~= nil and { "sizes", name } or nil
+  local known = a.type and SCALARS[a.type] and a.type ~= "bool"
+  if given.dtype == nil then
+    if a.type == "bool" then
+      given.dtype = "uint8"
+    elseif known then
+      given.dtype = a.type
+    elseif a.type == "pointer" then
+      fail({}, "the kernel takes pointers to pointers, %s, and a buffer holds none", param.text)
+    elseif a.bytes == 0 then
+      ask(request, "buffers", name .. " = at." .. given[KIND] .. " { dtype = \"float\", count = \"" .. count_example .. "\" }",
+          "what " .. param.text .. " leads to")
+      return
+    elseif a.bytes % 4 == 0 then
+      ask(request, "buffers", string.format("%s = at.%s { dtype = \"float\", count = \"%d * %s\" }", name, given[KIND],
+                                            a.bytes // 4, count_example),
+          param.text .. " leads to structs of " .. a.bytes .. " bytes")
+      return
+    else
+      ask(request, "buffers", string.format("%s = at.%s { dtype = \"uint8\", count = \"%d * %s\" }", name, given[KIND],
+                                            a.bytes, count_example),
+          param.text .. " leads to structs of " .. a.bytes .. " bytes")
+      return
+    end
+  end
+  if given.count == nil then
+    local size = sizes[name]
+    if size == nil then
+      ask(request, "sizes", name .. " = \"" .. count_example .. "\"", "elements of " .. param.text)
+    elseif a.lanes > 1 and (type(size) == "string" or type(size) == "number") then
+      given.count = "(" .. tostring(size) .. ") * " .. a.lanes
+    else
+      given.count = size
+    end
+  end
+end
+
+-- The arguments of one kernel, by its type and the names of its parameters.
+local function infer_arguments(description, request, signature, params, named, is_known)
+  local args, example = {}, example_count(signature, params)
+  for i, a in ipairs(signature) do
+    local param = params[i]
+    local given = named[param.name]
+    if given ~= nil then
+      args[i] = given
+      if type(given) ~= "table" and not a.pointer and a.type and SCALARS[a.type] and a.lanes == 1 then
+        args[i] = argument(a.type, given)
+      end
+    elseif param.name == "" then
+      fail({}, "parameter %d of the kernel has no name (%s): give it one in the file", i, param.text)
+    elseif a.pointer then
+      complete_buffer(description, request, a, param, example)
+      args[i] = param.name
+    elseif string.find(param.text, "cudaTextureObject_t", 1, true) then
+      ask(request, "kernel.args", param.name .. " = at.texture { buffer = \"NAME\", size = { \"cols\", \"rows\" } }",
+          param.text .. ", of a buffer of your own")
+    elseif string.find(param.text, "cudaSurfaceObject_t", 1, true) then
+      fail({}, "the kernel takes a surface, %s, of which none is made here", param.text)
+    elseif a.type and a.lanes == 1 then
+      if not is_known(param.name) then
+        local whole = string.find(a.type, "int") ~= nil
+        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or whole and "1 << 20" or "1.0"), param.text)
+      end
+      args[i] = argument(a.type, param.name)
+    else
+      local members, word = {}, a.type and "at." .. a.type or "at.float"
+      for m = 1, a.type and a.lanes or math.max(1, a.bytes // 4) do members[m] = word .. "(0)" end
+      if #members > 8 then members = { word .. "(0)", "..." } end
+      ask(request, "kernel.args", param.name .. " = at.struct { " .. table.concat(members, ", ") .. " }",
+          param.text .. ", of " .. a.bytes .. " bytes")
+    end
+  end
+  return args
+end
+
+-- ---- arguments that are given ----
+
+local WIDTHS = { half = 2, bfloat16 = 2, float = 4, double = 8, bool = 1 }
+
+local function width_of(type)
+  return WIDTHS[type] or math.tointeger(tonumber(string.match(type, "%d+$"))) // 8
+end
+
+local function is_floating(type)
+  return type ~= "bool" and WIDTHS[type] ~= nil
+end
+
+-- Would the kernel read what it is given as something else?
+local function differ(type, taken)
+  return width_of(type) ~= width_of(taken) or is_floating(type) ~= is_floating(taken)
+end
+
+-- The element type of a buffer; nil: it depends on the problem.
+local function buffer_type(description, name)
+  local b = type(name) == "string" and description.buffers[name]
+  local dtype = type(b) == "table" and b.dtype
+  return SCALARS[dtype] and dtype or nil
+end
+
+-- A list of arguments, one for each parameter of the kernel.
+local function check_arguments(description, signature, params, given)
+  if #given > #signature then
+    fail({ "kernel", "args", #signature + 1 }, "the kernel takes %d arguments, and not this one", #signature)
+  elseif #given < #signature then
+    fail({ "kernel", "args" }, "the kernel takes %d arguments, and here are %d: the next is %s", #signature, #given,
+         params[#given + 1].text)
+  end
+  for i, taken in ipairs(signature) do
+    local path, v = { "kernel", "args", i }, given[i]
+    local is_buffer = type(v) == "string" and description.buffers[v] ~= nil
+    local scalar = type(v) == "table" and v[KIND] == "argument" and v.type or nil
+    if taken.pointer and scalar then
+      fail(path, "the kernel takes a pointer here, %s, and this is a number", params[i].text)
+    elseif is_buffer and not taken.pointer and taken.type then
+      fail(path, "the kernel takes a number here, %s, and this is a buffer", params[i].text)
+    end
+    local own = taken.pointer and buffer_type(description, v) or scalar
+    if own and taken.type and differ(own, taken.type) then
+      fail(path, "the kernel takes %s, of %s, and this is of %s", params[i].text, taken.type, own)
+    end
+  end
+end
+
+return {
+  new_request = new_request, ask = ask, tell = tell, example_count = example_count, infer = infer_arguments,
+  check = check_arguments, SCALARS = SCALARS,
+}

@@ -1,0 +1,179 @@
+-- Problems that stand in, where a kernel's file states none: a smaller one for the simulated device, one that
+-- no tile divides.
+
+local host = ...
+
+local KIND = host.own("check.lua").KIND
+local early = host.own "early.lua"
+local evaluate, scope_of, copied, default_of = early.evaluate, early.scope_of, early.copied, early.default_of
+
+local MOST_SIMULATED = 1 << 16 -- elements of all buffers
+
+local function grids(description)
+  local list = {}
+  local function add(launch)
+    if type(launch) ~= "table" then return end
+    local grid = launch.grid
+    if type(grid) ~= "table" then grid = { grid } end
+    for _, e in ipairs(grid) do list[#list + 1] = e end
+    for _, one in ipairs(launch.launches or {}) do add(one) end
+  end
+  add(description.launch)
+  for _, one in ipairs(type(description.launches) == "table" and description.launches or {}) do add(one) end
+  return list
+end
+
+local function words_of(expressions)
+  local words = {}
+  for _, e in pairs(expressions) do
+    for word in string.gmatch(type(e) == "string" and e or "", "[%a_][%w_]*") do words[word] = true end
+  end
+  return words
+end
+
+-- The smallest and the largest number of each parameter, beside the baseline.
+local function corners(description, baseline)
+  local lists = early.read_space(description.space)
+  local least, most = copied(baseline), copied(baseline)
+  for name, list in pairs(lists) do
+    for _, v in ipairs(list) do
+      if type(v) == "number" and type(least[name]) == "number" then
+        least[name], most[name] = math.min(least[name], v), math.max(most[name], v)
+      end
+    end
+  end
+  return { baseline, least, most }
+end
+
+local function is_whole(v)
+  return v == nil or type(v) == "number" and v == math.floor(v)
+end
+
+-- Is the problem one for which the baseline is valid, and any configuration has blocks to launch?
+local function is_launchable(description, values, derived, baseline)
+  for _, parameters in ipairs(corners(description, baseline)) do
+    local all = copied(values)
+    for name, v in pairs(parameters) do all[name] = v end
+    local scope, exact = scope_of(all, derived), nil
+    for name, v in pairs(parameters) do all[name] = v end
+    for name, v in pairs(description.problem) do all[name] = default_of(v) end
+    local whole = scope_of(all, derived)
+    for _, e in ipairs(grids(description)) do
+      local v = evaluate(e, scope)
+      if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
+      -- What has no rest for the tuned problem may rely on that.
+      exact = type(e) == "string" and string.gsub(e, "//", "/") or e
+      if is_whole(evaluate(exact, whole)) and not is_whole(evaluate(exact, scope)) then return false end
+    end
+  end
+  local scope = scope_of(values, derived)
+  local where = description.where
+  if type(where) == "string" then where = { where } end
+  for _, e in ipairs(type(where) == "table" and where or {}) do
+    if evaluate(e, scope) == false then return false end
+  end
+  -- A file fills a buffer of its own size, unless its first elements will do.
+  for _, b in pairs(description.buffers) do
+    local file = type(b) == "table" and type(b.fill) == "table" and b.fill[KIND] == "file" and b.fill
+    local count = file and not file.head and evaluate(b.count, scope)
+    if type(count) == "number" and count ~= file.count then return false end
+  end
+  return true
+end
+
+local function total_elements(description, values, derived)
+  local scope, total = scope_of(values, derived), 0
+  for _, b in pairs(description.buffers) do
+    local v = type(b) == "table" and evaluate(b.count, scope)
+    if type(v) ~= "number" then return nil end
+    total = total + v
+  end
+  return total
+end
+
+-- Variables of one value are one size, as far as anybody can tell: a width and its pitch.
+local function set_alike(problem, values, name, v)
+  for other in pairs(problem) do
+    if problem[other] == problem[name] and math.type(problem[other]) == "integer" then values[other] = v end
+  end
+end
+
+-- Halves the largest variables that say how large something is, as long as all still runs.
+local function shrink(description, values, problem, derived, baseline)
+  local sizes = {}
+  for _, b in pairs(description.buffers) do
+    if type(b) == "table" then sizes[#sizes + 1] = b.count end
+  end
+  local named = words_of(sizes)
+  for word in pairs(words_of(grids(description))) do named[word] = true end
+  for word in pairs(named) do
+    for inner in pairs(words_of { derived[word] }) do named[inner] = true end
+  end
+  local small, fixed = copied(values), {}
+  while true do
+    local total = total_elements(description, small, derived)
+    if not total or total <= MOST_SIMULATED then break end
+    local largest
+    for name in pairs(problem) do
+      local v = small[name]
+      if named[name] and not fixed[problem[name]] and math.type(v) == "integer" and v % 2 == 0 and v > 32
+          and (not largest or v > small[largest]) then
+        largest = name
+      end
+    end
+    if not largest then break end
+    local trial = copied(small)
+    set_alike(problem, trial, largest, small[largest] // 2)
+    if is_launchable(description, trial, derived, baseline) then
+      small = trial
+    else
+      fixed[problem[largest]] = true
+    end
+  end
+  local changed = {}
+  for name in pairs(problem) do
+    if small[name] ~= values[name] then changed[name] = small[name] end
+  end
+  return small, changed
+end
+
+-- Variables that a grid rounds up: the kernel is written for those that no tile divides.
+local function rounded_up(description, problem)
+  local names = {}
+  for _, e in ipairs(grids(description)) do
+    for name in string.gmatch(type(e) == "string" and e or "", "ceil_div%s*%(%s*([%a_][%w_]*)%s*,") do
+      if problem[name] ~= nil then names[name] = true end
+    end
+  end
+  return names
+end
+
+--- Completes `simulated` and `ragged` of a description whose buffers and launch are complete.
+return function(description, baseline)
+  local problem, values = {}, copied(baseline)
+  for name, v in pairs(description.problem) do
+    problem[name] = default_of(v)
+    values[name] = problem[name]
+  end
+  local derived = type(description.derived) == "table" and description.derived or {}
+  local small = values
+  if description.simulated == nil then
+    local changed
+    small, changed = shrink(description, values, problem, derived, baseline)
+    if not early.is_empty(changed) then description.simulated = changed end
+  end
+  if description.ragged ~= nil then return end
+  local trial = copied(small)
+  for name in pairs(rounded_up(description, problem)) do
+    local v = small[name]
+    if math.type(v) == "integer" and v >= 16 and type(description.problem[name]) ~= "table" then
+      set_alike(problem, trial, name, v > 4096 and 4003 or (v - v // 4 - 1) | 1)
+    end
+  end
+  local edges, differs = {}, false
+  for name in pairs(problem) do
+    if trial[name] ~= values[name] and type(description.problem[name]) ~= "table" then edges[name] = trial[name] end
+    differs = differs or trial[name] ~= small[name]
+  end
+  description.ragged = differs and is_launchable(description, trial, derived, baseline) and edges or false
+end
