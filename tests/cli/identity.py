@@ -139,7 +139,7 @@ def fixed_cases(what):
         return told(*args, layout="{ 'p' }", **fields)
 
     return {
-        "template": LITERAL, "entry": LITERAL, "constants": LITERAL,
+        "template": LITERAL, "include": LITERAL, "entry": LITERAL, "constants": LITERAL,
         "args": one("", v="p"),
         "grid": one(f"grid = {P_IS_1}"),
         "block": one("grid = 'ceil_div(n, 256)', block = 'p == 1 and 256 or 32'"),
@@ -191,6 +191,10 @@ CASES = {
         "prepare": fixed_cases("prepare")["args"],
         "transfer": moved("direction = 'to_device', memory = 'pinned', streams = 'p'"),
         "kernel": seen(cu=HEAD + "if (i < n) dst[i] = src[i] + ${p} - 1; }\n"),
+        "sizes": laid_out(buffers=None, kernel="{ source = 'k.cu', entry = 'k' }", sizes="{ src = 'n', dst = 'n + p - 1' }",
+                          right=REFERENCE.replace("if (i < n) dst[i] = src[i]",
+                                                  "if (i < n + ${p} - 1) dst[i] = i < n ? src[i] : 7")),
+        "outputs": LITERAL,
         "launch": seen(launch=f"{{ grid = {P_IS_1}, block = 256 }}"),
         "launches": launches_with("when = 'p == 1'"),
         "traffic": refused(traffic="'8 * n * p'"),
@@ -221,7 +225,7 @@ CASES = {
                         buffers=buffers(dst="dtype = 'int32', count = 'n', compare = 'p == 1 and n // 2 or n'")),
     },
     "kernel.lua:KERNEL_FIELDS": {
-        "template": LITERAL, "entry": LITERAL, "constants": LITERAL,
+        "template": LITERAL, "source": LITERAL, "include": LITERAL, "entry": LITERAL, "constants": LITERAL,
         "args": seen(kernel="{ template = 'k.cu', entry = 'k', args = { 'src', 'dst', at.int32 'n // p' } }"),
         "shared": seen(READS_SHARED, kernel=kernel_with("shared = '1024 // p'")),
         "options": seen(HEAD + "if (i < n) dst[i] = src[i] + P - 1; }\n", kernel=kernel_with("options = '-DP=${p}'")),

@@ -141,7 +141,7 @@ load helpers
     tool transpose --device foo
     fails_with 2 "there is no device 'foo': cuda:0, cuda:1, ... are GPUs, sim and sim:sm_XX simulated ones"
     tool transpose --device sim:sm_12
-    fails_with 2 "sm_80, sm_86"
+    fails_with 2 "there is no simulated chip sm_12; known are: t4 (sm_75), a100 (sm_80)"
     tool transpose --strategy foo
     fails_with 2 "there are: auto, surrogate, neighbourhood, model, random, exhaustive"
     tool transpose --set dtype=quad --arch sm_90

@@ -40,6 +40,8 @@ static const struct {
     {"AUTOTUNE_NVRTC", "the compiler's library"},
     {"AUTOTUNE_RESULTS", "a folder of records that is searched first"},
     {"AUTOTUNE_SHARE", "the folder of autotune's own scripts and templates"},
+    {"AUTOTUNE_KOKKOS_STORE", "where libautotune_kokkos.so keeps what it decided"},
+    {"AUTOTUNE_SITES", "what programs with sites do: 'off', 'use' or 'tune'"},
     {"AUTOTUNE_TURNS", "where runs of all users on one GPU take turns"},
     {"AUTOTUNE_CLUSTER", "set by autotune-rank for the tuner of an MPI launch"},
     {"CUDA_VISIBLE_DEVICES", "which GPUs there are, and how they are numbered"},

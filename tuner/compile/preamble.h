@@ -2,8 +2,8 @@
  *
  * CUB, cuda::std and cooperative groups take NVRTC a second and more for each source. Those that
  * begin with the same #include lines are compiled after a heap that NVRTC wrote, once they come the
- * second time: the first compiles as it is, the second writes the heap, the others read it. The code
- * is the same but for names of module variables that hold a hash of source and options.
+ * second time: the first compiles as it is, the second writes the heap, the others read it. The
+ * code is the same but for names of module variables that hold a hash of source and options.
  *
  * The heap belongs to the process that wrote it: a file in the compile cache, deleted as
  * soon as it is open, so that nothing is left of it. It has a hundred megabytes and more: where the
@@ -22,7 +22,7 @@ enum { PREAMBLES_KEPT = 4 };
 
 typedef struct preamble {
     uint64_t key; /* of the #include lines, the architecture and the options; 0: none */
-    int fd; /* of the heap; -1: there is none yet */
+    int fd;       /* of the heap; -1: there is none yet */
     int failures; /* to write it, or to compile with it */
 } preamble;
 

@@ -1,5 +1,6 @@
-/* libautotune_kokkos.so: each combination of variables that a Kokkos program asks for is a site, each
- * combination of its inputs' values a problem. Kokkos' default, which it asks with, is the site's. */
+/* libautotune_kokkos.so: each combination of variables that a Kokkos program asks for is a site,
+ * each combination of its inputs' values a problem. Kokkos' default, which it asks with, is the
+ * site's. */
 #include "kokkos/interface.h"
 
 #include <pthread.h>
@@ -89,9 +90,9 @@ static void add_set(variable *v, const kokkos_set *set)
     }
 }
 
-/* A range of few steps is taken in these. Of another a few places within are taken: Kokkos' ranges are
- * of shares of a list (the sizes of tiles that are possible), whose ends are no good and may take a
- * thousand times as long. */
+/* A range of few steps is taken in these. Of another a few places within are taken: Kokkos' ranges
+ * are of shares of a list (the sizes of tiles that are possible), whose ends are no good and may
+ * take a thousand times as long. */
 static void add_range(variable *v, const kokkos_range *r)
 {
     bool whole = v->type == KOKKOS_INT64;
@@ -178,8 +179,8 @@ static const variable *variable_of(const kokkos_variable *v)
     return v->id < MOST_VARIABLES ? tool.variables[v->id] : NULL;
 }
 
-/* The lists of a site: Kokkos' default first. One that is none of the candidates (it asks with 0 where
- * it has none) gives way to that in their middle. They live as long as the call. */
+/* The lists of a site: Kokkos' default first. One that is none of the candidates (it asks with 0
+ * where it has none) gives way to that in their middle. They live as long as the call. */
 typedef struct lists {
     at_parameter parameters[MOST_OUTPUTS];
     int64_t integers[MOST_OUTPUTS][MOST_VALUES];
@@ -257,10 +258,9 @@ static at_status open_site(size_t input_count, const kokkos_variable *inputs, si
         if (!v)
             continue;
         copy_text(v->type == KOKKOS_STRING ? inputs[i].value.text : "", texts[known]);
-        variables[known] = v->type == KOKKOS_INT64 ? at_integer(v->name, inputs[i].value.integer)
-                           : v->type == KOKKOS_DOUBLE
-                               ? at_number(v->name, inputs[i].value.number)
-                               : at_text(v->name, texts[known]);
+        variables[known] = v->type == KOKKOS_INT64    ? at_integer(v->name, inputs[i].value.integer)
+                           : v->type == KOKKOS_DOUBLE ? at_number(v->name, inputs[i].value.number)
+                                                      : at_text(v->name, texts[known]);
         known++;
     }
     name_site(l.parameters, output_count, name);

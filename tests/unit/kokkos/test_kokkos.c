@@ -1,5 +1,5 @@
-/* The tool library as Kokkos uses it: its functions are found by name, and called in the order in which
- * Kokkos calls them. */
+/* The tool library as Kokkos uses it: its functions are found by name, and called in the order in
+ * which Kokkos calls them. */
 #include "kokkos/interface.h"
 
 #include <dlfcn.h>
@@ -49,13 +49,11 @@ static void load(tool *t)
                         .category = KOKKOS_ORDINAL,
                         .kind = KOKKOS_SET,
                         .set = {.size = 3, .integers = tiles}};
-    kokkos_info fraction = {.type = KOKKOS_DOUBLE,
-                            .category = KOKKOS_INTERVAL,
-                            .kind = KOKKOS_RANGE,
-                            .range = {.lower.number = 0,
-                                      .upper.number = 1,
-                                      .step.number = 0.25,
-                                      .open_upper = true}};
+    kokkos_info fraction = {
+        .type = KOKKOS_DOUBLE,
+        .category = KOKKOS_INTERVAL,
+        .kind = KOKKOS_RANGE,
+        .range = {.lower.number = 0, .upper.number = 1, .step.number = 0.25, .open_upper = true}};
     kokkos_info way = {.type = KOKKOS_STRING,
                        .category = KOKKOS_CATEGORICAL,
                        .kind = KOKKOS_SET,
