@@ -2,7 +2,7 @@
  *
  * A cluster lies within a GPC, so that a GPU has room for fewer of them than its multiprocessors
  * would hold were they all alike. The driver's cuOccupancyMaxActiveClusters says for how many, but
- * not without a GPU.
+ * not without a GPU. The GPCs are those of one H200, whatever the GPU: no other was looked at.
  *
  * templates/export/prelude.h says the same in exported headers;
  * tests/unit/cmd/export/test_functions.c checks that the two agree. */
