@@ -276,7 +276,7 @@ typedef enum at_site_state {
     AT_SITE_TUNING,
     AT_SITE_DECIDED,  /* by this program */
     AT_SITE_RECALLED, /* by an earlier one: from the store */
-    AT_SITE_FROZEN,   /* at_site_freeze(); or tuning stopped, for lack of memory */
+    AT_SITE_FROZEN,   /* at_site_freeze(), noise that hides the fastest, or no memory */
     AT_SITE_OFF       /* AUTOTUNE_SITES; or on a rank that is not 0 */
 } at_site_state;
 
