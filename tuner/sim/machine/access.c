@@ -690,6 +690,12 @@ static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
+void sim_count_texels(sim_block *b, const sim_instruction *c, uint32_t mask,
+                      const uint64_t *address, uint32_t bytes)
+{
+    count_access(b, c, mask, PTX_SPACE_GLOBAL, address, bytes);
+}
+
 bool sim_texel(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                uint32_t bytes, uint8_t *to)
 {
@@ -698,7 +704,6 @@ bool sim_texel(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ui
     w->accesses++;
     if (!resolve_global(b, w, c, 1u << lane, bytes, false, &p))
         return false;
-    count_access(b, c, 1u << lane, PTX_SPACE_GLOBAL, p.address, bytes);
     if (b->launch->check && !is_constant(1u << lane, PTX_SPACE_GLOBAL, &p)) {
         sim_race_access a = sim_race_access_of(b, w, c, lane);
         if (!touch(&a, lane, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_READ, NULL) ||

@@ -19,7 +19,11 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
                     uint32_t bytes, uint32_t number, const uint8_t *from, const sim_region **region,
                     uint64_t *offset);
 
-/* Reads bytes of global memory for a lane by the path that is not coherent. */
+/* Counts reads of texels by the lanes of `mask`. */
+void sim_count_texels(sim_block *b, const sim_instruction *c, uint32_t mask,
+                      const uint64_t *address, uint32_t bytes);
+
+/* Reads bytes of global memory for a lane by the path that is not coherent; it is not counted. */
 bool sim_texel(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                uint32_t bytes, uint8_t *to);
 

@@ -19,6 +19,7 @@ typedef struct fetch {
     const sim_instruction *instruction;
     const sim_texture *texture;
     int lane;
+    uint64_t *first; /* address of a texel that it reads; 0: of none */
 } fetch;
 
 /* Weights have 8 bits after the point, rounded up from the middle (measured on an H200). */
@@ -62,8 +63,9 @@ static bool read_texel(const fetch *f, const int64_t at[2], uint32_t out[CHANNEL
     memset(out, 0, CHANNELS * sizeof *out);
     if (x < 0 || y < 0)
         return true;
-    if (!sim_texel(f->block, f->warp, f->instruction, f->lane,
-                   t->base + (uint64_t)y * t->pitch_bytes + (uint64_t)x * bytes, bytes, texel))
+    const uint64_t address = t->base + (uint64_t)y * t->pitch_bytes + (uint64_t)x * bytes;
+    *f->first = *f->first ? *f->first : address;
+    if (!sim_texel(f->block, f->warp, f->instruction, f->lane, address, bytes, texel))
         return false;
     for (uint32_t i = 0; i < t->channels; i++)
         out[i] = value_of(t, texel + i * t->bytes);
@@ -130,7 +132,8 @@ static bool fetch_one(const fetch *f, uint32_t out[CHANNELS])
 
 bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    uint32_t found[CHANNELS][SIM_LANES] = {{0}};
+    uint32_t found[CHANNELS][SIM_LANES] = {{0}}, read = 0, bytes = 0;
+    uint64_t first[SIM_LANES] = {0};
     SIM_EACH_OF(l, mask)
     {
         const uint64_t handle = sim_lanes64(w, c->a)[l], number = handle - SIM_TEXTURE_HANDLES;
@@ -138,7 +141,7 @@ bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         if (number >= b->launch->texture_count || b->launch->textures[number].rank == 0)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "0x%" PRIx64 " is no texture: at.texture makes one", handle);
-        const fetch f = {b, w, c, &b->launch->textures[number], l};
+        const fetch f = {b, w, c, &b->launch->textures[number], l, &first[l]};
         if (f.texture->rank != c->op)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%u coordinates for a texture of %u dimensions", c->op,
@@ -150,7 +153,11 @@ bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
             return false;
         for (int i = 0; i < CHANNELS; i++)
             found[i][l] = one[i];
+        read |= first[l] ? 1u << l : 0;
+        bytes = f.texture->bytes * f.texture->channels;
     }
+    if (read)
+        sim_count_texels(b, c, read, first, bytes);
     for (int i = 0; i < CHANNELS; i++)
         sim_put32(w, b->program->lists[c->list + i], found[i], mask);
     return true;
