@@ -111,9 +111,17 @@ bool sim_tensor_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
             at[i] = (int32_t)sim_lanes32(w, b->program->lists[c->list + (int32_t)i])[lane];
         for (uint32_t i = 1; i < map.rank; i++)
             rows *= map.box[i];
+        if ((int64_t)at[0] * map.element_bytes % SWIZZLED_BYTES != 0)
+            return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
+                            "a box that begins at element %d of a row: the row's bytes before it "
+                            "must be a multiple of %d",
+                            at[0], SWIZZLED_BYTES);
+        /* Swizzled rows are as long as the swizzle, as measured on an H200. */
+        const uint32_t pitch = map.swizzle ? (uint32_t)SWIZZLED_BYTES << map.swizzle
+                                           : (uint32_t)map.box[0] * map.element_bytes;
         for (uint32_t n = 0; n < rows; n++) {
             const row r = find_row(&map, at, n);
-            if (!copy_row(b, w, c, lane, &r, shared + (uint64_t)n * map.box[0] * map.element_bytes))
+            if (!copy_row(b, w, c, lane, &r, shared + (uint64_t)n * pitch))
                 return false;
         }
     }
