@@ -110,6 +110,8 @@ BENCHMARKS = [
     Benchmark("same_sources", "{bench}/same_sources.sh {tool} {tool} 2 vector_add"),
     Benchmark("soak", "", measures=("tuner", "tests/soak")), # tests/soak has a short run of its own in CI
     Benchmark("instructions", "", measures=("tuner/sim", "tests/instructions")), # likewise; GPU: tests/gpu
+    Benchmark("sites", "", measures=("tuner/library", "search/race"), files=("sites.*",)), # unit.library.site_tuner; GPU: by hand
+    Benchmark("heavy_headers", "env HEAVY_VARIANTS=2 {bench}/heavy_headers.sh {build} block_reduce"),
     Benchmark("transpose_132", "{tool} space {bench}/transpose_132.lua", files=("transpose_132.*",)),
 ]
 

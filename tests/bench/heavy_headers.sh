@@ -1,12 +1,12 @@
 #!/bin/bash
-# What headers of CUB and the like cost a variant: heavy_headers.sh BUILD. Prints the seconds of a core that one of
+# What headers of CUB and the like cost a variant: heavy_headers.sh BUILD [NAMES]. Prints the seconds of a core that one of
 # eight variants takes, each compiled alone, and compiled after headers that are read once (compile/preamble.h).
 set -eu
 autotune=$1/bin/autotune
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
-variants=8
+variants=${HEAVY_VARIANTS:-8}
 
 pattern() { # pattern NAME INCLUDE BODY
     printf '%s\ntemplate <int N> __global__ void k(const float *src, float *dst) { %s }\n' "$2" "$3" >"$work/$1.cu.tmpl"
@@ -39,7 +39,7 @@ pattern barrier '#include <cuda/barrier>
 
 echo "| headers | alone | read once |"
 echo "|---|---|---|"
-for name in block_reduce radix_sort cuda_std cooperative barrier; do
+for name in ${2:-block_reduce radix_sort cuda_std cooperative barrier}; do
     alone=$(seconds $name --no-cache)
     echo "| $(grep -o '<c.*>$' "$work/$name.cu.tmpl" | head -3 | paste -sd' ' | sed 's/<\([^>]*\)>/`\1`/g') | $alone s | $(seconds $name) s |"
 done

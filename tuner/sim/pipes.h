@@ -2,8 +2,8 @@
  *
  * In: a program and how often warps issued each of its instructions. Out: how many machine
  * instructions that is, and how long each pipe is occupied. What ptxas makes of an instruction of
- * PTX was read off machine code of CUDA 13 for sm_90 (cuobjdump --dump-sass of one kernel for each
- * opcode, nvdisasm of shipped patterns): most become one; moves and conversions of addresses become
+ * PTX was read off machine code of CUDA 13 for sm_90 (nvdisasm of a few shipped patterns): most
+ * become one; moves and conversions of addresses become
  * none; arithmetic on 64-bit integers, divisions and roots become several. */
 #ifndef AUTOTUNE_SIM_PIPES_H
 #define AUTOTUNE_SIM_PIPES_H
