@@ -133,6 +133,7 @@ def main():
         assert not Validator(schema).is_valid({"nonsense": 1}), f"{name}'s schema accepts anything"
     nonsense = [e for e in errors_of({"nonsense": 1}, described)]
     assert nonsense, "commands.json accepts anything"
+    asked -= {"calibrate"}  # it prints what `ceilings` prints, of larger buffers than the fake driver has
     assert asked == {name for name, _, _ in RUNS}, f"not tried, or not there: {asked ^ {name for name, _, _ in RUNS}}"
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(os.path.join(tests, "faults"), os.path.join(folder, "faults"))
