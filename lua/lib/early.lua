@@ -78,6 +78,17 @@ local function evaluate(expression, scope)
   return host.try(f, scope)
 end
 
+-- What a macro's text comes to where it is whole numbers, their operators, and macros of such: 8 * WARP.
+local function macro_value(text, macros, depth)
+  if depth > 8 or string.find(text, "[^%w_%s()+%-*/%%<>&|~]") then return nil end
+  local scope = {}
+  for name in string.gmatch(text, "%f[%w_][%a_][%w_]*") do
+    if macros[name] then scope[name] = macro_value(macros[name].value, macros, depth + 1) end
+  end
+  text = string.gsub(text, "(%f[%w_]%d+)[uUlL]+%f[^%w_]", "%1")
+  return evaluate(string.gsub(text, "/", "//"), scope)
+end
+
 local function scope_of(values, derived)
   local scope = {}
   for name, v in pairs(helpers) do scope[name] = v end
@@ -92,6 +103,6 @@ local function scope_of(values, derived)
 end
 
 return {
-  parse_c = parse_c, is_empty = is_empty, copied = copied, read_space = read_space, default_of = default_of,
+  parse_c = parse_c, macro_value = macro_value, is_empty = is_empty, copied = copied, read_space = read_space, default_of = default_of,
   helpers = helpers, evaluate = evaluate, scope_of = scope_of,
 }

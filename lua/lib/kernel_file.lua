@@ -162,11 +162,12 @@ local function complete_baseline(description, facts, values, space_names)
     local given = description.baseline[name]
     if given == nil and m and m.value ~= "" then
       local own = parse_c(m.value)
+      if type(own) == "string" and type(list[1]) == "number" then own = early.macro_value(m.value, facts.macros, 0) end
       for _, v in ipairs(list) do
         if same(v, own) then given = v end
       end
-      if given == nil and (type(own) == "number" or type(list[1]) == "string") then
-        local text = tostring(own)
+      if given == nil and (type(list[1]) == "number" or type(list[1]) == "string") then
+        local text = own == nil and m.value or tostring(own)
         fail({ "space", name }, "%s is %s in the file itself (%s:%d), and that is none of its values; add it, or say "
              .. "which is the baseline: baseline = { %s = %s }", name, text, m.file, m.line, name, tostring(list[1]))
       end

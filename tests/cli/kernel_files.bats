@@ -270,3 +270,26 @@ CU
     tool emit clamp.cu --ptx
     succeeds
 }
+
+@test "a default that is computed of other macros is the baseline, and what cannot be computed is asked for" {
+    sed 's/^#define BLOCK .*/#define WARP 32u\n#define BLOCK (4 * WARP)/' "$FIXTURES/saxpy.cu" >saxpy.cu
+    tool check saxpy.cu --arch sm_90
+    succeeds
+    says 'BLOCK=128'
+    sed 's/^#define BLOCK .*/#define BLOCK (4 * warpSize)/' "$FIXTURES/saxpy.cu" >saxpy.cu
+    tool check saxpy.cu --arch sm_90
+    fails_with 2 "or say which is the baseline: baseline = { BLOCK = "
+}
+
+@test "a program that was made of a kernel's file does not stand in its way" {
+    cp "$FIXTURES/saxpy.cu" .
+    printf '\177ELF' >saxpy
+    tool space saxpy --arch sm_90
+    succeeds
+}
+
+@test "a parameter whose name is a word of Lua is told by its other name" {
+    sed 's/sizes *= {/sizes = { in = "n",/' "$FIXTURES/saxpy.cu" >saxpy.cu
+    tool space saxpy.cu --arch sm_90
+    fails_with 2 "'in' is a word of Lua: the kernel's parameter of that name is in_ here"
+}

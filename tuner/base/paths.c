@@ -79,7 +79,8 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
                             at_error *error)
 {
     bool bare = strchr(name, '/') == NULL;
-    static const char *const extensions[] = {"", ".lua", ".cu"};
+    /* The program that was made of NAME.cu is NAME, most often. */
+    static const char *const extensions[] = {".lua", ".cu", ""};
     const char *const dirs[] = {"", p->lua_dir};
     for (size_t d = 0; d < (bare ? 2 : 1); d++) {
         for (size_t e = 0; e < sizeof extensions / sizeof *extensions; e++) {

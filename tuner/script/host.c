@@ -292,6 +292,23 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
     script_load_text(L, text, size_bytes, path, chunk_name);
 }
 
+enum { WORD_BYTES = 16 };
+
+/* Does the message of Lua's reader end at a word that C does not reserve, as kernels' parameters
+ * are called? */
+static bool ends_at_word(const char *message, char word[WORD_BYTES])
+{
+    static const char *const words[] = {"and", "elseif", "end", "function", "in",   "local",
+                                        "nil", "not",    "or",  "repeat",   "then", "until"};
+    const char *near = strstr(message, "near '");
+    if (!near || sscanf(near, "near '%15[a-z]'", word) != 1)
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
 void script_load_text(lua_State *L, const char *text, size_t size_bytes, const char *path,
                       const char *chunk_name)
 {
@@ -309,10 +326,15 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
             break;
         }
     }
-    sandbox_raise(L, AT_SCRIPT, path, line, "%s%s", message,
-                  script_of(L)->is_described && strcmp(path, script_of(L)->path) == 0
-                      ? "; fields are assignments, NAME = VALUE, with no comma after them"
-                      : "");
+    if (!script_of(L)->is_described || strcmp(path, script_of(L)->path) != 0)
+        sandbox_raise(L, AT_SCRIPT, path, line, "%s", message);
+    char word[WORD_BYTES];
+    if (ends_at_word(message, word))
+        sandbox_raise(L, AT_SCRIPT, path, line,
+                      "%s; '%s' is a word of Lua: the kernel's parameter of that name is %s_ here",
+                      message, word, word);
+    sandbox_raise(L, AT_SCRIPT, path, line,
+                  "%s; fields are assignments, NAME = VALUE, with no comma after them", message);
 }
 
 /* host.text(name, text): a template that is in no file. */
