@@ -38,6 +38,7 @@ enum { MAX_ARGUMENTS = 5, MAX_NODES = 8192, MOST_COOPERATIVE_BLOCKS = 264 };
 typedef struct node {
     CUfunction function;
     uint64_t arguments[MAX_ARGUMENTS];
+    uint64_t threads;
     CUdeviceptr to, from;
     size_t size_bytes;
 } node;
@@ -681,18 +682,15 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     return enter();
 }
 
-static uint64_t kernel_ns(CUfunction f, void **arguments)
+static uint64_t kernel_ns(CUfunction f, const fake_launch *l)
 {
-    const fake_launch launch = {.arguments = arguments};
-    return (f->time_ns + (f->kernel->takes_ns ? f->kernel->takes_ns(&launch) : 0)) * fake.percent /
-           100;
+    return (f->time_ns + (f->kernel->takes_ns ? f->kernel->takes_ns(l) : 0)) * fake.percent / 100;
 }
 
-void fake_run(CUfunction f, void **arguments)
+void fake_run(CUfunction f, const fake_launch *l)
 {
     fake_changed();
-    const fake_launch launch = {.arguments = arguments};
-    switch (f->kernel->run(&launch)) {
+    switch (f->kernel->run(l)) {
     case FAKE_OK:
         break;
     case FAKE_HANGS:
@@ -707,29 +705,29 @@ void fake_run(CUfunction f, void **arguments)
     }
 }
 
-static void run_kernel(CUfunction f, void **arguments)
+static void run_kernel(CUfunction f, const fake_launch *l)
 {
-    fake.now_ns += kernel_ns(f, arguments);
-    fake_run(f, arguments);
+    fake.now_ns += kernel_ns(f, l);
+    fake_run(f, l);
 }
 
-static CUresult queue_kernel(CUstream stream, CUfunction f, void **arguments)
+static CUresult queue_kernel(CUstream stream, CUfunction f, const fake_launch *l)
 {
-    fake_work work = {.function = f};
+    fake_work work = {.function = f, .threads = l->threads};
     if (f->kernel->arguments == 0 || f->kernel->arguments > FAKE_QUEUED_ARGUMENTS)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < f->kernel->arguments; i++)
-        memcpy(&work.arguments[i], arguments[i], sizeof work.arguments[i]);
-    fake_stream_queue(stream, &work, ENGINE_KERNELS, kernel_ns(f, arguments), fake.now_ns);
+        memcpy(&work.arguments[i], l->arguments[i], sizeof work.arguments[i]);
+    fake_stream_queue(stream, &work, ENGINE_KERNELS, kernel_ns(f, l), fake.now_ns);
     fake.now_ns += LAUNCH_NS;
     return CUDA_SUCCESS;
 }
 
-static CUresult capture_launch(CUfunction f, void **arguments)
+static CUresult capture_launch(CUfunction f, const fake_launch *l)
 {
-    node n = {.function = f};
+    node n = {.function = f, .threads = l->threads};
     for (unsigned i = 0; i < f->kernel->arguments; i++)
-        memcpy(&n.arguments[i], arguments[i], f->kernel->sizes ? f->kernel->sizes[i] : 8);
+        memcpy(&n.arguments[i], l->arguments[i], f->kernel->sizes ? f->kernel->sizes[i] : 8);
     return add_node(n);
 }
 
@@ -746,11 +744,12 @@ static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsi
         return CUDA_ERROR_INVALID_VALUE;
     if ((int)shared_bytes > f->dynamic_limit || shared_bytes < f->kernel->shared_bytes)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    const fake_launch l = {arguments, (uint64_t)gx * gy * gz * bx * by * bz};
     if (fake.capturing)
-        return capture_launch(f, arguments);
+        return capture_launch(f, &l);
     if (!fake_stream_is_first(stream))
-        return queue_kernel(stream, f, arguments);
-    run_kernel(f, arguments);
+        return queue_kernel(stream, f, &l);
+    run_kernel(f, &l);
     return CUDA_SUCCESS; /* faults show when somebody waits */
 }
 
@@ -911,7 +910,7 @@ static CUresult launch_graph(CUgraphExec g, CUstream stream)
         for (int a = 0; a < MAX_ARGUMENTS; a++)
             arguments[a] = &n->arguments[a];
         if (n->function)
-            run_kernel(n->function, arguments);
+            run_kernel(n->function, &(fake_launch){arguments, n->threads});
         else
             copy_bytes(n->to, n->from, n->size_bytes);
     }

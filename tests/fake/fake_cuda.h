@@ -31,6 +31,7 @@
 
 typedef struct fake_launch {
     void **arguments; /* as cuLaunchKernel gets them */
+    uint64_t threads; /* of the whole grid */
 } fake_launch;
 
 /* What a launch does to the context. */

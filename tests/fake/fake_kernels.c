@@ -502,6 +502,54 @@ static fake_end launches_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* (dst, n) */
+static fake_end ceiling_blocks(const fake_launch *l)
+{
+    *(uint32_t *)POINTER(l, 0) = (uint32_t)U64(l, 1);
+    return FAKE_OK;
+}
+
+/* (src, place, n, steps): the stride is in the source, and the words are all the same. */
+static fake_end ceiling_round_trips(const fake_launch *l)
+{
+    uint32_t sum = 0;
+    for (uint64_t i = 0; i < U64(l, 3); i++)
+        sum += ((const uint32_t *)POINTER(l, 0))[i % U64(l, 2)];
+    *(uint32_t *)POINTER(l, 1) = sum;
+    return FAKE_OK;
+}
+
+static fake_end round_trips_reference(const fake_launch *l)
+{
+    *(uint32_t *)POINTER(l, 1) = ((const uint32_t *)POINTER(l, 0))[U64(l, 2) - 1];
+    return FAKE_OK;
+}
+
+/* (words, sum, n, runs): written, since whether they are read or written is in the source too. */
+static fake_end ceiling_pieces(const fake_launch *l)
+{
+    const uint32_t places = (uint32_t)(U64(l, 2) / 8);
+    for (uint32_t i = 0; i < 2 * U64(l, 3); i++) {
+        const uint32_t vector[4] = {i, 1, 2, 3};
+        const size_t place = i / 2 * 2654435761u % places;
+        memcpy(POINTER(l, 0) + 32 * place + 16 * (i % 2), vector, sizeof vector);
+    }
+    return FAKE_OK;
+}
+
+/* (sum) and (sum, n): of words, whatever their type is in the source. */
+static fake_end ceiling_one_address(const fake_launch *l)
+{
+    *(uint32_t *)POINTER(l, 0) += (uint32_t)l->threads;
+    return FAKE_OK;
+}
+
+static fake_end one_address_reference(const fake_launch *l)
+{
+    *(uint32_t *)POINTER(l, 0) += (uint32_t)U64(l, 1);
+    return FAKE_OK;
+}
+
 /* (map, dst) and (src, dst, rows, columns) of a matrix of 4-byte elements. */
 static void transpose(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols,
                       unsigned char *dst)
@@ -655,6 +703,14 @@ static const fake_kernel kernels[] = {
     {"atomics_reference", ceiling_atomics, 0, 4, NULL, NULL},
     {"ceiling_launches", ceiling_launches, 0, 2, NULL, NULL},
     {"launches_reference", launches_reference, 0, 2, NULL, NULL},
+    {"ceiling_blocks", ceiling_blocks, 0, 2, NULL, NULL},
+    {"blocks_reference", ceiling_blocks, 0, 2, NULL, NULL},
+    {"ceiling_round_trips", ceiling_round_trips, 0, 4, NULL, NULL},
+    {"round_trips_reference", round_trips_reference, 0, 4, NULL, NULL},
+    {"ceiling_pieces", ceiling_pieces, 0, 4, NULL, NULL},
+    {"pieces_reference", ceiling_pieces, 0, 4, NULL, NULL},
+    {"ceiling_one_address", ceiling_one_address, 0, 1, NULL, NULL},
+    {"one_address_reference", one_address_reference, 0, 2, NULL, NULL},
     {"tensor_tiles", tensor_tiles, 0, 2, NULL, NULL},
     {"tensor_tiles_reference", tensor_tiles_reference, 0, 4, NULL, NULL},
     {"textured", textured, 0, 3, NULL, NULL},

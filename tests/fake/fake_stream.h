@@ -22,13 +22,14 @@ typedef struct fake_work {
     struct fake_work *next;
     CUfunction function; /* NULL: a copy */
     uint64_t arguments[FAKE_QUEUED_ARGUMENTS];
+    uint64_t threads;
     void *to;
     const void *from;
     size_t size_bytes;
 } fake_work;
 
 /* Runs a kernel; in fake_cuda.c. */
-void fake_run(CUfunction function, void **arguments);
+void fake_run(CUfunction function, const fake_launch *launch);
 
 /* Memory of the device is about to be written other than by a copy within it. */
 void fake_changed(void);

@@ -148,8 +148,9 @@ forget() {
 small_ceilings() {
     cp -r "$(dirname "$AUTOTUNE")/../share/autotune" share
     chmod -R u+w share
-    sed -i -e 's/1 << 2[0-9]/1 << 12/' -e 's/1 << 18/1 << 10/' -e 's/1 << 16/1 << 7/' -e 's/rounds = 4096/rounds = 32/' \
-        -e 's/passes = 64/passes = 2/' -e 's/vec = { 1, 2, 4 }/vec = { 4 }/' -e 's/block = {[^}]*}/block = { 128, 256 }/' \
+    sed -i -e 's/1 << 2[0-9]/1 << 12/' -e 's/1 << 18/1 << 10/' -e '/runs/!s/1 << 16/1 << 7/' \
+        -e 's/runs = 1 << 23/runs = 1 << 9/' -e 's/rounds = 4096/rounds = 32/' -e 's/passes = 64/passes = 2/' \
+        -e 's/vec = { 1, 2, 4 }/vec = { 4 }/' -e 's/block = {[^}]*}/block = { 128, 256 }/' \
         -e 's/unroll = {[^}]*}/unroll = { 4, 16 }/' -e 's/chains = {[^}]*}/chains = { 4 }/' \
         -e 's/items = { 1[^}]*}/items = { 4 }/' -e 's/hint = {[^}]*}/hint = { "none" }/' \
         -e 's/trips = {[^}]*}/trips = { 1 }/' share/lua/ceilings/*.lua
