@@ -108,7 +108,7 @@ VARIANTS = [("transpose", c, SMALL) for c in (
     "algorithm=shared,block=64,pixels=8,pad=1",
 )] + [("loop_order", c, {"rows": 256, "cols": 1024, "axis": a}) for c, a in (
     ("algorithm=thread", "rows"),
-    ("algorithm=block,block=128,vec=4,unroll=2", "rows"),
+    ("algorithm=team,block=128,vec=4,unroll=2", "rows"),
     ("algorithm=tile,block=128,lanes=8,vec=4", "rows"),
     ("algorithm=tile,block=256,lanes=16,vec=4", "columns"),
 )] + [("matmul", c, {"m": 256, "n": 256, "k": 64}) for c in (
