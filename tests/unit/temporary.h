@@ -1,4 +1,5 @@
-/* A folder of a test's own, removed with everything in it. */
+/* A folder of a test's own, removed with everything in it; and a file in such a folder, as a
+ * fixture. */
 #ifndef AUTOTUNE_TEMPORARY_H
 #define AUTOTUNE_TEMPORARY_H
 
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "check.h"
 
 enum { TEMPORARY_BYTES = 64 };
@@ -32,6 +34,28 @@ static inline void temporary_remove(const char *folder)
     if (d)
         closedir(d);
     rmdir(folder);
+}
+
+typedef struct temporary_file {
+    char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 64];
+    at_error error;
+} temporary_file;
+
+/* For a test's set-up: the folder is made, the file `name` in it is not. */
+static inline int temporary_file_set_up(void **state, const char *name)
+{
+    static temporary_file f;
+    f = (temporary_file){0};
+    temporary_make(f.folder);
+    snprintf(f.path, sizeof f.path, "%s/%s", f.folder, name);
+    *state = &f;
+    return 0;
+}
+
+static inline int temporary_file_tear_down(void **state)
+{
+    temporary_remove(((temporary_file *)*state)->folder);
+    return 0;
 }
 
 #endif

@@ -8,25 +8,11 @@
 #include "check.h"
 #include "temporary.h"
 
-typedef struct fixture {
-    char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
-    at_error error;
-} fixture;
+typedef temporary_file fixture;
 
 static int set_up(void **state)
 {
-    static fixture f;
-    f = (fixture){0};
-    temporary_make(f.folder);
-    snprintf(f.path, sizeof f.path, "%s/x.npy", f.folder);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    temporary_remove(((fixture *)*state)->folder);
-    return 0;
+    return temporary_file_set_up(state, "x.npy");
 }
 
 static void put(fixture *f, const void *bytes, size_t size_bytes)
@@ -54,7 +40,7 @@ static data_file *open_numbers(fixture *f)
     return d;
 }
 
-TEST_IN(an_array_is_described_by_its_header, set_up, tear_down)
+TEST_IN(an_array_is_described_by_its_header, set_up, temporary_file_tear_down)
 {
     static const char header[] =
         "\x93NUMPY\x01\x00\x35\x00{'descr': '<i2', 'fortran_order': False, 'shape': (1, 3)}";
@@ -84,7 +70,7 @@ TEST_IN(an_array_is_described_by_its_header, set_up, tear_down)
     assert_non_null(strstr(f->error.message, "int16, and the script says 'float'"));
 }
 
-TEST_IN(elements_alone_need_a_type, set_up, tear_down)
+TEST_IN(elements_alone_need_a_type, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     data_file *d;
@@ -99,7 +85,8 @@ TEST_IN(elements_alone_need_a_type, set_up, tear_down)
     assert_non_null(strstr(f->error.message, "no elements"));
 }
 
-TEST_IN(large_files_come_in_chunks_and_are_known_by_what_they_hold, set_up, tear_down)
+TEST_IN(large_files_come_in_chunks_and_are_known_by_what_they_hold, set_up,
+        temporary_file_tear_down)
 {
     fixture *f = *state;
     enum { COUNT = DATA_CHUNK_BYTES / 4 + 100 };
@@ -126,7 +113,7 @@ TEST_IN(large_files_come_in_chunks_and_are_known_by_what_they_hold, set_up, tear
     data_file_free(d);
 }
 
-TEST_IN(a_file_that_changes_while_it_is_in_use_is_refused, set_up, tear_down)
+TEST_IN(a_file_that_changes_while_it_is_in_use_is_refused, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     unsigned char key[DATA_KEY_BYTES];
@@ -144,7 +131,7 @@ TEST_IN(a_file_that_changes_while_it_is_in_use_is_refused, set_up, tear_down)
     data_file_free(d);
 }
 
-TEST_IN(a_part_of_a_file_has_its_elements_and_no_others, set_up, tear_down)
+TEST_IN(a_part_of_a_file_has_its_elements_and_no_others, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     int32_t bytes[DATA_CHUNK_BYTES / 4];

@@ -10,26 +10,11 @@
 #include "check.h"
 #include "temporary.h"
 
-typedef struct fixture {
-    char folder[TEMPORARY_BYTES];
-    char path[TEMPORARY_BYTES + 32];
-    at_error error;
-} fixture;
+typedef temporary_file fixture;
 
 static int set_up(void **state)
 {
-    static fixture f;
-    f = (fixture){0};
-    temporary_make(f.folder);
-    snprintf(f.path, sizeof f.path, "%s/file", f.folder);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    temporary_remove(((fixture *)*state)->folder);
-    return 0;
+    return temporary_file_set_up(state, "file");
 }
 
 static size_t count_files(const char *folder)
@@ -53,7 +38,7 @@ static void assert_contents(fixture *f, const char *path, const char *expected)
     free(text);
 }
 
-TEST_IN(what_was_written_reads_back_and_nothing_else_is_left, set_up, tear_down)
+TEST_IN(what_was_written_reads_back_and_nothing_else_is_left, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_ok(file_replace(f->path, "one", 3, &f->error), f->error);
@@ -65,7 +50,7 @@ TEST_IN(what_was_written_reads_back_and_nothing_else_is_left, set_up, tear_down)
     assert_int_equal(count_files(f->folder), 1);
 }
 
-TEST_IN(a_missing_file_is_not_found, set_up, tear_down)
+TEST_IN(a_missing_file_is_not_found, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -74,7 +59,7 @@ TEST_IN(a_missing_file_is_not_found, set_up, tear_down)
     assert_null(text);
 }
 
-TEST_IN(a_file_above_the_limit_is_refused, set_up, tear_down)
+TEST_IN(a_file_above_the_limit_is_refused, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -84,7 +69,7 @@ TEST_IN(a_file_above_the_limit_is_refused, set_up, tear_down)
     assert_int_equal(file_read(f->path, 4, &text, NULL, &f->error), AT_FORMAT);
 }
 
-TEST_IN(a_folder_is_no_file, set_up, tear_down)
+TEST_IN(a_folder_is_no_file, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -92,7 +77,7 @@ TEST_IN(a_folder_is_no_file, set_up, tear_down)
     assert_int_equal(file_replace(f->folder, "x", 1, &f->error), AT_IO);
 }
 
-TEST_IN(what_is_no_file_is_refused_and_never_waited_for, set_up, tear_down)
+TEST_IN(what_is_no_file_is_refused_and_never_waited_for, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -105,7 +90,7 @@ TEST_IN(what_is_no_file_is_refused_and_never_waited_for, set_up, tear_down)
     assert_int_equal(file_read("/dev/tty", 1 << 20, &text, NULL, &f->error), AT_IO);
 }
 
-TEST_IN(a_link_keeps_pointing_where_it_points, set_up, tear_down)
+TEST_IN(a_link_keeps_pointing_where_it_points, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char link[TEMPORARY_BYTES + 32];
@@ -119,7 +104,7 @@ TEST_IN(a_link_keeps_pointing_where_it_points, set_up, tear_down)
     assert_contents(f, f->path, "new");
 }
 
-TEST_IN(a_device_is_written_to_and_not_replaced, set_up, tear_down)
+TEST_IN(a_device_is_written_to_and_not_replaced, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     struct stat s;
@@ -159,7 +144,7 @@ static int probe_the_folder(fixture *f)
     return file_check_writable(f->folder, &f->error) == AT_IO ? 0 : 1;
 }
 
-TEST_IN(a_write_that_fails_half_way_leaves_the_old_file_whole, set_up, tear_down)
+TEST_IN(a_write_that_fails_half_way_leaves_the_old_file_whole, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_ok(file_replace(f->path, "old", 3, &f->error), f->error);
@@ -168,7 +153,7 @@ TEST_IN(a_write_that_fails_half_way_leaves_the_old_file_whole, set_up, tear_down
     assert_int_equal(count_files(f->folder), 1);
 }
 
-TEST_IN(a_folder_where_data_does_not_fit_is_found_out_beforehand, set_up, tear_down)
+TEST_IN(a_folder_where_data_does_not_fit_is_found_out_beforehand, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_ok(file_check_writable(f->folder, &f->error), f->error);
@@ -177,7 +162,7 @@ TEST_IN(a_folder_where_data_does_not_fit_is_found_out_beforehand, set_up, tear_d
     assert_int_equal(file_check_writable("/proc", &f->error), AT_IO);
 }
 
-TEST_IN(folders_are_made_with_their_parents, set_up, tear_down)
+TEST_IN(folders_are_made_with_their_parents, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char path[TEMPORARY_BYTES + 32];
@@ -189,7 +174,7 @@ TEST_IN(folders_are_made_with_their_parents, set_up, tear_down)
     assert_true(S_ISDIR(s.st_mode));
 }
 
-TEST_IN(a_file_in_the_way_of_a_folder_is_named, set_up, tear_down)
+TEST_IN(a_file_in_the_way_of_a_folder_is_named, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char path[TEMPORARY_BYTES + 64];

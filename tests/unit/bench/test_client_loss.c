@@ -144,50 +144,57 @@ static void lose_worker(void)
     kill(children_find(0), SIGKILL);
 }
 
-TEST(a_worker_that_takes_over_gets_the_files_again)
-{
+/* A worker that is set up with a file, in a folder of its own. */
+typedef struct filled {
     fixture f;
     data_file *file;
     char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
-    temporary_make(folder);
-    snprintf(path, sizeof path, "%s/x.bin", folder);
-    start(&f);
-    fill_from_file(&f, path, &file);
-    set_up(&f);
+} filled;
+
+static void start_filled(filled *x)
+{
+    temporary_make(x->folder);
+    snprintf(x->path, sizeof x->path, "%s/x.bin", x->folder);
+    start(&x->f);
+    fill_from_file(&x->f, x->path, &x->file);
+    set_up(&x->f);
+}
+
+static void end_filled(filled *x)
+{
+    end(&x->f);
+    data_file_free(x->file);
+    temporary_remove(x->folder);
+}
+
+TEST(a_worker_that_takes_over_gets_the_files_again)
+{
+    filled x;
+    start_filled(&x);
     for (uint64_t i = 0; i < 2; i++) {
-        expect_outcome(try_entry(&f, 2 * i, "good_10", 1), OUTCOME_OK, "");
-        expect_outcome(try_entry(&f, 2 * i + 1, "zeros", 1), OUTCOME_WRONG_RESULT,
+        expect_outcome(try_entry(&x.f, 2 * i, "good_10", 1), OUTCOME_OK, "");
+        expect_outcome(try_entry(&x.f, 2 * i + 1, "zeros", 1), OUTCOME_WRONG_RESULT,
                        "4095 of 4096 elements of dst differ from the file's, first dst[0][1]");
         if (i == 0)
             lose_worker();
     }
-    assert_int_equal(f.event.restarts, 1);
-    end(&f);
-    data_file_free(file);
-    temporary_remove(folder);
+    assert_int_equal(x.f.event.restarts, 1);
+    end_filled(&x);
 }
 
 TEST(a_file_that_has_changed_ends_the_worker_that_needs_it_again)
 {
-    fixture f;
-    data_file *file;
-    char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
-    temporary_make(folder);
-    snprintf(path, sizeof path, "%s/x.bin", folder);
-    start(&f);
-    fill_from_file(&f, path, &file);
-    set_up(&f);
-    FILE *changed = fopen(path, "r+b");
+    filled x;
+    start_filled(&x);
+    FILE *changed = fopen(x.path, "r+b");
     assert_non_null(changed);
     assert_int_equal(fwrite("new", 3, 1, changed), 1);
     assert_int_equal(fclose(changed), 0);
     lose_worker();
     const device_variant v = plan_variant("good_10");
-    assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
-    expect(&f, DEVICE_FAILED);
-    assert_int_equal(f.event.status, AT_SCRIPT);
-    assert_non_null(strstr(f.event.message, "x.bin changed while it was in use"));
-    end(&f);
-    data_file_free(file);
-    temporary_remove(folder);
+    assert_ok(device_worker_try(x.f.worker, 1, &v, 1, &x.f.error), x.f.error);
+    expect(&x.f, DEVICE_FAILED);
+    assert_int_equal(x.f.event.status, AT_SCRIPT);
+    assert_non_null(strstr(x.f.event.message, "x.bin changed while it was in use"));
+    end_filled(&x);
 }

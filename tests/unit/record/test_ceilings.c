@@ -11,11 +11,7 @@
 #include "sample_run.h"
 #include "temporary.h"
 
-typedef struct fixture {
-    char folder[TEMPORARY_BYTES];
-    char path[TEMPORARY_BYTES + 64];
-    at_error error;
-} fixture;
+typedef temporary_file fixture;
 
 static void assert_contains(const char *text, const char *part)
 {
@@ -25,18 +21,7 @@ static void assert_contains(const char *text, const char *part)
 
 static int set_up(void **state)
 {
-    static fixture f;
-    f = (fixture){0};
-    temporary_make(f.folder);
-    snprintf(f.path, sizeof f.path, "%s/nvidia-h200/device.json", f.folder);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    temporary_remove(((fixture *)*state)->folder);
-    return 0;
+    return temporary_file_set_up(state, "nvidia-h200/device.json");
 }
 
 /* Keeps what a run of `median_ns` reached. */
@@ -73,14 +58,14 @@ static void write_file(fixture *f, const char *text)
     assert_ok(file_replace(f->path, text, strlen(text), &error), error);
 }
 
-TEST_IN(without_a_file_nothing_is_known, set_up, tear_down)
+TEST_IN(without_a_file_nothing_is_known, set_up, temporary_file_tear_down)
 {
     const ceiling_rates rates = kept(*state);
     for (int i = 0; i < CEILING_KINDS; i++)
         assert_true(rates.rates[i] == 0);
 }
 
-TEST_IN(a_ceiling_is_kept_in_its_unit_until_it_is_measured_again, set_up, tear_down)
+TEST_IN(a_ceiling_is_kept_in_its_unit_until_it_is_measured_again, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);
@@ -95,7 +80,7 @@ TEST_IN(a_ceiling_is_kept_in_its_unit_until_it_is_measured_again, set_up, tear_d
     assert_true(rates.rates[CEILING_FP32] > 38347);
 }
 
-TEST_IN(the_file_says_where_a_figure_is_from, set_up, tear_down)
+TEST_IN(the_file_says_where_a_figure_is_from, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char *text;
@@ -118,7 +103,7 @@ TEST_IN(the_file_says_where_a_figure_is_from, set_up, tear_down)
     free(text);
 }
 
-TEST_IN(what_another_version_wrote_is_kept, set_up, tear_down)
+TEST_IN(what_another_version_wrote_is_kept, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     write_file(
@@ -133,7 +118,7 @@ TEST_IN(what_another_version_wrote_is_kept, set_up, tear_down)
     json_decref(root);
 }
 
-TEST_IN(a_damaged_file_is_an_error_and_stays, set_up, tear_down)
+TEST_IN(a_damaged_file_is_an_error_and_stays, set_up, temporary_file_tear_down)
 {
     static const struct {
         const char *text, *message;
@@ -178,7 +163,7 @@ static void count(void *context, const char *gpu, const char *ceiling, combine_c
 }
 
 /* Into a folder with a ceiling of the first of May; what the folder `from` has is no other's. */
-TEST_IN(of_two_ceilings_the_newer_is_taken_whoever_wrote_it, set_up, tear_down)
+TEST_IN(of_two_ceilings_the_newer_is_taken_whoever_wrote_it, set_up, temporary_file_tear_down)
 {
     static const struct {
         const char *from;
@@ -224,7 +209,7 @@ TEST_IN(of_two_ceilings_the_newer_is_taken_whoever_wrote_it, set_up, tear_down)
     }
 }
 
-TEST_IN(predictions_are_no_ceilings, set_up, tear_down)
+TEST_IN(predictions_are_no_ceilings, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_int_equal(merge(f, CEILING_COPY, 0, "NVIDIA H200"), AT_USAGE);
@@ -232,7 +217,7 @@ TEST_IN(predictions_are_no_ceilings, set_up, tear_down)
 }
 
 /* It stands among them. */
-TEST_IN(it_is_not_taken_for_a_record, set_up, tear_down)
+TEST_IN(it_is_not_taken_for_a_record, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     record_set all;

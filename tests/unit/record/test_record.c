@@ -13,26 +13,11 @@
 #include "sample_run.h"
 #include "temporary.h"
 
-typedef struct fixture {
-    char folder[TEMPORARY_BYTES];
-    char path[TEMPORARY_BYTES + 64]; /* of the record that the sample run writes */
-    at_error error;
-} fixture;
+typedef temporary_file fixture;
 
 static int set_up(void **state)
 {
-    static fixture f;
-    f = (fixture){0};
-    temporary_make(f.folder);
-    snprintf(f.path, sizeof f.path, "%s/nvidia-h200/transpose.json", f.folder);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    temporary_remove(((fixture *)*state)->folder);
-    return 0;
+    return temporary_file_set_up(state, "nvidia-h200/transpose.json");
 }
 
 static record_change merge(fixture *f, int64_t rows, int64_t best_ns)
@@ -83,7 +68,7 @@ TEST(slugs_are_folder_names)
     assert_int_equal(strlen(slug), RECORD_NAME_BYTES - 1);
 }
 
-TEST_IN(a_run_reads_back_as_it_was, set_up, tear_down)
+TEST_IN(a_run_reads_back_as_it_was, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     record r;
@@ -112,7 +97,7 @@ TEST_IN(a_run_reads_back_as_it_was, set_up, tear_down)
     record_deinit(&r);
 }
 
-TEST_IN(flops_and_items_read_back_with_the_ceiling, set_up, tear_down)
+TEST_IN(flops_and_items_read_back_with_the_ceiling, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -138,7 +123,7 @@ TEST_IN(flops_and_items_read_back_with_the_ceiling, set_up, tear_down)
     record_deinit(&r);
 }
 
-TEST_IN(a_run_that_ended_before_its_default_was_tried_reads_back, set_up, tear_down)
+TEST_IN(a_run_that_ended_before_its_default_was_tried_reads_back, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -156,7 +141,7 @@ TEST_IN(a_run_that_ended_before_its_default_was_tried_reads_back, set_up, tear_d
     record_deinit(&r);
 }
 
-TEST_IN(everything_a_sceptic_asks_for_is_in_the_file, set_up, tear_down)
+TEST_IN(everything_a_sceptic_asks_for_is_in_the_file, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
@@ -188,7 +173,7 @@ TEST_IN(everything_a_sceptic_asks_for_is_in_the_file, set_up, tear_down)
     free(text);
 }
 
-TEST_IN(each_problem_has_one_entry, set_up, tear_down)
+TEST_IN(each_problem_has_one_entry, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     record r;
@@ -203,7 +188,7 @@ TEST_IN(each_problem_has_one_entry, set_up, tear_down)
 }
 
 TEST_IN(what_says_that_results_are_right_is_kept_and_stands_for_a_reference_where_it_is_not, set_up,
-        tear_down)
+        temporary_file_tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -222,7 +207,7 @@ TEST_IN(what_says_that_results_are_right_is_kept_and_stands_for_a_reference_wher
     record_deinit(&r);
 }
 
-TEST_IN(cold_and_warm_results_do_not_replace_each_other, set_up, tear_down)
+TEST_IN(cold_and_warm_results_do_not_replace_each_other, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -261,7 +246,7 @@ static record_change merge_without_the_recorded_best(fixture *f, int64_t best_ns
     return change;
 }
 
-TEST_IN(a_short_run_does_not_push_out_a_faster_result, set_up, tear_down)
+TEST_IN(a_short_run_does_not_push_out_a_faster_result, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     record r;
@@ -275,21 +260,21 @@ TEST_IN(a_short_run_does_not_push_out_a_faster_result, set_up, tear_down)
     assert_int_equal(merge_without_the_recorded_best(f, 140100, same_template), RECORD_REPLACED);
 }
 
-TEST_IN(a_changed_template_ends_the_claim_of_an_earlier_result, set_up, tear_down)
+TEST_IN(a_changed_template_ends_the_claim_of_an_earlier_result, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
     assert_int_equal(merge_without_the_recorded_best(f, 170000, "another"), RECORD_REPLACED);
 }
 
-TEST_IN(a_slower_remeasurement_of_the_recorded_best_replaces_it, set_up, tear_down)
+TEST_IN(a_slower_remeasurement_of_the_recorded_best_replaces_it, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
     assert_int_equal(merge(f, 8192, 170000), RECORD_REPLACED);
 }
 
-TEST_IN(members_of_others_are_kept, set_up, tear_down)
+TEST_IN(members_of_others_are_kept, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     put_file(f,
@@ -311,7 +296,7 @@ TEST_IN(members_of_others_are_kept, set_up, tear_down)
     free(text);
 }
 
-TEST_IN(a_file_of_another_version_is_named_and_left_alone, set_up, tear_down)
+TEST_IN(a_file_of_another_version_is_named_and_left_alone, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     static const char newer[] = "{\"schema\": \"autotune-record\", \"version\": 2}";
@@ -334,7 +319,7 @@ TEST_IN(a_file_of_another_version_is_named_and_left_alone, set_up, tear_down)
     free(text);
 }
 
-TEST_IN(a_damaged_file_is_named_with_its_line_and_left_alone, set_up, tear_down)
+TEST_IN(a_damaged_file_is_named_with_its_line_and_left_alone, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     static const char damaged[] = "{\n  \"schema\": \"autotune-record\",\n  oops\n}";
@@ -418,7 +403,7 @@ TEST(heads_that_make_no_sense_are_refused)
     }
 }
 
-TEST_IN(predictions_and_runs_without_a_winner_are_not_recorded, set_up, tear_down)
+TEST_IN(predictions_and_runs_without_a_winner_are_not_recorded, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     pattern_variable variables[3];
@@ -435,7 +420,7 @@ TEST_IN(predictions_and_runs_without_a_winner_are_not_recorded, set_up, tear_dow
     assert_int_not_equal(access(f->path, F_OK), 0);
 }
 
-TEST_IN(runs_at_once_lose_nothing, set_up, tear_down)
+TEST_IN(runs_at_once_lose_nothing, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     enum { CHILDREN = 6, MERGES = 5 };
@@ -460,7 +445,7 @@ TEST_IN(runs_at_once_lose_nothing, set_up, tear_down)
     record_deinit(&r);
 }
 
-TEST_IN(a_full_disk_leaves_the_earlier_record, set_up, tear_down)
+TEST_IN(a_full_disk_leaves_the_earlier_record, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
@@ -492,7 +477,7 @@ TEST_IN(a_full_disk_leaves_the_earlier_record, set_up, tear_down)
     free(after);
 }
 
-TEST_IN(what_cannot_be_written_is_found_out_beforehand, set_up, tear_down)
+TEST_IN(what_cannot_be_written_is_found_out_beforehand, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char file[TEMPORARY_BYTES + 32];
@@ -504,7 +489,7 @@ TEST_IN(what_cannot_be_written_is_found_out_beforehand, set_up, tear_down)
     assert_int_equal(record_check_writable(f->folder, "G", "../transpose", &f->error), AT_USAGE);
 }
 
-TEST_IN(all_records_of_a_pattern_are_found, set_up, tear_down)
+TEST_IN(all_records_of_a_pattern_are_found, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     record_set set;
