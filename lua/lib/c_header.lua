@@ -187,7 +187,7 @@ function text.device_values(device_fields, capability, start)
   return c.braced(out, start)
 end
 
--- What results agree with where no reference says what is right; nil: one does, for all.
+-- The words for what results agree with if no reference says what is right; nil: one does, for all.
 function text.agreeing(p)
   local with = { baseline = "those of the pattern's default", file = "those kept in files" }
   for _, row in ipairs(p.rows) do

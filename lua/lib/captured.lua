@@ -7,7 +7,7 @@ local check = host.own "check.lua"
 local tolerance = host.own "tolerance.lua"
 local fail, KIND = check.fail, check.KIND
 
--- What approximate instructions differ by between two chips, the simulated one included.
+-- Approximate instructions differ by this between two chips, the simulated one included.
 local ULPS = 8
 
 local captured = {}

@@ -112,17 +112,25 @@ function check.string(v, path, example)
   return v
 end
 
--- include = "include" or { "include", "src" }: folders below the script's, { name, line } each.
-function check.includes(given, path)
+-- One text or a list of at most 16, as { text, path } each; `example` is of the list, `what` of a text in it.
+function check.texts(given, path, example, what)
   local list = {}
   if given == nil then return list end
   if type(given) == "string" then given = { given } end
-  check.table(given, path, "include = { \"include\" }, folders below the script's")
+  check.table(given, path, example)
   check.list(given, path, 16)
   for i, v in ipairs(given) do
     local where = child(path, i)
-    list[i] = { name = check.string(v, where, "a folder below the script's, for example \"include\""), line = line_of(where) }
+    list[i] = { text = check.string(v, where, what), path = where }
   end
+  return list
+end
+
+-- include = "include" or { "include", "src" }: folders below the script's, { name, line } each.
+function check.includes(given, path)
+  local list = check.texts(given, path, "include = { \"include\" }, folders below the script's",
+                           "a folder below the script's, for example \"include\"")
+  for i, one in ipairs(list) do list[i] = { name = one.text, line = line_of(one.path) } end
   return list
 end
 

@@ -52,23 +52,7 @@ local function default_of(v)
   return type(v.values) == "table" and v.values[1] or nil
 end
 
--- Expressions over a configuration, without the program: for what has to be known before the pattern is made.
-
-local helpers = { math = math }
-
-function helpers.ceil_div(a, b) return (a + b - 1) // b end
-function helpers.round_up(a, b) return (a + b - 1) // b * b end
-function helpers.min(...) return math.min(...) end
-function helpers.max(...) return math.max(...) end
-function helpers.abs(x) return math.abs(x) end
-function helpers.floor(x) return math.floor(x) end
-function helpers.ceil(x) return math.ceil(x) end
-function helpers.is_pow2(n) return n > 0 and n & (n - 1) == 0 end
-function helpers.log2(n)
-  local exponent = 0
-  while n > 1 do n, exponent = n >> 1, exponent + 1 end
-  return exponent
-end
+local helpers = host.helpers()
 
 -- The value of an expression in `scope`; nil if it has none there (it may read `device`).
 local function evaluate(expression, scope)
@@ -78,7 +62,7 @@ local function evaluate(expression, scope)
   return host.try(f, scope)
 end
 
--- What a macro's text comes to where it is whole numbers, their operators, and macros of such: 8 * WARP.
+-- The number that a macro's text comes to, if it is made of whole numbers, their operators, and macros of such: 8 * WARP.
 local function macro_value(text, macros, depth)
   if depth > 8 or string.find(text, "[^%w_%s()+%-*/%%<>&|~]") then return nil end
   local scope = {}

@@ -62,7 +62,7 @@ local function read(text, fail)
     return tonumber(string.sub(digits, 2), 16)
   end
 
-  -- What an escape stands for; `at` is after its backslash.
+  -- The character that an escape stands for; `at` is after its backslash.
   local function read_escape()
     local letter = string.sub(text, at, at)
     if letter ~= "u" then

@@ -12,7 +12,7 @@ local word = check.word
 
 local kernel = {}
 
--- What lua/lib/kernel_file.lua adds: the path of what says how large a buffer is, the macros of a file.
+-- lua/lib/kernel_file.lua adds these: the path of what says how large a buffer is, the macros of a file.
 kernel.PLACE, kernel.DEFINES = "(place)", "(defines)"
 
 local ROLES = { input = true, output = true, inout = true, scratch = true }
@@ -236,15 +236,9 @@ local function text_expression(v, path)
 end
 
 local function read_options(given, path)
-  local list = {}
-  if given == nil then return list end
-  if type(given) == "string" then given = { given } end
-  check.table(given, path, "options = { \"--use_fast_math\" }")
-  check.list(given, path, 16)
-  for i, v in ipairs(given) do
-    local where = child(path, i)
-    list[i] = text_expression(check.string(v, where, "an NVRTC option, for example \"--use_fast_math\""), where)
-  end
+  local list = check.texts(given, path, "options = { \"--use_fast_math\" }",
+                           "an NVRTC option, for example \"--use_fast_math\"")
+  for i, one in ipairs(list) do list[i] = text_expression(one.text, one.path) end
   return list
 end
 

@@ -7,7 +7,7 @@ local check = host.own "check.lua"
 local kernel = host.own "kernel.lua"
 local fail, KIND = check.fail, check.KIND
 
--- What the pattern lacks, for one message.
+-- A request collects what the pattern lacks, for one message.
 
 local function new_request()
   return { order = {}, of = {} }

@@ -1,6 +1,6 @@
 -- A kernel in a file of the user's own: kernel = { source = "kernel.cu" }, or the comment of such a file.
 --
--- What the pattern does not say is inferred: arguments, element types, inputs and outputs from the kernel's
+-- The rest is inferred from the file where the pattern does not say it: arguments, element types, inputs and outputs from the kernel's
 -- type, which the compiler tells; names of parameters, defaults of macros from the text. What cannot be
 -- inferred is asked for in one message. docs/kernel_files.md says what follows from what.
 
@@ -20,7 +20,7 @@ local ask, tell, SCALARS = arguments.ask, arguments.tell, arguments.SCALARS
 
 local kernel_file = {}
 
--- What stands for nvcc's own: unannotated code is the host's, and no device function calls it.
+-- These options stand for nvcc's own ways: unannotated code is the host's, and no device function calls it.
 local OPTIONS = { "--pre-include=autotune_host.h", "--device-as-default-execution-space" }
 
 local function same(a, b)
@@ -29,7 +29,7 @@ local function same(a, b)
   return a == b
 end
 
--- What a number that nothing defines is, to see what a kernel takes.
+-- A number that nothing defines is this one, to see what a kernel takes.
 local SKETCHED = 8
 
 -- The kernels of the file that the entry may mean: "scale", "ns::scale<64, float>", "(void (*)(float *))scale".
@@ -152,7 +152,7 @@ local function refuse_misspelt(facts, space_names)
   end
 end
 
--- What the file's own macros are: the baseline, as far as the pattern says nothing else.
+-- The file's own macros are the baseline, as far as the pattern says nothing else.
 local function complete_baseline(description, facts, values, space_names)
   if description.baseline == nil then description.baseline = {} end
   if type(description.baseline) ~= "table" then return {} end

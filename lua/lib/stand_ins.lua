@@ -61,7 +61,7 @@ local function is_launchable(description, values, derived, baseline)
     for _, e in ipairs(grids(description)) do
       local v = evaluate(e, scope)
       if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
-      -- What has no rest for the tuned problem may rely on that.
+      -- A kernel may rely on it that a size has no rest for the tuned problem.
       exact = type(e) == "string" and string.gsub(e, "//", "/") or e
       if is_whole(evaluate(exact, whole)) and not is_whole(evaluate(exact, scope)) then return false end
     end

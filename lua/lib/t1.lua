@@ -3,7 +3,7 @@
 --
 -- Its schema is that of github.com/odgaard/TuningSchema; files of Kernel Tuner and of BAT have members
 -- beside it (ProblemSize, GridDivX, MemType, Output, Default), which are taken as those programs take them.
--- What cannot be honoured is refused with the file's line; what is odd, but does not change what is tuned,
+-- A field that cannot be honoured is refused with the file's line; one that is odd, but does not change what is tuned,
 -- is a warning (host.warn).
 
 local host, text = ...
@@ -23,7 +23,7 @@ local show, meant = check.show, check.meant
 
 local TYPES = { boolean = "truth", string = "text" }
 
--- What all the values are; numbers that are not all whole are numbers.
+-- The type of all the values; numbers that are not all whole are numbers.
 local function common_type(node, values, name)
   local of
   for _, v in ipairs(values) do
@@ -270,7 +270,8 @@ local function read_launch(kernel, spec)
   return { grid = grid, block = block }
 end
 
--- Of files that have both, the one that counts; files of Kernel Tuner often have another program's GlobalSize.
+-- Warns where a file's GlobalSize and its ProblemSize, which is taken, do not agree: files of Kernel Tuner often have
+-- another program's GlobalSize.
 local function compare_grids(root, spec, baseline)
   local kernel = root.value.KernelSpecification
   local global = member(kernel, "GlobalSize", "object", "KernelSpecification")
@@ -393,7 +394,7 @@ end
 
 -- ---- the file ----
 
--- What messages say of a place in the table: { line, name }, and the order of its keys.
+-- Messages say this of a place in the table: { line, name }, and the order of its keys.
 local function new_spec()
   local spec = {
     parameters = {}, conditions = {}, types = {}, lists = {}, taken = {}, variables = {},

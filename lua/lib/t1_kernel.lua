@@ -7,7 +7,7 @@ local check = host.own "check.lua"
 local members = host.own "t1_members.lua"
 local fail, warn, needed = members.fail, members.warn, members.needed
 
--- What stands in the kernel's file: { kernels, words }; of a template, which is text of another kind, nothing.
+-- The kernel's file in facts: { kernels, words }; nothing for a template, which is text of another kind.
 local function read_file(node, is_template, includes)
   local facts, why = {}, nil
   if is_template then

@@ -191,7 +191,7 @@ function compile(name)
   return f
 end
 
--- What a macro is defined as for the value v of a parameter, a variable or a derived value.
+-- The text that a macro is defined as for the value v of a parameter, a variable or a derived value.
 function template.definition(name, v)
   if type(v) == "boolean" then return v and "1" or "0" end
   local written = text(v, name)

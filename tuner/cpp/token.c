@@ -5,10 +5,6 @@
 
 cpp_lexer cpp_lexer_make(const char *text, size_t length, int line)
 {
-    if (!text) { /* of a span that is not there */
-        text = "";
-        length = 0;
-    }
     return (cpp_lexer){.at = text, .end = text + length, .line = line, .at_line_start = true};
 }
 

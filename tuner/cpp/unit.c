@@ -102,6 +102,8 @@ static cpp_span parameter_name(cpp_span text)
 
 size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity)
 {
+    if (!list.text)
+        return 0;
     size_t count = 0;
     int depth = 0;
     const char *begin = list.text;

@@ -81,7 +81,8 @@ typedef struct cpp_parameter {
     cpp_span text, name;
 } cpp_parameter;
 
-/* Reads up to `capacity` parameters from between the brackets; returns how many there are. */
+/* Reads up to `capacity` parameters from between the brackets; returns how many there are: none
+ * where there are no brackets. */
 size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity);
 
 #endif

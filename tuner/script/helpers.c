@@ -164,7 +164,7 @@ static void add_math(lua_State *L)
     lua_pop(L, 1);
 }
 
-void script_add_helpers(lua_State *L)
+void script_add_functions(lua_State *L)
 {
     static const luaL_Reg helpers[] = {
         {"bits_type", bits_type},
@@ -180,6 +180,11 @@ void script_add_helpers(lua_State *L)
     };
     luaL_setfuncs(L, helpers, 0);
     add_math(L);
+}
+
+void script_add_helpers(lua_State *L)
+{
+    script_add_functions(L);
     push_device(L, &script_of(L)->options.device);
     lua_setfield(L, -2, "device");
 }

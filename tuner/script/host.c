@@ -218,6 +218,18 @@ static int host_is_helper(lua_State *L)
     return 1;
 }
 
+/* host.helpers(): a table of the functions that expressions call, and math. */
+static int host_helpers(lua_State *L)
+{
+    lua_newtable(L);
+    sandbox_push_environment(L);
+    lua_getfield(L, -1, "math");
+    lua_setfield(L, -3, "math");
+    lua_pop(L, 1);
+    script_add_functions(L);
+    return 1;
+}
+
 /* host.declare(table): keeps the description and returns the token that stands for it. */
 static int host_declare(lua_State *L)
 {
@@ -366,13 +378,8 @@ static int host_read_template(lua_State *L)
         lua_pushvalue(L, 1);
         return 2;
     }
-    if (!script_find_file(folders, 2, name, path, sizeof path)) {
-        const char *link;
-        script_leads_out(folders, 2, name, &link);
-        lua_pushnil(L);
-        lua_pushstring(L, link);
-        return 2;
-    }
+    if (!script_find_file(folders, 2, name, path, sizeof path))
+        return script_push_absent(L, folders, 2, name);
     script_range *range = script_new_range(L);
     at_error error = {0};
     if (script_read_file(path, range, &error))
@@ -407,6 +414,7 @@ static void push_host(lua_State *L)
         {"fail", host_fail},
         {"fail_in", host_fail_in},
         {"is_line", host_is_line},
+        {"helpers", host_helpers},
         {"is_helper", host_is_helper},
         {"keys", host_keys},
         {"line", host_line},

@@ -124,13 +124,8 @@ int host_open_kernel(lua_State *L)
     const char *name = luaL_checkstring(L, 1);
     const char *const folders[] = {s->folder};
     char path[PATH_MAX];
-    if (!script_find_file(folders, 1, name, path, sizeof path)) {
-        const char *link;
-        script_leads_out(folders, 1, name, &link);
-        lua_pushnil(L);
-        lua_pushstring(L, link);
-        return 2;
-    }
+    if (!script_find_file(folders, 1, name, path, sizeof path))
+        return script_push_absent(L, folders, 1, name);
     at_error error = {0};
     script_kernel named = {0};
     lua_settop(L, 2);

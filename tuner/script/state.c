@@ -151,6 +151,16 @@ bool script_leads_out(const char *const *folders, size_t folder_count, const cha
     return false;
 }
 
+int script_push_absent(lua_State *L, const char *const *folders, size_t folder_count,
+                       const char *name)
+{
+    const char *link;
+    script_leads_out(folders, folder_count, name, &link);
+    lua_pushnil(L);
+    lua_pushstring(L, link);
+    return 2;
+}
+
 /* Ends the life of a file's bytes when Lua may jump out: they are owned by a userdata. */
 static int free_range(lua_State *L)
 {

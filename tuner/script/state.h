@@ -244,9 +244,15 @@ size_t script_include_folders(const script *s, const script_kernel *k,
  * it is not read, and what to do: static storage, "" where there is none. */
 bool script_leads_out(const char *const *folders, size_t folder_count, const char *name,
                       const char **what);
+/* Pushes nil and what else is to be said of a file that is in none of the folders: what a function
+ * of the host returns, which are two. */
+int script_push_absent(lua_State *L, const char *const *folders, size_t folder_count,
+                       const char *name);
 
 /* The tool's functions that expressions and templates share (ceil_div, sizeof ...), added to the
- * table on top of the stack; and `device`. */
+ * table on top of the stack, which has `math`. */
+void script_add_functions(lua_State *L);
+/* The same, and `device`. */
 void script_add_helpers(lua_State *L);
 
 /* NULL: there is none of that name. */

@@ -16,7 +16,7 @@
 #include "run/setup/workers.h"
 #include "run/tune.h"
 
-/* Of each launch so many of the fastest are tried on all; each is sampled so often there. */
+/* So many of the fastest of each launch are tried on all; each is sampled so often there. */
 enum { KEPT = 6, SAMPLES = 25, MOST_LAUNCHES = 16, MOST_TRIED = KEPT * MOST_LAUNCHES + 1 };
 enum { NAME_BYTES = 4096 };
 
@@ -103,13 +103,20 @@ static at_status run(mix *m, const settings *asked, tune **out)
     return AT_OK;
 }
 
-static at_status tune_alone(mix *m, mixed_launch *l)
+/* What a run of one launch is asked for. */
+static settings settings_of(mix *m, const mixed_launch *l)
 {
     settings asked = m->o->run;
-    tune *t = NULL;
     asked.captured = l->name;
     asked.workers = &m->workers;
     asked.record = false;
+    return asked;
+}
+
+static at_status tune_alone(mix *m, mixed_launch *l)
+{
+    settings asked = settings_of(m, l);
+    tune *t = NULL;
     say(m, "tuning", l);
     at_status status = run(m, &asked, &t);
     const run_summary *s = t ? tune_summary(t) : NULL;
@@ -128,11 +135,8 @@ static at_status tune_alone(mix *m, mixed_launch *l)
 /* Times all that were good somewhere on one launch, without a race that would drop any. */
 static at_status time_all(mix *m, mixed_launch *l)
 {
-    settings asked = m->o->run;
+    settings asked = settings_of(m, l);
     tune *t = NULL;
-    asked.captured = l->name;
-    asked.workers = &m->workers;
-    asked.record = false;
     asked.starts = (const char *const *)m->tried;
     asked.start_count = m->tried_count;
     asked.budget_evaluations = m->tried_count + 1;
