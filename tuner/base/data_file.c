@@ -44,7 +44,7 @@ static at_status read_at(const data_file *f, uint64_t offset, void *out, size_t 
     return AT_OK;
 }
 
-/* Of an array as it lies. */
+/* Takes the type and shape of an array as it lies. */
 static at_status use_header(data_file *f, const npy_header *h, const dtype *raw, at_error *error)
 {
     char name[NPY_NAME_BYTES];

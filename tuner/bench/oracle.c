@@ -289,7 +289,7 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
     return status || how->result == OUTCOME_OK ? status : device_slot_seed(s, s->seed, error);
 }
 
-/* Of all expected results. */
+/* The bytes of all expected results. */
 static uint64_t results_bytes_of(const device_slot *s)
 {
     uint64_t size = 0;

@@ -57,7 +57,7 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
     if (way.precompiled) {
         options[n++] = way.precompiled;
         options[n++] = "--pch-messages=false";
-        /* Of what it leaves out of the heap, and of a heap that it does not read. */
+        /* NVRTC warns of what it leaves out of the heap, and of a heap that it does not read. */
         options[n++] = "--diag-suppress=20283,629,630,2226";
     }
     for (size_t i = 0; i < r->option_count; i++)

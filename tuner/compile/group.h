@@ -25,7 +25,8 @@ enum { COMPILE_GROUP_MAX = 16 };
 char *group_source(const group_member *members, size_t count);
 char *group_entries(const group_member *members, size_t count);
 
-/* Of such lines, those of the entries of member `index`; owned by the caller. NULL: no memory. */
+/* Those of such lines that are of the entries of member `index`; owned by the caller. NULL: no
+ * memory. */
 char *group_lines(const group_member *members, size_t index, const char *lines);
 
 /* Finds the members that the log of a failed compilation complains about, directly or by a name

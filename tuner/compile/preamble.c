@@ -15,7 +15,7 @@
 /* A source that has errors is no reason to give up, several may be. */
 enum { MOST_FAILURES = 3 };
 
-/* Of a heap with the largest headers, with some room to spare. */
+/* The size of a heap that holds the largest headers, with some room to spare. */
 static const uint64_t heap_bytes = UINT64_C(512) << 20;
 
 void preambles_open(preambles *p, const char *folder)

@@ -246,7 +246,7 @@ typedef struct at_sites_options {
     const char *code;   /* version of the program's code, "2.1"; NULL: "" */
     double share;       /* of the time of a site's calls that tuning may cost; 0: 0.02 */
     at_site_clock clock;
-    /* Of a program with ranks. All call the same sites in the same order, and then have the same
+    /* For a program with ranks. All call the same sites in the same order, and then have the same
      * values in every call: rank 0 decides and writes the store. NULL: each process for itself. */
     at_site_broadcast *broadcast;
     void *context; /* for it */

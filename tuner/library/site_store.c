@@ -13,7 +13,7 @@
 #include "record/schema.h"
 #include "record/store.h"
 
-/* Of a file: more are of old drivers and codes, and the oldest leave. */
+/* A file has no more: the rest are of old drivers and codes, and the oldest leave. */
 enum { MOST_ENTRIES = 2000, LARGEST_BYTES = 64 << 20, TEXT_BYTES = 1024 };
 
 static const char code_name[] = "at_code", driver_name[] = "at_driver";

@@ -35,7 +35,7 @@ enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_CALLS = 64, MOST_AGAIN = 6 };
 #define VAGUE 0.02
 #define NOISY 1.3
 
-/* Of the calls of a sample the fastest part counts: what other streams and programs do to a call
+/* The fastest part of a sample's calls counts: what other streams and programs do to a call
  * only adds to its time. */
 enum { FASTEST_PART = 4 };
 
@@ -440,7 +440,7 @@ static void finish_race(site_tuner *t)
     const race_result *r = race_conclude(t->race);
     bool vague = r->has_winner && r->tied > 0 && r->half_width > VAGUE;
     if (r->has_winner) {
-        /* Of several that noise does not tell apart the incumbent is known to be no mistake. */
+        /* Where noise does not tell several apart, the incumbent is known to be no mistake. */
         uint32_t winner = configuration_of(t, &r->ranking[0]);
         if (vague && is_incumbent_tied(t, r))
             winner = t->incumbent;

@@ -87,12 +87,12 @@ bool tune_owns_workers(const tune *t); /* they end with it */
 bool tune_proofs_pending(const tune *t);
 const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */
 
-/* Where the baseline is the oracle: begins its proof once it was tried. AT_SCRIPT once it is known
+/* Begins the proof of a baseline that is the oracle, once it was tried. AT_SCRIPT once it is known
  * to be wrong: nothing that was measured is worth keeping then. `waits`: for its proof, for some
  * seconds. */
 at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
 
-/* Where the baseline is the oracle: holds what it computes on the GPU against what it computes on
+/* Holds what a baseline that is the oracle computes on the GPU against what it computes on
  * the simulated device, one problem a call as long as some are left. What differs leaves nothing
  * proven.
  * `waits`: for all of them, for some seconds. */

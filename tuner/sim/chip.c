@@ -54,8 +54,8 @@ static const size_t table_count = sizeof table / sizeof *table;
  * an H200 (results/nvidia-h200/device.json); taken for the others, of which no source is known. */
 static const double read_share = 0.956, write_share = 0.965, copy_share = 0.884;
 
-/* Of what the L2 can be read at, what it can be written at: of 226 sectors a ns 98, in part, to
- * 140, whole, on an H100. */
+/* The L2 is written at this share of what it is read at: an H100 reads 226 sectors a ns and writes
+ * 98, in part, to 140, whole. */
 static const double written_share = 0.62;
 
 /* A round trip to DRAM when this is busy, over one when it is idle: what makes the speed of a read

@@ -1,9 +1,11 @@
 /* Predicted time of a launch on a chip: a sum of mechanisms, each of which could be measured alone.
  *
  * In: a profile (sim/profile.h), the kernel's resources, a chip. Out: the time, and the time that
- * each mechanism alone would take. No figure in it is fitted to the times of a pattern: a chip's
- * are published or measured by kernels that do one thing (sim/chip.h); the few others have their
- * source in sim/model.c, beside the formula.
+ * each mechanism alone would take. No coefficient belongs to a pattern. A chip's figures are
+ * published or measured by kernels that do one thing (sim/chip.h). Four constants were chosen while
+ * looking at measured patterns on an H100 (the norm of the pipes, the share of a buffer that the L2
+ * keeps, what a written sector takes of the L2, the shares of sim/pipes.c): the landscapes
+ * of an H200 tell how far off they are there, and nothing does for other chips.
  *
  * Mechanisms meet as roofs do, by a norm: what takes half as long as another adds a little to it,
  * as each finds the other's queues. The whole is

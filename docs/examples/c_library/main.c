@@ -11,7 +11,8 @@ static int launch(const at_choice *choice, at_error *error)
     const size_t bytes = (size_t)8192 * 8192 * sizeof(float);
     if (at_prepare(choice, NULL, &kernel, error))
         return 1;
-    int failed = cuMemAlloc(&src, bytes) || cuMemAlloc(&dst, bytes) || cuMemsetD32(src, 0, bytes / 4);
+    int failed =
+        cuMemAlloc(&src, bytes) || cuMemAlloc(&dst, bytes) || cuMemsetD32(src, 0, bytes / 4);
     const uint64_t buffers[] = {src, dst}; /* in the order of at_kernel_buffer_name() */
     failed = failed || at_launch(kernel, NULL, buffers, error) || cuCtxSynchronize();
     if (!failed)

@@ -9,7 +9,8 @@ constexpr auto device = autotune_device_named("NVIDIA H200", 9, 0);
 constexpr autotune_transpose_problem problem = {4096, 4096, AUTOTUNE_TRANSPOSE_DTYPE_FLOAT};
 constexpr auto choice = autotune_transpose_find(&device, &problem);
 
-template <int TILE_X, int TILE_Y> __global__ void transpose(const float *src, float *dst, int rows, int cols)
+template <int TILE_X, int TILE_Y>
+__global__ void transpose(const float *src, float *dst, int rows, int cols)
 {
     __shared__ float tile[TILE_Y][TILE_X + 1];
     const int x = blockIdx.x * TILE_X, y = blockIdx.y * TILE_Y;
@@ -37,7 +38,8 @@ int main()
     for (int i = 0; i < n * n; i++)
         host[i] = static_cast<float>(i % 8191);
     cudaMemcpy(src, host.data(), sizeof(float) * n * n, cudaMemcpyHostToDevice);
-    transpose<tile_x, tile_y><<<dim3((n + tile_x - 1) / tile_x, (n + tile_y - 1) / tile_y), 256>>>(src, dst, n, n);
+    const dim3 grid((n + tile_x - 1) / tile_x, (n + tile_y - 1) / tile_y);
+    transpose<tile_x, tile_y><<<grid, 256>>>(src, dst, n, n);
     cudaMemcpy(back.data(), dst, sizeof(float) * n * n, cudaMemcpyDeviceToHost);
     for (int y = 0; y < n; y++)
         for (int x = 0; x < n; x++)

@@ -38,8 +38,8 @@ enum { KNOWN_KERNELS = 4096 };
 /* Does this thread keep the lock, over a chosen launch? */
 static _Thread_local bool keeps_lock;
 
-/* Of the process, which has one driver. `lock` guards all that changes but the rows, which have a
- * lock of their own: times may arrive from within a call of the driver. */
+/* The state of the process, which has one driver. `lock` guards all that changes but the rows,
+ * which have a lock of their own: times may arrive from within a call of the driver. */
 static struct {
     pthread_mutex_t lock, rows_lock;
     bool is_off;
@@ -106,7 +106,7 @@ static void read_launch(const cupti_call *call, launch *out)
                                 .dynamic_shared_bytes = p->shared_bytes,
                                 .flags = cooperative ? CAPTURE_COOPERATIVE : 0}};
     }
-    /* Of these functions the default stream is the thread's own. */
+    /* The default stream of these functions is the thread's own. */
     const size_t length = strlen(call->function);
     if (!out->stream && length > 5 && strcmp(call->function + length - 5, "_ptsz") == 0)
         out->stream = CU_STREAM_PER_THREAD;
@@ -128,7 +128,7 @@ static bool has_in_name(const char *mangled, const char *wanted)
     return is_part;
 }
 
-/* Of a name it is asked once. */
+/* Each name is asked about once. */
 static bool is_chosen(const char *name)
 {
     uint32_t h = 2166136261u;

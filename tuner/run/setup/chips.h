@@ -11,7 +11,7 @@
  * file of measurements. */
 at_status chips_wanted(const settings *o, sim_chip *out, at_error *error);
 
-/* Of a device: a GPU, or a simulated one. As above. */
+/* The chip of a device: a GPU, or a simulated one. Errors as above. */
 at_status chips_of_device(const device_properties *d, const char *results_dir, sim_chip *out,
                           at_error *error);
 

@@ -204,7 +204,7 @@ static at_status choose_problems(prover *p, bool as_set, at_error *error)
     for (size_t i = 0; !status && i < described->ragged_count; i++)
         status =
             add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
-    /* Of a captured launch, which has its data, there is no other problem. */
+    /* A captured launch has its data, and there is no other problem. */
     p->none_whole = p->slots == 0 && !described->is_captured;
     bool is_whole = false;
     for (size_t i = 0; i < p->slots; i++)

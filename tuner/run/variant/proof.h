@@ -89,7 +89,7 @@ typedef struct proof_results {
     size_t size_bytes;
 } proof_results;
 
-/* Where the baseline is the oracle: has what it made told, of every problem that is run whole. */
+/* Has what a baseline that is the oracle made told, of every problem that is run whole. */
 void prover_tell_results(prover *p);
 /* The next; false: there is none yet. */
 bool prover_take_results(prover *p, proof_results *out);
