@@ -31,6 +31,7 @@ Provides-Extra: nvrtc
 Requires-Dist: nvidia-cuda-nvrtc >=13.0; extra == "nvrtc"
 Requires-Dist: nvidia-cuda-runtime >=13.0; extra == "nvrtc"
 Requires-Dist: nvidia-cuda-cccl >=13.0; extra == "nvrtc"
+Description-Content-Type: text/markdown
 
 {text}"""
 
@@ -108,8 +109,7 @@ def main(prefix, version, out):
         machine = sysconfig.get_platform().split("-", 1)[1].replace("-", "_").replace(".", "_")
         tag = "py3-none-manylinux_%d_%d_%s" % (*newest_glibc(binaries), machine)
         text = (HERE / "README.md").read_text()
-        (info / "METADATA").write_text(METADATA.format(version=version, text=text).replace(
-            "\n\n", "\nDescription-Content-Type: text/markdown\n\n", 1))
+        (info / "METADATA").write_text(METADATA.format(version=version, text=text))
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: autotune\nRoot-Is-Purelib: false\nTag: {tag}\n")
         (info / "entry_points.txt").write_text("[console_scripts]\nautotune = autotune._command:main\n")
         (info / "top_level.txt").write_text("autotune\n")
