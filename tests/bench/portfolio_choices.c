@@ -91,15 +91,12 @@ typedef struct room {
     double *losses[METHODS]; /* one a problem */
 } room;
 
-static at_status grow(const portfolio_data *d, room *r, const portfolio_matrix *m, size_t part,
-                      method by, at_error *error)
+static void grow(const portfolio_data *d, room *r, const portfolio_matrix *m, size_t part,
+                 method by)
 {
-    size_t node_count;
-    at_status status =
-        portfolio_grow(m, d->axes, d->axis_count, r->problems, r->nodes, &node_count, error);
-    for (size_t i = part; i < d->problem_count && !status; i += PARTS)
+    portfolio_grow(m, d->axes, d->axis_count, r->problems, r->nodes);
+    for (size_t i = part; i < d->problem_count; i += PARTS)
         r->losses[by][i] = loss_with(d, i, choice_of(d, r->nodes, i));
-    return status;
 }
 
 /* Puts what is expected in place of all ratios, of `count` problems, and of the witnesses'. */
@@ -132,32 +129,27 @@ static void choose_expected(const portfolio_data *d, room *r, const kriging *k, 
 }
 
 /* Chooses for the problems of one part. */
-static at_status try_part(const portfolio_data *d, room *r, size_t part, at_error *error)
+static void try_part(const portfolio_data *d, room *r, size_t part)
 {
     static const method by_kriging[] = {TREE, BOLD, USUAL};
     size_t count = 0, axes = d->axis_count;
-    kriging *fitted = NULL, *usual = NULL;
     for (size_t i = 0; i < d->problem_count; i++)
         if (i % PARTS != part)
             r->rows[count++] = i;
     portfolio_matrix m = data_matrix(d, r->rows, count, r->ratios, r->defaults, r->problems);
-    at_status status = kriging_new(&m, d->axes, axes, r->problems, true, &fitted, error);
-    if (!status)
-        status = kriging_new(&m, d->axes, axes, r->problems, false, &usual, error);
-    if (!status)
-        status = grow(d, r, &m, part, TIMED, error);
-    if (!status)
-        choose_expected(d, r, fitted, part);
+    kriging *fitted = kriging_new(&m, d->axes, axes, r->problems, true),
+            *usual = kriging_new(&m, d->axes, axes, r->problems, false);
+    grow(d, r, &m, part, TIMED);
+    choose_expected(d, r, fitted, part);
     memcpy(&r->problems[count * axes], r->witnesses, r->witness_count * axes * sizeof *r->problems);
     m.problem_count = count + r->witness_count;
-    for (size_t i = 0; i < 3 && !status; i++) {
+    for (size_t i = 0; i < 3; i++) {
         method by = by_kriging[i];
         expect(d, r, by == USUAL ? usual : fitted, count, by != BOLD);
-        status = grow(d, r, &m, part, by, error);
+        grow(d, r, &m, part, by);
     }
     kriging_free(fitted);
     kriging_free(usual);
-    return status;
 }
 
 /* On how many problems a choice is slower than the default, beyond noise, and by how much
@@ -205,7 +197,7 @@ static at_status try_portfolio(const json_t *portfolio, at_error *error)
         status = portfolio_choose_problems(d.axes, d.axis_count, WITNESSES, 2, accept, NULL,
                                            r.witnesses, &r.witness_count, error);
     for (size_t part = 0; part < PARTS && !status; part++)
-        status = try_part(&d, &r, part, error);
+        try_part(&d, &r, part);
     for (method by = 0; by < METHODS && !status; by++) {
         data_print_losses(method_names[by], r.losses[by], n);
         print_harm(&d, r.losses[by]);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/stats.h"
 #include "portfolio/cover.h"
@@ -136,13 +137,11 @@ static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_
     return (portfolio_matrix){problems, count, s->ratios, s->defaults};
 }
 
-static at_status choose(simulation *s, method by, size_t most, size_t *chosen, size_t *count,
-                        at_error *error)
+static size_t choose(simulation *s, method by, size_t most, size_t *chosen)
 {
     size_t *list = s->list, listed = 0, kept = 0, places[MOST_LISTED];
     double loss;
     memset(s->defaults, 0, s->d->problem_count * sizeof *s->defaults);
-    at_status status = AT_OK;
     if (by == FASTEST)
         listed = list_fastest(s, list);
     else if (by == EVERYTHING)
@@ -152,39 +151,37 @@ static at_status choose(simulation *s, method by, size_t most, size_t *chosen, s
         const portfolio_matrix m = {s->third, s->d->width, s->ratios, s->defaults};
         for (size_t i = 0; i < s->third * s->d->width; i++) /* what nobody knows is no candidate */
             s->ratios[i] = s->known[i % s->d->width] ? s->seen[i] : SHORTLIST_IMPOSSIBLE;
-        status = portfolio_shortlist(&m, s->most_listed, list, &listed, error);
+        listed = portfolio_shortlist(&m, s->most_listed, list);
     }
-    if (!status && by == FINALISTS) {
+    if (by == FINALISTS) {
         portfolio_matrix m = matrix_of(s, list, listed, s->third);
-        status = portfolio_shortlist(&m, 2 * most, places, &kept, error);
-        for (size_t i = 0; i < kept && !status; i++)
+        kept = portfolio_shortlist(&m, 2 * most, places);
+        for (size_t i = 0; i < kept; i++)
             places[i] = list[places[i]];
         memcpy(list, places, kept * sizeof *list);
         listed = kept;
     }
     portfolio_matrix m =
         matrix_of(s, list, listed, by == FINALISTS || by == EVERYTHING ? 2 * s->third : s->third);
-    if (!status)
-        status = portfolio_cover(&m, most, 0, chosen, count, &loss, error);
-    for (size_t i = 0; i < *count && !status; i++)
+    size_t count = portfolio_cover(&m, most, 0, chosen, &loss);
+    for (size_t i = 0; i < count; i++)
         chosen[i] = list[chosen[i]];
-    return status;
+    return count;
 }
 
-static at_status simulate(simulation *s, size_t repeats, size_t most, at_error *error)
+static void simulate(simulation *s, size_t repeats, size_t most)
 {
-    size_t looked_at = s->d->problem_count - 2 * s->third, chosen[RECORD_MAX_KEPT], count = 0;
-    double *losses = calloc(METHODS * repeats * looked_at, sizeof *losses);
-    at_status status = losses ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    for (size_t repeat = 0; repeat < repeats && !status; repeat++) {
+    size_t looked_at = s->d->problem_count - 2 * s->third, chosen[RECORD_MAX_KEPT];
+    double *losses = memory_new(METHODS * repeats * looked_at, sizeof *losses);
+    for (size_t repeat = 0; repeat < repeats; repeat++) {
         s->random = rng_seeded(repeat + 1);
         rng_shuffle(&s->random, s->order, s->d->problem_count);
         memset(s->known, 0, s->d->width * sizeof *s->known);
         for (size_t i = 0; i < s->third; i++)
             search(s, i);
-        for (method by = 0; by < METHODS && !status; by++) {
-            status = choose(s, by, most, chosen, &count, error);
-            for (size_t i = 0; i < looked_at && !status; i++) {
+        for (method by = 0; by < METHODS; by++) {
+            size_t count = choose(s, by, most, chosen);
+            for (size_t i = 0; i < looked_at; i++) {
                 double least = INFINITY;
                 for (size_t c = 0; c < count; c++)
                     least = fmin(least, ratio_at(s, 2 * s->third + i, chosen[c]) - 1);
@@ -194,10 +191,9 @@ static at_status simulate(simulation *s, size_t repeats, size_t most, at_error *
     }
     printf("sets of %zu, %zu problems searched, as many further ones, %zu looked at:\n", most,
            s->third, looked_at);
-    for (method by = 0; by < METHODS && !status; by++)
+    for (method by = 0; by < METHODS; by++)
         data_print_losses(method_names[by], &losses[by * repeats * looked_at], repeats * looked_at);
     free(losses);
-    return status;
 }
 
 static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_error *error)
@@ -206,19 +202,16 @@ static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_
     simulation s = {.d = d,
                     .third = n / 3,
                     .most_listed = listed,
-                    .order = calloc(n, sizeof *s.order),
-                    .seen = calloc(n * width, sizeof *s.seen),
-                    .defaults = calloc(n, sizeof *s.defaults),
-                    .configurations = calloc(width, sizeof *s.configurations),
-                    .known = calloc(width, sizeof *s.known),
-                    .ranked = calloc(n * REMEMBERED, sizeof *s.ranked),
-                    .ratios = calloc(n * width, sizeof *s.ratios),
-                    .list = calloc(width, sizeof *s.list)};
+                    .order = memory_new(n, sizeof *s.order),
+                    .seen = memory_new(n * width, sizeof *s.seen),
+                    .defaults = memory_new(n, sizeof *s.defaults),
+                    .configurations = memory_new(width, sizeof *s.configurations),
+                    .known = memory_new(width, sizeof *s.known),
+                    .ranked = memory_new(n * REMEMBERED, sizeof *s.ranked),
+                    .ratios = memory_new(n * width, sizeof *s.ratios),
+                    .list = memory_new(width, sizeof *s.list)};
     at_status status = AT_OK;
-    if (!s.order || !s.seen || !s.defaults || !s.configurations || !s.known || !s.ranked ||
-        !s.ratios || !s.list)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-    else if (width < TRIED || n < 9 || !repeats || !listed || listed > MOST_LISTED)
+    if (width < TRIED || n < 9 || !repeats || !listed || listed > MOST_LISTED)
         status = error_set(
             error, AT_USAGE,
             "%zu configurations on %zu problems, %zu repeats, %zu to list: too few or many", width,
@@ -228,7 +221,7 @@ static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_
     for (size_t c = 0; c < width && !status; c++)
         s.configurations[c] = c;
     for (size_t most = 6; most <= 8 && !status; most += 2)
-        status = simulate(&s, repeats, most, error);
+        simulate(&s, repeats, most);
     free(s.order);
     free(s.seen);
     free(s.defaults);

@@ -1,5 +1,6 @@
 #include "base/memory.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +34,17 @@ void *memory_copy(const void *items, size_t count, size_t size)
 char *memory_text(const char *text)
 {
     return text ? memory_have(strdup(text)) : NULL;
+}
+
+FILE *memory_open(char **text, size_t *size_bytes)
+{
+    return memory_have(open_memstream(text, size_bytes));
+}
+
+void memory_close(FILE *stream)
+{
+    bool failed = ferror(stream);
+    memory_have(fclose(stream) == 0 && !failed ? stream : NULL);
 }
 
 void memory_add(void *items, size_t *count, const void *item, size_t size)

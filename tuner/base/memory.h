@@ -11,6 +11,7 @@
 #define AUTOTUNE_BASE_MEMORY_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 enum { MEMORY_EXIT = 5 };
 
@@ -25,6 +26,10 @@ void *memory_copy(const void *items, size_t count, size_t size);
 
 /* A copy of a text; NULL for NULL. */
 char *memory_text(const char *text);
+
+/* A stream whose text is at `*text` once memory_close() has closed it. */
+FILE *memory_open(char **text, size_t *size_bytes);
+void memory_close(FILE *stream);
 
 /* array_add() of base/array.h, which cannot fail. */
 void memory_add(void *items, size_t *count, const void *item, size_t size);

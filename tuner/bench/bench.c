@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/stats.h"
 #include "base/text.h"
 
@@ -53,16 +54,12 @@ static void answer_failure(device_bench *b, at_status status, const at_error *er
     answer->found.sample_count = 0;
 }
 
-static at_status reserve_samples(device_bench *b, size_t count, at_error *error)
+static void reserve_samples(device_bench *b, size_t count)
 {
     if (count <= b->sample_capacity)
-        return AT_OK;
-    int64_t *samples_ns = realloc(b->samples_ns, count * sizeof *samples_ns);
-    if (!samples_ns)
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu samples", count);
-    b->samples_ns = samples_ns;
+        return;
+    b->samples_ns = memory_have(realloc(b->samples_ns, count * sizeof *b->samples_ns));
     b->sample_capacity = count;
-    return AT_OK;
 }
 
 static int64_t median(const int64_t *samples_ns, size_t count)
@@ -328,8 +325,7 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
             device_meter_init(meter, b->api, b->device, &b->stages[0].slots[0], b->cache, r, error);
     for (size_t i = 1; !status && i < b->stage_count; i++)
         status = device_meter_follow(&b->stages[i].meter, meter, &b->stages[i].slots[0], error);
-    if (!status)
-        status = reserve_samples(b, CEILING_SAMPLES, error);
+    reserve_samples(b, CEILING_SAMPLES);
     if (!status)
         status = sample_reference(b, &r->reference_ns, error);
     size_t most = meter->ceiling_bytes > 0 ? CEILING_SAMPLES : 0, ceilings = 0;
@@ -416,9 +412,7 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
     clear(b);
     if (!count_stages(problems, count, &stages, &slots))
         return error_set(error, AT_FORMAT, "the problems are not in the order of their layouts");
-    b->stages = calloc(stages, sizeof *b->stages);
-    if (!b->stages)
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu layouts", stages);
+    b->stages = memory_new(stages, sizeof *b->stages);
     b->stage_count = stages;
     b->slot_count = slots;
     notify(b, "the set-up (data, and the reference's results)", 0, setup_limit_ns);
@@ -464,9 +458,8 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
                              device_answer *answer, at_error *error)
 {
     notify(b, "sampling", 0, (int64_t)count * b->watchdog_ns);
-    at_status status = reserve_samples(b, count, error);
-    if (!status)
-        status = prepare(v, error);
+    reserve_samples(b, count);
+    at_status status = prepare(v, error);
     for (size_t i = 0; !status && i < count; i++)
         status = sample(v, &b->samples_ns[i], error);
     if (!status)
@@ -520,19 +513,13 @@ static loaded_variant *find_held(device_bench *b, uint64_t id)
 }
 
 /* Inserts a variant in the order of the ids. */
-static at_status insert_held(device_bench *b, const loaded_variant *v, at_error *error)
+static void insert_held(device_bench *b, const loaded_variant *v)
 {
-    loaded_variant *held = array_grow(b->held, b->held_count, sizeof *held);
-    if (!held)
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu held variants", b->held_count + 1);
-    b->held = held;
     size_t at = b->held_count;
-    while (at > 0 && held[at - 1].id > v->id)
-        at--;
-    memmove(&b->held[at + 1], &b->held[at], (b->held_count - at) * sizeof *b->held);
+    memory_add(&b->held, &b->held_count, v, sizeof *v);
+    for (; at > 0 && b->held[at - 1].id > v->id; at--)
+        b->held[at] = b->held[at - 1];
     b->held[at] = *v;
-    b->held_count++;
-    return AT_OK;
 }
 
 /* Runs the check that a try left for later. */
@@ -572,10 +559,10 @@ void device_bench_hold(device_bench *b, uint64_t id, const device_variant *varia
                                 &error);
     if (!status)
         status = prepare(&v, &error);
-    if (!status)
-        status = insert_held(b, &v, &error);
-    if (!status)
+    if (!status) {
+        insert_held(b, &v);
         return;
+    }
     answer_failure(b, status, &error, answer);
     if (answer->usable)
         unload(b, &v);
@@ -602,9 +589,8 @@ static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count
             return error_set(error, AT_FORMAT, "the variant is no longer held");
     }
     double before_khz = 0;
-    at_status status = reserve_samples(b, count, error);
-    if (!status)
-        status = read_sm_clock(b, &before_khz, error);
+    reserve_samples(b, count);
+    at_status status = read_sm_clock(b, &before_khz, error);
     if (!status && with_copy)
         status = device_meter_ceiling(&b->stages[0].meter, &answer->found.ceiling_ns, error);
     for (size_t i = 0; !status && i < count; i++) {
@@ -767,10 +753,9 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
         return;
     }
     if (!b->counters)
-        b->counters = calloc((size_t)PLAN_MAX_LAUNCHES * DEVICE_MAX_METRICS, sizeof *b->counters);
-    if (!b->counters)
-        status = error_set(&error, AT_NO_MEMORY, "no memory for counters");
-    if (!status && !v)
+        b->counters =
+            memory_new((size_t)PLAN_MAX_LAUNCHES * DEVICE_MAX_METRICS, sizeof *b->counters);
+    if (!v)
         status = error_set(&error, AT_FORMAT, "the variant is no longer held");
     if (!status) {
         passes p = {.bench = b, .variant = v};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "bench/bench.h"
 #include "bench/turn.h"
 #include "bench/wire.h"
@@ -90,8 +91,7 @@ static at_status open_device(child *c, const device_worker_options *options, at_
 }
 
 /* Each takes what is left of its request (number and id are read) and fills the answer, whose id is
- * the request's. AT_FORMAT: the request makes no sense, which is an answer too; AT_NO_MEMORY ends
- * the worker. */
+ * the request's. AT_FORMAT: the request makes no sense, which is an answer too. */
 typedef at_status (*handler)(child *c, pack *asked, device_answer *answer);
 
 static at_status do_setup(child *c, pack *asked, device_answer *answer)
@@ -102,9 +102,7 @@ static at_status do_setup(child *c, pack *asked, device_answer *answer)
     uint32_t count = pack_get_u32(asked);
     if (count == 0 || count > DEVICE_MAX_PROBLEMS)
         return AT_FORMAT;
-    device_problem *problems = calloc(count, sizeof *problems);
-    if (!problems)
-        return AT_NO_MEMORY;
+    device_problem *problems = memory_new(count, sizeof *problems);
     for (uint32_t i = 0; i < count; i++)
         device_get_problem(asked, &problems[i]);
     bool complete = pack_complete(asked);
@@ -149,9 +147,7 @@ static at_status do_block(child *c, pack *asked, device_answer *answer)
     uint64_t count = pack_get_u64(asked);
     if (asked->failed || count > DEVICE_MAX_BLOCK)
         return AT_FORMAT;
-    uint64_t *ids = calloc((size_t)count + 1, sizeof *ids);
-    if (!ids)
-        return AT_NO_MEMORY;
+    uint64_t *ids = memory_new((size_t)count, sizeof *ids);
     for (uint64_t i = 0; i < count; i++)
         ids[i] = pack_get_u64(asked);
     bool complete = pack_complete(asked);
@@ -361,9 +357,8 @@ static int list(int fd, pack *settings)
     bool names = pack_get_u32(settings) != 0;
     at_error error = {0};
     size_t count = 0;
-    device_properties *found = calloc(MAX_DEVICES, sizeof *found);
-    at_status status = found ? list_devices(*kind ? kind : NULL, names, found, &count, &error)
-                             : error_set(&error, AT_NO_MEMORY, "no memory to list devices");
+    device_properties *found = memory_new(MAX_DEVICES, sizeof *found);
+    at_status status = list_devices(*kind ? kind : NULL, names, found, &count, &error);
     if (status) {
         send_failure(fd, status, &error);
         free(found);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 
 /* The bytes before `got` have come; `trouble` says why the others do not. */
 struct device_content {
@@ -32,14 +33,13 @@ static device_content *find(const device_contents *c, const unsigned char *key)
 }
 
 /* Begins anew what may have come in part, or come shorter. */
-static at_status begin(device_contents *c, const device_chunk *chunk, at_error *error)
+static void begin(device_contents *c, const device_chunk *chunk)
 {
     device_content *one = find(c, chunk->key);
     if (!one) {
         device_content fresh = {.bytes = NULL};
         memcpy(fresh.key, chunk->key, sizeof fresh.key);
-        if (!array_add(&c->items, &c->count, &fresh, sizeof fresh))
-            return error_set(error, AT_NO_MEMORY, "no memory for a file's contents");
+        memory_add(&c->items, &c->count, &fresh, sizeof fresh);
         one = &c->items[c->count - 1];
     }
     free(one->bytes);
@@ -50,15 +50,13 @@ static at_status begin(device_contents *c, const device_chunk *chunk, at_error *
     if (!one->bytes)
         snprintf(one->trouble, sizeof one->trouble,
                  "there is no memory for the %" PRIu64 " bytes of a file", chunk->all_bytes);
-    return AT_OK;
 }
 
 at_status device_contents_take(device_contents *c, const device_chunk *chunk, at_error *error)
 {
-    at_status status = chunk->offset == 0 ? begin(c, chunk, error) : AT_OK;
-    device_content *one = status ? NULL : find(c, chunk->key);
-    if (status)
-        return status;
+    if (chunk->offset == 0)
+        begin(c, chunk);
+    device_content *one = find(c, chunk->key);
     if (!one || chunk->all_bytes != one->all || chunk->size_bytes > one->all - one->got ||
         (!one->trouble[0] && chunk->offset != one->got))
         return error_set(error, AT_FORMAT, "a part of a file's contents is out of order");

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 /* A launch shorter than any of these is timed in batches: below 200 ticks the clock's steps are
  * more than half a percent of the time, below 20 floors the launch itself is more than a
  * twentieth. */
@@ -69,10 +71,8 @@ static at_status copy_set(device_meter *m, size_t set, at_error *error)
 static at_status make_sets(device_meter *m, at_error *error)
 {
     m->set_count = choose_set_count(m);
-    m->sets = calloc(m->set_count, sizeof *m->sets);
-    m->views = calloc(m->set_count, sizeof *m->views);
-    if (!m->sets || !m->views)
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu sets of buffers", m->set_count);
+    m->sets = memory_new(m->set_count, sizeof *m->sets);
+    m->views = memory_new(m->set_count, sizeof *m->views);
     for (uint32_t i = 0; i < m->slot->plan.buffer_count; i++)
         m->sets[0][i] = m->slot->buffers[i];
     at_status status = AT_OK;
@@ -138,9 +138,7 @@ static at_status make_end(device_meter *m, bool overwritten, device_buffer ***ou
 {
     const buffer_plan bits = {.fill = FILL_BITS, .type = DTYPE_UINT8, .count = m->ceiling_bytes};
     uint32_t own = find_end(m, overwritten);
-    *out = calloc(m->set_count, sizeof **out);
-    if (!*out)
-        return error_set(error, AT_NO_MEMORY, "no memory for the ceiling");
+    *out = memory_new(m->set_count, sizeof **out);
     at_status status = AT_OK;
     for (size_t set = 0; !status && set < m->set_count; set++) {
         if (own < PLAN_MAX_BUFFERS) {
@@ -200,9 +198,7 @@ static at_status make_ceiling(device_meter *m, at_error *error)
     m->ceiling_bytes = kind == CEILING_COPY ? traffic / 2 : traffic;
     if (m->ceiling_bytes == 0)
         return AT_OK;
-    m->owned = calloc(2 * m->set_count, sizeof *m->owned);
-    if (!m->owned)
-        return error_set(error, AT_NO_MEMORY, "no memory for the ceiling");
+    m->owned = memory_new(2 * m->set_count, sizeof *m->owned);
     at_status status = AT_OK;
     if (kind != CEILING_READ)
         status = make_end(m, true, &m->copy_to, error);

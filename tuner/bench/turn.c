@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/lock.h"
+#include "base/memory.h"
 
 enum { TURN_PATH_BYTES = 4096 };
 
@@ -83,9 +84,7 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error)
         status = make_own_folder(folder, &made, error);
     if (status || !made)
         return status;
-    gpu_turn *t = calloc(1, sizeof *t);
-    if (!t)
-        return error_set(error, AT_NO_MEMORY, "no memory for turns at the GPU");
+    gpu_turn *t = memory_new(1, sizeof *t);
     common = common && *common ? common : folder;
     status = open_turn(common, uuid, "turn", &t->turn, error);
     if (!status)

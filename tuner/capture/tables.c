@@ -286,8 +286,8 @@ at_status tables_read(const char *dir, json_t **out, at_error *error)
         free(list[i]);
     }
     free(list);
-    if (!status && !(*out = join(&r)))
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        *out = memory_have(join(&r));
     for (size_t i = 0; i < r.table_count; i++)
         munmap(r.tables[i], sizeof **r.tables);
     free(r.tables);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "cluster/wire.h"
 
 enum { HELLO_MS = 60 * 1000 }; /* all ranks have to be up */
@@ -85,9 +86,7 @@ at_status cluster_join(cluster **out, at_error *error)
     const char *number = getenv(CLUSTER_VARIABLE);
     if (!number)
         return AT_OK;
-    cluster *c = calloc(1, sizeof *c);
-    if (!c)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    cluster *c = memory_new(1, sizeof *c);
     c->fd = (int)strtol(number, NULL, 10);
     fcntl(c->fd, F_SETFD, FD_CLOEXEC);
     at_status status = take_hello(c, error);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 
 enum { HEAD_BYTES = 3 * sizeof(uint32_t), TAG = 1 };
 
@@ -29,28 +30,23 @@ struct mail {
     uint32_t next; /* whom mail_take() looks at first */
 };
 
-static at_status allocate(mail *m, at_error *error)
+static void allocate(mail *m)
 {
-    m->peers = calloc((size_t)m->ranks, sizeof *m->peers);
-    bool made = m->peers != NULL;
-    for (int i = 0; made && i < m->ranks; i++) {
+    m->peers = memory_new((size_t)m->ranks, sizeof *m->peers);
+    for (int i = 0; i < m->ranks; i++) {
         peer *p = &m->peers[i];
         p->request = MPI_REQUEST_NULL;
         /* Ranks speak to rank 0 alone. */
         if (i == m->rank || (i != 0 && m->rank != 0))
             continue;
-        p->in = calloc(1, sizeof *p->in);
-        made = p->in != NULL;
+        p->in = memory_new(1, sizeof *p->in);
     }
-    return made ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory for letters");
 }
 
 at_status mail_open(uint32_t most, mail **out, at_error *error)
 {
     MPI_Comm host;
-    mail *m = calloc(1, sizeof *m);
-    if (!m)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    mail *m = memory_new(1, sizeof *m);
     *out = m;
     if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
         return error_set(error, AT_IO, "MPI does not start");
@@ -65,7 +61,8 @@ at_status mail_open(uint32_t most, mail **out, at_error *error)
     }
     if ((uint32_t)m->ranks > most)
         return error_set(error, AT_USAGE, "more than %u ranks", most);
-    return allocate(m, error);
+    allocate(m);
+    return AT_OK;
 }
 
 uint32_t mail_rank(const mail *m)

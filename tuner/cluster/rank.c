@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/descriptor.h"
+#include "base/memory.h"
 #include "cluster/channel.h"
 #include "cluster/mail.h"
 #include "cluster/wire.h"
@@ -269,14 +270,12 @@ static void beat(relay *r)
     }
 }
 
-static at_status turn(relay *r, at_error *error)
+static void turn(relay *r)
 {
     size_t count = r->channels.count;
-    struct pollfd *fds = calloc(count + 1, sizeof *fds);
+    struct pollfd *fds = memory_new(count + 1, sizeof *fds);
     uint32_t from;
     const letter *l;
-    if (!fds)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++) {
         const channel *c = &r->channels.items[i];
         fds[i] = (struct pollfd){.fd = c->worker.fd,
@@ -296,7 +295,6 @@ static at_status turn(relay *r, at_error *error)
     if (mail_rank(r->mail) == 0)
         watch_tuner(r);
     beat(r);
-    return AT_OK;
 }
 
 static at_status find_program(char *out, at_error *error)
@@ -330,7 +328,7 @@ static at_status run(relay *r, char **argv, at_error *error)
         mail_send(r->mail, 0, LETTER_HELLO, 0, &cores, sizeof cores);
     }
     while (!status && !r->over)
-        status = turn(r, error);
+        turn(r);
     for (uint32_t i = 1; mail_rank(r->mail) == 0 && i < mail_ranks(r->mail); i++)
         mail_send(r->mail, i, LETTER_QUIT, 0, NULL, 0);
     return status;

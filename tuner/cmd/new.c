@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/paths.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/edit.h"
@@ -39,21 +40,17 @@ static at_status check_name(const char *name, at_error *error)
                       name, MOST_NAME);
 }
 
-/* The caller frees the text; NULL: out of memory. */
+/* The caller frees the text. */
 static char *renamed(const char *text, const char *name)
 {
     char *out = NULL;
     size_t size_bytes = 0;
-    FILE *to = open_memstream(&out, &size_bytes);
-    if (!to)
-        return NULL;
+    FILE *to = memory_open(&out, &size_bytes);
     for (const char *found; (found = strstr(text, PLACE)) != NULL; text = found + strlen(PLACE))
         fprintf(to, "%.*s%s", (int)(found - text), text, name);
     fputs(text, to);
-    if (fclose(to) == 0)
-        return out;
-    free(out);
-    return NULL;
+    memory_close(to);
+    return out;
 }
 
 static at_status write_one(const char *from, const char *to, const char *name, at_error *error)
@@ -62,8 +59,8 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     size_t size_bytes;
     int fd = -1;
     at_status status = file_read(from, MOST_BYTES, &text, &size_bytes, error);
-    if (!status && !(own = renamed(text, name)))
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        own = renamed(text, name);
     /* The file never replaces what someone wrote. */
     if (!status && (fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0)
         status = error_set(error, AT_IO, "%s cannot be written: %s", to, strerror(errno));
@@ -92,13 +89,10 @@ static at_status write_comment(const char *path, const char *comment, at_error *
         first--;
     edit_list edits = {0};
     char *with_blank = NULL, *after = NULL;
-    if (asprintf(&with_blank, "%s\n", comment) >= 0) {
-        edit_add(&edits, (size_t)(first - text), 0, with_blank);
-        after = edit_apply(&edits, text);
-        status = edit_write(path, text, after, error);
-    } else {
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-    }
+    memory_have(asprintf(&with_blank, "%s\n", comment) < 0 ? NULL : with_blank);
+    edit_add(&edits, (size_t)(first - text), 0, with_blank);
+    after = edit_apply(&edits, text);
+    status = edit_write(path, text, after, error);
     edit_list_deinit(&edits);
     free(with_blank);
     free(after);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "script/render.h"
 
 static void hold(json_t **held, const value *v)
@@ -86,7 +87,7 @@ static json_t *given_columns(const export_model *m)
 
 /* ---- their names ---- */
 
-static at_status read_column(const json_t *from, export_column *c, at_error *error)
+static void read_column(const json_t *from, export_column *c)
 {
     static const char *const types[] = {[EXPORT_INTEGER] = "int",
                                         [EXPORT_LONG] = "int64_t",
@@ -97,9 +98,7 @@ static at_status read_column(const json_t *from, export_column *c, at_error *err
     const char *type = json_string_value(json_object_get(from, "type"));
     free(c->words);
     c->word_count = json_array_size(words);
-    c->words = calloc(c->word_count + 1, sizeof *c->words);
-    if (!c->words)
-        return export_no_memory(error);
+    c->words = memory_new(c->word_count, sizeof *c->words);
     for (int t = 0; t <= EXPORT_WORD; t++)
         if (strcmp(type, types[t]) == 0)
             c->type = (export_type)t;
@@ -113,7 +112,6 @@ static at_status read_column(const json_t *from, export_column *c, at_error *err
         snprintf(c->words[i].identifier, sizeof c->words[i].identifier, "%s",
                  json_string_value(json_object_get(word, "identifier")));
     }
-    return AT_OK;
 }
 
 at_status export_name_columns(export_model *m, at_error *error)
@@ -133,8 +131,7 @@ at_status export_name_columns(export_model *m, at_error *error)
         status = json_text_parse(text, strlen(text), "names.json", &names, error);
     free(text);
     for (size_t i = 0; i < m->column_count && !status; i++)
-        status = read_column(json_array_get(json_object_get(names, "columns"), i), &m->columns[i],
-                             error);
+        read_column(json_array_get(json_object_get(names, "columns"), i), &m->columns[i]);
     for (size_t i = 0; i < m->launch.buffer_count && !status; i++)
         snprintf(m->launch.buffers[i], sizeof m->launch.buffers[i], "%s",
                  json_string_value(json_array_get(json_object_get(names, "buffers"), i)));

@@ -46,8 +46,7 @@ at_status exporter_write(const exporter *e, const export_model *const *models, s
         rendered_file *f = &texts.files[i];
         if (f->name[0] == '\0' && f->size_bytes == 0 && !e->path)
             continue;
-        status =
-            export_files_add(files, f->name[0] ? f->name : unnamed, f->text, f->size_bytes, error);
+        export_files_add(files, f->name[0] ? f->name : unnamed, f->text, f->size_bytes);
         f->text = NULL;
     }
     rendered_deinit(&texts);

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "export/kernels.h"
+#include "base/memory.h"
 
 static bool is_taken(const export_files *f, const char *name)
 {
@@ -27,15 +26,11 @@ static void choose_name(const export_files *f, const char *name, char out[EXPORT
         snprintf(out, EXPORT_FILE_NAME_BYTES, "%.*s-%u%.20s", stem, name, n, dot ? dot : "");
 }
 
-at_status export_files_add(export_files *f, const char *name, char *text, size_t size_bytes,
-                           at_error *error)
+void export_files_add(export_files *f, const char *name, char *text, size_t size_bytes)
 {
     export_file file = {.text = text, .size_bytes = size_bytes};
     choose_name(f, name, file.name);
-    if (array_add(&f->files, &f->count, &file, sizeof file))
-        return AT_OK;
-    free(text);
-    return export_no_memory(error);
+    memory_add(&f->files, &f->count, &file, sizeof file);
 }
 
 void export_files_deinit(export_files *f)

@@ -22,9 +22,8 @@ typedef struct export_files {
 } export_files;
 
 /* Adds a file, whose text it owns in any case. If the name is taken, "-2" (or more) goes before its
- * extension. AT_NO_MEMORY. */
-at_status export_files_add(export_files *f, const char *name, char *text, size_t size_bytes,
-                           at_error *error);
+ * extension. */
+void export_files_add(export_files *f, const char *name, char *text, size_t size_bytes);
 
 void export_files_deinit(export_files *f); /* a zeroed one is fine */
 

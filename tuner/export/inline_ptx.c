@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "export/kernels.h"
 #include "ptx/parse.h"
@@ -292,18 +293,15 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
 
 /* ---- a module ---- */
 
-/* *written: it can be. */
-static at_status write_kernel(const ptx_module *m, const ptx_function *f, const char *entry,
-                              FILE *to, bool *written, at_error *error)
+/* False: it cannot be. */
+static bool write_kernel(const ptx_module *m, const ptx_function *f, const char *entry, FILE *to)
 {
-    kernel k = {.m = m, .f = f, .is_dynamic = calloc(m->variable_count + 1, sizeof(bool))};
-    if (!k.is_dynamic)
-        return export_no_memory(error);
-    *written = f->has_body && can_be_written(&k);
-    if (*written)
+    kernel k = {.m = m, .f = f, .is_dynamic = memory_new(m->variable_count, sizeof(bool))};
+    bool written = f->has_body && can_be_written(&k);
+    if (written)
         print_kernel(&k, entry, to);
     free(k.is_dynamic);
-    return AT_OK;
+    return written;
 }
 
 /* Names that are no identifiers are those of templates and of namespaces. */
@@ -335,9 +333,8 @@ at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *symbo
     at_status status = ptx_parse(ptx, ptx_bytes, "the PTX of a kernel", &m, error);
     if (status)
         return status;
-    FILE *to = open_memstream(out, &out_bytes);
-    status = to ? AT_OK : export_no_memory(error);
-    for (size_t i = 0; i < entry_count && written && !status; i++) {
+    FILE *to = memory_open(out, &out_bytes);
+    for (size_t i = 0; i < entry_count && written; i++) {
         char own[32];
         const char *name = entries[i].name;
         int index = name ? find_kernel(m, symbols, entries[i].place) : PTX_NONE;
@@ -345,15 +342,11 @@ at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *symbo
             continue;
         found++;
         snprintf(own, sizeof own, "autotune_ptx_%zu", i);
-        status = write_kernel(m, &m->functions[index], is_identifier(name) ? name : own, to,
-                              &written, error);
+        written = write_kernel(m, &m->functions[index], is_identifier(name) ? name : own, to);
     }
-    bool failed = to && ferror(to);
-    failed = (to && fclose(to) != 0) || failed;
-    if (!status && failed)
-        status = export_no_memory(error);
+    memory_close(to);
     ptx_module_free(m);
-    if (status || !written || found == 0) {
+    if (!written || found == 0) {
         free(*out);
         *out = NULL;
     }

@@ -3,13 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "device/field.h"
-
-at_status export_no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
-}
 
 static bool same_source(const export_source *a, const export_source *b)
 {
@@ -21,20 +16,15 @@ static bool same_source(const export_source *a, const export_source *b)
     return same;
 }
 
-at_status export_kernels_add_source(export_kernels *k, export_source source, size_t *place,
-                                    at_error *error)
+size_t export_kernels_add_source(export_kernels *k, export_source source)
 {
     for (size_t i = 0; i < k->source_count; i++)
         if (same_source(&k->sources[i], &source)) {
             export_source_deinit(&source);
-            *place = i;
-            return AT_OK;
+            return i;
         }
-    *place = k->source_count;
-    if (array_add(&k->sources, &k->source_count, &source, sizeof source))
-        return AT_OK;
-    export_source_deinit(&source);
-    return export_no_memory(error);
+    memory_add(&k->sources, &k->source_count, &source, sizeof source);
+    return k->source_count - 1;
 }
 
 static size_t field_bytes(const device_field *f)
@@ -68,17 +58,14 @@ static bool same_use(const export_use *a, const export_use *b)
     return true;
 }
 
-at_status export_kernels_add_use(export_kernels *k, export_use use, at_error *error)
+void export_kernels_add_use(export_kernels *k, export_use use)
 {
     for (size_t i = 0; i < k->use_count; i++)
         if (same_use(&k->uses[i], &use)) {
             free(use.conditions);
-            return AT_OK;
+            return;
         }
-    if (array_add(&k->uses, &k->use_count, &use, sizeof use))
-        return AT_OK;
-    free(use.conditions);
-    return export_no_memory(error);
+    memory_add(&k->uses, &k->use_count, &use, sizeof use);
 }
 
 void export_source_deinit(export_source *s)

@@ -13,8 +13,6 @@
 #include "device/plan.h"
 #include "record/record.h"
 
-at_status export_no_memory(at_error *error); /* AT_NO_MEMORY, in the words of all exporters */
-
 /* One of the launch's entries in a source. */
 typedef struct export_entry {
     char *name;   /* owned: the kernel as an expression of C++; NULL: it is not launched */
@@ -69,13 +67,11 @@ typedef struct export_launch {
     constant_plan constants[PLAN_MAX_CONSTANTS];
 } export_launch;
 
-/* Adds a source, or frees it when an equal one is there; *place gets its index. Owns the source in
- * any case. AT_NO_MEMORY. */
-at_status export_kernels_add_source(export_kernels *k, export_source source, size_t *place,
-                                    at_error *error);
+/* Adds a source, or frees it when an equal one is there. Returns its index. */
+size_t export_kernels_add_source(export_kernels *k, export_source source);
 
-/* Adds a use unless the same is there. Owns its conditions in any case. AT_NO_MEMORY. */
-at_status export_kernels_add_use(export_kernels *k, export_use use, at_error *error);
+/* Adds a use unless the same is there. Owns its conditions in any case. */
+void export_kernels_add_use(export_kernels *k, export_use use);
 
 void export_source_deinit(export_source *s);
 void export_kernels_deinit(export_kernels *k); /* a zeroed one is fine */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "export/columns.h"
 #include "record/pick.h"
 #include "record/schema.h"
@@ -23,25 +24,23 @@ static const record_entry *latest_entry(const record_set *records)
     return latest;
 }
 
-static at_status make_columns(export_model *m, size_t variables, size_t parameters, at_error *error)
+static void make_columns(export_model *m, size_t variables, size_t parameters)
 {
-    m->columns = calloc(variables + parameters + 1, sizeof *m->columns);
-    if (!m->columns)
-        return export_no_memory(error);
+    m->columns = memory_new(variables + parameters, sizeof *m->columns);
     m->column_count = variables + parameters;
     m->variables = m->columns;
     m->variable_count = variables;
     m->parameters = m->columns + variables;
     m->parameter_count = parameters;
-    return AT_OK;
 }
 
 static at_status columns_of_script(export_model *m, const pattern *p, at_error *error)
 {
-    at_status status = make_columns(m, p->problem_count, p->parameter_count, error);
-    for (size_t i = 0; !status && i < p->problem_count; i++)
+    at_status status = AT_OK;
+    make_columns(m, p->problem_count, p->parameter_count);
+    for (size_t i = 0; i < p->problem_count; i++)
         m->variables[i].name = p->problems[PROBLEM_TUNED][i].name;
-    for (size_t i = 0; !status && i < p->parameter_count; i++)
+    for (size_t i = 0; i < p->parameter_count; i++)
         m->parameters[i].name = p->parameters[i].name;
     for (size_t i = 0; !status && i < m->column_count; i++)
         if (!record_is_name(m->columns[i].name))
@@ -50,14 +49,13 @@ static at_status columns_of_script(export_model *m, const pattern *p, at_error *
     return status;
 }
 
-static at_status columns_of_entry(export_model *m, const record_entry *e, at_error *error)
+static void columns_of_entry(export_model *m, const record_entry *e)
 {
-    at_status status = make_columns(m, e->problem.count, e->configuration.count, error);
-    for (size_t i = 0; !status && i < e->problem.count; i++)
+    make_columns(m, e->problem.count, e->configuration.count);
+    for (size_t i = 0; i < e->problem.count; i++)
         m->variables[i].name = e->problem.pairs[i].name;
-    for (size_t i = 0; !status && i < e->configuration.count; i++)
+    for (size_t i = 0; i < e->configuration.count; i++)
         m->parameters[i].name = e->configuration.pairs[i].name;
-    return status;
 }
 
 static bool has_columns(const record_values *values, const export_column *columns, size_t count)
@@ -146,10 +144,10 @@ static void add_rows(export_model *m, const record *from)
 
 /* Stable: of equally far ones the first is picked. Entries between the rows of two records'
  * portfolios stay there. */
-static bool sort_by_preference(export_model *m)
+static void sort_by_preference(export_model *m)
 {
-    export_row *sorted = malloc((m->row_count + 1) * sizeof *sorted);
-    for (size_t from = 0, to; from < m->row_count && sorted; from = to + 1) {
+    export_row *sorted = memory_new(m->row_count, sizeof *sorted);
+    for (size_t from = 0, to; from < m->row_count; from = to + 1) {
         size_t count = 0;
         for (to = from; to < m->row_count && m->rows[to].entry; to++)
             ;
@@ -160,7 +158,6 @@ static bool sort_by_preference(export_model *m)
         memcpy(m->rows + from, sorted, count * sizeof *sorted);
     }
     free(sorted);
-    return sorted != NULL;
 }
 
 /* Has the default a place in every leaf of the tree? */
@@ -187,7 +184,7 @@ typedef struct chooser {
 } chooser;
 
 /* Rows are sorted by preference. */
-static bool link_rows(export_model *m, chooser *c)
+static void link_rows(export_model *m, chooser *c)
 {
     for (size_t i = 0; i < m->row_count; i++) {
         export_row *r = &m->rows[i];
@@ -195,20 +192,17 @@ static bool link_rows(export_model *m, chooser *c)
         const size_t problem = r->entry ? record_class_of(&c->problems, &r->entry->problem) : 0;
         const uint64_t key =
             problem * (uint64_t)m->records->count + (uint64_t)(r->from - m->records->records);
-        if (record_class_of(&c->configurations, r->configuration) == RECORD_NO_CLASS ||
-            problem == RECORD_NO_CLASS)
-            return false;
+        bool has = record_class_of(&c->configurations, r->configuration) != RECORD_NO_CLASS &&
+                   problem != RECORD_NO_CLASS;
         r->first = r->entry && !keymap_get(&c->firsts, key, &known);
-        if (r->first && !keymap_put(&c->firsts, key, i))
-            return false;
+        memory_have(has && (!r->first || keymap_put(&c->firsts, key, i)) ? m : NULL);
     }
-    c->heads = calloc(c->configurations.count + 1, sizeof *c->heads);
-    for (size_t i = m->row_count; i-- > 0 && c->heads;) {
+    c->heads = memory_new(c->configurations.count, sizeof *c->heads);
+    for (size_t i = m->row_count; i-- > 0;) {
         size_t *head = &c->heads[record_class_find(&c->configurations, m->rows[i].configuration)];
         m->rows[i].next_alike = *head;
         *head = i + 1;
     }
-    return c->heads != NULL;
 }
 
 static size_t first_row(const chooser *c, const record_seen *s)
@@ -219,17 +213,17 @@ static size_t first_row(const chooser *c, const record_seen *s)
 
 /* Chooses what was seen of the rows' configurations that were no faster than the default
  * anywhere. */
-static bool choose_seen(export_model *m, const chooser *c, const record *from)
+static void choose_seen(export_model *m, const chooser *c, const record *from)
 {
     /* Was each class of configurations, cold and warm, ever no faster? */
-    bool(*matters)[2] = calloc(c->configurations.count + 1, sizeof *matters);
-    for (size_t i = 0; i < from->seen_count && matters; i++) {
+    bool(*matters)[2] = memory_new(c->configurations.count, sizeof *matters);
+    for (size_t i = 0; i < from->seen_count; i++) {
         const record_seen *s = &from->seen[i];
         const size_t class = record_class_find(&c->configurations, s->configuration);
         if (class != RECORD_NO_CLASS && s->standing != RECORD_FASTER)
             matters[class][s->warm_cache] = true;
     }
-    for (size_t i = 0; i < from->seen_count && matters; i++) {
+    for (size_t i = 0; i < from->seen_count; i++) {
         const export_seen s = {from, &from->seen[i], first_row(c, &from->seen[i])};
         bool is_row = false;
         if (s.first_row && matters[record_class_find(&c->configurations, s.seen->configuration)]
@@ -239,12 +233,10 @@ static bool choose_seen(export_model *m, const chooser *c, const record *from)
         if (is_row && export_has_variables(m, s.seen->problem))
             m->seen[m->seen_count++] = s;
     }
-    const bool done = matters != NULL;
     free(matters);
-    return done;
 }
 
-static at_status choose_rows(export_model *m, const record_set *records, at_error *error)
+static void choose_rows(export_model *m, const record_set *records)
 {
     size_t total = 0, portfolios = 0, seen = 0;
     for (size_t r = 0; r < records->count; r++) {
@@ -253,31 +245,26 @@ static at_status choose_rows(export_model *m, const record_set *records, at_erro
         portfolios += records->records[r].portfolio_count;
         seen += records->records[r].seen_count;
     }
-    m->rows = calloc(total + 1, sizeof *m->rows);
-    m->portfolios = calloc(portfolios + 1, sizeof *m->portfolios);
-    m->seen = calloc(seen + 1, sizeof *m->seen);
-    if (!m->rows || !m->portfolios || !m->seen)
-        return export_no_memory(error);
+    m->rows = memory_new(total, sizeof *m->rows);
+    m->portfolios = memory_new(portfolios, sizeof *m->portfolios);
+    m->seen = memory_new(seen, sizeof *m->seen);
     for (size_t r = 0; r < records->count; r++)
         add_rows(m, &records->records[r]);
     chooser c = {0};
-    bool done = sort_by_preference(m) && link_rows(m, &c);
-    for (size_t r = 0; r < records->count && done; r++)
-        done = choose_seen(m, &c, &records->records[r]);
+    sort_by_preference(m);
+    link_rows(m, &c);
+    for (size_t r = 0; r < records->count; r++)
+        choose_seen(m, &c, &records->records[r]);
     record_classes_deinit(&c.configurations);
     record_classes_deinit(&c.problems);
     keymap_deinit(&c.firsts);
     free(c.heads);
-    return done ? AT_OK : export_no_memory(error);
 }
 
-at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error)
+void export_model_add_constraint(export_model *m, const char *text, char *c)
 {
     const export_constraint added = {text, c};
-    if (array_add(&m->constraints, &m->constraint_count, &added, sizeof added))
-        return AT_OK;
-    free(c);
-    return export_no_memory(error);
+    memory_add(&m->constraints, &m->constraint_count, &added, sizeof added);
 }
 
 void export_model_set_feature(export_model *m, size_t feature, char *c, char *assignment)
@@ -286,15 +273,11 @@ void export_model_set_feature(export_model *m, size_t feature, char *c, char *as
     m->features[feature].assignment = assignment;
 }
 
-at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
-                                   char *assignment, at_error *error)
+void export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
+                              char *assignment)
 {
     const export_derived added = {name, type, c, assignment};
-    if (array_add(&m->derived, &m->derived_count, &added, sizeof added))
-        return AT_OK;
-    free(c);
-    free(assignment);
-    return export_no_memory(error);
+    memory_add(&m->derived, &m->derived_count, &added, sizeof added);
 }
 
 const export_derived *export_spell_derived(const export_model *m, const char *name, char *text,
@@ -345,9 +328,7 @@ static at_status choose_default(export_model *m, const record_set *records, cons
                                 at_error *error)
 {
     const record_values *recorded = pick_default(records);
-    m->defaults.pairs = calloc(m->parameter_count + 1, sizeof *m->defaults.pairs);
-    if (!m->defaults.pairs)
-        return export_no_memory(error);
+    m->defaults.pairs = memory_new(m->parameter_count, sizeof *m->defaults.pairs);
     for (size_t i = 0; i < m->parameter_count; i++) {
         const char *name = m->parameters[i].name;
         const value *v = NULL;
@@ -376,14 +357,14 @@ at_status export_model_init(export_model *m, const char *pattern_name, const rec
     else if (p)
         status = columns_of_script(m, p, error);
     else if (latest)
-        status = columns_of_entry(m, latest, error);
+        columns_of_entry(m, latest);
     else
         status =
             error_set(error, AT_NOT_FOUND, "there is nothing to export for '%s'", pattern_name);
     for (size_t i = 0; p && i < p->feature_count; i++)
         m->features[m->feature_count++].of = &p->features[i];
     if (!status)
-        status = choose_rows(m, records, error);
+        choose_rows(m, records);
     if (!status)
         status = choose_default(m, records, p, error);
     if (!status)

@@ -109,15 +109,13 @@ at_status export_model_init(export_model *m, const char *pattern_name, const rec
                             const pattern *p, at_error *error);
 void export_model_deinit(export_model *m);
 
-/* Adds a constraint: its text (borrowed) and its C, which the model owns also after an error (NULL:
- * none). AT_NO_MEMORY. */
-at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error);
+/* Adds a constraint: its text (borrowed) and its C, which the model owns (NULL: none). */
+void export_model_add_constraint(export_model *m, const char *text, char *c);
 
 /* Adds a derived value that constraints and launches may name, after those that it reads: its name
- * (borrowed), its type and its C in both forms, which the model owns also after an error.
- * AT_NO_MEMORY. */
-at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
-                                   char *assignment, at_error *error);
+ * (borrowed), its type and its C in both forms, which the model owns. */
+void export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
+                              char *assignment);
 
 /* Gives a feature its C in both forms, which the model owns. */
 void export_model_set_feature(export_model *m, size_t feature, char *c, char *assignment);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* Sets that are looked at one by one. */
 static const double exact_sets = 20000;
 
@@ -113,25 +115,22 @@ static double choose_greedily(const portfolio_matrix *m, size_t count, size_t *c
     return loss;
 }
 
-at_status portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain, size_t *chosen,
-                          size_t *count, double *loss, at_error *error)
+size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain, size_t *chosen,
+                       double *loss)
 {
-    size_t *trial = calloc(2 * most + 1, sizeof *trial);
-    *count = 0;
+    size_t count = 0, *trial = memory_new(2 * most, sizeof *trial);
     *loss = mean_loss(m, NULL, 0);
-    if (!trial)
-        return error_set(error, AT_NO_MEMORY, "no memory to choose %zu configurations", most);
     for (size_t k = 1; k <= most && k <= m->configuration_count; k++) {
         double now = set_count(m->configuration_count, k) <= exact_sets
                          ? choose_exactly(m, k, trial + most, trial)
                          : choose_greedily(m, k, trial);
         /* A size that does not pay may lead to one that does. */
-        if (k > 1 && *loss - now < least_gain * (double)(k - *count))
+        if (k > 1 && *loss - now < least_gain * (double)(k - count))
             continue;
         *loss = now;
-        *count = k;
+        count = k;
         memcpy(chosen, trial, k * sizeof *chosen);
     }
     free(trial);
-    return AT_OK;
+    return count;
 }

@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 
-#include "base/error.h"
 #include "portfolio/matrix.h"
 
 /* Is a configuration one of those that a list has? */
@@ -22,8 +21,8 @@ double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t
 
 /* Chooses 1 to `most` configurations (none if there are none): more than k only if each one more
  * lowers the mean relative loss by `least_gain` on average. `chosen` has room for `most`; *loss is
- * the mean. AT_NO_MEMORY. */
-at_status portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain, size_t *chosen,
-                          size_t *count, double *loss, at_error *error);
+ * the mean. Returns how many. */
+size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain, size_t *chosen,
+                       double *loss);
 
 #endif

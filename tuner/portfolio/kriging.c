@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cholesky.h"
+#include "base/memory.h"
 
 enum {
     COLUMNS = RECORD_MAX_KEPT + 1,
@@ -267,9 +268,8 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
 
 /* Makes one with a measure. Without one it takes the usual measure, which `fits` suits to the
  * matrix. */
-static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                        const value *problems, const measure *by, bool fits, kriging **out,
-                        at_error *error);
+static kriging *new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                       const value *problems, const measure *by, bool fits);
 
 typedef struct some_rows {
     portfolio_matrix m;
@@ -301,52 +301,42 @@ static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, c
 
 /* The same on some rows, summed, each part of them expected from the others. `s` has room for
  * them. */
-static at_status cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by,
-                                const size_t *among, size_t count, some_rows *s, double *loss,
-                                at_error *error)
+static double cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by,
+                             const size_t *among, size_t count, some_rows *s)
 {
-    *loss = 0;
+    double loss = 0;
     for (size_t part = 0; part < NOISE_PARTS; part++) {
-        kriging *of_others;
         s->m.problem_count = 0;
         for (size_t i = 0; i < count; i++)
             if (i % NOISE_PARTS != part)
                 add_row(s, m, row_of(k, among[i]), k->axis_count, among[i]);
-        at_status status =
-            new_by(&s->m, k->axes, k->axis_count, s->problems, by, false, &of_others, error);
-        if (status)
-            return status;
+        kriging *of_others = new_by(&s->m, k->axes, k->axis_count, s->problems, by, false);
         for (size_t i = part; i < count; i += NOISE_PARTS)
-            *loss += loss_on(of_others, m, among[i], row_of(k, among[i]));
+            loss += loss_on(of_others, m, among[i], row_of(k, among[i]));
         kriging_free(of_others);
     }
-    return AT_OK;
+    return loss;
 }
 
 /* The noise that makes the times of all likely need not choose well among the best. If the best one
  * changes from problem to problem, a reader loses less who takes most of that for noise. */
-static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among, at_error *error)
+static void fit_noise(kriging *k, const portfolio_matrix *m, size_t *among)
 {
     size_t step = 1 + (k->rows - 1) / NOISE_ROWS, count = 0;
     for (size_t row = 0; row < k->rows; row += step)
         among[count++] = row;
-    some_rows s = {.ratios = calloc(count * m->configuration_count + 1, sizeof *s.ratios),
-                   .defaults = calloc(count + 1, sizeof *s.defaults),
-                   .problems = calloc(count * k->axis_count + 1, sizeof *s.problems)};
+    some_rows s = {.ratios = memory_new(count * m->configuration_count, sizeof *s.ratios),
+                   .defaults = memory_new(count, sizeof *s.defaults),
+                   .problems = memory_new(count * k->axis_count, sizeof *s.problems)};
     s.m = (portfolio_matrix){0, m->configuration_count, s.ratios, s.defaults};
     measure by = k->by;
-    double least = 0, loss;
-    at_status status =
-        s.ratios && s.defaults && s.problems
-            ? cross_validate(k, m, &by, among, count, &s, &least, error)
-            : error_set(error, AT_NO_MEMORY, "no memory to compare %zu problems", count);
-    least *= 1 - clear_saving;
-    for (size_t i = 0; i < sizeof more_noises / sizeof *more_noises && !status; i++) {
+    double least = (1 - clear_saving) * cross_validate(k, m, &by, among, count, &s);
+    for (size_t i = 0; i < sizeof more_noises / sizeof *more_noises; i++) {
         by.noise = more_noises[i];
         if (by.noise <= k->by.noise)
             continue;
-        status = cross_validate(k, m, &by, among, count, &s, &loss, error);
-        if (!status && loss < least) {
+        double loss = cross_validate(k, m, &by, among, count, &s);
+        if (loss < least) {
             least = loss;
             k->by.noise = by.noise;
         }
@@ -354,58 +344,43 @@ static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among,
     free(s.ratios);
     free(s.defaults);
     free(s.problems);
-    return status;
 }
 
-static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                        const value *problems, const measure *by, bool fits, kriging **out,
-                        at_error *error)
+static kriging *new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                       const value *problems, const measure *by, bool fits)
 {
     size_t n = m->problem_count, columns = m->configuration_count + 1;
-    kriging *k = calloc(1, sizeof *k);
-    size_t *indices = calloc(4 * n + 1, sizeof *indices);
-    work w = {.all = indices, .factor = calloc(n * n + 1, sizeof *w.factor)};
-    at_status status = AT_OK;
-    *out = NULL;
-    if (k)
-        *k = (kriging){.axes = axes,
-                       .axis_count = axis_count,
-                       .problems = problems,
-                       .rows = n,
-                       .columns = columns,
-                       .by = by ? *by : usual_measure(axes, axis_count),
-                       .likeness = calloc(n * n + 1, sizeof *k->likeness),
-                       .factor = calloc(n * n + 1, sizeof *k->factor),
-                       .weights = calloc(n * columns + 1, sizeof *k->weights),
-                       .scratch = calloc(n + 1, sizeof *k->scratch)};
-    if (!k || !indices || !w.factor || !k->likeness || !k->factor || !k->weights || !k->scratch) {
-        status = error_set(error, AT_NO_MEMORY, "no memory to compare %zu problems", n);
-        goto cleanup;
-    }
+    kriging *k = memory_new(1, sizeof *k);
+    size_t *indices = memory_new(4 * n, sizeof *indices);
+    work w = {.all = indices, .factor = memory_new(n * n, sizeof *w.factor)};
+    *k = (kriging){.axes = axes,
+                   .axis_count = axis_count,
+                   .problems = problems,
+                   .rows = n,
+                   .columns = columns,
+                   .by = by ? *by : usual_measure(axes, axis_count),
+                   .likeness = memory_new(n * n, sizeof *k->likeness),
+                   .factor = memory_new(n * n, sizeof *k->factor),
+                   .weights = memory_new(n * columns, sizeof *k->weights),
+                   .scratch = memory_new(n, sizeof *k->scratch)};
     for (size_t i = 0; i < n; i++)
         w.all[i] = i;
     w.rows = indices + n;
     w.before = indices + 2 * n;
     if (fits && n >= LEAST_FIT_ROWS) {
         fit(k, m, &w, indices + 3 * n);
-        status = fit_noise(k, m, indices + 3 * n, error);
+        fit_noise(k, m, indices + 3 * n);
     }
-    if (status)
-        goto cleanup;
     learn_all(k, m, &w);
-    *out = k;
-    k = NULL;
-cleanup:
-    kriging_free(k);
     free(indices);
     free(w.factor);
-    return status;
+    return k;
 }
 
-at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                      const value *problems, bool fits, kriging **out, at_error *error)
+kriging *kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                     const value *problems, bool fits)
 {
-    return new_by(m, axes, axis_count, problems, NULL, fits, out, error);
+    return new_by(m, axes, axis_count, problems, NULL, fits);
 }
 
 void kriging_free(kriging *k)

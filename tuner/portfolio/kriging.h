@@ -9,7 +9,6 @@
 #ifndef AUTOTUNE_PORTFOLIO_KRIGING_H
 #define AUTOTUNE_PORTFOLIO_KRIGING_H
 
-#include "base/error.h"
 #include "portfolio/matrix.h"
 #include "portfolio/problems.h"
 
@@ -19,9 +18,9 @@ typedef struct kriging kriging;
  * as the axes are. `fits`: chooses, where there are enough problems, how far each size and each
  * product of two reaches, what divisibility matters and how much is noise, by what makes the times
  * most likely; and more noise, where the choices of who knows the others' times clearly lose less
- * by that (cross-validation). It takes seconds. The caller frees *out (NULL after AT_NO_MEMORY). */
-at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                      const value *problems, bool fits, kriging **out, at_error *error);
+ * by that (cross-validation). It takes seconds. The caller frees it. */
+kriging *kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                     const value *problems, bool fits);
 void kriging_free(kriging *k); /* NULL is fine */
 
 /* Sets the expected ratio of each configuration, and after them that of the default. 0: it is known

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/stats.h"
 
 bool question_asks(const question *q, const value *problem)
@@ -97,16 +98,13 @@ static void ask_axis(const asking *a, size_t place)
     }
 }
 
-at_status question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
-                        const size_t *rows, size_t count, size_t most_bounds,
-                        void (*each)(void *context, const question *q), void *context,
-                        at_error *error)
+void question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
+                   const size_t *rows, size_t count, size_t most_bounds,
+                   void (*each)(void *context, const question *q), void *context)
 {
     asking a = {axes, axis_count, problems,
                 rows, count,      most_bounds,
-                each, context,    calloc(count + 1, sizeof(double))};
-    if (!a.numbers)
-        return error_set(error, AT_NO_MEMORY, "no memory for a tree");
+                each, context,    memory_new(count, sizeof(double))};
     for (size_t i = 0; i < axis_count; i++)
         ask_axis(&a, i);
     for (size_t i = 0; i < axis_count; i++)
@@ -114,7 +112,6 @@ at_status question_each(const portfolio_axis *axes, size_t axis_count, const val
             if (may_be_factor(&axes[i]) && may_be_factor(&axes[j]))
                 ask_bounds(&a, (question){.axis = i, .times = j});
     free(a.numbers);
-    return AT_OK;
 }
 
 bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,

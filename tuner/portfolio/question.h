@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "portfolio/problems.h"
 #include "record/record.h"
 
@@ -28,11 +27,10 @@ record_node question_node(const question *q, const portfolio_axis *axes);
 
 /* Calls `each` with questions that part some problems, the plainer ones first: of a number's range
  * at most `most_bounds` places are looked at. `rows` are places in `problems` and may be put into
- * another order by `each`. AT_NO_MEMORY. */
-at_status question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
-                        const size_t *rows, size_t count, size_t most_bounds,
-                        void (*each)(void *context, const question *q), void *context,
-                        at_error *error);
+ * another order by `each`. */
+void question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
+                   const size_t *rows, size_t count, size_t most_bounds,
+                   void (*each)(void *context, const question *q), void *context);
 
 /* One that parts them by their words; false: all have the same. */
 bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,

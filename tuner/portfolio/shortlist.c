@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "portfolio/cover.h"
 
 /* Problems' worth of the mean of all in the mean of a configuration. */
@@ -87,20 +88,12 @@ static double loss_with(const portfolio_matrix *m, double *losses, const double 
     return sum;
 }
 
-at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count,
-                              at_error *error)
+size_t portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list)
 {
-    size_t problems = m->problem_count, width = m->configuration_count;
-    double *losses = calloc(problems * width + 1, sizeof *losses),
-           *least = calloc(problems * DEPTH + 1, sizeof *least);
-    bool *possible = calloc(width + 1, sizeof *possible);
-    at_status status =
-        losses && least && possible
-            ? AT_OK
-            : error_set(error, AT_NO_MEMORY, "no memory to list some of %zu configurations", width);
-    *count = 0;
-    if (status)
-        goto cleanup;
+    size_t problems = m->problem_count, width = m->configuration_count, count = 0;
+    double *losses = memory_new(problems * width, sizeof *losses),
+           *least = memory_new(problems * DEPTH, sizeof *least);
+    bool *possible = memory_new(width, sizeof *possible);
     double mean_of_all = known_losses(m, losses);
     for (size_t c = 0; c < width; c++)
         possible[c] = complete(m, losses, c, mean_of_all);
@@ -108,11 +101,11 @@ at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *li
         double fallback = m->defaults[i / DEPTH];
         least[i] = fallback > 0 ? fmin(fallback - 1, most_loss) : most_loss;
     }
-    while (*count < most) {
+    while (count < most) {
         size_t best = width;
         double lowest = INFINITY;
         for (size_t c = 0; c < width; c++) {
-            if (!possible[c] || portfolio_contains(list, *count, c))
+            if (!possible[c] || portfolio_contains(list, count, c))
                 continue;
             double loss = loss_with(m, losses, least, c);
             if (loss < lowest) {
@@ -122,13 +115,12 @@ at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *li
         }
         if (best == width)
             break;
-        list[(*count)++] = best;
+        list[count++] = best;
         for (size_t p = 0; p < problems; p++)
             put(&least[p * DEPTH], row_of(losses, m, p)[best]);
     }
-cleanup:
     free(losses);
     free(least);
     free(possible);
-    return status;
+    return count;
 }

@@ -12,15 +12,13 @@
 #ifndef AUTOTUNE_PORTFOLIO_SHORTLIST_H
 #define AUTOTUNE_PORTFOLIO_SHORTLIST_H
 
-#include "base/error.h"
 #include "portfolio/matrix.h"
 
 /* These stand in place of a ratio. */
 enum { SHORTLIST_UNKNOWN = -1, SHORTLIST_IMPOSSIBLE = 0 };
 
 /* Lists `most` configurations, or as many as are possible on some problem; `list` has room for
- * them. AT_NO_MEMORY. */
-at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count,
-                              at_error *error);
+ * them. Returns how many. */
+size_t portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "portfolio/leaf.h"
 #include "portfolio/question.h"
 
@@ -148,24 +149,20 @@ static void try_question(void *context, const question *q)
 }
 
 /* The question that a branch is parted by; false: none helps. */
-static at_status find_question(const grower *g, const branch *of, question *by, bool *found,
-                               at_error *error)
+static bool find_question(const grower *g, const branch *of, question *by)
 {
     best_questions best = {.g = g,
                            .rows = &g->rows[of->first],
                            .count = of->count,
                            .least = g->problem_count < FEW_ROWS ? 1 : LEAST_ROWS,
                            .cost = of->cost};
-    *found =
-        g->words_first && question_of_words(g->problems, g->axis_count, best.rows, best.count, by);
-    if (*found)
-        return AT_OK;
-    at_status status = question_each(g->axes, g->axis_count, g->problems, best.rows, best.count,
-                                     MOST_BOUNDS, try_question, &best, error);
+    if (g->words_first && question_of_words(g->problems, g->axis_count, best.rows, best.count, by))
+        return true;
+    question_each(g->axes, g->axis_count, g->problems, best.rows, best.count, MOST_BOUNDS,
+                  try_question, &best);
     bool is_good = best.has_cost && of->cost - best.cost >= good_share * of->avoidable;
-    *found = !status && (is_good || best.parting > 0);
     *by = is_good ? best.by_cost : best.by_parting;
-    return status;
+    return is_good || best.parting > 0;
 }
 
 /* ---- growing ---- */
@@ -191,21 +188,20 @@ static size_t next_leaf(const grower *g)
     return next;
 }
 
-static at_status part(grower *g, size_t leaf, at_error *error)
+static void part(grower *g, size_t leaf)
 {
     branch *b = &g->branches[leaf];
     question by;
-    at_status status = find_question(g, b, &by, &b->is_parted, error);
+    b->is_parted = find_question(g, b, &by);
     b->is_done = !b->is_parted;
-    if (status || b->is_done)
-        return status;
+    if (b->is_done)
+        return;
     size_t then = divide(g, &by, &g->rows[b->first], b->count);
     b->by = by;
     b->then = g->branch_count++;
     b->otherwise = g->branch_count++;
     g->branches[b->then] = branch_of(g, b->first, then);
     g->branches[b->otherwise] = branch_of(g, b->first + then, b->count - then);
-    return AT_OK;
 }
 
 /* Takes back the questions that save too little, and adds up the others. Children come after their
@@ -257,19 +253,17 @@ static double prune(grower *g)
     return g->branches[0].pruned;
 }
 
-static at_status grow(grower *g, bool words_first, double *cost, at_error *error)
+/* Grows the tree anew; returns what it costs. */
+static double grow(grower *g, bool words_first)
 {
-    at_status status = AT_OK;
     g->words_first = words_first;
     for (size_t row = 0; row < g->problem_count; row++)
         g->rows[row] = row;
     g->branches[0] = branch_of(g, 0, g->problem_count);
     g->branch_count = 1;
-    for (size_t leaf;
-         !status && g->branch_count + 2 <= MOST_GROWN && (leaf = next_leaf(g)) != SIZE_MAX;)
-        status = part(g, leaf, error);
-    *cost = prune(g);
-    return status;
+    for (size_t leaf; g->branch_count + 2 <= MOST_GROWN && (leaf = next_leaf(g)) != SIZE_MAX;)
+        part(g, leaf);
+    return prune(g);
 }
 
 /* Writes a branch, and all below it. */
@@ -296,21 +290,13 @@ static bool has_words(const portfolio_axis *axes, size_t axis_count)
     return false;
 }
 
-at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                         const value *problems, record_node *nodes, size_t *node_count,
-                         at_error *error)
+size_t portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                      const value *problems, record_node *nodes)
 {
     size_t rows = m->problem_count;
-    double cost = 0, by_words = INFINITY;
-    grower *g = calloc(1, sizeof *g);
-    size_t *places = calloc(2 * rows + 1, sizeof *places);
-    double *costs = calloc(rows * (m->configuration_count + 1) + 1, sizeof *costs);
-    at_status status = AT_OK;
-    *node_count = 0;
-    if (!g || !places || !costs) {
-        status = error_set(error, AT_NO_MEMORY, "no memory for a tree");
-        goto cleanup;
-    }
+    grower *g = memory_new(1, sizeof *g);
+    size_t *places = memory_new(2 * rows, sizeof *places);
+    double *costs = memory_new(rows * (m->configuration_count + 1), sizeof *costs);
     *g = (grower){.costs.values = costs,
                   .axes = axes,
                   .axis_count = axis_count,
@@ -321,18 +307,13 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
                   .scratch = places + rows,
                   .nodes = nodes};
     leaf_set_costs(m, &g->costs);
-    if (has_words(axes, axis_count))
-        status = grow(g, true, &by_words, error);
-    if (!status)
-        status = grow(g, false, &cost, error);
-    if (!status && by_words < cost)
-        status = grow(g, true, &cost, error);
-    if (!status)
-        write_nodes(g, 0);
-    *node_count = g->node_count;
-cleanup:
+    double by_words = has_words(axes, axis_count) ? grow(g, true) : INFINITY;
+    if (grow(g, false) > by_words)
+        grow(g, true);
+    write_nodes(g, 0);
+    size_t count = g->node_count;
     free(costs);
     free(places);
     free(g);
-    return status;
+    return count;
 }

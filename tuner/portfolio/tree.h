@@ -13,16 +13,14 @@
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 
-#include "base/error.h"
 #include "portfolio/matrix.h"
 #include "portfolio/problems.h"
 #include "record/record.h"
 
 /* Makes the tree of a matrix of at most RECORD_MAX_KEPT configurations; `problems` has one value an
  * axis for each of the matrix's problems. `nodes` has room for RECORD_MAX_NODES; they borrow from
- * axes and problems. AT_NO_MEMORY. */
-at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                         const value *problems, record_node *nodes, size_t *node_count,
-                         at_error *error);
+ * axes and problems. Returns how many there are. */
+size_t portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                      const value *problems, record_node *nodes);
 
 #endif

@@ -1,7 +1,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "ptx/parser.h"
 
 void ptx_advance(ptx_parser *p)
@@ -39,13 +39,6 @@ void ptx_fail(ptx_parser *p, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     p->status = error_set_at(p->error, AT_FORMAT, p->module->name, p->token.line, "%s", text);
-    end_text(p);
-}
-
-void ptx_no_memory(ptx_parser *p)
-{
-    if (!p->status)
-        p->status = error_set(p->error, AT_NO_MEMORY, "no memory to parse PTX");
     end_text(p);
 }
 
@@ -90,14 +83,14 @@ void ptx_skip_unread(ptx_parser *p, const ptx_mark *from)
 
 void ptx_keep(ptx_parser *p, void *items, size_t *count, const void *item, size_t size)
 {
-    if (!p->status && !array_add(items, count, item, size))
-        ptx_no_memory(p);
+    if (!p->status)
+        memory_add(items, count, item, size);
 }
 
 void ptx_name_put(ptx_parser *p, ptx_scope *scope, ptx_text text, int kind, int index, int count)
 {
-    if (!p->status && !ptx_scope_put(scope, text, kind, index, count))
-        ptx_no_memory(p);
+    if (!p->status)
+        ptx_scope_put(scope, text, kind, index, count);
 }
 
 bool ptx_accept(ptx_parser *p, char c)

@@ -175,8 +175,10 @@ static void parse_initial(ptx_parser *p, ptx_variable *v, ptx_type type)
         return;
     }
     v->initial = calloc(1, v->size_bytes ? v->size_bytes : 1);
-    if (!v->initial)
-        ptx_no_memory(p);
+    if (!v->initial) {
+        ptx_fail(p, "no memory for an initialised array");
+        return;
+    }
     do {
         if (ptx_at(p, '{') || ptx_at(p, '}')) {
             depth += ptx_at(p, '{') ? 1 : -1;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 /* Basic blocks of the graph, plus one for the end; edges as two arrays a direction. */
 typedef struct flow_graph {
     size_t count;      /* instructions */
@@ -32,20 +34,18 @@ static void graph_deinit(flow_graph *g)
 
 static int32_t *new_numbers(size_t count, int32_t value)
 {
-    int32_t *n = malloc((count ? count : 1) * sizeof *n);
-    for (size_t i = 0; n && i < count; i++)
+    int32_t *n = memory_new(count, sizeof *n);
+    for (size_t i = 0; i < count; i++)
         n[i] = value;
     return n;
 }
 
-static bool find_blocks(flow_graph *g, const flow_edge *edges)
+static void find_blocks(flow_graph *g, const flow_edge *edges)
 {
     size_t n = g->count;
     g->block_of = new_numbers(n + 1, 0);
     g->first = new_numbers(n + 1, 0);
     g->last = new_numbers(n + 1, 0);
-    if (!g->block_of || !g->first || !g->last)
-        return false;
     if (n > 0)
         g->block_of[0] = 1;
     for (size_t i = 0; i < n; i++) {
@@ -64,7 +64,6 @@ static bool find_blocks(flow_graph *g, const flow_edge *edges)
     }
     g->blocks = block + 1;
     g->block_of[n] = g->blocks;
-    return true;
 }
 
 /* Successor number `k` of a block, -1 after the last. */
@@ -83,11 +82,9 @@ static int32_t successor(const flow_graph *g, const flow_edge *edges, int32_t bl
     return g->block_of[(size_t)at > g->count ? g->count : (size_t)at];
 }
 
-static bool find_predecessors(flow_graph *g, const flow_edge *edges)
+static void find_predecessors(flow_graph *g, const flow_edge *edges)
 {
     g->incoming_first = new_numbers((size_t)g->blocks + 2, 0);
-    if (!g->incoming_first)
-        return false;
     for (int32_t b = 0; b < g->blocks; b++)
         for (int32_t k = 0, s; (s = successor(g, edges, b, k)) >= 0; k++)
             g->incoming_first[s + 1]++;
@@ -95,29 +92,20 @@ static bool find_predecessors(flow_graph *g, const flow_edge *edges)
         g->incoming_first[b + 1] += g->incoming_first[b];
     g->incoming = new_numbers((size_t)g->incoming_first[g->blocks + 1], 0);
     int32_t *next = new_numbers((size_t)g->blocks + 1, 0);
-    if (!g->incoming || !next) {
-        free(next);
-        return false;
-    }
     for (int32_t b = 0; b < g->blocks; b++)
         for (int32_t k = 0, s; (s = successor(g, edges, b, k)) >= 0; k++)
             g->incoming[g->incoming_first[s] + next[s]++] = b;
     free(next);
-    return true;
 }
 
 /* Depth-first from the end against the edges; order becomes reverse post-order. */
-static bool number_blocks(flow_graph *g, int32_t *found)
+static int32_t number_blocks(flow_graph *g)
 {
     size_t n = (size_t)g->blocks + 1;
     g->order = new_numbers(n, -1);
     g->number = new_numbers(n, -1);
     g->stack = new_numbers(n, 0);
     int32_t *next = new_numbers(n, -1);
-    if (!g->order || !g->number || !g->stack || !next) {
-        free(next);
-        return false;
-    }
     int32_t depth = 0, done = 0;
     g->stack[depth++] = g->blocks;
     next[g->blocks] = g->incoming_first[g->blocks];
@@ -142,8 +130,7 @@ static bool number_blocks(flow_graph *g, int32_t *found)
     }
     for (int32_t i = 0; i < done; i++)
         g->number[g->order[i]] = i;
-    *found = done;
-    return true;
+    return done;
 }
 
 static int32_t intersect(const flow_graph *g, int32_t a, int32_t b)
@@ -157,11 +144,9 @@ static int32_t intersect(const flow_graph *g, int32_t a, int32_t b)
     return a;
 }
 
-static bool find_dominators(flow_graph *g, const flow_edge *edges, int32_t found)
+static void find_dominators(flow_graph *g, const flow_edge *edges, int32_t found)
 {
     g->dominator = new_numbers((size_t)g->blocks + 1, -1);
-    if (!g->dominator)
-        return false;
     g->dominator[g->blocks] = g->blocks;
     for (bool changed = true; changed;) {
         changed = false;
@@ -176,19 +161,14 @@ static bool find_dominators(flow_graph *g, const flow_edge *edges, int32_t found
             }
         }
     }
-    return true;
 }
 
-at_status flow_meeting_points(const flow_edge *edges, size_t count, int32_t *meet, at_error *error)
+void flow_meeting_points(const flow_edge *edges, size_t count, int32_t *meet)
 {
     flow_graph g = {.count = count};
-    int32_t found = 0;
-    at_status status = AT_OK;
-    if (!find_blocks(&g, edges) || !find_predecessors(&g, edges) || !number_blocks(&g, &found) ||
-        !find_dominators(&g, edges, found)) {
-        status = error_set(error, AT_NO_MEMORY, "no memory to analyse control flow");
-        goto cleanup;
-    }
+    find_blocks(&g, edges);
+    find_predecessors(&g, edges);
+    find_dominators(&g, edges, number_blocks(&g));
     for (size_t i = 0; i < count; i++) {
         int32_t b = g.block_of[i];
         meet[i] = -1;
@@ -196,7 +176,5 @@ at_status flow_meeting_points(const flow_edge *edges, size_t count, int32_t *mee
             g.dominator[b] < g.blocks)
             meet[i] = g.first[g.dominator[b]];
     }
-cleanup:
     graph_deinit(&g);
-    return status;
 }

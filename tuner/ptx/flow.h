@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-
 typedef struct flow_edge {
     bool falls_through;     /* to the next instruction */
     const int32_t *targets; /* and to these; borrowed */
@@ -22,7 +20,7 @@ typedef struct flow_edge {
 
 /* Fills meet[i] for each of `count` instructions: the index of the instruction where its paths
  * meet, or -1 for those with one successor and for those that meet only at the end. An edge past
- * the last instruction leads to the end. Errors: AT_NO_MEMORY. */
-at_status flow_meeting_points(const flow_edge *edges, size_t count, int32_t *meet, at_error *error);
+ * the last instruction leads to the end. */
+void flow_meeting_points(const flow_edge *edges, size_t count, int32_t *meet);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "ptx/parser.h"
 
 /* Skips to and over the end of a directive that does not matter here. */
@@ -235,16 +236,10 @@ at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module 
         size--;
     if (size > (size_t)64 << 20)
         return error_set_at(error, AT_FORMAT, name, 0, "PTX of more than 64 MiB");
-    ptx_module *m = calloc(1, sizeof *m);
+    ptx_module *m = memory_new(1, sizeof *m);
     ptx_parser p = {.module = m, .error = error, .location = PTX_NONE};
-    if (m)
-        m->text = malloc(size + 1);
-    if (!m || !m->text) {
-        ptx_module_free(m);
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu bytes of PTX", size);
-    }
+    m->text = memory_new(size + 1, 1);
     memcpy(m->text, text, size);
-    m->text[size] = '\0';
     strncpy(m->name, name, sizeof m->name - 1);
     ptx_lexer_init(&p.lexer, m->text, size);
     ptx_advance(&p);

@@ -48,10 +48,9 @@ void ptx_skip_unread(ptx_parser *p, const ptx_mark *from);
 
 /* AT_FORMAT at the current token's line. */
 void ptx_fail(ptx_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void ptx_no_memory(ptx_parser *p);
 
-/* Append to one of the module's arrays, as array_add(), and to a scope, as ptx_scope_put(); nothing
- * after a failure, which a lack of memory is. */
+/* Append to one of the module's arrays, as memory_add(), and to a scope, as ptx_scope_put();
+ * nothing after a failure. */
 void ptx_keep(ptx_parser *p, void *items, size_t *count, const void *item, size_t size);
 void ptx_name_put(ptx_parser *p, ptx_scope *scope, ptx_text text, int kind, int index, int count);
 

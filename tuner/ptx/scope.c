@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 
 void ptx_scope_deinit(ptx_scope *s)
 {
@@ -20,14 +20,12 @@ static unsigned bucket_of(ptx_text text)
     return (h ^ h >> 16) % PTX_SCOPE_BUCKETS;
 }
 
-bool ptx_scope_put(ptx_scope *s, ptx_text text, int kind, int index, int count)
+void ptx_scope_put(ptx_scope *s, ptx_text text, int kind, int index, int count)
 {
     unsigned b = bucket_of(text);
     const ptx_name name = {text, kind, index, count, s->buckets[b]};
-    if (!array_add(&s->names, &s->count, &name, sizeof name))
-        return false;
+    memory_add(&s->names, &s->count, &name, sizeof name);
     s->buckets[b] = (int)s->count;
-    return true;
 }
 
 static const ptx_name *find(const ptx_scope *s, ptx_text text, bool range)

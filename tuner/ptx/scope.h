@@ -29,8 +29,8 @@ typedef struct ptx_scope {
 
 void ptx_scope_deinit(ptx_scope *s); /* a zeroed ptx_scope is empty */
 
-/* Adds a name to the innermost scope; false when memory ran out. */
-bool ptx_scope_put(ptx_scope *s, ptx_text text, int kind, int index, int count);
+/* Adds a name to the innermost scope. */
+void ptx_scope_put(ptx_scope *s, ptx_text text, int kind, int index, int count);
 
 /* Finds the innermost name; false when there is none. *index is the name's own, also in a range. */
 bool ptx_scope_find(const ptx_scope *s, ptx_text text, int *kind, int *index);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "script/emit.h"
 
 typedef struct builder {
@@ -42,8 +43,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     for (size_t i = 0; i < p->parameter_count; i++)
         r->values[i] = p->parameters[i].values[b->indices[i]];
     r->found = c->found;
-    if (!measurement_own(&r->found))
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    memory_have(measurement_own(&r->found) ? r : NULL);
     r->proven = c->verdict == PROOF_PROVEN;
     r->coverage = r->proven ? coverage_copy(c->coverage) : NULL;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
@@ -65,8 +65,9 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
         r->energy_j = energy.launch_j;
         r->power_w = energy.power_w;
         r->time = standing->time;
-    } else if (!stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &r->time)) {
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    } else {
+        bool done = stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &r->time);
+        memory_have(done ? r : NULL);
     }
     if (standing && isfinite(standing->ratio))
         r->ratio = standing->ratio;
@@ -431,11 +432,7 @@ at_status summarise(const summarise_input *in, run_summary *out, at_error *error
 {
     builder b = {.in = in, .out = out};
     at_status status = AT_OK;
-    b.added = calloc(pipeline_candidates(in->pipeline)->count + 1, sizeof *b.added);
-    if (!b.added) {
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-        goto cleanup;
-    }
+    b.added = memory_new(pipeline_candidates(in->pipeline)->count, sizeof *b.added);
     fill_work(&b);
     fill_facts(&b);
     if (in->driver)

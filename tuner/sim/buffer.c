@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
+#include "base/memory.h"
 #include "sim/device.h"
 #include "sim/fill.h"
 
@@ -63,9 +64,7 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
                          at_error *error)
 {
     *out = NULL;
-    device_buffer *b = calloc(1, sizeof *b);
-    if (!b)
-        return error_set(error, AT_NO_MEMORY, "no memory for the buffer %s", name);
+    device_buffer *b = memory_new(1, sizeof *b);
     *b = (device_buffer){
         .size_bytes = size_bytes, .bytes = sim_map(size_bytes), .valid = sim_map(size_bytes)};
     strncpy(b->name, name, sizeof b->name - 1);

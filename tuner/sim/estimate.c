@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "sim/device.h"
 #include "sim/sim.h"
 
@@ -25,9 +26,7 @@ at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const
                            const void *const *contents, sim_estimate **out, at_error *error)
 {
     *out = NULL;
-    sim_estimate *e = calloc(1, sizeof *e);
-    if (!e)
-        return error_set(error, AT_NO_MEMORY, "no memory for an estimate");
+    sim_estimate *e = memory_new(1, sizeof *e);
     e->plan = *plan;
     char spec[32];
     snprintf(spec, sizeof spec, "sim:%s", chip->name);

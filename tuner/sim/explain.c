@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -191,8 +192,8 @@ static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *c
     judge_terms(e, p);
 }
 
-at_status explain_variant(const sim_estimated *s, const sim_chip *chip,
-                          const explain_source *source, explanation *out, at_error *error)
+void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
+                     explanation *out)
 {
     const sim_program *p = s->kernel.programs[s->launch];
     *out = (explanation){.scale = 1};
@@ -200,11 +201,9 @@ at_status explain_variant(const sim_estimated *s, const sim_chip *chip,
         say(out, "%s: %s.",
             s->fault.kind == SIM_FAULT_UNKNOWN ? "It was not run to its end" : "It is wrong",
             s->fault.message);
-        return AT_OK;
+        return;
     }
-    out->lines = calloc(p->code_count + 1, sizeof *out->lines);
-    if (!out->lines)
-        return error_set(error, AT_NO_MEMORY, "no memory to explain a kernel");
+    out->lines = memory_new(p->code_count + 1, sizeof *out->lines);
     if (s->profile.sampled)
         out->scale = (double)s->profile.blocks / (double)s->profile.sampled;
     for (size_t i = 0; i < p->code_count; i++) {
@@ -216,5 +215,4 @@ at_status explain_variant(const sim_estimated *s, const sim_chip *chip,
     judge_lines(out, source);
     out->of_lines = out->sentence_count;
     judge_rest(out, s, chip);
-    return AT_OK;
 }

@@ -50,9 +50,9 @@ static inline bool explain_line_is_own(const explain_line *l)
 }
 
 /* Sums and judges. A kernel that faulted has no lines, and its fault is the only sentence.
- * AT_NO_MEMORY. The caller frees *out's lines with explanation_deinit. */
-at_status explain_variant(const sim_estimated *s, const sim_chip *chip,
-                          const explain_source *source, explanation *out, at_error *error);
+ * The caller frees *out's lines with explanation_deinit. */
+void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
+                     explanation *out);
 void explanation_deinit(explanation *e);
 
 const char *explain_kind_name(explain_kind kind); /* "load" ... */

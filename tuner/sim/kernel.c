@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "ptx/parse.h"
 #include "sim/decode/decode.h"
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/device.h"
 #include "sim/machine/tensor_map.h"
 #include "sim/machine/texture_view.h"
@@ -36,9 +37,7 @@ at_status sim_kernel_load(device *d, const device_image *image, const launch_pla
 {
     *out = NULL;
     char *entries[PLAN_MAX_LAUNCHES] = {NULL};
-    device_kernel *k = calloc(1, sizeof *k);
-    if (!k)
-        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan_entry(plan, 0));
+    device_kernel *k = memory_new(1, sizeof *k);
     at_status status = AT_OK;
     for (uint32_t i = 0; i < plan->launch_count && !status; i++) {
         entries[i] = plan_symbol(plan, i, image->symbols);
@@ -352,9 +351,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
     *out = NULL;
     const kernel_launch *launch = &plan->launches[i];
     const sim_program *program = k->kernel.programs[i];
-    prepared *p = calloc(1, sizeof *p);
-    if (!p)
-        return error_set(error, AT_NO_MEMORY, "no memory to launch %s", name_of(k, i));
+    prepared *p = memory_new(1, sizeof *p);
     at_status status = check_resources(d, k, i, launch, error);
     if (!status)
         status = pack_arguments(program, plan, launch, buffers, p->parameters, error);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 
 /* Clusters (blocks, where these are alone) sampled side by side, so that what they share is seen.
  * Below, what is said of a block is said of a cluster where there are any. */
@@ -466,9 +467,7 @@ static at_status run_wave(const sim_launch *launch, uint64_t first, uint64_t cou
                           sim_fault *fault, at_error *error)
 {
     sim_launch l = *launch;
-    uint64_t *clusters = calloc(count + 1, sizeof *clusters);
-    if (!clusters)
-        return error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
+    uint64_t *clusters = memory_new(count + 1, sizeof *clusters);
     for (uint64_t i = 0; i < count; i++)
         clusters[i] = first + i;
     l.clusters = clusters;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/covered.h"
 #include "sim/device.h"
 #include "sim/excerpt.h"
@@ -43,9 +44,7 @@ static void close_device(device *d)
 static at_status open_device(const char *spec, device **out, at_error *error)
 {
     *out = NULL;
-    device *d = calloc(1, sizeof *d);
-    if (!d)
-        return error_set(error, AT_NO_MEMORY, "no memory for device %s", spec);
+    device *d = memory_new(1, sizeof *d);
     const char *colon = strchr(spec, ':');
     at_status status = sim_chip_find(colon ? colon + 1 : "sm_90", &d->chip, error);
     if (status) {

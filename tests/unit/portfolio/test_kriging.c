@@ -28,7 +28,6 @@ typedef struct fixture {
     double ratios[COUNT * ROWS], defaults[ROWS];
     portfolio_matrix m;
     kriging *k;
-    at_error error;
 } fixture;
 
 static int setup(void **state)
@@ -42,7 +41,7 @@ static int setup(void **state)
         f.ratios[COUNT * i + 1] = i < 4 ? 1 + 0.1 * (4 - i) : 1;
         f.defaults[i] = 2;
     }
-    assert_ok(kriging_new(&f.m, axes, 2, f.problems, false, &f.k, &f.error), f.error);
+    f.k = kriging_new(&f.m, axes, 2, f.problems, false);
     *state = &f;
     return 0;
 }
@@ -84,7 +83,7 @@ TEST_IN(a_ratio_is_over_the_best_of_what_is_compared, setup, teardown)
         f->ratios[COUNT * i + 1] *= 3;
         f->defaults[i] *= 3;
     }
-    assert_ok(kriging_new(&f->m, axes, 2, f->problems, false, &k, &f->error), f->error);
+    k = kriging_new(&f->m, axes, 2, f->problems, false);
     kriging_expect(f->k, f->problems, ratios);
     kriging_expect(k, f->problems, others);
     for (int c = 0; c <= COUNT; c++)
@@ -99,7 +98,7 @@ TEST_IN(what_is_possible_nowhere_is_not_known, setup, teardown)
     double ratios[COUNT + 1];
     for (int i = 0; i < ROWS; i++)
         f->ratios[COUNT * i] = 0;
-    assert_ok(kriging_new(&f->m, axes, 2, f->problems, false, &k, &f->error), f->error);
+    k = kriging_new(&f->m, axes, 2, f->problems, false);
     kriging_expect(k, f->problems, ratios);
     assert_true(ratios[0] <= 0 && ratios[1] > 0);
     kriging_free(k);
@@ -113,7 +112,7 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     double ratios[COUNT + 1], others[COUNT + 1];
     for (int i = 0; i < ROWS; i++)
         f->defaults[i] = 1.1;
-    assert_ok(kriging_new(&f->m, axes, 2, f->problems, false, &k, &f->error), f->error);
+    k = kriging_new(&f->m, axes, 2, f->problems, false);
     kriging_expect(k, unseen, ratios);
     memcpy(others, ratios, sizeof others);
     kriging_beware(k, unseen, others);
@@ -143,7 +142,6 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
     static double ratios[2 * PROBLEMS], defaults[PROBLEMS];
     size_t count = 0;
     double off[2] = {0};
-    at_error error = {0};
     const portfolio_matrix m = {PROBLEMS - SIDE / 2, 2, ratios, defaults};
     for (int i = 0; i < PROBLEMS; i++) { /* those that are left out come last */
         int place = i * 7 % PROBLEMS, a = place % SIDE, b = place / SIDE;
@@ -155,7 +153,7 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
     }
     for (int fits = 0; fits < 2; fits++) {
         kriging *k;
-        assert_ok(kriging_new(&m, sides, 2, problems, fits, &k, &error), error);
+        k = kriging_new(&m, sides, 2, problems, fits);
         for (size_t i = m.problem_count; i < PROBLEMS; i++) {
             double expected[COUNT + 1];
             kriging_expect(k, &problems[2 * i], expected);
@@ -176,7 +174,6 @@ TEST_IN(which_divisor_decides_is_found, setup, teardown)
     static const int64_t more[] = {1, 2, 3};
     static value problems[PROBLEMS];
     static double ratios[2 * PROBLEMS], defaults[PROBLEMS];
-    at_error error = {0};
     const portfolio_matrix m = {PROBLEMS, 2, ratios, defaults};
     double expected[COUNT + 1];
     kriging *k;
@@ -186,7 +183,7 @@ TEST_IN(which_divisor_decides_is_found, setup, teardown)
         ratios[2 * i + 1] = 1.2;
         defaults[i] = 3;
     }
-    assert_ok(kriging_new(&m, lengths, 1, problems, true, &k, &error), error);
+    k = kriging_new(&m, lengths, 1, problems, true);
     for (int64_t n = 480; n < 16384; n *= 2) { /* 6 divides it */
         const value unseen = number(n);
         kriging_expect(k, &unseen, expected);
@@ -204,7 +201,6 @@ TEST_IN(what_changes_by_chance_is_not_followed, setup, teardown)
     static value problems[PROBLEMS];
     static double ratios[WIDTH * PROBLEMS], defaults[PROBLEMS];
     const portfolio_matrix m = {PROBLEMS, WIDTH, ratios, defaults};
-    at_error error = {0};
     rng chance = rng_seeded(1);
     kriging *k;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -216,7 +212,7 @@ TEST_IN(what_changes_by_chance_is_not_followed, setup, teardown)
             ratios[WIDTH * i + c] = 2 + sin(0.05 * c * i);
         defaults[i] = 4;
     }
-    assert_ok(kriging_new(&m, lengths, 1, problems, true, &k, &error), error);
+    k = kriging_new(&m, lengths, 1, problems, true);
     for (int64_t n = 4; n < 1 << 20; n = 5 * n / 4) {
         const value unseen = number(n);
         double expected[WIDTH + 1];
@@ -232,7 +228,7 @@ TEST_IN(few_problems_leave_the_measure_as_it_is, setup, teardown)
     kriging *k;
     double ratios[COUNT + 1], others[COUNT + 1];
     const value between[] = {number(127), words[0]};
-    assert_ok(kriging_new(&f->m, axes, 2, f->problems, true, &k, &f->error), f->error);
+    k = kriging_new(&f->m, axes, 2, f->problems, true);
     kriging_expect(f->k, between, ratios);
     kriging_expect(k, between, others);
     assert_memory_equal(others, ratios, sizeof ratios);
@@ -248,7 +244,6 @@ TEST(a_feature_tells_what_sizes_do_not)
     const portfolio_axis facts[] = {axes[0], {.name = "share", .feature = &share}};
     value problems[2 * TIMED], alone[TIMED];
     double ratios[COUNT * TIMED], defaults[TIMED], off[2] = {0, 0};
-    at_error error = {0};
     kriging *knowing, *ignorant;
     for (int64_t i = 0; i < TIMED; i++) {
         int64_t n = 1024 + 331 * i;
@@ -260,8 +255,8 @@ TEST(a_feature_tells_what_sizes_do_not)
         defaults[i] = 2;
     }
     const portfolio_matrix m = {TIMED, COUNT, ratios, defaults};
-    assert_ok(kriging_new(&m, facts, 2, problems, true, &knowing, &error), error);
-    assert_ok(kriging_new(&m, facts, 1, alone, true, &ignorant, &error), error);
+    knowing = kriging_new(&m, facts, 2, problems, true);
+    ignorant = kriging_new(&m, facts, 1, alone, true);
     for (int64_t n = 1100; n < 20000; n += 97) {
         double x = (double)(n % 512) / 512, expected[COUNT + 1];
         const value problem[] = {number(n), {.kind = VALUE_NUMBER, .number = 8 * x}};

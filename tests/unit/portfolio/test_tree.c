@@ -43,7 +43,7 @@ static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *r
         f->defaults[p] = 2;
         rule(f->problems[2 * p].integer, f->problems[2 * p + 1].integer, &f->ratios[3 * p]);
     }
-    assert_ok(portfolio_grow(&f->m, axes, 2, f->problems, f->nodes, &f->node_count, &error), error);
+    f->node_count = portfolio_grow(&f->m, axes, 2, f->problems, f->nodes);
     for (size_t i = 0; i < f->node_count; i++)
         if (f->nodes[i].variable)
             assert_true(f->nodes[i].then > i && f->nodes[i].otherwise > i &&
@@ -178,8 +178,6 @@ TEST(questions_that_have_to_come_together_are_found)
     static value problems[2 * COUNT];
     static double ratios[2 * COUNT], defaults[COUNT];
     record_node nodes[RECORD_MAX_NODES];
-    size_t count;
-    at_error error = {0};
     double sum = 0;
     for (size_t p = 0; p < COUNT; p++) {
         size_t row = p % SIDE, column = p / SIDE;
@@ -191,7 +189,7 @@ TEST(questions_that_have_to_come_together_are_found)
         defaults[p] = 2;
     }
     const portfolio_matrix m = {COUNT, 2, ratios, defaults};
-    assert_ok(portfolio_grow(&m, axes, 2, problems, nodes, &count, &error), error);
+    portfolio_grow(&m, axes, 2, problems, nodes);
     for (size_t p = 0; p < COUNT; p++)
         sum += loss_of(&m, axes, 2, nodes, problems, p);
     /* Either of the two alone loses 0.09 in the mean. */
@@ -233,7 +231,6 @@ TEST(of_more_questions_than_there_is_room_for_those_that_pay_most_stay)
     record_node nodes[RECORD_MAX_NODES];
     size_t node_count;
     double lost = 0;
-    at_error error = {0};
     for (int i = 0; i < ALL; i++) {
         int stretch = i / STRETCH;
         problems[i] = (value){.kind = VALUE_INTEGER, .integer = i + 1};
@@ -241,7 +238,7 @@ TEST(of_more_questions_than_there_is_room_for_those_that_pay_most_stay)
             ratios[WIDTH * i + c] = c == stretch % WIDTH ? 1 : stretch % EACH == 0 ? 1.3 : 1.01;
         defaults[i] = 2;
     }
-    assert_ok(portfolio_grow(&m, n, 1, problems, nodes, &node_count, &error), error);
+    node_count = portfolio_grow(&m, n, 1, problems, nodes);
     assert_in_range(node_count, RECORD_MAX_NODES / 2, RECORD_MAX_NODES);
     for (size_t i = 0; i < ALL; i++)
         lost += i / STRETCH % EACH == 0 ? loss_of(&m, n, 1, nodes, problems, i) : 0;
@@ -307,10 +304,9 @@ TEST(a_gain_does_not_make_up_for_harm)
     value problems[2 * COUNT];
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
-    at_error error = {0};
     for (size_t i = 0; i < 2 * COUNT; i++)
         problems[i] = (value){.kind = VALUE_INTEGER, .integer = 128};
-    assert_ok(portfolio_grow(&m, axes, 2, problems, nodes, &count, &error), error);
+    count = portfolio_grow(&m, axes, 2, problems, nodes);
     assert_int_equal(count, 1);
     assert_true(nodes[0].has_default);
     assert_int_equal(nodes[0].default_at, 0);
@@ -325,10 +321,9 @@ TEST(harm_that_no_race_could_tell_counts)
     value problems[2 * 2];
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
-    at_error error = {0};
     for (size_t i = 0; i < 2 * 2; i++)
         problems[i] = (value){.kind = VALUE_INTEGER, .integer = 128};
-    assert_ok(portfolio_grow(&m, axes, 2, problems, nodes, &count, &error), error);
+    count = portfolio_grow(&m, axes, 2, problems, nodes);
     assert_int_equal(count, 1);
     assert_int_equal(nodes[0].default_at, 0);
 }
@@ -343,9 +338,7 @@ TEST(few_problems_are_told_apart)
     const double ratios[] = {1, 1.3, 1.3, 1, 1, 1.3}, defaults[] = {2, 2, 2};
     const portfolio_matrix m = {3, 2, ratios, defaults};
     record_node nodes[RECORD_MAX_NODES];
-    size_t count;
-    at_error error = {0};
-    assert_ok(portfolio_grow(&m, axes, 2, problems, nodes, &count, &error), error);
+    portfolio_grow(&m, axes, 2, problems, nodes);
     for (size_t p = 0; p < 3; p++)
         assert_float_equal(loss_of(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
@@ -372,9 +365,7 @@ TEST(what_words_part_is_learnt_apart)
     }
     const portfolio_matrix m = {COUNT, 3, ratios, defaults};
     record_node nodes[RECORD_MAX_NODES];
-    size_t count;
-    at_error error = {0};
-    assert_ok(portfolio_grow(&m, worded, 2, problems, nodes, &count, &error), error);
+    portfolio_grow(&m, worded, 2, problems, nodes);
     for (size_t p = 0; p < COUNT; p++)
         sum += loss_of(&m, worded, 2, nodes, problems, p);
     assert_float_equal(sum, 0, 1e-9);
@@ -392,7 +383,6 @@ TEST(what_a_feature_parts_takes_one_question)
     double ratios[2 * COUNT], defaults[COUNT];
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
-    at_error error = {0};
     for (int64_t p = 0; p < COUNT; p++) {
         int64_t n = 100 + 137 * p;
         double share = (double)(n % 1000) / 1000;
@@ -404,7 +394,7 @@ TEST(what_a_feature_parts_takes_one_question)
         defaults[p] = 3;
     }
     const portfolio_matrix m = {COUNT, 2, ratios, defaults};
-    assert_ok(portfolio_grow(&m, facts, FACTS, problems, nodes, &count, &error), error);
+    count = portfolio_grow(&m, facts, FACTS, problems, nodes);
     assert_int_equal(count, 3);
     assert_ptr_equal(nodes[0].feature, &cut);
     assert_string_equal(nodes[0].variable, "cut");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "cmd/export/exported.h"
@@ -302,9 +303,7 @@ static at_status run(const options *o, at_error *error)
         return error_set(error, AT_USAGE, "--over is for kernels (--format cuda): %s has none",
                          e->name);
     kernel_ptx ptx = {0};
-    subject *subjects = calloc(o->operand_count, sizeof *subjects);
-    if (!subjects)
-        return export_no_memory(error);
+    subject *subjects = memory_new(o->operand_count, sizeof *subjects);
     for (size_t i = 0; i < o->operand_count && !status; i++) {
         status = subject_init(o, e, o->operands[i], &ptx, &subjects[i], error);
         for (size_t j = 0; j < i && !status; j++)

@@ -42,7 +42,7 @@ static at_status add_derived(const script *s, export_model *out, at_error *error
             status = script_derived_c(s, place, exported_spell, out, to_derived, &name, &type,
                                       &assignment, error);
         if (!status && c && assignment)
-            status = export_model_add_derived(out, name, derived_types[type], c, assignment, error);
+            export_model_add_derived(out, name, derived_types[type], c, assignment);
         else
             free(c);
     }
@@ -82,7 +82,7 @@ at_status exported_model(const char *pattern_name, const record_set *records, co
         char *c = NULL;
         status = script_constraint_c(s, i, exported_spell, out, &c, error);
         if (!status)
-            status = export_model_add_constraint(out, p->constraints[i].text, c, error);
+            export_model_add_constraint(out, p->constraints[i].text, c);
     }
     if (status)
         export_model_deinit(out);

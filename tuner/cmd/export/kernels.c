@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/pack.h"
 #include "base/text.h"
 #include "cmd/line/series.h"
@@ -41,14 +42,12 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
     if (p->count == KERNELS_MOST_PROBLEMS)
         return error_set(error, AT_USAGE, "kernels are made for %d problems at most",
                          KERNELS_MOST_PROBLEMS);
-    record_values to = {0, calloc(m->variable_count + 1, sizeof *to.pairs)};
-    for (; to.pairs && to.count < m->variable_count; to.count++)
+    record_values to = {0, memory_new(m->variable_count, sizeof *to.pairs)};
+    for (; to.count < m->variable_count; to.count++)
         to.pairs[to.count] = (record_pair){m->variables[to.count].name,
                                            *record_get(values, m->variables[to.count].name)};
-    if (to.pairs && array_add(&p->problems, &p->count, &to, sizeof to))
-        return AT_OK;
-    free(to.pairs);
-    return export_no_memory(error);
+    memory_add(&p->problems, &p->count, &to, sizeof to);
+    return AT_OK;
 }
 
 /* Adds the problems that were tuned or, if `sampled`, those that portfolios were made on. */
@@ -80,11 +79,8 @@ static at_status read_value(kernel_problems *p, value like, const char *text, va
     else if (like.kind == VALUE_BOOLEAN)
         out->boolean = strcmp(text, "true") == 0;
     else {
-        char *copy = strdup(text);
-        if (!copy || !array_add(&p->texts, &p->text_count, &copy, sizeof copy)) {
-            free(copy);
-            return export_no_memory(error);
-        }
+        char *copy = memory_text(text);
+        memory_add(&p->texts, &p->text_count, &copy, sizeof copy);
         out->string = copy;
     }
     if (end && (end == text || *end))
@@ -258,28 +254,23 @@ static at_status note_entries(const making *k, const uint16_t *indices, const la
         if (places[e] < 0)
             continue;
         const char *name = text_line(names, (size_t)places[e], &length);
-        to->entries[e] = (export_entry){strndup(name, length), (size_t)places[e]};
-        status = to->entries[e].name ? AT_OK : export_no_memory(error);
+        to->entries[e] = (export_entry){memory_have(strndup(name, length)), (size_t)places[e]};
     }
     return status;
 }
 
 /* Conditions for what the source has read. */
-static at_status list_conditions(const making *k, const emit_reads *reads, export_use *use,
-                                 at_error *error)
+static void list_conditions(const making *k, const emit_reads *reads, export_use *use)
 {
     size_t fields;
     device_fields(&fields);
-    use->conditions = calloc(k->problem->count + fields + 1, sizeof *use->conditions);
-    if (!use->conditions)
-        return export_no_memory(error);
+    use->conditions = memory_new(k->problem->count + fields, sizeof *use->conditions);
     for (size_t i = 0; i < k->problem->count; i++)
         if (reads->problem[i])
             use->conditions[use->condition_count++] = (export_condition){false, i};
     for (size_t i = 0; i < fields; i++)
         if (reads->device[i])
             use->conditions[use->condition_count++] = (export_condition){true, i};
-    return AT_OK;
 }
 
 /* Is the problem of a portfolio's sample, for which nobody has asked, and does the kernel hold
@@ -309,8 +300,8 @@ static at_status add_source(making *k, const uint16_t *indices, const emitted *v
         return status;
     }
     pack_append_text(&text, variant->source);
-    source.text = pack_take_text(&text);
-    source.headers = json_array();
+    source.text = memory_have(pack_take_text(&text));
+    source.headers = memory_have(json_array());
     for (size_t i = 0; i < variant->includes.count; i++) {
         const source_header *h = &variant->includes.headers[i];
         json_t *header = json_object();
@@ -318,17 +309,15 @@ static at_status add_source(making *k, const uint16_t *indices, const emitted *v
         json_put(&header, "text", json_string_nocheck(h->text));
         json_append(&source.headers, header);
     }
-    status = source.text && source.headers ? note_entries(k, indices, &plan, &source, error)
-                                           : export_no_memory(error);
+    status = note_entries(k, indices, &plan, &source, error);
     if (status) {
         export_source_deinit(&source);
         return status;
     }
-    status = export_kernels_add_source(&k->m->kernels, source, place, error);
-    return status ? status
-                  : kernel_ptx_add(k->ptx, &k->m->kernels, *place, variant,
-                                   script_pattern(k->script)->template_path, &plan,
-                                   10 * k->device.major + k->device.minor, error);
+    *place = export_kernels_add_source(&k->m->kernels, source);
+    return kernel_ptx_add(k->ptx, &k->m->kernels, *place, variant,
+                          script_pattern(k->script)->template_path, &plan,
+                          10 * k->device.major + k->device.minor, error);
 }
 
 static at_status add_configuration(making *k, const uint16_t *indices,
@@ -347,8 +336,9 @@ static at_status add_configuration(making *k, const uint16_t *indices,
     emitted_deinit(&variant);
     if (status || sample_only)
         return status;
-    status = list_conditions(k, &reads, &use, error);
-    return status ? status : export_kernels_add_use(&k->m->kernels, use, error);
+    list_conditions(k, &reads, &use);
+    export_kernels_add_use(&k->m->kernels, use);
+    return AT_OK;
 }
 
 /* Adds the kernels that such a GPU gets, and the default, which is left to any. */
@@ -428,8 +418,8 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
             "'%s' moves data between host and device, which no kernel does by itself: use "
             "another format",
             m->pattern);
-    k.scripts = calloc(scripts, sizeof *k.scripts);
-    at_status status = k.scripts ? add_launch(s, m, error) : export_no_memory(error);
+    k.scripts = memory_new(scripts, sizeof *k.scripts);
+    at_status status = add_launch(s, m, error);
     if (!status)
         status = choose_problems(o, m, records, s, problems, error);
     if (!status)
@@ -441,7 +431,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
     }
     if (!status)
         status = kernel_ptx_finish(ptx, &m->launch, &m->kernels, error);
-    for (size_t r = 0; k.scripts && r < scripts; r++)
+    for (size_t r = 0; r < scripts; r++)
         script_free(k.scripts[r]);
     free(k.scripts);
     return status;

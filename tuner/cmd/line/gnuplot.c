@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 
 extern char **environ;
 
@@ -42,18 +43,16 @@ static int start(int in, int out, pid_t *pid)
 }
 
 /* Reads all that comes, until the end. */
-static at_status drain(int fd, char **bytes, size_t *size_bytes, at_error *error)
+static void drain(int fd, char **bytes, size_t *size_bytes)
 {
     char block[4096];
-    FILE *to = open_memstream(bytes, size_bytes);
-    if (!to)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    FILE *to = memory_open(bytes, size_bytes);
     for (ssize_t n; (n = read(fd, block, sizeof block)) != 0;)
         if (n > 0)
             fwrite(block, 1, (size_t)n, to);
         else if (errno != EINTR)
             break;
-    return fclose(to) == 0 ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    memory_close(to);
 }
 
 at_status gnuplot_run(const char *program, size_t program_bytes, char **picture, size_t *size_bytes,
@@ -86,7 +85,7 @@ at_status gnuplot_run(const char *program, size_t program_bytes, char **picture,
     file_write_all(in[1], "gnuplot", program, program_bytes, &unread);
     close(in[1]);
     in[1] = -1;
-    status = drain(out[0], picture, size_bytes, error);
+    drain(out[0], picture, size_bytes);
 cleanup:
     for (int i = 0; i < 2; i++) {
         if (in[i] >= 0)

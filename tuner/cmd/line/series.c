@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 
 enum { SHOWN = 3 }; /* numbers that show how a series goes on */
 
@@ -18,11 +19,9 @@ static at_status append(const char *name, const char *text, series *s, at_error 
             return error_set(error, AT_USAGE, "--over %s goes over %s twice", name, text);
     if (s->count == SERIES_MOST)
         return error_set(error, AT_USAGE, "--over %s has over %d values", name, SERIES_MOST);
-    char *copy = strdup(text);
-    if (copy && array_add(&s->texts, &s->count, &copy, sizeof copy))
-        return AT_OK;
-    free(copy);
-    return error_set(error, AT_NO_MEMORY, "out of memory");
+    char *copy = memory_text(text);
+    memory_add(&s->texts, &s->count, &copy, sizeof copy);
+    return AT_OK;
 }
 
 /* Whole numbers of a size whose product does not overflow. */
@@ -113,10 +112,10 @@ at_status series_check(const options *o, const char *verb, const char *form, siz
 at_status series_parse(const char *name, const char *list, series *out, at_error *error)
 {
     *out = (series){0};
-    char *copy = strdup(list), *rest = NULL;
-    at_status status = copy ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    char *copy = memory_text(list), *rest = NULL;
+    at_status status = AT_OK;
     bool gap = false;
-    for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; !status && word;
+    for (char *word = strtok_r(copy, ",", &rest); !status && word;
          word = strtok_r(NULL, ",", &rest)) {
         if (strcmp(word, "...") == 0) {
             if (gap || !out->count)

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "capture/capture.h"
 #include "capture/program.h"
 #include "capture/tables.h"
@@ -140,8 +141,7 @@ static at_status run(const options *o, at_error *error)
     json_put(&capture, "version", json_integer(CAPTURE_VERSION));
     json_put(&capture, "program", program_json(o->program));
     json_put(&capture, "ended", ended_json(ended));
-    status = capture ? write_capture(dir, capture, error)
-                     : error_set(error, AT_NO_MEMORY, "out of memory");
+    status = write_capture(dir, memory_have(capture), error);
     if (!status)
         status = check_found(o, capture, error);
     if (!status)

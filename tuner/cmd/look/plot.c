@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "cmd/line/gnuplot.h"
 #include "cmd/line/page.h"
@@ -170,17 +171,15 @@ static const struct {
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Finds the results that work, best first. */
-static bool find_works(drawing *d)
+static void find_works(drawing *d)
 {
-    const recorded_result **list = recorded_rank(d->r, &d->count);
-    d->works = calloc(d->count + 1, sizeof *d->works);
-    for (size_t i = 0; list && d->works && i < d->count; i++) {
+    const recorded_result **list = memory_have(recorded_rank(d->r, &d->count));
+    d->works = memory_new(d->count, sizeof *d->works);
+    for (size_t i = 0; i < d->count; i++) {
         d->works[i] = (size_t)(list[i] - d->r->results);
         d->rates = d->rates && list[i]->rate > 0;
     }
-    bool ok = list && d->works;
     free(list);
-    return ok;
 }
 
 static at_status find_by(drawing *d, const char *name, size_t length, size_t *out, at_error *error)
@@ -287,8 +286,8 @@ static at_status write_program(const recorded *r, const plot_request *q, size_t 
 {
     drawing d = {.r = r, .q = q, .rates = true};
     char page[32];
-    at_status status = find_works(&d) ? importance_of(r, &d.important, error)
-                                      : error_set(error, AT_NO_MEMORY, "out of memory");
+    find_works(&d);
+    at_status status = importance_of(r, &d.important, error);
     if (!status)
         status = choose_by(&d, kinds[kind].parameters, error);
     if (!status) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "base/version.h"
@@ -94,12 +95,11 @@ static void count_variant(const record *r, const record_values *configuration, c
 {
     char text[CONFIGURATION_BYTES], arch[16];
     at_error error = {0};
-    explained *x = calloc(1, sizeof *x);
+    explained *x = memory_new(1, sizeof *x);
     snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
     record_format_values(configuration, text, sizeof text);
     settings wanted = {.script = r->pattern, .arch = arch, .use_cache = true, .quiet = true};
-    at_status status = x ? explained_count(&wanted, text, true, x, &error)
-                         : error_set(&error, AT_NO_MEMORY, "out of memory");
+    at_status status = explained_count(&wanted, text, true, x, &error);
     if (!status && explained_faulted(x))
         status = error_set(&error, AT_DEVICE, "the simulated kernel faulted");
     if (status)
@@ -307,9 +307,9 @@ static bool is_wanted(const options *o, const record *r)
 /* Checks that each pattern which is asked for has a record or, if none is, that there is any. */
 static at_status check_wanted(const options *o, const record_set *set, at_error *error)
 {
-    const char **names = calloc(set->count + 1, sizeof *names);
-    at_status status = names ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    for (size_t i = 0; i < set->count && !status; i++)
+    const char **names = memory_new(set->count + 1, sizeof *names);
+    at_status status = AT_OK;
+    for (size_t i = 0; i < set->count; i++)
         names[i] = set->records[i].pattern;
     for (size_t i = 0; i < (o->operand_count ? o->operand_count : 1) && !status; i++) {
         size_t at = 0;
@@ -374,13 +374,11 @@ static at_status run(const options *o, at_error *error)
     at_status status = known_records(o, NULL, false, &set, error);
     if (!status)
         status = check_wanted(o, &set, error);
-    FILE *to = status ? NULL : open_memstream(&page, &size_bytes);
-    if (!status && !to)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-    if (!status)
+    if (!status) {
+        FILE *to = memory_open(&page, &size_bytes);
         status = write_page(o, &set, to, error);
-    if (to && fclose(to) != 0 && !status)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+        memory_close(to);
+    }
     if (!status)
         status = terminal_or_file(o->output, page, size_bytes, error);
     free(page);

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
@@ -58,12 +59,10 @@ static void format_pairs(const char *const *names, const value *values, size_t c
     }
 }
 
-static at_status read_records(const record *r, side_file *out, at_error *error)
+static void read_records(const record *r, side_file *out)
 {
     snprintf(out->gpu, sizeof out->gpu, "%s", r->gpu);
-    out->subjects = calloc(r->entry_count + 1, sizeof *out->subjects);
-    if (!out->subjects)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    out->subjects = memory_new(r->entry_count + 1, sizeof *out->subjects);
     for (size_t i = 0; i < r->entry_count; i++) {
         const record_entry *e = &r->entries[i];
         subject *s = &out->subjects[out->count++];
@@ -78,7 +77,6 @@ static at_status read_records(const record *r, side_file *out, at_error *error)
         s->time_ns = (double)e->time_ns;
         s->high_ns = (double)e->time_high_ns;
     }
-    return AT_OK;
 }
 
 /* The fastest of a run, a journal or another tool's file; of a damaged record what is wrong with
@@ -100,11 +98,9 @@ static at_status read_best(const char *path, side_file *out, const at_error *as_
         if (r.results[i].outcome == OUTCOME_OK && (!best || r.results[i].cost < best->cost))
             best = &r.results[i];
     snprintf(out->gpu, sizeof out->gpu, "%s", r.device);
-    out->subjects = calloc(1, sizeof *out->subjects);
+    out->subjects = memory_new(1, sizeof *out->subjects);
     if (!best)
         status = error_set_at(error, AT_NOT_FOUND, path, 0, "no variant has a time");
-    else if (!out->subjects)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status) {
         subject *s = &out->subjects[out->count++];
         for (size_t i = 0, used = 0; r.problem[i] && used + 1 < sizeof s->problem; i++)
@@ -136,9 +132,9 @@ static at_status read_side(const char *path, side_file *out, at_error *error)
     record r;
     at_status status = record_read(path, &r, error);
     if (!status) {
-        status = read_records(&r, out, error);
+        read_records(&r, out);
         record_deinit(&r);
-        return status;
+        return AT_OK;
     }
     if (status != AT_FORMAT)
         return status;
@@ -246,7 +242,7 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
     settings wanted = o->run;
     session s = {0};
     compile_result results[2] = {0};
-    side *sides = calloc(2, sizeof *sides);
+    side *sides = memory_new(2, sizeof *sides);
     device_ready ready;
     char problem[TEXT_BYTES];
     snprintf(problem, sizeof problem, "%s", c->a->problem);
@@ -257,8 +253,7 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
     if (wanted.warm_cache != on->warm)
         workers_close(&on->workers);
     on->warm = wanted.warm_cache;
-    at_status status = sides ? set_problem(&wanted, problem, error)
-                             : error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = set_problem(&wanted, problem, error);
     if (!status && !*wanted.script)
         status =
             error_set(error, AT_USAGE, "--race needs records or runs, which name their pattern");
@@ -284,8 +279,7 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
             judge_samples(sides[0].samples_ns, sides[1].samples_ns, blocks, ready.tick_ns, margin);
     }
     for (int i = 0; i < 2; i++) {
-        if (sides)
-            side_deinit(&sides[i]);
+        side_deinit(&sides[i]);
         compile_result_deinit(&results[i]);
     }
     free(sides);
@@ -404,10 +398,10 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     at_status status = read_side(o->operands[0], &a, error);
     if (!status)
         status = read_side(o->operands[1], &b, error);
-    if (!status && !(all = calloc(a.count + 1, sizeof *all)))
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-    if (!status)
+    if (!status) {
+        all = memory_new(a.count + 1, sizeof *all);
         count = pair_up(&a, &b, all);
+    }
     if (!status && count == 0)
         status = error_set(error, AT_USAGE, "%s and %s have no problem in common", o->operands[0],
                            o->operands[1]);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "cmd/line/page.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/judge.h"
@@ -18,9 +19,7 @@ static at_status read_side(const char *path, record_set *out, at_error *error)
     *out = (record_set){0};
     if (stat(path, &s) == 0 && S_ISDIR(s.st_mode))
         return record_load_all(path, NULL, out, error);
-    out->records = calloc(1, sizeof *out->records);
-    if (!out->records)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    out->records = memory_new(1, sizeof *out->records);
     at_status status = record_read(path, &out->records[0], error);
     out->count = !status;
     return status;
@@ -151,9 +150,8 @@ at_status results_diff(const options *o, at_error *error)
         for (size_t k = 0; k < sides[i].faults.count; k++)
             fprintf(stderr, "autotune: warning: left out: %s\n", sides[i].faults.items[k].text);
     }
-    if (!status && !(all = calloc(most + 1, sizeof *all)))
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status) {
+        all = memory_new(most + 1, sizeof *all);
         size_t count = list_differences(&sides[0], &sides[1], all);
         status = print(o, sides, all, count, error);
     }

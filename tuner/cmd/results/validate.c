@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/paths.h"
 #include "cmd/line/known.h"
 #include "cmd/results/results.h"
@@ -19,13 +20,10 @@ typedef struct file_list {
     char **paths; /* owned */
 } file_list;
 
-static at_status add_file(file_list *list, const char *path, at_error *error)
+static void add_file(file_list *list, const char *path)
 {
-    char *copy = strdup(path);
-    if (copy && array_add(&list->paths, &list->count, &copy, sizeof copy))
-        return AT_OK;
-    free(copy);
-    return error_set(error, AT_NO_MEMORY, "out of memory");
+    char *copy = memory_text(path);
+    memory_add(&list->paths, &list->count, &copy, sizeof copy);
 }
 
 /* A file of which nothing can be read is a fault of the folder's, with no pointer. */
@@ -35,13 +33,13 @@ static at_status add_folder(file_list *list, const char *folder, bool may_lack, 
     at_status status = record_load_all(folder, NULL, &set, error);
     if (status)
         return may_lack ? error_forgive(status, AT_NOT_FOUND, error) : status;
-    for (size_t i = 0; i < set.count && !status; i++)
-        status = add_file(list, set.records[i].path, error);
-    for (size_t i = 0; i < set.faults.count && !status; i++)
+    for (size_t i = 0; i < set.count; i++)
+        add_file(list, set.records[i].path);
+    for (size_t i = 0; i < set.faults.count; i++)
         if (!*set.faults.items[i].pointer)
-            status = add_file(list, set.faults.items[i].path, error);
+            add_file(list, set.faults.items[i].path);
     record_set_deinit(&set);
-    return status;
+    return AT_OK;
 }
 
 static at_status list_files(const options *o, file_list *list, at_error *error)
@@ -50,9 +48,10 @@ static at_status list_files(const options *o, file_list *list, at_error *error)
     at_status status = AT_OK;
     for (size_t i = 1; i < o->operand_count && !status; i++) {
         struct stat s;
-        bool is_folder = stat(o->operands[i], &s) == 0 && S_ISDIR(s.st_mode);
-        status = is_folder ? add_folder(list, o->operands[i], false, error)
-                           : add_file(list, o->operands[i], error);
+        if (stat(o->operands[i], &s) == 0 && S_ISDIR(s.st_mode))
+            status = add_folder(list, o->operands[i], false, error);
+        else
+            add_file(list, o->operands[i]);
     }
     if (o->operand_count > 1)
         return status;

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/line/commands.h"
@@ -123,8 +124,8 @@ static at_status list_questions(const options *o, verification *v, at_error *err
                     continue;
                 const standing_question q = {script_name, r, e};
                 v->others += !here;
-                if (here && !array_add(&v->questions, &v->count, &q, sizeof q))
-                    status = error_set(error, AT_NO_MEMORY, "out of memory");
+                if (here)
+                    memory_add(&v->questions, &v->count, &q, sizeof q);
             }
         }
     if (!status && v->count == 0)
@@ -133,8 +134,8 @@ static at_status list_questions(const options *o, verification *v, at_error *err
             "nothing that was asked for is recorded of %s, the GPU that is here (%zu entries of "
             "others)",
             v->workers.properties.limits.name, v->others);
-    if (!status && !(v->answers = calloc(v->count, sizeof *v->answers)))
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        v->answers = memory_new(v->count, sizeof *v->answers);
     return status;
 }
 

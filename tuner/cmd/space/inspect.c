@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/space/inspection.h"
@@ -41,9 +42,7 @@ static at_status inspect_arch(const options *o, const char *arch, compile_pool *
                             error);
     if (status)
         return status;
-    out->rows = calloc(out->sweep.row_count, sizeof *out->rows);
-    if (!out->rows)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    out->rows = memory_new(out->sweep.row_count, sizeof *out->rows);
     return inspect_run(out->script, &out->sweep, &out->arch, pool, out->rows, error);
 }
 
@@ -133,9 +132,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     inspected all[MOST_ARCHS] = {0};
     size_t count = 0;
     compile_pool *pool = NULL;
-    char *list = o->run.arch ? strdup(o->run.arch) : NULL, *rest = NULL;
-    if (o->run.arch && !list)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    char *list = memory_text(o->run.arch), *rest = NULL;
     at_status status = compile_pool_new(
         &(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache}, &pool, error);
     const char *arch = list ? strtok_r(list, ",", &rest) : NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "compile/kernel_names.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
@@ -52,24 +53,19 @@ static const char *find_body(const char *source, const char *entry)
     return NULL;
 }
 
-/* Changes the text of the source. False: cannot be done. */
-static at_status change_source(emitted *source, const launch_plan *launch,
-                               const inspect_change *change, bool *can, at_error *error)
+/* Changes the text of the source. False: that cannot be done. */
+static bool change_source(emitted *source, const launch_plan *launch, const inspect_change *change)
 {
     size_t room = source->size_bytes + sizeof cap_lines + sizeof spill_line + 64;
     const char *body = source->source;
-    *can = true;
     if (change->shared_spills && launch->launch_count > 0) {
         char kernel[KERNEL_NAME_BYTES];
         kernel_own_name(plan_entry(launch, 0), kernel);
         body = find_body(source->source, kernel);
-        *can = body && launch->launch_count == 1 && launch->launches[0].dynamic_shared_bytes == 0;
-        if (!*can)
-            return AT_OK;
+        if (!body || launch->launch_count != 1 || launch->launches[0].dynamic_shared_bytes != 0)
+            return false;
     }
-    char *text = malloc(room);
-    if (!text)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    char *text = memory_new(room, 1);
     int used = 0;
     if (change->most_registers)
         used = snprintf(text, room, cap_lines, change->most_registers, change->most_registers);
@@ -78,7 +74,7 @@ static at_status change_source(emitted *source, const launch_plan *launch,
     free(source->source);
     source->source = text;
     source->size_bytes = strlen(text);
-    return AT_OK;
+    return true;
 }
 
 at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indices,
@@ -101,7 +97,7 @@ at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indice
     row->shared_bytes = plan_most_shared_bytes(launch);
     status = emit_variant(s, problem, indices, true, &source, error);
     if (!status && change)
-        status = change_source(&source, launch, change, &can, error);
+        can = change_source(&source, launch, change);
     if (!status && change && change->most_registers &&
         source.option_count < sizeof source.options / sizeof *source.options) {
         snprintf(option, sizeof option, "--maxrregcount=%u", change->most_registers);

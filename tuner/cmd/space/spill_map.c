@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 static const char cap_name[] = "registers";
@@ -29,12 +30,8 @@ static at_status read_caps(spill_axis *axis, const char *text, at_error *error)
 {
     bool gap = false;
     at_status status = AT_OK;
-    axis->caps = calloc(MOST_CAP + 1, sizeof *axis->caps);
-    char *list = strdup(text ? text : "16,...,255"), *rest = NULL;
-    if (!axis->caps || !list) {
-        free(list);
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    }
+    axis->caps = memory_new(MOST_CAP + 1, sizeof *axis->caps);
+    char *list = memory_text(text ? text : "16,...,255"), *rest = NULL;
     for (char *word = strtok_r(list, ",", &rest); word && !status;
          word = strtok_r(NULL, ",", &rest)) {
         if (strcmp(word, "...") == 0 && axis->count && !gap) {
@@ -136,10 +133,8 @@ at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const ar
         m->line_count *= m->axes[i].count;
     if (m->line_count * m->line_length > SWEEP_MOST_ROWS)
         return error_set(error, AT_USAGE, "the sweep has more than %d points", SWEEP_MOST_ROWS);
-    m->lines = calloc(m->line_count, sizeof *m->lines);
-    m->points = calloc(m->line_count * m->line_length, sizeof *m->points);
-    if (!m->lines || !m->points)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    m->lines = memory_new(m->line_count, sizeof *m->lines);
+    m->points = memory_new(m->line_count * m->line_length, sizeof *m->points);
     return AT_OK;
 }
 
@@ -194,10 +189,8 @@ static at_status submit(spill_map *m, size_t line, size_t place, bool shared, bo
     spill_point *p = spill_map_point(m, line, place);
     inspect_row *row = shared ? &p->shared : &p->row;
     inspect_change change = {.shared_spills = shared, .want_ptx = m->want_ptx};
-    launch_plan *launch = calloc(1, sizeof *launch);
+    launch_plan *launch = memory_new(1, sizeof *launch);
     uint16_t indices[PATTERN_MAX_PARAMETERS];
-    if (!launch)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
     memcpy(indices, m->sweep.base, m->sweep.width * sizeof *indices);
     for (size_t i = 0; i < m->axis_count; i++) {
         const spill_axis *a = &m->axes[i];
@@ -338,9 +331,7 @@ static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at
 {
     size_t waiting = 0;
     at_status status = AT_OK;
-    bool *busy = calloc(m->line_count, sizeof *busy);
-    if (!busy)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    bool *busy = memory_new(m->line_count, sizeof *busy);
     do {
         for (size_t i = 0; i < count && !status; i++) {
             spill_line *l = &m->lines[lines[i]];
@@ -416,9 +407,7 @@ at_status spill_map_solve(spill_map *m, at_error *error)
 {
     at_status status = AT_OK;
     bool bisect = m->axes[0].ordered && !m->whole;
-    size_t *batch = calloc(m->line_count, sizeof *batch);
-    if (!batch)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    size_t *batch = memory_new(m->line_count, sizeof *batch);
     size_t tenth = m->line_count * m->line_length / TENTH;
     /* The outermost lines first, then those halfway between, and so on. */
     size_t step = 1;

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/stats.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
@@ -58,10 +59,8 @@ static at_status time_points(explored *x, session *s, uint64_t seed, at_error *e
     for (size_t i = 0; i < total; i++)
         wanted +=
             (x->map.points[i].images[0].cubin != NULL) + (x->map.points[i].images[1].cubin != NULL);
-    x->sides = calloc(wanted + 1, sizeof *x->sides);
-    x->point_of_side = calloc(wanted + 1, sizeof *x->point_of_side);
-    if (!x->sides || !x->point_of_side)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    x->sides = memory_new(wanted + 1, sizeof *x->sides);
+    x->point_of_side = memory_new(wanted + 1, sizeof *x->point_of_side);
     for (size_t i = 0; i < total; i++)
         for (int shared = 0; shared < 2; shared++)
             if (x->map.points[i].images[shared].cubin)
@@ -321,9 +320,7 @@ static at_status explore_device(const options *o, session *s, explored *x, at_er
 static at_status explore_archs(const options *o, compile_pool **pool, explored *all, size_t *count,
                                at_error *error)
 {
-    char *list = o->run.arch ? strdup(o->run.arch) : NULL, *rest = NULL;
-    if (o->run.arch && !list)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    char *list = memory_text(o->run.arch), *rest = NULL;
     at_status status = compile_pool_new(
         &(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache}, pool, error);
     const char *arch = list ? strtok_r(list, ",", &rest) : NULL;
@@ -340,13 +337,11 @@ static at_status explore_archs(const options *o, compile_pool **pool, explored *
 
 static at_status run(const options *o, at_error *error)
 {
-    explored *all = calloc(MOST_ARCHS, sizeof *all);
+    explored *all = memory_new(MOST_ARCHS, sizeof *all);
     size_t count = 0;
     compile_pool *pool = NULL;
     session s = {0};
     at_status status;
-    if (!all)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
     if (o->run.device && o->run.arch)
         status = error_set(error, AT_USAGE,
                            "--device times variants on its own architecture: leave out one "

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "run/setup/setup.h"
 
 /* Appends a value; false when the sweep has it already. */
@@ -69,13 +70,10 @@ static at_status add_axis(const script *s, const script_setting *over, sweep *w,
         if (w->axes[i].parameter == axis->parameter)
             return error_set(error, AT_USAGE, "--over %s is given twice", over->name);
     const space_parameter *parameter = &script_pattern(s)->parameters[axis->parameter];
-    axis->values = calloc(parameter->value_count, sizeof *axis->values);
-    char *list = over->text ? strdup(over->text) : NULL;
+    axis->values = memory_new(parameter->value_count, sizeof *axis->values);
+    char *list = memory_text(over->text);
     w->axis_count++;
-    if (!axis->values || (over->text && !list))
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-    else
-        status = read_axis(s, list, axis, error);
+    status = read_axis(s, list, axis, error);
     free(list);
     if (status)
         return status;
@@ -90,9 +88,7 @@ at_status sweep_init(script *s, const char *configuration, const script_setting 
 {
     const pattern *p = script_pattern(s);
     *out = (sweep){.row_count = 1, .width = p->parameter_count};
-    out->axes = calloc(over_count + 1, sizeof *out->axes);
-    if (!out->axes)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    out->axes = memory_new(over_count + 1, sizeof *out->axes);
     bool is_swept[PATTERN_MAX_PARAMETERS] = {false};
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < over_count; i++) {

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/plain_text.h"
 #include "base/rng.h"
 #include "cmd/line/commands.h"
@@ -37,18 +38,17 @@ static size_t width(const checking *c)
     return script_pattern(c->script)->parameter_count;
 }
 
-static at_status allocate(checking *c, size_t count, at_error *error)
+static void allocate(checking *c, size_t count)
 {
-    c->indices = calloc(count * width(c) + 1, sizeof *c->indices);
+    c->indices = memory_new(count * width(c), sizeof *c->indices);
     c->count = count;
-    return c->indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
 }
 
 /* The one that --config names, else the script's default. */
 static at_status choose_one(checking *c, const char *text, at_error *error)
 {
-    at_status status = allocate(c, 1, error);
-    return status ? status : setup_choose_valid(c->script, PROBLEM_TUNED, text, c->indices, error);
+    allocate(c, 1);
+    return setup_choose_valid(c->script, PROBLEM_TUNED, text, c->indices, error);
 }
 
 /* `wanted` of the space, each once, in random order (Knuth's selection sampling). */
@@ -62,22 +62,20 @@ static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_err
     uint64_t total = space_count(all);
     if (wanted > total)
         wanted = total;
-    status = allocate(c, (size_t)wanted, error);
+    allocate(c, (size_t)wanted);
     uint64_t chosen = 0;
-    for (uint64_t i = 0; !status && chosen < wanted; i++)
+    for (uint64_t i = 0; chosen < wanted; i++)
         if (rng_below(&r, total - i) < wanted - chosen)
             space_at(all, i, c->indices + chosen++ * width(c));
     space_free(all);
-    return status;
+    return AT_OK;
 }
 
 /* Packs what kernels printed, which may be anything. */
 static json_t *printed_json(const char *text)
 {
     const size_t most = 6 * strlen(text) + 1; /* an escaped character has 6 */
-    char *plain = malloc(most);
-    if (!plain)
-        return NULL;
+    char *plain = memory_new(most, 1);
     plain_text_escape(text, plain, most);
     json_t *out = json_string(plain);
     free(plain);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "bench/client.h"
 #include "process/interrupt.h"
@@ -68,9 +69,7 @@ at_status models_find(const char *names, gpu_models *out, at_error *error)
 {
     size_t count;
     *out = (gpu_models){0};
-    device_properties *found = calloc(MOST_GPUS, sizeof *found);
-    if (!found)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    device_properties *found = memory_new(MOST_GPUS, sizeof *found);
     at_status status = device_worker_list_names("cuda", found, MOST_GPUS, &count, error);
     if (!status && strcmp(names, "all") != 0)
         status = add_named(out, names, found, count, error);

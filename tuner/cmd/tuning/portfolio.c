@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/line/series.h"
@@ -69,9 +70,7 @@ static at_status read_list(const char *name, const char *text, series *list, val
     at_status status = series_parse(name, text, list, error);
     if (status)
         return status;
-    *values = calloc(list->count + 1, sizeof **values);
-    if (!*values)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    *values = memory_new(list->count + 1, sizeof **values);
     for (size_t i = 0; i < list->count; i++)
         (*values)[i] = value_parse(list->texts[i]);
     axis->values = *values;

@@ -1,6 +1,7 @@
 /* autotune emit: the CUDA source, or the PTX, of one variant. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
 #include "cmd/variant/best.h"
@@ -200,8 +201,8 @@ static at_status run(const options *o, at_error *error)
         status = warn_if_invalid(s, indices, error);
     if (!status)
         status = emit_variant(s, PROBLEM_TUNED, indices, !o->no_line, &source, error);
-    if (!status && !(to = open_memstream(&text, &size_bytes)))
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        to = memory_open(&text, &size_bytes);
     if (!status && !o->ptx)
         print_options(&source, &arch, to);
     if (!status && o->best && !o->ptx)
@@ -210,8 +211,8 @@ static at_status run(const options *o, at_error *error)
         status = print_ptx(&source, s, indices, &arch, to, error);
     else if (!status)
         fputs(source.source, to);
-    if (to && fclose(to) != 0 && !status)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (to)
+        memory_close(to);
     if (!status)
         status = terminal_or_file(o->output, text, size_bytes, error);
     free(text);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/variant/explained.h"
@@ -87,8 +88,8 @@ static at_status find_places(explained *x, at_error *error)
     at_status status = emit_variant(x->script, x->problem, x->indices, true, &marked, error);
     for (const char *at = x->source.source; !status && *at; at++)
         lines += *at == '\n';
-    if (!status && !(x->places = calloc(lines, sizeof *x->places)))
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        x->places = memory_new(lines, sizeof *x->places);
     for (const char *at = marked.source; !status && *at;) {
         size_t length = strcspn(at, "\n");
         char line[NAME_BYTES], place[NAME_BYTES];
@@ -123,7 +124,9 @@ static at_status run_launch(explained *x, const device_image *image, uint32_t i,
                              .place_count = x->place_count};
     at_status status =
         sim_estimate_kernel(x->estimate, image, &x->launch, i, sample, &l->found, error);
-    return status ? status : explain_variant(&l->found, &x->chip, &source, &l->explanation, error);
+    if (!status)
+        explain_variant(&l->found, &x->chip, &source, &l->explanation);
+    return status;
 }
 
 static at_status run_sample(explained *x, bool quiet, at_error *error)

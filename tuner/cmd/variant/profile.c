@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/stats.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
@@ -75,9 +76,7 @@ static at_status read_metrics(profiled *x, const char *text, at_error *error)
     if (!text)
         return AT_OK;
     char *rest = NULL;
-    x->names_text = strdup(text);
-    if (!x->names_text)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    x->names_text = memory_text(text);
     for (char *name = strtok_r(x->names_text, ", ", &rest); name;
          name = strtok_r(NULL, ", ", &rest)) {
         if (x->name_count == DEVICE_MAX_METRICS)
@@ -172,9 +171,7 @@ static at_status count(profiled *x, at_error *error)
 {
     device_ready ready;
     device_event e = {0};
-    device_variant *v = calloc(1, sizeof *v);
-    if (!v)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    device_variant *v = memory_new(1, sizeof *v);
     v->present[0] = true;
     v->images[0] = result_image(&x->compiled, false);
     v->launches[0] = x->launch;
@@ -308,9 +305,7 @@ static void profiled_deinit(profiled *x)
 
 static at_status answer(const options *o, int *exit_code, at_error *error)
 {
-    profiled *x = calloc(1, sizeof *x);
-    if (!x)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    profiled *x = memory_new(1, sizeof *x);
     at_status status = read_metrics(x, o->metrics, error);
     if (!status)
         status = open_gpu(o, x, error);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "portfolio/cover.h"
 #include "portfolio/shortlist.h"
 #include "record/pick.h"
@@ -51,17 +52,15 @@ static void add_witness(portfolio *p, matrix *x, size_t problem)
     x->m.problem_count++;
 }
 
-static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
+static void matrix_init(portfolio *p, matrix *x)
 {
     size_t width = 0, wide = 0;
     for (size_t q = 0; q < p->known.problem_count; q++)
         wide += is_wide(p, q);
     size_t most = wide + ASKED_WITNESSES + 1;
-    *x = (matrix){.places = calloc(p->everywhere_count + 1, sizeof *x->places),
-                  .ratios = calloc(most * (p->everywhere_count + 1), sizeof *x->ratios),
-                  .defaults = calloc(most, sizeof *x->defaults)};
-    if (!x->places || !x->ratios || !x->defaults)
-        return known_no_memory(error);
+    *x = (matrix){.places = memory_new(p->everywhere_count, sizeof *x->places),
+                  .ratios = memory_new(most * p->everywhere_count, sizeof *x->ratios),
+                  .defaults = memory_new(most, sizeof *x->defaults)};
     for (size_t i = 0; i < p->everywhere_count; i++)
         if (!p->known.items[p->everywhere[i]].condemned)
             x->places[width++] = p->everywhere[i];
@@ -78,7 +77,6 @@ static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
     for (size_t w = 0; w < p->witness_count && w < ASKED_WITNESSES; w++)
         if (!is_wide(p, p->problem_count + w))
             add_witness(p, x, p->problem_count + w);
-    return AT_OK;
 }
 
 /* ---- the choice ---- */
@@ -104,37 +102,29 @@ at_status portfolio_set_fixed(portfolio *p, at_error *error)
         return status;
     const pattern *described = script_pattern(s);
     record_values *fixed = &p->kept.fixed;
-    fixed->pairs = calloc(described->problem_count + 1, sizeof *fixed->pairs);
-    for (size_t i = 0; fixed->pairs && i < described->problem_count; i++) {
+    fixed->pairs = memory_new(described->problem_count, sizeof *fixed->pairs);
+    for (size_t i = 0; i < described->problem_count; i++) {
         const pattern_variable *v = &described->problems[PROBLEM_TUNED][i];
         bool over = false;
         for (size_t a = 0; a < p->asked->axis_count; a++)
             over = over || strcmp(p->asked->axes[a].name, v->name) == 0;
-        if (over)
-            continue;
-        if (!known_values_add(fixed, v->name, v->value))
-            status = known_no_memory(error);
+        if (!over)
+            known_values_add(fixed, v->name, v->value);
     }
-    if (!fixed->pairs)
-        status = known_no_memory(error);
     script_free(s);
-    return status;
+    return AT_OK;
 }
 
-at_status portfolio_narrow(portfolio *p, at_error *error)
+void portfolio_narrow(portfolio *p)
 {
     matrix x;
-    size_t columns[RECORD_MAX_KEPT], count = 0, most = 2 * p->asked->most;
-    at_status status = matrix_init(p, &x, error);
-    if (!status)
-        status = portfolio_shortlist(&x.m, most < RECORD_MAX_KEPT ? most : RECORD_MAX_KEPT, columns,
-                                     &count, error);
-    for (size_t i = 0; i < count; i++)
+    size_t columns[RECORD_MAX_KEPT], most = 2 * p->asked->most;
+    matrix_init(p, &x);
+    p->chosen_count = p->everywhere_count =
+        portfolio_shortlist(&x.m, most < RECORD_MAX_KEPT ? most : RECORD_MAX_KEPT, columns);
+    for (size_t i = 0; i < p->chosen_count; i++)
         p->chosen[i] = p->everywhere[i] = x.places[columns[i]];
-    if (!status)
-        p->chosen_count = p->everywhere_count = count;
     matrix_deinit(&x);
-    return status;
 }
 
 at_status portfolio_choose(portfolio *p, at_error *error)
@@ -142,13 +132,13 @@ at_status portfolio_choose(portfolio *p, at_error *error)
     matrix x;
     size_t columns[RECORD_MAX_KEPT];
     double loss;
-    at_status status = matrix_init(p, &x, error);
-    if (!status)
-        status = portfolio_cover(&x.m, p->asked->most,
-                                 gain_least * (double)x.timed /
-                                     (double)(x.m.problem_count ? x.m.problem_count : 1),
-                                 columns, &p->chosen_count, &loss, error);
-    if (!status && (p->chosen_count == 0 || x.timed == 0))
+    matrix_init(p, &x);
+    at_status status = AT_OK;
+    p->chosen_count = portfolio_cover(&x.m, p->asked->most,
+                                      gain_least * (double)x.timed /
+                                          (double)(x.m.problem_count ? x.m.problem_count : 1),
+                                      columns, &loss);
+    if (p->chosen_count == 0 || x.timed == 0)
         status = error_set(
             error, AT_NOT_FOUND, "no variant worked on any problem; on the first: %s",
             p->known.problems[0].left_out ? p->known.problems[0].left_out : "none that fits");
@@ -246,7 +236,7 @@ at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
 {
     portfolio_tried *t = &p->tried[problem];
     const known_problem *at = &p->known.problems[problem];
-    fit f = {.text = malloc(CONFIGURATION_BYTES)};
+    fit f = {.text = memory_new(CONFIGURATION_BYTES, 1)};
     record_pair pairs[RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES], defaults[RECORD_MAX_VALUES];
     *t = (portfolio_tried){.values = portfolio_problem_at(p, problem),
                            .left_out = at->left_out,
@@ -255,8 +245,7 @@ at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
                            .best_ns = whole_ns(at->best_ns),
                            .baseline_ns = whole_ns(at->baseline_ns),
                            .place = SIZE_MAX};
-    at_status status =
-        f.text ? portfolio_load_script(p, problem, &f.script, error) : known_no_memory(error);
+    at_status status = portfolio_load_script(p, problem, &f.script, error);
     if (status || at->left_out)
         goto cleanup;
     const pattern *described = script_pattern(f.script);

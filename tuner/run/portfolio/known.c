@@ -3,32 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 
-at_status known_no_memory(at_error *error)
+void known_init(known *k, const value *problems, size_t axis_count, size_t problem_count)
 {
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
-at_status known_init(known *k, const value *problems, size_t axis_count, size_t problem_count,
-                     at_error *error)
-{
-    *k = (known){.problems = calloc(problem_count + 1, sizeof *k->problems)};
-    if (!k->problems)
-        return known_no_memory(error);
-    k->problem_count = problem_count;
+    *k = (known){.problems = memory_new(problem_count, sizeof *k->problems),
+                 .problem_count = problem_count};
     for (size_t i = 0; i < problem_count; i++)
         k->problems[i].values = &problems[i * axis_count];
-    return AT_OK;
 }
 
-bool known_values_add(record_values *values, const char *name, value v)
+void known_values_add(record_values *values, const char *name, value v)
 {
     record_pair *pair = &values->pairs[values->count++];
-    *pair = (record_pair){.name = strdup(name), .value = v};
+    *pair = (record_pair){.name = memory_text(name), .value = v};
     if (v.kind == VALUE_STRING)
-        pair->value.string = strdup(v.string);
-    return pair->name && (v.kind != VALUE_STRING || pair->value.string);
+        pair->value.string = memory_text(v.string);
 }
 
 void known_values_deinit(record_values *values)
@@ -70,28 +60,21 @@ static size_t place_of(const known *k, const char *text)
     return place;
 }
 
-/* The place of a configuration; added when it is new. */
-static at_status find(known *k, const char *text, const char *const *names, const value *values,
-                      size_t count, size_t *place, at_error *error)
+/* The configuration of a result; added when it is new. */
+static known_configuration *find(known *k, const run_summary *s, const run_result *r)
 {
-    *place = place_of(k, text);
-    if (*place < k->count)
-        return AT_OK;
-    known_configuration *items = array_grow(k->items, k->count, sizeof *items);
-    if (!items)
-        return known_no_memory(error);
-    k->items = items;
-    known_configuration *c = &items[k->count++];
-    *c = (known_configuration){.text = strdup(text),
-                               .values.pairs = calloc(count + 1, sizeof *c->values.pairs),
-                               .times_ns = calloc(k->problem_count + 1, sizeof *c->times_ns),
-                               .possible = malloc(k->problem_count + 1)};
-    bool whole = c->text && c->values.pairs && c->times_ns && c->possible;
-    if (c->possible)
-        memset(c->possible, -1, k->problem_count + 1);
-    for (size_t i = 0; i < count && whole; i++)
-        whole = known_values_add(&c->values, names[i], values[i]);
-    return whole ? AT_OK : known_no_memory(error);
+    size_t place = place_of(k, r->configuration);
+    if (place < k->count)
+        return &k->items[place];
+    known_configuration c = {.text = memory_text(r->configuration),
+                             .values.pairs = memory_new(s->parameter_count, sizeof *c.values.pairs),
+                             .times_ns = memory_new(k->problem_count, sizeof *c.times_ns),
+                             .possible = memory_new(k->problem_count, sizeof *c.possible)};
+    memset(c.possible, -1, k->problem_count);
+    for (size_t i = 0; i < s->parameter_count; i++)
+        known_values_add(&c.values, s->parameters[i], r->values[i]);
+    memory_add(&k->items, &k->count, &c, sizeof c);
+    return &k->items[place];
 }
 
 /* A machine may be to blame for the others. */
@@ -100,11 +83,11 @@ static bool is_wrong(outcome o)
     return o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED || o == OUTCOME_TIMEOUT;
 }
 
-static at_status condemn(known_configuration *c, const run_result *r, at_error *error)
+static void condemn(known_configuration *c, const run_result *r)
 {
     if (!c->condemned)
-        c->condemned = strdup(r->found.message ? r->found.message : outcome_name(r->found.outcome));
-    return c->condemned ? AT_OK : known_no_memory(error);
+        c->condemned =
+            memory_text(r->found.message ? r->found.message : outcome_name(r->found.outcome));
 }
 
 static double time_of(const run_result *r, double fastest_ns)
@@ -114,34 +97,29 @@ static double time_of(const run_result *r, double fastest_ns)
     return r->ratio > 0 && fastest_ns > 0 ? r->ratio * fastest_ns : (double)r->time.median_ns;
 }
 
-at_status known_learn(known *k, size_t problem, const run_summary *s, size_t most, at_error *error)
+void known_learn(known *k, size_t problem, const run_summary *s, size_t most)
 {
     known_problem *at = &k->problems[problem];
     double fastest_ns = 0;
-    at_status status = AT_OK;
     for (size_t i = 0; i < s->result_count; i++)
         if (s->results[i].ratio == 1 && s->results[i].time.count > 0)
             fastest_ns = (double)s->results[i].time.median_ns;
     at->best_ns = at->baseline_ns = 0;
-    for (size_t i = 0; i < s->result_count && !status; i++) {
+    for (size_t i = 0; i < s->result_count; i++) {
         const run_result *r = &s->results[i];
         bool is_default = s->has_baseline && i == s->baseline, wrong = is_wrong(r->found.outcome);
         double time_ns = time_of(r, fastest_ns);
-        size_t place;
         if (is_default)
             at->baseline_ns = time_ns;
         if (time_ns > 0 && (at->best_ns == 0 || time_ns < at->best_ns))
             at->best_ns = time_ns;
         if (i >= most && !is_default && !wrong && place_of(k, r->configuration) == k->count)
             continue;
-        status =
-            find(k, r->configuration, s->parameters, r->values, s->parameter_count, &place, error);
-        if (!status)
-            k->items[place].times_ns[problem] = time_ns;
-        if (!status && wrong)
-            status = condemn(&k->items[place], r, error);
+        known_configuration *c = find(k, s, r);
+        c->times_ns[problem] = time_ns;
+        if (wrong)
+            condemn(c, r);
     }
-    return status;
 }
 
 bool known_fits(script *s, const char *text)
@@ -160,11 +138,10 @@ void known_ask(known *k, size_t problem, size_t configuration, script *s)
         c->possible[problem] = known_fits(s, c->text);
 }
 
-at_status known_leave_out(known *k, size_t problem, const char *why, at_error *error)
+void known_leave_out(known *k, size_t problem, const char *why)
 {
     free(k->problems[problem].left_out);
-    k->problems[problem].left_out = strdup(*why ? why : "no variant worked");
-    return k->problems[problem].left_out ? AT_OK : known_no_memory(error);
+    k->problems[problem].left_out = memory_text(*why ? why : "no variant worked");
 }
 
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank)

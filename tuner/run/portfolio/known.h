@@ -44,20 +44,19 @@ typedef struct known {
     known_configuration *items;
 } known;
 
-at_status known_init(known *k, const value *problems, size_t axis_count, size_t problem_count,
-                     at_error *error);
+void known_init(known *k, const value *problems, size_t axis_count, size_t problem_count);
 void known_deinit(known *k);
 
 /* Takes over what a run on the problem found: its fastest `most` configurations, the known ones,
- * the default, and those that failed. AT_NO_MEMORY. */
-at_status known_learn(known *k, size_t problem, const run_summary *s, size_t most, at_error *error);
+ * the default, and those that failed. */
+void known_learn(known *k, size_t problem, const run_summary *s, size_t most);
 
 /* Asks the script, which is loaded for the problem, whether a configuration is possible, unless it
  * was asked. */
 void known_ask(known *k, size_t problem, size_t configuration, script *s);
 
-/* Leaves the problem out and keeps the reason. AT_NO_MEMORY. */
-at_status known_leave_out(known *k, size_t problem, const char *why, at_error *error);
+/* Leaves the problem out and keeps the reason. */
+void known_leave_out(known *k, size_t problem, const char *why);
 
 /* Is this a configuration of the script that its constraints allow for the problem it is loaded
  * for? */
@@ -67,11 +66,8 @@ bool known_fits(script *s, const char *text);
  * nowhere? */
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
 
-/* AT_NO_MEMORY. */
-at_status known_no_memory(at_error *error);
-
-/* Values that own their texts. Appends a copy, for which there is room; false: no memory. */
-bool known_values_add(record_values *values, const char *name, value v);
+/* Values that own their texts. Appends a copy, for which there is room. */
+void known_values_add(record_values *values, const char *name, value v);
 void known_values_deinit(record_values *values);
 
 #endif

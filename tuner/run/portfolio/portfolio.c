@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "portfolio/shortlist.h"
 #include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
@@ -67,9 +68,7 @@ static at_status choose_problems(portfolio *p, at_error *error)
 {
     const portfolio_asked *a = p->asked;
     size_t wanted = a->problem_count + a->held_out;
-    p->problems = calloc((wanted + WITNESSES) * a->axis_count + 1, sizeof *p->problems);
-    if (!p->problems)
-        return known_no_memory(error);
+    p->problems = memory_new((wanted + WITNESSES) * a->axis_count, sizeof *p->problems);
     at_status status =
         residues_find(a->run, &p->workers.properties.limits, a->axes, a->axis_count, error);
     if (!status)
@@ -87,8 +86,8 @@ static at_status choose_problems(portfolio *p, at_error *error)
         return status;
     p->made_on = p->problem_count < a->problem_count ? p->problem_count : a->problem_count;
     order_problems(p);
-    return known_init(&p->known, p->problems, a->axis_count, p->problem_count + p->witness_count,
-                      error);
+    known_init(&p->known, p->problems, a->axis_count, p->problem_count + p->witness_count);
+    return AT_OK;
 }
 
 /* ---- the matrix ---- */
@@ -129,19 +128,16 @@ static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix 
 /* Lists, of the configurations that were good on some problem, those that promise most on all. */
 static at_status list_everywhere(portfolio *p, at_error *error)
 {
-    size_t count = 0, *places = calloc(p->known.count + 1, sizeof *places);
-    double *ratios = calloc(p->made_on * p->known.count + 1, sizeof *ratios),
-           *defaults = calloc(p->made_on + 1, sizeof *defaults);
-    at_status status = places && ratios && defaults ? AT_OK : known_no_memory(error);
-    for (size_t c = 0; c < p->known.count && !status; c++)
+    size_t count = 0, *places = memory_new(p->known.count, sizeof *places);
+    double *ratios = memory_new(p->made_on * p->known.count, sizeof *ratios),
+           *defaults = memory_new(p->made_on, sizeof *defaults);
+    for (size_t c = 0; c < p->known.count; c++)
         if (!p->known.items[c].condemned && c != p->known_default)
             places[count++] = c;
     portfolio_matrix m = {0, count, ratios, defaults};
+    at_status status = add_known(p, places, &m, ratios, defaults, error);
     if (!status)
-        status = add_known(p, places, &m, ratios, defaults, error);
-    if (!status)
-        status =
-            portfolio_shortlist(&m, most_everywhere(p), p->everywhere, &p->everywhere_count, error);
+        p->everywhere_count = portfolio_shortlist(&m, most_everywhere(p), p->everywhere);
     for (size_t i = 0; i < p->everywhere_count; i++)
         p->everywhere[i] = places[p->everywhere[i]];
     /* Nothing but the default works. */
@@ -167,9 +163,7 @@ static at_status list_possible(portfolio *p, size_t problem, const size_t *from,
 
 static at_status fill_matrix(portfolio *p, at_error *error)
 {
-    p->everywhere = calloc(SPENDING_MOST_EVERYWHERE, sizeof *p->everywhere);
-    if (!p->everywhere)
-        return known_no_memory(error);
+    p->everywhere = memory_new(SPENDING_MOST_EVERYWHERE, sizeof *p->everywhere);
     at_status status = list_everywhere(p, error);
     for (size_t q = 0, filled = 0, next = 0; q < p->made_on && !status; q++) {
         size_t given[SPENDING_MOST_EVERYWHERE];
@@ -177,7 +171,7 @@ static at_status fill_matrix(portfolio *p, at_error *error)
             continue;
         if (filled >= portfolio_first_searched(p) && portfolio_spent(p) >= 1) {
             p->found.out_of_budget = true;
-            status = known_leave_out(&p->known, q, "the budget was spent", error);
+            known_leave_out(&p->known, q, "the budget was spent");
             continue;
         }
         filled++;
@@ -256,8 +250,8 @@ static at_status open(portfolio *p, at_error *error)
     const pattern *described = script_pattern(p->script);
     char text[CONFIGURATION_BYTES];
     script_format_configuration(p->script, described->baseline, text, sizeof text);
-    p->default_text = strdup(text);
-    p->pattern = strdup(described->name);
+    p->default_text = memory_text(text);
+    p->pattern = memory_text(described->name);
     for (size_t i = 0; i < a->axis_count && !status; i++) {
         bool known_name = false;
         for (size_t v = 0; v < described->problem_count; v++)
@@ -274,27 +268,21 @@ static at_status open(portfolio *p, at_error *error)
             script_free(none);
         }
     }
-    if (!status && (!p->default_text || !p->pattern))
-        status = known_no_memory(error);
     if (!status && a->run->record && p->workers.device && !p->workers.properties.predicted)
         status = record_check_writable(a->run->results_dir, p->workers.properties.limits.name,
                                        p->pattern, error);
     return status;
 }
 
-static at_status allocate(portfolio *p, at_error *error)
+static void allocate(portfolio *p)
 {
-    p->kept.configurations = calloc(RECORD_MAX_KEPT, sizeof *p->kept.configurations);
-    p->kept.nodes = calloc(RECORD_MAX_NODES, sizeof *p->kept.nodes);
+    p->kept.configurations = memory_new(RECORD_MAX_KEPT, sizeof *p->kept.configurations);
+    p->kept.nodes = memory_new(RECORD_MAX_NODES, sizeof *p->kept.nodes);
     size_t rows = p->problem_count + p->witness_count + 1;
-    p->rows = calloc(rows, sizeof *p->rows);
-    p->row_times_ns = calloc(rows * RECORD_MAX_KEPT, sizeof *p->row_times_ns);
-    p->pairs = calloc(rows * (RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES), sizeof *p->pairs);
-    p->tried = calloc(p->problem_count + 1, sizeof *p->tried);
-    return p->kept.configurations && p->kept.nodes && p->rows && p->row_times_ns && p->pairs &&
-                   p->tried
-               ? AT_OK
-               : known_no_memory(error);
+    p->rows = memory_new(rows, sizeof *p->rows);
+    p->row_times_ns = memory_new(rows * RECORD_MAX_KEPT, sizeof *p->row_times_ns);
+    p->pairs = memory_new(rows * (RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES), sizeof *p->pairs);
+    p->tried = memory_new(p->problem_count, sizeof *p->tried);
 }
 
 static at_status keep(portfolio *p, at_error *error)
@@ -310,20 +298,18 @@ static at_status keep(portfolio *p, at_error *error)
 
 at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error *error)
 {
-    portfolio *p = calloc(1, sizeof *p);
+    portfolio *p = memory_new(1, sizeof *p);
     *out = NULL;
-    if (!p)
-        return known_no_memory(error);
     p->asked = asked;
     p->known_default = SIZE_MAX;
     p->start_ns = clock_now_ns();
     at_status status = open(p, error);
     if (!status)
         status = choose_problems(p, error);
-    if (!status)
-        status = allocate(p, error);
-    if (!status)
+    if (!status) {
+        allocate(p);
         status = portfolio_search_problems(p, error);
+    }
     p->ahead =
         status ? NULL : ahead_new(asked->run, &p->workers.properties, p->known.problem_count);
     if (!status)

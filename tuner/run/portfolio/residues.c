@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "run/portfolio/known.h"
 #include "run/setup/setup.h"
 
@@ -63,7 +64,7 @@ typedef struct questions {
     size_t count;
 } questions;
 
-static at_status collect(script *s, questions *out, at_error *error)
+static void collect(script *s, questions *out)
 {
     script_space_limits within = script_space_defaults();
     space *all = NULL;
@@ -78,14 +79,9 @@ static at_status collect(script *s, questions *out, at_error *error)
         char text[CONFIGURATION_BYTES];
         space_at(all, count / out->count * i, indices);
         script_format_configuration(s, indices, text, sizeof text);
-        out->texts[i] = strdup(text);
-        if (!out->texts[i]) {
-            status = error_set(error, AT_NO_MEMORY, "out of memory");
-            break;
-        }
+        out->texts[i] = memory_text(text);
     }
     space_free(all);
-    return status == AT_NO_MEMORY ? status : AT_OK;
 }
 
 /* Which of them a problem allows; a problem that is none allows nothing. */
@@ -178,7 +174,7 @@ at_status residues_find(const settings *base, const arch_limits *limits, portfol
         axes[a].divisor_count = 0;
     at_status status = load_middle(base, limits, axes, axis_count, middle, &s, error);
     if (!status)
-        status = collect(s, &q, error);
+        collect(s, &q);
     script_free(s);
     for (size_t a = 0; a < axis_count && !status; a++)
         if (!axes[a].value_count)

@@ -56,20 +56,19 @@ static void keep_journal(portfolio *p, tune *t)
         p->journal = taken;
 }
 
-static at_status take(portfolio *p, size_t problem, const run_summary *s, at_error *error)
+static void take(portfolio *p, size_t problem, const run_summary *s)
 {
     p->found.evaluations += s->result_count;
     p->found.device = s->device;
     memcpy(p->script_hash, s->script_hash, sizeof p->script_hash);
     memcpy(p->template_hash, s->template_hash, sizeof p->template_hash);
     memcpy(p->date, s->date, sizeof p->date);
-    at_status status = known_learn(&p->known, problem, s, PORTFOLIO_RANKS, error);
-    if (!status && !s->best_found)
-        status = known_leave_out(&p->known, problem, "no variant worked", error);
+    known_learn(&p->known, problem, s, PORTFOLIO_RANKS);
+    if (!s->best_found)
+        known_leave_out(&p->known, problem, "no variant worked");
     for (size_t i = 0; i < p->known.count && p->known_default == SIZE_MAX; i++)
         if (strcmp(p->known.items[i].text, p->default_text) == 0)
             p->known_default = i;
-    return status;
 }
 
 /* The settings of a run that begins with some of what is known; they point into `starts`. */
@@ -108,14 +107,11 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
         at.settings.effort = EFFORT_NORMAL;
     say(p, problem, what);
     at_status status = tune_run(&at.settings, &t, &why);
-    at_status learnt = AT_OK;
     if (t && !status)
-        learnt = take(p, problem, tune_summary(t), error);
-    if (t && !learnt)
+        take(p, problem, tune_summary(t));
+    if (t)
         keep_journal(p, t);
     tune_free(t);
-    if (learnt)
-        return learnt;
     if (status && is_general(status)) {
         if (error)
             *error = why;
@@ -123,7 +119,7 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
     }
     if (status) {
         workers_close(&p->workers); /* who knows what state they are in */
-        return known_leave_out(&p->known, problem, why.message, error);
+        known_leave_out(&p->known, problem, why.message);
     }
     return AT_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "portfolio/cover.h"
 #include "run/portfolio/spending.h"
 #include "run/tune.h"
@@ -69,9 +70,7 @@ static size_t evaluations_of_next(const portfolio *p)
 /* Asks what of all that is known is possible for a problem. */
 static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
 {
-    size_t *all = calloc(p->known.count + 1, sizeof *all);
-    if (!all)
-        return known_no_memory(error);
+    size_t *all = memory_new(p->known.count, sizeof *all);
     for (size_t i = 0; i < p->known.count; i++)
         all[i] = i;
     at_status status = portfolio_ask_possible(p, problem, all, p->known.count, error);
@@ -79,13 +78,13 @@ static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
     return status;
 }
 
-/* The searched problems, the nearest first; the caller frees them. NULL: no memory. */
+/* The searched problems, the nearest first; the caller frees them. */
 static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *count)
 {
-    size_t *found = calloc(p->made_on + 1, sizeof *found);
-    double *distances = calloc(p->made_on + 1, sizeof *distances);
+    size_t *found = memory_new(p->made_on, sizeof *found);
+    double *distances = memory_new(p->made_on, sizeof *distances);
     *count = 0;
-    for (size_t q = 0; found && distances && q < p->made_on; q++) {
+    for (size_t q = 0; q < p->made_on; q++) {
         if (!p->known.problems[q].searched || q == problem)
             continue;
         double d = portfolio_distance(p->asked->axes, p->asked->axis_count,
@@ -98,31 +97,23 @@ static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *coun
         found[at] = q;
         distances[at] = d;
     }
-    if (!distances) {
-        free(found);
-        found = NULL;
-    }
     free(distances);
     return found;
 }
 
 /* The best of the searched problems, of the nearest first, then their seconds ...: as far as they
  * are possible here. */
-static at_status list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN],
-                            size_t *count, at_error *error)
+static size_t list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN])
 {
-    size_t searched, *nearest = nearest_searched(p, problem, &searched);
-    *count = 0;
-    if (!nearest)
-        return known_no_memory(error);
+    size_t searched, count = 0, *nearest = nearest_searched(p, problem, &searched);
     for (size_t rank = 0; rank < PORTFOLIO_RANKS; rank++)
-        for (size_t i = 0; i < searched && *count < MOST_GIVEN; i++)
-            for (size_t c = 0; c < p->known.count && *count < MOST_GIVEN; c++)
+        for (size_t i = 0; i < searched && count < MOST_GIVEN; i++)
+            for (size_t c = 0; c < p->known.count && count < MOST_GIVEN; c++)
                 if (known_has_rank(&p->known, c, nearest[i], rank) &&
-                    !portfolio_contains(given, *count, c) && portfolio_may_be_given(p, c, problem))
-                    given[(*count)++] = c;
+                    !portfolio_contains(given, count, c) && portfolio_may_be_given(p, c, problem))
+                    given[count++] = c;
     free(nearest);
-    return AT_OK;
+    return count;
 }
 
 at_status portfolio_search(portfolio *p, size_t problem, at_error *error)
@@ -130,10 +121,9 @@ at_status portfolio_search(portfolio *p, size_t problem, at_error *error)
     size_t given[MOST_GIVEN], count = 0;
     known_problem *at = &p->known.problems[problem];
     at_status status = p->known.count ? ask_possible(p, problem, error) : AT_OK;
-    if (!status && p->known.count)
-        status = list_given(p, problem, given, &count, error);
     if (status)
         return status;
+    count = list_given(p, problem, given);
     int64_t start_ns = clock_now_ns();
     uint64_t before = p->found.evaluations;
     status =
@@ -211,7 +201,7 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error)
         size_t given[RECORD_MAX_KEPT];
         if (q > p->made_on && portfolio_spent(p) >= 1) {
             p->found.out_of_budget = true;
-            status = known_leave_out(&p->known, q, "the budget was spent", error);
+            known_leave_out(&p->known, q, "the budget was spent");
             continue;
         }
         status = portfolio_ask_possible(p, q, p->chosen, p->chosen_count, error);

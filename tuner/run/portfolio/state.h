@@ -140,7 +140,7 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error);
 
 /* Leaves of p->everywhere those that promise most, twice as many as are kept at the most, and takes
  * them for chosen. */
-at_status portfolio_narrow(portfolio *p, at_error *error);
+void portfolio_narrow(portfolio *p);
 
 /* Chooses configurations from p->everywhere. AT_NOT_FOUND: nothing works. */
 at_status portfolio_choose(portfolio *p, at_error *error);

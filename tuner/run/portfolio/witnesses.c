@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "portfolio/kriging.h"
 #include "portfolio/tree.h"
 
@@ -61,11 +62,9 @@ static at_status add_row(portfolio *p, rows *r, size_t problem, double **ratios,
 static at_status rows_init(portfolio *p, size_t more, rows *r, at_error *error)
 {
     size_t most = p->known.problem_count + more + 1, width = p->chosen_count;
-    *r = (rows){.ratios = calloc(most * (width + 1), sizeof *r->ratios),
-                .defaults = calloc(most, sizeof *r->defaults),
-                .problems = calloc(most * p->fact_count, sizeof *r->problems)};
-    if (!r->ratios || !r->defaults || !r->problems)
-        return known_no_memory(error);
+    *r = (rows){.ratios = memory_new(most * width, sizeof *r->ratios),
+                .defaults = memory_new(most, sizeof *r->defaults),
+                .problems = memory_new(most * p->fact_count, sizeof *r->problems)};
     r->m = (portfolio_matrix){0, width, r->ratios, r->defaults};
     at_status status = AT_OK;
     for (size_t q = 0; q < p->known.problem_count && !status; q++) {
@@ -139,14 +138,14 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
     if (!status)
         status = rows_init(p, p->witness_count, &all, error);
     if (!status)
-        status = kriging_new(&timed.m, p->facts, p->fact_count, timed.problems, true, &k, error);
+        k = kriging_new(&timed.m, p->facts, p->fact_count, timed.problems, true);
     for (size_t w = 0; w < p->witness_count && !status; w++)
         status = add_expected(p, &all, p->problem_count + w, error);
     for (size_t row = 0; row < all.m.problem_count && !status; row++)
         expect_row(k, &all, &all.problems[row * p->fact_count], row);
     if (!status)
-        status = portfolio_grow(&all.m, p->facts, p->fact_count, all.problems, p->kept.nodes,
-                                &p->kept.node_count, error);
+        p->kept.node_count =
+            portfolio_grow(&all.m, p->facts, p->fact_count, all.problems, p->kept.nodes);
     kriging_free(k);
     rows_deinit(&timed);
     rows_deinit(&all);
@@ -252,7 +251,8 @@ at_status portfolio_time_finalists(portfolio *p, at_error *error)
     double spent = portfolio_spent(p), until = spent + finalists_share * (1 - spent);
     if (p->everywhere_count <= p->asked->most || spent >= 1)
         return AT_OK;
-    at_status status = portfolio_narrow(p, error);
+    at_status status = AT_OK;
+    portfolio_narrow(p);
     for (size_t timed = 0; !status && (has_budget(p) ? portfolio_spent(p) < until
                                                      : timed < TIMED_FINALISTS * p->made_on);
          timed++) {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 #include "sim/decode/decoder.h"
 
 enum { MOST_ARGUMENTS = 64 };
@@ -104,10 +106,7 @@ static at_status inline_function(decoder *d, const ptx_function *f, const call *
     if (d->status)
         return d->status;
     const size_t kept_bytes = (size_t)f->variable_count * sizeof *d->local_at;
-    int64_t *own = &d->local_at[f->first_variable], *kept = malloc(kept_bytes + 1);
-    if (!kept)
-        return decode_no_memory(d);
-    memcpy(kept, own, kept_bytes);
+    int64_t *own = &d->local_at[f->first_variable], *kept = memory_copy(own, 1, kept_bytes);
     for (int i = 0; i < f->variable_count && again; i++)
         own[i] = -1;
     for (int i = 0; i < f->result_count; i++)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "sim/program/operands.h"
 
 static bool reaches_global(const sim_instruction *c)
@@ -58,12 +59,10 @@ static void find_confirmed_reads(sim_program *p)
     }
 }
 
-at_status communication_find(sim_program *p, at_error *error)
+void communication_find(sim_program *p)
 {
     int op = -1, type = -1; /* of the atomics, while all are alike */
-    bool *is_read = calloc(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *is_read);
-    if (!is_read)
-        return error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
+    bool *is_read = memory_new(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *is_read);
     mark_reads(p, is_read);
     find_confirmed_reads(p);
     for (size_t i = 0; i < p->code_count; i++) {
@@ -83,5 +82,4 @@ at_status communication_find(sim_program *p, at_error *error)
         type = c->type;
     }
     free(is_read);
-    return AT_OK;
 }

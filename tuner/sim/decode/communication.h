@@ -6,7 +6,7 @@
 #include "sim/program/program.h"
 
 /* Sets p->communicates of a decoded program. Atomics whose result nothing reads return none; plain
- * reads that a compare-and-swap confirms become relaxed ones. AT_NO_MEMORY. */
-at_status communication_find(sim_program *p, at_error *error);
+ * reads that a compare-and-swap confirms become relaxed ones. */
+void communication_find(sim_program *p);
 
 #endif

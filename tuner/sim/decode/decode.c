@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "ptx/flow.h"
 #include "sim/decode/communication.h"
 #include "sim/decode/decoder.h"
@@ -109,15 +110,9 @@ static at_status decode_function(decoder *d, const ptx_function *f)
 {
     frame here = {.function = f, .outer = d->frame};
     size_t first = d->program->code_count;
-    here.slots = malloc((size_t)(f->register_count + 1) * sizeof *here.slots);
-    here.label_pc = malloc((size_t)(f->statement_count + 1) * sizeof *here.label_pc);
-    if (!here.slots || !here.label_pc) {
-        decode_no_memory(d);
-        goto cleanup;
-    }
-    d->status = reshape_accesses(d->module, f, d->program->addresses, &here.shapes, d->error);
-    if (d->status)
-        goto cleanup;
+    here.slots = memory_new((size_t)f->register_count, sizeof *here.slots);
+    here.label_pc = memory_new((size_t)f->statement_count + 1, sizeof *here.label_pc);
+    here.shapes = reshape_accesses(d->module, f, d->program->addresses);
     for (int i = 0; i < f->register_count; i++)
         here.slots[i] = SIM_NO_SLOT;
     d->frame = &here;
@@ -129,7 +124,6 @@ static at_status decode_function(decoder *d, const ptx_function *f)
     if (!d->status)
         patch_branches(d, first);
     d->frame = here.outer;
-cleanup:
     free(here.slots);
     free(here.label_pc);
     free(here.shapes);
@@ -167,9 +161,7 @@ static at_status lay_out(decoder *d)
 {
     const ptx_module *m = d->module;
     sim_program *p = d->program;
-    bool *used = calloc(m->variable_count + 1, sizeof *used);
-    if (!used)
-        return decode_no_memory(d);
+    bool *used = memory_new(m->variable_count, sizeof *used);
     mark_used(d, used);
     /* An access after the last array is out of bounds if nothing is unsized. */
     uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 1;
@@ -206,10 +198,8 @@ static at_status lay_out_parameters(decoder *d, const ptx_function *f)
 {
     sim_program *p = d->program;
     p->parameter_count = (uint32_t)f->parameter_count;
-    p->parameter_offsets = calloc((size_t)f->parameter_count + 1, sizeof(uint32_t));
-    p->parameter_sizes = calloc((size_t)f->parameter_count + 1, sizeof(uint32_t));
-    if (!p->parameter_offsets || !p->parameter_sizes)
-        return decode_no_memory(d);
+    p->parameter_offsets = memory_new((size_t)f->parameter_count, sizeof(uint32_t));
+    p->parameter_sizes = memory_new((size_t)f->parameter_count, sizeof(uint32_t));
     uint64_t at = 0;
     for (int i = 0; i < f->parameter_count; i++) {
         const ptx_variable *v = &d->module->variables[f->first_parameter + i];
@@ -257,19 +247,13 @@ static int32_t other_than_exit(const sim_program *p, int32_t pc)
     return target_ends ? pc + 1 : c->target;
 }
 
-static at_status find_meeting_points(decoder *d)
+static void find_meeting_points(sim_program *p)
 {
-    sim_program *p = d->program;
     size_t n = p->code_count;
-    flow_edge *edges = calloc(n + 1, sizeof *edges);
-    int32_t *meet = malloc((n + 1) * sizeof *meet);
-    int32_t *other = malloc((n + 1) * sizeof *other);
-    int32_t *loops = malloc((n + 1) * sizeof *loops);
-    at_status status = AT_OK;
-    if (!edges || !meet || !other || !loops) {
-        status = decode_no_memory(d);
-        goto cleanup;
-    }
+    flow_edge *edges = memory_new(n, sizeof *edges);
+    int32_t *meet = memory_new(n, sizeof *meet);
+    int32_t *other = memory_new(n, sizeof *other);
+    int32_t *loops = memory_new(n + 1, sizeof *loops);
     count_loops(p, loops);
     for (size_t i = 0; i < n; i++) {
         const sim_instruction *c = &p->code[i];
@@ -287,17 +271,15 @@ static at_status find_meeting_points(decoder *d)
             edges[i].falls_through = c->guard != SIM_NO_SLOT;
         }
     }
-    status = flow_meeting_points(edges, n, meet, d->error);
-    for (size_t i = 0; i < n && !status; i++) {
+    flow_meeting_points(edges, n, meet);
+    for (size_t i = 0; i < n; i++) {
         int32_t at = other[i] >= 0 ? other[i] : meet[i];
         p->code[i].reconverge = at >= 0 ? at : SIM_EXIT_PC;
     }
-cleanup:
     free(edges);
     free(meet);
     free(other);
     free(loops);
-    return status;
 }
 
 static at_status decode_kernel(decoder *d, const ptx_function *f)
@@ -314,10 +296,12 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     sim_instruction *c = decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
     c->statement = PTX_NONE;
     c->extra = true;
-    at_status status = d->status ? d->status : find_meeting_points(d);
-    if (!status)
-        status = communication_find(p, d->error);
-    return status ? status : unwritten_find(p, d->error);
+    if (d->status)
+        return d->status;
+    find_meeting_points(p);
+    communication_find(p);
+    unwritten_find(p);
+    return AT_OK;
 }
 
 /* Decodes with so many copies of a function within one another; *too_large: with fewer, all calls
@@ -331,26 +315,16 @@ static at_status decode_with(const ptx_module *module, int function, int most_co
                  .function = decode_function,
                  .most_copies = most_copies,
                  .carry = SIM_NO_SLOT};
-    at_status status = AT_OK;
-    d.program = calloc(1, sizeof *d.program);
-    d.local_at = malloc((module->variable_count + 1) * sizeof *d.local_at);
-    if (!d.program || !d.local_at) {
-        status = decode_no_memory(&d);
-        goto cleanup;
-    }
+    d.program = memory_new(1, sizeof *d.program);
+    d.local_at = memory_new(module->variable_count, sizeof *d.local_at);
     d.program->module = module;
     d.program->function = function;
     d.program->shared_cell_bytes = d.program->global_cell_bytes = 4;
     snprintf(d.program->entry, sizeof d.program->entry, "%.*s", (int)f->name.length, f->name.at);
-    d.program->addresses = calloc(module->variable_count + 1, sizeof(uint64_t));
-    if (!d.program->addresses) {
-        status = decode_no_memory(&d);
-        goto cleanup;
-    }
+    d.program->addresses = memory_new(module->variable_count, sizeof(uint64_t));
     for (size_t i = 0; i < module->variable_count; i++)
         d.local_at[i] = -1;
-    status = decode_kernel(&d, f);
-cleanup:
+    at_status status = decode_kernel(&d, f);
     free(d.local_at);
     *too_large = d.too_large;
     if (status)

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
+
+static const size_t most_instructions = (size_t)4 << 20;
 
 at_status decode_fail(decoder *d, const char *format, ...)
 {
@@ -26,12 +28,8 @@ static int32_t keep_reason(decoder *d)
     for (size_t i = 0; i < p->reason_count; i++)
         if (strcmp(p->reasons[i], d->reason) == 0)
             return (int32_t)i;
-    char *kept = strdup(d->reason);
-    if (!kept || !array_add(&p->reasons, &p->reason_count, &kept, sizeof kept)) {
-        free(kept);
-        decode_no_memory(d);
-        return 0;
-    }
+    char *kept = memory_text(d->reason);
+    memory_add(&p->reasons, &p->reason_count, &kept, sizeof kept);
     return (int32_t)p->reason_count - 1;
 }
 
@@ -41,13 +39,6 @@ void decode_not_simulated(decoder *d)
     d->status = AT_OK;
     int32_t reason = keep_reason(d);
     decode_emit(d, SIM_UNKNOWN, SIM_CLASS_CONTROL)->target = reason;
-}
-
-at_status decode_no_memory(decoder *d)
-{
-    if (!d->status)
-        d->status = error_set(d->error, AT_NO_MEMORY, "no memory to decode a kernel");
-    return d->status;
 }
 
 at_status decode_unknown(decoder *d)
@@ -88,16 +79,17 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
                                .line = s->line,
                                .location = s->location,
                                .statement = (int32_t)(s - d->module->statements)};
-    if (!d->status &&
-        (p->code_count > 4u << 20 || !array_add(&p->code, &p->code_count, &c, sizeof c)))
-        decode_no_memory(d);
+    if (!d->status && p->code_count > most_instructions)
+        d->status = error_set(d->error, AT_NO_MEMORY, "no memory to decode a kernel");
+    if (!d->status)
+        memory_add(&p->code, &p->code_count, &c, sizeof c);
     return d->status ? &d->nowhere : &p->code[p->code_count - 1];
 }
 
 void decode_list(decoder *d, int32_t value)
 {
-    if (!d->status && !array_add(&d->program->lists, &d->program->list_count, &value, sizeof value))
-        decode_no_memory(d);
+    if (!d->status)
+        memory_add(&d->program->lists, &d->program->list_count, &value, sizeof value);
 }
 
 const ptx_operand *decode_operand(const decoder *d, int i)
@@ -154,8 +146,7 @@ int32_t decode_constant(decoder *d, uint64_t bits, uint32_t width)
     if (d->status)
         return SIM_NO_SLOT;
     const sim_constant c = {decode_new_slot(d, width), (uint8_t)width, bits};
-    if (!array_add(&p->constants, &p->constant_count, &c, sizeof c))
-        decode_no_memory(d);
+    memory_add(&p->constants, &p->constant_count, &c, sizeof c);
     return c.slot;
 }
 

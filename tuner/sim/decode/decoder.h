@@ -59,7 +59,6 @@ typedef struct decoder {
  * the decoder's status. A statement that fails with AT_FORMAT becomes SIM_UNKNOWN: it matters only
  * where it is executed. */
 at_status decode_fail(decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
-at_status decode_no_memory(decoder *d);
 at_status decode_unknown(decoder *d);
 
 /* Forgets an AT_FORMAT and emits SIM_UNKNOWN for it, in place of what the current statement

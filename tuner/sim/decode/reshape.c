@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/decode/alignment.h"
 
 enum { WORD_BYTES = 4, UNIT_BYTES = 16, BASE_VARIABLE = -1 };
@@ -322,35 +323,26 @@ static void visit(reshaper *r, int i)
         end_block(r);
 }
 
-at_status reshape_accesses(const ptx_module *module, const ptx_function *function,
-                           const uint64_t *addresses, sim_shape **out, at_error *error)
+sim_shape *reshape_accesses(const ptx_module *module, const ptx_function *function,
+                            const uint64_t *addresses)
 {
     size_t registers = (size_t)function->register_count + 1,
            statements = (size_t)function->statement_count + 1;
     reshaper r = {.module = module, .function = function, .addresses = addresses};
-    at_status status = AT_OK;
-    r.zeros = malloc(registers * sizeof *r.zeros);
-    r.mentions = calloc(registers, sizeof *r.mentions);
-    r.versions = calloc(registers, sizeof *r.versions);
-    r.begins = calloc(statements, sizeof *r.begins);
-    r.block = malloc(statements * sizeof *r.block);
-    r.shapes = calloc(statements, sizeof *r.shapes);
-    if (!r.zeros || !r.mentions || !r.versions || !r.begins || !r.block || !r.shapes) {
-        status = error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
-        goto cleanup;
-    }
+    r.zeros = memory_new(registers, sizeof *r.zeros);
+    r.mentions = memory_new(registers, sizeof *r.mentions);
+    r.versions = memory_new(registers, sizeof *r.versions);
+    r.begins = memory_new(statements, sizeof *r.begins);
+    r.block = memory_new(statements, sizeof *r.block);
+    r.shapes = memory_new(statements, sizeof *r.shapes);
     prepare(&r);
     for (int i = 0; i < function->statement_count; i++)
         visit(&r, i);
     end_block(&r);
-    *out = r.shapes;
-    r.shapes = NULL;
-cleanup:
     free(r.zeros);
     free(r.mentions);
     free(r.versions);
     free(r.begins);
     free(r.block);
-    free(r.shapes);
-    return status;
+    return r.shapes;
 }

@@ -26,10 +26,10 @@
 #include "base/error.h"
 #include "sim/program/program.h"
 
-/* Finds the shapes of all statements of a function: one for each statement, of which those of other
- * statements are SIM_SHAPE_AS_WRITTEN. `addresses` are those of the module's variables in their
- * space. The caller frees *out. Errors: AT_NO_MEMORY. */
-at_status reshape_accesses(const ptx_module *module, const ptx_function *function,
-                           const uint64_t *addresses, sim_shape **out, at_error *error);
+/* Returns the shapes of all statements of a function: one for each statement, of which those of
+ * other statements are SIM_SHAPE_AS_WRITTEN. `addresses` are those of the module's variables in
+ * their space. The caller frees them. */
+sim_shape *reshape_accesses(const ptx_module *module, const ptx_function *function,
+                            const uint64_t *addresses);
 
 #endif

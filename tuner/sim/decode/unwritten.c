@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/program/operands.h"
 
 /* A slot that a block of instructions reads before it writes it is live where the block begins, and
@@ -84,21 +85,16 @@ static void put_edge(analysis *a, int32_t from, int32_t to)
     a->before[a->first_before[to]++] = from;
 }
 
-static at_status find_edges(analysis *a, at_error *error)
+static void find_edges(analysis *a)
 {
-    a->first_before = calloc(a->block_count + 2, sizeof *a->first_before);
-    if (!a->first_before)
-        return error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
+    a->first_before = memory_new(a->block_count + 2, sizeof *a->first_before);
     walk_edges(a, count_edge);
     for (size_t b = 0; b < a->block_count; b++)
         a->first_before[b + 1] += a->first_before[b];
-    a->before = malloc(((size_t)a->first_before[a->block_count] + 1) * sizeof *a->before);
-    if (!a->before)
-        return error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
+    a->before = memory_new((size_t)a->first_before[a->block_count], sizeof *a->before);
     walk_edges(a, put_edge);
     memmove(a->first_before + 1, a->first_before, a->block_count * sizeof *a->first_before);
     a->first_before[0] = 0;
-    return AT_OK;
 }
 
 static void mention_slot(analysis *a, int32_t *first, int32_t block)
@@ -180,43 +176,31 @@ static size_t count_operands(const sim_program *p)
     return count;
 }
 
-static at_status make_room(analysis *a, at_error *error)
+static void make_room(analysis *a)
 {
     size_t slots = a->slot_count + 1, blocks = a->block_count + 1;
-    a->mentions = malloc((count_operands(a->program) + 1) * sizeof *a->mentions);
-    a->reads = malloc(slots * sizeof *a->reads);
-    a->writes = malloc(slots * sizeof *a->writes);
-    a->written_in = calloc(blocks, sizeof *a->written_in);
-    a->seen_in = calloc(blocks, sizeof *a->seen_in);
-    a->due = malloc(blocks * sizeof *a->due);
-    if (!a->mentions || !a->reads || !a->writes || !a->written_in || !a->seen_in || !a->due)
-        return error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
+    a->mentions = memory_new(count_operands(a->program), sizeof *a->mentions);
+    a->reads = memory_new(slots, sizeof *a->reads);
+    a->writes = memory_new(slots, sizeof *a->writes);
+    a->written_in = memory_new(blocks, sizeof *a->written_in);
+    a->seen_in = memory_new(blocks, sizeof *a->seen_in);
+    a->due = memory_new(blocks, sizeof *a->due);
     memset(a->reads, 0xff, slots * sizeof *a->reads);
     memset(a->writes, 0xff, slots * sizeof *a->writes);
-    return AT_OK;
 }
 
-at_status unwritten_find(sim_program *p, at_error *error)
+void unwritten_find(sim_program *p)
 {
     analysis a = {.program = p, .slot_count = p->register_bytes / SIM_SLOT_STEP};
-    at_status status = AT_OK;
-    a.block_at = malloc((p->code_count + 1) * sizeof *a.block_at);
-    if (!a.block_at) {
-        status = error_set(error, AT_NO_MEMORY, "no memory to decode a kernel");
-        goto cleanup;
-    }
+    a.block_at = memory_new(p->code_count + 1, sizeof *a.block_at);
     find_blocks(&a);
-    status = find_edges(&a, error);
-    if (!status)
-        status = make_room(&a, error);
-    if (status)
-        goto cleanup;
+    find_edges(&a);
+    make_room(&a);
     find_mentions(&a);
     leave_out_given(&a);
     for (size_t slot = 0; slot < a.slot_count && !p->reads_unwritten; slot++)
         if (a.reads[slot] >= 0)
             p->reads_unwritten = is_live_first(&a, (int32_t)slot);
-cleanup:
     free(a.block_at);
     free(a.before);
     free(a.first_before);
@@ -226,5 +210,4 @@ cleanup:
     free(a.written_in);
     free(a.seen_in);
     free(a.due);
-    return status;
 }

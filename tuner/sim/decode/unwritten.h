@@ -5,8 +5,7 @@
 #include "base/error.h"
 #include "sim/program/program.h"
 
-/* Sets p->reads_unwritten of a decoded program. A write under a guard may not happen.
- * AT_NO_MEMORY. */
-at_status unwritten_find(sim_program *p, at_error *error);
+/* Sets p->reads_unwritten of a decoded program. A write under a guard may not happen. */
+void unwritten_find(sim_program *p);
 
 #endif
