@@ -54,6 +54,7 @@ static at_status new_excerpt(device_slot *s, const device_problem *problem, at_e
     s->api->excerpt_free(s->device, s->excerpt);
     s->excerpt = NULL;
     snprintf(s->coverage.skipped, sizeof s->coverage.skipped, "%s", trouble.message);
+    s->coverage.owes = true;
     return AT_OK;
 }
 

@@ -93,6 +93,7 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.coverage.blind),
     PACK_FIELD(device_answer, found.coverage.compared),
     PACK_FIELD(device_answer, found.coverage.skipped),
+    PACK_FIELD(device_answer, found.coverage.owes),
     PACK_FIELD(device_answer, found.coverage.never),
     PACK_FIELD(device_answer, found.coverage.once),
     PACK_FIELD(device_answer, found.coverage.together),

@@ -20,6 +20,7 @@ typedef struct device_coverage {
     uint64_t compared; /* elements, with what the reference makes of them */
     char skipped[COVERAGE_TEXT_BYTES]; /* why nothing of it was run, or compared; "": there is no
                                           reason to give */
+    bool owes;                         /* that leaves the variant without a proof */
     /* Places in the sources ("file:line") of all problems together, separated by ", ": */
     char never[COVERAGE_TEXT_BYTES]; /* lines with instructions of which none was ever executed */
     char once[COVERAGE_TEXT_BYTES];  /* loops whose body no thread executed twice in turn */

@@ -78,8 +78,9 @@ typedef struct sim_part {
     uint64_t *work; /* as sim_launch's */
     sim_observer observer;
     void *observer_context;
-    uint32_t schedule; /* as sim_launch's, of an excerpt */
-    int threads;       /* of the host; 0: as many as cores */
+    uint32_t schedule;    /* as sim_launch's, of an excerpt */
+    bool first_warp_only; /* as sim_launch's */
+    int threads;          /* of the host; 0: as many as cores */
     char **printed; /* an owned text to which is added what threads print, as long as there is room;
                        NULL: it is dropped */
 } sim_part;

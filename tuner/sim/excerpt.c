@@ -23,10 +23,10 @@ enum {
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21, most_block = 1 << 25;
 
-/* A reference whose blocks take longer than all that gets more, for a few chunks: a verdict without
- * one result is worth little. */
+/* A reference whose blocks take longer than all that gets more, for a few chunks: without one
+ * result there is no proof. */
 enum { FEW_CHUNKS = 4 };
-static const uint64_t most_dear = 1 << 23;
+static const uint64_t most_dear = 1 << 25;
 
 struct device_excerpt {
     device *device;
@@ -160,6 +160,14 @@ static void skip(device_coverage *coverage, const char *what, const char *why)
 {
     if (!coverage->skipped[0])
         snprintf(coverage->skipped, sizeof coverage->skipped, "%s: %s", what, why);
+}
+
+/* The same of what the proof needs. */
+static void owe(device_coverage *coverage, const char *what, const char *why)
+{
+    coverage->skipped[0] = '\0';
+    coverage->owes = true;
+    skip(coverage, what, why);
 }
 
 /* Runs on one host thread, so that the same of several faults is told every time. */
@@ -399,6 +407,67 @@ static at_status compare_buffers(checking *c, sim_owners *owners, size_t chunks,
     return status;
 }
 
+/* Did blocks write results that are no matter of what the others do? A sum of all blocks is none.
+ */
+static bool has_results(const checking *c)
+{
+    const device_excerpt *x = c->excerpt;
+    for (uint32_t i = 0; i < x->plan.buffer_count; i++) {
+        const uint64_t size = dtype_get(x->plan.buffers[i].type)->size_bytes;
+        const comparing one = {
+            .excerpt = c->excerpt, .buffer = i, .end = plan_compared(&x->plan, c->plan, i)};
+        size_t count = 0;
+        const uint64_t *touched =
+            plan_is_compared(&x->plan.buffers[i]) ? sim_data_touched(x->data, i, &count) : NULL;
+        for (size_t k = 0; k < count; k++) {
+            uint64_t first, end;
+            elements_of(&one, touched[k], &first, &end);
+            for (; first < end; first++)
+                if (is_final(sim_data_buffers(x->data)[i], first * size, size, c->unfinished))
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* Can a warp of the kernel's block compute what it does without the others? */
+static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
+{
+    const sim_program *p = k->kernel.programs[0];
+    for (size_t n = 0; n < p->code_count; n++)
+        if (p->code[n].kind == SIM_BARRIER || p->code[n].kind == SIM_MBARRIER)
+            return false;
+    return p->static_shared_bytes + plan->launches[0].dynamic_shared_bytes == 0;
+}
+
+/* Compares a few results with those of a reference whose blocks take long: with those of their
+ * first warps, if these suffice. */
+static at_status compare_few(checking *c, sim_owners **owners, device_excerpt_result *out,
+                             at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    sim_owners_free(*owners);
+    at_status status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
+                                      most_dear, owners, error);
+    if (!status && has_warps_apart(x->reference, &x->reference_launch))
+        sim_owners_run_first_warps(*owners);
+    return status ? status : compare_buffers(c, *owners, FEW_CHUNKS, out, error);
+}
+
+static const char *why_none(const checking *c, bool ended, const sim_owners *owners)
+{
+    const bool is_reference = c->excerpt->plan.oracle == ORACLE_REFERENCE;
+    if (!ended)
+        return "no block came to its end";
+    if (sim_owners_spent(owners) && has_results(c))
+        return is_reference
+                   ? "a block of the reference takes too long there: give it smaller blocks, or "
+                     "less to do for an element"
+                   : "a block of the baseline takes too long there: give the script a reference";
+    return is_reference ? "no blocks of the reference were found that write where these do"
+                        : "no blocks of the baseline were found that write where these do";
+}
+
 static at_status compare(checking *c, device_excerpt_result *out, at_error *error)
 {
     device_excerpt *x = c->excerpt;
@@ -411,7 +480,7 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
                       : !apart                    ? "they depend on what blocks tell each other"
                                                   : NULL;
     if (why) {
-        skip(c->coverage, "results were not compared", why);
+        (!is_single && has_results(c) ? owe : skip)(c->coverage, "results were not compared", why);
         return AT_OK;
     }
     uint64_t as_much = c->spent < most_spent / 2 ? c->spent : most_spent / 2;
@@ -426,23 +495,15 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
     if (!status)
         status = compare_buffers(c, owners, MOST_CHUNKS, out, error);
     if (!status && c->coverage->compared == 0 && ended &&
-        sim_owners_fault(owners)->kind == SIM_FAULT_NONE) {
-        sim_owners_free(owners);
-        status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_dear,
-                                &owners, error);
-        if (!status)
-            status = compare_buffers(c, owners, FEW_CHUNKS, out, error);
-    }
+        sim_owners_fault(owners)->kind == SIM_FAULT_NONE && has_results(c))
+        status = compare_few(c, &owners, out, error);
     const sim_fault *fault = owners ? sim_owners_fault(owners) : NULL;
     if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)
         status =
             error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault->message);
     if (!status && c->coverage->compared == 0)
-        skip(c->coverage, "results were not compared",
-             !ended ? "no block came to its end"
-             : x->plan.oracle == ORACLE_REFERENCE
-                 ? "no blocks of the reference were found that write where these do"
-                 : "no blocks of the baseline were found that write where these do");
+        (has_results(c) ? owe : skip)(c->coverage, "results were not compared",
+                                      why_none(c, ended, owners));
     sim_owners_free(owners);
     return status;
 }
@@ -511,7 +572,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     /* Nothing follows from other data than the script's. */
     if (!status && sim_data_trouble(x->data)) {
         *coverage = (device_coverage){0};
-        skip(coverage, "nothing was run", sim_data_trouble(x->data));
+        owe(coverage, "nothing was run", sim_data_trouble(x->data));
         return AT_OK;
     }
     if (!status && c.fault.kind == SIM_FAULT_NONE)

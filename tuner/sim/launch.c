@@ -432,6 +432,7 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.ran = part->check ? k->ran[i] : NULL;
     p->launch.clusters = part->clusters;
     p->launch.cluster_count = part->count;
+    p->launch.first_warp_only = part->first_warp_only;
     p->launch.instruction_limit = part->instruction_limit;
     p->launch.block_limit = part->block_limit;
     p->launch.work_limit = part->work_limit;

@@ -50,7 +50,7 @@ struct sim_owners {
     uint32_t buffer_count;
     uint64_t most, work; /* as sim_launch's */
     uint64_t extent[3];  /* clusters along each axis */
-    bool is_learnt;
+    bool is_learnt, first_warps, cut;
     footprint prints[PLAN_MAX_BUFFERS];
     ran_cluster *ran; /* by their numbers */
     size_t ran_count;
@@ -92,6 +92,16 @@ void sim_owners_free(sim_owners *o)
     if (o)
         free(o->ran);
     free(o);
+}
+
+void sim_owners_run_first_warps(sim_owners *o)
+{
+    o->first_warps = true;
+}
+
+bool sim_owners_spent(const sim_owners *o)
+{
+    return o->cut || o->work >= o->most;
 }
 
 const sim_fault *sim_owners_fault(const sim_owners *o)
@@ -203,12 +213,14 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
                                .work = &o->work,
                                .observer = note_store,
                                .observer_context = seen,
+                               .first_warp_only = o->first_warps,
                                .threads = 1};
         at_status status =
             sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
         for (uint32_t i = 0; i < o->buffer_count; i++)
             seen->counts[i] = join(seen->of[i], seen->counts[i]);
         own(o, seen, !o->excerpt.unfinished && fault.kind != SIM_FAULT_BUDGET);
+        o->cut = o->cut || fault.kind == SIM_FAULT_BUDGET;
         if (o->fault.kind == SIM_FAULT_NONE && fault.kind != SIM_FAULT_BUDGET)
             o->fault = fault;
         o->excerpt.unfinished = 0;

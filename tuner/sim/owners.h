@@ -19,6 +19,10 @@ at_status sim_owners_new(const device *d, const device_kernel *k, const launch_p
                          at_error *error);
 void sim_owners_free(sim_owners *o); /* NULL is fine */
 
+/* From now on the first warp of each block is all that runs of it, of a kernel whose warps do not
+ * need each other. */
+void sim_owners_run_first_warps(sim_owners *o);
+
 /* Has the byte at `offset` of buffer `i` written, if a block can be found that does; *found says
  * so. AT_OK also where a block faults: sim_owners_fault() says how. */
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found,
@@ -42,6 +46,9 @@ at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_
 
 /* Runs all blocks, without a limit. */
 at_status sim_owners_write_all(sim_owners *o, at_error *error);
+
+/* Did a block take more than it may, or all of them together? */
+bool sim_owners_spent(const sim_owners *o);
 
 /* The first fault of any block; kind SIM_FAULT_NONE: there was none. */
 const sim_fault *sim_owners_fault(const sim_owners *o);

@@ -126,6 +126,15 @@ static void decide(prover *p, job *j, proof_verdict verdict, const char *message
     decide_covered(p, j, verdict, message, &(device_coverage){0});
 }
 
+/* What is right on small problems alone is no proof of the tuned one. */
+static void decide_owing(prover *p, job *j, const device_coverage *found)
+{
+    char why[COVERAGE_TEXT_BYTES + 64];
+    snprintf(why, sizeof why, "nothing is wrong with what was run, but of the tuned problem %s",
+             found->skipped);
+    decide(p, j, PROOF_UNKNOWN, why);
+}
+
 static void give_up(prover *p, const char *why)
 {
     if (!p->why[0])
@@ -682,6 +691,8 @@ static void judge(prover *p, device_event *e)
             p, j, PROOF_UNKNOWN,
             "nothing is wrong with the blocks that were run, but its problems are too large to be "
             "simulated whole: give the script simulated = { ... } or ragged = { ... }");
+    else if (e->outcome == OUTCOME_OK && e->coverage.owes)
+        decide_owing(p, j, &e->coverage);
     else if (e->outcome == OUTCOME_OK && e->coverage.once[0] && !p->is_larger)
         look_further(p, (size_t)e->id, &e->coverage);
     else if (e->outcome == OUTCOME_OK)
