@@ -29,6 +29,10 @@ static const int64_t load_limit_ns = INT64_C(20) * 1000000000;
  * copies that together do. */
 static const int64_t long_setup_ns = 20 * 1000000;
 
+/* What a first launch pays for beside its kernel: loading it takes a millisecond or two, memory for
+ * its stack as long. The device's clock does not see what keeps the host from waiting for it. */
+static const int64_t first_launch_ns = 10 * 1000000;
+
 static void notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns)
 {
     const device_note note = {.what = what,
@@ -156,14 +160,16 @@ static at_status make_sound(device_bench *b, const device_slot *but, at_error *e
     return status;
 }
 
-/* Checks on every slot; *result as of device_slot_check, why in b->text. */
-static at_status check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
-                       at_error *error)
+/* Checks on every slot; *result as of device_slot_check, why in b->text. Where the first launch
+ * takes longer than `most_ns` (0: however long), *slow_ns is its time, and nothing is checked. */
+static at_status check_within(device_bench *b, const loaded_variant *v, int launches,
+                              int64_t most_ns, int64_t *slow_ns, outcome *result, at_error *error)
 {
     *result = OUTCOME_OK;
+    *slow_ns = 0;
     free(b->printed);
     b->printed = NULL;
-    for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK; i++) {
+    for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK && !*slow_ns; i++) {
         if (!v->present[i])
             continue;
         /* A device that counts its work ends a kernel at its own limit, and says where it is. Time
@@ -177,11 +183,13 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
                0, limit_ns);
         device_check one = {.launches = launches,
                             .most_work = b->watchdog_work,
+                            .most_ns = i == 0 ? most_ns : 0,
                             .text = b->text,
                             .text_bytes = sizeof b->text};
         at_status status =
             device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], &one, error);
         *result = one.result;
+        *slow_ns = one.slow_ns;
         /* The printed text is of the first slot, or of the one where it fails. */
         char **dropped = !b->printed || *result != OUTCOME_OK ? &b->printed : &one.printed;
         free(*dropped);
@@ -201,6 +209,13 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
             return status;
     }
     return AT_OK;
+}
+
+static at_status check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
+                       at_error *error)
+{
+    int64_t slow_ns;
+    return check_within(b, v, launches, 0, &slow_ns, result, error);
 }
 
 /* Results that differ, though not too many. */
@@ -469,6 +484,36 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
     return status;
 }
 
+/* Checks, unless the launch takes longer than variant->too_slow_ns: then *slow_ns is its time. A
+ * first launch that may owe it to what only first ones pay for is not believed, but a sample. */
+static at_status check_or_leave(device_bench *b, const device_variant *variant,
+                                const loaded_variant *v, int64_t *slow_ns, outcome *result,
+                                at_error *error)
+{
+    at_status status =
+        check_within(b, v, CHECK_LAUNCHES, variant->too_slow_ns, slow_ns, result, error);
+    if (status || *slow_ns == 0 || *slow_ns > variant->too_slow_ns + first_launch_ns)
+        return status;
+    notify(b, "sampling", 0, b->watchdog_ns);
+    status =
+        device_meter_sample(&v->stage->meter, v->kernels[0], &v->launches[0], NULL, slow_ns, error);
+    if (status || *slow_ns > variant->too_slow_ns)
+        return status;
+    *slow_ns = 0;
+    return check(b, v, CHECK_LAUNCHES, result, error);
+}
+
+static at_status give_time(device_bench *b, int64_t time_ns, device_answer *answer, at_error *error)
+{
+    at_status status = reserve_samples(b, 1, error);
+    if (status)
+        return status;
+    b->samples_ns[0] = time_ns;
+    answer->found.samples_ns = b->samples_ns;
+    answer->found.sample_count = 1;
+    return AT_OK;
+}
+
 void device_bench_try(device_bench *b, const device_variant *variant, size_t sample_count,
                       device_answer *answer)
 {
@@ -476,12 +521,19 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     loaded_variant v = {0};
     outcome result = OUTCOME_OK;
     int64_t start_ns = clock_now_ns();
+    int64_t slow_ns = 0;
     const bool whole = !variant->once[0];
     at_status status =
         whole ? load(b, variant, &v, &error)
               : check_loops(b, variant, CHECK_LAUNCHES, &answer->found.coverage, &result, &error);
-    if (!status && whole)
+    if (!status && whole && sample_count > 0)
+        status = check_or_leave(b, variant, &v, &slow_ns, &result, &error);
+    else if (!status && whole)
         status = check(b, &v, CHECK_LAUNCHES, &result, &error);
+    if (!status && slow_ns > 0) {
+        result = OUTCOME_TOO_SLOW;
+        status = give_time(b, slow_ns, answer, &error);
+    }
     if (!status && whole && result == OUTCOME_OK)
         status = cover(b, &v, &answer->found.coverage, &error);
     int64_t checked_ns = clock_now_ns();
@@ -492,7 +544,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     }
     answer->found.outcome = result;
     answer->printed = b->printed ? b->printed : "";
-    if (result != OUTCOME_OK)
+    if (result != OUTCOME_OK && result != OUTCOME_TOO_SLOW)
         answer->message = b->text;
     if (status)
         answer_failure(b, status, &error, answer);

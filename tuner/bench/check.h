@@ -11,8 +11,11 @@
 typedef struct device_check {
     int launches;       /* two or more */
     uint64_t most_work; /* of each (device_api.give_up_after); 0: any */
+    int64_t most_ns;    /* of the first launch (device_api.launch_ns); 0: any */
     outcome result;
-    char *text; /* the caller's: why the result is not OUTCOME_OK */
+    int64_t
+        slow_ns; /* the first launch took as long, which is more: nothing was checked. 0: not so */
+    char *text;  /* the caller's: why the result is not OUTCOME_OK */
     size_t text_bytes;
     char *printed; /* owned, also after a failure: by the first launch, or by the one that is wrong;
                       NULL: nothing */

@@ -79,9 +79,11 @@ typedef struct device_problem {
 
 /* A variant: for each slot the kernel and its launch. */
 typedef struct device_variant {
-    uint32_t layout;                   /* whose problems it is for */
-    bool unchecked;                    /* on the slots beyond 0: checked there when it is held */
-    int64_t launch_ns;                 /* what a launch takes; 0: that is not known */
+    uint32_t layout;     /* whose problems it is for */
+    bool unchecked;      /* on the slots beyond 0: checked there when it is held */
+    int64_t launch_ns;   /* what a launch takes; 0: that is not known */
+    int64_t too_slow_ns; /* when it is tried: one whose launch takes longer is left unchecked, as
+                            OUTCOME_TOO_SLOW with that one time; 0: none is */
     bool present[DEVICE_SLOTS];        /* false: not checked on that slot; without [0] it
                                            cannot be sampled */
     device_image images[DEVICE_SLOTS]; /* of size 0: the image of slot 0 serves */
@@ -125,8 +127,8 @@ typedef struct device_event {
     char *message;       /* owned; why the outcome is not OUTCOME_OK; "" otherwise */
     char *printed;       /* owned; TRIED: what the variant's kernels printed; NULL: nothing */
     uint64_t *ids;       /* owned; BLOCK: the variants in the order sampled */
-    int64_t *samples_ns; /* owned; READY: the ceiling's; TRIED: in order; BLOCK: one for each of
-                            `ids`, present only with OUTCOME_OK */
+    int64_t *samples_ns; /* owned; READY: the ceiling's; TRIED: in order (also of TOO_SLOW); BLOCK:
+                            one for each of `ids`, present only with OUTCOME_OK */
     size_t sample_count;
     int64_t ceiling_ns;  /* BLOCK: the copy's sample, 0 when not asked for; READY: their median */
     double sm_clock_khz; /* TRIED, BLOCK: SM clock during the samples; 0 unknown */
@@ -217,7 +219,7 @@ at_status device_worker_setup(device_worker *w, const device_image support[DEVIC
 at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes, at_error *error);
 
 /* Checks a variant on all its slots, then takes `sample_count` samples (DEVICE_MAX_SAMPLES at most;
- * 0: only check). */
+ * 0: only check, however slow it is). */
 at_status device_worker_try(device_worker *w, uint64_t id, const device_variant *variant,
                             size_t sample_count, at_error *error);
 

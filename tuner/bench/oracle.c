@@ -271,7 +271,7 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
     if (status || (s->sampled && how->result != OUTCOME_OK))
         return status;
     if (how->result == OUTCOME_OK) {
-        if (!s->trouble[0])
+        if (!s->trouble[0] || how->slow_ns)
             return AT_OK;
         how->result = OUTCOME_NOT_SIMULATED;
         snprintf(how->text, how->text_bytes, "nothing says what is right: %s", s->trouble);

@@ -514,7 +514,8 @@ static bool answers(request *r, const device_answer *a)
     size_t asked = samples_asked(r);
     if (a->number != r->number || a->kind != r->message.type || (ok && !a->usable))
         return false;
-    if (ok ? asked != SIZE_MAX && a->found.sample_count != asked : a->found.sample_count != 0)
+    bool slow = a->found.outcome == OUTCOME_TOO_SLOW && r->message.type == REQUEST_TRY;
+    if (ok ? asked != SIZE_MAX && a->found.sample_count != asked : a->found.sample_count != slow)
         return false;
     if (!are_counters_of(r, a) ||
         (a->found.results_bytes > 0 && r->message.type != REQUEST_RESULTS))

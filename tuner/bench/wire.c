@@ -164,6 +164,7 @@ void device_put_variant(pack *m, const device_variant *variant)
     pack_put_u32(m, variant->layout);
     pack_put_u32(m, variant->unchecked);
     pack_put_u64(m, (uint64_t)variant->launch_ns);
+    pack_put_u64(m, (uint64_t)variant->too_slow_ns);
     pack_put_fields(m, variant, FIELDS(variant_fields));
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         pack_put_u32(m, variant->present[i]);
@@ -179,6 +180,7 @@ void device_get_variant(pack *m, device_variant *out)
     *out = (device_variant){.layout = pack_get_u32(m)};
     out->unchecked = pack_get_u32(m) != 0;
     out->launch_ns = (int64_t)pack_get_u64(m);
+    out->too_slow_ns = (int64_t)pack_get_u64(m);
     pack_get_fields(m, out, FIELDS(variant_fields));
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = pack_get_u32(m) != 0;

@@ -283,12 +283,14 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error)
 {
     d->complaint[0] = '\0';
-    if (plan_transfers(plan))
-        return cuda_transfer_launch(d, k, plan, buffers, error);
-    at_status status = cuda_kernel_prepare(d, k, plan, buffers, error);
-    if (!status)
-        status = cuda_kernel_queue(d, k, plan, buffers, error);
-    return status ? status : cuda_wait(d, "the kernel faulted", error);
+    d->launch_ns = 0;
+    return plan_transfers(plan) ? cuda_transfer_launch(d, k, plan, buffers, error)
+                                : cuda_launch(d, k, plan, buffers, &d->launch_ns, error);
+}
+
+static int64_t launch_ns(const device *d)
+{
+    return d->launch_ns;
 }
 
 static const char *complaint(const device *d, outcome *result)
@@ -357,6 +359,7 @@ const device_api device_cuda_api = {
     .kernel_new = cuda_kernel_new,
     .kernel_free = cuda_kernel_free,
     .launch = launch,
+    .launch_ns = launch_ns,
     .complaint = complaint,
     .sample = sample,
     .sample_copy = cuda_sample_copy,

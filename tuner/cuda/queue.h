@@ -79,6 +79,7 @@ struct device {
     CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* NULL: not needed yet */
     uint64_t transfers;                              /* checked so far */
     char complaint[160];                             /* of the last launch; empty: none */
+    int64_t launch_ns;                               /* likewise; 0: not known */
 };
 
 struct device_buffer {

@@ -191,6 +191,21 @@ at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_erro
     return status ? status : elapsed(d, time_ns, error);
 }
 
+at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
+                      device_buffer *const *buffers, int64_t *time_ns, at_error *error)
+{
+    at_status status = cuda_kernel_prepare(d, k, plan, buffers, error);
+    if (!status)
+        status = record(d, d->clock.start, error);
+    if (!status)
+        status = cuda_kernel_queue(d, k, plan, buffers, error);
+    if (!status)
+        status = record(d, d->clock.stop, error);
+    if (!status)
+        status = cuda_wait(d, "the kernel faulted", error);
+    return status ? status : elapsed(d, time_ns, error);
+}
+
 at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                       at_error *error)

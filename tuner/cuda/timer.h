@@ -28,6 +28,9 @@ at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_erro
 at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *from,
                              uint64_t size_bytes, at_error *error);
 
+/* Runs the plan once and waits. No gate: what a first launch does may wait for the device. */
+at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
+                      device_buffer *const *buffers, int64_t *time_ns, at_error *error);
 at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                       at_error *error);

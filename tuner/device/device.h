@@ -171,6 +171,11 @@ typedef struct device_api {
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
 
+    /* The time of that launch on the device's own clock, with what a first one pays for beside its
+     * kernel: loading it, memory for its stack. 0: not known. NULL: the device has no such clock.
+     */
+    int64_t (*launch_ns)(const device *d);
+
     /* A message that says what the last launch did wrong although it returned AT_OK; it lives until
      * the next launch, and *result gets the variant's outcome. NULL: nothing was wrong. The member
      * is NULL for a device that does not notice. */

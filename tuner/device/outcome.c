@@ -12,6 +12,7 @@ static const char *const names[OUTCOME_COUNT] = {
     [OUTCOME_CRASHED] = "crashed",
     [OUTCOME_TIMEOUT] = "timeout",
     [OUTCOME_NOT_SIMULATED] = "not_simulated",
+    [OUTCOME_TOO_SLOW] = "too_slow",
 };
 
 const char *outcome_name(outcome o)

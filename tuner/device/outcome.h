@@ -16,6 +16,8 @@ typedef enum outcome {
     OUTCOME_TIMEOUT,       /* it did not end within its time limit */
     OUTCOME_NOT_SIMULATED, /* a simulated device does not know what it executes: nothing is known of
                               it */
+    OUTCOME_TOO_SLOW, /* its first launch took so long that it cannot be the fastest: it has that
+                         one time, and was not checked */
     OUTCOME_COUNT
 } outcome;
 

@@ -21,6 +21,7 @@ static const struct {
     {"RuntimeFailedConfig", OUTCOME_WRONG_RESULT},
     {"RuntimeFailedConfig", OUTCOME_CRASHED},
     {"RuntimeFailedConfig", OUTCOME_TIMEOUT},
+    {"RuntimeFailedConfig", OUTCOME_TOO_SLOW},
 };
 
 enum { FAILURE_COUNT = sizeof failures / sizeof *failures };

@@ -21,6 +21,7 @@ static const struct {
     {"correctness", OUTCOME_WRONG_RESULT},
     {"runtime", OUTCOME_CRASHED},
     {"timeout", OUTCOME_TIMEOUT},
+    {"timeout", OUTCOME_TOO_SLOW},
 };
 
 enum { INVALIDITY_COUNT = sizeof invalidities / sizeof *invalidities };

@@ -296,6 +296,8 @@ at_status tune_open(tune *t, at_error *error)
         tune_open_race_log(t);
     if (!status)
         t->pipeline = pipeline_new(&t->session, t->journal, tune_samples(t));
+    if (!status && tune_races(t) && session_measures(&t->session))
+        pipeline_leave_slow(t->pipeline, t->has_baseline ? t->baseline : UINT64_MAX);
     race_options rules = race_defaults();
     if (!status && tune_races(t) && !o->prove_all &&
         (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)))

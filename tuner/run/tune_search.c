@@ -143,19 +143,20 @@ static at_status end_check(tune *t, at_error *error)
 void tune_learn(tune *t, candidate *c)
 {
     int64_t fastest_ns = c->fastest_ns;
-    bool ok = c->found.outcome == OUTCOME_OK;
+    bool ok = c->found.outcome == OUTCOME_OK, slow = c->found.outcome == OUTCOME_TOO_SLOW;
     if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
         t->best_ns = fastest_ns;
     if (leads(t, c))
         t->leader = c;
-    t->failed += !ok;
+    t->failed += !ok && !slow;
+    t->left += slow;
     /* The first of a class that is told is the evaluation: which of them stands for the others is a
      * matter of time. */
     candidate *lead = twins_lead(c);
     bool is_evaluation = !lead->counted;
     lead->counted = true;
     t->twins += !is_evaluation;
-    double cost = ok && fastest_ns ? pipeline_likely_ns(t->pipeline, c) : 0;
+    double cost = (ok || slow) && fastest_ns ? pipeline_likely_ns(t->pipeline, c) : 0;
     if (is_evaluation)
         stopping_note(&t->stopping, cost > 0 ? cost : INFINITY);
     int64_t start_ns = clock_now_ns();
@@ -520,6 +521,33 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     return status;
 }
 
+/* What was left early was so beside a leader that is right; tries those again that were not. */
+static at_status judge_left(tune *t, at_error *error)
+{
+    candidate *again = NULL;
+    at_status status = AT_OK;
+    while (!status && t->left > 0 && !tune_interrupted(t)) {
+        status = check_leader(t, error);
+        if (!status && !pipeline_checking(t->pipeline) &&
+            (again = pipeline_left_too_early(t->pipeline)))
+            status = pipeline_check(t->pipeline, again, error);
+        if (!pipeline_checking(t->pipeline))
+            break;
+        while (!status && pipeline_checking(t->pipeline) && !tune_interrupted(t))
+            status = pipeline_step(t->pipeline, STEP_MS, error);
+        if (!again || again->found.outcome == OUTCOME_TOO_SLOW)
+            continue;
+        if (leads(t, again)) {
+            t->leader = again;
+            t->best_ns = again->fastest_ns;
+        }
+        t->failed += again->found.outcome != OUTCOME_OK;
+        t->left--;
+        again = NULL;
+    }
+    return tune_unless_interrupted(t, status, error);
+}
+
 /* The search is over before the device is ready if a journal answers everything. */
 static at_status await_device(tune *t, at_error *error)
 {
@@ -541,6 +569,8 @@ at_status tune_search(tune *t, at_error *error)
     at_status status = resume_search(t, &searched, error);
     if (!status && !searched)
         status = search(t, error);
+    if (!status && t->end != RUN_END_INTERRUPTED)
+        status = judge_left(t, error);
     if (!status && t->end == RUN_END_INTERRUPTED)
         status = tune_unless_interrupted(t, end_check(t, error), error);
     return status || !t->session.workers->device ? status : await_device(t, error);

@@ -59,7 +59,8 @@ struct tune {
      * order. No two runs are alike if outcomes are measured. If they are predicted, or there are
      * none, it is told in the order in which it asked, and asks after each that it is told. */
     bool in_order;
-    size_t told; /* then: candidates, the first ones */
+    size_t told;   /* then: candidates, the first ones */
+    uint64_t left; /* of the told ones, those that were too slow to be checked */
     uint64_t asked, failed;
     uint64_t twins; /* of the asked, those that cost nothing, because another stands for them */
     run_end end;

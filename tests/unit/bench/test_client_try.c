@@ -248,6 +248,34 @@ TEST(a_refused_launch_is_a_launch_error_and_costs_no_worker)
     end(&f);
 }
 
+/* Unlike the first launch on the fake driver, which takes a millisecond more than its kernel. */
+TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
+{
+    fixture f;
+    begin(&f);
+    const struct {
+        const char *entry;
+        int64_t too_slow_ns;
+        outcome outcome;
+        int64_t least_ns, most_ns;
+    } tries[] = {
+        {"good_50000", 4000000, OUTCOME_TOO_SLOW, 50000000, 52000000},
+        {"good_3000", 2000000, OUTCOME_TOO_SLOW, 3000000, 3000000},
+        {"good_500", 1000000, OUTCOME_OK, 500000, 500000},
+        {"good_50000", 0, OUTCOME_OK, 50000000, 50000000},
+    };
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        device_variant v = plan_variant(tries[i].entry);
+        v.too_slow_ns = tries[i].too_slow_ns;
+        assert_ok(device_worker_try(f.worker, i, &v, 3, &f.error), f.error);
+        const device_event *e = expect(&f, DEVICE_TRIED);
+        expect_outcome(e, tries[i].outcome, "");
+        assert_int_equal(e->sample_count, tries[i].outcome == OUTCOME_OK ? 3 : 1);
+        assert_in_range(e->samples_ns[0], tries[i].least_ns, tries[i].most_ns);
+    }
+    end(&f);
+}
+
 TEST(modules_are_unloaded_after_each_try)
 {
     setenv("FAKE_CUDA_MODULES", "5", 1);

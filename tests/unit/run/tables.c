@@ -381,7 +381,13 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
                    : ragged     ? the_tables.ragged[id % TABLES_MOST]
                                 : the_tables.works[id % TABLES_MOST];
     size_t count = the_tables.samples ? the_tables.samples : sample_count;
-    count = what == OUTCOME_OK ? count : 0;
+    device_event slow = {.samples_ns = samples_of(w, id, 1)};
+    bool left = variant->too_slow_ns > 0 && slow.samples_ns[0] > variant->too_slow_ns;
+    device_event_deinit(&slow);
+    if (left)
+        what = OUTCOME_TOO_SLOW;
+    count = what == OUTCOME_OK ? count : left;
+    the_tables.left += left;
     the_tables.checked += !w->simulated && ragged;
     the_tables.tried += !w->simulated && !ragged;
     if (the_tables.interrupt_at && the_tables.tried == the_tables.interrupt_at && !ragged)

@@ -45,6 +45,7 @@ typedef struct tables {
     size_t sampled_elsewhere; /* blocks, on any other GPU */
     size_t unchecked;         /* of those held: to be checked on ragged problems first */
     size_t checked;           /* on ragged problems alone; not among those tried */
+    size_t left;              /* of those tried: for they were too slow */
 } tables;
 
 extern tables the_tables;

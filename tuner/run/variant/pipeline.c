@@ -20,6 +20,14 @@ enum { DEVICE_QUEUE = 4 }; /* requests in flight: the device never waits for the
  * the end of the search, has to wait for one only. */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
+/* A variant whose first launch takes so many times the best time is left then. A race drops those
+ * whose first samples take 1.3 times as long. What a single cold launch may be off by is less than
+ * the rest: caches and page tables cost a launch microseconds, and a chip that throttles takes
+ * twice as long. Shorter launches take no longer than what is left out with them: the checks and
+ * their comparisons. */
+static const double TOO_SLOW = 4;
+static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
+
 enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more have finished */
 
 /* The limit of machine code that waits for the device. If compiling stops for a full queue, sources
@@ -49,6 +57,8 @@ struct pipeline {
     gpus gpus;             /* none of them ready without a device */
     bool far_ahead;        /* see pipeline_look_far_ahead() */
     bool defers;           /* see pipeline_defer_ragged() */
+    bool leaves_slow;      /* see pipeline_leave_slow(), */
+    uint64_t kept;         /* and the configuration that is tried in any case */
     uint64_t prepared_at;  /* finished when pipeline_prepare_race() had nothing left to do */
     bool abandoned;        /* nothing more goes to the device */
     bool others_rest;      /* see pipeline_rest_others() */
@@ -124,6 +134,44 @@ void pipeline_defer_ragged(pipeline *p)
     p->defers = true;
 }
 
+void pipeline_leave_slow(pipeline *p, uint64_t but)
+{
+    p->leaves_slow = true;
+    p->kept = but;
+}
+
+/* Does it stand for the one that is tried in any case? */
+static bool is_kept(const pipeline *p, const candidate *c)
+{
+    while (c && c->configuration != p->kept)
+        c = c->next_twin;
+    return c != NULL;
+}
+
+/* The time of a launch that is too slow on its GPU; 0: none is. */
+static int64_t too_slow_ns(const pipeline *p, const candidate *c)
+{
+    double ns = TOO_SLOW * (double)p->gpus.items[c->gpu].best_ns;
+    if (!p->leaves_slow || ns <= 0 || is_kept(p, c))
+        return 0;
+    return ns > (double)TOO_SLOW_LEAST_NS ? (int64_t)ns : TOO_SLOW_LEAST_NS;
+}
+
+candidate *pipeline_left_too_early(const pipeline *p)
+{
+    candidate *found = NULL;
+    for (size_t i = 0; i < p->table.count; i++) {
+        candidate *c = p->table.items[i];
+        if (!candidate_is_finished(c) || c->twin_of || c->found.outcome != OUTCOME_TOO_SLOW)
+            continue;
+        int64_t slow_ns = too_slow_ns(p, c);
+        if ((slow_ns == 0 || c->fastest_ns <= slow_ns) &&
+            (!found || c->fastest_ns < found->fastest_ns))
+            found = c;
+    }
+    return found;
+}
+
 /* A search that learns from what it is told knows less the further it runs ahead, and takes longer:
  * it has as much under way as keeps everybody busy. */
 size_t pipeline_room(const pipeline *p)
@@ -176,7 +224,8 @@ static void note_time(pipeline *p, const candidate *c)
 static void note_hang(pipeline *p, const candidate *c)
 {
     const outcome o = c->found.outcome;
-    const bool ended = o == OUTCOME_OK || o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED;
+    const bool ended = o == OUTCOME_OK || o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED ||
+                       o == OUTCOME_TOO_SLOW;
     /* A variant that was not launched, or not tried, says nothing of loops. */
     if (!ended && o != OUTCOME_TIMEOUT)
         return;
@@ -319,7 +368,7 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
 {
-    if (candidate_waits(c) || c->ragged == RAGGED_PREPARED)
+    if (candidate_waits(c) || c->ragged == RAGGED_PREPARED || c->found.outcome == OUTCOME_TOO_SLOW)
         c->ragged = RAGGED_WANTED;
     return emit_and_submit(p, c, false, error);
 }
@@ -467,19 +516,25 @@ static void end_check(pipeline *p)
 static at_status begin_check(pipeline *p, gpu *on, at_error *error)
 {
     device_variant v;
-    if (p->checking->found.outcome != OUTCOME_OK) { /* it did not compile */
+    const outcome so_far = p->checking->found.outcome;
+    if (so_far != OUTCOME_OK && so_far != OUTCOME_TOO_SLOW) { /* it did not compile */
         end_check(p);
         return AT_OK;
     }
+    /* One that was too slow has not been checked at all. */
+    bool whole = p->checking->found.outcome == OUTCOME_TOO_SLOW;
     candidate_variant(p->checking, &v);
-    v.present[0] = v.unchecked = false;
+    v.unchecked = false;
+    v.present[0] = whole;
     for (size_t i = 1; i < DEVICE_SLOTS; i++)
         if (v.images[i].size_bytes == 0)
             v.images[i] = v.images[0];
     move(p, p->checking, CANDIDATE_CHECKING);
     p->check_gpu = (size_t)(on - p->gpus.items);
     on->trying++;
-    return device_worker_try(on->worker, p->checking->id, &v, 0, error);
+    if (whole)
+        variant_log_put_on(&p->log, p->checking, p->check_gpu);
+    return device_worker_try(on->worker, p->checking->id, &v, whole ? p->log.samples : 0, error);
 }
 
 static size_t device_queue(const pipeline *p)
@@ -503,10 +558,11 @@ static at_status feed_devices(pipeline *p, at_error *error)
         if (leave_out(p, c))
             continue;
         candidate_variant(c, &variant);
+        variant_log_put_on(&p->log, c, (size_t)(to - p->gpus.items));
+        variant.too_slow_ns = too_slow_ns(p, c);
         at_status status = device_worker_try(to->worker, c->id, &variant, p->log.samples, error);
         if (status)
             return status;
-        variant_log_put_on(&p->log, c, (size_t)(to - p->gpus.items));
         move(p, c, CANDIDATE_TRYING);
         to->trying++;
     }
@@ -522,9 +578,14 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
                          "the device worker tried a variant that was not asked for");
     from->trying--;
     p->state.check_ns += e->check_ns;
+    if (checked && c->found.outcome == OUTCOME_TOO_SLOW) {
+        candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
+        note_time(p, c);
+        variant_log_keep(&p->log, c);
+    } else if (checked && e->outcome != OUTCOME_OK) {
+        candidate_reject(c, e->outcome, e->message);
+    }
     if (checked) {
-        if (e->outcome != OUTCOME_OK)
-            candidate_reject(c, e->outcome, e->message);
         end_check(p);
         c->ragged = RAGGED_PASSED;
         return AT_OK;

@@ -54,6 +54,15 @@ void pipeline_look_far_ahead(pipeline *p);
  * pipeline_check(). This halves the compiling where most variants are too slow to race. */
 void pipeline_defer_ragged(pipeline *p);
 
+/* Leaves variants unchecked (OUTCOME_TOO_SLOW) whose first launch shows that they cannot be the
+ * fastest, from now on: for a search that ends in a race. `but`: a configuration that is tried in
+ * any case; UINT64_MAX: none. */
+void pipeline_leave_slow(pipeline *p, uint64_t but);
+
+/* The fastest of those that were left and could matter now: the times that were better were of
+ * variants that are wrong. NULL: none. pipeline_check() tries it. */
+candidate *pipeline_left_too_early(const pipeline *p);
+
 /* Starts a configuration. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
@@ -66,7 +75,8 @@ at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
 at_status pipeline_restore(pipeline *p, candidate *c, at_error *error);
 
 /* Compiles a finished candidate for the ragged problems that were deferred, before what else is to
- * be compiled, and checks it on them while the search goes on. It passes (RAGGED_PASSED) or its
+ * be compiled, and checks it on them while the search goes on; one that was too slow is checked on
+ * all problems, and timed. It passes (RAGGED_PASSED) or its
  * outcome changes, which the journal keeps either way. Does nothing while another is being
  * checked. */
 at_status pipeline_check(pipeline *p, candidate *c, at_error *error);

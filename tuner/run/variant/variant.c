@@ -90,6 +90,7 @@ void candidate_variant(const candidate *c, device_variant *out)
     out->layout = c->layout;
     out->once[0] = '\0'; /* it is tried on all */
     out->launch_ns = c->fastest_ns;
+    out->too_slow_ns = 0;
     out->unchecked = candidate_is_unchecked(c);
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = c->present[i] && (i == 0 || !candidate_waits(c));
