@@ -56,6 +56,7 @@ struct CUgraphExec_st {
 struct CUevent_st {
     uint64_t time_ns;
     bool recorded;
+    bool gated; /* while the gate was shut: it belongs to a sample */
 };
 
 /* The driver's own state: one process, one context. */
@@ -973,6 +974,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
         return CUDA_ERROR_INVALID_HANDLE;
     event->time_ns = fake.now_ns;
     event->recorded = true;
+    event->gated = fake.gate != NULL;
     if (!fake.gate)
         fake.now_ns += 1000000;
     return enter();
@@ -982,8 +984,10 @@ CUresult cuEventElapsedTime(float *time_ms, CUevent start, CUevent stop)
 {
     if (!start->recorded || !stop->recorded)
         return CUDA_ERROR_INVALID_HANDLE;
-    wait_us(setting("FAKE_CUDA_TIME_US", 0));
-    count_time();
+    if (start->gated) {
+        wait_us(setting("FAKE_CUDA_TIME_US", 0));
+        count_time();
+    }
     /* Half a microsecond of resolution, as events have. */
     *time_ms = (float)(round((double)(stop->time_ns - start->time_ns) / 500.0) * 500.0 * 1e-6);
     return enter();

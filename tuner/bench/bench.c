@@ -503,17 +503,6 @@ static at_status check_or_leave(device_bench *b, const device_variant *variant,
     return check(b, v, CHECK_LAUNCHES, result, error);
 }
 
-static at_status give_time(device_bench *b, int64_t time_ns, device_answer *answer, at_error *error)
-{
-    at_status status = reserve_samples(b, 1, error);
-    if (status)
-        return status;
-    b->samples_ns[0] = time_ns;
-    answer->found.samples_ns = b->samples_ns;
-    answer->found.sample_count = 1;
-    return AT_OK;
-}
-
 void device_bench_try(device_bench *b, const device_variant *variant, size_t sample_count,
                       device_answer *answer)
 {
@@ -532,7 +521,10 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
         status = check(b, &v, CHECK_LAUNCHES, &result, &error);
     if (!status && slow_ns > 0) {
         result = OUTCOME_TOO_SLOW;
-        status = give_time(b, slow_ns, answer, &error);
+        reserve_samples(b, 1);
+        b->samples_ns[0] = slow_ns;
+        answer->found.samples_ns = b->samples_ns;
+        answer->found.sample_count = 1;
     }
     if (!status && whole && result == OUTCOME_OK)
         status = cover(b, &v, &answer->found.coverage, &error);
