@@ -2,9 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "bench/bench.h"
+#include "bench/pace.h"
 #include "bench/turn.h"
 #include "bench/wire.h"
 #include "process/confine.h"
@@ -13,12 +16,17 @@
 /* The most devices of a kind. */
 enum { MAX_DEVICES = 64 };
 
+/* Shares are sent in parts of it. */
+enum { MILLION = 1000000 };
+
 typedef struct child {
     int fd;
     uint64_t number; /* of the request that it is at */
     const device_api *api;
     device_bench bench;
     gpu_turn *turn; /* NULL: none is taken, as at a simulated device, which has no UUID */
+    gpu_pace pace;
+    bool steady; /* what it is at is not to be interrupted by a rest */
 } child;
 
 static at_status send_note(int fd, const device_note *note)
@@ -29,20 +37,44 @@ static at_status send_note(int fd, const device_note *note)
 }
 
 /* A note that cannot be sent has no reader: the next answer will find that out. */
-static void pass_note(void *context, const device_note *note)
+static void number_note(const child *c, device_note note)
 {
-    const child *c = context;
-    device_note numbered = *note;
-    numbered.number = c->number;
-    send_note(c->fd, &numbered);
+    note.number = c->number;
+    send_note(c->fd, &note);
 }
 
 /* Notes that the process waits: it does not hang. */
 static void note_waiting(void *context)
 {
-    const device_note waiting = {.what = "waiting for its turn at the GPU",
-                                 .limit_ns = GPU_TURN_MOST_NS + GPU_TURN_MOST_NS / 2};
-    pass_note(context, &waiting);
+    number_note(context, (device_note){.what = "waiting for its turn at the GPU",
+                                       .limit_ns = GPU_TURN_MOST_NS + GPU_TURN_MOST_NS / 2});
+}
+
+static void begin_work(child *c)
+{
+    gpu_turn_take(c->turn, GPU_TURN_MOST_NS, note_waiting, c);
+    gpu_pace_begin(&c->pace, clock_now_ns());
+}
+
+/* Leaves the GPU to others, for as long as its share says. */
+static void rest(child *c)
+{
+    int64_t rest_ns = gpu_pace_rest(&c->pace, clock_now_ns());
+    if (rest_ns <= 0)
+        return;
+    number_note(c, (device_note){.what = "leaving the GPU to others",
+                                 .limit_ns = rest_ns + GPU_TURN_MOST_NS});
+    gpu_turn_give(c->turn);
+    nanosleep(&(struct timespec){rest_ns / 1000000000, rest_ns % 1000000000}, NULL);
+    begin_work(c);
+}
+
+static void pass_note(void *context, const device_note *note)
+{
+    child *c = context;
+    if (!c->steady)
+        rest(c);
+    number_note(c, *note);
 }
 
 static void send_failure(int fd, at_status status, const at_error *error)
@@ -72,6 +104,7 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     c->bench.cache = options->cache;
     c->bench.watchdog_floor_ns = options->watchdog_floor_ns;
     c->bench.untimed = options->proves;
+    c->pace.share = options->share > 0 ? options->share : 1;
     c->bench.notify = pass_note;
     c->bench.notify_context = c;
     at_status status = c->api->open(options->spec, &c->bench.device, error);
@@ -82,8 +115,8 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && c->api->start)
         status = c->api->start(c->bench.device, error);
-    /* While the tuner compiles what the set-up needs. */
-    if (!status && c->api->warm_up)
+    /* While the tuner compiles what the set-up needs. A GPU that is shared is not kept busy. */
+    if (!status && c->api->warm_up && c->pace.share >= 1)
         status = c->api->warm_up(c->bench.device, error);
     gpu_turn_give(c->turn);
     const device_note idle = {.what = ""};
@@ -251,8 +284,11 @@ static at_status serve(child *c, bool *go, at_error *error)
     else {
         const bool on_device = m.type != REQUEST_DATA;
         if (on_device)
-            gpu_turn_take(c->turn, GPU_TURN_MOST_NS, note_waiting, c);
+            begin_work(c);
+        c->steady = m.type == REQUEST_ENERGY;
         status = handlers[m.type](c, &m.body, &answer);
+        /* The rest for it is before the next request's work: the answer does not wait. */
+        gpu_pace_rest(&c->pace, clock_now_ns());
         if (on_device)
             gpu_turn_give(c->turn);
     }
@@ -283,6 +319,7 @@ void device_child_put_options(pack *p, const device_worker_options *options)
     pack_put_u32(p, options->cache);
     pack_put_u64(p, (uint64_t)options->watchdog_floor_ns);
     pack_put_u32(p, options->proves);
+    pack_put_u32(p, (uint32_t)(options->share * MILLION));
 }
 
 static int run(int fd, pack *settings)
@@ -291,6 +328,7 @@ static int run(int fd, pack *settings)
     options.cache = pack_get_u32(settings) ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
     options.watchdog_floor_ns = (int64_t)pack_get_u64(settings);
     options.proves = pack_get_u32(settings) != 0;
+    options.share = (double)pack_get_u32(settings) / MILLION;
     if (!pack_complete(settings))
         return 1;
     child c = {.fd = fd};

@@ -53,6 +53,7 @@ typedef struct device_worker_options {
                                 listed as "autotune-proof", not "autotune-device" */
     bool waits;              /* it has no process before device_worker_begin() */
     device_cache cache;      /* of every sample */
+    double share;            /* of the device's time that it may use; 0: all */
     int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
                                   whichever is longer; 0: 2 s */
     trace *trace;              /* borrowed: a lane of its own; NULL: none */

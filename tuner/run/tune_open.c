@@ -51,6 +51,8 @@ static uint64_t likely_evaluations(const tune *t)
     if (t->limits.seconds <= 0)
         return t->limits.evaluations;
     double rate = t->session.workers->properties.predicted ? SIMULATED_RATE : GPU_RATE;
+    if (t->settings->share > 0)
+        rate *= t->settings->share;
     uint64_t likely = (uint64_t)(t->limits.seconds * rate) + 1;
     if (t->limits.evaluations && t->limits.evaluations < likely)
         likely = t->limits.evaluations;

@@ -112,6 +112,8 @@ static const option_info known[] = {
     {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.jobs), 0, 1024},
     {"cache", "cold|warm", "flush the L2 cache before each sample, or not (default cold)",
      .type = CELL_CHOICE, AT(run.warm_cache)},
+    {"share", "FRACTION", "use at most this share of the GPU's time, beside other programs",
+     .type = CELL_NUMBER, AT(run.share), 0.001, 1, 1, "a share from 0.001 to 1, such as 0.1"},
     {"no-cache", NULL, "do not use the compile cache", .type = CELL_FALSE, AT(run.use_cache)},
     {"gpu", "NAME", "a GPU of the results by its name, or sm_XX (default: this machine's)",
      .type = CELL_TEXT, AT(gpu)},

@@ -50,6 +50,7 @@ typedef struct settings {
     bool prove_all;       /* prove every variant that works, not only the finalists */
     bool leave_unproven;  /* prove none */
     bool counts_twins;    /* against budget_evaluations: nothing is tried in their place */
+    double share;         /* of the GPU's time that it may use; 0: all */
     bool warm_cache;      /* sample without the flush of the L2 */
     int jobs;             /* compile workers; 0: one a core */
     bool use_cache;       /* of compiled kernels */

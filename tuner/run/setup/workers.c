@@ -16,10 +16,13 @@ static at_status start_device(const settings *o, const char *spec, const worker_
                               bool waits, device_worker **out, at_error *error)
 {
     device_cache cache = o->warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
-    return device_worker_start(
-        &(device_worker_options){
-            .spec = spec, .host = host, .waits = waits, .cache = cache, .trace = o->trace},
-        out, error);
+    return device_worker_start(&(device_worker_options){.spec = spec,
+                                                        .host = host,
+                                                        .waits = waits,
+                                                        .cache = cache,
+                                                        .share = o->share,
+                                                        .trace = o->trace},
+                               out, error);
 }
 
 static at_status await_opened(device_worker *d, device_properties *out, at_error *error)
