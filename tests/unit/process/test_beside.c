@@ -1,0 +1,177 @@
+/* A program beside the process, which does not notice it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "process/beside.h"
+
+static const char *const none[] = {NULL};
+
+static void start_shell(const char *script, const char *const *without, unsigned limit_s, beside *b)
+{
+    at_error error = {0};
+    char shell[] = "sh", option[] = "-c", text[512];
+    char *arguments[] = {shell, option, text, NULL};
+    snprintf(text, sizeof text, "%s", script);
+    assert_ok(beside_start("/bin/sh", arguments, without, limit_s, b, &error), error);
+}
+
+static void await_end(beside *b)
+{
+    for (int i = 0; i < 10000 && !beside_ended(b); i++)
+        usleep(1000);
+    assert_true(beside_ended(b));
+}
+
+static int signals_of_children;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals_of_children++;
+}
+
+TEST(the_end_of_what_it_says_is_kept)
+{
+    beside b;
+    start_shell("i=0; while [ $i -lt 1000 ]; do echo line $i >&2; i=$((i+1)); done; echo last >&2", none,
+                10, &b);
+    await_end(&b);
+    assert_int_equal(b.text_bytes, BESIDE_SAID_BYTES - 1);
+    assert_string_equal(b.text + b.text_bytes - strlen("line 999\nlast\n"), "line 999\nlast\n");
+}
+
+TEST(the_process_is_not_told_of_its_end)
+{
+    beside b;
+    struct sigaction before;
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = count_signal}, &before);
+    signals_of_children = 0;
+    start_shell("exit 3", none, 10, &b);
+    await_end(&b);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_int_equal(signals_of_children, 0);
+    sigaction(SIGCHLD, &before, NULL);
+}
+
+TEST(it_runs_although_children_are_ignored)
+{
+    beside b;
+    struct sigaction before;
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
+    start_shell("echo ran >&2", none, 10, &b);
+    await_end(&b);
+    assert_string_equal(b.text, "ran\n");
+    sigaction(SIGCHLD, &before, NULL);
+}
+
+TEST(it_has_none_of_the_process_s_descriptors)
+{
+    beside b;
+    int open_here = open("/dev/null", O_RDONLY);
+    int high = fcntl(open_here, F_DUPFD, 200);
+    start_shell("exec >&2; ls /proc/$$/fd", none, 10, &b);
+    await_end(&b);
+    assert_string_equal(b.text, "0\n1\n2\n");
+    close(open_here);
+    close(high);
+}
+
+TEST(it_has_the_lowest_priority_and_a_session_of_its_own)
+{
+    beside b;
+    start_shell("set -- $(cut -d')' -f2- /proc/$$/stat); [ $4 = $$ ] && echo ${17} >&2", none, 10, &b);
+    await_end(&b);
+    assert_string_equal(b.text, "19\n");
+}
+
+TEST(variables_are_left_out)
+{
+    beside b;
+    static const char *const without[] = {"TEST_GONE", NULL};
+    setenv("TEST_GONE", "a", 1);
+    setenv("TEST_GONE_NOT", "b", 1);
+    start_shell("echo $TEST_GONE-$TEST_GONE_NOT >&2", without, 10, &b);
+    await_end(&b);
+    assert_string_equal(b.text, "-b\n");
+}
+
+static const char endless[] =
+    "trap 'exit 0' TERM; echo up >&2; while :; do sleep 0.01; done";
+
+static void await_up(beside *b)
+{
+    while (b->text_bytes == 0 && !beside_ended(b))
+        usleep(1000);
+}
+
+/* A process that has ended may wait for whoever reaps orphans. */
+static void assert_gone(pid_t pid)
+{
+    beside b;
+    char script[256];
+    snprintf(script, sizeof script,
+             "while grep -qs ') [^Z]' /proc/%d/stat; do sleep 0.01; done; echo gone >&2", (int)pid);
+    start_shell(script, none, 5, &b);
+    await_end(&b);
+    assert_string_equal(b.text, "gone\n");
+}
+
+TEST(it_is_asked_to_end_when_it_is_stopped)
+{
+    beside b;
+    start_shell(endless, none, 10, &b);
+    await_up(&b);
+    beside_stop(&b);
+    assert_gone(b.pid);
+}
+
+TEST(it_is_asked_to_end_when_the_process_is_killed)
+{
+    int pids[2];
+    pid_t pid = 0;
+    assert_int_equal(pipe(pids), 0);
+    pid_t program = fork();
+    if (program == 0) {
+        beside b;
+        start_shell(endless, none, 10, &b);
+        await_up(&b);
+        if (write(pids[1], &b.pid, sizeof b.pid) == sizeof b.pid)
+            kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    assert_int_equal(read(pids[0], &pid, sizeof pid), sizeof pid);
+    assert_int_equal(waitpid(program, NULL, 0), program);
+    assert_gone(pid);
+    close(pids[0]);
+    close(pids[1]);
+}
+
+TEST(a_program_that_is_not_there_is_named)
+{
+    beside b;
+    at_error error = {0};
+    char name[] = "x";
+    char *arguments[] = {name, NULL};
+    assert_int_equal(beside_start("/nowhere/x", arguments, none, 10, &b, &error), AT_NOT_FOUND);
+    assert_string_equal(error.message, "there is no program at /nowhere/x");
+    assert_true(beside_ended(&b));
+}
+
+TEST(what_is_no_program_is_an_error)
+{
+    beside b;
+    at_error error = {0};
+    char name[] = "x";
+    char *arguments[] = {name, NULL};
+    assert_int_equal(beside_start("/tmp", arguments, none, 10, &b, &error), AT_IO);
+    assert_non_null(strstr(error.message, "cannot start /tmp"));
+}
