@@ -90,6 +90,15 @@ class Wheel(unittest.TestCase):
         with self.assertRaisesRegex(autotune.UsageError, "no device array"):
             autotune.launch(choice, b"", *arrays[1:])
 
+    def test_a_problem_is_tuned_beside_the_program(self):
+        self.context()
+        run = autotune.tune(TIMED, device="cuda:0", options=["--results", self.folder.name, "--budget", "2"])
+        other = {**run.json["problem"], "n": run.json["problem"]["n"] // 2}
+        self.assertEqual(autotune.pick("timed", results=self.folder.name, **other).rule, "nearest_problem")
+        tuning = autotune.tune_beside("timed", results=self.folder.name, script=TIMED, budget_s=1, share=0.5, **other)
+        self.assertEqual((tuning.wait(60), tuning.message), ("done", ""))
+        self.assertEqual(autotune.pick("timed", results=self.folder.name, **other).rule, "exact")
+
     def test_a_site_is_decided_while_the_program_works_and_recalled_by_the_next(self):
         def open_site():
             sites = autotune.Sites(self.folder.name, clock="host", code="1", share=0.5)

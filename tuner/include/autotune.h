@@ -158,6 +158,52 @@ AT_API at_variable at_choice_at(const at_choice *choice, size_t index);
 AT_API at_status at_choice_get(const at_choice *choice, const char *name, at_variable *out,
                                at_error *error);
 
+/* ---- tuning on first use ----
+ *
+ * What at_pick() has not measured for a problem is tuned beside the program:
+ *
+ *     at_tune(results, "transpose", problem, 3, NULL, &error);
+ *     at_pick(results, "transpose", NULL, problem, 3, &choice, &error);
+ *
+ * The first call for a pattern, problem and GPU starts the program `autotune` for it; the others do
+ * nothing, so that it may stand before each pick. Until its result is there the pick serves as
+ * before; what is running is changed by nothing but the next at_pick(), which has the result.
+ *
+ * The tuner is a process of its own, of the lowest priority, that uses at most its share of the
+ * GPU and its budget of time, and memory of the GPU for the problem's data. It writes into the
+ * folder that at_open() was given (NULL: $AUTOTUNE_RESULTS, else ./results). What another process
+ * tunes into the same folder is waited for, not tuned again. It is no child of the program, and
+ * ends with it or with at_close(); what it had measured is kept for the next time. */
+
+typedef enum at_tune_state {
+    AT_TUNE_NONE,    /* at_tune() was not called */
+    AT_TUNE_RUNNING, /* in a process */
+    AT_TUNE_WAITING, /* for a process of another program that tunes the same */
+    AT_TUNE_DONE,    /* the next pick has it */
+    AT_TUNE_FAILED   /* and is not tried again by these results */
+} at_tune_state;
+
+typedef struct at_tune_options {
+    double
+        budget_s; /* of its search and race; 0: 60. It is ended at twice that and a minute more */
+    double share; /* of the GPU's time that it may use; 0: 0.1 */
+    const char *script;  /* path of the pattern script; NULL: the installed one of the name */
+    const char *program; /* path of autotune; NULL: $AUTOTUNE_PROGRAM, beside the library, PATH */
+} at_tune_options;
+
+/* Sees to it that the problem is tuned on the current context's GPU; never waits. `options` may be
+ * NULL. Here an at_results may be used by several threads at once. AT_NO_DEVICE without a context;
+ * AT_USAGE; AT_NOT_FOUND where there is no program, AT_IO where it cannot be started: said once,
+ * later calls are AT_OK. */
+AT_API at_status at_tune(const at_results *results, const char *pattern, const at_variable *problem,
+                         size_t problem_count, const at_tune_options *options, at_error *error);
+
+/* What has become of it, after at most `wait_ns` (0: at once) of waiting for its end. The call
+ * succeeds also for AT_TUNE_FAILED, for which `error` says why. */
+AT_API at_status at_tune_wait(const at_results *results, const char *pattern,
+                              const at_variable *problem, size_t problem_count, int64_t wait_ns,
+                              at_tune_state *out, at_error *error);
+
 /* ---- kernels ---- */
 
 typedef struct at_kernel_options {

@@ -11,6 +11,7 @@
 #include "cuda/cuda.h"
 #include "cuda/driver.h"
 #include "library/pattern.h"
+#include "library/tuning.h"
 #include "record/folders.h"
 
 const char *at_version(void)
@@ -50,6 +51,12 @@ at_status at_open(const char *folder, at_results **out, at_error *error)
     at_results *results = calloc(1, sizeof *results);
     if (!results)
         return no_memory(error);
+    results->tunings = tunings_new();
+    results->folder = folder ? strdup(folder) : NULL;
+    if (!results->tunings || (folder && !results->folder)) {
+        at_close(results);
+        return no_memory(error);
+    }
     paths own;
     record_folders folders;
     thread_state callers;
@@ -70,7 +77,9 @@ void at_close(at_results *results)
 {
     if (!results)
         return;
+    tunings_free(results->tunings);
     record_set_deinit(&results->all);
+    free(results->folder);
     free(results);
 }
 
@@ -212,9 +221,16 @@ static at_status copy_problem(at_choice *c, const at_variable *problem, size_t c
 
 static at_status copy_records(at_choice *c, const at_results *results, at_error *error)
 {
-    c->records.records = calloc(results->all.count + 1, sizeof *c->records.records);
+    const tuned_records *tuned = tunings_records(results->tunings);
+    size_t most = results->all.count;
+    for (const tuned_records *t = tuned; t; t = t->next)
+        most += t->set.count;
+    c->records.records = calloc(most + 1, sizeof *c->records.records);
     if (!c->records.records)
         return no_memory(error);
+    for (; tuned; tuned = tuned->next)
+        for (size_t i = 0; i < tuned->set.count && strcmp(tuned->pattern, c->pattern) == 0; i++)
+            c->records.records[c->records.count++] = tuned->set.records[i];
     for (size_t i = 0; i < results->all.count; i++)
         if (strcmp(results->all.records[i].pattern, c->pattern) == 0)
             c->records.records[c->records.count++] = results->all.records[i];
@@ -333,6 +349,7 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
     thread_state callers;
     at_status status = thread_state_plain(&callers, error);
     if (!status) {
+        tunings_look(results);
         status = choose_for(c, results, pattern_name, gpu, problem, problem_count, error);
         thread_state_restore(&callers);
     }

@@ -13,6 +13,8 @@ enum { LIBRARY_TEXT_BYTES = CONFIGURATION_BYTES };
 
 struct at_results {
     record_set all;
+    char *folder;            /* NULL: the known ones */
+    struct tunings *tunings; /* library/tuning.h */
 };
 
 struct at_choice {

@@ -16,7 +16,7 @@ import sys
 
 from ._library import (Error, InterruptedTuning, NoDeviceError, NotFoundError, NoToolchainError, ScriptError, UsageError)
 
-__all__ = ["tune", "pick", "prepare", "launch", "site", "Sites", "Site", "Run", "Choice", "Kernel", "InvalidConfiguration",
+__all__ = ["tune", "tune_beside", "pick", "prepare", "launch", "site", "Sites", "Site", "Run", "Tuning", "Choice", "Kernel", "InvalidConfiguration",
            "Error", "InterruptedTuning", "NoDeviceError", "NotFoundError", "NoToolchainError", "ScriptError", "UsageError",
            "version"]
 
@@ -105,6 +105,12 @@ class _Results:
 _opened: dict[str | None, _Results] = {}
 
 
+def _results(folder: str | None) -> _Results:
+    if folder not in _opened:
+        _opened[folder] = _Results(folder)
+    return _opened[folder]
+
+
 class Choice:
     """A configuration picked from records. `values` are its parameters; `rule` says how it was found ("exact",
     "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu"); `checked` whether the
@@ -145,9 +151,7 @@ def pick(pattern: str, *, results: str | None = None, gpu: tuple[str, int, int] 
     import ctypes
 
     from ._library import CGpu, call, to_variables
-    if results not in _opened:
-        _opened[results] = _Results(results)
-    where, handle = _opened[results], ctypes.c_void_p()
+    where, handle = _results(results), ctypes.c_void_p()
     device = CGpu(gpu[0].encode(), gpu[1], gpu[2]) if gpu else None
     arguments = where.handle, pattern.encode(), device, to_variables(problem), len(problem), ctypes.byref(handle)
     try:
@@ -158,6 +162,43 @@ def pick(pattern: str, *, results: str | None = None, gpu: tuple[str, int, int] 
             raise
         call("pick", *arguments)
     return Choice(where, handle, pattern)
+
+
+class Tuning:
+    """A tuning beside the program: `wait(seconds)` gives its state, "running", "waiting" (for another process that tunes
+    the same), "done" or "failed", for which `message` says why."""
+
+    STATES = ("none", "running", "waiting", "done", "failed")
+
+    def __init__(self, results: _Results, pattern: str, problem: dict[str, Value]):
+        self._results, self.pattern, self._problem, self.message = results, pattern, problem, ""
+
+    def wait(self, seconds: float = 0) -> str:
+        """Waits for its end, at most for so long."""
+        import ctypes
+
+        from ._library import call, to_variables
+        state = ctypes.c_int()
+        self.message = call("tune_wait", self._results.handle, self.pattern.encode(), to_variables(self._problem),
+                            len(self._problem), int(seconds * 1e9), ctypes.byref(state))
+        return self.STATES[state.value]
+
+
+def tune_beside(pattern: str, *, results: str | None = None, budget_s: float = 60, share: float = 0.1,
+                script: str | None = None, **problem: Value) -> Tuning:
+    """Tunes a problem that is not recorded in a process of its own, on the GPU of the current CUDA context, and returns at
+    once; the first pick() after its end has the result. For what is recorded, or being tuned, it does nothing.
+
+    It is searched and raced for `budget_s` seconds, on at most the `share` of the GPU's time; `script`: the pattern's path,
+    where it is not an installed one.
+    """
+    import os
+
+    from ._library import CTuneOptions, call, program, to_variables
+    where = _results(results)
+    options = CTuneOptions(budget_s, share, os.fsencode(script) if script else None, os.fsencode(program()))
+    call("tune", where.handle, pattern.encode(), to_variables(problem), len(problem), options)
+    return Tuning(where, pattern, problem)
 
 
 # ---- launching ----

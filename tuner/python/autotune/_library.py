@@ -24,6 +24,10 @@ class CGpu(ctypes.Structure):
     _fields_ = [("name", c_char * 256), ("major", c_int), ("minor", c_int)]
 
 
+class CTuneOptions(ctypes.Structure):
+    _fields_ = [("budget_s", c_double), ("share", c_double), ("script", c_char_p), ("program", c_char_p)]
+
+
 class CKernelOptions(ctypes.Structure):
     _fields_ = [("script", c_char_p), ("share", c_char_p), ("cache", c_char_p), ("no_cache", c_int)]
 
@@ -137,6 +141,8 @@ def _declare(lib: ctypes.CDLL) -> None:
             ("open", c_int, c_char_p, POINTER(handle), error), ("results_problem", c_char_p, handle, c_size_t),
             ("close", None, handle), ("current_gpu", c_int, POINTER(CGpu), error),
             ("pick", c_int, handle, c_char_p, POINTER(CGpu), POINTER(CVariable), c_size_t, POINTER(handle), error),
+            ("tune", c_int, handle, c_char_p, POINTER(CVariable), c_size_t, POINTER(CTuneOptions), error),
+            ("tune_wait", c_int, handle, c_char_p, POINTER(CVariable), c_size_t, c_int64, POINTER(c_int), error),
             ("choice_free", None, handle), ("choice_rule", c_int, handle), ("choice_checked", c_int, handle),
             ("choice_gpu", c_char_p, handle), ("choice_time_ns", c_int64, handle), ("choice_text", c_char_p, handle),
             ("choice_count", c_size_t, handle), ("choice_at", CVariable, handle, c_size_t),
@@ -174,13 +180,14 @@ def library() -> ctypes.CDLL:
     return _lib
 
 
-def call(name: str, *arguments) -> None:
-    """Calls a function that can fail; raises what it says."""
+def call(name: str, *arguments) -> str:
+    """Calls a function that can fail; raises what it says. Returns what else it says."""
     lib, error = library(), CError()
     status = getattr(lib, "at_" + name)(*arguments, byref(error))
     if status:
         raise make_error(error.message.decode("utf-8", "replace"), lib.at_status_name(status).decode(),
                          os.fsdecode(error.file) or None, error.line or None)
+    return error.message.decode("utf-8", "replace")
 
 
 def to_variables(values: dict) -> ctypes.Array:

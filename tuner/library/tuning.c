@@ -1,0 +1,464 @@
+#include "library/tuning.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cores.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash_text.h"
+#include "base/lock.h"
+#include "cuda/driver.h"
+#include "library/library.h"
+#include "library/pattern.h"
+#include "process/beside.h"
+#include "record/folders.h"
+#include "record/pick.h"
+
+#define DEFAULT_BUDGET_S 60
+#define DEFAULT_SHARE 0.1
+
+enum {
+    MOST_BUDGET_S = 7 * 86400,
+    LIMIT_BUDGETS = 2, /* a tuning is ended after so many budgets, */
+    LIMIT_MORE_S = 60, /* and this */
+    CORES_PART = 4,    /* one core in so many compiles */
+    NAME_BYTES = 512,  /* of NAME=VALUE, both of which are bounded */
+    FIXED_ARGUMENTS = 16
+};
+
+/* Batch systems and MPI say by these that a process is one of several; the tuner is not. */
+static const char *const of_ranks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK",
+                                       "SLURM_STEP_NUM_TASKS", NULL};
+
+struct tuning {
+    tuning *next;
+    char *pattern;
+    record_values problem; /* texts are owned by `texts` */
+    char **texts;          /* of names and values, two a variable; then a NAME=VALUE each */
+    at_gpu gpu;
+    char spec[32]; /* "cuda:0" */
+    char folder[PATHS_BYTES];
+    char script[PATHS_BYTES], program[PATHS_BYTES];
+    double budget_s, share;
+    at_tune_state state;
+    lock *lock; /* held while it runs; NULL: there can be none */
+    beside process;
+    char why[BESIDE_SAID_BYTES]; /* it failed */
+};
+
+struct tunings {
+    pthread_mutex_t lock; /* guards the rest, but for what is atomic */
+    tuning *first;
+    atomic_size_t open; /* that run or wait */
+    _Atomic(tuned_records *) records;
+};
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+/* ---- what is tuned ---- */
+
+void tuning_free(tuning *t)
+{
+    if (!t)
+        return;
+    beside_stop(&t->process);
+    lock_close(t->lock);
+    for (size_t i = 0; t->texts && i < 3 * t->problem.count; i++)
+        free(t->texts[i]);
+    free(t->texts);
+    free(t->problem.pairs);
+    free(t->pattern);
+    free(t);
+}
+
+static value value_of(const at_variable *v, const char *text)
+{
+    switch (v->kind) {
+    case AT_KIND_INTEGER:
+        return (value){.kind = VALUE_INTEGER, .integer = v->integer};
+    case AT_KIND_NUMBER:
+        return (value){.kind = VALUE_NUMBER, .number = v->number};
+    case AT_KIND_BOOLEAN:
+        return (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
+    case AT_KIND_TEXT:
+        break;
+    }
+    return (value){.kind = VALUE_STRING, .string = text};
+}
+
+/* What at_pick() has checked. */
+static at_status copy_variable(tuning *t, size_t i, const at_variable *v, at_error *error)
+{
+    char text[NAME_BYTES];
+    char **own = t->texts + 3 * i;
+    own[0] = strdup(v->name);
+    own[1] = strdup(v->kind == AT_KIND_TEXT && v->text ? v->text : "");
+    t->problem.count++;
+    if (!own[0] || !own[1])
+        return no_memory(error);
+    t->problem.pairs[i] = (record_pair){own[0], value_of(v, own[1])};
+    int n = snprintf(text, sizeof text, "%s=", own[0]);
+    n += n < NAME_BYTES ? value_format(t->problem.pairs[i].value, text + n, sizeof text - (size_t)n)
+                        : 0;
+    if (n >= NAME_BYTES)
+        return error_set(error, AT_USAGE, "the problem's variable '%.80s' is too long", v->name);
+    own[2] = strdup(text);
+    return own[2] ? AT_OK : no_memory(error);
+}
+
+/* The ordinal is the driver's handle. */
+static at_status find_spec(char *spec, size_t spec_bytes, at_error *error)
+{
+    cuda_driver cuda = {0};
+    CUdevice current;
+    at_status status = cuda_driver_open(&cuda, error);
+    if (status)
+        return status;
+    status = cuda_check(&cuda, cuda.cuCtxGetDevice(&current), AT_NO_DEVICE,
+                        "no CUDA context is current in this thread", error);
+    if (!status)
+        snprintf(spec, spec_bytes, "cuda:%d", (int)current);
+    cuda_driver_close(&cuda);
+    return status;
+}
+
+at_status tuning_new(const char *pattern_name, const at_variable *problem, size_t count,
+                     tuning **out, at_error *error)
+{
+    tuning *t = calloc(1, sizeof *t);
+    *out = t;
+    if (!t)
+        return no_memory(error);
+    t->process = (beside){.life = -1, .said = -1};
+    t->pattern = strdup(pattern_name);
+    t->problem.pairs = calloc(count + 1, sizeof *t->problem.pairs);
+    t->texts = calloc(3 * count + 1, sizeof *t->texts);
+    at_status status = t->pattern && t->problem.pairs && t->texts ? AT_OK : no_memory(error);
+    for (size_t i = 0; !status && i < count; i++)
+        status = copy_variable(t, i, &problem[i], error);
+    return status ? status : find_spec(t->spec, sizeof t->spec, error);
+}
+
+static bool is_same(const tuning *a, const tuning *b)
+{
+    return strcmp(a->pattern, b->pattern) == 0 && strcmp(a->spec, b->spec) == 0 &&
+           record_same_values(&a->problem, &b->problem);
+}
+
+static tuning *find(const tunings *all, const tuning *like)
+{
+    tuning *t = all->first;
+    while (t && !is_same(t, like))
+        t = t->next;
+    return t;
+}
+
+/* ---- what it brought ---- */
+
+static bool has_entry(const record_set *set, const tuning *t)
+{
+    const pick_target target = {
+        .gpu = t->gpu.name, .major = t->gpu.major, .minor = t->gpu.minor, .problem = &t->problem};
+    pick_candidate found;
+    return pick(set, &target, &found) == PICK_EXACT;
+}
+
+/* Reads the pattern's records of the folder anew; false: the problem has no entry there. */
+static bool take_records(tunings *all, const tuning *t)
+{
+    record_folders folders;
+    at_error none = {0};
+    tuned_records *r = calloc(1, sizeof *r);
+    record_folders_find(t->folder, NULL, &folders);
+    if (r && !record_search(&folders, t->pattern, &r->set, &none)) {
+        r->pattern = strdup(t->pattern);
+        if (r->pattern && has_entry(&r->set, t)) {
+            r->next = atomic_load_explicit(&all->records, memory_order_relaxed);
+            atomic_store_explicit(&all->records, r, memory_order_release);
+            return true;
+        }
+        record_set_deinit(&r->set);
+        free(r->pattern);
+    }
+    free(r);
+    return false;
+}
+
+const tuned_records *tunings_records(const tunings *t)
+{
+    return t ? atomic_load_explicit(&t->records, memory_order_acquire) : NULL;
+}
+
+/* ---- its process ---- */
+
+/* Beside the library's files, in PATH last. */
+static at_status find_program(tuning *t, const char *given, at_error *error)
+{
+    const char *chosen = given && *given ? given : getenv("AUTOTUNE_PROGRAM");
+    paths own;
+    if (chosen && *chosen) {
+        snprintf(t->program, sizeof t->program, "%s", chosen);
+        return AT_OK;
+    }
+    if (library_find_share(&own)) {
+        /* PREFIX/share/autotune/lua and PREFIX/bin/autotune */
+        char *end = strstr(own.lua_dir, "/share/autotune/lua");
+        if (end) {
+            snprintf(t->program, sizeof t->program, "%.*s/bin/autotune", (int)(end - own.lua_dir),
+                     own.lua_dir);
+            if (access(t->program, X_OK) == 0)
+                return AT_OK;
+        }
+    }
+    char path[PATHS_BYTES], *rest = path;
+    snprintf(path, sizeof path, "%s", getenv("PATH") ? getenv("PATH") : "");
+    for (const char *folder; (folder = strsep(&rest, ":")) != NULL;) {
+        int n = snprintf(t->program, sizeof t->program, "%s/autotune", folder);
+        if (*folder && n > 0 && (size_t)n < sizeof t->program && access(t->program, X_OK) == 0)
+            return AT_OK;
+    }
+    return error_set(error, AT_NOT_FOUND,
+                     "the program autotune, which tunes, is neither beside the library nor in PATH; "
+                     "AUTOTUNE_PROGRAM may name it");
+}
+
+static at_status start_program(tuning *t, at_error *error)
+{
+    char *arguments[FIXED_ARGUMENTS + 2 * RECORD_MAX_VALUES + 1];
+    char budget[32], share[32], jobs[32];
+    size_t n = 0, cores = cores_usable() / CORES_PART;
+    snprintf(budget, sizeof budget, "%.3fs", t->budget_s);
+    snprintf(share, sizeof share, "%.6f", t->share);
+    snprintf(jobs, sizeof jobs, "%zu", cores ? cores : 1);
+    char words[][16] = {"tune", "--device", "--results", "--budget", "--share", "--jobs", "--quiet",
+                        "--set"};
+    enum { TUNE, DEVICE, RESULTS, BUDGET, SHARE, JOBS, QUIET, SET };
+    arguments[n++] = t->program;
+    arguments[n++] = words[TUNE];
+    arguments[n++] = t->script;
+    arguments[n++] = words[DEVICE];
+    arguments[n++] = t->spec;
+    arguments[n++] = words[RESULTS];
+    arguments[n++] = t->folder;
+    arguments[n++] = words[BUDGET];
+    arguments[n++] = budget;
+    arguments[n++] = words[SHARE];
+    arguments[n++] = share;
+    arguments[n++] = words[JOBS];
+    arguments[n++] = jobs;
+    arguments[n++] = words[QUIET];
+    for (size_t i = 0; i < t->problem.count; i++) {
+        arguments[n++] = words[SET];
+        arguments[n++] = t->texts[3 * i + 2];
+    }
+    arguments[n] = NULL;
+    unsigned limit_s = (unsigned)(LIMIT_BUDGETS * t->budget_s) + LIMIT_MORE_S;
+    return beside_start(t->program, arguments, of_ranks, limit_s, &t->process, error);
+}
+
+static void set_state(tunings *all, tuning *t, at_tune_state state)
+{
+    bool was_open = t->state == AT_TUNE_RUNNING || t->state == AT_TUNE_WAITING;
+    bool is_open = state == AT_TUNE_RUNNING || state == AT_TUNE_WAITING;
+    t->state = state;
+    if (is_open && !was_open)
+        atomic_fetch_add(&all->open, 1);
+    if (was_open && !is_open)
+        atomic_fetch_sub(&all->open, 1);
+    if (!is_open) {
+        lock_close(t->lock);
+        t->lock = NULL;
+    }
+}
+
+static void fail(tunings *all, tuning *t, const char *why)
+{
+    static const char tools_name[] = "autotune: ";
+    if (strncmp(why, tools_name, sizeof tools_name - 1) == 0)
+        why += sizeof tools_name - 1;
+    snprintf(t->why, sizeof t->why, "%s", *why ? why : "it ended without a result for this problem");
+    for (size_t n = strlen(t->why); n > 0 && t->why[n - 1] == '\n'; n--)
+        t->why[n - 1] = '\0';
+    set_state(all, t, AT_TUNE_FAILED);
+}
+
+/* Whose turn it is: false while another process tunes the same. */
+static bool take_turn(tuning *t)
+{
+    char folder[PATHS_BYTES], path[PATHS_BYTES], text[CONFIGURATION_BYTES], hash[HASH_TEXT_BYTES];
+    char asked[2 * CONFIGURATION_BYTES];
+    if (!t->lock) {
+        record_format_values(&t->problem, text, sizeof text);
+        snprintf(asked, sizeof asked, "%s\n%s\n%s", t->gpu.name, t->pattern, text);
+        hash_text(XXH3_128bits(asked, strlen(asked)), hash);
+        snprintf(folder, sizeof folder, "%.*s/.tuning", PATHS_BYTES - 64, t->folder);
+        snprintf(path, sizeof path, "%.*s/%s", PATHS_BYTES - 64, folder, hash);
+        if (file_make_folder(folder, NULL) || lock_open(path, 0644, &t->lock, NULL))
+            return true; /* the tuner will say what is wrong with the folder */
+    }
+    return lock_take(t->lock, 0) != EWOULDBLOCK;
+}
+
+static at_status begin(tunings *all, tuning *t, at_error *error)
+{
+    if (!take_turn(t)) {
+        set_state(all, t, AT_TUNE_WAITING);
+        return AT_OK;
+    }
+    at_status status = start_program(t, error);
+    if (status)
+        fail(all, t, error ? error->message : "");
+    else
+        set_state(all, t, AT_TUNE_RUNNING);
+    return status;
+}
+
+/* What has become of it since the last look. */
+static void look(tunings *all, tuning *t)
+{
+    at_error error = {0};
+    if (t->state == AT_TUNE_WAITING && take_turn(t)) {
+        if (take_records(all, t))
+            set_state(all, t, AT_TUNE_DONE);
+        else
+            begin(all, t, &error);
+    }
+    if (t->state == AT_TUNE_RUNNING && beside_ended(&t->process)) {
+        if (take_records(all, t))
+            set_state(all, t, AT_TUNE_DONE);
+        else
+            fail(all, t, t->process.text);
+    }
+}
+
+void tunings_look(const at_results *results)
+{
+    tunings *all = results->tunings;
+    if (!atomic_load_explicit(&all->open, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&all->lock);
+    for (tuning *t = all->first; t; t = t->next)
+        look(all, t);
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* ---- all of them ---- */
+
+static at_status read_options(tuning *t, const at_results *results, const at_tune_options *given,
+                              at_error *error)
+{
+    const at_tune_options o = given ? *given : (at_tune_options){0};
+    const char *folder = results->folder ? results->folder : getenv("AUTOTUNE_RESULTS");
+    t->budget_s = o.budget_s != 0 ? o.budget_s : DEFAULT_BUDGET_S;
+    t->share = o.share != 0 ? o.share : DEFAULT_SHARE;
+    if (!(t->budget_s >= 1 && t->budget_s <= MOST_BUDGET_S))
+        return error_set(error, AT_USAGE, "a tuning's budget is from 1 s to a week");
+    if (!(t->share >= 0.001 && t->share <= 1))
+        return error_set(error, AT_USAGE, "a tuning's share of the GPU is from 0.001 to 1");
+    snprintf(t->folder, sizeof t->folder, "%s", folder && *folder ? folder : "results");
+    snprintf(t->script, sizeof t->script, "%s", o.script ? o.script : t->pattern);
+    return find_program(t, o.program, error);
+}
+
+bool tunings_know(tunings *all, const tuning *like)
+{
+    pthread_mutex_lock(&all->lock);
+    bool found = find(all, like) != NULL;
+    pthread_mutex_unlock(&all->lock);
+    return found;
+}
+
+/* `t` belongs to the tunings from here on. */
+static at_status add(tunings *all, tuning *t, at_status program, at_error *error)
+{
+    t->next = all->first;
+    all->first = t;
+    if (!program)
+        return begin(all, t, error);
+    fail(all, t, error->message);
+    return program;
+}
+
+at_status tunings_add(const at_results *results, tuning **given, const at_gpu *gpu,
+                      const at_tune_options *options, at_error *error)
+{
+    tunings *all = results->tunings;
+    tuning *t = *given;
+    at_status status = AT_OK;
+    pthread_mutex_lock(&all->lock);
+    if (!find(all, t)) {
+        t->gpu = *gpu;
+        status = read_options(t, results, options, error);
+        if (status != AT_USAGE) {
+            *given = NULL;
+            status = add(all, t, status, error);
+        }
+    }
+    pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
+void tunings_add_done(const at_results *results, tuning **given)
+{
+    tunings *all = results->tunings;
+    pthread_mutex_lock(&all->lock);
+    if (!find(all, *given)) {
+        (*given)->state = AT_TUNE_DONE;
+        (*given)->next = all->first;
+        all->first = *given;
+        *given = NULL;
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error)
+{
+    at_tune_state state = AT_TUNE_NONE;
+    pthread_mutex_lock(&all->lock);
+    tuning *t = find(all, like);
+    if (t) {
+        look(all, t);
+        state = t->state;
+        if (state == AT_TUNE_FAILED)
+            error_set(error, AT_WORKER, "%s was not tuned: %s", t->pattern, t->why);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return state;
+}
+
+tunings *tunings_new(void)
+{
+    tunings *all = calloc(1, sizeof *all);
+    if (all)
+        pthread_mutex_init(&all->lock, NULL);
+    return all;
+}
+
+void tunings_free(tunings *all)
+{
+    if (!all)
+        return;
+    while (all->first) {
+        tuning *t = all->first;
+        all->first = t->next;
+        tuning_free(t);
+    }
+    for (tuned_records *r = atomic_load(&all->records); r;) {
+        tuned_records *next = (tuned_records *)(uintptr_t)r->next;
+        record_set_deinit(&r->set);
+        free(r->pattern);
+        free(r);
+        r = next;
+    }
+    pthread_mutex_destroy(&all->lock);
+    free(all);
+}

@@ -1,0 +1,55 @@
+/* The tunings that a program has begun with at_tune(): the processes in which they run, and the
+ * records that they have brought. library/tune.c has the calls.
+ *
+ * A tuning is known by its pattern, problem and GPU; another process that tunes the same into the
+ * same folder is waited for. All of it belongs to an at_results, and may be used by its threads at
+ * once. Nothing here waits. */
+#ifndef AUTOTUNE_LIBRARY_TUNING_H
+#define AUTOTUNE_LIBRARY_TUNING_H
+
+#include "autotune.h"
+#include "record/record.h"
+
+typedef struct tunings tunings;
+typedef struct tuning tuning;
+
+/* NULL: no memory. */
+tunings *tunings_new(void);
+
+/* Asks the processes to end. NULL is fine. */
+void tunings_free(tunings *t);
+
+/* What is tuned, or to be: of the pattern and problem, which are copied, on the GPU of the thread's
+ * current context. AT_NO_DEVICE, AT_USAGE, AT_NO_MEMORY. The caller frees *out in any case. */
+at_status tuning_new(const char *pattern_name, const at_variable *problem, size_t count,
+                     tuning **out, at_error *error);
+void tuning_free(tuning *t); /* asks its process to end; NULL is fine */
+
+/* Is such a tuning among them? */
+bool tunings_know(tunings *all, const tuning *like);
+
+/* Begins the tuning, unless it is known, and takes it: *t is NULL then. AT_USAGE takes nothing;
+ * AT_NOT_FOUND, AT_IO: there is no process, and it has failed. */
+at_status tunings_add(const at_results *results, tuning **t, const at_gpu *gpu,
+                      const at_tune_options *options, at_error *error);
+
+/* Takes one that needs no process, for it is recorded. */
+void tunings_add_done(const at_results *results, tuning **t);
+
+/* What has become of it; why it failed. */
+at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error);
+
+/* For at_pick(): takes what tunings have brought meanwhile. Costs nothing where none runs. */
+void tunings_look(const at_results *results);
+
+/* Records of tunings that have ended, the latest first. */
+typedef struct tuned_records {
+    const struct tuned_records *next;
+    char *pattern; /* of the set */
+    record_set set;
+} tuned_records;
+
+/* NULL: there are none. They live as long as the tunings; more may come before the first. */
+const tuned_records *tunings_records(const tunings *t);
+
+#endif
