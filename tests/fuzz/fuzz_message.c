@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compile/wire.h"
+#include "framed.h"
 #include "process/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -97,9 +98,8 @@ static void frame_and_decode(const uint8_t *data, size_t size, size_t piece)
     check(at != NULL);
     if (size > 0)
         memcpy(at, data, size);
-    unsigned char *frame;
     size_t frame_bytes;
-    check(message_encode(&m, &frame, &frame_bytes, NULL) == AT_OK);
+    unsigned char *frame = framed(&m, &frame_bytes);
     check(read_in_pieces(frame, frame_bytes, piece, &back) == AT_OK);
     check(back.body.size_bytes == size && back.type == COMPILE_RESULT);
     check(size == 0 || memcmp(back.body.bytes, data, size) == 0);

@@ -9,6 +9,7 @@
 
 #include "bench/supervise.h"
 #include "bench/wire.h"
+#include "framed.h"
 #include "process/message.h"
 
 enum {
@@ -226,14 +227,11 @@ static void answer_swapped(player *p)
 static void send_half(player *p)
 {
     if (p->fd >= 0 && p->said_count) {
-        unsigned char *frame;
         size_t frame_bytes;
-        if (!message_encode(&p->said[(p->said_count - 1) % MOST_SAID], &frame, &frame_bytes,
-                            NULL)) {
-            ssize_t n = send(p->fd, frame, frame_bytes / 2, MSG_NOSIGNAL);
-            (void)n;
-            free(frame);
-        }
+        unsigned char *frame = framed(&p->said[(p->said_count - 1) % MOST_SAID], &frame_bytes);
+        ssize_t n = send(p->fd, frame, frame_bytes / 2, MSG_NOSIGNAL);
+        (void)n;
+        free(frame);
     }
     die(p);
 }
@@ -271,9 +269,10 @@ static void ask(player *p, scripted_step step)
 static void claim(player *p)
 {
     expected *latest = p->waiting_count ? &p->waiting[p->waiting_count - 1] : NULL;
-    if (!latest || latest->claimed || p->worker->failed || !p->worker->queue.last ||
-        p->worker->queue.last->message.type == REQUEST_RELEASE ||
-        p->worker->queue.last->message.type == REQUEST_SETUP)
+    const queue *sent = &p->worker->child.out.waiting;
+    const request *last = sent->count ? sent->last : NULL;
+    if (!latest || latest->claimed || p->worker->failed || !last ||
+        last->out.message.type == REQUEST_RELEASE || last->out.message.type == REQUEST_SETUP)
         return;
     latest->question = device_worker_claim(p->worker);
     latest->claimed = true;
@@ -347,9 +346,10 @@ static bool pump(player *p)
 static void expire(player *p)
 {
     rule(p,
-         p->worker->deadline_ns != 0 || device_worker_pending(p->worker) == 0 || p->worker->failed,
+         p->worker->child.deadline_ns != 0 || device_worker_pending(p->worker) == 0 ||
+             p->worker->failed,
          "the worker owes an answer and no watchdog looks");
-    if (p->worker->deadline_ns != 0)
+    if (p->worker->child.deadline_ns != 0)
         device_watch_expire(p->worker);
 }
 

@@ -41,13 +41,12 @@ at_status device_worker_start_with(const device_worker_options *options, device_
     w->options = *options;
     snprintf(w->spec, sizeof w->spec, "%s", options->spec);
     w->options.spec = w->spec;
-    w->lane = trace_lane(options->trace, TRACE_DEVICE, w->spec);
+    w->child = supervised_make(options->trace, TRACE_DEVICE, w->spec);
     if (w->options.watchdog_floor_ns <= 0)
         w->options.watchdog_floor_ns = default_watchdog_floor_ns;
     w->start = start;
     w->start_context = context ? context : &w->options;
     w->waits = options->waits;
-    w->process.fd = -1;
     at_status status = w->waits ? AT_OK : device_watch_start(w, error);
     if (status) {
         free(w);
@@ -76,61 +75,49 @@ bool device_worker_opens(const device_worker *w)
 void device_worker_kill(const device_worker *w)
 {
     if (w)
-        worker_kill(&w->process);
+        worker_kill(&w->child.process);
 }
 
 void device_worker_free(device_worker *w)
 {
     if (!w)
         return;
-    worker_stop(&w->process, NULL, 0);
-    message_reader_deinit(&w->reader);
-    request_queue_deinit(&w->queue);
+    supervised_stop(&w->child);
+    requests_free(&w->child.out.waiting);
     device_watch_forget_setup(w);
     device_watch_forget_data(w);
     device_events_deinit(&w->events);
     free(w);
 }
 
-static struct pollfd pollfd_of(const device_worker *w)
-{
-    return (struct pollfd){.fd = w->process.fd,
-                           .events = (short)(POLLIN | (w->queue.unsent ? POLLOUT : 0))};
-}
-
-/* Milliseconds until the deadline; -1: none. */
-static int until_deadline_ms(const device_worker *w)
-{
-    if (w->deadline_ns == 0)
-        return -1;
-    int64_t left_ns = w->deadline_ns - clock_now_ns();
-    return left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0;
-}
-
 void device_worker_poll(const device_worker *w, poll_set *set)
 {
-    poll_set_add(set, w->process.fd, w->queue.unsent != NULL);
-    poll_set_shorten(set, device_events_has(&w->events, NULL) ? 0 : until_deadline_ms(w));
+    supervised_poll(&w->child, set);
+    poll_set_shorten(set, device_events_has(&w->events, NULL) ? 0 : supervised_left_ms(&w->child));
 }
 
 size_t device_worker_pending(const device_worker *w)
 {
-    return w->queue.count;
+    size_t pending = 0;
+    for (const request *r = w->child.out.waiting.first; r; r = queue_next(r))
+        pending += !r->silent;
+    return pending;
 }
 
 /* One round: sends, watches, waits up to `wait_ms` for a reply and reads it. */
 static void turn(device_worker *w, int wait_ms)
 {
     device_watch_send(w);
-    int deadline_ms = until_deadline_ms(w);
+    int deadline_ms = supervised_left_ms(&w->child);
     if (deadline_ms >= 0 && deadline_ms < wait_ms)
         wait_ms = deadline_ms;
-    struct pollfd p = pollfd_of(w);
+    struct pollfd p = {.fd = w->child.process.fd,
+                       .events = (short)(POLLIN | (w->child.out.unsent ? POLLOUT : 0))};
     int ready = poll(&p, 1, wait_ms);
     if (ready > 0 && p.revents & (POLLIN | POLLHUP | POLLERR))
         device_watch_read(w);
     /* Only then: what was said in time counts, however late the tuner looks. */
-    else if (w->deadline_ns != 0 && clock_now_ns() >= w->deadline_ns)
+    else if (supervised_is_late(&w->child))
         device_watch_expire(w);
 }
 
@@ -155,7 +142,7 @@ static at_status take(device_worker *w, const device_question *question, int tim
         if (device_events_has(&w->events, question) || w->failed)
             continue;
         /* Go on while there is something to read, whatever the time. */
-        struct pollfd p = {.fd = w->process.fd, .events = POLLIN};
+        struct pollfd p = {.fd = w->child.process.fd, .events = POLLIN};
         if (clock_now_ns() >= end_ns && poll(&p, 1, 0) <= 0)
             break;
     }
@@ -196,7 +183,7 @@ static at_status submit(device_worker *w, message *m, uint64_t id, at_error *err
     }
     request *r = request_new(m, id);
     r->number = w->last_number;
-    request_queue_append(&w->queue, r);
+    outbox_push(&w->child.out, r);
     device_watch_send(w);
     return AT_OK;
 }
@@ -218,9 +205,9 @@ at_status device_worker_setup(device_worker *w, const device_image support[DEVIC
 /* Are so many bytes of the file with the worker, or on their way? */
 static bool has_data(const device_worker *w, const data_file *f, uint64_t size_bytes)
 {
-    const request *const lists[] = {w->data, w->queue.first};
+    const request *const lists[] = {w->data.first, w->child.out.waiting.first};
     for (size_t i = 0; i < 2; i++)
-        for (const request *r = lists[i]; r; r = r->next)
+        for (const request *r = lists[i]; r; r = queue_next(r))
             if (r->data == f && r->data_bytes >= size_bytes)
                 return true;
     return false;
@@ -235,7 +222,7 @@ at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes
     for (uint64_t i = 0; i * DATA_CHUNK_BYTES < size_bytes; i++) {
         request *r = request_new_data(f, i, size_bytes);
         r->number = ++w->last_number;
-        request_queue_append(&w->queue, r);
+        outbox_push(&w->child.out, r);
     }
     device_watch_send(w);
     return AT_OK;

@@ -4,6 +4,13 @@
 
 #include "base/memory.h"
 
+typedef struct pending_event {
+    queue_item item;
+    uint64_t number; /* of the question that it answers; 0: of none */
+    bool claimed;
+    device_event event;
+} pending_event;
+
 void device_event_deinit(device_event *e)
 {
     free(e->message);
@@ -15,54 +22,51 @@ void device_event_deinit(device_event *e)
     *e = (device_event){0};
 }
 
-void device_events_push(device_events *q, const request *r, device_event *e)
+void device_events_push(queue *q, const request *r, const device_event *e)
 {
-    event_link *link = memory_new(1, sizeof *link), **at = &q->first;
-    *link = (event_link){.event = *e};
+    pending_event *p = memory_new(1, sizeof *p);
+    p->event = *e;
     if (r) {
-        link->number = r->number;
-        link->claimed = r->claimed;
+        p->number = r->number;
+        p->claimed = r->claimed;
     }
-    while (*at)
-        at = &(*at)->next;
-    *at = link;
+    queue_push(q, p);
 }
 
-static bool is_wanted(const event_link *link, const device_question *question)
+static bool is_wanted(const pending_event *p, const device_question *question)
 {
-    return question ? link->claimed && link->number == question->number &&
-                          link->event.kind == question->kind
-                    : !link->claimed;
+    return question ? p->claimed && p->number == question->number && p->event.kind == question->kind
+                    : !p->claimed;
 }
 
-bool device_events_has(const device_events *q, const device_question *question)
+static pending_event *find(const queue *q, const device_question *question)
 {
-    const event_link *link = q->first;
-    while (link && !is_wanted(link, question))
-        link = link->next;
-    return link;
+    pending_event *p = q->first;
+    while (p && !is_wanted(p, question))
+        p = queue_next(p);
+    return p;
 }
 
-bool device_events_pop(device_events *q, const device_question *question, device_event *out)
+bool device_events_has(const queue *q, const device_question *question)
 {
-    event_link **at = &q->first;
-    while (*at && !is_wanted(*at, question))
-        at = &(*at)->next;
-    event_link *link = *at;
-    if (!link)
+    return find(q, question);
+}
+
+bool device_events_pop(queue *q, const device_question *question, device_event *out)
+{
+    pending_event *p = find(q, question);
+    if (!p)
         return false;
-    *out = link->event;
-    *at = link->next;
-    free(link);
+    queue_remove(q, p);
+    *out = p->event;
+    free(p);
     return true;
 }
 
-void device_events_deinit(device_events *q)
+void device_events_deinit(queue *q)
 {
-    while (q->first) {
-        event_link *next = q->first->next;
-        device_event_deinit(&q->first->event);
-        free(q->first);
-        q->first = next;
+    for (pending_event *p; (p = queue_pop(q));) {
+        device_event_deinit(&p->event);
+        free(p);
     }
 }

@@ -9,8 +9,6 @@
 #include "bench/wire.h"
 
 enum {
-    MAX_DEATHS = 3,        /* on one request without a word, before it is to blame */
-    MAX_KILLS = 8,         /* the same from outside: by a person, or for want of memory */
     MAX_IDLE_DEATHS = 8,   /* in a row, at no request */
     COLLECT_MS = 1000,     /* from the end of a worker's socket to its own */
     MAX_FAILED_STARTS = 2, /* in a row, where the worker says why */
@@ -31,46 +29,40 @@ static void push_event(device_worker *w, const request *r, device_event *e)
 
 /* Held variants. */
 
-static void forget_all(request **list)
-{
-    while (*list) {
-        request *next = (*list)->next;
-        request_free(*list);
-        *list = next;
-    }
-}
-
 void device_watch_forget_setup(device_worker *w)
 {
     request_free(w->setup);
     w->setup = NULL;
     w->up = false;
-    forget_all(&w->held);
+    requests_free(&w->held);
 }
 
 void device_watch_forget_data(device_worker *w)
 {
-    forget_all(&w->data);
+    requests_free(&w->data);
+}
+
+static request *find_held(const device_worker *w, uint64_t id)
+{
+    request *r = w->held.first;
+    while (r && r->id != id)
+        r = queue_next(r);
+    return r;
 }
 
 static void forget_held(device_worker *w, uint64_t id)
 {
-    for (request **at = &w->held; *at; at = &(*at)->next)
-        if ((*at)->id == id) {
-            request *r = *at;
-            *at = r->next;
-            request_free(r);
-            return;
-        }
+    request *r = find_held(w, id);
+    if (r) {
+        queue_remove(&w->held, r);
+        request_free(r);
+    }
 }
 
-/* Keeps a request for replays, at the end of a list. */
-static void remember(request **at, request *r)
+/* The request whose answer comes next; NULL: there is none. */
+static request *oldest(const device_worker *w)
 {
-    while (*at)
-        at = &(*at)->next;
-    r->next = NULL;
-    *at = r;
+    return w->child.out.waiting.first;
 }
 
 /* Starting and replacing the process. */
@@ -80,15 +72,7 @@ static void set_deadline(device_worker *w, int64_t limit_ns, const char *doing, 
     snprintf(w->doing, sizeof w->doing, "%s", doing);
     w->doing_index = index;
     w->doing_limit_ns = limit_ns;
-    w->deadline_ns = clock_now_ns() + limit_ns;
-}
-
-/* The process is done with what it was at. */
-static void show(device_worker *w, const char *what)
-{
-    int64_t now_ns = clock_now_ns();
-    trace_span(w->options.trace, w->lane, what, w->busy_ns, now_ns, 1);
-    w->busy_ns = now_ns;
+    supervised_expect(&w->child, limit_ns);
 }
 
 at_status device_watch_start(device_worker *w, at_error *error)
@@ -96,37 +80,40 @@ at_status device_watch_start(device_worker *w, at_error *error)
     w->up = false;
     w->phase = PHASE_SILENT;
     w->begun = 0;
-    message_reader_deinit(&w->reader);
-    w->busy_ns = clock_now_ns();
+    supervised_begin(&w->child, start_limit_ns);
     set_deadline(w, start_limit_ns, "opening the device", 0);
-    return w->start(w->start_context, &w->process, error);
+    return w->start(w->start_context, &w->child.process, error);
 }
 
 static void fail_for_good(device_worker *w, at_status why, const char *text)
 {
     w->failed = true;
     error_set(&w->failure, why ? why : AT_DEVICE, "%s", text);
-    w->deadline_ns = 0;
-    worker_stop(&w->process, NULL, 0);
-    request_queue_deinit(&w->queue);
+    supervised_stop(&w->child);
+    requests_free(&w->child.out.waiting);
+    w->child.out = (outbox){0};
     push_event(w, NULL,
                &(device_event){.kind = DEVICE_FAILED, .status = why, .message = memory_text(text)});
 }
 
-/* The set-up and the held variants go before everything that is queued, of which nothing is
- * sent. */
+/* Fills the outbox for a new process: the set-up and the held variants go before everything that is
+ * not answered yet. */
 static void queue_replays(device_worker *w)
 {
-    request_queue rest = w->queue;
-    w->queue = (request_queue){0};
-    for (const request *r = w->data; r; r = r->next)
-        request_queue_append(&w->queue, request_replay(r));
+    outbox *out = &w->child.out;
+    queue rest = out->waiting;
+    *out = (outbox){0};
+    for (const request *r = w->data.first; r; r = queue_next(r))
+        outbox_push(out, request_replay(r));
     if (w->setup)
-        request_queue_append(&w->queue, request_replay(w->setup));
-    for (const request *r = w->held; r; r = r->next)
-        request_queue_append(&w->queue, request_replay(r));
-    for (request *r; (r = request_queue_pop(&rest));)
-        request_queue_append(&w->queue, r);
+        outbox_push(out, request_replay(w->setup));
+    for (const request *r = w->held.first; r; r = queue_next(r))
+        outbox_push(out, request_replay(r));
+    for (request *r; (r = queue_pop(&rest));)
+        if (r->silent)
+            request_free(r);
+        else
+            outbox_push(out, r);
 }
 
 static void start_or_fail(device_worker *w, const char *what)
@@ -147,8 +134,7 @@ void device_watch_begin(device_worker *w)
 
 static void restart(device_worker *w)
 {
-    show(w, "lost");
-    request_queue_rewind(&w->queue);
+    supervised_show(&w->child, "lost", 1);
     w->restarts++;
     queue_replays(w);
     start_or_fail(w, "replaced");
@@ -171,18 +157,18 @@ static device_event_kind event_kind(uint32_t type)
 device_question device_watch_claim(device_worker *w)
 {
     /* Its answer cannot have come: nothing is read while a request is queued. */
-    request *r = w->queue.last;
+    request *r = w->child.out.waiting.last;
     r->claimed = true;
-    return (device_question){.kind = event_kind(r->message.type), .number = r->number};
+    return (device_question){.kind = event_kind(r->out.message.type), .number = r->number};
 }
 
 /* Reads what a request asks for, after its number and its id. */
 static pack *read_request(request *r)
 {
-    r->message.body.position = 0;
-    pack_get_u64(&r->message.body);
-    pack_get_u64(&r->message.body);
-    return &r->message.body;
+    r->out.message.body.position = 0;
+    pack_get_u64(&r->out.message.body);
+    pack_get_u64(&r->out.message.body);
+    return &r->out.message.body;
 }
 
 /* The ids of a block, from its request; the caller frees. */
@@ -203,7 +189,7 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
     device_event e = answer->found;
     answer->found.samples_ns = NULL;
     answer->found.counters = NULL;
-    e.kind = event_kind(r->message.type);
+    e.kind = event_kind(r->out.message.type);
     e.id = e.kind == DEVICE_BLOCK ? e.id : r->id;
     e.message = memory_text(answer->message);
     e.printed = answer->printed && *answer->printed ? memory_text(answer->printed) : NULL;
@@ -226,7 +212,7 @@ static bool took_context_down(const device_answer *answer)
 static void settle(device_worker *w, request *r, const device_answer *answer)
 {
     bool ok = answer->found.outcome == OUTCOME_OK;
-    switch (r->message.type) {
+    switch (r->out.message.type) {
     case REQUEST_SETUP:
         if (ok && !r->silent) {
             w->setup = r;
@@ -235,7 +221,7 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
         break;
     case REQUEST_HOLD:
         if (ok && !r->silent) {
-            remember(&w->held, r);
+            queue_push(&w->held, r);
             return;
         }
         if (!ok && r->silent)
@@ -246,7 +232,7 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
         break;
     case REQUEST_DATA:
         if (ok && !r->silent) {
-            remember(&w->data, r);
+            queue_push(&w->data, r);
             return;
         }
         break;
@@ -260,8 +246,8 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
 /* Answers the oldest request. */
 static void finish_request(device_worker *w, device_answer *answer)
 {
-    request *r = request_queue_pop(&w->queue);
-    if (!r->silent && r->message.type != REQUEST_RELEASE && r->message.type != REQUEST_DATA)
+    request *r = outbox_pop(&w->child.out);
+    if (!r->silent && r->out.message.type != REQUEST_RELEASE && r->out.message.type != REQUEST_DATA)
         push_answer(w, r, answer);
     settle(w, r, answer);
 }
@@ -269,10 +255,10 @@ static void finish_request(device_worker *w, device_answer *answer)
 /* A request that no worker will answer: the tuner does, for the variant that is to blame. */
 static void finish_for_worker(device_worker *w, outcome result, const char *text)
 {
-    request *r = w->queue.first;
+    request *r = oldest(w);
     device_answer answer = {.message = text,
                             .found = {.id = r->id, .outcome = result, .status = AT_WORKER}};
-    if (r->message.type == REQUEST_BLOCK) {
+    if (r->out.message.type == REQUEST_BLOCK) {
         size_t count;
         uint64_t *ids = block_ids(r, &count);
         if (count > 0)
@@ -311,65 +297,41 @@ static void bury_idle(device_worker *w, const char *how)
  * the held variant that it replays keeps the count. */
 static request *find_counted(device_worker *w)
 {
-    request *r = w->queue.first;
-    for (request *h = w->held; r->silent && h; h = h->next)
-        if (h->id == r->id)
-            return h;
-    return r;
-}
-
-/* The way in which a process came to its end. */
-typedef enum death {
-    DEATH_OWN,    /* it exited or faulted */
-    DEATH_KILLED, /* from outside */
-    DEATH_LATE,   /* its time is up */
-    DEATH_LIED    /* it said what does not belong there, and is ended */
-} death;
-
-/* Ends what is left of the process; `how` for people. */
-static death collect(device_worker *w, death why, char *how, size_t how_bytes)
-{
-    if (why == DEATH_LATE || why == DEATH_LIED) {
-        worker_stop(&w->process, NULL, 0);
-        snprintf(how, how_bytes, "%s",
-                 why == DEATH_LIED ? "answered what it was not asked" : "hung");
-        return why;
-    }
-    /* Its socket closes a moment before it can be asked for its end, which is worth the wait. */
-    bool killed = worker_collect(&w->process, COLLECT_MS, how, how_bytes) == WORKER_KILLED;
-    return killed ? DEATH_KILLED : DEATH_OWN;
+    request *r = oldest(w), *held = r->silent ? find_held(w, r->id) : NULL;
+    return held ? held : r;
 }
 
 /* The request that the process was at is answered, when that is to blame for the process's end. */
-static void blame(device_worker *w, death why, const char *how)
+static void blame(device_worker *w, worker_death why, const char *how)
 {
     char text[320];
-    request *counted = find_counted(w);
+    worker_blame *counted = &find_counted(w)->blame;
+    if (!worker_blame_add(counted, why))
+        return;
     if (why == DEATH_LATE) {
         snprintf(text, sizeof text, "%s had not ended after %.1f s", w->doing,
                  (double)w->doing_limit_ns / 1e9);
         finish_for_worker(w, OUTCOME_TIMEOUT, text);
         return;
     }
-    bool killed = why == DEATH_KILLED;
-    int deaths = killed ? ++counted->kills : ++counted->deaths;
-    if (deaths < (killed ? MAX_KILLS : MAX_DEATHS))
-        return;
-    snprintf(text, sizeof text, "%d device workers in a row died during %s; the last %s", deaths,
-             w->doing, how);
+    snprintf(text, sizeof text, "%d device workers in a row died during %s; the last %s",
+             why == DEATH_KILLED ? counted->kills : counted->deaths, w->doing, how);
     finish_for_worker(w, OUTCOME_CRASHED, text);
 }
 
 /* The process ended, or is ended now. Its request is answered, if it is to blame, and another
  * process takes over. */
-static void bury(device_worker *w, death why)
+static void bury(device_worker *w, worker_death why)
 {
     char how[128];
-    why = collect(w, why, how, sizeof how);
-    bool started = request_queue_started(&w->queue);
-    bool begun = started && w->begun == w->queue.first->number;
-    if (!w->up && (!started || w->queue.first->message.type == REQUEST_SETUP ||
-                   w->queue.first->message.type == REQUEST_DATA)) {
+    why = supervised_end(&w->child, why, COLLECT_MS, how, sizeof how);
+    if (why == DEATH_LIED || why == DEATH_LATE)
+        snprintf(how, sizeof how, "%s",
+                 why == DEATH_LIED ? "answered what it was not asked" : "hung");
+    bool started = outbox_started(&w->child.out);
+    bool begun = started && w->begun == oldest(w)->number;
+    if (!w->up && (!started || oldest(w)->out.message.type == REQUEST_SETUP ||
+                   oldest(w)->out.message.type == REQUEST_DATA)) {
         bury_starting(w, why == DEATH_LATE, how);
         return;
     }
@@ -388,10 +350,10 @@ static void bury(device_worker *w, death why)
 /* The process is done with what it was at; the next request may be on its way to it. */
 static void expect_request(device_worker *w)
 {
-    if (request_queue_started(&w->queue))
+    if (outbox_started(&w->child.out))
         set_deadline(w, request_limit_ns, "reading a request", 0);
     else
-        w->deadline_ns = 0;
+        w->child.deadline_ns = 0;
 }
 
 static bool on_opened(device_worker *w, message *m)
@@ -401,7 +363,7 @@ static bool on_opened(device_worker *w, message *m)
     if (!pack_complete(&m->body) || w->phase != PHASE_SILENT)
         return false;
     w->phase = PHASE_OPENED;
-    show(w, "driver");
+    supervised_show(&w->child, "driver", 1);
     set_deadline(w, start_limit_ns, "making the device ready", 0);
     if (w->opened)
         return true;
@@ -418,15 +380,15 @@ static bool on_note(device_worker *w, message *m)
     bool sensible = pack_complete(&m->body);
     if (sensible && w->phase == PHASE_OPENED && note.number == 0 && note.limit_ns == 0) {
         w->phase = PHASE_SERVING;
-        show(w, "open");
+        supervised_show(&w->child, "open", 1);
         expect_request(w);
         return true;
     }
     if (!sensible || w->phase != PHASE_SERVING || note.limit_ns == 0 ||
-        !request_queue_started(&w->queue) || note.number != w->queue.first->number)
+        !outbox_started(&w->child.out) || note.number != oldest(w)->number)
         return false;
     if (w->begun != note.number)
-        w->busy_ns = clock_now_ns();
+        w->child.busy_ns = clock_now_ns();
     w->begun = note.number;
     set_deadline(w, note.limit_ns, note.what, note.index);
     return true;
@@ -440,7 +402,7 @@ static void start_again(device_worker *w, bool lasting, at_status why, const cha
         fail_for_good(w, why, text);
         return;
     }
-    worker_stop(&w->process, NULL, 0);
+    supervised_stop(&w->child);
     restart(w);
 }
 
@@ -473,7 +435,7 @@ static void on_setup_answer(device_worker *w, device_answer *answer)
 static size_t samples_asked(request *r)
 {
     pack *asked = read_request(r);
-    switch (r->message.type) {
+    switch (r->out.message.type) {
     case REQUEST_SETUP:
         return SIZE_MAX;
     case REQUEST_TRY:
@@ -490,7 +452,7 @@ static bool is_in_block(request *r, uint64_t id)
 {
     size_t asked = samples_asked(r);
     for (size_t i = 0; i < asked; i++)
-        if (pack_get_u64(&r->message.body) == id)
+        if (pack_get_u64(&r->out.message.body) == id)
             return true;
     return false;
 }
@@ -499,7 +461,7 @@ static bool is_in_block(request *r, uint64_t id)
  * none? */
 static bool are_counters_of(request *r, const device_answer *a)
 {
-    if (r->message.type != REQUEST_COUNT)
+    if (r->out.message.type != REQUEST_COUNT)
         return a->counter_count == 0;
     uint32_t asked = pack_get_u32(read_request(r));
     return a->counter_count == 0 ||
@@ -510,15 +472,15 @@ static bool are_counters_of(request *r, const device_answer *a)
 /* Is this an answer to that request? Kind and number say so; what it holds must agree. */
 static bool answers(request *r, const device_answer *a)
 {
-    bool ok = a->found.outcome == OUTCOME_OK, block = r->message.type == REQUEST_BLOCK;
+    bool ok = a->found.outcome == OUTCOME_OK, block = r->out.message.type == REQUEST_BLOCK;
     size_t asked = samples_asked(r);
-    if (a->number != r->number || a->kind != r->message.type || (ok && !a->usable))
+    if (a->number != r->number || a->kind != r->out.message.type || (ok && !a->usable))
         return false;
-    bool slow = a->found.outcome == OUTCOME_TOO_SLOW && r->message.type == REQUEST_TRY;
+    bool slow = a->found.outcome == OUTCOME_TOO_SLOW && r->out.message.type == REQUEST_TRY;
     if (ok ? asked != SIZE_MAX && a->found.sample_count != asked : a->found.sample_count != slow)
         return false;
     if (!are_counters_of(r, a) ||
-        (a->found.results_bytes > 0 && r->message.type != REQUEST_RESULTS))
+        (a->found.results_bytes > 0 && r->out.message.type != REQUEST_RESULTS))
         return false;
     return block && !ok ? is_in_block(r, a->found.id) : a->found.id == r->id;
 }
@@ -541,19 +503,19 @@ static bool on_answer(device_worker *w, message *m)
     device_answer answer;
     if (!device_get_answer(&m->body, &answer))
         return false;
-    if (w->phase != PHASE_SERVING || !request_queue_started(&w->queue) ||
-        !answers(w->queue.first, &answer)) {
+    if (w->phase != PHASE_SERVING || !outbox_started(&w->child.out) ||
+        !answers(oldest(w), &answer)) {
         device_event_deinit(&answer.found);
         return false;
     }
-    show(w, request_name(w->queue.first->message.type));
-    w->idle_deaths = w->queue.first->silent ? w->idle_deaths : 0;
-    if (w->queue.first->message.type == REQUEST_SETUP) {
+    supervised_show(&w->child, request_name(oldest(w)->out.message.type), 1);
+    w->idle_deaths = oldest(w)->silent ? w->idle_deaths : 0;
+    if (oldest(w)->out.message.type == REQUEST_SETUP) {
         on_setup_answer(w, &answer);
     } else {
         finish_request(w, &answer);
         if (!answer.usable) {
-            worker_stop(&w->process, NULL, 0);
+            supervised_stop(&w->child);
             restart(w);
         }
     }
@@ -573,12 +535,12 @@ void device_watch_read(device_worker *w)
         [REPLY_FAILED] = on_failed,
     };
     message m;
-    at_status status = message_reader_take(&w->reader, w->process.fd, &m, NULL);
+    worker_death death;
+    at_status status = supervised_take(&w->child, &m, &death);
     if (status == AT_NOT_FOUND)
         return;
     if (status) {
-        bool died = status == AT_WORKER && message_peer_closed(w->process.fd);
-        bury(w, died ? DEATH_OWN : DEATH_LIED);
+        bury(w, death);
         return;
     }
     bool sensible =
@@ -592,9 +554,9 @@ void device_watch_send(device_worker *w)
 {
     if (w->waits)
         return;
-    bool started = request_queue_started(&w->queue);
-    request_queue_send(&w->queue, w->process.fd, NULL);
-    if (!started && w->deadline_ns == 0)
+    bool started = outbox_started(&w->child.out);
+    outbox_send(&w->child.out, w->child.process.fd, NULL);
+    if (!started && w->child.deadline_ns == 0)
         expect_request(w);
 }
 

@@ -8,8 +8,7 @@
 
 #include "bench/client.h"
 #include "bench/events.h"
-#include "bench/request_queue.h"
-#include "process/process.h"
+#include "bench/request.h"
 
 /* The messages of a process so far, in this order. */
 typedef enum device_phase {
@@ -26,29 +25,24 @@ struct device_worker {
     char spec[64];
     device_starter start;
     void *start_context;
-    worker process;
-    message_reader reader;
+    supervised child; /* its outbox holds the requests */
     device_phase phase;
     uint64_t begun; /* number of the request that this process is working on, as it said; 0: none */
     uint64_t last_number; /* of a request */
-    request_queue queue;
-    request *setup; /* kept for replays; NULL before it was answered */
-    request *data;  /* kept for replays: chunks of files, in order */
-    request *held;  /* kept for replays: a list in the order held */
-    device_events events;
-    bool waits;       /* there is no process yet */
-    bool opened;      /* DEVICE_OPENED was made */
-    bool failed;      /* DEVICE_FAILED was made */
-    at_error failure; /* what it said */
-    bool up;          /* this process has finished its set-up */
+    request *setup;       /* kept for replays; NULL before it was answered */
+    queue data;           /* kept for replays: chunks of files, in order */
+    queue held;           /* kept for replays, in the order held */
+    queue events;         /* of bench/events.h */
+    bool waits;           /* there is no process yet */
+    bool opened;          /* DEVICE_OPENED was made */
+    bool failed;          /* DEVICE_FAILED was made */
+    at_error failure;     /* what it said */
+    bool up;              /* this process has finished its set-up */
     int failed_starts, silent_starts, restarts;
-    int idle_deaths;     /* in a row, of processes that were set up and idle */
-    int64_t deadline_ns; /* of what the process is doing; 0: it has nothing to do */
-    char doing[96];      /* the last note's words */
+    int idle_deaths; /* in a row, of processes that were set up and idle */
+    char doing[96];  /* the last note's words */
     uint64_t doing_index;
     int64_t doing_limit_ns;
-    uint32_t lane;   /* of the trace */
-    int64_t busy_ns; /* when it began what it is doing */
 };
 
 /* Like device_worker_start, with processes of `start`'s; `context` NULL: the worker's options. */

@@ -114,11 +114,14 @@ cleanup:
     free(entries);
 }
 
-static bool take_request(compiler *c, task *t, bool several)
+/* Takes a request; `several`: there are others in its batch, before it or (*more) after. */
+static bool take_request(compiler *c, task *t, bool several, bool *more)
 {
     if (message_receive(c->fd, -1, &t->request, NULL))
         return false;
-    if (t->request.type != COMPILE_REQUEST ||
+    *more = t->request.type == COMPILE_REQUEST_MORE;
+    several = several || *more;
+    if ((!*more && t->request.type != COMPILE_REQUEST) ||
         !compile_wire_get_request(&t->request.body, t->options, t->headers, &t->r))
         return false;
     t->key = compile_wire_key(&t->request.body, compiler_identity(c, &t->r));
@@ -151,17 +154,15 @@ static void compile_batch(compiler *c, task *tasks, size_t count)
             compile_alone(c, &tasks[i]);
 }
 
-at_status batch_answer(compiler *c, message *batch)
+at_status batch_answer(compiler *c)
 {
-    size_t count = batch->type == COMPILE_BATCH ? pack_get_u32(&batch->body) : 0;
-    if (count == 0 || count > COMPILE_GROUP_MAX || !pack_complete(&batch->body))
-        return AT_WORKER;
-    task *tasks = calloc(count, sizeof *tasks);
-    if (!tasks)
-        return AT_NO_MEMORY;
-    at_status status = AT_OK;
-    for (size_t i = 0; i < count && !status; i++)
-        status = take_request(c, &tasks[i], count > 1) ? AT_OK : AT_WORKER;
+    size_t count = 0;
+    bool more = true;
+    task *tasks = calloc(COMPILE_GROUP_MAX, sizeof *tasks);
+    at_status status = tasks ? AT_OK : AT_NO_MEMORY;
+    for (; more && !status; count++)
+        if (count == COMPILE_GROUP_MAX || !take_request(c, &tasks[count], count > 0, &more))
+            status = AT_WORKER;
     if (!status)
         compile_batch(c, tasks, count);
     for (size_t i = 0; i < count && !status; i++)

@@ -7,8 +7,8 @@
 
 #include "compile/compiler.h"
 
-/* Receives the requests that a COMPILE_BATCH announces and sends a COMPILE_RESULT for each, in
- * order. AT_WORKER if the tuner is gone or sends nonsense. */
-at_status batch_answer(compiler *c, message *batch);
+/* Receives the requests of a batch and sends a COMPILE_RESULT for each, in order. AT_WORKER if the
+ * tuner is gone or sends nonsense. */
+at_status batch_answer(compiler *c);
 
 #endif

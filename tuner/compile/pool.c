@@ -17,11 +17,6 @@
 #include "compile/worker.h"
 
 enum {
-    /* A death may be the source's fault or come from outside; the third of the same source is its
-     * own. */
-    ATTEMPTS = 3,
-    KILLED_ATTEMPTS =
-        8, /* the same of workers killed from outside: by a person, or for want of memory */
     /* Workers that die before they say hello, in a row: they may be killed from outside, too. */
     START_ATTEMPTS = 8,
     LOST_STARTS = 3, /* the same of a worker elsewhere, which is then done without */
@@ -33,37 +28,28 @@ enum {
 #define DEFAULT_MEMORY_BYTES ((uint64_t)8 << 30)
 
 typedef struct finished {
-    struct finished *next;
+    queue_item item;
     compile_result result;
 } finished;
 
 /* A job is in one place at a time: in `queue`, in a batch of a slot, or, once it is answered or
- * lost, as a result in the list `done`, which the caller takes from. `pending` counts the jobs in
- * all three. done_end is valid while `done` is not NULL. `broken` keeps the first reason and is
- * never cleared; `version` is that of the first worker that greeted, and all others must have
- * it. */
+ * lost, as a result in `done`, which the caller takes from. `pending` counts the jobs in all three.
+ * `broken` keeps the first reason and is never cleared; `version` is that of the first worker that
+ * greeted, and all others must have it. */
 struct compile_pool {
     compile_slot *slots;
     size_t slot_count;
-    compile_queue queue;
-    finished *done, **done_end;
+    queue queue; /* compile_job */
+    queue done;  /* finished */
     size_t pending;
     uint64_t last_number; /* of a job */
     int64_t timeout_ns;
     compile_worker_config config;
-    trace *trace;    /* or NULL */
     char *cache_dir; /* what config.cache_dir points to */
     int failed_starts;
     at_error broken; /* set when no worker can be started any more */
     char version[32], warning[512];
 };
-
-static void finish(compile_pool *pool, finished *f)
-{
-    f->next = NULL;
-    *(pool->done ? pool->done_end : &pool->done) = f;
-    pool->done_end = &f->next;
-}
 
 /* Ends a job whose worker is gone. */
 static at_status finish_lost(compile_pool *pool, compile_job *j, compile_outcome outcome,
@@ -74,11 +60,11 @@ static at_status finish_lost(compile_pool *pool, compile_job *j, compile_outcome
     if (!f || !log) {
         free(f);
         free(log);
-        compile_queue_push_front(&pool->queue, j);
+        queue_push_front(&pool->queue, j);
         return AT_NO_MEMORY;
     }
     f->result = (compile_result){.id = j->id, .outcome = outcome, .log = log};
-    finish(pool, f);
+    queue_push(&pool->done, f);
     compile_job_free(j);
     return AT_OK;
 }
@@ -89,34 +75,22 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
         error_set(&pool->broken, status, "%s", why);
 }
 
-/* The worker is done with what it was at. */
-static void show(compile_pool *pool, compile_slot *s, const char *what, uint64_t count)
+/* Takes the worker, which has ended, out of its slot. Its first job is lost if it is to blame, and
+ * tries once more if not, or if others were compiled with it; the jobs after it were not begun and
+ * go back to the head of the queue. */
+static void retire(compile_pool *pool, compile_slot *s, worker_death death, const char *why)
 {
-    int64_t now_ns = clock_now_ns();
-    trace_span(pool->trace, s->lane, what, s->busy_ns, now_ns, count);
-    s->busy_ns = now_ns;
-}
-
-/* Takes the worker out of its slot. Its first job is lost as `outcome`, unless that is
- * COMPILE_CRASHED and it may try once more, or others were compiled with it; the jobs after it were
- * not begun and go back to the head of the queue. */
-static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome, bool killed,
-                   const char *why)
-{
-    message_reader_deinit(&s->reader);
-    if (s->batch_count > 0 || !s->greeted)
-        show(pool, s, "lost", s->batch_count > 0 ? s->batches[0]->size : 0);
+    size_t size = s->batch_count ? s->batches[0].size : 0;
+    if (size > 0 || !s->greeted)
+        supervised_show(&s->child, "lost", size);
     /* It is not known which of several in a batch it was: each tries again alone. */
-    bool several = s->batch_count > 0 && s->batches[0]->size > 1;
-    compile_job *j = s->batch_count > 0 && !several ? compile_slot_take_first(s) : NULL;
+    compile_job *j = size == 1 ? compile_slot_take_first(s) : NULL;
     compile_slot_return(s, &pool->queue);
-    if (j) {
-        *(killed ? &j->kills : &j->attempts) += s->greeted;
-        bool again = j->attempts < ATTEMPTS && j->kills < KILLED_ATTEMPTS;
-        if (!s->greeted || (outcome == COMPILE_CRASHED && again))
-            compile_queue_push_front(&pool->queue, j);
-        else if (finish_lost(pool, j, outcome, why))
+    if (j && s->greeted && worker_blame_add(&j->blame, death)) {
+        if (finish_lost(pool, j, death == DEATH_LATE ? COMPILE_TIMEOUT : COMPILE_CRASHED, why))
             break_pool(pool, AT_NO_MEMORY, "out of memory for a compile result");
+    } else if (j) {
+        queue_push_front(&pool->queue, j);
     }
     s->lost_starts = s->greeted ? 0 : s->lost_starts + 1;
     if (s->greeted)
@@ -126,33 +100,20 @@ static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome,
     s->greeted = false;
 }
 
-/* `complaint` NULL: it died by itself. */
-static void bury(compile_pool *pool, compile_slot *s, const char *complaint)
+static void bury(compile_pool *pool, compile_slot *s, worker_death death)
 {
     char how[128], why[256];
-    bool killed = false;
-    if (complaint) {
-        worker_stop(&s->process, NULL, 0);
-        snprintf(why, sizeof why, "the compile worker %s", complaint);
-    } else {
-        worker_end end = worker_collect(&s->process, COLLECT_MS, how, sizeof how);
-        killed = end == WORKER_KILLED;
-        /* "exited with ...", but "was killed by ..." */
+    death = supervised_end(&s->child, death, COLLECT_MS, how, sizeof how);
+    if (death == DEATH_LATE)
+        snprintf(why, sizeof why,
+                 s->greeted ? "the compiler did not finish within %d s"
+                            : "a compile worker did not start within %d s",
+                 s->greeted ? (int)(pool->timeout_ns / 1000000000) : START_TIMEOUT_S);
+    else /* "exited with ...", but "was killed by ..." */
         snprintf(why, sizeof why, "the compile worker %s%s",
-                 killed || end == WORKER_FAULTED ? "was " : "", how);
-    }
-    retire(pool, s, COMPILE_CRASHED, killed, why);
-}
-
-static void expire(compile_pool *pool, compile_slot *s)
-{
-    char why[128];
-    worker_stop(&s->process, NULL, 0);
-    snprintf(why, sizeof why,
-             s->greeted ? "the compiler did not finish within %d s"
-                        : "a compile worker did not start within %d s",
-             s->greeted ? (int)(pool->timeout_ns / 1000000000) : START_TIMEOUT_S);
-    retire(pool, s, COMPILE_TIMEOUT, false, why);
+                 death != DEATH_LIED && strncmp(how, "killed", 6) == 0 ? "was " : "",
+                 death == DEATH_LIED ? "sent what makes no sense" : how);
+    retire(pool, s, death, why);
 }
 
 static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
@@ -160,13 +121,12 @@ static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
     pack settings = {0};
     compile_worker_put_config(&settings, &pool->config);
     at_status status =
-        worker_start(s->host, &compile_worker_program, &settings, &s->process, error);
+        worker_start(s->host, &compile_worker_program, &settings, &s->child.process, error);
     pack_deinit(&settings);
     if (status)
         return status;
     s->greeted = false;
-    s->busy_ns = clock_now_ns();
-    s->deadline_ns = clock_now_ns() + START_TIMEOUT_S * (int64_t)1000000000;
+    supervised_begin(&s->child, START_TIMEOUT_S * (int64_t)1000000000);
     return AT_OK;
 }
 
@@ -179,9 +139,10 @@ static void replace_the_dead(compile_pool *pool)
         compile_slot *s = &pool->slots[i];
         /* Workers elsewhere wait for the first greeting here, which says what NVRTC they must
          * have. */
-        if (s->process.pid == 0 && s->host && (!pool->version[0] || s->lost_starts >= LOST_STARTS))
+        if (s->child.process.pid == 0 && s->host &&
+            (!pool->version[0] || s->lost_starts >= LOST_STARTS))
             continue;
-        bool runs = s->process.pid != 0 || start(pool, s, &error) == AT_OK;
+        bool runs = s->child.process.pid != 0 || start(pool, s, &error) == AT_OK;
         s->lost_starts += !runs;
         running += runs;
     }
@@ -189,19 +150,13 @@ static void replace_the_dead(compile_pool *pool)
         break_pool(pool, error.status, error.message);
 }
 
-static bool give(compile_pool *pool, compile_slot *s, size_t most)
+static void give(compile_pool *pool, compile_slot *s, size_t most)
 {
-    compile_batch *b = compile_batch_new(&pool->queue, most);
-    if (!b) {
-        break_pool(pool, AT_NO_MEMORY, "out of memory for sources to compile");
-        return false;
-    }
     if (s->batch_count == 0 && s->greeted) {
-        s->busy_ns = clock_now_ns();
-        s->deadline_ns = s->busy_ns + pool->timeout_ns;
+        s->child.busy_ns = clock_now_ns();
+        supervised_expect(&s->child, pool->timeout_ns);
     }
-    compile_slot_give(s, b);
-    return true;
+    compile_slot_give(s, &pool->queue, most);
 }
 
 /* Replaces the dead and hands out the queue, breadth first. Towards the end the last sources go to
@@ -210,7 +165,7 @@ static bool give(compile_pool *pool, compile_slot *s, size_t most)
 static void feed(compile_pool *pool)
 {
     /* Before the first greeting it is not known yet whether there is an NVRTC at all. */
-    if ((pool->queue.first || !pool->version[0]) && !pool->broken.status)
+    if ((pool->queue.count || !pool->version[0]) && !pool->broken.status)
         replace_the_dead(pool);
     for (size_t depth = 0; depth < COMPILE_DEPTH; depth++) {
         size_t kept = depth ? pool->slot_count / 2 : 0;
@@ -219,8 +174,8 @@ static void feed(compile_pool *pool)
             most = COMPILE_GROUP_MAX;
         for (size_t i = 0; i < pool->slot_count && pool->queue.count > kept; i++) {
             compile_slot *s = &pool->slots[i];
-            if (s->process.pid != 0 && s->batch_count == depth && !give(pool, s, most))
-                return;
+            if (s->child.process.pid != 0 && s->batch_count == depth)
+                give(pool, s, most);
         }
     }
 }
@@ -243,6 +198,13 @@ static bool copy_result(const compile_result *view, compile_result *out)
     return true;
 }
 
+static void expect(const compile_pool *pool, compile_slot *s)
+{
+    s->child.deadline_ns = 0;
+    if (s->batch_count > 0)
+        supervised_expect(&s->child, pool->timeout_ns);
+}
+
 /* Accepts a result for the slot's first job. False when the worker is not to be used any more. */
 static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 {
@@ -259,12 +221,11 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
         return false;
     }
     f->result.id = first->id;
-    finish(pool, f);
-    size_t size = s->batches[0]->size, waiting = s->batches[0]->jobs.count;
+    queue_push(&pool->done, f);
+    if (s->batches[0].left == 1)
+        supervised_show(&s->child, "compile", s->batches[0].size);
     compile_job_free(compile_slot_take_first(s));
-    if (waiting == 1)
-        show(pool, s, "compile", size);
-    s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+    expect(pool, s);
     if (view.outcome != COMPILE_CRASHED)
         return true;
     /* The compiler survived, but what it holds is not to be trusted for the next source. */
@@ -280,9 +241,9 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
     if (!pool->version[0])
         snprintf(pool->version, sizeof pool->version, "%s", version);
     s->greeted = true;
-    show(pool, s, "start", 1);
+    supervised_show(&s->child, "start", 1);
     pool->failed_starts = 0;
-    s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+    expect(pool, s);
     return true;
 }
 
@@ -326,18 +287,18 @@ static void listen_to(compile_pool *pool, compile_slot *s)
 {
     for (;;) {
         message m;
-        at_status status = message_reader_take(&s->reader, s->process.fd, &m, NULL);
+        worker_death death = DEATH_LIED;
+        at_status status = supervised_take(&s->child, &m, &death);
         if (status == AT_NOT_FOUND) {
             /* A large answer that trickles in is not a compiler that hangs. */
-            if (message_reader_busy(&s->reader))
-                s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+            if (s->child.deadline_ns != 0 && message_reader_busy(&s->child.reader))
+                supervised_expect(&s->child, pool->timeout_ns);
             return;
         }
         bool fine = status == AT_OK && accept_message(pool, s, &m);
         message_deinit(&m);
         if (!fine) {
-            bool died = status == AT_WORKER && message_peer_closed(s->process.fd);
-            bury(pool, s, died ? NULL : "sent what makes no sense");
+            bury(pool, s, death);
             return;
         }
     }
@@ -346,7 +307,7 @@ static void listen_to(compile_pool *pool, compile_slot *s)
 static void add_sockets(const compile_pool *pool, poll_set *set)
 {
     for (size_t i = 0; i < pool->slot_count; i++)
-        poll_set_add(set, pool->slots[i].process.fd, compile_slot_has_unsent(&pool->slots[i]));
+        supervised_poll(&pool->slots[i].child, set);
 }
 
 /* One round: hand out, wait up to `timeout_ms` (0: do not) for something to happen, take in what
@@ -363,39 +324,17 @@ static bool pump(compile_pool *pool, int timeout_ms)
     size_t at = 0;
     for (size_t i = 0; i < pool->slot_count && ready > 0; i++) {
         compile_slot *s = &pool->slots[i];
-        short events = s->process.fd >= 0 && at < set.count ? set.fds[at++].revents : 0;
+        short events = s->child.process.fd >= 0 && at < set.count ? set.fds[at++].revents : 0;
         if (events & POLLOUT)
             compile_slot_flush(s);
         if (events & (POLLIN | POLLHUP | POLLERR))
             listen_to(pool, s);
     }
-    int64_t now = clock_now_ns();
     for (size_t i = 0; i < pool->slot_count; i++)
-        if (compile_slot_owes(&pool->slots[i]) && now >= pool->slots[i].deadline_ns)
-            expire(pool, &pool->slots[i]);
+        if (supervised_is_late(&pool->slots[i].child))
+            bury(pool, &pool->slots[i], DEATH_LATE);
     feed(pool);
     return !interrupted;
-}
-
-/* Until a time limit is to be looked at; 0 when a result is there, -1 when there is no limit. */
-static int next_deadline_ms(const compile_pool *pool)
-{
-    if (pool->done || pool->broken.status)
-        return 0;
-    int64_t first_ns = INT64_MAX;
-    for (size_t i = 0; i < pool->slot_count; i++)
-        if (compile_slot_owes(&pool->slots[i]) && pool->slots[i].deadline_ns < first_ns)
-            first_ns = pool->slots[i].deadline_ns;
-    if (first_ns == INT64_MAX)
-        return -1;
-    int64_t left_ms = (first_ns - clock_now_ns()) / 1000000 + 1;
-    return left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
-}
-
-void compile_poll(const compile_pool *pool, poll_set *set)
-{
-    add_sockets(pool, set);
-    poll_set_shorten(set, next_deadline_ms(pool));
 }
 
 static int shorter(int a_ms, int b_ms)
@@ -405,10 +344,26 @@ static int shorter(int a_ms, int b_ms)
     return a_ms < b_ms ? a_ms : b_ms;
 }
 
+/* Until a time limit is to be looked at; 0 when a result is there, -1 when there is no limit. */
+static int next_deadline_ms(const compile_pool *pool)
+{
+    int first_ms = -1;
+    if (pool->done.count || pool->broken.status)
+        return 0;
+    for (size_t i = 0; i < pool->slot_count; i++)
+        first_ms = shorter(first_ms, supervised_left_ms(&pool->slots[i].child));
+    return first_ms;
+}
+
+void compile_poll(const compile_pool *pool, poll_set *set)
+{
+    add_sockets(pool, set);
+    poll_set_shorten(set, next_deadline_ms(pool));
+}
+
 static void take_first(compile_pool *pool, compile_result *out)
 {
-    finished *f = pool->done;
-    pool->done = f->next;
+    finished *f = queue_pop(&pool->done);
     *out = f->result;
     free(f);
     pool->pending--;
@@ -420,7 +375,7 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
     int64_t end_ns = timeout_ms < 0 ? INT64_MAX : clock_now_ns() + timeout_ms * (int64_t)1000000;
     bool going = pump(pool, 0);
     for (;;) {
-        if (pool->done) {
+        if (pool->done.count) {
             take_first(pool, out);
             return AT_OK;
         }
@@ -464,7 +419,6 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
 {
     if (request->header_count > SOURCE_HEADERS_MAX)
         return error_set(error, AT_SCRIPT, "more than %d included files", SOURCE_HEADERS_MAX);
-    message m = {.type = COMPILE_REQUEST};
     compile_request numbered = *request;
     const char *options[COMPILE_OPTIONS_MAX];
     char *texts;
@@ -473,22 +427,21 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
         return status;
     numbered.options = options;
     numbered.id = ++pool->last_number;
-    compile_wire_put_request(&m.body, &numbered);
-    const uint64_t kind = compile_wire_kind(&numbered);
-    free(texts);
     compile_job *j = calloc(1, sizeof *j);
-    status = j ? message_encode(&m, &j->frame, &j->frame_bytes, error)
-               : error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
-    message_deinit(&m);
-    if (status) {
-        free(j);
-        return status;
+    if (j) {
+        *j = (compile_job){.id = request->id,
+                           .number = numbered.id,
+                           .kind = compile_wire_kind(&numbered),
+                           .alone = request->want_ptx};
+        compile_wire_put_request(&j->out.message.body, &numbered);
     }
-    j->id = request->id;
-    j->number = numbered.id;
-    j->kind = kind;
-    j->alone = request->want_ptx;
-    compile_queue_push(&pool->queue, j);
+    free(texts);
+    if (!j || j->out.message.body.failed) {
+        if (j)
+            compile_job_free(j);
+        return error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
+    }
+    queue_push(&pool->queue, j);
     pool->pending++;
     feed(pool);
     return AT_OK;
@@ -496,15 +449,12 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
 
 void compile_hurry(compile_pool *pool)
 {
-    compile_queue *q = &pool->queue;
-    compile_job *j = q->last;
-    if (!j || j == q->first || j->number != pool->last_number)
+    queue *q = &pool->queue;
+    compile_job *j = q->count > 1 ? q->last : NULL;
+    if (!j || j->number != pool->last_number)
         return;
-    for (q->last = q->first; q->last->next != j; q->last = q->last->next)
-        ;
-    q->last->next = NULL;
-    q->count--;
-    compile_queue_push_front(q, j);
+    queue_remove(q, j);
+    queue_push_front(q, j);
 }
 
 size_t compile_pending(const compile_pool *pool)
@@ -542,12 +492,10 @@ static at_status configure(compile_pool *pool, const compile_options *o, at_erro
     pool->cache_dir = o->cache_dir ? strdup(o->cache_dir) : NULL;
     if (!pool->slots || (o->cache_dir && !pool->cache_dir))
         return error_set(error, AT_NO_MEMORY, "out of memory for the compile workers");
-    pool->trace = o->trace;
     for (size_t i = 0; i < pool->slot_count; i++) {
         char name[32];
         snprintf(name, sizeof name, "compile worker %zu", i);
-        pool->slots[i].process.fd = -1;
-        pool->slots[i].lane = trace_lane(o->trace, TRACE_COMPILE, name);
+        pool->slots[i].child = supervised_make(o->trace, TRACE_COMPILE, name);
     }
     for (size_t i = 0; i < o->host_count; i++)
         for (size_t k = 0; k < o->hosts[i].jobs; k++)
@@ -583,7 +531,7 @@ at_status compile_pool_new(const compile_options *options, compile_pool **out, a
 void compile_pool_kill(const compile_pool *pool)
 {
     for (size_t i = 0; pool && pool->slots && i < pool->slot_count; i++)
-        worker_kill(&pool->slots[i].process);
+        worker_kill(&pool->slots[i].child.process);
 }
 
 void compile_pool_free(compile_pool *pool)
@@ -593,14 +541,12 @@ void compile_pool_free(compile_pool *pool)
     compile_pool_kill(pool); /* all at once, so that their ends overlap */
     for (size_t i = 0; pool->slots && i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        worker_stop(&s->process, NULL, 0);
-        message_reader_deinit(&s->reader);
-        for (size_t k = 0; k < s->batch_count; k++)
-            compile_batch_free(s->batches[k]);
+        supervised_stop(&s->child);
+        compile_slot_return(s, &pool->queue);
     }
-    for (compile_job *j; (j = compile_queue_pop(&pool->queue));)
+    for (compile_job *j; (j = queue_pop(&pool->queue));)
         compile_job_free(j);
-    while (pool->done) {
+    while (pool->done.count) {
         compile_result r;
         take_first(pool, &r);
         compile_result_deinit(&r);

@@ -2,9 +2,9 @@
  *
  * On the wire a request is identified by its number in the pool, which its result repeats. A worker
  * begins with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order of the
- * requests, and may send a WARNING at any time. A BATCH comes before the requests that belong to
- * it, at least one, which may be compiled together (compile/batch.c); compile/pool.c takes the
- * results. Getters return views of the pack; false means that the message is malformed. */
+ * requests, and may send a WARNING at any time. Requests up to the next that is not REQUEST_MORE
+ * are a batch, which may be compiled together (compile/batch.c); compile/pool.c takes the results.
+ * Getters return views of the pack; false means that the message is malformed. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H
 
@@ -15,8 +15,8 @@
 enum {
     COMPILE_HELLO = 0x100, /* version */
     COMPILE_REFUSED,       /* the message of the error */
-    COMPILE_BATCH,         /* how many requests follow, u32 */
     COMPILE_REQUEST,
+    COMPILE_REQUEST_MORE, /* a request that others of its batch follow */
     COMPILE_RESULT,
     COMPILE_WARNING /* text */
 };

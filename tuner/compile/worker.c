@@ -137,13 +137,8 @@ static int run(int fd, pack *settings)
     if (c.cache_writes)
         preambles_open(&c.preambles, c.cache.dir);
     compile_worker_confine(c.nvrtc.include_dir, c.cache_reads ? c.cache.dir : NULL);
-    while (!status) {
-        message request;
-        status = message_receive(fd, -1, &request, NULL);
-        if (!status)
-            status = batch_answer(&c, &request);
-        message_deinit(&request);
-    }
+    while (!status)
+        status = batch_answer(&c);
     return 0;
 }
 

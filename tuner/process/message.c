@@ -163,20 +163,6 @@ at_status message_send_some(int fd, const unsigned char *bytes, size_t size_byte
     return AT_OK;
 }
 
-at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
-                         at_error *error)
-{
-    *frame = m->body.failed ? NULL : malloc(MESSAGE_HEADER_BYTES + m->body.size_bytes);
-    *frame_bytes = 0;
-    if (!*frame)
-        return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
-    message_header(m, *frame);
-    if (m->body.size_bytes)
-        memcpy(*frame + MESSAGE_HEADER_BYTES, m->body.bytes, m->body.size_bytes);
-    *frame_bytes = MESSAGE_HEADER_BYTES + m->body.size_bytes;
-    return AT_OK;
-}
-
 /* Reads towards `wanted` bytes without waiting; AT_OK when they are all there. */
 static at_status read_some(int fd, unsigned char *bytes, size_t *got, size_t wanted,
                            at_error *error)

@@ -37,11 +37,6 @@ at_status message_post(int fd, message *m, at_error *error);
  * call and owned by the caller on AT_OK. */
 at_status message_receive(int fd, int timeout_ms, message *out, at_error *error);
 
-/* Makes the frame as bytes, to be written as the socket takes them: for a peer that must never be
- * waited for. *frame is owned by the caller (free). */
-at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
-                         at_error *error);
-
 /* Sends as much of a part of a frame as the socket takes, from *sent on, which grows; *done tells
  * whether that was all. AT_WORKER when the peer is gone. */
 at_status message_send_some(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,

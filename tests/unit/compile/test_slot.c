@@ -5,163 +5,157 @@
 
 #include "check.h"
 #include "compile/slot.h"
+#include "compile/wire.h"
 
-static compile_job *make_job(uint64_t id, size_t frame_bytes)
+typedef struct fixture {
+    compile_slot slot;
+    queue waiting;
+    int peer;
+} fixture;
+
+static void setup(fixture *f)
+{
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    *f = (fixture){.slot.child = supervised_make(NULL, TRACE_COMPILE, "test"), .peer = ends[1]};
+    f->slot.child.process.fd = ends[0];
+    f->slot.greeted = true;
+}
+
+static void teardown(fixture *f)
+{
+    compile_slot_return(&f->slot, &f->waiting);
+    for (compile_job *j; (j = queue_pop(&f->waiting));)
+        compile_job_free(j);
+    close(f->slot.child.process.fd);
+    close(f->peer);
+}
+
+static compile_job *submit(fixture *f, uint64_t id, size_t body_bytes)
 {
     compile_job *j = calloc(1, sizeof *j);
     assert_non_null(j);
     j->id = id;
-    j->frame = malloc(frame_bytes);
-    assert_non_null(j->frame);
-    memset(j->frame, (int)id, frame_bytes);
-    j->frame_bytes = frame_bytes;
+    unsigned char *body = pack_grow(&j->out.message.body, body_bytes);
+    assert_non_null(body);
+    memset(body, (int)id, body_bytes);
+    queue_push(&f->waiting, j);
     return j;
 }
 
-TEST(a_queue_keeps_its_order)
+static void assert_taken(fixture *f, uint64_t id)
 {
-    compile_queue q = {0};
-    assert_null(compile_queue_pop(&q));
-    for (uint64_t i = 3; i < 6; i++)
-        compile_queue_push(&q, make_job(i, 1));
-    compile_queue_push_front(&q, make_job(2, 1));
-    assert_int_equal(q.count, 4);
-    for (uint64_t i = 2; i < 6; i++) {
-        compile_job *j = compile_queue_pop(&q);
-        assert_int_equal(j->id, i);
-        compile_job_free(j);
-    }
-    assert_int_equal(q.count, 0);
-    compile_queue_push_front(&q, make_job(1, 1));
-    compile_queue_push(&q, make_job(2, 1));
-    for (uint64_t i = 1; i < 3; i++) {
-        compile_job *j = compile_queue_pop(&q);
-        assert_int_equal(j->id, i);
-        compile_job_free(j);
-    }
-}
-
-static compile_batch *make_batch(uint64_t id, size_t frame_bytes)
-{
-    compile_queue q = {0};
-    compile_queue_push(&q, make_job(id, frame_bytes));
-    compile_batch *b = compile_batch_new(&q, 1);
-    assert_non_null(b);
-    return b;
+    compile_job *j = compile_slot_take_first(&f->slot);
+    assert_int_equal(j->id, id);
+    compile_job_free(j);
 }
 
 TEST(returned_jobs_come_before_the_waiting_ones)
 {
-    int ends[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    compile_queue q = {0};
-    compile_slot s = {.process = {.pid = 1, .fd = ends[0]}};
-    compile_queue_push(&q, make_job(3, 10));
-    compile_slot_give(&s, make_batch(1, 10));
-    compile_slot_give(&s, make_batch(2, 10));
-    assert_true(compile_slot_owes(&s));
-    compile_slot_return(&s, &q);
-    assert_int_equal(s.batch_count, 0);
-    for (uint64_t i = 1; i < 4; i++) {
-        compile_job *j = compile_queue_pop(&q);
-        assert_int_equal(j->id, i);
+    fixture f;
+    setup(&f);
+    for (uint64_t i = 1; i < 4; i++)
+        submit(&f, i, 10);
+    compile_slot_give(&f.slot, &f.waiting, 1);
+    compile_slot_give(&f.slot, &f.waiting, 1);
+    compile_slot_return(&f.slot, &f.waiting);
+    assert_int_equal(f.slot.batch_count, 0);
+    assert_null(compile_slot_first(&f.slot));
+    uint64_t next = 1;
+    for (const compile_job *j = f.waiting.first; j; j = queue_next(j)) {
+        assert_int_equal(j->id, next++);
         assert_false(j->alone);
-        compile_job_free(j);
     }
-    close(ends[0]);
-    close(ends[1]);
+    assert_int_equal(next, 4);
+    teardown(&f);
 }
 
+/* The worker knows a batch by its last request. */
 TEST(a_batch_has_jobs_of_one_kind_up_to_a_limit)
 {
     static const uint64_t kinds[] = {1, 1, 1, 2, 2, 2};
     static const bool alone[] = {false, false, false, false, true, false};
     static const size_t sizes[] = {2, 1, 1, 1, 1};
-    compile_queue q = {0};
+    fixture f;
+    setup(&f);
     for (uint64_t i = 0; i < 6; i++) {
-        compile_job *j = make_job(i, 10);
+        compile_job *j = submit(&f, i, 10);
         j->kind = kinds[i];
         j->alone = alone[i];
-        compile_queue_push(&q, j);
     }
     uint64_t next = 0;
     for (size_t i = 0; i < 5; i++) {
-        compile_batch *b = compile_batch_new(&q, 2);
-        assert_non_null(b);
-        assert_int_equal(b->size, sizes[i]);
-        for (const compile_job *j = b->jobs.first; j; j = j->next)
-            assert_int_equal(j->id, next++);
-        compile_batch_free(b);
+        compile_slot_give(&f.slot, &f.waiting, 2);
+        assert_int_equal(f.slot.batches[0].size, sizes[i]);
+        for (size_t left = sizes[i]; left > 0; left--) {
+            message m;
+            assert_int_equal(message_receive(f.peer, 1000, &m, NULL), AT_OK);
+            assert_int_equal(m.type, left > 1 ? COMPILE_REQUEST_MORE : COMPILE_REQUEST);
+            message_deinit(&m);
+            assert_taken(&f, next++);
+        }
     }
-    assert_int_equal(q.count, 0);
+    assert_int_equal(f.waiting.count, 0);
+    teardown(&f);
 }
 
 /* Which of them the worker died of is not known: the next time each is alone. */
 TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
 {
-    int ends[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    compile_queue q = {0};
-    compile_slot s = {.process = {.pid = 1, .fd = ends[0]}, .greeted = true};
+    fixture f;
+    setup(&f);
     for (uint64_t i = 0; i < 5; i++)
-        compile_queue_push(&q, make_job(i, 10));
-    compile_slot_give(&s, compile_batch_new(&q, 3));
-    compile_slot_give(&s, compile_batch_new(&q, 2));
-    compile_job_free(compile_slot_take_first(&s));
-    assert_int_equal(compile_slot_first(&s)->id, 1);
-    compile_slot_return(&s, &q);
-    for (uint64_t i = 1; i < 5; i++) {
-        compile_job *j = compile_queue_pop(&q);
-        assert_int_equal(j->id, i);
-        assert_int_equal(j->alone, i < 3);
-        compile_job_free(j);
+        submit(&f, i, 10);
+    compile_slot_give(&f.slot, &f.waiting, 3);
+    compile_slot_give(&f.slot, &f.waiting, 2);
+    assert_taken(&f, 0);
+    assert_int_equal(compile_slot_first(&f.slot)->id, 1);
+    compile_slot_return(&f.slot, &f.waiting);
+    uint64_t next = 1;
+    for (const compile_job *j = f.waiting.first; j; j = queue_next(j), next++) {
+        assert_int_equal(j->id, next);
+        assert_int_equal(j->alone, next < 3);
     }
-    close(ends[0]);
-    close(ends[1]);
+    assert_int_equal(next, 5);
+    teardown(&f);
 }
 
-/* A frame larger than the socket goes out in parts, and the one after it waits for its end. */
+/* A request larger than the socket goes out in parts, and the one after it waits for its end. */
 TEST(a_full_socket_is_not_waited_for)
 {
-    enum { LARGE = 4 << 20, SMALL = 100 };
-    int ends[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    compile_slot s = {.process = {.pid = 1, .fd = ends[0]}, .greeted = true};
-    compile_slot_give(&s, make_batch(1, LARGE));
-    compile_slot_give(&s, make_batch(2, SMALL));
-    size_t first = s.batches[0]->size_bytes, all = first + s.batches[1]->size_bytes;
-    assert_true(compile_slot_has_unsent(&s));
-    assert_in_range(s.batches[0]->sent_bytes, 1, first - 1);
-    assert_int_equal(s.batches[1]->sent_bytes, 0);
-    size_t got = 0;
-    static unsigned char bytes[65536];
-    while (got < all) {
-        ssize_t n = recv(ends[1], bytes, sizeof bytes, MSG_DONTWAIT);
+    enum { LARGE = 4 << 20, SMALL = 100, ALL = LARGE + SMALL + 2 * MESSAGE_HEADER_BYTES };
+    fixture f;
+    setup(&f);
+    submit(&f, 1, LARGE);
+    submit(&f, 2, SMALL);
+    compile_slot_give(&f.slot, &f.waiting, 1);
+    compile_slot_give(&f.slot, &f.waiting, 1);
+    assert_ptr_equal(f.slot.child.out.unsent, compile_slot_first(&f.slot));
+    assert_in_range(f.slot.child.out.sent_bytes, 1, LARGE);
+    static unsigned char bytes[ALL];
+    for (size_t got = 0; got < ALL;) {
+        ssize_t n = recv(f.peer, bytes + got, ALL - got, MSG_DONTWAIT);
         assert_true(n > 0);
-        for (ssize_t i = 0; i < n; i++, got++)
-            if (got >= first - LARGE && (got < first || got >= all - SMALL))
-                assert_int_equal(bytes[i], got < first ? 1 : 2);
-        compile_slot_flush(&s);
+        got += (size_t)n;
+        compile_slot_flush(&f.slot);
     }
-    assert_false(compile_slot_has_unsent(&s));
-    for (uint64_t i = 1; i < 3; i++) {
-        compile_job *j = compile_slot_take_first(&s);
-        assert_int_equal(j->id, i);
-        compile_job_free(j);
-    }
-    assert_false(compile_slot_owes(&s));
-    close(ends[0]);
-    close(ends[1]);
+    assert_null(f.slot.child.out.unsent);
+    assert_int_equal(bytes[MESSAGE_HEADER_BYTES], 1);
+    assert_int_equal(bytes[MESSAGE_HEADER_BYTES + LARGE - 1], 1);
+    assert_int_equal(bytes[ALL - SMALL], 2);
+    assert_taken(&f, 1);
+    assert_taken(&f, 2);
+    teardown(&f);
 }
 
 TEST(a_dead_peer_does_no_harm)
 {
-    int ends[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    close(ends[1]);
-    compile_slot s = {.process = {.pid = 1, .fd = ends[0]}, .greeted = true};
-    compile_slot_give(&s, make_batch(1, 10));
-    assert_true(compile_slot_has_unsent(&s));
-    compile_job_free(compile_slot_take_first(&s));
-    close(ends[0]);
+    fixture f;
+    setup(&f);
+    close(f.peer);
+    submit(&f, 1, 10);
+    compile_slot_give(&f.slot, &f.waiting, 1);
+    assert_non_null(f.slot.child.out.unsent);
+    assert_taken(&f, 1);
+    teardown(&f);
 }

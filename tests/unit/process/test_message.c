@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "framed.h"
 #include "process/message.h"
 #include "process/process.h"
 
@@ -69,9 +70,8 @@ static void any_flipped_bit_is_told_at_once(void **state)
     m = (message){.type = 3};
     pack_put_string(&m.body, "payload");
     at_error error = {0};
-    unsigned char *frame;
     size_t frame_bytes;
-    assert_ok(message_encode(&m, &frame, &frame_bytes, &error), error);
+    unsigned char *frame = framed(&m, &frame_bytes);
     for (size_t bit = 0; bit < 8 * frame_bytes; bit++) {
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -97,10 +97,8 @@ static void a_frame_that_arrives_in_pieces_is_whole_in_the_end(void **state)
     m = (message){.type = 9};
     pack_put_string(&m.body, "in pieces");
     empty = (message){.type = 10};
-    unsigned char *frame, *empty_frame;
     size_t frame_bytes, empty_bytes;
-    assert_ok(message_encode(&m, &frame, &frame_bytes, &error), error);
-    assert_ok(message_encode(&empty, &empty_frame, &empty_bytes, &error), error);
+    unsigned char *frame = framed(&m, &frame_bytes), *empty_frame = framed(&empty, &empty_bytes);
     message_reader r = {0};
     for (size_t i = 0; i + 1 < frame_bytes; i++) {
         assert_int_equal(write(ends[0], frame + i, 1), 1);

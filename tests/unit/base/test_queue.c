@@ -1,0 +1,83 @@
+#include "base/queue.h"
+
+#include "check.h"
+
+typedef struct numbered {
+    queue_item item;
+    int number;
+} numbered;
+
+enum { COUNT = 5 };
+
+static void fill(queue *q, numbered items[COUNT])
+{
+    *q = (queue){0};
+    for (int i = 0; i < COUNT; i++) {
+        items[i].number = i;
+        queue_push(q, &items[i]);
+    }
+}
+
+/* Takes all out, which must have these numbers, -1 after the last. */
+static void assert_drains(queue *q, const int *numbers)
+{
+    for (; *numbers >= 0; numbers++) {
+        const numbered *n = queue_pop(q);
+        assert_non_null(n);
+        assert_int_equal(n->number, *numbers);
+    }
+    assert_null(queue_pop(q));
+    assert_int_equal(q->count, 0);
+}
+
+TEST(items_leave_in_the_order_in_which_they_came)
+{
+    numbered items[COUNT];
+    queue q;
+    fill(&q, items);
+    assert_int_equal(q.count, COUNT);
+    assert_drains(&q, (int[]){0, 1, 2, 3, 4, -1});
+}
+
+TEST(one_that_is_put_in_front_leaves_first)
+{
+    numbered items[COUNT], first = {.number = 7};
+    queue q = {0};
+    queue_push_front(&q, &first);
+    assert_drains(&q, (int[]){7, -1});
+    fill(&q, items);
+    queue_push_front(&q, &first);
+    assert_drains(&q, (int[]){7, 0, 1, 2, 3, 4, -1});
+}
+
+TEST(any_item_can_be_taken_out_and_others_can_follow)
+{
+    static const int left[COUNT][COUNT + 1] = {
+        {1, 2, 3, 4, 7, -1}, {0, 2, 3, 4, 7, -1}, {0, 1, 3, 4, 7, -1},
+        {0, 1, 2, 4, 7, -1}, {0, 1, 2, 3, 7, -1},
+    };
+    for (int i = 0; i < COUNT; i++) {
+        numbered items[COUNT], last = {.number = 7};
+        queue q;
+        fill(&q, items);
+        queue_remove(&q, &items[i]);
+        queue_push(&q, &last);
+        assert_drains(&q, left[i]);
+    }
+}
+
+TEST(what_is_moved_to_the_front_keeps_its_order)
+{
+    numbered items[COUNT], others[2] = {{.number = 7}, {.number = 8}};
+    queue q, to = {0};
+    fill(&q, items);
+    queue_push(&to, &others[0]);
+    queue_move_front(&q, &to);
+    queue_push(&to, &others[1]);
+    assert_int_equal(q.count, 0);
+    assert_drains(&to, (int[]){0, 1, 2, 3, 4, 7, 8, -1});
+    fill(&q, items);
+    queue_move_front(&q, &to);
+    queue_move_front(&q, &to);
+    assert_drains(&to, (int[]){0, 1, 2, 3, 4, -1});
+}

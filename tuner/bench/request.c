@@ -1,0 +1,86 @@
+#include "bench/request.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "bench/wire.h"
+
+request *request_new(message *m, uint64_t id)
+{
+    memory_have(m->body.failed ? NULL : m);
+    request *r = memory_new(1, sizeof *r);
+    *r = (request){.out.message = *m, .id = id};
+    *m = (message){0};
+    return r;
+}
+
+/* Makes the message of a chunk. A file that cannot be read any more is told to the worker, whose
+ * set-up then says so. */
+static void load_chunk(outgoing *o)
+{
+    request *r = (request *)o;
+    unsigned char key[DATA_KEY_BYTES] = {0};
+    at_error error = {0};
+    const uint64_t offset = r->chunk * DATA_CHUNK_BYTES, left = r->data_bytes - offset;
+    size_t size = 0;
+    void *bytes = memory_new(DATA_CHUNK_BYTES, 1);
+    at_status status = data_file_key(r->data, key, &error);
+    if (!status)
+        status = data_file_read(r->data, r->chunk, bytes, &size, &error);
+    const device_chunk chunk = {.key = key,
+                                .all_bytes = r->data_bytes,
+                                .offset = offset,
+                                .bytes = bytes,
+                                .size_bytes = status        ? 0
+                                              : size < left ? size
+                                                            : (size_t)left,
+                                .trouble = status ? error.message : ""};
+    pack_deinit(&r->out.message.body);
+    pack_put_u64(&r->out.message.body, r->number);
+    pack_put_u64(&r->out.message.body, r->id);
+    device_put_chunk(&r->out.message.body, &chunk);
+    memory_have(r->out.message.body.failed ? NULL : r);
+    free(bytes);
+}
+
+request *request_new_data(data_file *f, uint64_t chunk, uint64_t data_bytes)
+{
+    message none = {.type = REQUEST_DATA};
+    request *r = request_new(&none, 0);
+    r->out.fill = load_chunk;
+    r->data = data_file_keep(f);
+    r->chunk = chunk;
+    r->data_bytes = data_bytes;
+    return r;
+}
+
+request *request_replay(const request *r)
+{
+    if (r->data) {
+        request *again = request_new_data(r->data, r->chunk, r->data_bytes);
+        again->number = r->number;
+        again->silent = true;
+        return again;
+    }
+    message copy = {.type = r->out.message.type};
+    pack_append(&copy.body, r->out.message.body.bytes, r->out.message.body.size_bytes);
+    request *replay = request_new(&copy, r->id);
+    replay->number = r->number;
+    replay->silent = true;
+    return replay;
+}
+
+void request_free(request *r)
+{
+    if (!r)
+        return;
+    message_deinit(&r->out.message);
+    data_file_free(r->data);
+    free(r);
+}
+
+void requests_free(queue *requests)
+{
+    for (request *r; (r = queue_pop(requests));)
+        request_free(r);
+}

@@ -1,0 +1,79 @@
+#include "process/supervised.h"
+
+#include "base/clock.h"
+
+enum { MAX_DEATHS = 3, MAX_KILLS = 8, LONGEST_MS = 3600000 };
+
+bool worker_blame_add(worker_blame *b, worker_death death)
+{
+    if (death == DEATH_LATE)
+        return true;
+    return death == DEATH_KILLED ? ++b->kills >= MAX_KILLS : ++b->deaths >= MAX_DEATHS;
+}
+
+supervised supervised_make(trace *t, trace_group group, const char *name)
+{
+    return (supervised){.process.fd = -1, .trace = t, .lane = trace_lane(t, group, name)};
+}
+
+void supervised_begin(supervised *s, int64_t limit_ns)
+{
+    message_reader_deinit(&s->reader);
+    s->busy_ns = clock_now_ns();
+    supervised_expect(s, limit_ns);
+}
+
+void supervised_expect(supervised *s, int64_t limit_ns)
+{
+    s->deadline_ns = clock_now_ns() + limit_ns;
+}
+
+int supervised_left_ms(const supervised *s)
+{
+    if (s->deadline_ns == 0)
+        return -1;
+    int64_t left_ms = (s->deadline_ns - clock_now_ns() + 999999) / 1000000;
+    return left_ms < 0 ? 0 : left_ms > LONGEST_MS ? LONGEST_MS : (int)left_ms;
+}
+
+bool supervised_is_late(const supervised *s)
+{
+    return s->deadline_ns != 0 && clock_now_ns() >= s->deadline_ns;
+}
+
+void supervised_poll(const supervised *s, poll_set *set)
+{
+    poll_set_add(set, s->process.fd, s->out.unsent != NULL);
+}
+
+void supervised_show(supervised *s, const char *what, uint64_t count)
+{
+    int64_t now_ns = clock_now_ns();
+    trace_span(s->trace, s->lane, what, s->busy_ns, now_ns, count);
+    s->busy_ns = now_ns;
+}
+
+at_status supervised_take(supervised *s, message *out, worker_death *death)
+{
+    at_status status = message_reader_take(&s->reader, s->process.fd, out, NULL);
+    if (status && status != AT_NOT_FOUND)
+        *death = status == AT_WORKER && message_peer_closed(s->process.fd) ? DEATH_OWN : DEATH_LIED;
+    return status;
+}
+
+void supervised_stop(supervised *s)
+{
+    worker_stop(&s->process, NULL, 0);
+    message_reader_deinit(&s->reader);
+    s->deadline_ns = 0;
+}
+
+worker_death supervised_end(supervised *s, worker_death death, int grace_ms, char *how,
+                            size_t how_bytes)
+{
+    bool of_itself = death != DEATH_LATE && death != DEATH_LIED;
+    /* Its socket closes a moment before it can be asked for its end, which is worth the wait. */
+    worker_end end = worker_collect(&s->process, of_itself ? grace_ms : 0, how, how_bytes);
+    supervised_stop(s);
+    return of_itself && end == WORKER_KILLED ? DEATH_KILLED : death;
+}
