@@ -14,8 +14,11 @@ static at_status refuse(const char *function, const at_results *results, const c
                         const at_variable *problem, size_t count, at_error *error)
 {
     if (!results || !pattern || (!problem && count > 0))
-        return library_refuse_null(
-            function, !results ? "results" : !pattern ? "pattern" : "problem", error);
+        return library_refuse_null(function,
+                                   !results   ? "results"
+                                   : !pattern ? "pattern"
+                                              : "problem",
+                                   error);
     error_clear(error);
     if (count > RECORD_MAX_VALUES)
         return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);

@@ -226,9 +226,10 @@ static at_status find_program(tuning *t, const char *given, at_error *error)
         if (*folder && n > 0 && (size_t)n < sizeof t->program && access(t->program, X_OK) == 0)
             return AT_OK;
     }
-    return error_set(error, AT_NOT_FOUND,
-                     "the program autotune, which tunes, is neither beside the library nor in PATH; "
-                     "AUTOTUNE_PROGRAM may name it");
+    return error_set(
+        error, AT_NOT_FOUND,
+        "the program autotune, which tunes, is neither beside the library nor in PATH; "
+        "AUTOTUNE_PROGRAM may name it");
 }
 
 static at_status start_program(tuning *t, at_error *error)
@@ -239,8 +240,8 @@ static at_status start_program(tuning *t, at_error *error)
     snprintf(budget, sizeof budget, "%.3fs", t->budget_s);
     snprintf(share, sizeof share, "%.6f", t->share);
     snprintf(jobs, sizeof jobs, "%zu", cores ? cores : 1);
-    char words[][16] = {"tune", "--device", "--results", "--budget", "--share", "--jobs", "--quiet",
-                        "--set"};
+    char words[][16] = {"tune",    "--device", "--results", "--budget",
+                        "--share", "--jobs",   "--quiet",   "--set"};
     enum { TUNE, DEVICE, RESULTS, BUDGET, SHARE, JOBS, QUIET, SET };
     arguments[n++] = t->program;
     arguments[n++] = words[TUNE];
@@ -285,7 +286,8 @@ static void fail(tunings *all, tuning *t, const char *why)
     static const char tools_name[] = "autotune: ";
     if (strncmp(why, tools_name, sizeof tools_name - 1) == 0)
         why += sizeof tools_name - 1;
-    snprintf(t->why, sizeof t->why, "%s", *why ? why : "it ended without a result for this problem");
+    snprintf(t->why, sizeof t->why, "%s",
+             *why ? why : "it ended without a result for this problem");
     for (size_t n = strlen(t->why); n > 0 && t->why[n - 1] == '\n'; n--)
         t->why[n - 1] = '\0';
     set_state(all, t, AT_TUNE_FAILED);

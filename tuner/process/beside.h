@@ -3,8 +3,9 @@
  *
  * It is no child of this process, so that wait() does not return it and no SIGCHLD comes, whatever
  * the process does about those. It has a session of its own (keys of a terminal do not reach it),
- * the lowest priority, none of this process's descriptors, and /dev/null as its output. It gets SIGTERM
- * when beside_stop() is called or the process ends, in whatever way, and SIGALRM after its limit.
+ * the lowest priority, none of this process's descriptors, and /dev/null as its output. It gets
+ * SIGTERM when beside_stop() is called or the process ends, in whatever way, and SIGALRM after its
+ * limit.
  *
  * How: the process clones one that shares its memory and sends no signal at its end, that one
  * starts the program and ends. The program's standard input is a pipe that nothing is written to:

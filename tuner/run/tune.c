@@ -12,7 +12,7 @@ static at_status keep(tune *t, at_error *error)
 {
     const settings *o = t->settings;
     if (!o->record || !session_measures(&t->session) || !t->summary.best_found ||
-        t->oracle_is_wrong)
+        t->oracle.is_wrong)
         return AT_OK;
     record_change change;
     at_status status = record_merge(o->results_dir, &t->summary, &change, error);
@@ -25,16 +25,16 @@ static at_status keep(tune *t, at_error *error)
 /* Nothing is proven on a device that computes something else. */
 static void tell_disagreement(tune *t)
 {
-    if (!t->disagreement[0])
+    if (!t->oracle.disagreement[0])
         return;
-    run_summary_warn(&t->summary, "%s", t->disagreement);
+    run_summary_warn(&t->summary, "%s", t->oracle.disagreement);
     for (size_t i = 0; i < t->summary.result_count; i++) {
         run_result *r = &t->summary.results[i];
         if (!r->proven)
             continue;
         r->proven = false;
         free(r->unproven);
-        r->unproven = memory_text(t->disagreement);
+        r->unproven = memory_text(t->oracle.disagreement);
         free(r->coverage);
         r->coverage = NULL;
     }

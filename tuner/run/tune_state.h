@@ -19,50 +19,65 @@
 #include "search/stopping.h"
 #include "search/strategy.h"
 
+/* What is asked about a baseline that says which results are right (run/tune_oracle.c). One problem
+ * is compared at a time: `question` and `on` mean something while `asked`. Once it is wrong, or
+ * there is a disagreement, it stays so. */
+typedef struct oracle_doubt {
+    bool is_wrong;
+    bool asked;               /* the GPU is, whether the simulated device computes the same, */
+    device_question question; /* with this, */
+    problem_kind on;          /* on this problem */
+    char disagreement[1024];  /* in words, the first; "": there is none */
+} oracle_doubt;
+
 struct tune {
+    /* Opened once, in this order, and there until the end. */
     const settings *settings;
+    int64_t start_ns;
+    progress *progress;
+    session session;
+    run_summary summary;
     stopping_limits limits; /* of the search; seconds: of the whole run */
-    stopping stopping;
-    record recalled; /* answers instead of a search, when `answer` is set */
+    bool has_baseline;
+    uint64_t baseline; /* configuration */
+    record recalled;   /* answers instead of a search, when `answer` is set */
     const record_entry *answer;
     warm_start warm;
     prediction prior; /* where the strategy wants one */
-    int64_t start_ns;
-    session session;
     strategy *strategy;
-    uint32_t search_lane, race_lane; /* of the trace */
     journal *journal;
-    pipeline *pipeline;
     race_log log;
+    pipeline *pipeline;
+    prover *prover;                  /* where a GPU measures; else NULL */
+    uint32_t search_lane, race_lane; /* of the trace */
+
+    /* The search's account: of the `asked` configurations, `twins` cost nothing, because another
+     * stands for them, `failed` did not work, and `left` were too slow to be checked. */
+    stopping stopping;
     double search_from_s; /* as tune_elapsed_s() */
     bool retraced;        /* the journal knew what the search had tried */
-    prover *prover;       /* where a GPU measures; else NULL */
-    race_driver *driver;
-    progress *progress;
-    run_summary summary;
+    uint64_t asked, twins, failed, left;
     size_t proof_next; /* candidate, with --prove all */
-    bool has_baseline;
-    bool oracle_is_wrong; /* the baseline, which says what is right */
-    bool compares;        /* the GPU is asked whether the simulated device computes the same, */
-    device_question compared;
-    problem_kind compared_on; /* on this problem */
-    char disagreement[1024];  /* in words, the first; "": there is none */
-    uint64_t baseline;        /* configuration */
-    int64_t best_ns;          /* of the search so far; 0: none */
-    candidate *leader;        /* the fastest so far; NULL: none */
-    candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL:
-                           none */
-    size_t first; /* a quick run tries so many in any case: what is named beforehand, or a few */
-    size_t whole; /* of these, so many are compiled for their ragged problems at once; the others
-                     are deferred */
+
     /* A strategy that learns asks for the same each time only if it is told the same in the same
      * order. No two runs are alike if outcomes are measured. If they are predicted, or there are
      * none, it is told in the order in which it asked, and asks after each that it is told. */
     bool in_order;
-    size_t told;   /* then: candidates, the first ones */
-    uint64_t left; /* of the told ones, those that were too slow to be checked */
-    uint64_t asked, failed;
-    uint64_t twins; /* of the asked, those that cost nothing, because another stands for them */
+    size_t told; /* then: candidates, the first ones */
+
+    /* The fastest so far. A leader has the time best_ns and no twin before it; it may turn out to
+     * be wrong, and is looked for anew then. */
+    int64_t best_ns;    /* 0: none */
+    candidate *leader;  /* NULL: none */
+    candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL:
+                           none */
+
+    /* A quick run tries `first` variants in any case: what is named beforehand, or a few. Of these
+     * `whole` are compiled for their ragged problems at once; the others are deferred. */
+    size_t first, whole;
+
+    oracle_doubt oracle;
+    race_driver *driver; /* NULL: there was no race */
     run_end end;
 };
 

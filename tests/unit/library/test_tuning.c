@@ -34,10 +34,11 @@ static void write_text(const char *path, const char *text)
 static void write_program(fixture *f, const char *does)
 {
     char text[2048];
-    snprintf(text, sizeof text,
-             "#!/bin/sh\necho \"$@\" >>%s\ni=0\nwhile [ ! -e %s ] && [ $i -lt 500 ]; do sleep 0.01; "
-             "i=$((i+1)); done\n%s\n",
-             f->asked, f->go, does);
+    snprintf(
+        text, sizeof text,
+        "#!/bin/sh\necho \"$@\" >>%s\ni=0\nwhile [ ! -e %s ] && [ $i -lt 500 ]; do sleep 0.01; "
+        "i=$((i+1)); done\n%s\n",
+        f->asked, f->go, does);
     write_text(f->program, text);
     assert_int_equal(chmod(f->program, 0700), 0);
 }

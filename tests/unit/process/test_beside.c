@@ -41,8 +41,8 @@ static void count_signal(int number)
 TEST(the_end_of_what_it_says_is_kept)
 {
     beside b;
-    start_shell("i=0; while [ $i -lt 1000 ]; do echo line $i >&2; i=$((i+1)); done; echo last >&2", none,
-                10, &b);
+    start_shell("i=0; while [ $i -lt 1000 ]; do echo line $i >&2; i=$((i+1)); done; echo last >&2",
+                none, 10, &b);
     await_end(&b);
     assert_int_equal(b.text_bytes, BESIDE_SAID_BYTES - 1);
     assert_string_equal(b.text + b.text_bytes - strlen("line 999\nlast\n"), "line 999\nlast\n");
@@ -88,7 +88,8 @@ TEST(it_has_none_of_the_process_s_descriptors)
 TEST(it_has_the_lowest_priority_and_a_session_of_its_own)
 {
     beside b;
-    start_shell("set -- $(cut -d')' -f2- /proc/$$/stat); [ $4 = $$ ] && echo ${17} >&2", none, 10, &b);
+    start_shell("set -- $(cut -d')' -f2- /proc/$$/stat); [ $4 = $$ ] && echo ${17} >&2", none, 10,
+                &b);
     await_end(&b);
     assert_string_equal(b.text, "19\n");
 }
@@ -104,8 +105,7 @@ TEST(variables_are_left_out)
     assert_string_equal(b.text, "-b\n");
 }
 
-static const char endless[] =
-    "trap 'exit 0' TERM; echo up >&2; while :; do sleep 0.01; done";
+static const char endless[] = "trap 'exit 0' TERM; echo up >&2; while :; do sleep 0.01; done";
 
 static void await_up(beside *b)
 {

@@ -35,9 +35,8 @@ enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more h
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
 /* Only move() changes a candidate's stage. A candidate enters `finished` once, when its outcome is
- * known, and may be compiled again for the race after that; finished[0 .. taken) were handed out.
- * compiled_bytes is the machine code of the candidates that are WAITING. At most one candidate is
- * being checked apart from its first samples. */
+ * known, and may be compiled again for the race after that. At most one candidate is being checked
+ * apart from its first samples. */
 struct pipeline {
     session *session;
     variant_log log;
@@ -45,26 +44,29 @@ struct pipeline {
     candidates table;
     twins twins;
     hangs hangs;
+    gpus gpus;         /* none of them ready without a device */
     uint16_t *indices; /* scratch: one configuration */
     int64_t start_ns;
     uint32_t lane; /* of the trace */
+    pipeline_state state;
+
+    /* What is wished, by the functions of the header that are named so. */
+    bool far_ahead, defers, leaves_slow, others_rest;
+    uint64_t kept;  /* the configuration that is tried in any case, however slow */
+    bool abandoned; /* nothing more goes to the device */
+
+    /* What waits for a device: no candidate before the place first_waiting, and of those after it
+     * that are WAITING compiled_bytes of machine code. */
+    size_t first_waiting, compiled_bytes;
+    size_t tries; /* that devices answered */
 
     candidate **finished; /* owned; in the order in which they finished */
-    size_t finished_count, taken;
-    size_t first_waiting;  /* no candidate before this place is WAITING */
-    size_t compiled_bytes; /* of the machine code of those that are */
-    size_t tries;          /* that devices answered */
-    gpus gpus;             /* none of them ready without a device */
-    bool far_ahead;        /* see pipeline_look_far_ahead() */
-    bool defers;           /* see pipeline_defer_ragged() */
-    bool leaves_slow;      /* see pipeline_leave_slow(), */
-    uint64_t kept;         /* and the configuration that is tried in any case */
-    uint64_t prepared_at;  /* finished when pipeline_prepare_race() had nothing left to do */
-    bool abandoned;        /* nothing more goes to the device */
-    bool others_rest;      /* see pipeline_rest_others() */
-    candidate *checking;   /* on its ragged problems, apart from its first samples; NULL: none */
-    size_t check_gpu;      /* that is at it, once it is CHECKING */
-    pipeline_state state;
+    size_t finished_count;
+    size_t taken;         /* of these, the first ones: they were handed out */
+    uint64_t prepared_at; /* finished when pipeline_prepare_race() had nothing left to do */
+
+    candidate *checking; /* on its ragged problems, apart from its first samples; NULL: none */
+    size_t check_gpu;    /* that is at it, once it is CHECKING */
 };
 
 pipeline *pipeline_new(session *s, journal *log, size_t samples)
