@@ -9,6 +9,9 @@
 #define __x86_64__ 1
 #endif
 
+// Words of the host's compiler that say nothing to a device.
+#define __extension__
+
 #if __has_include(<cuda_runtime.h>)
 #include <cuda_runtime.h>
 #endif

@@ -322,7 +322,7 @@ static void tell_byte(const sim_block *b, int lane, ptx_space space, const place
     char where[SIM_PLACE_BYTES];
     if (space == PTX_SPACE_SHARED) {
         sim_shared_name(p->owner, (uint32_t)at, where, sizeof where);
-        snprintf(text, size_bytes, "%s, which was never written", where);
+        snprintf(text, size_bytes, "%s, to which no value was written", where);
     } else if (space == PTX_SPACE_LOCAL) {
         snprintf(text, size_bytes, "local memory byte %" PRIu64 " of %u, which was never written",
                  at, b->program->local_bytes);
@@ -422,8 +422,9 @@ static void mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx
 }
 
 /* A lane stores what has no value in part: the gaps of a structure, which stay unwritten; or a
- * value that is missing: false, with a fault. A thread's own memory may hold such. Parts are the
- * elements of a vector, the halves of one. */
+ * value that is missing: false, with a fault. A thread's own memory may hold such, and a block's:
+ * a tile has places beyond the problem's end, and who uses what was put there is found then. Parts
+ * are the elements of a vector, the halves of one. */
 static bool store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                           ptx_space space, const places *p, uint32_t bytes)
 {
@@ -448,7 +449,8 @@ static bool store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, i
         if (missing && space == PTX_SPACE_LOCAL)
             sim_values_keep(b, w, slots[v], &written[(uint32_t)v * bytes], bytes);
     }
-    if (lost == SIM_NO_SLOT || space == PTX_SPACE_LOCAL || (kept > 0 && !broken && written))
+    if (lost == SIM_NO_SLOT || space == PTX_SPACE_LOCAL || space == PTX_SPACE_SHARED ||
+        (kept > 0 && !broken && written))
         return true;
     return sim_values_fail(b, w, c, lane, lost, "what it stores");
 }

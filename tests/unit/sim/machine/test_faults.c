@@ -193,8 +193,9 @@ TEST(reads_of_what_nothing_wrote_are_faults)
                "out[threadIdx.x] = s[threadIdx.x + 1]; }\n",
                32);
     assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
-    assert_story(&t, "byte 128 of s (shared memory byte 128 of 132), which was never written, read "
-                     "at test.cu:2");
+    assert_story(
+        &t, "byte 128 of s (shared memory byte 128 of 132), to which no value was written, read "
+            "at test.cu:2");
     sim_test_deinit(&t);
 }
 
