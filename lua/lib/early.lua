@@ -62,15 +62,22 @@ local function evaluate(expression, scope)
   return host.try(f, scope)
 end
 
--- The number that a macro's text comes to, if it is made of whole numbers, their operators, and macros of such: 8 * WARP.
+-- The expression that a macro's text is, if it is made of whole numbers, their operators and names: 8 * WARP.
+local function macro_expression(text)
+  if text == "" or string.find(text, "[^%w_%s()+%-*/%%<>&|~]") then return nil end
+  text = string.gsub(string.gsub(text, "(%f[%w_]%d+)[uUlL]+%f[^%w_]", "%1"), "/", "//")
+  return host.load("return " .. text, "=macro") and text
+end
+
+-- The number that it comes to.
 local function macro_value(text, macros, depth)
-  if depth > 8 or string.find(text, "[^%w_%s()+%-*/%%<>&|~]") then return nil end
+  local expression = depth <= 8 and macro_expression(text)
+  if not expression then return nil end
   local scope = {}
   for name in string.gmatch(text, "%f[%w_][%a_][%w_]*") do
     if macros[name] then scope[name] = macro_value(macros[name].value, macros, depth + 1) end
   end
-  text = string.gsub(text, "(%f[%w_]%d+)[uUlL]+%f[^%w_]", "%1")
-  return evaluate(string.gsub(text, "/", "//"), scope)
+  return evaluate(expression, scope)
 end
 
 local function scope_of(values, derived)
@@ -87,6 +94,6 @@ local function scope_of(values, derived)
 end
 
 return {
-  parse_c = parse_c, macro_value = macro_value, is_empty = is_empty, copied = copied, read_space = read_space, default_of = default_of,
+  parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied, read_space = read_space, default_of = default_of,
   helpers = helpers, evaluate = evaluate, scope_of = scope_of,
 }

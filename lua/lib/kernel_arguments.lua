@@ -4,6 +4,7 @@
 local host = ...
 
 local check = host.own "check.lua"
+local early = host.own "early.lua"
 local kernel = host.own "kernel.lua"
 local fail, KIND = check.fail, check.KIND
 
@@ -55,12 +56,14 @@ local function example_count(signature, params)
   return "n"
 end
 
--- One pointer: its buffer, completed or made.
+-- One pointer: its buffer, completed or made. What a constant is filled from is no output.
 local function complete_buffer(description, request, a, param, count_example)
-  local name = param.name
+  local name, constants = param.name, {}
+  local filled = type(description.kernel) == "table" and description.kernel.constants
+  for _, buffer in pairs(type(filled) == "table" and filled or {}) do constants[buffer] = true end
   local sizes = description.sizes or {}
   local given = description.buffers[name]
-  local role = a.const and "input" or "inout"
+  local role = (a.const or constants[name]) and "input" or "inout"
   for _, output in ipairs(description.outputs or {}) do
     if output == name then role = "output" end
   end
@@ -107,6 +110,32 @@ local function complete_buffer(description, request, a, param, count_example)
   end
 end
 
+-- The address that leads nowhere.
+local NULL = argument("uint64", 0)
+
+-- What the kernel's own default for a parameter comes to: "= nullptr", "= 1.0f", "= make_uint3(0, 0, 0)". nil: it has none,
+-- or it is none that can be told from the text.
+local function default_argument(a, param)
+  local text = string.match(param.text, "[^=<>!]=%s*([^=].-)%s*$")
+  if not text then return nil end
+  if a.pointer then return (text == "nullptr" or text == "NULL" or text == "0") and NULL or nil end
+  if a.type and a.lanes == 1 then
+    local v = text == "true" and 1 or text == "false" and 0 or early.parse_c(text)
+    return type(v) == "number" and argument(a.type, v) or nil
+  end
+  local inside = string.match(text, "^[%w_:]*%s*[({](.*)[)}]$")
+  if not inside or string.find(inside, "[^0%s,.fuUlL]") or a.bytes % 4 ~= 0 then return nil end
+  local members = {}
+  for m = 1, a.bytes // 4 do members[m] = argument("uint32", 0) end
+  return { [KIND] = "struct", members = members }
+end
+
+-- Has the pattern nothing for the parameter, and the kernel a default?
+local function is_left_to_default(description, a, param, is_known)
+  local said = (description.sizes or {})[param.name] ~= nil or description.buffers[param.name] ~= nil
+  return not said and not is_known(param.name) and default_argument(a, param) ~= nil
+end
+
 -- The arguments of one kernel, by its type and the names of its parameters.
 local function infer_arguments(description, request, signature, params, named, is_known)
   local args, example = {}, example_count(signature, params)
@@ -118,6 +147,8 @@ local function infer_arguments(description, request, signature, params, named, i
       if type(given) ~= "table" and not a.pointer and a.type and SCALARS[a.type] and a.lanes == 1 then
         args[i] = argument(a.type, given)
       end
+    elseif is_left_to_default(description, a, param, is_known) then
+      args[i] = default_argument(a, param)
     elseif param.name == "" then
       fail({}, "parameter %d of the kernel has no name (%s): give it one in the file", i, param.text)
     elseif a.pointer then
@@ -129,6 +160,11 @@ local function infer_arguments(description, request, signature, params, named, i
     elseif string.find(param.text, "cudaSurfaceObject_t", 1, true) then
       fail({}, "the kernel takes a surface, %s, of which none is made here", param.text)
     elseif a.type and a.lanes == 1 then
+      local v = description.problem[param.name]
+      if type(v) == "string" then
+        fail({ "problem", param.name }, "is a text, and the kernel takes %s; what follows from others is a derived value: "
+             .. "derived = { %s = %q }", param.text, param.name, v)
+      end
       if not is_known(param.name) then
         local whole = string.find(a.type, "int") ~= nil
         ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or whole and "1 << 20" or "1.0"), param.text)
@@ -181,12 +217,12 @@ local function check_arguments(description, signature, params, given)
     local path, v = { "kernel", "args", i }, given[i]
     local is_buffer = type(v) == "string" and description.buffers[v] ~= nil
     local scalar = type(v) == "table" and v[KIND] == "argument" and v.type or nil
-    if taken.pointer and scalar then
+    if taken.pointer and scalar and v.value ~= 0 then
       fail(path, "the kernel takes a pointer here, %s, and this is a number", params[i].text)
     elseif is_buffer and not taken.pointer and taken.type then
       fail(path, "the kernel takes a number here, %s, and this is a buffer", params[i].text)
     end
-    local own = taken.pointer and buffer_type(description, v) or scalar
+    local own = taken.pointer and buffer_type(description, v) or not taken.pointer and scalar or nil
     if own and taken.type and differ(own, taken.type) then
       fail(path, "the kernel takes %s, of %s, and this is of %s", params[i].text, taken.type, own)
     end

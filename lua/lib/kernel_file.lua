@@ -11,6 +11,8 @@ local kernel = host.own "kernel.lua"
 local captured = host.own "captured.lua"
 local early = host.own "early.lua"
 local arguments = host.own "kernel_arguments.lua"
+local constants = host.own "kernel_constants.lua"
+local macros = host.own "kernel_macros.lua"
 local complete_problems = host.own "stand_ins.lua"
 local fail, meant, KIND = check.fail, check.meant, check.KIND
 
@@ -22,12 +24,6 @@ local kernel_file = {}
 
 -- These options stand for nvcc's own ways: unannotated code is the host's, and no device function calls it.
 local OPTIONS = { "--pre-include=autotune_host.h", "--device-as-default-execution-space" }
-
-local function same(a, b)
-  if type(a) == "boolean" then a = a and 1 or 0 end
-  if type(b) == "boolean" then b = b and 1 or 0 end
-  return a == b
-end
 
 -- A number that nothing defines is this one, to see what a kernel takes.
 local SKETCHED = 8
@@ -114,71 +110,6 @@ local function choose_entry(facts, given, file)
        "\n  there are: " .. table.concat(names, ", "))
 end
 
--- The names that are macros: parameters; variables and derived values that the file has as macros, or that it
--- reads and are written in capitals as macros are. What a template has as a parameter of its own is none.
-local function find_defines(description, facts, space_names, parameters)
-  local defines = {}
-  local function add(name, always)
-    if facts.template_words[name] or parameters[name] then return end
-    local constant = string.find(name, "^[%u_][%u%d_]*$") -- it may stand in an #if alone
-    if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end
-  end
-  for _, name in ipairs(space_names) do add(name, true) end
-  for _, field in ipairs { "problem", "derived" } do
-    if type(description[field]) == "table" then
-      for _, name in ipairs(check.ordered_keys(description[field], { field })) do
-        if type(name) == "string" then add(name, false) end
-      end
-    end
-  end
-  return defines
-end
-
--- A parameter that the file does not know is misspelt, if the file has one of a similar name.
-local function refuse_misspelt(facts, space_names)
-  local known = {}
-  for name, m in pairs(facts.macros) do
-    if not m.constant and not string.find(name, "^_") then known[#known + 1] = name end
-  end
-  table.sort(known)
-  for _, name in ipairs(space_names) do
-    if not facts.words[name] then
-      local nearest = host.nearest(name, known)
-      if nearest then
-        fail({ "space", name }, "the file has no macro '%s'; did you mean '%s' (%s:%d)?", name, nearest,
-             facts.macros[nearest].file, facts.macros[nearest].line)
-      end
-    end
-  end
-end
-
--- The file's own macros are the baseline, as far as the pattern says nothing else.
-local function complete_baseline(description, facts, values, space_names)
-  if description.baseline == nil then description.baseline = {} end
-  if type(description.baseline) ~= "table" then return {} end
-  local baseline = {}
-  for _, name in ipairs(space_names) do
-    local m, list = facts.macros[name], values[name]
-    local given = description.baseline[name]
-    if given == nil and m and m.value ~= "" then
-      local own = parse_c(m.value)
-      if type(own) == "string" and type(list[1]) == "number" then own = early.macro_value(m.value, facts.macros, 0) end
-      for _, v in ipairs(list) do
-        if same(v, own) then given = v end
-      end
-      if given == nil and (type(list[1]) == "number" or type(list[1]) == "string") then
-        local text = own == nil and m.value or tostring(own)
-        fail({ "space", name }, "%s is %s in the file itself (%s:%d), and that is none of its values; add it, or say "
-             .. "which is the baseline: baseline = { %s = %s }", name, text, m.file, m.line, name, tostring(list[1]))
-      end
-      description.baseline[name] = given
-    end
-    if given == nil then given = list[1] end
-    baseline[name] = given
-  end
-  return baseline
-end
-
 -- #define lines for the names in `scope`.
 local function definitions(defines, scope)
   local lines = {}
@@ -253,11 +184,13 @@ local function complete_work(description)
   if #terms > 0 then description.traffic = table.concat(terms, " + ") end
 end
 
-local function check_names(description, field, params)
+-- `constants`: variables of the module, which have sizes, too.
+local function check_names(description, field, params, constants)
   local given = description[field]
   if given == nil then return end
   local known = {}
   for _, p in ipairs(params) do known[#known + 1] = p.name end
+  for name in pairs(constants or {}) do known[#known + 1] = name end
   for key, v in pairs(given) do
     local name = field == "outputs" and v or key
     local found = false
@@ -348,13 +281,15 @@ function kernel_file.complete(description)
         launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
   end
   local values, space_names = read_space(description.space)
-  refuse_misspelt(facts, space_names)
+  macros.settle(facts, description, values)
+  macros.refuse_misspelt(facts, space_names)
   local parameters = {}
   for _, k in ipairs(candidates) do
     for _, p in ipairs(k.params) do parameters[p.name] = true end
   end
-  local defines = find_defines(description, facts, space_names, parameters)
-  local baseline = complete_baseline(description, facts, values, space_names)
+  local defines = macros.find_defines(description, facts, space_names, parameters)
+  macros.complete_derived(description, facts, values)
+  local baseline = macros.complete_baseline(description, facts, values, space_names)
   local known = copied(baseline)
   for name, v in pairs(description.problem) do known[name] = default_of(v) end
   if host.sketches() then -- of a template's numbers
@@ -389,7 +324,8 @@ function kernel_file.complete(description)
     if #request.order == 0 then arguments.check(description, signature, found.params, target.of.args) end
     if host.sketches() then host.sketch(host.own("kernel_sketch.lua")(SKETCHED, kernel_names(facts), request, description, facts, found, signature, defines, file)) end
   end
-  check_names(description, "sizes", params)
+  if not launch then constants.complete(description, request, given, facts, file) end
+  check_names(description, "sizes", params, given.constants)
   check_names(description, "outputs", params)
   tell(request, had, "the kernel " .. targets[1].entry .. " (" .. whole.file .. ":" .. whole.line .. ")")
   complete_work(description)

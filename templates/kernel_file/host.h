@@ -16,6 +16,16 @@
 #include <cuda_runtime.h>
 #endif
 
+#ifdef __CUDACC_RTC__
+// Of the device's runtime library: dependent launches, which nothing waits for here.
+static __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion(void) {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+static __device__ __forceinline__ void cudaGridDependencySynchronize(void) {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+#endif
+
 // The same as the Toolkit's own, which some of its headers include.
 #if __has_include(<cuda/std/cstdint>)
 #include <cuda/std/climits>

@@ -293,3 +293,45 @@ CU
     tool space saxpy.cu --arch sm_90
     fails_with 2 "'in' is a word of Lua: the kernel's parameter of that name is in_ here"
 }
+
+@test "expressions may read the file's own macros; a constant that nothing fills is told, and filled like an input" {
+    cat >stencil.cu <<'CU'
+/* autotune
+problem = { n = 4096 }
+space   = { BLOCK = { 32, 64 }, PART = { 16, 32 } }
+where   = "BLOCK == 2 * PART"
+launch  = { grid = "n // THREADS", block = "THREADS" }
+sizes   = { src = "n + 2 * RADIUS", dst = "n" }
+*/
+#define RADIUS 3
+#ifdef OTHER
+#define THREADS OTHER
+#else
+#define THREADS (1 * BLOCK)
+#endif
+__constant__ float weights[2 * RADIUS + 1];
+__global__ void stencil(const float *src, float *dst, const float *more = nullptr, float scale = 1.0f)
+{
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    float sum = more ? more[i] : PART * 0;
+    for (int k = 0; k <= 2 * RADIUS; k++)
+        sum += weights[k] * src[i + k];
+    dst[i] = sum * scale;
+}
+CU
+    tool check stencil.cu
+    succeeds
+    says "agrees      BLOCK=32,PART=16"
+    [[ $errors == *'stencil.cu:5: weights (stencil.cu:14) is zero, for nothing fills it; sizes = { weights = "2 * RADIUS + 1" }'* ]]
+    sed -i 's/sizes   = { /&weights = "2 * RADIUS + 1", /' stencil.cu
+    tool check stencil.cu --config BLOCK=64,PART=32
+    succeeds
+    says "agrees"
+    [[ $errors != *"is zero"* ]]
+}
+
+@test "a number of the problem that is a text is told to be a derived value" {
+    describe 'problem = { n = "m", a = 2.0, m = 64 } space = { BLOCK = { 128, 256 } } launch = { grid = 1, block = 64 } sizes = { x = "n", y = "n" }'
+    tool space saxpy.cu --arch sm_90
+    fails_with 2 'derived = { n = "m" }'
+}

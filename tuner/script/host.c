@@ -428,6 +428,7 @@ static void push_host(lua_State *L)
         {"settings", host_settings},
         {"open_kernel", host_open_kernel},
         {"kernel_words", host_kernel_words},
+        {"unfilled", host_unfilled},
         {"launch_text", host_launch_text},
         {"is_type_like", host_is_type_like},
         {"sketches", host_sketches},

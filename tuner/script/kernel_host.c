@@ -73,7 +73,9 @@ static void push_kernels(lua_State *L, const kernel_file *k)
         }
 }
 
-/* Macros and constants by name, each { value, line, file, constant }: the first of each name. */
+/* Macros and constants by name, each { value, line, file, constant, others }: the first of each
+ * name; `others`, where there are more, has those after it. Which is meant a condition says, that
+ * is not evaluated here. */
 static void push_macros(lua_State *L, const kernel_file *k)
 {
     lua_newtable(L);
@@ -82,20 +84,29 @@ static void push_macros(lua_State *L, const kernel_file *k)
             const cpp_macro *m = &k->units[u].macros[i];
             if (m->has_parameters)
                 continue;
-            push_span(L, m->name);
-            lua_pushvalue(L, -1);
-            if (lua_rawget(L, -3) != LUA_TNIL) {
-                lua_pop(L, 2);
-                continue;
-            }
-            lua_pop(L, 1);
             lua_createtable(L, 0, 4);
             set_span(L, "value", m->value);
             set_integer(L, "line", m->line);
             lua_pushstring(L, k->names[u]);
             lua_setfield(L, -2, "file");
             set_boolean(L, "constant", m->is_constant);
-            lua_rawset(L, -3);
+            push_span(L, m->name);
+            if (lua_rawget(L, -3) == LUA_TNIL) {
+                lua_pop(L, 1);
+                push_span(L, m->name);
+                lua_insert(L, -2);
+                lua_rawset(L, -3);
+                continue;
+            }
+            if (lua_getfield(L, -1, "others") == LUA_TNIL) {
+                lua_pop(L, 1);
+                lua_newtable(L);
+                lua_pushvalue(L, -1);
+                lua_setfield(L, -3, "others");
+            }
+            lua_pushvalue(L, -3);
+            lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+            lua_pop(L, 3);
         }
 }
 
@@ -279,6 +290,80 @@ int host_kernel_words(lua_State *L)
                     lua_pop(L, 1);
                 }
             }
+    return 1;
+}
+
+/* What a variable of the module is declared as, and how often: the words before its name but
+ * qualifiers, what stands in its brackets. False: it has a value, or is none of the module's. */
+static bool read_unfilled(const cpp_unit *u, const cpp_declaration *d, luaL_Buffer *type,
+                          cpp_span *extents, size_t *extent_count)
+{
+    static const char *const qualifiers[] = {"static", "extern",    "const",      "volatile",
+                                             "inline", "constexpr", "__device__", "__constant__"};
+    const cpp_span name = u->names[d->first_name];
+    bool of_module = false, after_name = false;
+    *extent_count = 0;
+    cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (cpp_is(t, "=") || cpp_is(t, "{") || cpp_is(t, "(") || cpp_is(t, "*") ||
+            cpp_is(t, "extern"))
+            return false;
+        of_module = of_module || cpp_is(t, "__constant__") || cpp_is(t, "__device__");
+        after_name = after_name || t.span.text == name.text;
+        bool is_type = !after_name && t.kind == CPP_WORD;
+        for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++)
+            is_type = is_type && !cpp_is(t, qualifiers[i]);
+        if (is_type && luaL_bufflen(type) > 0)
+            luaL_addchar(type, ' ');
+        if (is_type)
+            luaL_addlstring(type, t.span.text, t.span.length);
+        if (!after_name || !cpp_is(t, "[") || *extent_count == CPP_MAX_PARAMETERS)
+            continue;
+        const char *begin = t.span.text + 1;
+        while (t.kind != CPP_END && !cpp_is(t, "]"))
+            t = cpp_next(&l);
+        extents[(*extent_count)++] = (cpp_span){begin, (size_t)(t.span.text - begin)};
+    }
+    return of_module;
+}
+
+/* host.unfilled(): the module's variables that the kernel needs and the file gives no value, each
+ * { name, type, extents, line, file }. */
+int host_unfilled(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    lua_newtable(L);
+    lua_Integer n = 0;
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
+            const cpp_declaration *d = &k->units[u].declarations[i];
+            if (!d->wanted || d->member || d->kind != CPP_VARIABLE || d->name_count != 1)
+                continue;
+            luaL_Buffer type;
+            cpp_span extents[CPP_MAX_PARAMETERS];
+            size_t extent_count;
+            luaL_buffinit(L, &type);
+            const bool unfilled = read_unfilled(&k->units[u], d, &type, extents, &extent_count);
+            luaL_pushresult(&type);
+            if (!unfilled) {
+                lua_pop(L, 1);
+                continue;
+            }
+            lua_createtable(L, 0, 5);
+            lua_insert(L, -2);
+            lua_setfield(L, -2, "type");
+            set_span(L, "name", k->units[u].names[d->first_name]);
+            set_integer(L, "line", d->line);
+            lua_pushstring(L, k->names[u]);
+            lua_setfield(L, -2, "file");
+            lua_createtable(L, (int)extent_count, 0);
+            for (size_t e = 0; e < extent_count; e++) {
+                push_span(L, extents[e]);
+                lua_rawseti(L, -2, (lua_Integer)e + 1);
+            }
+            lua_setfield(L, -2, "extents");
+            lua_rawseti(L, -2, ++n);
+        }
     return 1;
 }
 

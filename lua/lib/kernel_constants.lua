@@ -1,0 +1,67 @@
+-- The __constant__ and __device__ variables of a kernel's file that nothing in the file gives a value: a program's host
+-- does that before it launches, so a pattern has to say with what.
+
+local host = ...
+
+local check = host.own "check.lua"
+local arguments = host.own "kernel_arguments.lua"
+local early = host.own "early.lua"
+local kernel = host.own "kernel.lua"
+local KIND = check.KIND
+
+local constants = {}
+
+local TYPES = {
+  char = "int8", ["signed char"] = "int8", ["unsigned char"] = "uint8", uchar = "uint8", int8_t = "int8", uint8_t = "uint8",
+  short = "int16", ["unsigned short"] = "uint16", ushort = "uint16", int16_t = "int16", uint16_t = "uint16",
+  int = "int32", unsigned = "uint32", ["unsigned int"] = "uint32", uint = "uint32", int32_t = "int32", uint32_t = "uint32",
+  long = "int64", ["unsigned long"] = "uint64", ["long long"] = "int64", ["unsigned long long"] = "uint64",
+  size_t = "uint64", int64_t = "int64", uint64_t = "uint64",
+  half = "half", __half = "half", __nv_bfloat16 = "bfloat16", float = "float", double = "double",
+}
+
+-- The element type and its lanes; nil: it is a structure, or has a name of the file's own.
+local function type_of(text)
+  local base, lanes = string.match(text, "^(%a+)([234])$")
+  local known = TYPES[text] or base and TYPES[base]
+  return known, TYPES[text] and 1 or math.tointeger(tonumber(lanes))
+end
+
+-- How many elements, as far as the file says it: "17", "RADIUS + 1".
+local function count_of(extents)
+  local factors = {}
+  for _, e in ipairs(extents) do factors[#factors + 1] = early.macro_expression(e) or nil end
+  if #factors < #extents or #factors == 0 then return #extents == 0 and "1" or nil end
+  return #factors == 1 and factors[1] or "(" .. table.concat(factors, ") * (") .. ")"
+end
+
+--- Fills those that `sizes` or `buffers` names; says of the others that they are zero.
+function constants.complete(description, request, given, facts, file)
+  local sizes = description.sizes or {}
+  local filled = type(given.constants) == "table" and given.constants or {}
+  for _, v in ipairs(host.unfilled()) do
+    local buffer = description.buffers[v.name]
+    if filled[v.name] == nil and (sizes[v.name] ~= nil or type(buffer) == "table") then
+      local dtype, lanes = type_of(v.type)
+      buffer = buffer or { [KIND] = "input" }
+      buffer[kernel.PLACE] = sizes[v.name] ~= nil and { "sizes", v.name } or nil
+      buffer.dtype = buffer.dtype or dtype
+      if buffer.count == nil and sizes[v.name] ~= nil then
+        buffer.count = "(" .. tostring(sizes[v.name]) .. ") * " .. (lanes or 1)
+      end
+      if buffer.dtype == nil or buffer.count == nil then
+        arguments.ask(request, "buffers", v.name .. " = at.input { dtype = \"float\", count = \"" .. (count_of(v.extents) or "n") .. "\" }",
+                      "what " .. v.type .. " " .. v.name .. " holds")
+      end
+      description.buffers[v.name] = buffer
+      filled[v.name] = v.name
+      given.constants = filled
+    elseif filled[v.name] == nil and given.constants == nil then
+      host.warn(check.line_of { "launch" }, string.format(
+        "%s (%s:%d) is zero, for nothing fills it; sizes = { %s = \"%s\" } has it filled as an input is", v.name, v.file, v.line,
+        v.name, count_of(v.extents) or "n"))
+    end
+  end
+end
+
+return constants

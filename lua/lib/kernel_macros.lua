@@ -1,0 +1,189 @@
+-- The macros and constants of a kernel's file: which of them a pattern gives, which it only reads, and which are
+-- the baseline.
+
+local host = ...
+
+local check = host.own "check.lua"
+local early = host.own "early.lua"
+local fail, KIND = check.fail, check.KIND
+local parse_c, evaluate, scope_of, default_of = early.parse_c, early.evaluate, early.scope_of, early.default_of
+
+local macros = {}
+
+local function same(a, b)
+  if type(a) == "boolean" then a = a and 1 or 0 end
+  if type(b) == "boolean" then b = b and 1 or 0 end
+  return a == b
+end
+
+--- Of several definitions of a name the first is taken that is made of numbers and of names that mean something here,
+--- else the first: #ifdef A, #define B A, #else, #define B 16.
+function macros.settle(facts, description, values)
+  local function is_known(name)
+    return facts.macros[name] ~= nil or values[name] ~= nil or description.problem[name] ~= nil
+  end
+  local function makes_sense(m)
+    local expression = early.macro_expression(m.value)
+    for name in string.gmatch(expression or "", "%f[%w_][%a_][%w_]*") do
+      if not is_known(name) then return false end
+    end
+    return expression ~= nil
+  end
+  for name, m in pairs(facts.macros) do
+    if m.others and not makes_sense(m) then
+      for _, other in ipairs(m.others) do
+        if makes_sense(other) then
+          facts.macros[name] = other
+          break
+        end
+      end
+    end
+  end
+end
+
+--- The names that are macros: parameters; variables and derived values that the file has as macros, or that it
+-- reads and are written in capitals as macros are. What a template has as a parameter of its own is none.
+function macros.find_defines(description, facts, space_names, parameters)
+  local defines = {}
+  local function add(name, always)
+    if facts.template_words[name] or parameters[name] then return end
+    local constant = string.find(name, "^[%u_][%u%d_]*$") -- it may stand in an #if alone
+    if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end
+  end
+  for _, name in ipairs(space_names) do add(name, true) end
+  for _, field in ipairs { "problem", "derived" } do
+    if type(description[field]) == "table" then
+      for _, name in ipairs(check.ordered_keys(description[field], { field })) do
+        if type(name) == "string" then add(name, false) end
+      end
+    end
+  end
+  return defines
+end
+
+--- A parameter that the file does not know is misspelt, if the file has one of a similar name.
+function macros.refuse_misspelt(facts, space_names)
+  local known = {}
+  for name, m in pairs(facts.macros) do
+    if not m.constant and not string.find(name, "^_") then known[#known + 1] = name end
+  end
+  table.sort(known)
+  for _, name in ipairs(space_names) do
+    if not facts.words[name] then
+      local nearest = host.nearest(name, known)
+      if nearest then
+        fail({ "space", name }, "the file has no macro '%s'; did you mean '%s' (%s:%d)?", name, nearest,
+             facts.macros[nearest].file, facts.macros[nearest].line)
+      end
+    end
+  end
+end
+
+-- What of a description may read a name: a list of expressions.
+local function expressions_of(description)
+  local list = {}
+  local function add(v)
+    if type(v) == "string" then list[#list + 1] = v end
+    for _, inner in pairs(type(v) == "table" and v or {}) do add(inner) end
+  end
+  for _, field in ipairs { "sizes", "launch", "launches", "where", "derived", "buffers", "traffic", "flops", "items", "kernel" } do
+    add(description[field])
+  end
+  return list
+end
+
+--- Names of the file's macros that expressions read, and nothing else says, are derived values: what the file has for
+--- them. Macros of other things than whole numbers, their operators and such macros have no value here.
+function macros.complete_derived(description, facts, values)
+  local derived = description.derived
+  if derived ~= nil and type(derived) ~= "table" then return end
+  derived = derived or {}
+  local added = false
+  local function is_said(name)
+    return values[name] ~= nil or description.problem[name] ~= nil or derived[name] ~= nil or early.helpers[name] ~= nil
+      or description.buffers[name] ~= nil or name == "device"
+  end
+  local function resolve(name, depth)
+    local m = facts.macros[name]
+    local expression = m and depth < 8 and early.macro_expression(m.value)
+    if not expression then return false end
+    for inner in string.gmatch(expression, "%f[%w_][%a_][%w_]*") do
+      if not is_said(inner) and not resolve(inner, depth + 1) then return false end
+    end
+    derived[name], added = expression, true
+    return true
+  end
+  for _, text in ipairs(expressions_of(description)) do
+    for name in string.gmatch(text, "%f[%w_][%a_][%w_]*") do
+      if not is_said(name) then resolve(name, 0) end
+    end
+  end
+  if added then description.derived = derived end
+end
+
+local MOST_TRIED = 10000
+
+-- Of parameters that neither the file nor the pattern has a value for, the first values under which the constraints
+-- hold with the others; the first of all, where these are too many to try or none will do.
+local function choose_rest(description, values, space_names, baseline)
+  local rest, known, tried = {}, early.copied(baseline), 0
+  for _, name in ipairs(space_names) do
+    if baseline[name] == nil then rest[#rest + 1] = name end
+  end
+  for name, v in pairs(description.problem) do known[name] = default_of(v) end
+  local derived = type(description.derived) == "table" and description.derived or {}
+  local where = type(description.where) == "table" and description.where or { description.where }
+  local function holds()
+    local scope = scope_of(known, derived)
+    for _, e in ipairs(where) do
+      if type(e) == "string" and evaluate(e, scope) == false then return false end
+    end
+    return true
+  end
+  local function choose(i)
+    if i > #rest then
+      tried = tried + 1
+      return holds()
+    end
+    for _, v in ipairs(values[rest[i]]) do
+      known[rest[i]] = v
+      if choose(i + 1) then return true end
+      if tried >= MOST_TRIED then return false end
+    end
+    return false
+  end
+  local found = #where > 0 and choose(1)
+  for _, name in ipairs(rest) do
+    baseline[name] = values[name][1]
+    if found then baseline[name], description.baseline[name] = known[name], known[name] end
+  end
+end
+
+--- The file's own macros are the baseline, as far as the pattern says nothing else.
+function macros.complete_baseline(description, facts, values, space_names)
+  if description.baseline == nil then description.baseline = {} end
+  if type(description.baseline) ~= "table" then return {} end
+  local baseline = {}
+  for _, name in ipairs(space_names) do
+    local m, list = facts.macros[name], values[name]
+    local given = description.baseline[name]
+    if given == nil and m and m.value ~= "" then
+      local own = parse_c(m.value)
+      if type(own) == "string" and type(list[1]) == "number" then own = early.macro_value(m.value, facts.macros, 0) end
+      for _, v in ipairs(list) do
+        if same(v, own) then given = v end
+      end
+      if given == nil and (type(list[1]) == "number" or type(list[1]) == "string") then
+        local text = own == nil and m.value or tostring(own)
+        fail({ "space", name }, "%s is %s in the file itself (%s:%d), and that is none of its values; add it, or say "
+             .. "which is the baseline: baseline = { %s = %s }", name, text, m.file, m.line, name, tostring(list[1]))
+      end
+      description.baseline[name] = given
+    end
+    baseline[name] = given
+  end
+  choose_rest(description, values, space_names, baseline)
+  return baseline
+end
+
+return macros
