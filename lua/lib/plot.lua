@@ -15,7 +15,7 @@ function plot.g(v) return string.format("%g", v) end
 -- The beginning of a program. `d` is what is drawn, `columns` the terminal's.
 function plot.head(d, columns)
   local terminals = {
-    svg = "set terminal svg size 900,480 dynamic font 'sans-serif,14' background '#ffffff'\n",
+    svg = "set terminal svg size 640,400 dynamic font 'sans-serif,14' background '#ffffff'\n",
     png = "set terminal pngcairo size 1350,720 font 'sans,15'\n",
     terminal = string.format("set terminal dumb noenhanced %d,%d\n", columns - 1, math.max(columns * 3 // 10, 18)),
   }

@@ -77,6 +77,26 @@ offered() {
     done
 }
 
+@test "each command has a manual page, which has what its --help has" {
+    command -v man >/dev/null || skip "man is missing"
+    tool completion words commands
+    for command in $(cat out.txt); do
+        "$AUTOTUNE" completion man "$command" >"autotune-$command.1"
+    done
+    [ "$(ls autotune-*.1 | wc -l)" -ge 30 ]
+    LC_ALL=C.UTF-8 MANROFFSEQ= man --warnings -l autotune-*.1 >pages.txt 2>warnings.txt
+    [ ! -s warnings.txt ] || { head warnings.txt; return 1; }
+    LC_ALL=C.UTF-8 MANROFFSEQ= MANWIDTH=200 man -l autotune-tune.1 >page.txt
+    tool tune --help
+    words=$(sed -n 's/^  \(--[a-z-]*\|[a-z]\{4,\}\)  *.*/\1/p' out.txt)
+    [ "$(wc -w <<<"$words")" -ge 25 ]
+    for word in $words; do
+        grep -q "^  *$word\( \|$\)" page.txt || { echo "no $word"; return 1; }
+    done
+    tool completion man tun
+    fails_with 2 'did you mean tune'
+}
+
 @test "the manual page is one" {
     command -v man >/dev/null || skip "man is missing"
     tool completion man
@@ -163,7 +183,7 @@ offered() {
     succeeds
     [ -z "$output" ]
     tool completion words nonsense
-    fails_with 2 "patterns, pages, gpus, architectures, devices, variables, parameters"
+    fails_with 2 "patterns, pages, commands, gpus, architectures, devices, variables, parameters"
 }
 
 @test "fish and zsh ask for the same words" {

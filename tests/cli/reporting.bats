@@ -90,7 +90,7 @@ all.forEach(function (a, i) {
     var r = a.getBoundingClientRect();
     var next = all[i + 1] && all[i + 1].getBoundingClientRect();
     if (next && next.top < r.bottom - 1) bad.push(a.tagName + ' ' + i + ' overlaps');
-    if ('$1' == 'print' && innerWidth > 600 && a.scrollWidth > a.clientWidth + 1) bad.push(a.tagName + ' ' + i + ' is cut');
+    if (('$1' == 'print') == (innerWidth > 600) && a.scrollWidth > a.clientWidth + 1) bad.push(a.tagName + ' ' + i + ' is cut');
 });
 function light(colour) { // WCAG's relative luminance
     return colour.match(/[0-9.]+/g).slice(0, 3).reduce(function (sum, v, i) {

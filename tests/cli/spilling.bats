@@ -25,3 +25,8 @@ load helpers
     tool spills spill.lua --over registers=8 --arch sm_90
     fails_with 2 'from 16 to 255'
 }
+
+@test "a cap in --config is told to be --over's" {
+    tool spills spill.lua --over live=32 --config block=256,registers=64 --arch sm_90
+    fails_with 2 '--over registers=64'
+}

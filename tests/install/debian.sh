@@ -20,7 +20,7 @@ for package in autotune libautotune0 libautotune-dev; do
 done
 dpkg-deb -f "$build"/dist/autotune_*.deb Depends | grep -q liblua5.4-0 || { echo "autotune does not depend on Lua"; exit 1; }
 "$root/usr/bin/autotune" space transpose --arch sm_90 --json >/dev/null
-for file in share/man/man1/autotune.1 share/bash-completion/completions/autotune share/doc/autotune/copyright include/autotune.h; do
+for file in share/man/man1/autotune.1 share/man/man1/autotune-tune.1 share/bash-completion/completions/autotune share/doc/autotune/copyright include/autotune.h; do
     [ -s "$root/usr/$file" ] || { echo "there is no $file"; exit 1; }
 done
 export PKG_CONFIG_PATH="$root/usr/lib/pkgconfig" LD_LIBRARY_PATH="$root/usr/lib"

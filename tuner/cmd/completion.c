@@ -1,4 +1,4 @@
-/* autotune completion: what shells complete, and the manual page, from the tables of commands and
+/* autotune completion: what shells complete, and the manual pages, from the tables of commands and
  * options. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,10 @@
 #include "cmd/line/page.h"
 #include "cmd/line/terminal.h"
 #include "cmd/words.h"
+#include "search/table.h"
 
 static const char *const kinds[] = {"bash", "zsh", "fish", "man"};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = sizeof kinds / sizeof *kinds, MOST_COMMANDS = 64 };
 
 /* {name, help, argument (null: it takes none), words ("cold|warm"; "": anything), asks (a kind of
  * 'completion words'; "": none)} each. */
@@ -40,12 +41,55 @@ static json_t *pack_command(const command *c)
                      words_of_operand(operand), "details", details, "options", pack_options(c));
 }
 
+static at_status print_page(const char *page, json_t *found, at_error *error)
+{
+    char *text;
+    at_status status = page_text(page, found, NULL, &text, error);
+    if (!status)
+        status = terminal_or_file(NULL, text, strlen(text), error);
+    free(text);
+    return status;
+}
+
+/* [{name, summary}] */
+static json_t *pack_strategies(void)
+{
+    size_t count;
+    const strategy_kind *const *kinds_of_search = strategy_kinds(&count);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_append(&list, json_pack("{ss ss}", "name", kinds_of_search[i]->name, "summary",
+                                     kinds_of_search[i]->summary));
+    return list;
+}
+
+/* The manual page of one command. */
+static at_status print_manual(const options *o, at_error *error)
+{
+    const char *names[MOST_COMMANDS], *wanted = o->operands[1];
+    size_t count = 0;
+    for (; count < o->command_count && count < MOST_COMMANDS; count++) {
+        names[count] = o->commands[count]->name;
+        if (strcmp(names[count], wanted) == 0)
+            return print_page("completion_manual",
+                              json_pack("{ss so so}", "version", version_text(), "command",
+                                        pack_command(o->commands[count]), "strategies",
+                                        pack_strategies()),
+                              error);
+    }
+    const char *nearest = nearest_name(wanted, names, count);
+    return error_set(error, AT_USAGE, "there is no command '%s'%s%s%s", wanted,
+                     nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
 static at_status run(const options *o, at_error *error)
 {
-    char *text, page[32], about[OPTIONS_DETAILS_BYTES];
+    char page[32], about[OPTIONS_DETAILS_BYTES];
     size_t kind = 0;
     if (strcmp(o->operand, "words") == 0)
         return words_print(o, error);
+    if (strcmp(o->operand, "man") == 0 && o->operand_count > 1)
+        return print_manual(o, error);
     while (kind < KINDS && strcmp(o->operand, kinds[kind]) != 0)
         kind++;
     if (kind == KINDS) {
@@ -59,14 +103,10 @@ static at_status run(const options *o, at_error *error)
         json_append(&commands, pack_command(o->commands[i]));
     snprintf(page, sizeof page, "completion_%s", kinds[kind]);
     options_details("autotune", about);
-    at_status status = page_text(
+    return print_page(
         page,
         json_pack("{ss ss so}", "version", version_text(), "about", about, "commands", commands),
-        NULL, &text, error);
-    if (!status)
-        status = terminal_or_file(NULL, text, strlen(text), error);
-    free(text);
-    return status;
+        error);
 }
 
 const command cmd_completion = {
@@ -74,7 +114,7 @@ const command cmd_completion = {
     .operand = "bash|zsh|fish|man",
     .operands_least = 1,
     .operands_most = 3,
-    .summary = "Print what bash, zsh or fish completes, or the manual page (man)",
+    .summary = "Print what bash, zsh or fish completes, or a manual page (man [COMMAND])",
     .raw = true,
     .run = run,
 };

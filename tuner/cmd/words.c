@@ -53,11 +53,16 @@ static void print_patterns(const options *o)
     print_share("lua", ".lua");
 }
 
+static void print_commands(const options *o)
+{
+    for (size_t i = 0; i < o->command_count; i++)
+        puts(o->commands[i]->name);
+}
+
 static void print_pages(const options *o)
 {
     print_share("docs", ".md");
-    for (size_t i = 0; i < o->command_count; i++)
-        puts(o->commands[i]->name);
+    print_commands(o);
 }
 
 static void print_architectures(const options *o)
@@ -138,6 +143,7 @@ static const struct kind {
 } kinds[] = {
     {"patterns", print_patterns, "", "SCRIPT PATTERN"},
     {"pages", print_pages, "", "PAGE"},
+    {"commands", print_commands, "", ""},
     {"gpus", print_gpus, "gpu", ""},
     {"architectures", print_architectures, "arch", ""},
     {"devices", print_devices, "device", ""},

@@ -110,11 +110,10 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
     if (!status && !found) {
         char names[3 * PATHS_BYTES];
         folders_text(folders, names, sizeof names);
-        status =
-            error_set(error, AT_NOT_FOUND,
-                      folders->count == 1 ? "there is no results folder %.1000s"
-                                          : "there is no results folder: neither %.1000s is there",
-                      names);
+        status = error_set(error, AT_NOT_FOUND,
+                           "there is no folder of results; looked for %.1000s. 'autotune tune' on "
+                           "a GPU makes one, --results DIR names another",
+                           names);
     }
     if (status)
         record_set_deinit(out);

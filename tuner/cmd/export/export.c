@@ -57,7 +57,11 @@ static void name_from_operand(const char *operand, char out[RECORD_NAME_BYTES])
 static void say_what_is_missing(const export_model *m)
 {
     if (m->row_count == 0)
-        fprintf(stderr, "autotune: no results for %s: only the default is exported\n", m->pattern);
+        fprintf(
+            stderr,
+            "autotune: warning: there are no results for %s: only the script's default is "
+            "exported. 'autotune tune %s' on a GPU records some, --results DIR names a folder\n",
+            m->pattern, m->pattern);
     for (size_t i = 0; i < m->constraint_count; i++)
         if (!m->constraints[i].c)
             fprintf(stderr,

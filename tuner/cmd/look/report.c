@@ -91,24 +91,53 @@ static void sum_counts(const explained *x, counts *out)
         x->compiled.resources.spill_store_bytes + x->compiled.resources.spill_load_bytes;
 }
 
-static void count_variant(const record *r, const record_values *configuration, counts *out)
+/* A variant of a pattern on an architecture, which records of several GPUs may share. */
+typedef struct counted {
+    char *key; /* owned: pattern, architecture and configuration */
+    counts found;
+} counted;
+
+typedef struct counted_list {
+    counted *items; /* owned */
+    size_t count;
+} counted_list;
+
+/* Counts on the script's problem, of which a sample of blocks is run; where that cannot be run
+ * here, on its problem for simulated devices. */
+static void count_variant(const record *r, const char *configuration, counts *out)
 {
-    char text[CONFIGURATION_BYTES], arch[16];
+    char arch[16];
+    at_status status = AT_DEVICE;
     at_error error = {0};
-    explained *x = memory_new(1, sizeof *x);
     snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
-    record_format_values(configuration, text, sizeof text);
     settings wanted = {.script = r->pattern, .arch = arch, .use_cache = true, .quiet = true};
-    at_status status = explained_count(&wanted, text, true, x, &error);
-    if (!status && explained_faulted(x))
-        status = error_set(&error, AT_DEVICE, "the simulated kernel faulted");
+    for (int simulated = 0; simulated < 2 && status; simulated++) {
+        explained *x = memory_new(1, sizeof *x);
+        error = (at_error){0};
+        status = explained_count(&wanted, configuration, simulated, x, &error);
+        if (!status && explained_faulted(x))
+            status = error_set(&error, AT_DEVICE, "the simulated kernel faulted");
+        if (!status)
+            sum_counts(x, out);
+        explained_deinit(x);
+        free(x);
+    }
     if (status)
         snprintf(out->why_not, sizeof out->why_not, "%s", error.message);
-    else
-        sum_counts(x, out);
-    if (x)
-        explained_deinit(x);
-    free(x);
+}
+
+static counts find_counts(counted_list *list, const record *r, const record_values *configuration)
+{
+    char text[CONFIGURATION_BYTES], key[CONFIGURATION_BYTES + RECORD_NAME_BYTES + 32];
+    record_format_values(configuration, text, sizeof text);
+    snprintf(key, sizeof key, "%s sm_%d%d %s", r->pattern, r->major, r->minor, text);
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].key, key) == 0)
+            return list->items[i].found;
+    counted new = {.key = memory_text(key)};
+    count_variant(r, text, &new.found);
+    memory_add(&list->items, &list->count, &new, sizeof new);
+    return new.found;
 }
 
 static json_t *pack_counts(const counts *c)
@@ -124,13 +153,13 @@ static json_t *pack_counts(const counts *c)
 }
 
 /* The counters of the first entry's baseline and winner, or why there are none to compare. */
-static void put_counts(json_t **page, const record *r)
+static void put_counts(json_t **page, const record *r, counted_list *list)
 {
     const record_entry *e = &r->entries[0];
     counts baseline = {0}, winner = {0};
     if (e->baseline.count) {
-        count_variant(r, &e->baseline, &baseline);
-        count_variant(r, &e->configuration, &winner);
+        baseline = find_counts(list, r, &e->baseline);
+        winner = find_counts(list, r, &e->configuration);
     }
     if (baseline.known && winner.known)
         json_put(page, "counts", json_pack("[o, o]", pack_counts(&baseline), pack_counts(&winner)));
@@ -230,13 +259,16 @@ static void add_picture(json_t **list, const recorded *all, const ceiling_rates 
     free(bytes);
 }
 
-/* Beneath what the GPU can do at most, where that was measured. */
+/* Beneath what the GPU can do at most, where that was measured. Without flops or without bytes the
+ * few points of a record would lie on one line, of which the share of the ceiling says all. */
 static void add_roofline(json_t **list, const record *r)
 {
     recorded few = {0};
     ceiling_rates ceilings;
     at_error error = {0};
     bool any = false;
+    if (r->entries[0].gflops <= 0 || r->entries[0].gbps <= 0)
+        return;
     if (roofline_ceilings(r->path, NULL, r->gpu, &ceilings, &error) ||
         recorded_read(r->path, &few, &error))
         return;
@@ -272,7 +304,7 @@ static void add_landscape(json_t **list, const record *r)
 /* ---- the page ---- */
 
 /* `place` tells records of one pattern, of several GPUs, apart. */
-static json_t *pack_record(const record *r, size_t place)
+static json_t *pack_record(const record *r, size_t place, counted_list *list)
 {
     json_t *page = json_pack("{ss ss sI so}", "pattern", r->pattern, "gpu", r->gpu, "place",
                              (json_int_t)place, "entries", json_array());
@@ -292,7 +324,7 @@ static json_t *pack_record(const record *r, size_t place)
              json_pack("{ss ss}", "name", ceiling_name(r), "words", ceiling_of(e)->words));
     json_put(&page, "rate_unit", json_string(work_rate_name(unit_of(e), e->item, unit)));
     json_put(&page, "pictures", pictures);
-    put_counts(&page, r);
+    put_counts(&page, r, list);
     return page;
 }
 
@@ -348,6 +380,7 @@ static at_status write_page(const options *o, const record_set *set, FILE *to, a
                                       set->records[i].gpu, "place", (json_int_t)i));
         wanted++;
     }
+    counted_list counted_variants = {0};
     progress *shown = progress_new(STDERR_FILENO, false);
     at_status status = add_part(
         to, "report_head",
@@ -359,9 +392,13 @@ static at_status write_page(const options *o, const record_set *set, FILE *to, a
                                                  .done = done++,
                                                  .total = wanted,
                                                  .now_ns = clock_now_ns()});
-        status = add_part(to, "report_record", pack_record(&set->records[i], i), error);
+        status = add_part(to, "report_record", pack_record(&set->records[i], i, &counted_variants),
+                          error);
     }
     progress_free(shown);
+    for (size_t i = 0; i < counted_variants.count; i++)
+        free(counted_variants.items[i].key);
+    free(counted_variants.items);
     fprintf(to, "<script>\n%s</script>\n</body></html>\n", script_text);
     return status;
 }

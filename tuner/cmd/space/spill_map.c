@@ -78,6 +78,24 @@ static bool are_numbers(const pattern *p, const sweep_axis *swept)
     return true;
 }
 
+/* A cap is no parameter: --config cannot have it, but a single value of --over stands for all. */
+static at_status check_no_cap(const script *s, const char *configuration, at_error *error)
+{
+    const size_t length = sizeof cap_name - 1;
+    const char *at = configuration ? configuration : "";
+    size_t own;
+    while (*at && (strncmp(at, cap_name, length) != 0 || at[length] != '=')) {
+        at += strcspn(at, ",");
+        at += *at == ',';
+    }
+    if (!*at || !script_find_parameter(s, cap_name, &own, NULL))
+        return AT_OK;
+    return error_set(error, AT_USAGE,
+                     "'registers' is no parameter of the pattern but a cap for any kernel: --over "
+                     "%.*s compiles all with it",
+                     (int)strcspn(at, ","), at);
+}
+
 at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const arch_limits *arch,
                          compile_pool *pool, const spill_request *request, at_error *error)
 {
@@ -106,7 +124,9 @@ at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const ar
         else
             overs[count++] = request->overs[i];
     }
-    at_status status = sweep_init(s, request->configuration, overs, count, &m->sweep, error);
+    at_status status = check_no_cap(s, request->configuration, error);
+    if (!status)
+        status = sweep_init(s, request->configuration, overs, count, &m->sweep, error);
     if (status)
         return status;
     if (alone)

@@ -17,8 +17,9 @@
 
 enum { STEP_MS = 100, NAME_BYTES = 512 };
 
-/* A launch of up to so many threads is run whole, a larger one by a sample of its blocks. */
-static const uint64_t whole_threads = 4u << 20;
+/* Launches that execute fewer instructions of warps are run whole, others by a sample of their
+ * blocks: that takes a second or two. */
+static const double whole_instructions = 4e6;
 
 void explained_deinit(explained *x)
 {
@@ -112,39 +113,59 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
                      .stage = "explain", .done = done, .total = total, .now_ns = clock_now_ns()});
 }
 
-static at_status run_launch(explained *x, const device_image *image, uint32_t i, at_error *error)
+/* Runs every launch: a sample of its blocks, or all. */
+static at_status run_launches(explained *x, bool whole, progress *shown, at_error *error)
 {
-    explained_launch *l = &x->launches[i];
-    uint64_t blocks = plan_grid_blocks(&x->launch.launches[i]);
-    uint64_t threads = plan_block_threads(&x->launch.launches[i]);
-    uint64_t sample = threads > 0 && blocks <= whole_threads / threads ? blocks : 0;
-    char name[NAME_BYTES];
-    explain_source source = {.name = source_name(x, name),
-                             .places = (const char *const *)x->places,
-                             .place_count = x->place_count};
+    const device_image image = result_image(&x->compiled, true);
+    const sim_filler filler = {result_image(&x->filler, true), x->filler_launch};
+    sim_estimate_free(x->estimate);
+    x->estimate = NULL;
     at_status status =
-        sim_estimate_kernel(x->estimate, image, &x->launch, i, sample, &l->found, error);
+        sim_estimate_new(&x->chip, &x->plan, &filler, x->contents.of, &x->estimate, error);
     if (!status)
-        explain_variant(&l->found, &x->chip, &source, &l->explanation);
+        sim_estimate_watch(x->estimate, show_progress, shown);
+    for (uint32_t i = 0; !status && i < x->launch.launch_count; i++) {
+        sim_estimated_deinit(&x->launches[i].found);
+        status = sim_estimate_kernel(x->estimate, &image, &x->launch, i,
+                                     whole ? plan_grid_blocks(&x->launch.launches[i]) : 0,
+                                     &x->launches[i].found, error);
+    }
     return status;
 }
 
-static at_status run_sample(explained *x, bool quiet, at_error *error)
+/* Was a part counted, though all of it would take little? */
+static bool may_run_whole(const explained *x)
 {
-    device_image image = result_image(&x->compiled, true);
-    progress *p = progress_new(STDERR_FILENO, quiet);
-    const sim_filler filler = {result_image(&x->filler, true), x->filler_launch};
+    double instructions = 0;
+    bool is_part = false;
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        const sim_profile *p = &x->launches[i].found.profile;
+        if (x->launches[i].found.fault.kind != SIM_FAULT_NONE || p->sampled == 0)
+            return false;
+        is_part = is_part || p->sampled < p->blocks;
+        instructions += (double)p->totals.issued_total * ((double)p->blocks / (double)p->sampled);
+    }
+    return is_part && instructions <= whole_instructions;
+}
+
+static at_status run_sample(explained *x, const settings *wanted, at_error *error)
+{
+    progress *shown = progress_new(STDERR_FILENO, wanted->quiet);
+    char name[NAME_BYTES];
+    const explain_source source = {.name = source_name(x, name),
+                                   .places = (const char *const *)x->places,
+                                   .place_count = x->place_count};
     at_status status = script_contents_load(x->script, &x->plan, &x->contents, error);
     if (!status)
-        status = sim_estimate_new(&x->chip, &x->plan, &filler, x->contents.of, &x->estimate, error);
-    if (!status)
-        sim_estimate_watch(x->estimate, show_progress, p);
+        status = run_launches(x, false, shown, error);
+    if (!status && may_run_whole(x))
+        status = run_launches(x, true, shown, error);
     for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
-        status = run_launch(x, &image, i, error);
+        explain_variant(&x->launches[i].found, &x->chip, &source, &x->launches[i].explanation);
     if (!status && sim_estimate_trouble(x->estimate))
         fprintf(stderr, "autotune: inputs are not as the script prepares them; %s\n",
                 sim_estimate_trouble(x->estimate));
-    progress_free(p);
+    progress_free(shown);
     return status;
 }
 
@@ -227,7 +248,7 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
     if (!status)
         status = compile_filler(x, error);
     if (!status)
-        status = run_sample(x, wanted->quiet, error);
+        status = run_sample(x, wanted, error);
     if (!status)
         predict_tuned(wanted, x);
     return status;
