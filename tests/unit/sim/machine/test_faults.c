@@ -1,55 +1,7 @@
 /* Each thing that a kernel can do wrong is told as a person would want it. */
-#include <stdio.h>
-#include <string.h>
+#include "sim/machine/fault_fixture.h"
 
 #include "device/plan.h"
-#include "sim_fixture.h"
-
-static void assert_story(const sim_test *t, const char *part)
-{
-    if (!strstr(t->fault.message, part))
-        fail_msg("\"%s\" does not say \"%s\"", t->fault.message, part);
-}
-
-/* Runs a kernel of (int *in, int *out) on `blocks` of `threads`, 64 elements a buffer. */
-static sim_fault_kind run_on(int host_threads, sim_test *t, const char *source, uint32_t blocks,
-                             uint32_t threads)
-{
-    static int in[64], out[64];
-    for (int i = 0; i < 64; i++)
-        in[i] = i;
-    sim_test_init(t, source, "sm_90", NULL);
-    t->threads = host_threads;
-    sim_test_u64(t, sim_test_buffer(t, "in", in, sizeof in, true));
-    sim_test_u64(t, sim_test_buffer(t, "out", out, sizeof out, false));
-    return sim_test_run(t, blocks, 1, threads, 1, 0);
-}
-
-static sim_fault_kind run_grid(sim_test *t, const char *source, uint32_t blocks, uint32_t threads)
-{
-    return run_on(0, t, source, blocks, threads);
-}
-
-static sim_fault_kind run(sim_test *t, const char *source, uint32_t threads)
-{
-    return run_grid(t, source, 1, threads);
-}
-
-/* The kind of fault of a kernel with this body, and the story's part. */
-static void assert_fault(const char *body, uint32_t blocks, uint32_t threads, sim_fault_kind kind,
-                         const char *story)
-{
-    sim_test t;
-    char source[1024];
-    snprintf(source, sizeof source, "extern \"C\" __global__ void k(int *in, int *out)\n{ %s }\n",
-             body);
-    sim_fault_kind found = run_grid(&t, source, blocks, threads);
-    if (found != kind)
-        fail_msg("%s: fault %d (%s), not %d", body, found, t.fault.message, kind);
-    if (story)
-        assert_story(&t, story);
-    sim_test_deinit(&t);
-}
 
 TEST(a_write_behind_a_buffer_names_buffer_thread_and_line)
 {
@@ -133,70 +85,35 @@ TEST(faults_name_the_array_in_shared_memory)
 
 TEST(a_read_before_a_buffer_is_out_of_bounds)
 {
-    sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{ out[threadIdx.x] = in[(int)threadIdx.x - 3]; }\n",
-                              32);
-    assert_int_equal(kind, SIM_FAULT_BOUNDS);
-    assert_story(&t, "12 bytes before the start of in");
-    sim_test_deinit(&t);
+    assert_fault("out[threadIdx.x] = in[(int)threadIdx.x - 3];", 1, 32, SIM_FAULT_BOUNDS,
+                 "12 bytes before the start of in");
 }
 
 TEST(shared_and_local_arrays_have_ends)
 {
-    sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{ __shared__ int s[32]; s[in[threadIdx.x] + 1] = 1; "
-                              "__syncthreads(); out[threadIdx.x] = s[in[threadIdx.x]]; }\n",
-                              32);
-    assert_int_equal(kind, SIM_FAULT_BOUNDS);
-    assert_story(&t, "shared address 128 of 128 bytes");
-    sim_test_deinit(&t);
-    kind = run(&t,
-               "extern \"C\" __global__ void k(const int *in, int *out)\n"
-               "{ int l[8]; for (int i = 0; i < 8; i++) l[i] = in[i]; l[in[threadIdx.x] & 15] = 7; "
-               "out[threadIdx.x] = l[in[3] & 7]; }\n",
-               32);
-    assert_int_equal(kind, SIM_FAULT_BOUNDS);
-    assert_story(&t, "local address 32 of 32 bytes");
-    sim_test_deinit(&t);
+    assert_fault("__shared__ int s[32]; s[in[threadIdx.x] + 1] = 1; __syncthreads(); "
+                 "out[threadIdx.x] = s[in[threadIdx.x]];",
+                 1, 32, SIM_FAULT_BOUNDS, "shared address 128 of 128 bytes");
+    assert_fault("int l[8]; for (int i = 0; i < 8; i++) l[i] = in[i]; l[in[threadIdx.x] & 15] = 7; "
+                 "out[threadIdx.x] = l[in[3] & 7];",
+                 1, 32, SIM_FAULT_BOUNDS, "local address 32 of 32 bytes");
 }
 
 TEST(a_misaligned_vector_load_is_a_fault)
 {
-    sim_test t;
-    sim_fault_kind kind =
-        run(&t,
-            "extern \"C\" __global__ void k(const int *in, int *out)\n"
-            "{ int2 v = ((const int2 *)(in + 1))[threadIdx.x]; out[threadIdx.x] = v.x + v.y; }\n",
-            8);
-    assert_int_equal(kind, SIM_FAULT_MISALIGNED);
-    assert_story(&t, "for 8 bytes");
-    sim_test_deinit(&t);
+    assert_fault("int2 v = ((const int2 *)(in + 1))[threadIdx.x]; out[threadIdx.x] = v.x + v.y;", 1,
+                 8, SIM_FAULT_MISALIGNED, "for 8 bytes");
 }
 
 TEST(reads_of_what_nothing_wrote_are_faults)
 {
-    sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{ out[threadIdx.x] += in[threadIdx.x]; }\n",
-                              8);
-    assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
-    assert_story(&t, "byte 0 of out");
-    sim_test_deinit(&t);
-    kind = run(&t,
-               "extern \"C\" __global__ void k(const int *in, int *out)\n"
-               "{ __shared__ int s[33]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads(); "
-               "out[threadIdx.x] = s[threadIdx.x + 1]; }\n",
-               32);
-    assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
-    assert_story(
-        &t, "byte 128 of s (shared memory byte 128 of 132), to which no value was written, read "
-            "at test.cu:2");
-    sim_test_deinit(&t);
+    assert_fault("out[threadIdx.x] += in[threadIdx.x];", 1, 8, SIM_FAULT_UNINITIALISED,
+                 "byte 0 of out");
+    assert_fault("__shared__ int s[33]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads(); "
+                 "out[threadIdx.x] = s[threadIdx.x + 1];",
+                 1, 32, SIM_FAULT_UNINITIALISED,
+                 "byte 128 of s (shared memory byte 128 of 132), to which no value was written, "
+                 "read at test.cu:2");
 }
 
 TEST(a_barrier_that_some_lanes_miss_is_a_fault)
@@ -211,92 +128,15 @@ TEST(a_barrier_that_some_lanes_miss_is_a_fault)
     assert_int_equal(t.fault.thread[0], 7);
     sim_test_deinit(&t);
     /* Threads that have left take no part. */
-    kind = run(&t,
-               "extern \"C\" __global__ void k(const int *in, int *out)\n"
-               "{ if (in[threadIdx.x] >= 7) return; __syncthreads(); out[threadIdx.x] = 1; }\n",
-               32);
-    assert_int_equal(kind, SIM_FAULT_NONE);
-    sim_test_deinit(&t);
-}
-
-TEST(a_missing_barrier_is_a_race_between_warps)
-{
-    sim_test t;
-    static const char racy[] = "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                               "{ __shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; %s "
-                               "out[threadIdx.x] = s[63 - threadIdx.x]; }\n";
-    char source[512];
-    snprintf(source, sizeof source, racy, "__syncthreads();");
-    assert_int_equal(run(&t, source, 64), SIM_FAULT_NONE);
-    sim_test_deinit(&t);
-    snprintf(source, sizeof source, racy, "");
-    sim_fault_kind kind = run(&t, source, 64);
-    /* Whichever warp comes first reads what the other has not written yet. */
-    assert_true(kind == SIM_FAULT_RACE || kind == SIM_FAULT_UNINITIALISED);
-    sim_test_deinit(&t);
-}
-
-TEST(overwriting_what_another_warp_reads_is_a_race)
-{
-    sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{\n"
-                              "    __shared__ int s[64];\n"
-                              "    s[threadIdx.x] = in[threadIdx.x];\n"
-                              "    __syncthreads();\n"
-                              "    if (threadIdx.x < 32) out[threadIdx.x] = s[threadIdx.x + 32];\n"
-                              "    else s[threadIdx.x] = 1;\n"
-                              "    __syncthreads();\n"
-                              "    out[threadIdx.x] = s[threadIdx.x];\n"
-                              "}\n",
-                              64);
-    assert_int_equal(kind, SIM_FAULT_RACE);
-    assert_story(&t, "written by this thread after a read by thread");
-    assert_story(&t, "test.cu:7");
-    sim_test_deinit(&t);
-}
-
-TEST(a_warp_that_synchronises_itself_may_share)
-{
-    sim_test t;
-    static const char form[] = "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                               "{ __shared__ volatile int s[32]; s[threadIdx.x] = in[threadIdx.x]; "
-                               "%s out[threadIdx.x] = s[31 - threadIdx.x]; }\n";
-    char source[512];
-    snprintf(source, sizeof source, form, "__syncwarp();");
-    assert_int_equal(run(&t, source, 32), SIM_FAULT_NONE);
-    sim_test_deinit(&t);
-    snprintf(source, sizeof source, form, "");
-    assert_int_equal(run(&t, source, 32), SIM_FAULT_RACE);
-    sim_test_deinit(&t);
-}
-
-TEST(two_lanes_that_write_different_values_to_one_place_race)
-{
-    sim_test t;
-    static const char form[] =
-        "extern \"C\" __global__ void k(const int *in, int *out)\n"
-        "{ __shared__ int s; s = %s; __syncthreads(); out[threadIdx.x] = s; }\n";
-    char source[512];
-    snprintf(source, sizeof source, form, "in[threadIdx.x]");
-    assert_int_equal(run(&t, source, 32), SIM_FAULT_RACE);
-    sim_test_deinit(&t);
-    snprintf(source, sizeof source, form, "in[3]");
-    assert_int_equal(run(&t, source, 64), SIM_FAULT_NONE);
-    sim_test_deinit(&t);
+    assert_fault("if (in[threadIdx.x] >= 7) return; __syncthreads(); out[threadIdx.x] = 1;", 1, 32,
+                 SIM_FAULT_NONE, NULL);
 }
 
 TEST(a_shuffle_whose_partners_are_elsewhere_is_a_fault)
 {
-    sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{ int v = in[threadIdx.x]; if (v < 9) v = __shfl_xor_sync(~0u, v, "
-                              "1) + 2; out[threadIdx.x] = v; }\n",
-                              32);
-    assert_int_equal(kind, SIM_FAULT_SHUFFLE);
-    sim_test_deinit(&t);
+    assert_fault("int v = in[threadIdx.x]; if (v < 9) v = __shfl_xor_sync(~0u, v, 1) + 2; "
+                 "out[threadIdx.x] = v;",
+                 1, 32, SIM_FAULT_SHUFFLE, NULL);
 }
 
 TEST(an_endless_loop_ends)
@@ -337,35 +177,22 @@ TEST(a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop)
 
 TEST(a_loop_that_repeats_its_state_has_no_end)
 {
-    sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{\n"
-                              "    int at = in[threadIdx.x] & 7;\n"
-                              "    while (at != 9)\n"
-                              "        at = (at * 5 + 1) & 7;\n"
-                              "    out[threadIdx.x] = at;\n"
-                              "}\n",
-                              32);
-    assert_int_equal(kind, SIM_FAULT_ENDLESS);
-    assert_story(&t, "endless loop in k at test.cu:5 ");
-    sim_test_deinit(&t);
+    assert_fault("\n"
+                 "    int at = in[threadIdx.x] & 7;\n"
+                 "    while (at != 9)\n"
+                 "        at = (at * 5 + 1) & 7;\n"
+                 "    out[threadIdx.x] = at;",
+                 1, 32, SIM_FAULT_ENDLESS, "endless loop in k at test.cu:5 ");
 }
 
 TEST(a_loop_that_comes_to_new_states_may_have_an_end)
 {
-    sim_test t;
-    sim_fault_kind kind = run(&t,
-                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
-                              "{\n"
-                              "    unsigned at = in[threadIdx.x], sum = 0;\n"
-                              "    for (unsigned i = 1; i != 40000; i++)\n"
-                              "        sum |= sum * 3 + i;\n"
-                              "    out[threadIdx.x] = sum + at;\n"
-                              "}\n",
-                              32);
-    assert_int_equal(kind, SIM_FAULT_NONE);
-    sim_test_deinit(&t);
+    assert_fault("\n"
+                 "    unsigned at = in[threadIdx.x], sum = 0;\n"
+                 "    for (unsigned i = 1; i != 40000; i++)\n"
+                 "        sum |= sum * 3 + i;\n"
+                 "    out[threadIdx.x] = sum + at;",
+                 1, 32, SIM_FAULT_NONE, NULL);
 }
 
 TEST(a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line)
@@ -520,164 +347,6 @@ TEST(what_cannot_be_read_matters_where_it_is_executed)
     }
 }
 
-TEST(blocks_that_write_different_values_to_one_place_race)
-{
-    assert_fault("out[threadIdx.x] = blockIdx.x;", 2, 32, SIM_FAULT_RACE,
-                 "byte 0 of out: written by this thread and by thread (0,0,0) of block");
-    assert_fault("out[threadIdx.x] = 5;", 2, 32, SIM_FAULT_NONE, NULL);
-    assert_fault("atomicExch(out + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_UNINITIALISED,
-                 NULL);
-    assert_fault("atomicAdd(in + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_NONE, NULL);
-    assert_fault("in[threadIdx.x] += blockIdx.x;", 2, 32, SIM_FAULT_RACE, "of in");
-}
-
-TEST(what_another_block_wrote_needs_a_fence)
-{
-    static const char form[] =
-        "__shared__ bool last; if (threadIdx.x == 0) { out[blockIdx.x] = blockIdx.x + 7; %s"
-        " last = atomicAdd(in, 1) == 3; } __syncthreads();"
-        " if (last && threadIdx.x == 0) { int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + "
-        "i); out[8] = s; }";
-    char body[512];
-    snprintf(body, sizeof body, form, "__threadfence();");
-    assert_fault(body, 4, 32, SIM_FAULT_NONE, NULL);
-    snprintf(body, sizeof body, form, "");
-    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence and an atomic between");
-    snprintf(body, sizeof body, form, "__threadfence_block();");
-    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence and an atomic between");
-}
-
-/* Blocks run in their order: the reader is the last and finds all values there. */
-TEST(what_another_block_published_counts_once_an_atomic_has_seen_it)
-{
-    static const char form[] =
-        "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
-        " %s out[blockIdx.x] = blockIdx.x; __threadfence(); %s"
-        " if (blockIdx.x == 3) { %s int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + i); "
-        "out[8] = s; } } }";
-    static const struct {
-        const char *before, *behind, *reader;
-        sim_fault_kind wanted;
-    } cases[] = {{"", "if (atomicAdd(in, 1) < 0) return;", "", SIM_FAULT_NONE},
-                 {"", "atomicAdd(in, 1);", "", SIM_FAULT_RACE},
-                 {"", "", "atomicAdd(in, 1);", SIM_FAULT_RACE},
-                 {"atomicAdd(in, 1);", "", "atomicAdd(in, 1);", SIM_FAULT_RACE},
-                 {"", "if (blockIdx.x < 3) atomicAdd(in, 1);", "", SIM_FAULT_RACE}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char source[768];
-        sim_test t;
-        snprintf(source, sizeof source, form, cases[i].before, cases[i].behind, cases[i].reader);
-        assert_int_equal(run_on(1, &t, source, 4, 32), cases[i].wanted);
-        if (cases[i].wanted == SIM_FAULT_RACE)
-            assert_story(&t, "without a fence and an atomic between");
-        sim_test_deinit(&t);
-    }
-}
-
-/* What one block leaves before it sets a flag, and another reads after it has seen the flag: by how
- * they do that. */
-TEST(a_flag_orders_what_is_released_and_acquired_through_it)
-{
-    static const char form[] =
-        "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x > 0) return;"
-        " volatile int *flag = in;"
-        " if (blockIdx.x == 0) { out[0] = 7; %s } else { %s out[1] = out[0]; } }";
-#define SET(order) "asm volatile(\"st." order ".global.u32 [%0], 1;\" :: \"l\"(in) : \"memory\");"
-#define AWAIT(order)                                                                               \
-    "int seen; do asm volatile(\"ld." order                                                        \
-    ".global.u32 %0, [%1];\" : \"=r\"(seen) : \"l\"(in) : \"memory\");"                            \
-    " while (seen == 0);"
-    static const struct {
-        const char *set, *await;
-        bool is_right;
-    } cases[] = {
-        {"__threadfence(); *flag = 1;", "while (*flag == 0); __threadfence();", true},
-        {"__threadfence(); *flag = 1;", "while (*flag == 0);", false},
-        {"__threadfence(); *flag = 1;", "__threadfence(); while (*flag == 0);", false},
-        {"*flag = 1; __threadfence();", "while (*flag == 0); __threadfence();", false},
-        {"__threadfence_block(); *flag = 1;", "while (*flag == 0); __threadfence();", false},
-        {"__threadfence(); *flag = 1;", "while (*flag == 0); __threadfence_block();", false},
-        {"__threadfence(); flag[1] = 1; *flag = 1;", "(void)flag[2]; __threadfence();", false},
-        {SET("release.gpu"), AWAIT("acquire.gpu"), true},
-        {SET("release.sys"), AWAIT("acquire.gpu"), true},
-        {SET("release.gpu"), AWAIT("relaxed.gpu") " __threadfence();", true},
-        {SET("release.gpu"), AWAIT("relaxed.gpu"), false},
-        {SET("relaxed.gpu"), AWAIT("acquire.gpu"), false},
-        {SET("release.cta"), AWAIT("acquire.gpu"), false},
-        {SET("release.cluster"), AWAIT("acquire.gpu"), false},
-        {SET("release.gpu"), AWAIT("acquire.cta"), false},
-        {SET("release.gpu"), AWAIT("acquire.cluster"), false},
-        {"__threadfence(); atomicExch(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();",
-         true},
-        {"atomicExch(in, 1);", "while (atomicAdd(in, 0) == 0); __threadfence();", false},
-        {"__threadfence(); atomicExch_block(in, 1);",
-         "while (atomicAdd(in, 0) == 0); __threadfence();", false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char source[1024];
-        int in[4] = {0}, out[2] = {0};
-        sim_test t;
-        snprintf(source, sizeof source, form, cases[i].set, cases[i].await);
-        sim_test_init(&t, source, "sm_90", NULL);
-        sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
-        sim_test_u64(&t, sim_test_buffer(&t, "out", out, sizeof out, false));
-        sim_fault_kind found = sim_test_run(&t, 2, 1, 32, 1, 0);
-        if (found != (cases[i].is_right ? SIM_FAULT_NONE : SIM_FAULT_RACE))
-            fail_msg("%s %s: %s", cases[i].set, cases[i].await, t.fault.message);
-        sim_test_deinit(&t);
-    }
-}
-
-/* Two blocks read, in their order; the third overwrites what they read. */
-TEST(every_block_that_read_has_to_publish_that_before_a_write)
-{
-    static const char form[] =
-        "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
-        " if (blockIdx.x < 2) { out[blockIdx.x] = __ldcg(in + 8); __threadfence(); if (%s) "
-        "atomicAdd(in, 1); }"
-        " else if (atomicAdd(in, 1) >= 0) in[8] = -1; } }";
-    static const char *const publish[] = {"true", "blockIdx.x == 0", "blockIdx.x == 1"};
-    for (size_t i = 0; i < sizeof publish / sizeof *publish; i++) {
-        char source[768];
-        sim_test t;
-        snprintf(source, sizeof source, form, publish[i]);
-        assert_int_equal(run_on(1, &t, source, 3, 32), i ? SIM_FAULT_RACE : SIM_FAULT_NONE);
-        if (i)
-            assert_story(&t, "written by this thread after a read by");
-        sim_test_deinit(&t);
-    }
-}
-
-TEST(a_block_that_overwrites_what_another_read_races)
-{
-    assert_fault(
-        "out[threadIdx.x + 32 * blockIdx.x] = in[(threadIdx.x + 32 * blockIdx.x + 1) % 64];"
-        " in[threadIdx.x + 32 * blockIdx.x] = -1;",
-        2, 32, SIM_FAULT_RACE, "of in");
-}
-
-TEST(threads_of_a_block_share_global_memory_by_barriers)
-{
-    static const char form[] =
-        "in[threadIdx.x] = threadIdx.x + 100; %s out[threadIdx.x] = in[63 - threadIdx.x];";
-    char body[256];
-    snprintf(body, sizeof body, form, "__syncthreads();");
-    assert_fault(body, 1, 64, SIM_FAULT_NONE, NULL);
-    snprintf(body, sizeof body, form, "");
-    assert_fault(body, 1, 64, SIM_FAULT_RACE, "without a barrier between");
-}
-
-TEST(a_warp_barrier_orders_the_lanes_of_its_mask_alone)
-{
-    static const char form[] = "__shared__ volatile int s[32]; s[threadIdx.x] = threadIdx.x;"
-                               " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
-                               " out[threadIdx.x] = s[threadIdx.x ^ %d];";
-    char body[256];
-    snprintf(body, sizeof body, form, 15);
-    assert_fault(body, 1, 32, SIM_FAULT_NONE, NULL);
-    snprintf(body, sizeof body, form, 31);
-    assert_fault(body, 1, 32, SIM_FAULT_RACE, "without a barrier between");
-}
-
 TEST(a_mask_holds_the_lane_that_executes)
 {
     static const char *const bodies[] = {
@@ -727,21 +396,6 @@ TEST(all_who_meet_at_a_barrier_mean_the_same)
         "if (threadIdx.x < 32) __syncthreads(); else out[40] = __syncthreads_or(in[threadIdx.x]);"
         " out[threadIdx.x] = 1;",
         1, 64, SIM_FAULT_BARRIER, "another kind of barrier");
-}
-
-TEST(a_copy_into_what_others_still_read_races)
-{
-    static const char form[] =
-        "__shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads();"
-        " out[threadIdx.x] = s[63 - threadIdx.x]; %s"
-        " asm volatile(\"cp.async.ca.shared.global [%%0], [%%1], 4; cp.async.wait_all;\""
-        " :: \"r\"((unsigned)__cvta_generic_to_shared(s + threadIdx.x)), \"l\"(in + threadIdx.x));"
-        " __syncthreads(); out[threadIdx.x] += s[63 - threadIdx.x];";
-    char body[512];
-    snprintf(body, sizeof body, form, "__syncthreads();");
-    assert_fault(body, 1, 64, SIM_FAULT_NONE, NULL);
-    snprintf(body, sizeof body, form, "");
-    assert_fault(body, 1, 64, SIM_FAULT_RACE, "without a barrier between");
 }
 
 TEST(local_memory_that_nothing_wrote_is_not_read)

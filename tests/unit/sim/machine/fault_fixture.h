@@ -1,0 +1,64 @@
+/* Kernels of (int *in, int *out) that do something wrong, and the story that is told of it. */
+#ifndef AUTOTUNE_TESTS_FAULT_FIXTURE_H
+#define AUTOTUNE_TESTS_FAULT_FIXTURE_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sim_fixture.h"
+
+/* The message has these parts in this order; " ... " stands between them. */
+static inline void assert_story(const sim_test *t, const char *parts)
+{
+    const char *at = t->fault.message;
+    for (const char *end; parts; parts = end ? end + 5 : NULL) {
+        char part[256];
+        end = strstr(parts, " ... ");
+        snprintf(part, sizeof part, "%.*s", (int)(end ? end - parts : (long)strlen(parts)), parts);
+        at = strstr(at, part);
+        if (!at)
+            fail_msg("\"%s\" does not say \"%s\"", t->fault.message, part);
+    }
+}
+
+/* Runs a kernel of (int *in, int *out) on `blocks` of `threads`, 64 elements a buffer. */
+static inline sim_fault_kind run_on(int host_threads, sim_test *t, const char *source, uint32_t blocks,
+                             uint32_t threads)
+{
+    static int in[64], out[64];
+    for (int i = 0; i < 64; i++)
+        in[i] = i;
+    sim_test_init(t, source, "sm_90", NULL);
+    t->threads = host_threads;
+    sim_test_u64(t, sim_test_buffer(t, "in", in, sizeof in, true));
+    sim_test_u64(t, sim_test_buffer(t, "out", out, sizeof out, false));
+    return sim_test_run(t, blocks, 1, threads, 1, 0);
+}
+
+static inline sim_fault_kind run_grid(sim_test *t, const char *source, uint32_t blocks, uint32_t threads)
+{
+    return run_on(0, t, source, blocks, threads);
+}
+
+static inline sim_fault_kind run(sim_test *t, const char *source, uint32_t threads)
+{
+    return run_grid(t, source, 1, threads);
+}
+
+/* The kind of fault of a kernel with this body, and the story's part. */
+static inline void assert_fault(const char *body, uint32_t blocks, uint32_t threads, sim_fault_kind kind,
+                         const char *story)
+{
+    sim_test t;
+    char source[1024];
+    snprintf(source, sizeof source, "extern \"C\" __global__ void k(int *in, int *out)\n{ %s }\n",
+             body);
+    sim_fault_kind found = run_grid(&t, source, blocks, threads);
+    if (found != kind)
+        fail_msg("%s: fault %d (%s), not %d", body, found, t.fault.message, kind);
+    if (story)
+        assert_story(&t, story);
+    sim_test_deinit(&t);
+}
+
+#endif
