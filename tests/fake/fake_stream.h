@@ -28,7 +28,7 @@ typedef struct fake_work {
     size_t size_bytes;
 } fake_work;
 
-/* Runs a kernel; in fake_cuda.c. */
+/* Runs a kernel; in fake_launch.c. */
 void fake_run(CUfunction function, const fake_launch *launch);
 
 /* Memory of the device is about to be written other than by a copy within it. */

@@ -22,8 +22,8 @@ static inline void assert_story(const sim_test *t, const char *parts)
 }
 
 /* Runs a kernel of (int *in, int *out) on `blocks` of `threads`, 64 elements a buffer. */
-static inline sim_fault_kind run_on(int host_threads, sim_test *t, const char *source, uint32_t blocks,
-                             uint32_t threads)
+static inline sim_fault_kind run_on(int host_threads, sim_test *t, const char *source,
+                                    uint32_t blocks, uint32_t threads)
 {
     static int in[64], out[64];
     for (int i = 0; i < 64; i++)
@@ -35,7 +35,8 @@ static inline sim_fault_kind run_on(int host_threads, sim_test *t, const char *s
     return sim_test_run(t, blocks, 1, threads, 1, 0);
 }
 
-static inline sim_fault_kind run_grid(sim_test *t, const char *source, uint32_t blocks, uint32_t threads)
+static inline sim_fault_kind run_grid(sim_test *t, const char *source, uint32_t blocks,
+                                      uint32_t threads)
 {
     return run_on(0, t, source, blocks, threads);
 }
@@ -46,8 +47,8 @@ static inline sim_fault_kind run(sim_test *t, const char *source, uint32_t threa
 }
 
 /* The kind of fault of a kernel with this body, and the story's part. */
-static inline void assert_fault(const char *body, uint32_t blocks, uint32_t threads, sim_fault_kind kind,
-                         const char *story)
+static inline void assert_fault(const char *body, uint32_t blocks, uint32_t threads,
+                                sim_fault_kind kind, const char *story)
 {
     sim_test t;
     char source[1024];
