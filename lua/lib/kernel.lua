@@ -133,6 +133,15 @@ local function read_struct(v, where, buffers)
   return { type = "struct", members = members }
 end
 
+-- The values of a variable's domain that are types; all types, where it has none.
+local function domain_of_types(domain, types, known)
+  local values = {}
+  for _, v in ipairs(domain and domain.values or types) do
+    if known[v] then values[#values + 1] = v end
+  end
+  return { values = values }
+end
+
 -- The problem's variables that are some buffer's dtype name element types.
 function kernel.check_types(description, p)
   local types = host.dtypes()
@@ -141,12 +150,13 @@ function kernel.check_types(description, p)
   for _, name in ipairs(ordered_keys(description.buffers or {}, { "buffers" })) do
     local dtype = description.buffers[name].dtype
     for _, variable in ipairs(p.problem) do
-      for _, v in pairs(variable) do
-        if variable.name == dtype and v ~= variable.name and not known[v] then
+      for key, v in pairs(variable) do
+        if variable.name == dtype and key ~= "name" and key ~= "domain" and not known[v] then
           fail({ "problem", dtype }, "there is no element type %s%s (buffers.%s is of it; there are: %s)", show(v),
                meant(tostring(v), types), name, table.concat(types, ", "))
         end
       end
+      if variable.name == dtype then variable.domain = domain_of_types(variable.domain, types, known) end
     end
   end
 end

@@ -295,6 +295,7 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
     at_error error = {0};
     if (script_read_file(path, source, &error))
         sandbox_raise_error(L, &error);
+    script_note_source(L, path);
     uint64_t size = source->size_bytes;
     XXH3_128bits_update(s->hash, &size, sizeof size);
     XXH3_128bits_update(s->hash, source->bytes, source->size_bytes);
@@ -471,6 +472,7 @@ void script_run_t1(lua_State *L)
     at_error error = {0};
     if (script_read_file(s->path, &s->source, &error))
         sandbox_raise_error(L, &error);
+    script_note_source(L, s->path);
     XXH3_128bits_update(s->hash, s->source.bytes, s->source.size_bytes);
     push_own(L, "t1.lua");
     lua_pushlstring(L, s->source.bytes, s->source.size_bytes);

@@ -7,6 +7,29 @@
 
 #include "script/fields.h"
 
+/* The domain of the variable on top of the stack. */
+static void read_domain(lua_State *L, pattern_domain *out)
+{
+    if (lua_getfield(L, -1, "domain") == LUA_TTABLE) {
+        out->is_range = lua_getfield(L, -1, "values") != LUA_TTABLE;
+        if (out->is_range) {
+            lua_getfield(L, -2, "least");
+            out->least = fields_value(L);
+            lua_getfield(L, -3, "most");
+            out->most = fields_value(L);
+            lua_pop(L, 2);
+        } else {
+            value *values = script_allocate(L, lua_rawlen(L, -1) * sizeof *values);
+            for (; lua_rawgeti(L, -1, (lua_Integer)out->value_count + 1) != LUA_TNIL; lua_pop(L, 1))
+                values[out->value_count++] = fields_value(L);
+            lua_pop(L, 1);
+            out->values = values;
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
 static void read_problem(lua_State *L, script *s)
 {
     static const char *const fields[PROBLEM_KINDS] = {"tuned",   "simulated", "small", "ragged1",
@@ -14,12 +37,15 @@ static void read_problem(lua_State *L, script *s)
                                                       "tuned",   "tuned"};
     size_t count = fields_enter(L, "problem");
     int64_t *most = script_allocate(L, count * sizeof *most);
+    pattern_domain *domains = script_allocate(L, count * sizeof *domains);
     s->pattern.problem_count = count;
     s->pattern.most = most;
+    s->pattern.domains = domains;
     for (size_t i = 0; fields_next(L, i, count); i++) {
         lua_getfield(L, -1, "most");
         most[i] = lua_tointeger(L, -1);
         lua_pop(L, 1);
+        read_domain(L, &domains[i]);
     }
     fields_enter(L, "problem");
     for (int kind = 0; kind < PROBLEM_KINDS; kind++) {

@@ -129,7 +129,8 @@ static int load(lua_State *L)
 {
     script *s = lua_touserdata(L, 1);
     make_environments(L, s);
-    emit_open(L);
+    if (!s->options.without_templates)
+        emit_open(L);
 
     sandbox_push_environment(L);
     script_add_require(L);
@@ -148,7 +149,8 @@ static int load(lua_State *L)
             "the script does not return a pattern: end it with 'return at.pattern { ... }'");
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->declared);
     script_read_pattern(L);
-    emit_compile_templates(L);
+    if (!s->options.without_templates)
+        emit_compile_templates(L);
     return 0;
 }
 
@@ -263,6 +265,9 @@ void script_free(script *s)
     for (size_t i = 0; i < s->file_count; i++)
         data_file_free(s->files[i]);
     free(s->files);
+    for (size_t i = 0; i < s->source_count; i++)
+        free(s->sources[i]);
+    free(s->sources);
     tree_free(s->expressions);
     free(s->source.bytes);
     kernel_file_deinit(&s->kernel_source);
@@ -280,6 +285,16 @@ void script_free(script *s)
 const pattern *script_pattern(const script *s)
 {
     return &s->pattern;
+}
+
+const char *script_source_path(const script *s, size_t place, bool *all)
+{
+    if (all)
+        *all = !s->kernel.is_file && !s->is_described;
+    if (place < s->source_count)
+        return s->sources[place];
+    place -= s->source_count;
+    return place < s->file_count ? data_file_describe(s->files[place])->path : NULL;
 }
 
 uint64_t script_spent(const script *s)

@@ -63,6 +63,8 @@ typedef struct script_options {
     script_compiler compiler;    /* for kernel = { source = FILE } */
     const script_captured *captured; /* a launch of that kernel, borrowed; NULL: none */
     arch_limits device;              /* what `device.*` means in expressions */
+    /* Nothing is emitted: templates are not read, which is most of the time that loading takes. */
+    bool without_templates;
     size_t memory_limit_bytes;       /* 0: 256 MiB */
     uint64_t instruction_limit;      /* 0: a default worth a few seconds */
     /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
@@ -80,6 +82,10 @@ bool script_is_kernel_file(const char *path);
 at_status script_load(const char *path, const script_options *options, script **out,
                       at_error *error);
 void script_free(script *s); /* NULL is fine */
+
+/* The place-th of the files that decided what the pattern is, templates apart: the script, modules,
+ * data; NULL: there are no more. False in *all, if given: a kernel's file or a header did, too. */
+const char *script_source_path(const script *s, size_t place, bool *all);
 
 /* What is odd about the file, but does not change what is tuned: the place-th, with its line; NULL:
  * there are no more. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/nearest.h"
 
@@ -104,6 +105,16 @@ static bool is_below(const char *folder, const char *path)
     if (length > 1 && strncmp(real_path, real_folder, length) == 0 && real_path[length] == '/')
         return true;
     return strcmp(real_folder, "/") == 0;
+}
+
+void script_note_source(lua_State *L, const char *path)
+{
+    script *s = script_of(L);
+    char *copy = strdup(path);
+    if (!copy || !array_add(&s->sources, &s->source_count, &copy, sizeof copy)) {
+        free(copy);
+        sandbox_raise_memory(L);
+    }
 }
 
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,

@@ -19,6 +19,15 @@ typedef struct pattern_variable {
     value value;
 } pattern_variable;
 
+/* Which values a variable may have: those from `least` to `most`, or one of a few; with neither any
+ * of its kind. */
+typedef struct pattern_domain {
+    bool is_range;
+    value least, most;
+    size_t value_count;
+    const value *values;
+} pattern_domain;
+
 enum { PATTERN_MAX_FEATURES = 8, PATTERN_MAX_DEFINITION_BYTES = 2000 };
 
 /* A number that a choice among configurations may ask, beside the variables of a problem
@@ -57,6 +66,7 @@ typedef struct pattern {
     const pattern_variable *problems[PROBLEM_KINDS];
     bool has_problem[PROBLEM_KINDS];
     const int64_t *most; /* that each variable may be; 0: nothing larger, or no integer */
+    const pattern_domain *domains; /* of each variable */
     size_t ragged_count; /* PROBLEM_RAGGED to PROBLEM_RAGGED + ragged_count - 1 */
     size_t parameter_count;
     const space_parameter *parameters;
