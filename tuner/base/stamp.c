@@ -1,8 +1,11 @@
 #include "base/stamp.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "base/array.h"
 
 static int64_t ns_of(struct timespec t)
 {
@@ -40,19 +43,74 @@ bool file_stamp_is_settled(const file_stamp *s)
 }
 
 static const pack_field fields[] = {
-    PACK_FIELD(file_stamp, device),      PACK_FIELD(file_stamp, inode),
-    PACK_FIELD(file_stamp, size_bytes),  PACK_FIELD(file_stamp, modified_ns),
+    PACK_FIELD(file_stamp, device),     PACK_FIELD(file_stamp, inode),
+    PACK_FIELD(file_stamp, size_bytes), PACK_FIELD(file_stamp, modified_ns),
     PACK_FIELD(file_stamp, changed_ns),
 };
 
-void file_stamp_put(pack *p, const file_stamp *s)
+bool stamped_files_add(stamped_files *f, const char *path, const file_stamp *stamp)
 {
-    pack_put_fields(p, s, fields, sizeof fields / sizeof *fields);
+    const stamped_file added = {strdup(path), *stamp};
+    if (added.path && array_add(&f->items, &f->count, &added, sizeof added))
+        return true;
+    free(added.path);
+    return false;
 }
 
-file_stamp file_stamp_get(pack *p)
+bool stamped_files_same(const stamped_files *a, const stamped_files *b)
 {
-    file_stamp s = {0};
-    pack_get_fields(p, &s, fields, sizeof fields / sizeof *fields);
-    return s;
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i].path, b->items[i].path) != 0 ||
+            !file_stamp_same(&a->items[i].stamp, &b->items[i].stamp))
+            return false;
+    return true;
+}
+
+bool stamped_files_are_fresh(const stamped_files *f, size_t most)
+{
+    file_stamp now;
+    for (size_t i = 0; i < f->count && i < most; i++)
+        if (!file_stamp_of(f->items[i].path, &now) || !file_stamp_same(&now, &f->items[i].stamp))
+            return false;
+    return true;
+}
+
+bool stamped_files_are_settled(const stamped_files *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (!file_stamp_is_settled(&f->items[i].stamp))
+            return false;
+    return true;
+}
+
+void stamped_files_deinit(stamped_files *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        free(f->items[i].path);
+    free(f->items);
+    *f = (stamped_files){0};
+}
+
+void stamped_files_put(pack *p, const stamped_files *f)
+{
+    pack_put_u64(p, f->count);
+    for (size_t i = 0; i < f->count; i++) {
+        pack_put_string(p, f->items[i].path);
+        pack_put_fields(p, &f->items[i].stamp, fields, sizeof fields / sizeof *fields);
+    }
+}
+
+void stamped_files_get(pack *p, stamped_files *out)
+{
+    *out = (stamped_files){0};
+    const uint64_t count = pack_get_u64(p);
+    while (!p->failed && out->count < count) {
+        file_stamp stamp = {0};
+        const char *path = pack_get_string(p);
+        pack_get_fields(p, &stamp, fields, sizeof fields / sizeof *fields);
+        if (!p->failed && !stamped_files_add(out, path, &stamp))
+            p->failed = true;
+    }
 }

@@ -22,7 +22,29 @@ bool file_stamp_same(const file_stamp *a, const file_stamp *b);
  * times in grains: of some milliseconds, or, where they know whole seconds only, of up to two. */
 bool file_stamp_is_settled(const file_stamp *s);
 
-void file_stamp_put(pack *p, const file_stamp *s);
-file_stamp file_stamp_get(pack *p);
+/* Files that something was made of, as they were then. */
+typedef struct stamped_file {
+    char *path;
+    file_stamp stamp;
+} stamped_file;
+
+typedef struct stamped_files { /* a zeroed one is empty */
+    size_t count;
+    stamped_file *items;
+} stamped_files;
+
+/* False when out of memory. */
+bool stamped_files_add(stamped_files *f, const char *path, const file_stamp *stamp);
+/* The same files in the same state? */
+bool stamped_files_same(const stamped_files *a, const stamped_files *b);
+/* Are the first `most` of them as they were? */
+bool stamped_files_are_fresh(const stamped_files *f, size_t most);
+/* Are all stamps settled? */
+bool stamped_files_are_settled(const stamped_files *f);
+void stamped_files_deinit(stamped_files *f);
+
+void stamped_files_put(pack *p, const stamped_files *f);
+/* The caller calls stamped_files_deinit(), also after a failure of the pack. */
+void stamped_files_get(pack *p, stamped_files *out);
 
 #endif

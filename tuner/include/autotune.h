@@ -21,10 +21,9 @@
  * that their last argument points to (NULL is fine). An argument that is NULL and may not be is
  * AT_USAGE; functions that do not return a status give 0, "" or AT_RULE_DEFAULT for it, and for an
  * index beyond the count. A handle is freed by the function named with its type; NULL is fine
- * there. A handle is used by one thread at a time, but for sites; handles are independent of each
- * other. Nothing
- * is printed, all state is in handles, and the process's environment, signals and working folder
- * are not changed. Neither are the locale, the rounding mode and the floating-point traps of the
+ * there. Threads may share handles; only freeing one may not overlap with another call. Nothing is
+ * printed, all state is in handles, and the process's environment, signals and working folder are
+ * not changed. Neither are the locale, the rounding mode and the floating-point traps of the
  * calling thread, and nothing depends on them: numbers in texts have a point in every program. */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
@@ -108,14 +107,17 @@ AT_API const char *at_rule_name(at_rule rule);
 
 /* ---- results ---- */
 
-/* Reads all records under `folder`. NULL: under those of $AUTOTUNE_RESULTS, ./results and the
- * folder installed with autotune that exist; of equal entries the first counts. AT_NOT_FOUND
- * without such a folder. A damaged entry is left out, as is a file that is damaged, of a newer
- * version or unreadable: at_results_problem() names it. */
+/* Opens the records under `folder`. NULL: those under $AUTOTUNE_RESULTS, ./results and the folder
+ * installed with autotune that exist; of equal entries the first counts. AT_NOT_FOUND without such
+ * a folder. The records of a pattern are read when it is picked first, and again when they have
+ * changed: a later at_pick() takes them; choices stay, and may outlive the results. A damaged entry
+ * is left out, as is a file that is damaged, of a newer version or unreadable: at_results_problem()
+ * names it. */
 AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 
-/* "FILE:LINE: what could not be read, and the remedy", for each file or entry that was left out;
- * NULL past the last. It lives as long as the results. */
+/* "FILE:LINE: what could not be read, and the remedy", for each file or entry that is left out;
+ * NULL past the last. Reads all records, when it is called first. It lives as long as the results.
+ */
 AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
@@ -130,7 +132,9 @@ AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
  * configuration that its constraints forbid for this problem and GPU is never picked
  * (at_choice_checked()); for a `gpu` that is named they use the limits of its compute capability.
  * AT_NOT_FOUND when the pattern has no records, or no configuration of it is possible, not even the
- * default. The choice borrows from `results`, which must outlive it. */
+ * default. The first pick of a pattern reads its records and its script, which takes milliseconds;
+ * a later one takes microseconds, unless only Lua can evaluate one of the script's constraints. A
+ * script that has changed is seen at once, records and other files that have some 50 ms later. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);

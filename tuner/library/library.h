@@ -1,5 +1,5 @@
-/* The part that the two halves of libautotune share: library/library.c picks a configuration,
- * library/kernel.c compiles and launches it. */
+/* What the parts of libautotune share: library/library.c opens records, library/choice.c picks a
+ * configuration, library/kernel.c compiles and launches it. */
 #ifndef AUTOTUNE_LIBRARY_LIBRARY_H
 #define AUTOTUNE_LIBRARY_LIBRARY_H
 
@@ -10,15 +10,10 @@
 #include "record/record.h"
 
 enum { LIBRARY_TEXT_BYTES = CONFIGURATION_BYTES };
-
-struct at_results {
-    record_set all;
-    char *folder;            /* NULL: the known ones */
-    struct tunings *tunings; /* library/tuning.h */
-};
+enum { LIBRARY_VALUE_BYTES = 300 }; /* of a problem's value as text */
 
 struct at_choice {
-    record_set records; /* of the pattern: a copy of the structs, which at_results owns */
+    struct known_records *records; /* library/knowledge.h */
     char *pattern;
     at_gpu gpu;
     record_values problem; /* with its texts owned by `texts` */
@@ -40,5 +35,7 @@ at_status library_refuse_null(const char *function, const char *argument, at_err
 
 /* The device of the calling thread's current context. */
 at_status library_current_device(device_properties *out, at_error *error);
+
+at_gpu library_gpu_of(const arch_limits *limits);
 
 #endif

@@ -69,32 +69,36 @@ bool library_find_share(paths *out)
 
 /* ---- the script for the problem ---- */
 
-enum { VALUE_BYTES = 300 };
+at_status library_load_for(const at_choice *c, const paths *where, const char *path,
+                           const arch_limits *limits, bool to_choose, script **out, at_error *error)
+{
+    char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
+    script_setting settings[RECORD_MAX_VALUES];
+    if (c->problem.count > RECORD_MAX_VALUES)
+        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
+    for (size_t i = 0; i < c->problem.count; i++) {
+        value_format(c->problem.pairs[i].value, texts[i], LIBRARY_VALUE_BYTES);
+        settings[i] = (script_setting){c->problem.pairs[i].name, texts[i]};
+    }
+    const script_options with = {.lua_dir = where->lua_dir,
+                                 .template_dir = where->template_dir,
+                                 .settings = settings,
+                                 .setting_count = c->problem.count,
+                                 .device = *limits,
+                                 .without_templates = to_choose};
+    return script_load(path, &with, out, error);
+}
 
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                               const arch_limits *limits, script **out, at_error *error)
 {
     paths where;
-    char path[PATHS_BYTES], texts[RECORD_MAX_VALUES][VALUE_BYTES];
-    script_setting settings[RECORD_MAX_VALUES];
-    if (c->problem.count > RECORD_MAX_VALUES)
-        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
-    for (size_t i = 0; i < c->problem.count; i++) {
-        value_format(c->problem.pairs[i].value, texts[i], VALUE_BYTES);
-        settings[i] = (script_setting){c->problem.pairs[i].name, texts[i]};
-    }
+    char path[PATHS_BYTES];
     at_status status = find_share(o, &where, error);
     if (!status)
         status = paths_find_script(&where, o && o->script ? o->script : c->pattern, path,
                                    sizeof path, error);
-    if (status)
-        return status;
-    const script_options with = {.lua_dir = where.lua_dir,
-                                 .template_dir = where.template_dir,
-                                 .settings = settings,
-                                 .setting_count = c->problem.count,
-                                 .device = *limits};
-    return script_load(path, &with, out, error);
+    return status ? status : library_load_for(c, &where, path, limits, false, out, error);
 }
 
 /* ---- which configuration ---- */
@@ -147,6 +151,14 @@ record_values library_default(const pattern *p, record_pair pairs[RECORD_MAX_VAL
     return (record_values){p->parameter_count, pairs};
 }
 
+at_status library_refuse_default(const at_choice *c, const char *broken, at_error *error)
+{
+    return error_set(error, AT_NOT_FOUND,
+                     "no recorded configuration of '%s' is possible for this problem, and its "
+                     "default breaks: %s",
+                     c->pattern, broken);
+}
+
 at_status library_refuse(const at_choice *c, script *s, at_error *error)
 {
     bool valid;
@@ -155,8 +167,5 @@ at_status library_refuse(const at_choice *c, script *s, at_error *error)
     at_status status = script_valid(s, PROBLEM_TUNED, p->baseline, &valid, &broken, error);
     if (status)
         return status;
-    return error_set(error, AT_NOT_FOUND,
-                     "no recorded configuration of '%s' is possible for this problem, and its "
-                     "default breaks: %s",
-                     c->pattern, valid ? "nothing" : p->constraints[broken].text);
+    return library_refuse_default(c, valid ? "nothing" : p->constraints[broken].text, error);
 }

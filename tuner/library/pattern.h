@@ -17,6 +17,11 @@ bool library_find_share(paths *out);
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                               const arch_limits *limits, script **out, at_error *error);
 
+/* The same, of the script at `path`. Nothing is emitted of one that is loaded `to_choose`. */
+at_status library_load_for(const at_choice *c, const paths *where, const char *path,
+                           const arch_limits *limits, bool to_choose, script **out,
+                           at_error *error);
+
 typedef struct library_check {
     script *script;
     const space_constraint
@@ -37,6 +42,7 @@ record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VAL
 record_values library_default(const pattern *p, record_pair pairs[RECORD_MAX_VALUES]);
 
 /* AT_NOT_FOUND, saying which constraint the default breaks. */
+at_status library_refuse_default(const at_choice *c, const char *broken, at_error *error);
 at_status library_refuse(const at_choice *c, script *s, at_error *error);
 
 #endif

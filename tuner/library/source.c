@@ -11,6 +11,7 @@
 #include "compile/cubin.h"
 #include "compile/nvrtc.h"
 #include "compile/option.h"
+#include "library/knowledge.h"
 #include "library/pattern.h"
 #include "script/script.h"
 
@@ -35,7 +36,7 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
                                 .ask = library_ask,
                                 .context = &check,
                                 .fallback = &fallback};
-    *rule = pick(&c->records, &target, &found);
+    *rule = pick(&c->records->set, &target, &found);
     if (*rule == PICK_NONE || !record_indices(p, found.configuration, indices))
         return library_refuse(c, s, error);
     return AT_OK;

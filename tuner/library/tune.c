@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/thread_state.h"
 #include "library/library.h"
+#include "library/results.h"
 #include "library/tuning.h"
 
 /* Between two looks of at_tune_wait(). */

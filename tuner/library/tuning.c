@@ -16,6 +16,7 @@
 #include "cuda/driver.h"
 #include "library/library.h"
 #include "library/pattern.h"
+#include "library/results.h"
 #include "process/beside.h"
 #include "record/folders.h"
 #include "record/pick.h"
@@ -56,7 +57,7 @@ struct tunings {
     pthread_mutex_t lock; /* guards the rest, but for what is atomic */
     tuning *first;
     atomic_size_t open; /* that run or wait */
-    _Atomic(tuned_records *) records;
+    knowledge *known;   /* of the results */
 };
 
 static at_status no_memory(at_error *error)
@@ -172,30 +173,20 @@ static bool has_entry(const record_set *set, const tuning *t)
     return pick(set, &target, &found) == PICK_EXACT;
 }
 
-/* Reads the pattern's records of the folder anew; false: the problem has no entry there. */
-static bool take_records(tunings *all, const tuning *t)
+/* Has the folder an entry for it now? Then the next pick has, too. */
+static bool is_recorded(const tunings *all, const tuning *t)
 {
     record_folders folders;
+    record_set set;
     at_error none = {0};
-    tuned_records *r = calloc(1, sizeof *r);
     record_folders_find(t->folder, NULL, &folders);
-    if (r && !record_search(&folders, t->pattern, &r->set, &none)) {
-        r->pattern = strdup(t->pattern);
-        if (r->pattern && has_entry(&r->set, t)) {
-            r->next = atomic_load_explicit(&all->records, memory_order_relaxed);
-            atomic_store_explicit(&all->records, r, memory_order_release);
-            return true;
-        }
-        record_set_deinit(&r->set);
-        free(r->pattern);
-    }
-    free(r);
-    return false;
-}
-
-const tuned_records *tunings_records(const tunings *t)
-{
-    return t ? atomic_load_explicit(&t->records, memory_order_acquire) : NULL;
+    if (record_search(&folders, t->pattern, &set, &none))
+        return false;
+    const bool found = has_entry(&set, t);
+    record_set_deinit(&set);
+    if (found)
+        knowledge_look_again(all->known);
+    return found;
 }
 
 /* ---- its process ---- */
@@ -329,13 +320,13 @@ static void look(tunings *all, tuning *t)
 {
     at_error error = {0};
     if (t->state == AT_TUNE_WAITING && take_turn(t)) {
-        if (take_records(all, t))
+        if (is_recorded(all, t))
             set_state(all, t, AT_TUNE_DONE);
         else
             begin(all, t, &error);
     }
     if (t->state == AT_TUNE_RUNNING && beside_ended(&t->process)) {
-        if (take_records(all, t))
+        if (is_recorded(all, t))
             set_state(all, t, AT_TUNE_DONE);
         else
             fail(all, t, t->process.text);
@@ -437,11 +428,13 @@ at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error)
     return state;
 }
 
-tunings *tunings_new(void)
+tunings *tunings_new(knowledge *known)
 {
     tunings *all = calloc(1, sizeof *all);
-    if (all)
+    if (all) {
+        all->known = known;
         pthread_mutex_init(&all->lock, NULL);
+    }
     return all;
 }
 
@@ -453,13 +446,6 @@ void tunings_free(tunings *all)
         tuning *t = all->first;
         all->first = t->next;
         tuning_free(t);
-    }
-    for (tuned_records *r = atomic_load(&all->records); r;) {
-        tuned_records *next = (tuned_records *)(uintptr_t)r->next;
-        record_set_deinit(&r->set);
-        free(r->pattern);
-        free(r);
-        r = next;
     }
     pthread_mutex_destroy(&all->lock);
     free(all);

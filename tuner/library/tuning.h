@@ -1,5 +1,4 @@
-/* The tunings that a program has begun with at_tune(): the processes in which they run, and the
- * records that they have brought. library/tune.c has the calls.
+/* The tunings that a program has begun with at_tune(): the processes in which they run. library/tune.c has the calls.
  *
  * A tuning is known by its pattern, problem and GPU; another process that tunes the same into the
  * same folder is waited for. All of it belongs to an at_results, and may be used by its threads at
@@ -8,13 +7,13 @@
 #define AUTOTUNE_LIBRARY_TUNING_H
 
 #include "autotune.h"
-#include "record/record.h"
+#include "library/knowledge.h"
 
 typedef struct tunings tunings;
 typedef struct tuning tuning;
 
-/* NULL: no memory. */
-tunings *tunings_new(void);
+/* `known` is told to look again when there is a result. NULL: no memory. */
+tunings *tunings_new(knowledge *known);
 
 /* Asks the processes to end. NULL is fine. */
 void tunings_free(tunings *t);
@@ -41,15 +40,5 @@ at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error);
 
 /* For at_pick(): takes what tunings have brought meanwhile. Costs nothing where none runs. */
 void tunings_look(const at_results *results);
-
-/* Records of tunings that have ended, the latest first. */
-typedef struct tuned_records {
-    const struct tuned_records *next;
-    char *pattern; /* of the set */
-    record_set set;
-} tuned_records;
-
-/* NULL: there are none. They live as long as the tunings; more may come before the first. */
-const tuned_records *tunings_records(const tunings *t);
 
 #endif

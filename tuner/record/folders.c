@@ -1,11 +1,14 @@
 #include "record/folders.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "record/schema.h"
 
 /* Two names of one folder are searched once. */
 static bool is_listed(const record_folders *f, const char *path)
@@ -94,6 +97,16 @@ static at_status append(record_set *all, record_set *more, at_error *error)
     return AT_OK;
 }
 
+static at_status refuse_missing(const record_folders *folders, at_error *error)
+{
+    char names[3 * PATHS_BYTES];
+    folders_text(folders, names, sizeof names);
+    return error_set(error, AT_NOT_FOUND,
+                     "there is no folder of results; looked for %.1000s. 'autotune tune' on a GPU "
+                     "makes one, --results DIR names another",
+                     names);
+}
+
 at_status record_search(const record_folders *folders, const char *pattern_name, record_set *out,
                         at_error *error)
 {
@@ -107,15 +120,64 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
         found = found || !status;
         status = status ? error_forgive(status, AT_NOT_FOUND, error) : append(out, &more, error);
     }
-    if (!status && !found) {
-        char names[3 * PATHS_BYTES];
-        folders_text(folders, names, sizeof names);
-        status = error_set(error, AT_NOT_FOUND,
-                           "there is no folder of results; looked for %.1000s. 'autotune tune' on "
-                           "a GPU makes one, --results DIR names another",
-                           names);
-    }
+    if (!status && !found)
+        status = refuse_missing(folders, error);
     if (status)
         record_set_deinit(out);
     return status;
+}
+
+typedef struct listing {
+    const char *pattern_name;
+    stamped_files *files;
+} listing;
+
+static at_status list_file(void *context, const char *folder, at_error *error)
+{
+    const listing *l = context;
+    char path[PATHS_BYTES + 512];
+    file_stamp stamp;
+    int n = snprintf(path, sizeof path, "%s/%s.json", folder, l->pattern_name);
+    if (n < 0 || (size_t)n >= sizeof path || !file_stamp_of(path, &stamp) ||
+        stamped_files_add(l->files, path, &stamp))
+        return AT_OK;
+    return error_set(error, AT_NO_MEMORY, "no memory to look for records");
+}
+
+at_status record_find_files(const record_folders *folders, const char *pattern_name,
+                            stamped_files *out, at_error *error)
+{
+    listing l = {pattern_name, out};
+    at_status status = AT_OK;
+    *out = (stamped_files){0};
+    for (size_t i = 0; i < folders->count && !status; i++) {
+        status = record_each_gpu(folders->paths[i], list_file, &l, error);
+        if (!status)
+            status = list_file(&l, folders->paths[i], error);
+        status = error_forgive(status, AT_NOT_FOUND, error);
+    }
+    return status;
+}
+
+static at_status check_folder(void *context, const char *folder, at_error *error)
+{
+    (void)context;
+    DIR *d = opendir(folder);
+    if (!d)
+        return error_set_errno(error, errno, "cannot open the folder %s", folder);
+    closedir(d);
+    return AT_OK;
+}
+
+at_status record_check_folders(const record_folders *folders, at_error *error)
+{
+    bool found = false;
+    at_status status = AT_OK;
+    for (size_t i = 0; i < folders->count && !status; i++) {
+        at_error none = {0};
+        status = record_each_gpu(folders->paths[i], check_folder, NULL, error ? error : &none);
+        found = found || !status;
+        status = error_forgive(status, AT_NOT_FOUND, error);
+    }
+    return status || found ? status : refuse_missing(folders, error);
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/stamp.h"
 #include "record/record.h"
 
 enum { RECORD_FOLDERS = 3 };
@@ -26,5 +27,13 @@ void record_folders_find(const char *given, const paths *own, record_folders *ou
  * AT_NOT_FOUND, naming the folders, when there is none of them. */
 at_status record_search(const record_folders *folders, const char *pattern_name, record_set *out,
                         at_error *error);
+
+/* The files that record_search() would read for the pattern, as they are. AT_IO, AT_NO_MEMORY. */
+at_status record_find_files(const record_folders *folders, const char *pattern_name,
+                            stamped_files *out, at_error *error);
+
+/* AT_NOT_FOUND, AT_IO and their messages as record_search(), for folders in which nothing is
+ * read. */
+at_status record_check_folders(const record_folders *folders, at_error *error);
 
 #endif

@@ -537,8 +537,7 @@ bool pattern_read_setting(const pattern *p, size_t place, const char *text, valu
         fabs(v.number) < 0x1p63)
         v = (value){.kind = VALUE_INTEGER, .integer = (int64_t)v.number};
     *out = v;
-    if (v.kind == VALUE_STRING &&
-        (strlen(text) >= 256 || !plain_text_is_line(text, strlen(text))))
+    if (v.kind == VALUE_STRING && (strlen(text) >= 256 || !plain_text_is_line(text, strlen(text))))
         return false;
     return v.kind == is.kind && is_in(&p->domains[place], v);
 }

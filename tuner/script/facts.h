@@ -1,5 +1,5 @@
-/* What choosing a configuration needs of a pattern: its parameters, constraints and features as plain
- * data, which need neither Lua nor the script.
+/* What choosing a configuration needs of a pattern: its parameters, constraints and features as
+ * plain data, which need neither Lua nor the script.
  *
  * In: a script that is loaded, or the bytes that were made of one. Out: which configurations are
  * valid, and what features are, for a problem and a device that need not be those of the script.
@@ -17,14 +17,15 @@ typedef struct script_facts script_facts;
  * features say. AT_NO_MEMORY. */
 at_status script_facts_put(script *s, pack *to, at_error *error);
 
-/* Reads facts, and checks that they are such: AT_FORMAT. They own a copy of the bytes. AT_NO_MEMORY. */
+/* Reads facts, and checks that they are such: AT_FORMAT. They own a copy of the bytes.
+ * AT_NO_MEMORY. */
 at_status script_facts_read(const void *bytes, size_t size_bytes, script_facts **out,
                             at_error *error);
 void script_facts_free(script_facts *f); /* NULL is fine */
 
-/* Of its members these are filled in: path, name, the tuned problem (with the values that the script
- * has) and its domains, the parameters, the texts and lines of constraints, the features, the
- * baseline. */
+/* Of its members these are filled in: path, name, the tuned problem (with the values that the
+ * script has) and its domains, the parameters, the texts and lines of constraints, the features,
+ * the baseline. */
 const pattern *script_facts_pattern(const script_facts *f);
 
 /* A problem on a device, for which facts are asked. */

@@ -84,12 +84,17 @@ at_status script_feature(script *s, problem_kind problem, size_t feature, const 
     return status;
 }
 
-size_t script_find_feature(const script *s, const char *name, const char *definition)
+size_t pattern_find_feature(const pattern *p, const char *name, const char *definition)
 {
-    for (size_t i = 0; i < s->pattern.feature_count; i++) {
-        const pattern_feature *f = &s->pattern.features[i];
+    for (size_t i = 0; i < p->feature_count; i++) {
+        const pattern_feature *f = &p->features[i];
         if (strcmp(f->name, name) == 0 && strcmp(f->definition, definition) == 0)
             return i;
     }
     return SIZE_MAX;
+}
+
+size_t script_find_feature(const script *s, const char *name, const char *definition)
+{
+    return pattern_find_feature(&s->pattern, name, definition);
 }

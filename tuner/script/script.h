@@ -65,8 +65,8 @@ typedef struct script_options {
     arch_limits device;              /* what `device.*` means in expressions */
     /* Nothing is emitted: templates are not read, which is most of the time that loading takes. */
     bool without_templates;
-    size_t memory_limit_bytes;       /* 0: 256 MiB */
-    uint64_t instruction_limit;      /* 0: a default worth a few seconds */
+    size_t memory_limit_bytes;  /* 0: 256 MiB */
+    uint64_t instruction_limit; /* 0: a default worth a few seconds */
     /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
      * AT_INTERRUPTED. May be NULL. */
     bool (*stop)(void *context);
@@ -149,6 +149,7 @@ at_status script_feature(script *s, problem_kind problem, size_t feature, const 
 
 /* The feature of this name and definition; SIZE_MAX: the script has none. */
 size_t script_find_feature(const script *s, const char *name, const char *definition);
+size_t pattern_find_feature(const pattern *p, const char *name, const char *definition);
 
 /* How data lies in memory may depend on a few parameters (`layout` in the script); variants that
  * agree on them share buffers and what the reference made. Layouts are numbered: a pattern without

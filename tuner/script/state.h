@@ -179,11 +179,11 @@ struct script {
     char *sketch;               /* it */
     void *hash;                 /* XXH3 state of the Lua files read */
     size_t source_count;
-    char **sources; /* paths of the files read, owned */
-    uint64_t template_hash[2];  /* sum of the templates' XXH3-128, low half first */
-    arena_block *arena;         /* everything that the pattern points to */
-    tree *expressions;          /* of all that are compiled */
-    data_file **files;          /* that the script has opened */
+    char **sources;            /* paths of the files read, owned */
+    uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
+    arena_block *arena;        /* everything that the pattern points to */
+    tree *expressions;         /* of all that are compiled */
+    data_file **files;         /* that the script has opened */
     size_t file_count;
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];

@@ -65,9 +65,9 @@ typedef struct pattern {
     size_t problem_count;
     const pattern_variable *problems[PROBLEM_KINDS];
     bool has_problem[PROBLEM_KINDS];
-    const int64_t *most; /* that each variable may be; 0: nothing larger, or no integer */
+    const int64_t *most;           /* that each variable may be; 0: nothing larger, or no integer */
     const pattern_domain *domains; /* of each variable */
-    size_t ragged_count; /* PROBLEM_RAGGED to PROBLEM_RAGGED + ragged_count - 1 */
+    size_t ragged_count;           /* PROBLEM_RAGGED to PROBLEM_RAGGED + ragged_count - 1 */
     size_t parameter_count;
     const space_parameter *parameters;
     size_t constraint_count;

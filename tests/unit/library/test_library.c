@@ -8,8 +8,10 @@
 
 #include "autotune.h"
 #include "base/file.h"
+#include "base/pack.h"
 #include "check.h"
 #include "cuda/driver.h"
+#include "library/results.h"
 #include "temporary.h"
 
 static const char results_dir[] = TEST_SOURCE_DIR "/tests/fixtures/results";
@@ -123,7 +125,7 @@ TEST_IN(each_rule_has_its_turn, set_up, tear_down)
 TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_down)
 {
     fixture *f = *state;
-    static const char record[] =
+    static const char written[] =
         "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copied\", \"gpu\": "
         "\"NVIDIA H200\","
         " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 4096}, "
@@ -136,7 +138,7 @@ TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_do
     snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
     assert_ok(file_make_folder(path, &f->error), f->error);
     snprintf(path, sizeof path, "%s/nvidia-h200/copied.json", f->folder);
-    assert_ok(file_replace(path, record, strlen(record), &f->error), f->error);
+    assert_ok(file_replace(path, written, strlen(written), &f->error), f->error);
     at_close(f->results);
     f->results = NULL;
     assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
@@ -146,6 +148,115 @@ TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_do
     pick_size(f, &h200, 4096);
     assert_int_equal(at_choice_rule(f->choice), AT_RULE_EXACT);
     assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=0");
+}
+
+/* ---- what changes on disk while results are open ---- */
+
+static void copy(const char *from, const char *to, const char *old, const char *new)
+{
+    char *text, *at;
+    at_error error = {0};
+    pack changed = {0};
+    assert_ok(file_read(from, 1 << 20, &text, NULL, &error), error);
+    at = old ? strstr(text, old) : text + strlen(text);
+    assert_non_null(at);
+    pack_append(&changed, text, (size_t)(at - text));
+    if (old) {
+        pack_append_text(&changed, new);
+        pack_append_text(&changed, at + strlen(old));
+    }
+    assert_ok(file_replace(to, changed.bytes, changed.size_bytes, &error), error);
+    pack_deinit(&changed);
+    free(text);
+}
+
+typedef struct changing {
+    fixture *f;
+    char share[TEMPORARY_BYTES + 16], lua[TEMPORARY_BYTES + 40], record[TEMPORARY_BYTES + 64];
+} changing;
+
+/* Results and scripts of one's own: lua/copied.lua, and nvidia-h200/copied.json. */
+static void set_up_changing(changing *c, fixture *f)
+{
+    static const char shared[] = TEST_BINARY_DIR "/share/autotune";
+    char path[TEMPORARY_BYTES + 64], target[sizeof shared + 32];
+    *c = (changing){.f = f};
+    snprintf(c->share, sizeof c->share, "%s/share", f->folder);
+    snprintf(path, sizeof path, "%s/lua", c->share);
+    assert_ok(file_make_folder(path, &f->error), f->error);
+    snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
+    assert_ok(file_make_folder(path, &f->error), f->error);
+    snprintf(path, sizeof path, "%s/lua/lib", c->share);
+    snprintf(target, sizeof target, "%s/lua/lib", shared);
+    assert_int_equal(symlink(target, path), 0);
+    snprintf(path, sizeof path, "%s/templates", c->share);
+    assert_int_equal(symlink(TEST_SOURCE_DIR "/tests/fixtures", path), 0);
+    snprintf(c->lua, sizeof c->lua, "%s/lua/copied.lua", c->share);
+    snprintf(c->record, sizeof c->record, "%s/nvidia-h200/copied.json", f->folder);
+    copy(script_path, c->lua, NULL, NULL);
+    copy(TEST_SOURCE_DIR "/tests/fixtures/results/nvidia-h200/copied.json", c->record, NULL, NULL);
+    setenv("AUTOTUNE_SHARE", c->share, 1);
+    at_close(f->results);
+    f->results = NULL;
+    assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
+    unsetenv("AUTOTUNE_SHARE");
+}
+
+TEST_IN(a_script_that_changes_is_seen_by_the_next_pick, set_up, tear_down)
+{
+    changing c;
+    fixture *f = *state;
+    set_up_changing(&c, f);
+    pick_size(f, &h200, 4096);
+    assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+    assert_int_equal(at_choice_checked(f->choice), 1);
+    copy(script_path, c.lua, "where = {", "where = { \"block ~= 256\",");
+    pick_size(f, &h200, 4096);
+    assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+    /* One that does not load is of no use, until it does. */
+    copy(script_path, c.lua, "where = {", "where = ");
+    pick_size(f, &h200, 4096);
+    assert_int_equal(at_choice_checked(f->choice), 0);
+    copy(script_path, c.lua, NULL, NULL);
+    pick_size(f, &h200, 4096);
+    assert_int_equal(at_choice_checked(f->choice), 1);
+}
+
+TEST_IN(records_that_change_are_seen_and_earlier_choices_stay, set_up, tear_down)
+{
+    changing c;
+    fixture *f = *state;
+    at_choice *earlier;
+    set_up_changing(&c, f);
+    pick_size(f, &h200, 4096);
+    earlier = f->choice;
+    f->choice = NULL;
+    copy(c.record, c.record, "\"block\": 256", "\"block\": 512");
+    knowledge_look_again(&f->results->known);
+    pick_size(f, &h200, 4096);
+    assert_string_equal(at_choice_text(f->choice), "block=512,vec=4,shared=65536");
+    assert_int_equal(unlink(c.record), 0);
+    knowledge_look_again(&f->results->known);
+    const at_variable problem[] = {at_integer("n", 4096)};
+    at_choice *none;
+    assert_int_equal(at_pick(f->results, "copied", &h200, problem, 1, &none, &f->error),
+                     AT_NOT_FOUND);
+    at_close(f->results);
+    f->results = NULL;
+    assert_string_equal(at_choice_at(earlier, 1).name, "vec");
+    assert_string_equal(at_choice_gpu(earlier), "NVIDIA H200");
+    at_choice_free(earlier);
+}
+
+TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
+{
+    changing c;
+    fixture *f = *state;
+    set_up_changing(&c, f);
+    copy(script_path, c.lua, "where = {", "where = { \"block ^ 2 < 256 * 256\",");
+    pick_size(f, &h200, 4096);
+    assert_int_equal(at_choice_checked(f->choice), 1);
+    assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
 }
 
 TEST_IN(a_choice_keeps_nothing_of_the_callers, set_up, tear_down)

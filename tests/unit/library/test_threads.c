@@ -1,6 +1,6 @@
-/* Two dozen threads of a program use the library, each for itself, while records are rewritten,
- * merged and pruned beside them. The build with the thread sanitizer runs it, too (the preset
- * thread). */
+/* Two dozen threads of a program use the library, by a handle of their own and by one that they
+ * share, while records are rewritten, merged and pruned beside them. The build with the thread
+ * sanitizer runs it, too (the preset thread). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 
 enum { THREADS = 24, ROUNDS = 12, WRITERS = 3 };
 
+static const at_gpu h200 = {"NVIDIA H200", 9, 0};
 static const char given[] = TEST_SOURCE_DIR "/tests/fixtures/results/nvidia-h200/copied.json";
 
 typedef struct fixture {
@@ -24,6 +25,7 @@ typedef struct fixture {
     char *text;
     cuda_driver cuda;
     at_kernel_options options;
+    at_results *shared;
     atomic_bool over;
     atomic_int failures, found, written;
     at_error first; /* of the failures; guarded by the count of them */
@@ -37,32 +39,51 @@ static void note(fixture *f, const at_error *error)
 
 /* ---- who reads ---- */
 
-/* From opening to launching. There may be no record at the moment, and never half of one. */
-static at_status use(fixture *f, at_error *error)
+/* Picks, prepares and launches. There may be no record at the moment, and never half of one. */
+static at_status pick_and_launch(fixture *f, at_results *results, const at_gpu *gpu, int64_t size,
+                                 at_error *error)
 {
-    at_results *results = NULL;
     at_choice *choice = NULL;
     at_kernel *kernel = NULL;
-    at_gpu gpu;
-    const at_gpu h200 = {"NVIDIA H200", 9, 0};
-    const at_variable n[] = {at_integer("n", 4096)};
-    at_status status = at_open(f->results, &results, error);
-    if (!status && at_results_problem(results, 0))
-        status = error_set(error, AT_FORMAT, "%s", at_results_problem(results, 0));
+    at_gpu current;
+    const at_variable n[] = {at_integer("n", size)};
+    CUdeviceptr src = 0, dst = 0;
+    CUstream stream = NULL;
+    at_status status = at_current_gpu(&current, error);
     if (!status)
-        status = at_current_gpu(&gpu, error);
-    if (!status)
-        status = at_pick(results, "copied", &h200, n, 1, &choice, error);
+        status = at_pick(results, "copied", gpu, n, 1, &choice, error);
     if (!status)
         status = at_prepare(choice, &f->options, &kernel, error);
     if (!status && at_kernel_buffer_count(kernel) != 2)
         status = error_set(error, AT_INTERNAL, "%zu buffers", at_kernel_buffer_count(kernel));
+    if (!status && (f->cuda.cuStreamCreate(&stream, 0) ||
+                    f->cuda.cuMemAlloc(&src, at_kernel_buffer_bytes(kernel, 0)) ||
+                    f->cuda.cuMemAlloc(&dst, at_kernel_buffer_bytes(kernel, 1))))
+        status = error_set(error, AT_DEVICE, "no memory");
+    const uint64_t buffers[] = {src, dst};
+    if (!status)
+        status = at_launch(kernel, stream, buffers, error);
     if (!status)
         atomic_fetch_add(&f->found, 1);
+    if (stream)
+        f->cuda.cuStreamDestroy(stream);
+    f->cuda.cuMemFree(src);
+    f->cuda.cuMemFree(dst);
     at_kernel_free(kernel);
     at_choice_free(choice);
-    at_close(results);
     return status == AT_NOT_FOUND ? AT_OK : status;
+}
+
+static at_status use(fixture *f, at_error *error)
+{
+    at_results *results = NULL;
+    at_status status = at_open(f->results, &results, error);
+    if (!status && at_results_problem(results, 0))
+        status = error_set(error, AT_FORMAT, "%s", at_results_problem(results, 0));
+    if (!status)
+        status = pick_and_launch(f, results, &h200, 4096, error);
+    at_close(results);
+    return status;
 }
 
 static void *read_again_and_again(void *context)
@@ -73,7 +94,7 @@ static void *read_again_and_again(void *context)
     f->cuda.cuDevicePrimaryCtxRetain(&current, 0);
     f->cuda.cuCtxSetCurrent(current);
     for (int i = 0; i < ROUNDS; i++)
-        if (use(f, &error))
+        if (i % 2 ? pick_and_launch(f, f->shared, NULL, 4096, &error) : use(f, &error))
             note(f, &error);
     return NULL;
 }
@@ -155,6 +176,7 @@ static int set_up(void **state)
     /* Compiled once; the threads find it in the cache. */
     assert_ok(use(&f, &error), error);
     assert_int_equal(atomic_load(&f.found), 1);
+    assert_ok(at_open(f.results, &f.shared, &error), error);
     *state = &f;
     return 0;
 }
@@ -162,6 +184,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     fixture *f = *state;
+    at_close(f->shared);
     cuda_driver_close(&f->cuda);
     free(f->text);
     temporary_remove(f->folder);

@@ -98,12 +98,18 @@ static void compare(const char *path, const char *arch, uint64_t seed)
 
 TEST(facts_of_patterns_say_what_their_scripts_say)
 {
-    static const char *const paths[] = {"lua/aos_soa.lua",   "lua/conv2d.lua",
-                                        "lua/dot.lua",       "lua/gather.lua",
-                                        "lua/histogram.lua", "lua/matmul.lua",
-                                        "lua/stencil1d.lua", "lua/transfer.lua",
-                                        "lua/transpose.lua", "lua/vector_add.lua",
-                                        "lua/strided.lua",   "tests/fixtures/copied.lua",
+    static const char *const paths[] = {"lua/aos_soa.lua",
+                                        "lua/conv2d.lua",
+                                        "lua/dot.lua",
+                                        "lua/gather.lua",
+                                        "lua/histogram.lua",
+                                        "lua/matmul.lua",
+                                        "lua/stencil1d.lua",
+                                        "lua/transfer.lua",
+                                        "lua/transpose.lua",
+                                        "lua/vector_add.lua",
+                                        "lua/strided.lua",
+                                        "tests/fixtures/copied.lua",
                                         "tests/fixtures/clustered.lua"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char path[4096];
@@ -135,15 +141,16 @@ static void write_script(const fixture *f, const char *rest)
 {
     char text[4000];
     at_error error = {0};
-    snprintf(text, sizeof text,
-             "local at = require 'autotune'\n"
-             "return at.pattern { name = 'p',\n"
-             "  space = { a = { 1, 2, 3, 64 }, x = { 0.5, 2.0, -3.25 }, t = { 'half', 'int8', 'no' },"
-             " b = { true, false } },\n"
-             "  buffers = { y = at.output { dtype = 'float', count = '16' } },\n"
-             "  kernel = { template = 'none.tmpl', entry = 'k', args = { 'y' } },\n"
-             "  launch = { grid = '1', block = '1' },\n%s}\n",
-             rest);
+    snprintf(
+        text, sizeof text,
+        "local at = require 'autotune'\n"
+        "return at.pattern { name = 'p',\n"
+        "  space = { a = { 1, 2, 3, 64 }, x = { 0.5, 2.0, -3.25 }, t = { 'half', 'int8', 'no' },"
+        " b = { true, false } },\n"
+        "  buffers = { y = at.output { dtype = 'float', count = '16' } },\n"
+        "  kernel = { template = 'none.tmpl', entry = 'k', args = { 'y' } },\n"
+        "  launch = { grid = '1', block = '1' },\n%s}\n",
+        rest);
     assert_ok(file_replace(f->path, text, strlen(text), &error), error);
     snprintf(text, sizeof text, "%s/none.tmpl", f->folder);
     assert_ok(file_replace(text, "\n", 1, &error), error);
@@ -190,9 +197,10 @@ TEST_IN(facts_know_numbers_texts_and_what_fails, set_up, tear_down)
 TEST_IN(features_are_numbers_or_infinite, set_up, tear_down)
 {
     const fixture *f = *state;
-    write_script(f, "  problem = { n = 100 }, baseline = { a = 1, x = 0.5, t = 'half', b = true },\n"
-                    "  derived = { waves = 'ceil_div(n, a) / device.sm_count' },\n"
-                    "  choose_by = { w = 'waves * x', d = 'n // (a - 2)', z = 'x / 0' },\n");
+    write_script(f,
+                 "  problem = { n = 100 }, baseline = { a = 1, x = 0.5, t = 'half', b = true },\n"
+                 "  derived = { waves = 'ceil_div(n, a) / device.sm_count' },\n"
+                 "  choose_by = { w = 'waves * x', d = 'n // (a - 2)', z = 'x / 0' },\n");
     compare(f->path, "sm_90", 7);
 }
 
@@ -202,8 +210,9 @@ TEST_IN(what_only_lua_evaluates_has_no_facts, set_up, tear_down)
     const script_options options = options_for("sm_90");
     at_error error = {0};
     pack bytes = {0};
-    write_script(f, "  problem = { n = 100 }, baseline = { a = 1, x = 0.5, t = 'half', b = true },\n"
-                    "  where = { 'a ^ 2 < n' },\n");
+    write_script(f,
+                 "  problem = { n = 100 }, baseline = { a = 1, x = 0.5, t = 'half', b = true },\n"
+                 "  where = { 'a ^ 2 < n' },\n");
     script *s = load(f->path, &options);
     assert_int_equal(script_facts_put(s, &bytes, &error), AT_NOT_FOUND);
     pack_deinit(&bytes);
@@ -214,9 +223,10 @@ TEST_IN(what_only_lua_evaluates_has_no_facts, set_up, tear_down)
 TEST_IN(settings_are_read_as_the_script_reads_them, set_up, tear_down)
 {
     const fixture *f = *state;
-    static const char *const texts[] = {"1",    "0",    "-5",  "2K",  "3M",    "1G",   "12345678901K",
-                                        "4.0",  "4.5",  "1e3", "0x10", "true", "false", "half", "float",
-                                        "none", "1e30", "",    "K",   "7 ",    "a\tb", "16"};
+    static const char *const texts[] = {
+        "1",    "0",   "-5",   "2K",   "3M",    "1G",   "12345678901K", "4.0",
+        "4.5",  "1e3", "0x10", "true", "false", "half", "float",        "none",
+        "1e30", "",    "K",    "7 ",   "a\tb",  "16"};
     static const char *const names[] = {"n", "r", "s", "bool", "within", "one", "word", "share"};
     write_script(f, "  problem = { n = 100, r = 1.25, s = 'int8', bool = true,\n"
                     "    within = at.within(8, 1, 64), one = at.one_of { 16, 32 },\n"
@@ -258,8 +268,9 @@ TEST_IN(bytes_that_are_no_facts_are_refused, set_up, tear_down)
     at_error error = {0};
     pack bytes = {0};
     script_facts *facts;
-    write_script(f, "  problem = { n = 100 }, baseline = { a = 1, x = 0.5, t = 'half', b = true },\n"
-                    "  where = { 'a * n > 3 or b', 'sizeof(t) < 9 and x < 3' },\n");
+    write_script(f,
+                 "  problem = { n = 100 }, baseline = { a = 1, x = 0.5, t = 'half', b = true },\n"
+                 "  where = { 'a * n > 3 or b', 'sizeof(t) < 9 and x < 3' },\n");
     script *s = load(f->path, &options);
     assert_ok(script_facts_put(s, &bytes, &error), error);
     for (size_t cut = 0; cut < bytes.size_bytes; cut++)

@@ -51,8 +51,8 @@ void scalar_put(pack *to, const scalar_program *p);
  * else sets from->failed. The caller calls scalar_deinit() in any case. */
 void scalar_get(pack *from, const term_type *types, size_t input_count, scalar_program *out);
 
-/* Does the steps from `first` to `last`; those before must have been done. `values` has room for one
- * of each step. */
+/* Does the steps from `first` to `last`; those before must have been done. `values` has room for
+ * one of each step. */
 void scalar_evaluate(const scalar_program *p, const scalar *inputs, size_t first, size_t last,
                      scalar *values);
 

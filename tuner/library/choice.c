@@ -1,0 +1,381 @@
+/* Picking: which configuration of a pattern is used for a problem and a GPU. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/thread_state.h"
+#include "library/library.h"
+#include "library/pattern.h"
+#include "library/results.h"
+#include "library/tuning.h"
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+/* A copy of the text that lives as long as the choice. */
+static const char *keep_text(at_choice *c, const char *text)
+{
+    char *copy = strdup(text);
+    if (copy)
+        c->texts[c->text_count++] = copy;
+    return copy;
+}
+
+static at_status to_value(at_choice *c, const at_variable *v, value *out, at_error *error)
+{
+    switch (v->kind) {
+    case AT_KIND_INTEGER:
+        *out = (value){.kind = VALUE_INTEGER, .integer = v->integer};
+        return AT_OK;
+    case AT_KIND_NUMBER:
+        *out = (value){.kind = VALUE_NUMBER, .number = v->number};
+        return AT_OK;
+    case AT_KIND_BOOLEAN:
+        *out = (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
+        return AT_OK;
+    case AT_KIND_TEXT:
+        if (!v->text)
+            return error_set(error, AT_USAGE,
+                             "the problem's variable '%.80s' is a text that is NULL", v->name);
+        *out = (value){.kind = VALUE_STRING, .string = keep_text(c, v->text)};
+        return out->string ? AT_OK : no_memory(error);
+    }
+    return error_set(error, AT_USAGE,
+                     "the problem's variable '%.80s' has a kind that does not exist (%d)", v->name,
+                     (int)v->kind);
+}
+
+static at_variable from_pair(const record_pair *p)
+{
+    switch (p->value.kind) {
+    case VALUE_INTEGER:
+        return at_integer(p->name, p->value.integer);
+    case VALUE_NUMBER:
+        return at_number(p->name, p->value.number);
+    case VALUE_BOOLEAN:
+        return at_boolean(p->name, p->value.boolean);
+    case VALUE_STRING:
+        break;
+    }
+    return at_text(p->name, p->value.string);
+}
+
+static at_status copy_problem(at_choice *c, const at_variable *problem, size_t count,
+                              at_error *error)
+{
+    c->problem.pairs = calloc(count + 1, sizeof *c->problem.pairs);
+    c->texts = calloc(2 * count + 2 * RECORD_MAX_VALUES + 1, sizeof *c->texts);
+    if (!c->problem.pairs || !c->texts)
+        return no_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        record_pair *p = &c->problem.pairs[i];
+        if (!problem[i].name)
+            return error_set(error, AT_USAGE, "variable %zu of the problem has no name", i + 1);
+        p->name = keep_text(c, problem[i].name);
+        if (!p->name)
+            return no_memory(error);
+        at_status status = to_value(c, &problem[i], &p->value, error);
+        if (status)
+            return status;
+        c->problem.count++;
+    }
+    return AT_OK;
+}
+
+static at_status refuse_unknown(const at_choice *c, const at_results *results, at_error *error)
+{
+    const char *problem = at_results_problem(results, 0);
+    return error_set(error, AT_NOT_FOUND, "there are no results for '%s'%s%.1000s", c->pattern,
+                     problem ? "; what could not be read: " : "", problem ? problem : "");
+}
+
+/* The texts of a script's default die with it. */
+static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
+{
+    c->fallback = library_default(p, c->defaults);
+    for (size_t i = 0; i < c->fallback.count; i++) {
+        record_pair *pair = &c->defaults[i];
+        pair->name = keep_text(c, pair->name);
+        if (pair->name && pair->value.kind == VALUE_STRING)
+            pair->value.string = keep_text(c, pair->value.string);
+        if (!pair->name || (pair->value.kind == VALUE_STRING && !pair->value.string))
+            return no_memory(error);
+    }
+    return AT_OK;
+}
+
+/* ---- which configurations are possible ---- */
+
+/* The values that the script would give the problem's variables; false where it would refuse one.
+ * They borrow from `texts`. */
+static bool read_problem(const record_values *from, char texts[][LIBRARY_VALUE_BYTES],
+                         script_facts_case *to)
+{
+    const pattern *p = script_facts_pattern(to->facts);
+    for (size_t i = 0; i < p->problem_count; i++)
+        to->problem[i] = p->problems[PROBLEM_TUNED][i].value;
+    for (size_t i = 0; i < from->count; i++) {
+        size_t place = 0;
+        while (place < p->problem_count &&
+               strcmp(p->problems[PROBLEM_TUNED][place].name, from->pairs[i].name) != 0)
+            place++;
+        value_format(from->pairs[i].value, texts[i], LIBRARY_VALUE_BYTES);
+        if (place == p->problem_count ||
+            !pattern_read_setting(p, place, texts[i], &to->problem[place]))
+            return false;
+    }
+    return true;
+}
+
+static bool facts_fit(void *context, const record_values *configuration)
+{
+    const script_facts_case *c = context;
+    const pattern *p = script_facts_pattern(c->facts);
+    uint16_t indices[RECORD_MAX_VALUES];
+    return configuration->count == p->parameter_count &&
+           record_indices(p, configuration, indices) && script_facts_valid(c, indices, NULL);
+}
+
+static bool ask_facts(void *context, const record_feature *feature,
+                      const record_values *configuration, double *out)
+{
+    const script_facts_case *c = context;
+    const pattern *p = script_facts_pattern(c->facts);
+    uint16_t indices[RECORD_MAX_VALUES];
+    const size_t place = pattern_find_feature(p, feature->name, feature->definition);
+    if (place == SIZE_MAX || configuration->count != p->parameter_count ||
+        !record_indices(p, configuration, indices))
+        return false;
+    *out = script_facts_feature(c, place, indices);
+    return true;
+}
+
+/* Picks among what the target says is possible. */
+static at_status choose_checked(at_choice *c, const pattern *p, pick_target *target,
+                                pick_candidate *found, at_error *error)
+{
+    c->checked = true;
+    at_status status = keep_default(c, p, error);
+    if (status)
+        return status;
+    target->fallback = &c->fallback;
+    c->rule = pick(&c->records->set, target, found);
+    return AT_OK;
+}
+
+static at_status choose_by_facts(at_choice *c, script_facts_case *facts, pick_target *target,
+                                 pick_candidate *found, at_error *error)
+{
+    size_t broken = 0;
+    const pattern *p = script_facts_pattern(facts->facts);
+    target->fits = facts_fit;
+    target->ask = ask_facts;
+    target->context = facts;
+    at_status status = choose_checked(c, p, target, found, error);
+    if (status || c->rule != PICK_NONE)
+        return status;
+    const bool valid = script_facts_valid(facts, p->baseline, &broken);
+    return library_refuse_default(c, valid ? "nothing" : p->constraints[broken].text, error);
+}
+
+static at_status choose_by_script(at_choice *c, script *s, pick_target *target,
+                                  pick_candidate *found, at_error *error)
+{
+    library_check check = {.script = s};
+    target->fits = library_fits;
+    target->ask = library_ask;
+    target->context = &check;
+    at_status status = choose_checked(c, script_pattern(s), target, found, error);
+    return status || c->rule != PICK_NONE ? status : library_refuse(c, s, error);
+}
+
+/* *done is false where the script is of no use: the problem is not one of its problems, say. */
+static at_status choose_with(at_choice *c, const known_script *with, const paths *share,
+                             const arch_limits *limits,
+                             pick_target *target, pick_candidate *found, bool *done,
+                             at_error *error)
+{
+    char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
+    script_facts_case facts = {.facts = with->facts, .device = limits};
+    *done = false;
+    if (with->facts) {
+        *done = read_problem(&c->problem, texts, &facts);
+        return *done ? choose_by_facts(c, &facts, target, found, error) : AT_OK;
+    }
+    if (!with->only_lua)
+        return AT_OK;
+    script *s;
+    at_error none = {0};
+    at_status status = library_load_for(c, share, with->path, limits, true, &s, &none);
+    if (status)
+        return status == AT_NO_MEMORY ? no_memory(error) : AT_OK;
+    *done = script_pattern(s)->parameter_count <= RECORD_MAX_VALUES;
+    if (*done)
+        status = choose_by_script(c, s, target, found, error);
+    script_free(s);
+    return status;
+}
+
+static at_status choose(at_choice *c, const known_script *with, const paths *share,
+                        const arch_limits *limits,
+                        at_error *error)
+{
+    pick_target target = {
+        .gpu = c->gpu.name, .major = c->gpu.major, .minor = c->gpu.minor, .problem = &c->problem};
+    pick_candidate found = {.rule = PICK_NONE};
+    bool done = false;
+    at_status status = AT_OK;
+    if (with)
+        status = choose_with(c, with, share, limits, &target, &found, &done, error);
+    if (status)
+        return status;
+    if (!done)
+        c->rule = pick(&c->records->set, &target, &found);
+    c->entry = found.entry;
+    c->from = found.from;
+    c->values = found.configuration;
+    if (!c->values)
+        return error_set(error, AT_NOT_FOUND,
+                         "no result of '%s' is for a GPU like %s, and its default is not recorded",
+                         c->pattern, c->gpu.name);
+    record_format_values(c->values, c->text, sizeof c->text);
+    return AT_OK;
+}
+
+static at_status choose_for(at_choice *c, at_results *results, const char *pattern_name,
+                            const at_gpu *gpu, const at_variable *problem, size_t problem_count,
+                            at_error *error)
+{
+    knowledge_view view = {0};
+    arch_limits named;
+    const arch_limits *limits = NULL;
+    c->pattern = strdup(pattern_name);
+    if (!c->pattern)
+        return no_memory(error);
+    at_status status = AT_OK;
+    if (gpu) {
+        c->gpu = *gpu;
+        c->gpu.name[sizeof c->gpu.name - 1] = '\0'; /* the caller's may fill its array */
+        if (!arch_of_gpu(c->gpu.name, c->gpu.major, c->gpu.minor, &named, NULL))
+            limits = &named;
+    } else {
+        status = library_device_of(results, &limits, error);
+        if (!status)
+            c->gpu = library_gpu_of(limits);
+    }
+    if (!status)
+        status = copy_problem(c, problem, problem_count, error);
+    if (!status)
+        status = knowledge_get(&results->known, pattern_name, limits, &view, error);
+    c->records = known_records_keep(view.records);
+    if (!status)
+        status = c->records->set.count == 0 ? refuse_unknown(c, results, error)
+                                            : choose(c, view.script, &results->known.share, limits, error);
+    knowledge_release(&view);
+    return status;
+}
+
+at_status at_pick(const at_results *results, const char *pattern_name, const at_gpu *gpu,
+                  const at_variable *problem, size_t problem_count, at_choice **out,
+                  at_error *error)
+{
+    if (!out)
+        return library_refuse_null("at_pick", "out", error);
+    *out = NULL;
+    if (!results || !pattern_name || (!problem && problem_count > 0))
+        return library_refuse_null("at_pick",
+                                   !results        ? "results"
+                                   : !pattern_name ? "pattern"
+                                                   : "problem",
+                                   error);
+    error_clear(error);
+    if (problem_count > RECORD_MAX_VALUES)
+        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
+    at_choice *c = calloc(1, sizeof *c);
+    if (!c)
+        return no_memory(error);
+    thread_state callers;
+    at_status status = thread_state_plain(&callers, error);
+    if (!status) {
+        tunings_look(results);
+        status = choose_for(c, (at_results *)(uintptr_t)results, pattern_name, gpu, problem, problem_count, error);
+        thread_state_restore(&callers);
+    }
+    if (status)
+        at_choice_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+void at_choice_free(at_choice *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->text_count; i++)
+        free(c->texts[i]);
+    free(c->texts);
+    free(c->problem.pairs);
+    known_records_release(c->records);
+    free(c->pattern);
+    free(c);
+}
+
+at_rule at_choice_rule(const at_choice *c)
+{
+    return c ? (at_rule)c->rule : AT_RULE_DEFAULT;
+}
+
+int at_choice_checked(const at_choice *c)
+{
+    return c ? c->checked : 0;
+}
+
+const char *at_choice_gpu(const at_choice *c)
+{
+    return c && c->from ? c->from->gpu : "";
+}
+
+int64_t at_choice_time_ns(const at_choice *c)
+{
+    return c && c->entry ? c->entry->time_ns : 0;
+}
+
+const char *at_choice_text(const at_choice *c)
+{
+    return c ? c->text : "";
+}
+
+size_t at_choice_count(const at_choice *c)
+{
+    return c ? c->values->count : 0;
+}
+
+at_variable at_choice_at(const at_choice *c, size_t index)
+{
+    return index < at_choice_count(c) ? from_pair(&c->values->pairs[index]) : at_integer("", 0);
+}
+
+at_status at_choice_get(const at_choice *c, const char *name, at_variable *out, at_error *error)
+{
+    const char *names[RECORD_MAX_VALUES];
+    if (!c || !name || !out)
+        return library_refuse_null("at_choice_get", !c ? "choice" : !name ? "name" : "out", error);
+    error_clear(error);
+    for (size_t i = 0; i < c->values->count; i++) {
+        names[i] = c->values->pairs[i].name;
+        if (strcmp(names[i], name) == 0) {
+            *out = from_pair(&c->values->pairs[i]);
+            return AT_OK;
+        }
+    }
+    const char *nearest = nearest_name(name, names, c->values->count);
+    return error_set(error, AT_NOT_FOUND, "'%s' has no parameter '%.80s'%s%s%s", c->pattern, name,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
+}
