@@ -11,6 +11,7 @@
 #include "library/pattern.h"
 #include "library/results.h"
 #include "library/tuning.h"
+#include "script/facts.h"
 
 static at_status no_memory(at_error *error)
 {
@@ -196,9 +197,8 @@ static at_status choose_by_script(at_choice *c, script *s, pick_target *target,
 
 /* *done is false where the script is of no use: the problem is not one of its problems, say. */
 static at_status choose_with(at_choice *c, const known_script *with, const paths *share,
-                             const arch_limits *limits,
-                             pick_target *target, pick_candidate *found, bool *done,
-                             at_error *error)
+                             const arch_limits *limits, pick_target *target, pick_candidate *found,
+                             bool *done, at_error *error)
 {
     char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
     script_facts_case facts = {.facts = with->facts, .device = limits};
@@ -222,8 +222,7 @@ static at_status choose_with(at_choice *c, const known_script *with, const paths
 }
 
 static at_status choose(at_choice *c, const known_script *with, const paths *share,
-                        const arch_limits *limits,
-                        at_error *error)
+                        const arch_limits *limits, at_error *error)
 {
     pick_target target = {
         .gpu = c->gpu.name, .major = c->gpu.major, .minor = c->gpu.minor, .problem = &c->problem};
@@ -274,8 +273,9 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
         status = knowledge_get(&results->known, pattern_name, limits, &view, error);
     c->records = known_records_keep(view.records);
     if (!status)
-        status = c->records->set.count == 0 ? refuse_unknown(c, results, error)
-                                            : choose(c, view.script, &results->known.share, limits, error);
+        status = c->records->set.count == 0
+                     ? refuse_unknown(c, results, error)
+                     : choose(c, view.script, &results->known.share, limits, error);
     knowledge_release(&view);
     return status;
 }
@@ -303,7 +303,8 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
     at_status status = thread_state_plain(&callers, error);
     if (!status) {
         tunings_look(results);
-        status = choose_for(c, (at_results *)(uintptr_t)results, pattern_name, gpu, problem, problem_count, error);
+        status = choose_for(c, (at_results *)(uintptr_t)results, pattern_name, gpu, problem,
+                            problem_count, error);
         thread_state_restore(&callers);
     }
     if (status)

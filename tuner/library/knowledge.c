@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "script/facts.h"
 
 /* Looking at all files of a pattern takes longer than picking; so it is done now and then. */
 static const int64_t look_every_ns = 50000000;
@@ -77,7 +78,8 @@ static at_status look_at_records(const knowledge *k, known_pattern *p, at_error 
     fresh->references = 1;
     /* Before they are read: what changes meanwhile is found out the next time. */
     at_status status = record_find_files(&k->folders, p->name, &fresh->files, error);
-    const bool same = !status && p->records && stamped_files_same(&p->records->files, &fresh->files);
+    const bool same =
+        !status && p->records && stamped_files_same(&p->records->files, &fresh->files);
     if (!status && !same)
         status = record_search(&k->folders, p->name, &fresh->set, error);
     if (status || same) {
@@ -107,7 +109,8 @@ static at_status make_facts(known_script *to, script *s, at_error *error)
 }
 
 /* A script that does not load is none. */
-static at_status load(const knowledge *k, known_script *to, const arch_limits *limits, at_error *error)
+static at_status load(const knowledge *k, known_script *to, const arch_limits *limits,
+                      at_error *error)
 {
     script *s;
     at_error none = {0};
@@ -129,8 +132,8 @@ static at_status load(const knowledge *k, known_script *to, const arch_limits *l
         /* One of a moment ago may have been read before it. */
         if (!file_stamp_of(path, &stamp) || !file_stamp_is_settled(&stamp))
             stamp = (file_stamp){0};
-        added = stamped_files_add(&to->sources, path,
-                                  strcmp(path, to->path) == 0 ? &before : &stamp);
+        added =
+            stamped_files_add(&to->sources, path, strcmp(path, to->path) == 0 ? &before : &stamp);
     }
     status = added ? make_facts(to, s, error) : no_memory(error);
     script_free(s);
@@ -165,7 +168,7 @@ static at_status look_at_script(const knowledge *k, known_pattern *p, const arch
     at_error none = {0};
     const char *path =
         k->has_share && !paths_find_script(&k->share, p->name, found, sizeof found, &none) ? found
-                                                                                          : NULL;
+                                                                                           : NULL;
     const known_script *is = p->script;
     const bool usable = is && (is->facts || is->only_lua || !is->path);
     if (usable && (path != NULL) == (is->path != NULL) && (!path || strcmp(path, is->path) == 0) &&
@@ -214,8 +217,8 @@ static void take(known_pattern *p, knowledge_view *out)
     *out = (knowledge_view){known_records_keep(p->records), keep_script(p->script)};
 }
 
-at_status knowledge_get(knowledge *k, const char *pattern_name, const arch_limits *limits, knowledge_view *out,
-                    at_error *error)
+at_status knowledge_get(knowledge *k, const char *pattern_name, const arch_limits *limits,
+                        knowledge_view *out, at_error *error)
 {
     *out = (knowledge_view){0};
     known_pattern *p = find_pattern(k, pattern_name);

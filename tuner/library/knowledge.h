@@ -1,5 +1,5 @@
-/* What an at_results knows of a pattern: its records, and what its script says of configurations, as
- * they are on disk.
+/* What an at_results knows of a pattern: its records, and what its script says of configurations,
+ * as they are on disk.
  *
  * Both are read when a pattern is asked for first, and again when the files have changed. Whoever
  * asks gets a snapshot that nothing changes, and keeps it as long as is needed: so any number of
@@ -16,7 +16,6 @@
 #include "device/arch.h"
 #include "record/folders.h"
 #include "record/record.h"
-#include "script/facts.h"
 
 typedef struct known_records {
     atomic_size_t references;
@@ -26,10 +25,10 @@ typedef struct known_records {
 
 typedef struct known_script {
     atomic_size_t references;
-    script_facts *facts;  /* NULL: there are none */
-    bool only_lua;        /* ... but the script loads, and can be asked */
-    char *path;           /* of the script; NULL: it was not found */
-    stamped_files sources; /* what it was made of, the script first */
+    struct script_facts *facts; /* script/facts.h; NULL: there are none */
+    bool only_lua;              /* ... but the script loads, and can be asked */
+    char *path;                 /* of the script; NULL: it was not found */
+    stamped_files sources;      /* what it was made of, the script first */
 } known_script;
 
 typedef struct known_pattern known_pattern;
@@ -52,10 +51,10 @@ typedef struct knowledge_view {
 } knowledge_view;
 
 /* The pattern as it is on disk: a script's change is seen by the next call, one of records, of
- * modules and of where the script is after some milliseconds. `limits` is any device; NULL: its script is not wanted. The caller
- * releases the view, also after an error. AT_IO, AT_NO_MEMORY. */
-at_status knowledge_get(knowledge *k, const char *pattern_name, const arch_limits *limits, knowledge_view *out,
-                    at_error *error);
+ * modules and of where the script is after some milliseconds. `limits` is any device; NULL: its
+ * script is not wanted. The caller releases the view, also after an error. AT_IO, AT_NO_MEMORY. */
+at_status knowledge_get(knowledge *k, const char *pattern_name, const arch_limits *limits,
+                        knowledge_view *out, at_error *error);
 void knowledge_release(knowledge_view *v);
 
 /* The next knowledge_get() looks at all files. */

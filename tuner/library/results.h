@@ -12,7 +12,7 @@ struct at_results {
     knowledge known;
     char *folder;            /* as at_open() was given it; NULL: the known ones */
     struct tunings *tunings; /* library/tuning.h */
-    pthread_mutex_t lock; /* of what follows, which is read when it is asked for first */
+    pthread_mutex_t lock;    /* of what follows, which is read when it is asked for first */
     bool has_all;
     record_set all; /* of all patterns, for what cannot be read */
     cuda_driver cuda;

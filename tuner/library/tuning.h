@@ -1,4 +1,5 @@
-/* The tunings that a program has begun with at_tune(): the processes in which they run. library/tune.c has the calls.
+/* The tunings that a program has begun with at_tune(): the processes in which they run.
+ * library/tune.c has the calls.
  *
  * A tuning is known by its pattern, problem and GPU; another process that tunes the same into the
  * same folder is waited for. All of it belongs to an at_results, and may be used by its threads at
