@@ -14,6 +14,7 @@ local arguments = host.own "kernel_arguments.lua"
 local constants = host.own "kernel_constants.lua"
 local macros = host.own "kernel_macros.lua"
 local complete_problems = host.own "stand_ins.lua"
+local definition = host.own("written.lua").definition
 local fail, meant, KIND = check.fail, check.meant, check.KIND
 
 local parse_c, is_empty, copied, read_space = early.parse_c, early.is_empty, early.copied, early.read_space
@@ -115,8 +116,7 @@ local function definitions(defines, scope)
   local lines = {}
   for i, name in ipairs(defines) do
     local v = scope[name]
-    if type(v) == "boolean" then v = v and 1 or 0 end
-    lines[i] = "#define " .. name .. " " .. tostring(v == nil and 1 or v) .. "\n"
+    lines[i] = definition(name, v == nil and 1 or v) .. "\n"
   end
   return table.concat(lines)
 end

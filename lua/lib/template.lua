@@ -13,6 +13,9 @@
 
 local host = ...
 
+local written = host.own "written.lua"
+local text = written.text
+
 local INCLUDE_DEPTH = 32
 
 -- Marks say where a line of output comes from: the file's number and the line.
@@ -22,22 +25,6 @@ local template = {}
 
 -- Every file read so far: names as templates spell them, by number, and compiled functions by name.
 local names, compiled = {}, {}
-
--- The text that ${expression} writes for the value v.
-local function text(v, expression)
-  if math.type(v) == "integer" or type(v) == "string" then return v end
-  if math.type(v) == "float" then
-    if v ~= v or v == math.huge or v == -math.huge then
-      error("${" .. expression .. "} is not a finite number", 0)
-    end
-    local digits = string.format("%.15g", v)
-    if tonumber(digits) ~= v then digits = string.format("%.17g", v) end
-    if not string.find(digits, "[.e]") then digits = digits .. ".0" end
-    return digits
-  end
-  if type(v) == "boolean" then return tostring(v) end
-  error("${" .. expression .. "} is " .. (v == nil and "nil" or "a " .. type(v)), 0)
-end
 
 local function fail(place, ...)
   host.fail_in(place.path, place.line, string.format(...))
@@ -191,13 +178,6 @@ function compile(name)
   return f
 end
 
--- The text that a macro is defined as for the value v of a parameter, a variable or a derived value.
-function template.definition(name, v)
-  if type(v) == "boolean" then return v and "1" or "0" end
-  local written = text(v, name)
-  return type(v) == "number" and v < 0 and "(" .. written .. ")" or written
-end
-
 -- The parts of a file's text between what was left out of it, each { its first line, its text }.
 local function parts_of(source)
   local parts, lines, first, line = {}, {}, nil, 0
@@ -226,7 +206,7 @@ function template.add_file(name, source, defines)
   local parts = parts_of(source)
   compiled[name] = function(scope, put)
     for _, defined in ipairs(defines) do
-      put(0, "#define " .. defined .. " " .. template.definition(defined, scope[defined]))
+      put(0, written.definition(defined, scope[defined]))
     end
     for _, part in ipairs(parts) do
       put(0, "")

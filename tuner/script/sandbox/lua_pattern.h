@@ -1,9 +1,11 @@
 /* Lua's string patterns (Lua 5.4 reference manual, section 6.4.1), matched in counted steps.
  *
  * Lua's own matcher runs inside one C call that no hook interrupts, and some patterns take time
- * that grows as a power of the text's length. This one gives the same results and charges its steps
- * to the sandbox as it goes. A pattern is compiled into items, with its sets of characters as 256
- * bits each, so that testing one character is one step. Everything here raises Lua's errors. */
+ * that grows as a power of the text's length. How often a pattern repeats does not tell these from
+ * the others: "(%w+)%s*=%s*(.-)\n" has four repetitions and reads a line at once. This one gives
+ * the same results and charges its steps to the sandbox as it goes. A pattern is compiled into
+ * items, with its sets of characters as 256 bits each, so that testing one character is one step.
+ * Everything here raises Lua's errors. */
 #ifndef AUTOTUNE_SCRIPT_SANDBOX_LUA_PATTERN_H
 #define AUTOTUNE_SCRIPT_SANDBOX_LUA_PATTERN_H
 
