@@ -29,7 +29,7 @@ static const int64_t load_limit_ns = INT64_C(20) * 1000000000;
  * copies that together do. */
 static const int64_t long_setup_ns = 20 * 1000000;
 
-/* What a first launch pays for beside its kernel: loading it takes a millisecond or two, memory for
+/* The time of a first launch beside its kernel's: loading it takes a millisecond or two, memory for
  * its stack as long. The device's clock does not see what keeps the host from waiting for it. */
 static const int64_t first_launch_ns = 10 * 1000000;
 

@@ -74,8 +74,8 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
  * why. */
 void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
                         device_answer *answer);
-/* What the oracle made of a problem, as long as the next request is not there; nothing where that
- * is not known, or only on the device. */
+/* Gives the oracle's results on a problem, as long as the next request is not there; nothing where
+ * that is not known, or only on the device. */
 void device_bench_results(device_bench *b, uint32_t layout, uint32_t slot, device_answer *answer);
 /* Holds it against what it made on another device. */
 void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const void *results,

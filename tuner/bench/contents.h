@@ -1,4 +1,4 @@
-/* What a device worker holds of the files that fill buffers, or say what is right: it can open none
+/* A device worker's copies of the files that fill buffers, or say what is right: it can open none
  * itself, and may be on another host.
  *
  * They come in chunks, in order, before the set-up that needs them; each is known by the hash of

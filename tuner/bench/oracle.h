@@ -1,5 +1,5 @@
-/* What a slot's buffers are to hold: inputs as filled, results as the oracle makes them, and how
- * variants are held to these.
+/* The contents that a slot's buffers are to have: inputs as filled, results as the oracle makes
+ * them, and how variants are held to these.
  *
  * A reference kernel writes all of its outputs and is deterministic, or it is refused. A baseline
  * as the oracle has to agree with itself as every variant has to agree with it: it is checked like
@@ -22,7 +22,7 @@ at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, at_error *error);
 
-/* What the oracle made, buffer after buffer, in memory of the caller's (free); how many bytes. 0,
+/* The oracle's results, buffer after buffer, in memory of the caller's (free); how many bytes. 0,
  * and NULL: it is not known, there is no memory, or the device does not let it be read. */
 size_t device_slot_results(const device_slot *s, void **out);
 

@@ -58,7 +58,7 @@ static at_status new_excerpt(device_slot *s, const device_problem *problem, at_e
     return AT_OK;
 }
 
-/* What files hold for its buffers. */
+/* The contents of files for its buffers. */
 static at_status find_contents(device_slot *s, const device_contents *contents, at_error *error)
 {
     at_status status = AT_OK;

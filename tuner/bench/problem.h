@@ -51,7 +51,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                            at_error *error);
 void device_slot_deinit(device_slot *s);
 
-/* What messages call the kernel that fills inputs after the fills. */
+/* The name that messages have for the kernel that fills inputs after the fills. */
 #define DEVICE_FILLER_NAME "the kernel that prepares inputs"
 
 /* Blames the script, not the device, for an error of the kernel called so; code that is not

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What NVIDIA's tools write: a header, then entries, each with a header of its own. */
+/* The format of NVIDIA's tools: a header, then entries, each with a header of its own. */
 enum { FATBIN_MAGIC = (int)0xba55ed50, ENTRY_PTX = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
 /* More than any module's PTX has. */
 static const uint64_t most_ptx_bytes = UINT64_C(1) << 30;

@@ -1,6 +1,6 @@
-/* What the library within a program writes, and the tuner reads when the program has ended: plain
- * data of fixed size in a file that both map, so that a program that crashes, is killed or leaves
- * by _exit() has written all that it did until then.
+/* The tables that the library within a program writes, and the tuner reads when the program has
+ * ended: plain data of fixed size in a file that both map, so that a program that crashes, is
+ * killed or leaves by _exit() has written all that it did until then.
  *
  * Each process of a program has a folder of its own in the folder of the capture. In it are this
  * file, `table`, and for the launch at place i of `launches` the files "<i>-<k>-before" and
@@ -59,7 +59,7 @@ typedef struct capture_pointer {
     uint64_t allocation_offset;
 } capture_pointer;
 
-/* What is known of an allocation's contents; each state includes those before it. */
+/* The knowledge of an allocation's contents; each state includes those before it. */
 enum { CAPTURE_UNREAD, CAPTURE_BEFORE, CAPTURE_UNCHANGED, CAPTURE_CHANGED };
 
 typedef struct capture_allocation {
@@ -109,7 +109,7 @@ typedef struct capture_table {
     char names[CAPTURE_NAMES_BYTES];
 } capture_table;
 
-/* What the library is told, through the environment. */
+/* The library is told these through the environment. */
 #define CAPTURE_DIR "AUTOTUNE_CAPTURE_DIR"       /* folder of the capture */
 #define CAPTURE_KERNEL "AUTOTUNE_CAPTURE_KERNEL" /* which kernels are chosen; unset: none */
 #define CAPTURE_NTH "AUTOTUNE_CAPTURE_NTH"       /* which of their launches, 1 the first */

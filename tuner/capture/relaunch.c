@@ -23,7 +23,7 @@ enum {
 
 static const size_t most_module_bytes = UINT64_C(1) << 32;
 
-/* As sim/buffer.c places buffers: further apart than an index of 32 bits reaches. */
+/* Buffers lie further apart than an index of 32 bits reaches, as sim/buffer.c places them. */
 static const uint64_t first_base = UINT64_C(0x700000000000), distance = UINT64_C(1) << 36;
 
 typedef struct relaunch {

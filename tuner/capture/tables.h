@@ -1,5 +1,5 @@
-/* What the library left of a program's processes (capture/layout.h), as one JSON value: the
- * capture. schemas/capture.json describes it. */
+/* The capture: the tables that the library left of a program's processes (capture/layout.h), as one
+ * JSON value. schemas/capture.json describes it. */
 #ifndef AUTOTUNE_CAPTURE_TABLES_H
 #define AUTOTUNE_CAPTURE_TABLES_H
 

@@ -123,7 +123,7 @@ static size_t word_bytes(const char *at)
     return n;
 }
 
-/* What stands between brackets from `at` on; its end is after the bracket that closes. */
+/* The text between brackets from `at` on; its end is after the bracket that closes. */
 static const char *skip_brackets(const char *at)
 {
     int depth = 0;

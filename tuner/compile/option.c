@@ -233,8 +233,8 @@ static const nvcc_option refused[] = {
     {"fatbin", outputs},
 };
 
-/* Where the value of an option begins, which follows its name after '=' or a blank, or at once
- * where the name is one letter; NULL: it is another option. */
+/* The place where the value of an option begins, which follows its name after '=' or a blank, or at
+ * once where the name is one letter; NULL: it is another option. */
 static const char *value_of(const char *given, const char *name)
 {
     size_t n = strlen(name);

@@ -6,7 +6,7 @@
 
 static const char first_word[] = "autotune";
 
-/* Where the first word ends; NULL: it is another one. */
+/* The end of the first word; NULL: it is another one. */
 static const char *after_first_word(cpp_span comment)
 {
     const char *at = comment.text + 2, *end = comment.text + comment.length;

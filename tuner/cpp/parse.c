@@ -160,7 +160,7 @@ static cpp_span skip_angles(parser *p)
 
 static void parse_scope(parser *p, const char *scope, bool c_linkage, bool member);
 
-/* What one declaration has shown so far. */
+/* The parts that one declaration has shown so far. */
 typedef struct progress {
     cpp_declaration d;
     cpp_token last;      /* before the next one */

@@ -1,4 +1,4 @@
-/* What the compiler says of a kernel's parameters.
+/* A kernel's parameters, as the compiler tells them.
  *
  * templates/kernel_file/signature.h, included after a kernel, makes an array of the kernel's type,
  * which PTX holds as bytes. That is the compiler's own word: typedefs, templates and macros are

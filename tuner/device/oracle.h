@@ -20,10 +20,10 @@ typedef enum oracle_kind {
 /* "reference", "baseline", "file", as records and --json have it; static storage. */
 const char *oracle_name(oracle_kind kind);
 
-/* What messages call the kernel that makes the expected results; static storage. */
+/* The name that messages have for the kernel that makes the expected results; static storage. */
 const char *oracle_kernel(oracle_kind kind);
 
-/* What is said of elements that are not what it makes: "are wrong"; static storage. */
+/* The words for elements that differ from its results: "are wrong"; static storage. */
 const char *oracle_blame(oracle_kind kind);
 
 /* False: there is none of that name. */

@@ -234,7 +234,7 @@ void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 /* Which of those lines is that of a launch's kernel. */
 uint32_t plan_entry_place(const launch_plan *plan, uint32_t launch);
 
-/* What that kernel is called in machine code: a copy, which the caller frees; NULL: no memory.
+/* The name of that kernel in machine code: a copy, which the caller frees; NULL: no memory.
  * `symbols` are such names of the plan's kernels, one on each of those lines; NULL or "": the
  * kernels have C linkage, and are called there as in the source. */
 char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols);

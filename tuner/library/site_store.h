@@ -1,5 +1,5 @@
-/* What sites decided, kept as records: one file for each GPU and name of a site, one entry for each
- * problem, driver and version of the program's code.
+/* The decisions of sites, kept as records: one file for each GPU and name of a site, one entry for
+ * each problem, driver and version of the program's code.
  *
  * Driver and code are two more variables of the recorded problem, `at_driver` and `at_code`. An
  * entry that is of another driver, code or list of values is left alone, and said. Files are

@@ -72,7 +72,7 @@ at_status site_timer_host(site_timer **out, at_error *error)
 
 /* ---- events ---- */
 
-/* What a pair of events takes of a stream's time: tests/bench/sites.c prints it. */
+/* The time that a pair of events takes of a stream: tests/bench/sites.c prints it. */
 enum { EVENTS_NS = 3100 };
 
 typedef struct event_timer {

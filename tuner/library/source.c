@@ -93,7 +93,7 @@ static compile_key cache_key(const library_source *s, const char *arch)
     return compile_cache_key(made_for, asked, strlen(asked));
 }
 
-/* What is cached: the kernels' names in the cubin, and the cubin. */
+/* The entry of the cache: the kernels' names in the cubin, and the cubin. */
 static bool fetch(library_source *s, const compile_cache *cache, compile_key key)
 {
     unsigned char *bytes;

@@ -20,7 +20,7 @@
 
 enum { STACK_BYTES = 64 * 1024, LOWEST_PRIORITY = 19, NOT_EXECUTED = 127 };
 
-/* What both clones read and write: they share the memory of the process, one of whose threads waits
+/* Both clones read and write this: they share the memory of the process, one of whose threads waits
  * for them meanwhile. */
 typedef struct start {
     const char *path;

@@ -12,7 +12,7 @@
 #include "base/queue.h"
 #include "process/message.h"
 
-/* What waits for an answer begins with this. */
+/* Every struct that waits for an answer begins with this. */
 typedef struct outgoing {
     queue_item item;
     message message; /* owned by whoever owns the item */

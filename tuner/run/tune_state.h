@@ -19,7 +19,7 @@
 #include "search/stopping.h"
 #include "search/strategy.h"
 
-/* What is asked about a baseline that says which results are right (run/tune_oracle.c). One problem
+/* Questions about a baseline that says which results are right (run/tune_oracle.c). One problem
  * is compared at a time: `question` and `on` mean something while `asked`. Once it is wrong, or
  * there is a disagreement, it stays so. */
 typedef struct oracle_doubt {

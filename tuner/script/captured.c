@@ -1,4 +1,4 @@
-/* What Lua is given of a captured launch. */
+/* Functions that give Lua a captured launch. */
 #include "script/captured.h"
 
 #include <lauxlib.h>

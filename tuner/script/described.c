@@ -59,8 +59,8 @@ static void read_comment(lua_State *L, script *s)
     lua_pop(L, 1);
 }
 
-/* What the assignments of the text go to: an empty table over the environment on top of the stack,
- * which it replaces. */
+/* Replaces the environment on top of the stack by an empty table over it, to which the assignments
+ * of the text go. */
 static void push_fields(lua_State *L)
 {
     lua_newtable(L);

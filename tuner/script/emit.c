@@ -214,7 +214,7 @@ static void write_options(lua_State *L, emission *e)
         lua_settop(L, kept);
     }
     lua_pop(L, 1);
-    /* As lua/lib/kernel_file.lua puts them. */
+    /* lua/lib/kernel_file.lua puts them so. */
     static const char *const own[] = {"--pre-include=autotune_host.h",
                                       "--device-as-default-execution-space"};
     for (size_t i = 0; k->is_file && i < 2 && i < e->out->option_count; i++)

@@ -41,7 +41,7 @@ typedef struct collection {
     char **paths; /* owned: of the headers' files */
 } collection;
 
-/* Where a file was found. */
+/* The place where a file was found. */
 typedef struct found_file {
     size_t folder;
     char name[2 * NAME_BYTES]; /* below it, without "." and ".." */

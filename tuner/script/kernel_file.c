@@ -329,7 +329,7 @@ static bool is_of_few(cpp_token t)
 
 typedef enum std_use { STD_NONE, STD_FEW, STD_ALL } std_use;
 
-/* What a text uses of std itself. */
+/* The names of std that a text uses itself. */
 static std_use use_of_std(cpp_span text)
 {
     std_use use = STD_NONE;
@@ -343,8 +343,8 @@ static std_use use_of_std(cpp_span text)
     return use;
 }
 
-/* What of std is named by anything that is wanted, beside using it. A class counts by its members.
- */
+/* The names of std that are in anything that is wanted, beside those that it uses. A class counts
+ * by its members. */
 static std_use find_std(const kernel_file *k)
 {
     static const char *const words[] = {"std", NULL};
@@ -362,7 +362,7 @@ static std_use find_std(const kernel_file *k)
     return use;
 }
 
-/* What headers of the Toolkit include of the host's: host.h has it. */
+/* The host's headers that those of the Toolkit include: host.h has their contents. */
 static const char *const of_toolkit[] = {"stdint.h", "stdlib.h", "stddef.h", "string.h"};
 
 /* <vector> and <stdio.h> stay in the text, for nvcc; for NVRTC there is nothing in them. */
@@ -438,7 +438,8 @@ at_status kernel_file_headers(const kernel_file *k, included *out, at_error *err
     return status;
 }
 
-/* What of a compiler's log fits beside a message: its first lines that are no warnings'. */
+/* The part of a compiler's log that fits beside a message: its first lines that are no warnings'.
+ */
 static void add_log(char *text, size_t size_bytes, const char *log)
 {
     const char *error_line = strstr(log, "error");

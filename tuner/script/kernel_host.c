@@ -1,4 +1,4 @@
-/* What lua/lib/kernel_file.lua calls, of the file whose kernel is tuned. */
+/* Functions that lua/lib/kernel_file.lua calls, for the file whose kernel is tuned. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -142,7 +142,7 @@ int host_open_kernel(lua_State *L)
     lua_settop(L, 2);
     fields_includes(L, s, &named);
     kernel_file_deinit(&s->kernel_source);
-    /* As messages call it, where it is what the user named. */
+    /* Messages call it so where it is what the user named. */
     const bool is_script = s->is_described && strcmp(name, script_own_name(s)) == 0;
     const char *around[SCRIPT_MAX_INCLUDES + 2];
     const size_t around_count = script_include_folders(s, &named, around) - 1;
@@ -293,8 +293,8 @@ int host_kernel_words(lua_State *L)
     return 1;
 }
 
-/* What a variable of the module is declared as, and how often: the words before its name but
- * qualifiers, what stands in its brackets. False: it has a value, or is none of the module's. */
+/* The declaration of a variable of the module: the words before its name but qualifiers, and the
+ * text in its brackets. False: it has a value, or is none of the module's. */
 static bool read_unfilled(const cpp_unit *u, const cpp_declaration *d, luaL_Buffer *type,
                           cpp_span *extents, size_t *extent_count)
 {

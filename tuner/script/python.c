@@ -5,7 +5,7 @@
 #include "script/expression/reader.h"
 #include "script/state.h"
 
-/* What `op` is in the table of a node. */
+/* The place of `op` in the table of a node. */
 static const char *const op_names[NODE_OPS] = {
     [NODE_NONE] = "none",      [NODE_TRUTH] = "truth",   [NODE_WHOLE] = "whole",
     [NODE_NUMBER] = "number",  [NODE_TEXT] = "text",     [NODE_NAME] = "name",

@@ -168,7 +168,7 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     at_status status = AT_OK;
     s->options = *options;
     s->is_described = script_is_kernel_file(path);
-    /* What messages about fields name. */
+    /* Messages about fields name this. */
     s->path = duplicate(options->describe ? options->describe : path, &status);
     s->kernel_path = duplicate(path, &status);
     s->folder = duplicate(path, &status);

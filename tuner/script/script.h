@@ -29,7 +29,7 @@ typedef struct script_setting { /* one --set NAME=VALUE */
     const char *text;
 } script_setting;
 
-/* What a kernel's own file is asked of: NVRTC, in a process of its own. */
+/* Questions about a kernel's own file are answered by NVRTC, in a process of its own. */
 typedef struct script_source {
     const char *name; /* of the file, in messages */
     const char *text;
@@ -87,8 +87,8 @@ void script_free(script *s); /* NULL is fine */
  * data; NULL: there are no more. False in *all, if given: a kernel's file or a header did, too. */
 const char *script_source_path(const script *s, size_t place, bool *all);
 
-/* What is odd about the file, but does not change what is tuned: the place-th, with its line; NULL:
- * there are no more. */
+/* The place-th oddity of the file that does not change what is tuned, with its line; NULL: there
+ * are no more. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
 /* Writes the comment to start from for a kernel of a file of CUDA C++ that has none, with what can
@@ -178,15 +178,15 @@ at_status script_set_problem(script *s, problem_kind problem, const pattern_vari
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* What says which results are right. Where files do, that is so of the problems that are as large
- * as these; of others the baseline says it (problem_plan.oracle). */
+/* The judge of which results are right. Where files do, that is so of the problems that are as
+ * large as these; of others the baseline says it (problem_plan.oracle). */
 oracle_kind script_oracle(const script *s);
 
 /* The file with these contents, which a plan of the script names; the script's. */
 data_file *script_data(const script *s, const data_key *key);
 
-/* What files hold for the buffers of a problem, for simulations in this process: a copy each, NULL
- * for other buffers. */
+/* Copies of what files hold for the buffers of a problem, for simulations in this process; NULL for
+ * other buffers. */
 typedef struct script_contents {
     const void *of[PLAN_MAX_BUFFERS];
 } script_contents;

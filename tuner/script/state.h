@@ -322,7 +322,7 @@ void script_load_described(lua_State *L);
 /* The last part of the kernel's file's path, by which it is found in its folder. */
 const char *script_own_name(const script *s);
 
-/* Where the fields of the pattern are looked for. */
+/* The table in which the fields of the pattern are looked for. */
 source_text script_source_text(const script *s);
 
 /* Pushes the template of this name that is in no file; false, with nothing pushed: there is none.

@@ -238,7 +238,7 @@ static sim_texture texture_of(const view_plan *v, device_buffer *const *buffers)
                          .mode = modes[v->address]};
 }
 
-/* What is passed for a view, the plan's at `place`. */
+/* Makes the value that is passed for a view, the plan's at `place`. */
 static void make_view(const launch_plan *plan, uint64_t place, device_buffer *const *buffers,
                       uint8_t out[VIEW_TENSOR_BYTES])
 {

@@ -79,7 +79,7 @@ double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm);
 const char *sim_term_name(sim_term term); /* "DRAM", "shared memory" ... */
 const char *sim_term_key(sim_term term);  /* "dram", "shared" ...: as JSON has it */
 
-/* What would make a launch faster that this term limits, as the end of a sentence. */
+/* The end of a sentence: the change that would make a launch faster that this term limits. */
 const char *sim_term_advice(sim_term term);
 
 #endif

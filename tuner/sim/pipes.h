@@ -1,4 +1,4 @@
-/* What an SM's pipes do for one instruction of PTX.
+/* The work of an SM's pipes for one instruction of PTX.
  *
  * In: a program and how often warps issued each of its instructions. Out: how many machine
  * instructions that is, and how long each pipe is occupied. What ptxas makes of an instruction of

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What nvcc's host code passes (fatbinary_section.h), and what it points at. */
+/* The struct that nvcc's host code passes (fatbinary_section.h), and the one that it points at. */
 enum { WRAPPER_MAGIC = 0x466243b1, FATBIN_MAGIC = (int)0xba55ed50 };
 
 typedef struct wrapper {
@@ -53,7 +53,7 @@ static size_t elf_bytes(const unsigned char *image)
     return end;
 }
 
-/* As the driver does: an image says itself how long it is. */
+/* An image says itself how long it is, and the driver relies on it, too. */
 static size_t image_bytes(const void *image)
 {
     fatbin_header h;

@@ -63,7 +63,8 @@ static bool is_alike(const capture_table *t, const capture_row *row, const char 
            strcmp(t->names + row->name, name) == 0;
 }
 
-/* Where the name begins among the names, after it was added if it is new; UINT32_MAX: no room. */
+/* The place where the name begins among the names, after it was added if it is new; UINT32_MAX: no
+ * room. */
 static uint32_t find_name(capture_table *t, const char *name)
 {
     const size_t bytes = strlen(name) + 1;

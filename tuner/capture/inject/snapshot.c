@@ -301,7 +301,8 @@ static void describe_device(const snapshot *s)
     s->out->minor = minor;
 }
 
-/* What the kernel was loaded with: a library, for what a runtime launches, or a module. */
+/* The library or the module that the kernel was loaded with; a runtime launches those of a
+ * library. */
 typedef struct origin {
     CUlibrary library;
     CUmodule module;

@@ -35,7 +35,7 @@ typedef struct snapshot_driver {
 #undef SNAPSHOT_MEMBER
 } snapshot_driver;
 
-/* Where the launch at `place` of the table is written. */
+/* The path to which the launch at `place` of the table is written. */
 typedef struct snapshot {
     const snapshot_driver *driver;
     const modules *modules;

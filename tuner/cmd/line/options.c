@@ -384,8 +384,8 @@ static int place_of(const char *name)
     return i;
 }
 
-/* What getopt_long() gives for the option at a place of the table: no character that it gives for
- * anything else. */
+/* The number that getopt_long() gives for the option at a place of the table: it is no character,
+ * which stand for other things. */
 enum { FIRST_LONG = 256 };
 
 /* getopt_long wants an array of its own. */

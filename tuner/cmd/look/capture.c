@@ -65,7 +65,7 @@ static json_t *program_json(char *const *arguments)
     return out;
 }
 
-/* What was asked for is not there: says why. */
+/* Says why nothing is there that was asked for. */
 static at_status check_found(const options *o, const json_t *capture, at_error *error)
 {
     const json_t *trouble = json_array_get(json_object_get(capture, "trouble"), 0);

@@ -103,7 +103,7 @@ static at_status run(mix *m, const settings *asked, tune **out)
     return AT_OK;
 }
 
-/* What a run of one launch is asked for. */
+/* The settings of a run of one launch. */
 static settings settings_of(mix *m, const mixed_launch *l)
 {
     settings asked = m->o->run;

@@ -31,7 +31,7 @@ typedef struct application {
     pack added;       /* definitions that the file has no place for */
 } application;
 
-/* As C writes it: what a macro of that value is defined as. */
+/* The text that a macro of that value is defined as, as C writes it. */
 static void format(value v, char text[RECORD_TEXT_BYTES])
 {
     if (v.kind == VALUE_BOOLEAN)

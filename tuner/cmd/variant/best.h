@@ -1,4 +1,4 @@
-/* What is known to be fastest. */
+/* The configuration that is known to be fastest. */
 #ifndef AUTOTUNE_CMD_VARIANT_BEST_H
 #define AUTOTUNE_CMD_VARIANT_BEST_H
 

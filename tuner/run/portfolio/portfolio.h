@@ -4,8 +4,8 @@
  * In: settings, and the variables with their ranges. Out: the portfolio, what it loses on the
  * problems it was made on and on others that were held out, and a record where a GPU measured.
  *
- * Where the budget goes. Problems are taken in the order in which each is farthest from all before
- * it.
+ * The budget is spent as follows. Problems are taken in the order in which each is farthest from
+ * all before it.
  *   1. The first few are searched as a run would, each beginning with what was best on those
  * before.
  *   2. Then, one after the other, the problem whose search promises most: what searching gained

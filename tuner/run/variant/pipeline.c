@@ -50,13 +50,13 @@ struct pipeline {
     uint32_t lane; /* of the trace */
     pipeline_state state;
 
-    /* What is wished, by the functions of the header that are named so. */
+    /* Wishes, which the functions of these names take (pipeline.h). */
     bool far_ahead, defers, leaves_slow, others_rest;
     uint64_t kept;  /* the configuration that is tried in any case, however slow */
     bool abandoned; /* nothing more goes to the device */
 
-    /* What waits for a device: no candidate before the place first_waiting, and of those after it
-     * that are WAITING compiled_bytes of machine code. */
+    /* No candidate before the place first_waiting waits for a device; those after it that are
+     * WAITING have compiled_bytes of machine code. */
     size_t first_waiting, compiled_bytes;
     size_t tries; /* that devices answered */
 

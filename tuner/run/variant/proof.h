@@ -81,7 +81,7 @@ size_t prover_pending(const prover *p);
 /* The next proof; false: there is none yet. The caller calls proof_deinit. */
 bool prover_take(prover *p, proof *out);
 
-/* What the oracle made of a whole problem on the simulated device. */
+/* The results that the oracle has for a whole problem on the simulated device. */
 typedef struct proof_results {
     problem_kind kind;
     size_t layout; /* as the script numbers it */

@@ -64,7 +64,7 @@ static void skip_blanks(lexer *l)
         l->at = l->end;
 }
 
-/* As far as it goes on as a number does, so that 12abc is one token, which is none. */
+/* A number goes on as long as its characters do, so that 12abc is one token, which is none. */
 static void skip_number(lexer *l)
 {
     bool hexadecimal = *l->at == '0' && l->end - l->at > 1 && (l->at[1] | 0x20) == 'x';
@@ -214,8 +214,8 @@ static const node *read_each(reader *r, const node *element)
                                   .length = name.length});
 }
 
-/* What is between brackets, from after the first to after the last, `end`: a list of items, or a
- * NODE_EACH. `*commas` is how many follow items. */
+/* Reads what is between brackets, from after the first to after the last, `end`: a list of items,
+ * or a NODE_EACH. `*commas` is how many follow items. */
 static const node *read_items(reader *r, const char *end, size_t *commas)
 {
     const node *list = reading_leaf(r, NODE_NONE, 0);

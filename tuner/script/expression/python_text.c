@@ -123,7 +123,7 @@ static void put_leaf(writer *w, const node *n)
     }
 }
 
-/* What is asked of an element type by its name, which is one text. */
+/* Properties of an element type, which is asked for by its name: one text. */
 static void put_element(writer *w, int asked, const node *of)
 {
     term_type type;

@@ -1,4 +1,4 @@
-/* What the notations of reader.h share: a reader that stands before a token, and the nodes that it
+/* The notations of reader.h share this: a reader that stands before a token, and the nodes that it
  * makes. Each function gives NULL for want of memory, or where the text is no expression; nodes
  * with an operand of NULL are NULL. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_READING_H

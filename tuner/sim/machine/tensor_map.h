@@ -1,4 +1,5 @@
-/* What is passed to a simulated kernel for a CUtensorMap, in the place of a GPU's encoding. */
+/* The value that a simulated kernel is passed for a CUtensorMap, in the place of a GPU's encoding.
+ */
 #ifndef AUTOTUNE_SIM_MACHINE_TENSOR_MAP_H
 #define AUTOTUNE_SIM_MACHINE_TENSOR_MAP_H
 
