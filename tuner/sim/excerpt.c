@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "sim/data.h"
+#include "sim/holes.h"
 #include "sim/owners.h"
 
 enum {
@@ -27,6 +28,9 @@ static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21, most_block = 
  * result there is no proof. */
 enum { FEW_CHUNKS = 4 };
 static const uint64_t most_dear = 1 << 25;
+
+/* And this much at least for places of which each may need a block of its own. */
+static const uint64_t most_at_places = 1 << 20;
 
 struct device_excerpt {
     device *device;
@@ -508,44 +512,73 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
     return status;
 }
 
-static void tell_wrap(checking *c, uint32_t buffer, const sim_wrap *wrap)
-{
-    const buffer_plan *plan = &c->excerpt->plan.buffers[buffer];
-    const uint64_t size = dtype_get(plan->type)->size_bytes;
-    c->fault = (sim_fault){.kind = SIM_FAULT_BOUNDS};
-    snprintf(c->fault.message, sizeof c->fault.message,
-             "an index of 32 bits wraps: block %" PRIu64 " of %s writes %s from element %" PRIu64
-             " on, as block %" PRIu64 " does, and no block writes element %" PRIu64
-             ", to which the blocks before it lead",
-             wrap->cluster, plan_entry(c->plan, 0), plan->name, wrap->from / size, wrap->other,
-             wrap->due / size);
-}
-
-/* Finds blocks that write what is right in the places that they come to, but come to each
- * other's. */
-static at_status find_wraps(checking *c, at_error *error)
+/* What both write at the places that were looked at. */
+static at_status compare_places(checking *c, uint32_t buffer, const sim_hole *hole,
+                                device_excerpt_result *out)
 {
     device_excerpt *x = c->excerpt;
-    sim_owners *owners = NULL;
-    at_status status = AT_OK;
-    const uint32_t *cluster = sim_device_cluster(c->kernel, c->plan, 0);
-    const uint64_t last =
-        plan_grid_blocks(&c->plan->launches[0]) / cluster[0] / cluster[1] / cluster[2] - 1;
-    for (uint32_t i = 0; !status && i < x->plan.buffer_count && c->fault.kind == SIM_FAULT_NONE;
-         i++) {
-        sim_wrap wrap;
-        if (!plan_is_compared(&x->plan.buffers[i]) ||
-            plan_buffer_bytes(&x->plan.buffers[i]) >> 32 == 0)
-            continue;
-        if (!owners)
-            status = sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data),
-                                    c->spend, &owners, error);
-        if (!status)
-            status = sim_owners_find_wrap(owners, i, last, &wrap, error);
-        if (!status && wrap.due != wrap.from)
-            tell_wrap(c, i, &wrap);
+    const buffer_plan *plan = &x->plan.buffers[buffer];
+    const uint64_t size = dtype_get(plan->type)->size_bytes;
+    comparing one = {.excerpt = x,
+                     .buffer = buffer,
+                     .out = out,
+                     .end = plan_compared(&x->plan, c->plan, buffer)};
+    out->compared = 0;
+    out->found = (device_comparison){0};
+    for (size_t i = 0; i < hole->written_count; i++) {
+        const uint8_t *expected = x->view[buffer]->bytes + hole->written[i] * size;
+        one.magnitude = fmax(one.magnitude, element_magnitude(plan->type, expected, 1));
     }
-    sim_owners_free(owners);
+    for (size_t i = 0; i < hole->written_count; i++) {
+        const uint64_t chunk = hole->written[i] * size / SIM_CHUNK_BYTES;
+        bool is_new = true;
+        for (size_t k = 0; k < i; k++)
+            is_new = is_new && hole->written[k] * size / SIM_CHUNK_BYTES != chunk;
+        if (is_new)
+            compare_chunk(&one, chunk);
+    }
+    if (out->found.wrong > allowed(&plan->tolerance, out->compared)) {
+        out->buffer = buffer;
+        out->result = OUTCOME_WRONG_RESULT;
+    }
+    return AT_OK;
+}
+
+/* Finds results that no block writes, and those that are wrong where arithmetic ends. Each kernel
+ * begins with the data as they were. */
+static at_status find_holes(checking *c, device_excerpt_result *out, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    sim_owners *variant = NULL, *reference = NULL;
+    const uint64_t most = c->spend > most_at_places ? c->spend : most_at_places;
+    sim_data_reset(x->data);
+    at_status status = sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data),
+                                      most, &variant, error);
+    if (!status)
+        status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most,
+                                &reference, error);
+    for (uint32_t i = 0; !status && i < x->plan.buffer_count && out->result == OUTCOME_OK; i++) {
+        sim_hole hole;
+        if (!plan_is_compared(&x->plan.buffers[i]))
+            continue;
+        status = sim_holes_find(variant, reference, &x->plan.buffers[i], i,
+                                plan_compared(&x->plan, c->plan, i), c->plan, x->plan.seed, &hole,
+                                error);
+        if (!status)
+            status = compare_places(c, i, &hole, out);
+        if (status || out->result != OUTCOME_OK || hole.kind == SIM_HOLE_NONE)
+            continue;
+        if (hole.kind == SIM_HOLE_LIKELY)
+            owe(c->coverage, "a result may be missing", hole.why);
+        else
+            out->result = OUTCOME_WRONG_RESULT;
+        snprintf(c->fault.message, sizeof c->fault.message, "%s", hole.why);
+    }
+    const sim_fault *fault = variant ? sim_owners_fault(variant) : NULL;
+    if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)
+        c->fault = *fault;
+    sim_owners_free(variant);
+    sim_owners_free(reference);
     return status;
 }
 
@@ -578,9 +611,11 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     if (!status && c.fault.kind == SIM_FAULT_NONE)
         status = compare(&c, out, error);
     if (!status && c.fault.kind == SIM_FAULT_NONE && out->result == OUTCOME_OK && c.launches == 1 &&
-        is_independent(k, plan))
-        status = find_wraps(&c, error);
+        coverage->compared > 0)
+        status = find_holes(&c, out, error);
     d->fault = c.fault;
+    if (c.fault.message[0] && out->result != OUTCOME_OK)
+        out->complaint = d->fault.message;
     if (c.fault.kind != SIM_FAULT_NONE) {
         out->result = sim_fault_outcome(c.fault.kind);
         out->complaint = d->fault.message;

@@ -8,7 +8,8 @@
 enum {
     MOST_INTERVALS = 1 << 14, /* of what a block writes: rows of a tile, or scattered elements */
     MOST_DIGITS = 8,          /* of all axes */
-    TRIES = 4                 /* blocks that may not be the one looked for */
+    TRIES = 4,                /* blocks that may not be the one looked for */
+    MOST_TURNS = 6            /* blocks that took the places of others */
 };
 
 typedef struct interval { /* bytes of a buffer */
@@ -35,13 +36,23 @@ typedef struct footprint {
 
 typedef struct ran_cluster {
     uint64_t number;
-    uint64_t from[PLAN_MAX_BUFFERS]; /* the first byte that it wrote; UINT64_MAX: none */
+    uint64_t from[PLAN_MAX_BUFFERS];  /* the first byte that it wrote; UINT64_MAX: none */
+    uint64_t bytes[PLAN_MAX_BUFFERS]; /* that it wrote */
 } ran_cluster;
 
-/* prints[i] is what the first cluster writes in buffer i and how far that moves along each digit of
- * a cluster's place, as learnt once from the first clusters of the axes. Each cluster runs at most
- * once: `ran` has those that did, ascending. `work` counts the instructions of all of them, and
- * none begins once it reaches `most`. */
+typedef struct stores {
+    interval *of[PLAN_MAX_BUFFERS];
+    size_t counts[PLAN_MAX_BUFFERS];
+} stores;
+
+/* From which cluster places are counted: blocks at an end may be shared out in another way than the
+ * first ones. */
+enum { FROM_FIRST, FROM_LAST, WAYS };
+
+/* A way's prints[i] is what its cluster writes in buffer i and how far that moves along each digit
+ * of a cluster's place, as learnt once from the first clusters of the axes. Each cluster runs at
+ * most once: `ran` has those that did, ascending. `work` counts the instructions of all of them,
+ * and none begins once it reaches `most`. */
 struct sim_owners {
     const device *device;
     const device_kernel *kernel;
@@ -50,19 +61,24 @@ struct sim_owners {
     uint32_t buffer_count;
     uint64_t most, work; /* as sim_launch's */
     uint64_t extent[3];  /* clusters along each axis */
-    bool is_learnt, first_warps, cut;
-    footprint prints[PLAN_MAX_BUFFERS];
-    ran_cluster *ran; /* by their numbers */
+    bool first_warps, cut;
+    struct {
+        bool is_learnt;
+        footprint prints[PLAN_MAX_BUFFERS];
+    } ways[WAYS];
+    int way;           /* the present one */
+    stores ends[WAYS]; /* of their clusters; owned by prints once these are learnt */
+    ran_cluster *ran;  /* by their numbers */
     size_t ran_count;
     sim_excerpt excerpt;
     sim_fault fault;
 };
 
-typedef struct stores {
+/* What the observer of a run adds to. */
+typedef struct watching {
     const sim_owners *owners;
-    interval *of[PLAN_MAX_BUFFERS];
-    size_t counts[PLAN_MAX_BUFFERS];
-} stores;
+    stores *seen;
+} watching;
 
 at_status sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
                          device_buffer *const *buffers, uint64_t most, sim_owners **out,
@@ -85,10 +101,20 @@ at_status sim_owners_new(const device *d, const device_kernel *k, const launch_p
     return AT_OK;
 }
 
+static void forget(stores *seen)
+{
+    for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++)
+        free(seen->of[i]);
+    *seen = (stores){0};
+}
+
 void sim_owners_free(sim_owners *o)
 {
-    for (uint32_t i = 0; o && i < PLAN_MAX_BUFFERS; i++)
-        free(o->prints[i].rows);
+    for (int way = 0; o && way < WAYS; way++) {
+        for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++)
+            free(o->ways[way].prints[i].rows);
+        forget(&o->ends[way]);
+    }
     if (o)
         free(o->ran);
     free(o);
@@ -109,24 +135,48 @@ const sim_fault *sim_owners_fault(const sim_owners *o)
     return &o->fault;
 }
 
+static bool is_written(const device_buffer *b, uint64_t offset)
+{
+    return b->valid && __atomic_load_n(&b->valid[offset], __ATOMIC_RELAXED) == SIM_BYTE_LAST;
+}
+
+bool sim_owners_has_written(const sim_owners *o, uint32_t i, uint64_t offset)
+{
+    return is_written(o->buffers[i], offset);
+}
+
+uint64_t sim_owners_cluster_blocks(const sim_owners *o)
+{
+    const uint32_t *cluster = sim_device_cluster(o->kernel, o->plan, 0);
+    return (uint64_t)cluster[0] * cluster[1] * cluster[2];
+}
+
 bool sim_owners_knows(const sim_owners *o, uint32_t i)
 {
-    return o->prints[i].count > 0;
+    return o->ways[FROM_FIRST].prints[i].count > 0;
+}
+
+static void add_store(const watching *to, uint64_t address, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < to->owners->buffer_count; i++) {
+        const device_buffer *b = to->owners->buffers[i];
+        const interval one = {address - b->base, address - b->base + bytes};
+        /* A write that finds no memory is not seen, and then not found. */
+        if (address >= b->base && one.to <= b->size_bytes && to->seen->counts[i] < MOST_INTERVALS)
+            array_add(&to->seen->of[i], &to->seen->counts[i], &one, sizeof one);
+    }
 }
 
 static void note_store(void *context, const sim_instruction *c, bool is_store, const sim_sectors *s)
 {
-    stores *seen = context;
+    const watching *to = context;
     for (int k = 0; c && is_store && k < s->count; k++) {
-        uint64_t at = s->sector[k] * 32;
-        uint32_t low = (uint32_t)__builtin_ctz(s->used[k]),
-                 high = 32 - (uint32_t)__builtin_clz(s->used[k]);
-        for (uint32_t i = 0; i < seen->owners->buffer_count; i++) {
-            const device_buffer *b = seen->owners->buffers[i];
-            const interval one = {at + low - b->base, at + high - b->base};
-            /* A write that finds no memory is not seen, and then not found. */
-            if (at + low >= b->base && one.to <= b->size_bytes && seen->counts[i] < MOST_INTERVALS)
-                array_add(&seen->of[i], &seen->counts[i], &one, sizeof one);
+        const uint64_t at = s->sector[k] * 32;
+        for (uint32_t left = s->used[k]; left;) {
+            const uint32_t low = (uint32_t)__builtin_ctz(left), rest = ~(left >> low);
+            const uint32_t bytes = rest ? (uint32_t)__builtin_ctz(rest) : 32 - low;
+            add_store(to, at + low, bytes < 32 - low ? bytes : 32 - low);
+            left = low + bytes < 32 ? left >> (low + bytes) << (low + bytes) : 0;
         }
     }
 }
@@ -152,9 +202,17 @@ static size_t join(interval *rows, size_t count)
     return kept;
 }
 
+/* The number of the last cluster. */
+static uint64_t last_of(const sim_owners *o)
+{
+    return o->extent[0] * o->extent[1] * o->extent[2] - 1;
+}
+
+/* The cluster so far along the axes from the present way's. */
 static uint64_t number_of(const sim_owners *o, const uint64_t at[3])
 {
-    return at[0] + o->extent[0] * (at[1] + o->extent[1] * at[2]);
+    const uint64_t distance = at[0] + o->extent[0] * (at[1] + o->extent[1] * at[2]);
+    return o->way == FROM_LAST ? last_of(o) - distance : distance;
 }
 
 static size_t place_of(const sim_owners *o, uint64_t cluster)
@@ -165,18 +223,18 @@ static size_t place_of(const sim_owners *o, uint64_t cluster)
     return i;
 }
 
-static void forget(stores *seen)
+/* NULL: it has not run. */
+static const ran_cluster *find_ran(const sim_owners *o, uint64_t cluster)
 {
-    for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++)
-        free(seen->of[i]);
+    const size_t place = place_of(o, cluster);
+    return place < o->ran_count && o->ran[place].number == cluster ? &o->ran[place] : NULL;
 }
 
 /* The work that is left for each block of a cluster. */
 static uint64_t block_limit(const sim_owners *o)
 {
-    const uint32_t *cluster = sim_device_cluster(o->kernel, o->plan, 0);
     const uint64_t left = o->work < o->most ? o->most - o->work : 0;
-    return left / ((uint64_t)cluster[0] * cluster[1] * cluster[2]) + 1;
+    return left / sim_owners_cluster_blocks(o) + 1;
 }
 
 /* Marks the writes of a block that came to its end; takes back those of one that did not: they are
@@ -192,13 +250,29 @@ static void own(const sim_owners *o, stores *seen, bool ended)
     }
 }
 
+static uint64_t bytes_of(const interval *rows, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < count; k++)
+        bytes += rows[k].to - rows[k].from;
+    return bytes;
+}
+
+static void note_extent(ran_cluster *r, uint32_t i, const interval *rows, size_t count)
+{
+    r->from[i] = count > 0 ? rows[0].from : UINT64_MAX;
+    r->bytes[i] = bytes_of(rows, count);
+}
+
 /* Runs the cluster, unless it has run; *out is valid until the next one. */
-static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cluster **out,
-                     at_error *error)
+static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, at_error *error)
 {
     size_t place = place_of(o, cluster);
-    if (place == o->ran_count || o->ran[place].number != cluster) {
-        stores mine = {.owners = o}, *seen = keep ? keep : &mine;
+    if (!find_ran(o, cluster)) {
+        stores mine = {0}, *seen = cluster == 0            ? &o->ends[FROM_FIRST]
+                                   : cluster == last_of(o) ? &o->ends[FROM_LAST]
+                                                           : &mine;
+        watching watched = {o, seen};
         ran_cluster *grown = array_grow(o->ran, o->ran_count, sizeof *grown);
         if (!grown)
             return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
@@ -212,7 +286,7 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
                                .excerpt = &o->excerpt,
                                .work = &o->work,
                                .observer = note_store,
-                               .observer_context = seen,
+                               .observer_context = &watched,
                                .first_warp_only = o->first_warps,
                                .threads = 1};
         at_status status =
@@ -226,7 +300,7 @@ static at_status run(sim_owners *o, uint64_t cluster, stores *keep, const ran_cl
         o->excerpt.unfinished = 0;
         grown[place].number = cluster;
         for (uint32_t i = 0; i < o->buffer_count; i++)
-            grown[place].from[i] = seen->counts[i] > 0 ? seen->of[i][0].from : UINT64_MAX;
+            note_extent(&grown[place], i, seen->of[i], seen->counts[i]);
         forget(&mine);
         if (status)
             return status;
@@ -243,22 +317,43 @@ static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, in
     const ran_cluster *found;
     uint64_t at[3] = {0};
     at[axis] = place;
-    at_status status = run(o, number_of(o, at), NULL, &found, error);
+    at_status status = run(o, number_of(o, at), &found, error);
     *writes = !status && found->from[i] != UINT64_MAX;
-    *step = *writes ? (int64_t)(found->from[i] - o->prints[i].rows[0].from) : 0;
+    *step = *writes ? (int64_t)(found->from[i] - o->ways[o->way].prints[i].rows[0].from) : 0;
     return status;
+}
+
+/* A block at the end may have less to write than others: it gets the first one's shape. */
+static bool widen(const footprint *first, footprint *last)
+{
+    if (last->count == 0 ||
+        bytes_of(first->rows, first->count) <= bytes_of(last->rows, last->count))
+        return true;
+    interval *rows = malloc(first->count * sizeof *rows);
+    for (size_t k = 0; rows && k < first->count; k++) {
+        const uint64_t moved = last->rows[0].from - first->rows[0].from;
+        rows[k] = (interval){first->rows[k].from + moved, first->rows[k].to + moved};
+    }
+    free(last->rows);
+    last->rows = rows;
+    last->count = rows ? first->count : 0;
+    return rows != NULL;
 }
 
 static at_status learn(sim_owners *o, at_error *error)
 {
-    stores first = {.owners = o};
+    stores *end = &o->ends[o->way];
     const ran_cluster *found;
-    o->is_learnt = true;
-    at_status status = run(o, 0, &first, &found, error);
+    o->ways[o->way].is_learnt = true;
+    at_status status = run(o, number_of(o, (const uint64_t[3]){0}), &found, error);
     for (uint32_t i = 0; i < o->buffer_count; i++)
-        o->prints[i] = (footprint){.rows = first.of[i], .count = first.counts[i]};
+        o->ways[o->way].prints[i] = (footprint){.rows = end->of[i], .count = end->counts[i]};
+    *end = (stores){0};
+    for (uint32_t i = 0; o->way == FROM_LAST && i < o->buffer_count; i++)
+        if (!widen(&o->ways[FROM_FIRST].prints[i], &o->ways[FROM_LAST].prints[i]))
+            return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
     for (uint32_t i = 0; !status && i < o->buffer_count; i++) {
-        footprint *f = &o->prints[i];
+        footprint *f = &o->ways[o->way].prints[i];
         for (int axis = 0; !status && f->count > 0 && axis < 3; axis++) {
             digit d = {.axis = axis, .unit = 1, .radix = o->extent[axis]};
             bool writes;
@@ -297,7 +392,7 @@ static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error
 /* Splits the places on each axis into digits. */
 static at_status refine(sim_owners *o, uint32_t i, at_error *error)
 {
-    footprint *f = &o->prints[i];
+    footprint *f = &o->ways[o->way].prints[i];
     at_status status = AT_OK;
     f->is_refined = true;
     for (int k = 0; !status && k < f->digit_count; k++) {
@@ -350,14 +445,30 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
            at[1] < o->extent[1] && at[2] < o->extent[2];
 }
 
-static bool is_written(const device_buffer *b, uint64_t offset)
+/* Blocks may share out places in another order. The block whose place another one took took the
+ * place of a further one; where each place is one block's, that leads to the one looked for. */
+static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cluster *first,
+                        at_error *error)
 {
-    return b->valid && __atomic_load_n(&b->valid[offset], __ATOMIC_RELAXED) == SIM_BYTE_LAST;
+    const footprint *f = &o->ways[o->way].prints[i];
+    const ran_cluster *at_turn = first;
+    const uint64_t begun = first->number;
+    at_status status = AT_OK;
+    for (int turns = 0; !status && turns < MOST_TURNS && o->work < o->most &&
+                        at_turn->from[i] != UINT64_MAX && !is_written(o->buffers[i], offset);
+         turns++) {
+        uint64_t at[3];
+        if (!solve(o, f, &f->rows[0], at_turn->from[i], at) || number_of(o, at) == begun ||
+            number_of(o, at) == at_turn->number)
+            break;
+        status = run(o, number_of(o, at), &at_turn, error);
+    }
+    return status;
 }
 
 static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
 {
-    const footprint *f = &o->prints[i];
+    const footprint *f = &o->ways[o->way].prints[i];
     const ran_cluster *found;
     at_status status = AT_OK;
     int tries = 0;
@@ -367,71 +478,64 @@ static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error
         uint64_t at[3];
         if (!solve(o, f, &f->rows[row], offset, at))
             continue;
-        status = run(o, number_of(o, at), NULL, &found, error);
-        tries++;
+        status = run(o, number_of(o, at), &found, error);
+        if (!status && tries++ == 0)
+            status = follow(o, i, offset, found, error);
+    }
+    return status;
+}
+
+/* By the present way. */
+static at_status try_way(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
+{
+    const footprint *f = &o->ways[o->way].prints[i];
+    at_status status = o->ways[o->way].is_learnt ? AT_OK : learn(o, error);
+    if (!status)
+        status = try_owners(o, i, offset, error);
+    if (!status && !is_written(o->buffers[i], offset) && f->count > 0 && !f->is_refined) {
+        status = refine(o, i, error);
+        if (!status)
+            status = try_owners(o, i, offset, error);
     }
     return status;
 }
 
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found, at_error *error)
 {
-    const device_buffer *b = o->buffers[i];
     at_status status = AT_OK;
-    if (!o->is_learnt)
-        status = learn(o, error);
-    if (!status)
-        status = try_owners(o, i, offset, error);
-    if (!status && !is_written(b, offset) && o->prints[i].count > 0 && !o->prints[i].is_refined) {
-        status = refine(o, i, error);
-        if (!status)
-            status = try_owners(o, i, offset, error);
-    }
-    *found = is_written(b, offset);
+    const int ways = last_of(o) > 0 ? WAYS : 1;
+    for (o->way = 0; !status && o->way < ways && !is_written(o->buffers[i], offset) &&
+                     (o->way == 0 || o->work < o->most);
+         o->way++)
+        status = try_way(o, i, offset, error);
+    *found = is_written(o->buffers[i], offset);
     return status;
 }
 
-/* Finds where it would begin to write if all went on as evenly as along the first ones; false:
- * before the buffer, or beyond. */
-static bool find_due(const sim_owners *o, uint32_t i, uint64_t cluster, uint64_t *due)
+bool sim_owners_doubled(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from)
 {
-    const footprint *f = &o->prints[i];
-    const uint64_t place[3] = {cluster % o->extent[0], cluster / o->extent[0] % o->extent[1],
-                               cluster / o->extent[0] / o->extent[1]};
-    int64_t at = (int64_t)f->rows[0].from;
-    for (int k = 0; k < f->digit_count; k++)
-        if (f->digits[k].unit == 1)
-            at += (int64_t)place[f->digits[k].axis] * f->digits[k].step;
-    *due = (uint64_t)at;
-    return at >= 0 && *due < o->buffers[i]->size_bytes;
+    for (size_t k = 0; k < o->ran_count; k++)
+        for (size_t n = 0; n < k && o->ran[k].from[i] != UINT64_MAX; n++)
+            if (o->ran[n].from[i] == o->ran[k].from[i]) {
+                clusters[0] = o->ran[n].number;
+                clusters[1] = o->ran[k].number;
+                *from = o->ran[k].from[i];
+                return true;
+            }
+    return false;
 }
 
-at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_wrap *out,
-                               at_error *error)
+uint64_t sim_owners_most_bytes(const sim_owners *o, uint32_t i)
 {
-    const ran_cluster *found;
-    uint64_t at[3], due;
-    bool is_owned;
-    *out = (sim_wrap){.cluster = cluster};
-    at_status status = o->is_learnt ? AT_OK : learn(o, error);
-    if (status || o->prints[i].count == 0 || o->work >= o->most)
-        return status;
-    status = run(o, cluster, NULL, &found, error);
-    if (status || found->from[i] == UINT64_MAX || !find_due(o, i, cluster, &due))
-        return status;
-    const uint64_t from = found->from[i];
-    if (due <= from || (due - from) % (UINT64_C(1) << 32) != 0 ||
-        !solve(o, &o->prints[i], &o->prints[i].rows[0], from, at))
-        return status;
-    out->other = number_of(o, at);
-    status = run(o, out->other, NULL, &found, error);
-    if (status || out->other == cluster || found->from[i] != from)
-        return status;
-    status = sim_owners_write(o, i, due, &is_owned, error);
-    if (!status && !is_owned) {
-        out->from = from;
-        out->due = due;
+    uint64_t most = 0;
+    size_t as_many = 0;
+    for (size_t k = 0; k < o->ran_count; k++) {
+        if (o->ran[k].bytes[i] > most)
+            as_many = 0;
+        most = o->ran[k].bytes[i] > most ? o->ran[k].bytes[i] : most;
+        as_many += o->ran[k].bytes[i] == most;
     }
-    return status;
+    return 2 * as_many >= o->ran_count ? most : UINT64_MAX;
 }
 
 at_status sim_owners_write_all(sim_owners *o, at_error *error)

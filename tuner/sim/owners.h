@@ -28,21 +28,22 @@ void sim_owners_run_first_warps(sim_owners *o);
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found,
                            at_error *error);
 
+/* Did one that ran write it? */
+bool sim_owners_has_written(const sim_owners *o, uint32_t i, uint64_t offset);
+
+/* Blocks of a cluster. */
+uint64_t sim_owners_cluster_blocks(const sim_owners *o);
+
 /* Is there a buffer `i` that the blocks write, as far as was seen? False before
  * sim_owners_write(). */
 bool sim_owners_knows(const sim_owners *o, uint32_t i);
 
-/* The place where a block writes whose index of 32 bits has wrapped. */
-typedef struct sim_wrap {
-    uint64_t cluster, other; /* that cluster, and another one that writes in the same place */
-    uint64_t from, due; /* bytes of the buffer: that place, and where its neighbours lead; equal:
-                           nothing wraps */
-} sim_wrap;
+/* Are there two clusters among those that ran which begin to write in the same place, *from? */
+bool sim_owners_doubled(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from);
 
-/* Does the cluster write in buffer `i` a multiple of 2^32 bytes before the place to which the first
- * ones lead, where another writes already, while none is found that writes in that place? */
-at_status sim_owners_find_wrap(sim_owners *o, uint32_t i, uint64_t cluster, sim_wrap *out,
-                               at_error *error);
+/* The most bytes of buffer `i` that a cluster wrote, if as many as half of those that ran wrote so
+ * many; else UINT64_MAX. */
+uint64_t sim_owners_most_bytes(const sim_owners *o, uint32_t i);
 
 /* Runs all blocks, without a limit. */
 at_status sim_owners_write_all(sim_owners *o, at_error *error);

@@ -515,12 +515,13 @@ bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
 static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
 {
     int lane = (int)(f->thread - w->first_thread);
+    const bool had_read = f->has_read;
+    f->has_read = true;
     if (!b->launch->check)
         return;
     sim_stamp landed = sim_race_access_of(b, w, f->instruction, lane).stamp;
-    if (!f->has_read)
+    if (!had_read)
         sim_shared_land(b, b, w, f->instruction, lane, f->at, f->bytes, false, f->number, &landed);
-    f->has_read = true;
     if (f->instruction->target != SIM_NO_SLOT)
         landed.scope = SIM_SCOPE_GPU;
     if (wholly)
