@@ -68,7 +68,7 @@ end
 -- "rows=8192,cols=8192 (warm)": what a recorded entry answers.
 local function question(entry)
   return pairs_of(entry.problem) .. (entry.cache == "warm" and " (warm)" or "")
-    .. (entry.objective == "energy" and " (energy)" or "")
+    .. (entry.objective == "energy" and " (energy)" or "") .. (entry.after and " (after " .. entry.after .. ")" or "")
 end
 
 -- A path: a text, or where it is not UTF-8 its bytes.

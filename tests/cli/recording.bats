@@ -255,3 +255,62 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     tool results lst
     fails_with 2 "did you mean 'list'?"
 }
+
+# pair OUT: a.lua copies x to m, b.lua OUT to y, on the fake GPU.
+pair() {
+    local name from to
+    for name in a b; do
+        from=x to=m
+        [ $name = a ] || from=$1 to=y
+        cat >$name.lua <<EOF
+local at = require "autotune"
+return at.pattern {
+  name = "$name", problem = { n = 4096 }, ragged = { n = 1003 }, space = { block = { 64, 128 } },
+  buffers = { $from = at.input { dtype = "float", count = "n" }, $to = at.output { dtype = "float", count = "n" } },
+  kernel = { template = "$name.cu.tmpl", entry = "good_10", args = { "$from", "$to", at.int64 "n" } },
+  launch = { grid = "ceil_div(n, block)", block = "block" },
+}
+EOF
+        cat >$name.cu.tmpl <<'EOF'
+extern "C" __global__ void good_10(const float *x, float *y, long long n)
+{
+    long long i = blockIdx.x * (long long)${block} + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+EOF
+    done
+}
+
+@test "a record says after which kernels it was measured, and is picked before one that was measured alone" {
+    export AUTOTUNE_LIBCUDA=$FAKE_CUDA
+    pair m
+    tool b.lua --device cuda:0 --results r --quiet --only block=64 --set n=8192
+    succeeds
+    tool b.lua --device cuda:0 --results r --quiet --only block=128 --set n=8192 --after a.lua --json
+    succeeds
+    python3 -c 'import json; assert json.load(open("out.txt"))["after"] == "a"'
+    python3 -c 'import json; e = json.load(open("r/fake-gpu-0/b.json"))["entries"]
+assert [x["measured"].get("after") for x in e] == [None, "a"], e'
+    tool results list --results r
+    says 'n=8192 (after a)'
+    tool pick b.lua --results r --set n=8192 --gpu fake-gpu-0
+    says 'block=128'
+    tool results validate r/fake-gpu-0/b.json
+    succeeds
+}
+
+@test "what cannot run before a sample is refused" {
+    export AUTOTUNE_LIBCUDA=$FAKE_CUDA
+    pair m
+    tool b.lua --device sim --after a.lua
+    fails_with 2 '--after takes a GPU'
+    tool b.lua --device cuda:0 --after a.lua --energy
+    fails_with 2 '--after and energy do not go together'
+    tool b.lua --device cuda:0 --after nothing.lua
+    fails_with 2 '--after nothing.lua: '
+    tool b.lua --device cuda:0 --after a.lua --after a.lua --after a.lua --after a.lua --after a.lua
+    fails_with 2 'at most'
+    sed -i 's/m = at.output { dtype = "float"/m = at.output { dtype = "double"/' a.lua
+    tool b.lua --device cuda:0 --after a.lua --no-record
+    fails_with 2 '--after a: its buffer m has 32768 bytes, that of the kernels after it 16384'
+}

@@ -336,10 +336,11 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
     double khz;
     at_status status = read_sm_clock(b, &khz, error);
     if (!status)
-        status =
-            device_meter_init(meter, b->api, b->device, &b->stages[0].slots[0], b->cache, r, error);
+        status = device_meter_init(meter, &b->stages[0].slots[0], &b->stages[0].context, b->cache,
+                                   r, error);
     for (size_t i = 1; !status && i < b->stage_count; i++)
-        status = device_meter_follow(&b->stages[i].meter, meter, &b->stages[i].slots[0], error);
+        status = device_meter_follow(&b->stages[i].meter, meter, &b->stages[i].slots[0],
+                                     &b->stages[i].context, error);
     reserve_samples(b, CEILING_SAMPLES);
     if (!status)
         status = sample_reference(b, &r->reference_ns, error);
@@ -409,6 +410,7 @@ static void clear(device_bench *b)
     free(b->held);
     for (size_t i = 0; i < b->stage_count; i++) {
         device_meter_deinit(&b->stages[i].meter);
+        device_context_deinit(&b->stages[i].context);
         for (size_t k = 0; k < b->slot_count; k++)
             if (b->stages[i].slots[k].api)
                 device_slot_deinit(&b->stages[i].slots[k]);
@@ -438,6 +440,9 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
         if (!status)
             status = device_slot_seed(s, problems[i].plan.seed, error);
     }
+    for (size_t i = 0; !status && !b->untimed && i < stages; i++)
+        status = device_context_init(&b->stages[i].context, &b->stages[i].slots[0],
+                                     &problems[i * slots], error);
     if (!status && !b->untimed)
         status = measure_setup(b, answer, error);
     return status;

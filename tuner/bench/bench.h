@@ -15,6 +15,7 @@ enum { DEVICE_TEXT_BYTES = 3072 };
 /* The problems of one layout; variants are measured on the first of them. */
 typedef struct device_stage {
     device_slot slots[DEVICE_SLOTS];
+    device_context context; /* of slot 0 */
     device_meter meter;
 } device_stage;
 

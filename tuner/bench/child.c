@@ -138,9 +138,16 @@ static at_status do_setup(child *c, pack *asked, device_answer *answer)
     device_problem *problems = memory_new(count, sizeof *problems);
     for (uint32_t i = 0; i < count; i++)
         device_get_problem(asked, &problems[i]);
+    device_predecessor *before;
+    size_t before_count = device_get_predecessors(asked, &before);
+    for (uint32_t i = 0; i < count; i++) {
+        problems[i].before = before;
+        problems[i].before_count = before_count;
+    }
     bool complete = pack_complete(asked);
     if (complete)
         device_bench_setup(&c->bench, support, problems, count, answer);
+    free(before);
     free(problems);
     return complete ? AT_OK : AT_FORMAT;
 }

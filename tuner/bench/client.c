@@ -199,6 +199,7 @@ at_status device_worker_setup(device_worker *w, const device_image support[DEVIC
     pack_put_u32(&m.body, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
         device_put_problem(&m.body, &problems[i]);
+    device_put_predecessors(&m.body, problems[0].before, problems[0].before_count);
     return submit(w, &m, 0, error);
 }
 

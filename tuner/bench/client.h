@@ -43,7 +43,8 @@ enum {
     DEVICE_LABEL_BYTES = 160,
     DEVICE_MAX_LAYOUTS = 64,
     DEVICE_MAX_PROBLEMS = DEVICE_MAX_LAYOUTS * DEVICE_SLOTS,
-    DEVICE_MAX_METRICS = 256
+    DEVICE_MAX_METRICS = 256,
+    DEVICE_MAX_BEFORE = 4 /* kernels that run before each sample */
 };
 
 typedef struct device_worker_options {
@@ -58,6 +59,14 @@ typedef struct device_worker_options {
                                   whichever is longer; 0: 2 s */
     trace *trace;              /* borrowed: a lane of its own; NULL: none */
 } device_worker_options;
+
+/* A kernel that the program runs before the one that is tuned, on a problem of its own. */
+typedef struct device_predecessor {
+    char name[DEVICE_LABEL_BYTES]; /* for messages */
+    problem_plan plan;             /* no file fills a buffer of it */
+    device_image image;
+    launch_plan launch;
+} device_predecessor;
 
 /* A problem on the device: what to allocate, and the kernel that says what is right: the
  * reference, or the baseline where plan.oracle says so. */
@@ -76,6 +85,9 @@ typedef struct device_problem {
     launch_plan reference_launch;
     device_image filler; /* a kernel that fills inputs after the fills; of size 0: none */
     launch_plan filler_launch;
+    const device_predecessor *before; /* run before each sample, in this order (bench/context.h);
+                                         the same of all problems. Borrowed */
+    size_t before_count;
 } device_problem;
 
 /* A variant: for each slot the kernel and its launch. */

@@ -27,8 +27,8 @@ static bool transfers(const device_meter *m)
 
 static bool has_batches(const device_meter *m)
 {
-    return !transfers(m) && m->api->batch_new && m->api->batch_copy_new && m->api->batch_sample &&
-           m->api->batch_free;
+    return !transfers(m) && !m->context && m->api->batch_new && m->api->batch_copy_new &&
+           m->api->batch_sample && m->api->batch_free;
 }
 
 /* Sets of buffers. */
@@ -181,7 +181,7 @@ static at_status make_transfer_ceiling(device_meter *m, at_error *error)
         plan_buffer_bytes(&m->slot->plan.buffers[m->slot->plan.transfer.from]);
     m->ceiling_bytes = m->slot->plan.traffic_bytes;
     at_status status = m->api->sample(m->device, NULL, &m->transfer, m->slot->buffers, m->cache,
-                                      &ignored_ns, error);
+                                      NULL, 0, &ignored_ns, error);
     if (status != AT_NO_MEMORY)
         return status;
     m->ceiling_bytes = 0;
@@ -216,8 +216,8 @@ at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *erro
     if (m->ceiling_bytes == 0)
         return AT_OK;
     if (plan_transfers(&m->transfer))
-        return m->api->sample(m->device, NULL, &m->transfer, m->slot->buffers, m->cache, time_ns,
-                              error);
+        return m->api->sample(m->device, NULL, &m->transfer, m->slot->buffers, m->cache, NULL, 0,
+                              time_ns, error);
     if (m->ceiling)
         return m->api->batch_sample(m->device, m->ceiling, m->cache, time_ns, error);
     return m->api->sample_copy(m->device, m->copy_to ? m->copy_to[0] : NULL,
@@ -281,10 +281,17 @@ static at_status measure_batched_floor(device_meter *m, int64_t *floor_ns, at_er
     return status;
 }
 
-at_status device_meter_init(device_meter *m, const device_api *api, device *d, device_slot *slot,
+at_status device_meter_init(device_meter *m, device_slot *slot, device_context *context,
                             device_cache cache, device_ready *ready, at_error *error)
 {
-    *m = (device_meter){.api = api, .device = d, .slot = slot, .cache = cache, .batch = 1};
+    const device_api *api = slot->api;
+    device *d = slot->device;
+    *m = (device_meter){.api = api,
+                        .device = d,
+                        .slot = slot,
+                        .context = context->count ? context : NULL,
+                        .cache = cache,
+                        .batch = 1};
     *ready = (device_ready){.batch = 1, .buffer_sets = 1};
     at_status status = api->floor(d, &ready->floor_ns, &ready->tick_ns, error);
     if (!status)
@@ -314,11 +321,12 @@ at_status device_meter_init(device_meter *m, const device_api *api, device *d, d
 }
 
 at_status device_meter_follow(device_meter *m, const device_meter *first, device_slot *slot,
-                              at_error *error)
+                              device_context *context, at_error *error)
 {
     *m = (device_meter){.api = first->api,
                         .device = first->device,
                         .slot = slot,
+                        .context = context->count ? context : NULL,
                         .cache = first->cache,
                         .batch = first->batch,
                         .batch_ns = first->batch_ns};
@@ -358,10 +366,15 @@ void device_meter_release(device_meter *m, device_batch *batch)
 at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_plan *launch,
                               device_batch *batch, int64_t *time_ns, at_error *error)
 {
-    at_status status = restore(m, error);
+    device_context *c = m->context;
+    at_status status = c ? device_context_restore(c, error) : restore(m, error);
     if (status)
         return status;
+    if (c)
+        return m->api->sample(m->device, k, launch, c->own, m->cache, c->before, c->count, time_ns,
+                              error);
     if (batch)
         return m->api->batch_sample(m->device, batch, m->cache, time_ns, error);
-    return m->api->sample(m->device, k, launch, m->slot->buffers, m->cache, time_ns, error);
+    return m->api->sample(m->device, k, launch, m->slot->buffers, m->cache, NULL, 0, time_ns,
+                          error);
 }

@@ -1,20 +1,22 @@
 /* How a problem's samples are taken: one launch at a time, or, if kernels are too short for the
- * clock, batches of launches that rotate over copies of the buffers. The ceiling is measured in the
- * same way. Transfers between host and device take no batches.
+ * clock, batches of launches that rotate over copies of the buffers. Where other kernels run before
+ * each launch (bench/context.h) it is always one. The ceiling is measured in the same way, without
+ * them. Transfers between host and device take no batches.
  *
  * A meter belongs to slot 0 of a device worker, works through device_api, and owns the copies of
- * the buffers. The slot and the device outlive it. */
+ * the buffers. The slot, its context and the device outlive it. */
 #ifndef AUTOTUNE_BENCH_METER_H
 #define AUTOTUNE_BENCH_METER_H
 
-#include "bench/problem.h"
+#include "bench/context.h"
 
 typedef struct device_meter {
     const device_api *api;
     device *device;
     device_cache cache;
     device_slot *slot;
-    uint32_t batch;   /* launches a sample averages over, at most */
+    device_context *context; /* whose kernels run before each sample; NULL: none do */
+    uint32_t batch;          /* launches a sample averages over, at most */
     int64_t batch_ns; /* as long as a batch lasts where that many launches are worth their time */
     size_t set_count; /* sets of buffers that a batch rotates over; 1: the slot's own alone */
     device_buffer *(*sets)[PLAN_MAX_BUFFERS]; /* [0] is the slot's */
@@ -30,12 +32,12 @@ typedef struct device_meter {
 /* Measures floor and tick, decides about batches and prepares the ceiling; sets those fields of
  * *ready. *m is zeroed first and may be deinitialised whatever the result. AT_DEVICE,
  * AT_NO_MEMORY. */
-at_status device_meter_init(device_meter *m, const device_api *api, device *d, device_slot *slot,
+at_status device_meter_init(device_meter *m, device_slot *slot, device_context *context,
                             device_cache cache, device_ready *ready, at_error *error);
 /* Makes a meter that measures another problem as `first` (initialised) measures its own: with as
  * many launches a sample, and without a ceiling. *m is zeroed first. AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_follow(device_meter *m, const device_meter *first, device_slot *slot,
-                              at_error *error);
+                              device_context *context, at_error *error);
 void device_meter_deinit(device_meter *m);
 
 /* Prepares a kernel that was launched before: *out is its batch, NULL where samples are of one

@@ -159,6 +159,37 @@ void device_get_problem(pack *m, device_problem *out)
         plan_get_launch(m, &out->filler_launch);
 }
 
+void device_put_predecessors(pack *m, const device_predecessor *all, size_t count)
+{
+    pack_put_u32(m, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        pack_put_string(m, all[i].name);
+        plan_put_problem(m, &all[i].plan);
+        device_put_image(m, &all[i].image);
+        plan_put_launch(m, &all[i].launch);
+    }
+}
+
+size_t device_get_predecessors(pack *m, device_predecessor **out)
+{
+    uint32_t count = pack_get_u32(m);
+    *out = NULL;
+    if (m->failed || count > DEVICE_MAX_BEFORE) {
+        m->failed = true;
+        return 0;
+    }
+    if (count > 0)
+        *out = memory_new(count, sizeof **out);
+    for (uint32_t i = 0; i < count; i++) {
+        device_predecessor *p = &(*out)[i];
+        snprintf(p->name, sizeof p->name, "%s", pack_get_string(m));
+        plan_get_problem(m, &p->plan);
+        device_get_image(m, &p->image);
+        plan_get_launch(m, &p->launch);
+    }
+    return count;
+}
+
 void device_put_variant(pack *m, const device_variant *variant)
 {
     pack_put_u32(m, variant->layout);

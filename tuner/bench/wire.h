@@ -14,7 +14,7 @@
 
 typedef enum device_message {
     /* requests, which bench/child.c answers; the first fields are the number and the id */
-    REQUEST_SETUP = 1, /* id 0, support images, slot count, problems */
+    REQUEST_SETUP = 1, /* id 0, support images, slot count, problems, predecessors */
     REQUEST_TRY,       /* id, sample count, variant */
     REQUEST_HOLD,      /* id, variant */
     REQUEST_RELEASE,   /* id */
@@ -60,6 +60,7 @@ typedef struct device_answer {
 void device_put_chunk(pack *m, const device_chunk *chunk);
 void device_put_image(pack *m, const device_image *image);
 void device_put_problem(pack *m, const device_problem *problem);
+void device_put_predecessors(pack *m, const device_predecessor *all, size_t count);
 void device_put_variant(pack *m, const device_variant *variant);
 void device_put_properties(pack *m, const device_properties *p);
 void device_put_note(pack *m, const device_note *note);
@@ -70,6 +71,8 @@ void device_put_answer(pack *m, const device_answer *answer);
 void device_get_chunk(pack *m, device_chunk *out);
 void device_get_image(pack *m, device_image *out);
 void device_get_problem(pack *m, device_problem *out);
+/* Into an array of the caller's (free), NULL for none; returns how many. */
+size_t device_get_predecessors(pack *m, device_predecessor **out);
 void device_get_variant(pack *m, device_variant *out);
 void device_get_properties(pack *m, device_properties *out);
 void device_get_note(pack *m, device_note *out);

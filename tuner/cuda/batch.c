@@ -120,7 +120,7 @@ at_status cuda_batch_sample(device *d, device_batch *b, device_cache cache, int6
     at_status status = cache == DEVICE_CACHE_WARM ? launch_graph(d, b, error) : AT_OK;
     if (status)
         return status;
-    status = cuda_sample_begin(d, cache, error);
+    status = cuda_sample_begin(d, cache, NULL, 0, error);
     if (!status)
         status = launch_graph(d, b, error);
     int64_t all_ns;

@@ -301,12 +301,13 @@ static const char *complaint(const device *d, outcome *result)
 }
 
 static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
-                        device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                        device_buffer *const *buffers, device_cache cache,
+                        const device_before *before, size_t before_count, int64_t *time_ns,
                         at_error *error)
 {
     if (plan_transfers(plan))
         return cuda_transfer_sample(d, k, plan, buffers, cache, time_ns, error);
-    return cuda_sample(d, k, plan, buffers, cache, time_ns, error);
+    return cuda_sample(d, k, plan, buffers, cache, before, before_count, time_ns, error);
 }
 
 static at_status repeat(device *d, device_kernel *k, const launch_plan *plan,

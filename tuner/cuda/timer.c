@@ -158,9 +158,12 @@ static at_status record(device *d, CUevent event, at_error *error)
     return cuda_done(d, d->cuda.cuEventRecord(event, d->stream), "cannot record an event", error);
 }
 
-at_status cuda_sample_begin(device *d, device_cache cache, at_error *error)
+at_status cuda_sample_begin(device *d, device_cache cache, const device_before *before,
+                            size_t before_count, at_error *error)
 {
     at_status status = cache == DEVICE_CACHE_COLD ? cuda_flush_queue(d, error) : AT_OK;
+    for (size_t i = 0; !status && i < before_count; i++)
+        status = cuda_kernel_queue(d, before[i].kernel, before[i].plan, before[i].buffers, error);
     if (!status)
         status = queue_gate(d, error);
     return status ? status : record(d, d->clock.start, error);
@@ -207,16 +210,19 @@ at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
 }
 
 at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
-                      device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                      device_buffer *const *buffers, device_cache cache,
+                      const device_before *before, size_t before_count, int64_t *time_ns,
                       at_error *error)
 {
     at_status status = cuda_kernel_prepare(d, k, plan, buffers, error);
+    for (size_t i = 0; !status && i < before_count; i++)
+        status = cuda_kernel_prepare(d, before[i].kernel, before[i].plan, before[i].buffers, error);
     if (!status && cache == DEVICE_CACHE_WARM)
         status = cuda_kernel_queue(d, k, plan, buffers, error);
     if (status)
         return status;
     launch_walk walk = {0};
-    status = cuda_sample_begin(d, cache, error);
+    status = cuda_sample_begin(d, cache, before, before_count, error);
     if (!status)
         status = cuda_kernel_queue_some(d, k, plan, buffers, &walk, MOST_HELD_BACK, error);
     if (plan_launches_run(plan) > MOST_HELD_BACK)
@@ -234,7 +240,7 @@ at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *fr
         cache == DEVICE_CACHE_WARM ? cuda_traffic_queue(d, to, from, size_bytes, error) : AT_OK;
     if (status)
         return status;
-    status = cuda_sample_begin(d, cache, error);
+    status = cuda_sample_begin(d, cache, NULL, 0, error);
     if (!status)
         status = cuda_traffic_queue(d, to, from, size_bytes, error);
     return cuda_sample_end(d, status, time_ns, error);
@@ -288,7 +294,7 @@ at_status cuda_warm_up(device *d, at_error *error)
 
 static at_status sample_empty(device *d, int64_t *time_ns, at_error *error)
 {
-    at_status status = cuda_sample_begin(d, DEVICE_CACHE_WARM, error);
+    at_status status = cuda_sample_begin(d, DEVICE_CACHE_WARM, NULL, 0, error);
     if (!status)
         status = cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
     return cuda_sample_end(d, status, time_ns, error);

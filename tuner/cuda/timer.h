@@ -16,11 +16,12 @@ void cuda_clock_free(device *d);
 /* Queues the kernels that flush the L2. */
 at_status cuda_flush_queue(device *d, at_error *error);
 
-/* cuda_sample_begin() queues what precedes the timed work: the flush (cold), the gate, the first
- * event. The caller queues the work; then cuda_sample_end() opens the gate, waits, and reads the
- * time. It is called also when queueing failed: `queued` is that status, which it returns, so that
- * no gate stays shut. */
-at_status cuda_sample_begin(device *d, device_cache cache, at_error *error);
+/* cuda_sample_begin() queues what precedes the timed work: the flush (cold), `before`, the gate,
+ * the first event. The caller queues the work; then cuda_sample_end() opens the gate, waits, and
+ * reads the time. It is called also when queueing failed: `queued` is that status, which it
+ * returns, so that no gate stays shut. */
+at_status cuda_sample_begin(device *d, device_cache cache, const device_before *before,
+                            size_t before_count, at_error *error);
 at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_error *error);
 
 /* Queues the moving of `size_bytes`: a copy, or a read or a write alone where the other end is NULL
@@ -32,7 +33,8 @@ at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *
 at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, int64_t *time_ns, at_error *error);
 at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
-                      device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                      device_buffer *const *buffers, device_cache cache,
+                      const device_before *before, size_t before_count, int64_t *time_ns,
                       at_error *error);
 at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *from,
                            uint64_t size_bytes, device_cache cache, int64_t *time_ns,

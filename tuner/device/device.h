@@ -96,6 +96,13 @@ typedef struct device_counting {
     void *context;
 } device_counting;
 
+/* A kernel that runs before each sample of another, so that the L2 holds what it leaves there. */
+typedef struct device_before {
+    device_kernel *kernel;
+    const launch_plan *plan;
+    device_buffer *const *buffers;
+} device_before;
+
 typedef struct device_api {
     const char *kind; /* the part of a device name before the colon */
     bool in_process;  /* computed in this process, without a driver: once open it needs no file */
@@ -215,9 +222,11 @@ typedef struct device_api {
                          device_coverage *coverage, at_error *error);
 
     /* Runs the plan once, timed as a whole. Cold: the L2 is flushed first, and the launches are
-     * queued after the flush. */
+     * queued after the flush; between them and the flush those of `before` run, in their order.
+     * Where times are predicted `before_count` is 0. */
     at_status (*sample)(device *d, device_kernel *k, const launch_plan *plan,
-                        device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                        device_buffer *const *buffers, device_cache cache,
+                        const device_before *before, size_t before_count, int64_t *time_ns,
                         at_error *error);
 
     /* One timed device-to-device copy of `size_bytes`, under the same rules: the ceiling. `to`

@@ -38,6 +38,8 @@ journal_key journal_key_of_facts(const journal_facts *f)
         plan_put_problem(&m, &f->problems[i]);
     pack_put_string(&m, f->reference_hash);
     pack_put_u32(&m, f->warm_cache);
+    if (f->before_hash && *f->before_hash)
+        pack_put_string(&m, f->before_hash);
     return journal_key_of_pack(&m);
 }
 

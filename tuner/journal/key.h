@@ -33,6 +33,7 @@ typedef struct journal_facts {
     size_t problem_count;
     const char *reference_hash; /* of the reference kernels and how they are launched; "" without */
     bool warm_cache;
+    const char *before_hash; /* of the kernels that run before each sample; NULL or "": none do */
 } journal_facts;
 
 /* A request of the race to the device: what, of which variants, in this order. Its answer is an

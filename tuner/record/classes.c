@@ -68,10 +68,13 @@ void record_classes_deinit(record_classes *c)
 
 /* ---- questions ---- */
 
-/* The key of record.questions. */
+/* The key of record.questions. What a kernel ran after makes another question: FNV-1a of it. */
 static uint64_t question(size_t problem, const record_entry *e)
 {
-    return (uint64_t)problem * 4 + e->warm_cache * 2 + e->energy;
+    uint64_t key = (uint64_t)problem * 4 + e->warm_cache * 2 + e->energy;
+    for (const char *c = e->after ? e->after : ""; *c; c++)
+        key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    return key;
 }
 
 void record_note_questions(record_reading *r, record *out)

@@ -201,6 +201,8 @@ static json_t *pack_entry(const run_summary *s)
     }
     if (entry)
         json_put(&entry, "contenders", pack_contenders(s));
+    if (entry && *s->after)
+        json_object_set_new(json_object_get(entry, "measured"), "after", json_string(s->after));
     if (entry && s->oracle != ORACLE_REFERENCE)
         json_put(&entry, "oracle", json_string(oracle_name(s->oracle)));
     if (entry && best->energy_j > 0)
@@ -228,6 +230,7 @@ static size_t find_entry(const run_summary *s, const record *old)
     size_t at = 0;
     while (at < old->entry_count &&
            !(old->entries[at].warm_cache == s->warm_cache && old->entries[at].energy == energy &&
+             strcmp(old->entries[at].after, s->after) == 0 &&
              same_problem(s, &old->entries[at].problem)))
         at++;
     return at;

@@ -48,7 +48,8 @@ static double pick_distance(const record_values *a, const record_values *b)
 
 int pick_preference(const record_entry *e)
 {
-    return 2 * e->energy + e->warm_cache;
+    bool in_context = e->after && *e->after;
+    return 3 * e->energy + (in_context ? 0 : 1 + e->warm_cache);
 }
 
 /* Sets *known to false where the target does not tell the feature that the node asks for. */

@@ -85,9 +85,9 @@ double pick_value_distance(value a, value b);
  * and nothing but arithmetic is needed. */
 double pick_scale(double x);
 
-/* Ranks entries: lower is what a caller without further wishes wants, measured cold and for
- * time. 0 to PICK_PREFERENCES - 1. */
-enum { PICK_PREFERENCES = 4 };
+/* Ranks entries: lower is what a caller without further wishes wants, measured for time, after the
+ * kernels that run before it in a program, else cold. 0 to PICK_PREFERENCES - 1. */
+enum { PICK_PREFERENCES = 6 };
 int pick_preference(const record_entry *e);
 
 /* The candidate that comes next after `after` (NULL: the first), best first; false: there is no

@@ -145,6 +145,7 @@ static void read_entry(record_reading *r, const json_t *entry, record_entry *out
     read_number(r, entry, "ceiling_fraction", &out->ceiling_fraction);
     read_number(r, entry, "speedup", &out->speedup);
     read_choice(r, measured, "cache", "cold", "warm", &out->warm_cache);
+    out->after = read_text(r, measured, "after");
     read_choice(r, measured, "objective", "time", "energy", &out->energy);
     out->oracle = read_oracle(r, entry);
     out->item = read_text(r, entry, "item");

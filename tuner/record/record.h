@@ -31,7 +31,8 @@ enum {
     RECORD_MAX_ENTRIES = 10000,
     RECORD_MAX_KEPT = 16,   /* configurations of a portfolio */
     RECORD_MAX_NODES = 255, /* of its tree */
-    RECORD_MAX_CONTENDERS = 16
+    RECORD_MAX_CONTENDERS = 16,
+    RECORD_AFTER_BYTES = RECORD_TEXT_BYTES
 };
 
 typedef struct record_pair {
@@ -64,9 +65,10 @@ typedef struct record_entry {
     double ceiling_fraction, speedup;           /* likewise */
     const char *item, *ceiling; /* what items are, what the share is of; "" when not recorded */
     bool warm_cache;            /* measured with the data in the L2 */
-    bool energy;                /* chosen for energy, not for time */
-    const char *oracle;         /* what said that its results are right: oracle_name() */
-    const char *date, *tool;    /* "" when not recorded */
+    const char *after;  /* patterns whose kernels ran before each sample, "a, b"; "": none did */
+    bool energy;        /* chosen for energy, not for time */
+    const char *oracle; /* what said that its results are right: oracle_name() */
+    const char *date, *tool;                                        /* "" when not recorded */
     const char *effort, *script_hash, *template_hash, *source_hash; /* likewise */
 } record_entry;
 

@@ -20,6 +20,7 @@
 #include "device/device.h"
 #include "device/measurement.h"
 #include "device/oracle.h"
+#include "record/record.h"
 #include "space/pattern.h"
 
 typedef enum run_verdict {
@@ -86,7 +87,9 @@ typedef struct run_summary {
     device_properties device; /* when compiled only: kind "", arch and limits of the architecture */
     oracle_kind oracle;       /* what says which results are right */
     bool warm_cache;          /* samples without the flush of the L2 */
-    const char *objective;    /* "time" or "energy"; NULL: time */
+    char after[RECORD_AFTER_BYTES]; /* patterns whose kernels ran before each sample, "a, b"; "":
+                                       none did */
+    const char *objective;          /* "time" or "energy"; NULL: time */
 
     size_t problem_count;
     const pattern_variable *problem;

@@ -60,6 +60,7 @@ static json_t *entry_table(const record *r, const record_entry *e)
     json_put(&out, "ceiling", text_or_null(e->ceiling));
     json_put(&out, "ceiling_fraction", number_or_null(e->ceiling_fraction));
     json_put(&out, "warm_cache", json_boolean(e->warm_cache));
+    json_put(&out, "after", text_or_null(e->after));
     json_put(&out, "energy", json_boolean(e->energy));
     json_put(&out, "oracle", json_string(e->oracle));
     json_put(&out, "date", text_or_null(e->date));

@@ -172,6 +172,11 @@ static json_t *pack_run(const run_summary *s, size_t top)
         pack_warnings(s), "results", pack_results(s, top), "failures", pack_failures(s));
 }
 
+static void put_after(json_t **root, const run_summary *s)
+{
+    json_put(root, "after", *s->after ? json_string(s->after) : json_null());
+}
+
 static void put_work(json_t **root, const run_summary *s)
 {
     static const char *const amounts[WORK_UNITS] = {"traffic_bytes", "flops", "items"};
@@ -191,6 +196,7 @@ static void put_work(json_t **root, const run_summary *s)
 json_t *report_pack(const run_summary *s, size_t top)
 {
     json_t *root = pack_run(s, top);
+    put_after(&root, s);
     put_work(&root, s);
     return root;
 }

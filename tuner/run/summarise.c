@@ -280,6 +280,7 @@ static void fill_facts(builder *b)
     out->compiled_only = s->workers->device == NULL;
     out->device = s->workers->properties;
     out->warm_cache = o->warm_cache;
+    snprintf(out->after, sizeof out->after, "%s", s->before.names);
     out->space_cartesian = space_cartesian(s->space);
     out->space_valid = space_count(s->space);
     out->space_sampled = space_is_sample(s->space);

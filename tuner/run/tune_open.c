@@ -80,7 +80,8 @@ static at_status open_journal(tune *t, at_error *error)
                                  .problem_count =
                                      t->session.slots * t->session.problems.layout_count,
                                  .reference_hash = t->session.reference_hash,
-                                 .warm_cache = t->settings->warm_cache};
+                                 .warm_cache = t->settings->warm_cache,
+                                 .before_hash = t->session.before.hash};
     at_status status = journal_folder(folder, sizeof folder, &trouble);
     if (!status)
         status = journal_open(folder, &facts, &t->journal, &trouble);
@@ -210,6 +211,7 @@ static void ask_record(tune *t)
         return;
     t->summary.device = t->session.workers->properties;
     t->summary.warm_cache = o->warm_cache;
+    snprintf(t->summary.after, sizeof t->summary.after, "%s", t->session.before.names);
     t->summary.objective = o->energy ? "energy" : "time";
     script_hash(t->session.script, t->summary.script_hash);
     emit_template_hash(t->session.script, t->summary.template_hash);

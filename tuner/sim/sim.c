@@ -118,9 +118,12 @@ static at_status predict(device *d, const device_kernel *k, const launch_plan *p
 }
 
 static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
-                        device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                        device_buffer *const *buffers, device_cache cache,
+                        const device_before *before, size_t before_count, int64_t *time_ns,
                         at_error *error)
 {
+    (void)before;
+    (void)before_count;
     if (k->predicted_ns > 0 && k->predicted_cache == cache &&
         memcmp(&k->predicted, plan, sizeof *plan) == 0) {
         *time_ns = k->predicted_ns;

@@ -137,18 +137,18 @@ TEST(predictions_repeat_and_grow_with_the_grid)
     int64_t first, again, copy_ns;
     open_bench(&b);
     device_kernel *k = load(&b, "copy");
-    assert_ok(
-        device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &first, &error),
-        error);
-    assert_ok(
-        device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &again, &error),
-        error);
+    assert_ok(device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, NULL, 0,
+                                    &first, &error),
+              error);
+    assert_ok(device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, NULL, 0,
+                                    &again, &error),
+              error);
     assert_true(first > 0 && first == again);
     launch_plan larger = b.launch;
     larger.launches[0].grid[0] = 1 << 22;
-    assert_ok(
-        device_sim_api.sample(b.device, k, &larger, b.buffers, DEVICE_CACHE_COLD, &again, &error),
-        error);
+    assert_ok(device_sim_api.sample(b.device, k, &larger, b.buffers, DEVICE_CACHE_COLD, NULL, 0,
+                                    &again, &error),
+              error);
     assert_true(again > 10 * first);
     assert_ok(device_sim_api.sample_copy(b.device, b.buffers[1], b.buffers[0], COUNT * 4,
                                          DEVICE_CACHE_COLD, &copy_ns, &error),

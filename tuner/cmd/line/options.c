@@ -30,6 +30,7 @@ typedef enum cell_type {
     CELL_ONLY,
     CELL_OVER,    /* script_setting: NAME=VALUE, one more each time */
     CELL_INCLUDE, /* a folder, one more each time */
+    CELL_AFTER,   /* a script, one more each time */
     CELL_BUDGET,
     CELL_EFFORT
 } cell_type;
@@ -112,6 +113,10 @@ static const option_info known[] = {
     {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.jobs), 0, 1024},
     {"cache", "cold|warm", "flush the L2 cache before each sample, or not (default cold)",
      .type = CELL_CHOICE, AT(run.warm_cache)},
+    {"after", "SCRIPT",
+     "run this kernel before each sample, so that the L2 holds what the program has there; "
+     "repeatable",
+     .type = CELL_AFTER},
     {"share", "FRACTION", "use at most this share of the GPU's time, beside other programs",
      .type = CELL_NUMBER, AT(run.share), 0.001, 1, 1, "a share from 0.001 to 1, such as 0.1"},
     {"no-cache", NULL, "do not use the compile cache", .type = CELL_FALSE, AT(run.use_cache)},
@@ -308,6 +313,15 @@ static at_status read_include(const char *text, settings *out, at_error *error)
     return AT_OK;
 }
 
+static at_status read_after(const char *text, settings *out, at_error *error)
+{
+    if (out->after_count == SETTINGS_MAX_AFTER)
+        return error_set(error, AT_USAGE, "--after may be given %d times at most",
+                         SETTINGS_MAX_AFTER);
+    out->after[out->after_count++] = text;
+    return AT_OK;
+}
+
 /* Puts the value of an option where its row of the table says. */
 static at_status read_option(const option_info *info, const char *text, options *out,
                              at_error *error)
@@ -350,6 +364,9 @@ static at_status read_option(const option_info *info, const char *text, options 
         break;
     case CELL_OVER:
         status = read_assignment(info, text, out->sweeps, &out->sweep_count, error);
+        break;
+    case CELL_AFTER:
+        status = read_after(text, &out->run, error);
         break;
     case CELL_INCLUDE:
         status = read_include(text, &out->run, error);

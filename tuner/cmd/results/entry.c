@@ -37,6 +37,8 @@ void results_problem(const record_entry *e, char *text, size_t size_bytes, size_
     record_format_values(&e->problem, text, size_bytes);
     text_add(text, size_bytes, "%s%s", e->warm_cache ? " (warm)" : "",
              e->energy ? " (energy)" : "");
+    if (*e->after)
+        text_add(text, size_bytes, " (after %s)", e->after);
     if (width > 3 && width < size_bytes && strlen(text) > width)
         snprintf(text + width - 3, size_bytes - width, "...");
 }
@@ -51,4 +53,5 @@ void results_put_question(json_t **object, const record_entry *e)
     json_put(object, "problem", record_pack_values(&e->problem));
     json_put(object, "cache", json_string(e->warm_cache ? "warm" : "cold"));
     json_put(object, "objective", json_string(e->energy ? "energy" : "time"));
+    json_put(object, "after", *e->after ? json_string(e->after) : json_null());
 }

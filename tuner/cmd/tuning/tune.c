@@ -65,7 +65,8 @@ const command cmd_tune = {
         "stop-at "
         "warm-start "
         "objective "
-        "energy prove fixed finals tie jobs share cache no-cache top json quiet trace results "
+        "energy prove fixed finals tie jobs share cache after no-cache top json quiet trace "
+        "results "
         "record "
         "no-record",
     .answer = answer,

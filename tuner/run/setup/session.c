@@ -183,7 +183,14 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     bool ptx = s->workers->properties.predicted;
     for (size_t i = 0; i < slots; i++)
         kinds[i] = session_problem(s, i);
-    at_status status = problem_set_init(&s->problems, s->script, s->space, kinds, slots, error);
+    at_status status = predecessors_init(&s->before, o, s->script, &s->workers->properties,
+                                         s->workers->pool, error);
+    if (!status)
+        status = problem_set_init(&s->problems, s->script, s->space, kinds, slots, error);
+    for (size_t i = 0; !status && i < s->problems.slot_count * s->problems.layout_count; i++) {
+        s->problems.problems[i].before = s->before.list;
+        s->problems.problems[i].before_count = s->before.count;
+    }
     if (!status && ptx)
         status = check_sizes(s, error);
     if (!status)
@@ -231,6 +238,7 @@ void session_deinit(session *s)
 {
     problem_set_deinit(&s->problems);
     problem_support_deinit(&s->support);
+    predecessors_deinit(&s->before);
     space_free(s->space);
     script_free(s->script);
     workers_close(&s->own);

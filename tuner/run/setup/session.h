@@ -15,6 +15,7 @@
 #include "bench/client.h"
 #include "compile/compile.h"
 #include "report/progress.h"
+#include "run/setup/before.h"
 #include "run/setup/problems.h"
 #include "run/setup/settings.h"
 #include "run/setup/workers.h"
@@ -30,6 +31,7 @@ typedef struct session {
     space *space;
     bool space_timed_out;       /* the same run may have another space the next time */
     problem_set problems;       /* tuned, ragged ones, of every layout; plans[0] is the tuned one */
+    predecessors before;        /* of the tuned kernel */
     size_t slots;               /* of each layout; 0: compile only */
     char reference_hash[33];    /* of the reference kernels and how they are launched */
     char reference_place[1024]; /* "file:line" of the reference kernel */

@@ -12,7 +12,7 @@
 #include "script/script.h"
 #include "search/stopping.h"
 
-enum { SETTINGS_MAX_VARIABLES = 64 };
+enum { SETTINGS_MAX_VARIABLES = 64, SETTINGS_MAX_AFTER = 4 };
 
 typedef struct settings {
     const char *script;   /* name or path, as paths_find_script() takes it */
@@ -50,10 +50,12 @@ typedef struct settings {
     bool prove_all;       /* prove every variant that works, not only the finalists */
     bool leave_unproven;  /* prove none */
     bool counts_twins;    /* against budget_evaluations: nothing is tried in their place */
-    double share;         /* of the GPU's time that it may use; 0: all */
-    bool warm_cache;      /* sample without the flush of the L2 */
-    int jobs;             /* compile workers; 0: one a core */
-    bool use_cache;       /* of compiled kernels */
+    const char *after[SETTINGS_MAX_AFTER]; /* scripts of kernels that run before each sample */
+    size_t after_count;
+    double share;    /* of the GPU's time that it may use; 0: all */
+    bool warm_cache; /* sample without the flush of the L2 */
+    int jobs;        /* compile workers; 0: one a core */
+    bool use_cache;  /* of compiled kernels */
     const char *results_dir;
     bool record;             /* write a record if a GPU was measured */
     bool must_record;        /* refuse to run if no record can be written */

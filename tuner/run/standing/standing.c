@@ -208,6 +208,8 @@ static const char *refusal(const run *r, const standing_question *q)
         return "it is of another GPU";
     if (q->entry->energy)
         return "it was chosen for its energy, and a race tells times";
+    if (*q->entry->after)
+        return "it was measured after other kernels";
     if (q->entry->warm_cache != r->settings->warm_cache)
         return "it was measured with the cache in another state";
     return NULL;
