@@ -6,68 +6,15 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "run/setup/gpus.h"
-#include "run/variant/hangs.h"
 #include "run/variant/identity.h"
-#include "run/variant/log.h"
 #include "run/variant/sources.h"
-#include "run/variant/twins.h"
-
-enum { DEVICE_QUEUE = 4 }; /* requests in flight: the device never waits for the tuner */
-
-/* If requests take so long on average the next is sent only when one is answered. The device waits
- * for a thousandth of its time; and a variant that was asked for earlier and compiled meanwhile, or
- * the end of the search, has to wait for one only. */
-static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
-
-/* A variant whose first launch takes so many times the best time is left then. A race drops those
- * whose first samples take 1.3 times as long. What a single cold launch may be off by is less than
- * the rest: caches and page tables cost a launch microseconds, and a chip that throttles takes
- * twice as long. Shorter launches take no longer than what is left out with them: the checks and
- * their comparisons. */
-static const double TOO_SLOW = 4;
-static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
+#include "run/variant/trying.h"
 
 enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more have finished */
 
 /* The limit of machine code that waits for the device. If compiling stops for a full queue, sources
  * trickle to the compile workers one by one, and groups of one take several times as long. */
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
-
-/* Only move() changes a candidate's stage. A candidate enters `finished` once, when its outcome is
- * known, and may be compiled again for the race after that. At most one candidate is being checked
- * apart from its first samples. */
-struct pipeline {
-    session *session;
-    variant_log log;
-    prover *prover; /* or NULL */
-    candidates table;
-    twins twins;
-    hangs hangs;
-    gpus gpus;         /* none of them ready without a device */
-    uint16_t *indices; /* scratch: one configuration */
-    int64_t start_ns;
-    uint32_t lane; /* of the trace */
-    pipeline_state state;
-
-    /* Wishes, which the functions of these names take (pipeline.h). */
-    bool far_ahead, defers, leaves_slow, others_rest;
-    uint64_t kept;  /* the configuration that is tried in any case, however slow */
-    bool abandoned; /* nothing more goes to the device */
-
-    /* No candidate before the place first_waiting waits for a device; those after it that are
-     * WAITING have compiled_bytes of machine code. */
-    size_t first_waiting, compiled_bytes;
-    size_t tries; /* that devices answered */
-
-    candidate **finished; /* owned; in the order in which they finished */
-    size_t finished_count;
-    size_t taken;         /* of these, the first ones: they were handed out */
-    uint64_t prepared_at; /* finished when pipeline_prepare_race() had nothing left to do */
-
-    candidate *checking; /* on its ragged problems, apart from its first samples; NULL: none */
-    size_t check_gpu;    /* that is at it, once it is CHECKING */
-};
 
 pipeline *pipeline_new(session *s, journal *log, size_t samples)
 {
@@ -98,16 +45,6 @@ void pipeline_free(pipeline *p)
     free(p);
 }
 
-static void move(pipeline *p, candidate *c, candidate_stage to)
-{
-    candidates_move(&p->table, c, to);
-}
-
-static size_t compiling(const pipeline *p)
-{
-    return p->table.at[CANDIDATE_COMPILING] + p->table.at[CANDIDATE_RECOMPILING];
-}
-
 void pipeline_abandon_queue(pipeline *p)
 {
     p->compiled_bytes = 0;
@@ -115,15 +52,15 @@ void pipeline_abandon_queue(pipeline *p)
     for (size_t i = 0; i < p->table.count; i++) {
         candidate *c = p->table.items[i];
         if (c->stage == CANDIDATE_COMPILING || c->stage == CANDIDATE_WAITING)
-            move(p, c, CANDIDATE_ABANDONED);
+            course_move(p, c, CANDIDATE_ABANDONED);
     }
 }
 
 size_t pipeline_in_flight(const pipeline *p)
 {
     const size_t *at = p->table.at;
-    return compiling(p) + at[CANDIDATE_WAITING] + at[CANDIDATE_TRYING] + at[CANDIDATE_CHECK_DUE] +
-           at[CANDIDATE_CHECKING];
+    return course_compiling(p) + at[CANDIDATE_WAITING] + at[CANDIDATE_TRYING] +
+           at[CANDIDATE_CHECK_DUE] + at[CANDIDATE_CHECKING];
 }
 
 void pipeline_look_far_ahead(pipeline *p)
@@ -142,23 +79,6 @@ void pipeline_leave_slow(pipeline *p, uint64_t but)
     p->kept = but;
 }
 
-/* Does it stand for the one that is tried in any case? */
-static bool is_kept(const pipeline *p, const candidate *c)
-{
-    while (c && c->configuration != p->kept)
-        c = c->next_twin;
-    return c != NULL;
-}
-
-/* The time of a launch that is too slow on its GPU; 0: none is. */
-static int64_t too_slow_ns(const pipeline *p, const candidate *c)
-{
-    double ns = TOO_SLOW * (double)p->gpus.items[c->gpu].best_ns;
-    if (!p->leaves_slow || ns <= 0 || is_kept(p, c))
-        return 0;
-    return ns > (double)TOO_SLOW_LEAST_NS ? (int64_t)ns : TOO_SLOW_LEAST_NS;
-}
-
 candidate *pipeline_left_too_early(const pipeline *p)
 {
     candidate *found = NULL;
@@ -166,7 +86,7 @@ candidate *pipeline_left_too_early(const pipeline *p)
         candidate *c = p->table.items[i];
         if (!candidate_is_finished(c) || c->twin_of || c->found.outcome != OUTCOME_TOO_SLOW)
             continue;
-        int64_t slow_ns = too_slow_ns(p, c);
+        int64_t slow_ns = course_too_slow_ns(p, c);
         if ((slow_ns == 0 || c->fastest_ns <= slow_ns) &&
             (!found || c->fastest_ns < found->fastest_ns))
             found = c;
@@ -180,140 +100,11 @@ size_t pipeline_room(const pipeline *p)
 {
     size_t width = p->far_ahead
                        ? compile_group_width(p->session->workers->pool)
-                       : compile_width(p->session->workers->pool) + DEVICE_QUEUE * p->gpus.count;
-    size_t under_way = p->far_ahead ? compiling(p) : pipeline_in_flight(p);
+                       : compile_width(p->session->workers->pool) + TRYING_QUEUE * p->gpus.count;
+    size_t under_way = p->far_ahead ? course_compiling(p) : pipeline_in_flight(p);
     if (p->compiled_bytes >= COMPILED_AHEAD_BYTES || under_way >= width)
         return 0;
     return width - under_way;
-}
-
-/* The one that stands for it is finished. */
-static void finish_twin(pipeline *p, candidate *c)
-{
-    bool known = c->from_journal;
-    twins_follow(c);
-    variant_log_put_on(&p->log, c, c->twin_of->gpu);
-    move(p, c, CANDIDATE_FINISHED);
-    if (!known)
-        variant_log_keep(&p->log, c);
-    p->state.finished++;
-    p->state.twins++;
-    memory_add(&p->finished, &p->finished_count, &c, sizeof c);
-}
-
-static void become_twin(pipeline *p, candidate *c, candidate *lead)
-{
-    candidate_drop_images(c);
-    for (candidate *next = c; next; c = next) {
-        /* It may have stood for others itself. */
-        next = c->next_twin;
-        twins_join(c, lead);
-        if (c->stage != CANDIDATE_FOLLOWING)
-            move(p, c, CANDIDATE_FOLLOWING);
-        if (candidate_is_finished(lead))
-            finish_twin(p, c);
-    }
-}
-
-static void note_time(pipeline *p, const candidate *c)
-{
-    int64_t fastest_ns = c->found.outcome == OUTCOME_OK ? c->fastest_ns : 0;
-    int64_t *best_ns = &p->gpus.items[c->gpu].best_ns;
-    if (fastest_ns && (!*best_ns || fastest_ns < *best_ns))
-        *best_ns = fastest_ns;
-}
-
-static void note_hang(pipeline *p, const candidate *c)
-{
-    const outcome o = c->found.outcome;
-    const bool ended = o == OUTCOME_OK || o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED ||
-                       o == OUTCOME_TOO_SLOW;
-    /* A variant that was not launched, or not tried, says nothing of loops. */
-    if (!ended && o != OUTCOME_TIMEOUT)
-        return;
-    space_at(p->session->space, c->configuration, p->indices);
-    hangs_note(&p->hangs, p->indices, !ended);
-    if (p->hangs.count == 0)
-        return;
-    const hang_cause *cause = hangs_find(&p->hangs, p->indices);
-    if (cause)
-        p->state.hang = *cause;
-    p->state.all_hang = cause && !*cause->text;
-}
-
-static void finish(pipeline *p, candidate *c)
-{
-    note_time(p, c);
-    move(p, c, c->parts > 0 ? CANDIDATE_RECOMPILING : CANDIDATE_FINISHED);
-    p->state.finished++;
-    memory_add(&p->finished, &p->finished_count, &c, sizeof c);
-    note_hang(p, c);
-    for (candidate *twin = c->next_twin; twin; twin = twin->next_twin)
-        finish_twin(p, twin);
-}
-
-/* Another variant with the same code stands for it (`first`); or, NULL, it has its outcome. */
-static void finish_or_join(pipeline *p, candidate *c, candidate *first)
-{
-    if (first)
-        become_twin(p, c, first);
-    else
-        finish(p, c);
-}
-
-/* Does it need no compiling, for its twin was met or the journal knows it? What an interrupted run
- * measured of a variant's twin stands for it as well. */
-static bool recognise(pipeline *p, candidate *c)
-{
-    candidate *first = twins_meet_source(&p->twins, &p->table, c);
-    if (first) {
-        become_twin(p, c, first);
-    } else if (variant_log_find(&p->log, c)) {
-        p->state.resumed++;
-        finish_or_join(p, c, twins_meet_code(&p->twins, &p->table, c));
-    }
-    return candidate_is_finished(c) || c->stage == CANDIDATE_FOLLOWING;
-}
-
-/* Its machine code stays until it is taken from there. */
-static void queue_for_device(pipeline *p, candidate *c)
-{
-    if (p->abandoned) {
-        move(p, c, CANDIDATE_ABANDONED);
-        return;
-    }
-    p->compiled_bytes += candidate_code_bytes(c);
-    move(p, c, CANDIDATE_WAITING);
-    if (c->id < p->first_waiting)
-        p->first_waiting = c->id;
-}
-
-/* The candidate that was asked for first among those that wait for a device, whatever compiled
- * first. NULL: none waits. */
-static candidate *first_waiting(pipeline *p)
-{
-    if (p->table.at[CANDIDATE_WAITING] == 0)
-        return NULL;
-    while (p->table.items[p->first_waiting]->stage != CANDIDATE_WAITING)
-        p->first_waiting++;
-    return p->table.items[p->first_waiting];
-}
-
-/* All is there that was to be compiled. */
-static void compiled(pipeline *p, candidate *c)
-{
-    if (candidate_is_finished(c)) {
-        candidate_stage to = c == p->checking ? CANDIDATE_CHECK_DUE : CANDIDATE_FINISHED;
-        if (c->stage != to)
-            move(p, c, to);
-        return;
-    }
-    identity_by_code(c);
-    candidate *first = twins_meet_code(&p->twins, &p->table, c);
-    if (!first && p->session->workers->device)
-        queue_for_device(p, c);
-    else
-        finish_or_join(p, c, first);
 }
 
 static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_error *error)
@@ -332,40 +123,21 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     int64_t end_ns = clock_now_ns();
     trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
     p->state.emit_ns += end_ns - start_ns;
-    if (!status && (!resumable || !recognise(p, c))) {
+    if (!status && (!resumable || !course_recognise(p, c))) {
         status = sources_submit(&all, s, c, error);
         if (!status && c->parts > 0)
-            move(p, c, resumable ? CANDIDATE_COMPILING : CANDIDATE_RECOMPILING);
+            course_move(p, c, resumable ? CANDIDATE_COMPILING : CANDIDATE_RECOMPILING);
         else if (!status)
-            compiled(p, c);
+            course_compiled(p, c);
     }
     sources_deinit(&all);
     return status;
 }
 
-/* Is it likely to hang as others did? Then it is finished, and has not been tried. */
-static bool leave_out(pipeline *p, candidate *c)
-{
-    char why[HANGS_WHY_BYTES];
-    if (p->hangs.count == 0)
-        return false;
-    space_at(p->session->space, c->configuration, p->indices);
-    const hang_cause *cause = hangs_find(&p->hangs, p->indices);
-    if (!cause)
-        return false;
-    hangs_explain(cause, why);
-    candidate_drop_images(c);
-    candidate_found(c, OUTCOME_REJECTED, why, NULL, 0);
-    p->state.left_out++;
-    p->state.hang = *cause;
-    finish(p, c);
-    return true;
-}
-
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 {
     candidate *c = candidates_add(&p->table, configuration);
-    return leave_out(p, c) ? AT_OK : emit_and_submit(p, c, true, error);
+    return course_leave_out(p, c) ? AT_OK : emit_and_submit(p, c, true, error);
 }
 
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
@@ -427,7 +199,7 @@ at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
     /* Looking through thousands after each of them would keep the devices waiting. */
     bool due = p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
     while (!status && due && p->table.at[CANDIDATE_WAITING] > 0 &&
-           compiling(p) < compile_width(p->session->workers->pool)) {
+           course_compiling(p) < compile_width(p->session->workers->pool)) {
         candidate *c = fastest_waiting(p, most);
         if (!c) {
             p->prepared_at = p->state.finished;
@@ -473,7 +245,7 @@ static void take_compiled(pipeline *p, compile_result *r)
     }
     if (r->outcome != COMPILE_OK && !finished) {
         candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);
-        finish(p, c);
+        course_finish(p, c);
         variant_log_keep(&p->log, c);
         return;
     }
@@ -483,201 +255,12 @@ static void take_compiled(pipeline *p, compile_result *r)
     else if (r->outcome != COMPILE_OK)
         candidate_reject(c, compile_failure(r->outcome), r->log);
     if (c->parts == 0)
-        compiled(p, c);
-}
-
-/* A wrong variant no longer tells how fast the others are. */
-static void keep_check(pipeline *p, candidate *c, const char *check)
-{
-    variant_log_keep_check(&p->log, c, check);
-    if (c->found.outcome == OUTCOME_OK)
-        return;
-    candidate_drop_images(c);
-    gpu *of = &p->gpus.items[c->gpu];
-    of->best_ns = 0;
-    for (size_t i = 0; i < p->table.count; i++) {
-        const candidate *other = p->table.items[i];
-        if (candidate_may_race(other) && other->gpu == c->gpu)
-            note_time(p, other);
-    }
+        course_compiled(p, c);
 }
 
 void pipeline_keep_conviction(pipeline *p, candidate *c)
 {
-    keep_check(p, c, "proof");
-}
-
-static void end_check(pipeline *p)
-{
-    move(p, p->checking, CANDIDATE_FINISHED);
-    keep_check(p, p->checking, "ragged");
-    p->checking = NULL;
-}
-
-/* A check of the ragged problems alone. */
-static at_status begin_check(pipeline *p, gpu *on, at_error *error)
-{
-    device_variant v;
-    const outcome so_far = p->checking->found.outcome;
-    if (so_far != OUTCOME_OK && so_far != OUTCOME_TOO_SLOW) { /* it did not compile */
-        end_check(p);
-        return AT_OK;
-    }
-    /* One that was too slow has not been checked at all. */
-    bool whole = p->checking->found.outcome == OUTCOME_TOO_SLOW;
-    candidate_variant(p->checking, &v);
-    v.unchecked = false;
-    v.present[0] = whole;
-    for (size_t i = 1; i < DEVICE_SLOTS; i++)
-        if (v.images[i].size_bytes == 0)
-            v.images[i] = v.images[0];
-    move(p, p->checking, CANDIDATE_CHECKING);
-    p->check_gpu = (size_t)(on - p->gpus.items);
-    on->trying++;
-    if (whole)
-        variant_log_put_on(&p->log, p->checking, p->check_gpu);
-    return device_worker_try(on->worker, p->checking->id, &v, whole ? p->log.samples : 0, error);
-}
-
-static size_t device_queue(const pipeline *p)
-{
-    int64_t spent_ns = p->state.check_ns + p->state.measure_ns;
-    /* Before the first has ended, they may all hang. */
-    return p->tries == 0 || spent_ns / (int64_t)p->tries >= SLOW_TRY_NS ? 1 : DEVICE_QUEUE;
-}
-
-static at_status feed_devices(pipeline *p, at_error *error)
-{
-    size_t most = device_queue(p);
-    gpu *idle = p->table.at[CANDIDATE_CHECK_DUE] ? gpus_idlest(&p->gpus, most) : NULL;
-    at_status begun = idle ? begin_check(p, idle, error) : AT_OK;
-    if (begun)
-        return begun;
-    candidate *c;
-    for (gpu *to; (c = first_waiting(p)) && (to = gpus_idlest(&p->gpus, most));) {
-        device_variant variant;
-        p->compiled_bytes -= candidate_code_bytes(c);
-        if (leave_out(p, c))
-            continue;
-        candidate_variant(c, &variant);
-        variant_log_put_on(&p->log, c, (size_t)(to - p->gpus.items));
-        variant.too_slow_ns = too_slow_ns(p, c);
-        at_status status = device_worker_try(to->worker, c->id, &variant, p->log.samples, error);
-        if (status)
-            return status;
-        move(p, c, CANDIDATE_TRYING);
-        to->trying++;
-    }
-    return AT_OK;
-}
-
-static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_error *error)
-{
-    candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
-    bool checked = c && c->stage == CANDIDATE_CHECKING;
-    if (!c || (c->stage != CANDIDATE_TRYING && !checked) || !from->trying)
-        return error_set(error, AT_INTERNAL,
-                         "the device worker tried a variant that was not asked for");
-    from->trying--;
-    p->state.check_ns += e->check_ns;
-    if (checked && c->found.outcome == OUTCOME_TOO_SLOW) {
-        candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
-        note_time(p, c);
-        variant_log_keep(&p->log, c);
-    } else if (checked && e->outcome != OUTCOME_OK) {
-        candidate_reject(c, e->outcome, e->message);
-    }
-    if (checked) {
-        end_check(p);
-        c->ragged = RAGGED_PASSED;
-        return AT_OK;
-    }
-    p->tries++;
-    p->state.measure_ns += e->measure_ns;
-    c->found.check_ns = e->check_ns;
-    candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
-    finish(p, c);
-    variant_log_keep(&p->log, c);
-    if (c->found.outcome != OUTCOME_OK)
-        candidate_drop_images(c);
-    return AT_OK;
-}
-
-static void show_home(pipeline *p)
-{
-    const gpu *home = &p->gpus.items[p->gpus.home];
-    p->state.device_ready = home->ready;
-    p->state.ready = home->facts;
-    p->state.ceiling_ns = home->ceiling_ns;
-}
-
-/* The race needs a home: where none of the others has said what it is, they are waited for. */
-static at_status await_others(pipeline *p, at_error *error)
-{
-    workers *w = p->session->workers;
-    at_status status = workers_await(w, error);
-    for (size_t i = 0; !status && p->log.journal && i < w->other_count; i++)
-        for (size_t at = 0; at < p->gpus.count; at++)
-            if (p->gpus.items[at].worker == w->others[i])
-                journal_name_gpu(p->log.journal, at, w->other_properties[i].uuid);
-    return status;
-}
-
-/* A GPU is gone for good: what it had in hand goes to the others. */
-static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error *error)
-{
-    if (e->status == AT_SCRIPT) /* what the reference did wrong */
-        return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
-    p->others_rest = false;
-    for (size_t i = 0; i < p->session->workers->other_count; i++)
-        if (p->session->workers->others[i] == p->gpus.items[lost].worker &&
-            !*p->session->workers->other_properties[i].spec) /* it never was */
-            return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
-    bool moved = gpus_lose(&p->gpus, lost, p->session->workers);
-    if (!moved && p->gpus.count > 1 && !await_others(p, NULL))
-        moved = gpus_lose(&p->gpus, lost, p->session->workers);
-    if (!moved)
-        return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
-    p->state.lost++;
-    if (p->table.at[CANDIDATE_CHECKING] && p->check_gpu == lost)
-        move(p, p->checking, CANDIDATE_CHECK_DUE);
-    snprintf(p->state.lost_why, sizeof p->state.lost_why, "%s", e->message);
-    show_home(p);
-    for (size_t i = 0; i < p->table.count; i++) {
-        candidate *c = p->table.items[i];
-        if (c->stage == CANDIDATE_TRYING && c->gpu == lost)
-            queue_for_device(p, c);
-    }
-    return AT_OK;
-}
-
-static at_status take_event(pipeline *p, size_t from, const device_event *e, at_error *error)
-{
-    gpu *one = &p->gpus.items[from];
-    one->restarts = e->restarts;
-    p->state.restarts = gpus_restarts(&p->gpus);
-    switch (e->kind) {
-    case DEVICE_OPENED:
-        if (p->log.journal)
-            journal_name_gpu(p->log.journal, from, e->properties.uuid);
-        return workers_meet(p->session->workers, one->worker, &e->properties, error);
-    case DEVICE_READY:
-        one->ready = true;
-        one->facts = e->ready;
-        one->ceiling_ns = e->ceiling_ns;
-        show_home(p);
-        if (from == p->gpus.home)
-            p->state.setup_ns = clock_now_ns() - p->start_ns;
-        return AT_OK;
-    case DEVICE_TRIED: /* the answers to other questions are claimed */
-        return take_tried(p, one, e, error);
-    case DEVICE_FAILED:
-        return lose(p, from, e, error);
-    default:
-        return error_set(error, AT_INTERNAL,
-                         "the device worker answered a question that was not asked (%d)",
-                         (int)e->kind);
-    }
+    course_keep_check(p, c, "proof");
 }
 
 /* Takes everything that is there without waiting; *moved tells whether anything was. */
@@ -702,24 +285,6 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
     return !status && p->prover ? prover_step(p->prover, error) : status;
 }
 
-/* Takes every event of a device that is there. AT_NOT_FOUND: no more. */
-static at_status drain_device(pipeline *p, size_t from, bool *moved, at_error *error)
-{
-    at_status status = AT_OK;
-    while (!status && !p->gpus.items[from].lost) {
-        device_event e;
-        status = feed_devices(p, error);
-        if (!status)
-            status = device_worker_take(p->gpus.items[from].worker, 0, &e, error);
-        if (status)
-            break;
-        *moved = true;
-        status = take_event(p, from, &e, error);
-        device_event_deinit(&e);
-    }
-    return status;
-}
-
 static bool is_heard(const pipeline *p, size_t at)
 {
     bool rests = p->others_rest && at != p->gpus.home;
@@ -734,7 +299,7 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
         workers_open_next(p->session->workers);
     for (size_t i = 0; !status && i < p->gpus.count; i++)
         if (is_heard(p, i))
-            status = error_forgive(drain_device(p, i, moved, error), AT_NOT_FOUND, error);
+            status = error_forgive(trying_drain(p, i, moved, error), AT_NOT_FOUND, error);
     return status;
 }
 
