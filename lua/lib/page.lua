@@ -106,14 +106,22 @@ return function(page)
     return pad_right(label, indent) .. wrap(words, math.max(page.columns - indent, 1), indent) .. "\n"
   end
 
-  -- Every line of a message; of an endless one the first, and how many more there are.
-  function p.message(text)
+  -- The same for words that people look for in files with other tools: on one line where no one said
+  -- how wide the page is.
+  function p.said(indent, label, words)
+    if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
+    return p.wrapped(indent, label, words)
+  end
+
+  -- Every line of a message, indented; of an endless one the first, and how many more there are.
+  function p.message(text, indent)
     local MOST, lines, count = 24, {}, 0
+    indent = indent or 4
     for line in string.gmatch(sub(text, -1) == "\n" and text or text .. "\n", "([^\n]*)\n") do
       count = count + 1
-      if count <= MOST then lines[count] = p.wrapped(4, "", clean(line)) end
+      if count <= MOST then lines[count] = p.said(indent, "", clean(line)) end
     end
-    if count > MOST then lines[MOST + 1] = format("    ... and %d more lines (--json has them)\n", count - MOST) end
+    if count > MOST then lines[MOST + 1] = rep(" ", indent) .. format("... and %d more lines (--json has them)\n", count - MOST) end
     return table.concat(lines)
   end
 

@@ -69,7 +69,7 @@ load helpers
     succeeds
     says 'sm_80'
     says 'sm_90'
-    says 'registers'
+    says 'regs'
 }
 
 @test "inspect names the value at which spilling starts" {

@@ -1,6 +1,7 @@
 #include "cmd/line/page.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +19,8 @@ at_status page_text(const char *name, json_t *found, json_t *also, char **text, 
         table = NULL;
     }
     json_put(&table, "page",
-             json_pack("{sI sb sb}", "columns", (json_int_t)terminal_page(), "colour",
+             json_pack("{sI sb sb sb}", "columns", (json_int_t)terminal_page(), "is_wide",
+                       (int)(terminal_columns(SIZE_MAX) == 0), "colour",
                        (int)terminal_wants_colour(), "utf8", (int)terminal_speaks_utf8()));
     snprintf(file, sizeof file, "pages/%s.tmpl", name);
     at_status status = script_render(file, table, text, error);

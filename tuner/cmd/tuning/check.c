@@ -31,6 +31,7 @@ typedef struct checking {
     size_t count, submitted, done;
     uint64_t counts[PROOF_UNKNOWN + 1];
     json_t *variants; /* --json */
+    char *told;       /* owned: what was said of the variant before; NULL: nothing */
 } checking;
 
 static size_t width(const checking *c)
@@ -107,9 +108,13 @@ static at_status tell(checking *c, const options *o, const proof *one, at_error 
         return AT_OK;
     }
     script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
+    const bool said_before = c->told && one->message && strcmp(c->told, one->message) == 0;
+    free(c->told);
+    c->told = memory_text(one->message);
     return page_show(o, "check_variant", 0, variant,
-                     json_pack("{ss ss so}", "configuration", text, "oracle",
-                               oracle_name(script_oracle(c->script)), "said",
+                     json_pack("{ss ss sb so}", "configuration", text, "oracle",
+                               oracle_name(script_oracle(c->script)), "said_before",
+                               (int)said_before, "said",
                                json_string_nocheck(one->printed ? one->printed : "")),
                      error);
 }
@@ -244,6 +249,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         status = print_end(&c, o, error);
     *exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
     json_decref(c.variants);
+    free(c.told);
     prover_free(c.prover);
     compile_pool_free(c.pool);
     hangs_deinit(&c.hangs);
