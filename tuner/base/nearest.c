@@ -33,6 +33,14 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return above[b_length];
 }
 
+static size_t common_prefix(const char *a, const char *b)
+{
+    size_t length = 0;
+    while (a[length] && a[length] == b[length])
+        length++;
+    return length;
+}
+
 const char *nearest_name(const char *typed, const char *const *names, size_t count)
 {
     size_t length = strlen(typed);
@@ -45,12 +53,13 @@ const char *nearest_name(const char *typed, const char *const *names, size_t cou
         if (other > LONGEST)
             continue;
         size_t d = distance(typed, length, names[i], other);
-        if (d <= most) {
-            most = d ? d - 1 : 0;
-            nearest = names[i];
-            if (d == 0)
-                break;
-        }
+        /* Of several that are as near, the one that begins alike: "row" is "rows", and not "how".
+         */
+        if (d > most || (nearest && d == most &&
+                         common_prefix(typed, names[i]) <= common_prefix(typed, nearest)))
+            continue;
+        most = d;
+        nearest = names[i];
     }
     return nearest;
 }

@@ -60,15 +60,15 @@ bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes)
 
 enum { MOST_SCRIPTS = 256 };
 
-static size_t list_scripts(const char *dir, char names[][64])
+/* Adds the scripts and kernel files of a folder to `count` names. */
+static size_t list_scripts(const char *dir, char names[][64], size_t count)
 {
-    size_t count = 0;
     DIR *d = opendir(dir);
     if (!d)
-        return 0;
+        return count;
     for (struct dirent *e; count < MOST_SCRIPTS && (e = readdir(d));) {
         const char *dot = strrchr(e->d_name, '.');
-        if (dot && strcmp(dot, ".lua") == 0 && strlen(e->d_name) < 64)
+        if (dot && (strcmp(dot, ".lua") == 0 || strcmp(dot, ".cu") == 0) && strlen(e->d_name) < 64)
             snprintf(names[count++], 64, "%s", e->d_name);
     }
     closedir(d);
@@ -94,7 +94,7 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
         return error_set(error, AT_USAGE, "there is no script '%s'", name);
     char scripts[MOST_SCRIPTS][64];
     const char *names[MOST_SCRIPTS];
-    size_t count = list_scripts(p->lua_dir, scripts);
+    size_t count = list_scripts(p->lua_dir, scripts, list_scripts(".", scripts, 0));
     for (size_t i = 0; i < count; i++) {
         names[i] = scripts[i];
         if (!strchr(name, '.'))

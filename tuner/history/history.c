@@ -201,9 +201,8 @@ at_status recorded_read(const char *path, recorded *out, at_error *error)
     at_status status = read_file(path, &text, &size_bytes, error);
     if (status == AT_NOT_FOUND)
         status = error_set(error, status,
-                           "there is no file %.1000s; what was measured is in what 'autotune "
-                           "SCRIPT --json --top 1000000' prints (>FILE keeps it), and in the "
-                           "journal of a run",
+                           "there is no file %.1000s. 'autotune SCRIPT --json --top 1000000 >FILE' "
+                           "writes one, and a run keeps a journal in ~/.local/state/autotune",
                            path);
     if (!status)
         status = recorded_parse(text, size_bytes, path, out, error);

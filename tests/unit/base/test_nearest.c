@@ -18,6 +18,12 @@ TEST(one_slip_is_forgiven)
     assert_string_equal(near("block"), "block");
 }
 
+TEST(of_names_that_are_as_near_the_one_that_begins_alike_is_meant)
+{
+    static const char *const both[] = {"how", "rows", "low"};
+    assert_string_equal(nearest_name("row", both, 3), "rows");
+}
+
 TEST(another_word_is_not)
 {
     assert_null(near("warp"));

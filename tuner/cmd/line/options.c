@@ -508,7 +508,8 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                                    : "'autotune' takes %s: '%s' is one too many",
                          c->operand, argv[optind]);
     if (out->operand_count < least)
-        return error_set(error, AT_USAGE, "'autotune %s' needs a %s", c->name, c->operand);
+        return error_set(error, AT_USAGE, "'autotune %s' needs more: autotune %s %s [OPTION]...",
+                         c->name, c->name, c->operand);
     return AT_OK;
 }
 

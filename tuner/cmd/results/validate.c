@@ -112,7 +112,7 @@ at_status results_validate(const options *o, int *exit_code, at_error *error)
     for (size_t i = 0; i < faults.count && !status && !o->json; i++)
         puts(faults.items[i].text);
     if (!status && !o->json)
-        printf("%zu files, %zu entries: %zu problems\n", list.count, entries, faults.count);
+        printf("files: %zu, entries: %zu, faults: %zu\n", list.count, entries, faults.count);
     if (faults.count)
         *exit_code = EXIT_FAULTS;
     for (size_t i = 0; i < list.count; i++)
