@@ -5,16 +5,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 
-at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket,
-                      at_error *error)
+void channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket)
 {
     const channel c = {.rank = rank, .number = number, .worker = socket};
-    if (array_add(&t->items, &t->count, &c, sizeof c))
-        return AT_OK;
-    worker_stop(&socket, NULL, 0);
-    return error_set(error, AT_NO_MEMORY, "out of memory for a channel");
+    memory_add(&t->items, &t->count, &c, sizeof c);
 }
 
 channel *channel_find(channel_table *t, uint32_t rank, uint32_t number)
@@ -32,19 +28,15 @@ void channel_remove(channel_table *t, channel *c)
     *c = t->items[--t->count];
 }
 
-bool channel_put(channel *c, const void *bytes, size_t size_bytes)
+void channel_put(channel *c, const void *bytes, size_t size_bytes)
 {
     if (c->waiting_bytes + size_bytes > c->capacity_bytes) {
         size_t capacity = 2 * (c->waiting_bytes + size_bytes);
-        unsigned char *larger = realloc(c->waiting, capacity);
-        if (!larger)
-            return false;
-        c->waiting = larger;
+        c->waiting = memory_have(realloc(c->waiting, capacity));
         c->capacity_bytes = capacity;
     }
     memcpy(c->waiting + c->waiting_bytes, bytes, size_bytes);
     c->waiting_bytes += size_bytes;
-    return true;
 }
 
 bool channel_flush(channel *c)

@@ -24,9 +24,8 @@ typedef struct channel_table {
     size_t count;
 } channel_table;
 
-/* Adds a channel, which owns the socket from then on. AT_NO_MEMORY. */
-at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket,
-                      at_error *error);
+/* Adds a channel, which owns the socket from then on. */
+void channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket);
 
 /* NULL: there is none. */
 channel *channel_find(channel_table *t, uint32_t rank, uint32_t number);
@@ -34,8 +33,8 @@ channel *channel_find(channel_table *t, uint32_t rank, uint32_t number);
 /* Ends the worker, closes the socket, removes the channel; other channels may move. */
 void channel_remove(channel_table *t, channel *c);
 
-/* Appends bytes to those that wait for the socket. False when memory runs out. */
-bool channel_put(channel *c, const void *bytes, size_t size_bytes);
+/* Appends bytes to those that wait for the socket. */
+void channel_put(channel *c, const void *bytes, size_t size_bytes);
 
 /* Writes what the socket takes. False when the channel is done: its peer is gone, or it is closing
  * and everything is written. */

@@ -117,13 +117,10 @@ void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const
     peer *p = &m->peers[rank];
     if (!p->lost)
         collect(p);
-    outgoing *out = p->lost ? NULL : array_grow(p->out, p->under_way, sizeof *out);
-    uint32_t *copy = out ? malloc(HEAD_BYTES + size_bytes) : NULL;
-    p->out = out ? out : p->out;
-    if (!copy) {
-        p->lost = true; /* one that misses a letter is of no use */
+    if (p->lost)
         return;
-    }
+    p->out = memory_have(array_grow(p->out, p->under_way, sizeof *p->out));
+    uint32_t *copy = memory_new(HEAD_BYTES + size_bytes, 1);
     copy[0] = (uint32_t)kind;
     copy[1] = channel;
     copy[2] = (uint32_t)size_bytes;

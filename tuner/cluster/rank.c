@@ -121,11 +121,11 @@ static void take_wish(relay *r)
     }
     worker end = {.pid = WORKER_ELSEWHERE};
     memcpy(&end.fd, CMSG_DATA(c), sizeof end.fd);
-    if (wanted.rank == 0 || wanted.rank >= mail_ranks(r->mail) || mail_lost(r->mail, wanted.rank) ||
-        channel_add(&r->channels, wanted.rank, ++r->last_channel, end, NULL)) {
+    if (wanted.rank == 0 || wanted.rank >= mail_ranks(r->mail) || mail_lost(r->mail, wanted.rank)) {
         close(end.fd);
         return;
     }
+    channel_add(&r->channels, wanted.rank, ++r->last_channel, end);
     mail_send(r->mail, wanted.rank, LETTER_OPEN, r->last_channel, wanted.program,
               sizeof wanted.program);
 }
@@ -162,9 +162,10 @@ static void open_worker(relay *r, uint32_t rank, const letter *l)
         return;
     memcpy(name, l->bytes, sizeof name);
     name[sizeof name - 1] = '\0';
-    if (worker_spawn(r->program, name, &w, NULL) ||
-        channel_add(&r->channels, rank, l->channel, w, NULL))
+    if (worker_spawn(r->program, name, &w, NULL))
         mail_send(r->mail, rank, LETTER_CLOSE, l->channel, NULL, 0);
+    else
+        channel_add(&r->channels, rank, l->channel, w);
 }
 
 /* ---- all ---- */
@@ -182,7 +183,10 @@ static void deliver(relay *r, uint32_t rank, const letter *l)
             open_worker(r, rank, l);
         break;
     case LETTER_DATA:
-        if (c && (!channel_put(c, l->bytes, l->size_bytes) || !channel_flush(c)))
+        if (!c)
+            break;
+        channel_put(c, l->bytes, l->size_bytes);
+        if (!channel_flush(c))
             c->closing = true; /* its end is read from the socket */
         break;
     case LETTER_CLOSE:

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 
 /* ,"check":"0123456789abcdef"} */
 static const char check_head[] = ",\"check\":\"";
@@ -197,8 +198,8 @@ static bool parse_finish(const json_t *runs, journal_line *out)
 {
     size_t count = json_array_size(runs);
     out->is_finish = true;
-    out->finished = calloc(count ? count : 1, sizeof *out->finished);
-    if (!json_is_array(runs) || !out->finished)
+    out->finished = memory_new(count, sizeof *out->finished);
+    if (!json_is_array(runs))
         return false;
     for (; out->finished_count < count; out->finished_count++)
         if (!parse_u64(json_array_get(runs, out->finished_count),
@@ -212,9 +213,7 @@ static bool parse_samples(const json_t *array, journal_line *out)
     size_t count = json_array_size(array);
     if (!json_is_array(array) || count > JOURNAL_MAX_SAMPLES)
         return false;
-    out->samples_ns = calloc(count ? count : 1, sizeof *out->samples_ns);
-    if (!out->samples_ns)
-        return false;
+    out->samples_ns = memory_new(count, sizeof *out->samples_ns);
     for (size_t i = 0; i < count; i++) {
         const json_t *j = json_array_get(array, i);
         out->samples_ns[i] = json_integer_value(j);
@@ -263,10 +262,8 @@ static bool parse_answer(const json_t *root, journal_line *out)
     if (!json_is_array(numbers) || !json_is_array(figures) ||
         e->configuration_count > JOURNAL_MAX_SAMPLES || e->figure_count > JOURNAL_MAX_FIGURES)
         return false;
-    out->configurations = calloc(e->configuration_count + 1, sizeof *out->configurations);
-    out->figures = calloc(e->figure_count + 1, sizeof *out->figures);
-    if (!out->configurations || !out->figures)
-        return false;
+    out->configurations = memory_new(e->configuration_count, sizeof *out->configurations);
+    out->figures = memory_new(e->figure_count, sizeof *out->figures);
     e->configurations = out->configurations;
     e->figures = out->figures;
     for (size_t i = 0; i < e->configuration_count; i++) {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "record/schema.h"
 #include "report/report.h"
 
@@ -105,11 +106,9 @@ static int compare_compiled(const void *a, const void *b)
 /* Packs those that compiled; *all gets what is said of all of them. */
 static json_t *pack_compiled(const run_summary *s, size_t top, size_t *shown, json_t **all)
 {
-    const run_result **list = calloc(s->result_count + 1, sizeof *list);
+    const run_result **list = memory_new(s->result_count, sizeof *list);
     uint32_t least = UINT32_MAX, most = 0;
     size_t count = 0, spilling = 0, full = 0;
-    if (!list)
-        return NULL;
     for (size_t i = 0; i < s->result_count; i++) {
         const run_result *r = &s->results[i];
         const uint32_t registers = r->found.resources.registers;

@@ -47,11 +47,12 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     r->proven = c->verdict == PROOF_PROVEN;
     r->coverage = r->proven ? coverage_copy(c->coverage) : NULL;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
-        r->unproven = strdup(c->unproven ? c->unproven
-                             : c->verdict == PROOF_PENDING && b->in->end != RUN_END_INTERRUPTED &&
-                                     !settings_are_quick(b->in->settings)
-                                 ? "the simulated device took too long"
-                                 : "the run ended before");
+        r->unproven =
+            memory_text(c->unproven ? c->unproven
+                        : c->verdict == PROOF_PENDING && b->in->end != RUN_END_INTERRUPTED &&
+                                !settings_are_quick(b->in->settings)
+                            ? "the simulated device took too long"
+                            : "the run ended before");
     r->block_threads = plan_most_threads(&c->launches[0]);
     r->dynamic_shared_bytes = plan_most_shared_bytes(&c->launches[0]);
     memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/array.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -108,7 +108,6 @@ typedef struct picking {
     pick_candidate choice;
     size_t refused_count;
     refusal *refused; /* owned */
-    bool no_memory;
 } picking;
 
 static bool fits(void *context, const record_values *configuration)
@@ -128,8 +127,7 @@ static void refused(void *context, const pick_candidate *c, pick_verdict verdict
     picking *a = context;
     refusal r = {.candidate = *c};
     say_why(&a->check, verdict, seen, r.why, sizeof r.why);
-    if (!array_add(&a->refused, &a->refused_count, &r, sizeof r))
-        a->no_memory = true;
+    memory_add(&a->refused, &a->refused_count, &r, sizeof r);
 }
 
 static void print_text(const char *pattern_name, const arch_limits *gpu,
@@ -220,9 +218,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
                           .fallback = &fallback,
                           .refused = refused};
     pick(&own, &target, &a.choice);
-    if (a.no_memory)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-    else if (o->json)
+    if (o->json)
         status = print_json(p->name, &gpu, &problem, &a, error);
     else
         print_text(p->name, &gpu, &problem, &a);

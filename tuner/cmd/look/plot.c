@@ -44,31 +44,25 @@ static int compare_levels(const void *a, const void *b)
 /* {name, levels [value] (ascending), of [place among the levels] (of each that works)}. */
 static json_t *pack_levels(const drawing *d, size_t parameter, size_t *count)
 {
-    level *all = calloc(d->count + 1, sizeof *all);
-    size_t *of = calloc(d->count + 1, sizeof *of);
+    level *all = memory_new(d->count, sizeof *all);
+    size_t *of = memory_new(d->count, sizeof *of);
     json_t *levels = json_array(), *places = json_array();
-    for (size_t i = 0; all && of && i < d->count; i++)
+    for (size_t i = 0; i < d->count; i++)
         all[i] = (level){&d->r->results[d->works[i]].values[parameter], i};
-    if (all && of)
-        qsort(all, d->count, sizeof *all, compare_levels);
+    qsort(all, d->count, sizeof *all, compare_levels);
     *count = 0;
-    for (size_t i = 0; all && of && i < d->count; i++) {
+    for (size_t i = 0; i < d->count; i++) {
         if (i == 0 || !value_equal(*all[i].v, *all[i - 1].v)) {
             json_append(&levels, json_from_value(*all[i].v));
             ++*count;
         }
         of[all[i].rank] = *count;
     }
-    for (size_t i = 0; all && of && i < d->count; i++)
+    for (size_t i = 0; i < d->count; i++)
         json_append(&places, json_integer((json_int_t)of[i]));
-    json_t *out = all && of ? json_pack("{ss sO sO}", "name", d->r->names[parameter], "levels",
-                                        levels, "of", places)
-                            : NULL;
-    json_decref(levels);
-    json_decref(places);
     free(all);
     free(of);
-    return out;
+    return json_pack("{ss so so}", "name", d->r->names[parameter], "levels", levels, "of", places);
 }
 
 /* ---- what each kind draws, beside the figures ---- */

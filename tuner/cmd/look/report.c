@@ -223,13 +223,13 @@ static json_t *pack_entries(const record *r)
 
 /* ---- pictures ---- */
 
-/* New text; NULL when out of memory. */
+/* New text. */
 static char *base64(const void *bytes, size_t size_bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *b = bytes;
-    char *out = malloc((size_bytes + 2) / 3 * 4 + 1), *to = out;
-    for (size_t i = 0; out && i < size_bytes; i += 3) {
+    char *out = memory_new((size_bytes + 2) / 3 * 4 + 1, 1), *to = out;
+    for (size_t i = 0; i < size_bytes; i += 3) {
         size_t left = size_bytes - i;
         uint32_t v = (uint32_t)b[i] << 16 | (left > 1 ? (uint32_t)b[i + 1] << 8 : 0) |
                      (left > 2 ? b[i + 2] : 0u);
@@ -238,8 +238,6 @@ static char *base64(const void *bytes, size_t size_bytes)
         *to++ = left > 1 ? digits[v >> 6 & 63] : '=';
         *to++ = left > 2 ? digits[v & 63] : '=';
     }
-    if (out)
-        *to = '\0';
     return out;
 }
 

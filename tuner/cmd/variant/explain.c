@@ -98,7 +98,7 @@ static at_status find_places(explained *x, at_error *error)
         if (sscanf(line, "#line %d \"%255[^\"]\"", &number, file) != 2 && x->place_count < lines) {
             snprintf(place, sizeof place, "%s:%d", file, number);
             number += number < INT_MAX;
-            x->places[x->place_count++] = *file ? strdup(place) : NULL;
+            x->places[x->place_count++] = *file ? memory_text(place) : NULL;
         }
         at += length + (at[length] == '\n');
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cores.h"
+#include "base/memory.h"
 #include "run/setup/session.h"
 #include "run/setup/setup.h"
 #include "run/variant/sources.h"
@@ -23,14 +24,14 @@ struct ahead {
 ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers)
 {
     size_t cores = cores_usable(), all = o->jobs > 0 ? (size_t)o->jobs : cores;
-    ahead *a = o->use_cache ? calloc(1, sizeof *a) : NULL;
+    ahead *a = o->use_cache ? memory_new(1, sizeof *a) : NULL;
     if (!a)
         return NULL;
     a->compilers.properties = *of;
     const compile_options options = {.jobs = (int)(all > 2 * IDLE_CORES ? all - IDLE_CORES : all),
                                      .use_cache = true};
-    a->waiting = calloc(numbers + 1, sizeof *a->waiting);
-    if (a->waiting && !compile_pool_new(&options, &a->compilers.pool, NULL))
+    a->waiting = memory_new(numbers, sizeof *a->waiting);
+    if (!compile_pool_new(&options, &a->compilers.pool, NULL))
         return a;
     ahead_free(a);
     return NULL;

@@ -113,14 +113,10 @@ bool race_log_find(const race_log *l, const race_question *q, device_event *out)
                                      .power_w = e.figures[FIGURE_POWER],
                                      .chunks = (size_t)e.figures[FIGURE_CHUNKS]},
                           .others = (uint32_t)e.figures[FIGURE_OTHERS],
-                          .message = strdup(e.found.message),
-                          .samples_ns = calloc(e.found.sample_count + 1, sizeof *out->samples_ns),
+                          .message = memory_text(e.found.message),
+                          .samples_ns = memory_copy(e.found.samples_ns, e.found.sample_count,
+                                                    sizeof *out->samples_ns),
                           .sample_count = e.found.sample_count};
-    if (!out->message || !out->samples_ns) {
-        device_event_deinit(out);
-        return false;
-    }
-    memcpy(out->samples_ns, e.found.samples_ns, e.found.sample_count * sizeof *out->samples_ns);
     return true;
 }
 

@@ -113,7 +113,7 @@ static void decide_covered(prover *p, job *j, proof_verdict verdict, const char 
     j->decided = true;
     j->proof.id = j->id;
     j->proof.verdict = verdict;
-    j->proof.message = strdup(message);
+    j->proof.message = memory_text(message);
     j->proof.coverage = *coverage;
     free_job_images(j);
     p->undecided--;
