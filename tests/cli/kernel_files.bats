@@ -335,3 +335,13 @@ CU
     tool space saxpy.cu --arch sm_90
     fails_with 2 'derived = { n = "m" }'
 }
+
+@test "a launch in the file that would not follow what is applied is told" {
+    cp "$FIXTURES/saxpy.cu" .
+    tool apply saxpy.cu --arch sm_90 --config BLOCK=128,VEC=4
+    succeeds
+    [[ $errors != *warning* ]]
+    sed -i 's/saxpy<<<.*, BLOCK>>>/int blocks = (n + BLOCK - 1) \/ BLOCK; saxpy<<<blocks, BLOCK>>>/' saxpy.cu
+    tool apply saxpy.cu --arch sm_90 --config BLOCK=128,VEC=4
+    [[ $errors == *'saxpy.cu:43: the launch <<<blocks, BLOCK>>> does not read VEC: change it, too'*'grid 2048 x 1 x 1, block 128'* ]]
+}

@@ -8,6 +8,7 @@
 #include "cmd/line/edit.h"
 #include "cmd/line/known.h"
 #include "cmd/variant/best.h"
+#include "cmd/variant/followed.h"
 #include "run/setup/setup.h"
 #include "script/kernel_file.h"
 
@@ -260,6 +261,16 @@ static at_status write_units(const application *a, at_error *error)
     return status;
 }
 
+static void warn_of_launches(const application *a)
+{
+    bool is_macro[PATTERN_MAX_PARAMETERS];
+    const pattern *p = script_pattern(a->s);
+    for (size_t i = 0; i < p->parameter_count; i++)
+        is_macro[i] = is_define(a, p->parameters[i].name);
+    for (size_t i = 0; i < a->choice_count; i++)
+        followed_warn(a->s, a->choices[i].indices, is_macro);
+}
+
 static at_status run(const options *o, at_error *error)
 {
     arch_limits arch;
@@ -284,6 +295,7 @@ static at_status run(const options *o, at_error *error)
         status = apply_parameter(&a, i, error);
     if (!status) {
         add_definitions(&a);
+        warn_of_launches(&a);
         status = write_units(&a, error);
     }
     for (size_t u = 0; a.edits && u < a.file->count; u++)
