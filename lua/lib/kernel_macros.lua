@@ -47,6 +47,7 @@ function macros.find_defines(description, facts, space_names, parameters)
   local defines = {}
   local function add(name, always)
     if facts.template_words[name] or parameters[name] then return end
+    if not facts.macros[name] and host.is_declared(name) then return end -- const int N = gridDim.x * 4;
     local constant = string.find(name, "^[%u_][%u%d_]*$") -- it may stand in an #if alone
     if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end
   end

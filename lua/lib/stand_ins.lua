@@ -45,6 +45,16 @@ local function corners(description, baseline)
   return { baseline, least, most }
 end
 
+-- The rows of textures, which lie at multiples of 32 bytes: the expressions of their first size.
+local function texture_rows(description)
+  local list = {}
+  for _, v in pairs(description.kernel and type(description.kernel.args) == "table" and description.kernel.args or {}) do
+    local size = type(v) == "table" and v[KIND] == "texture" and v.size
+    if type(size) == "table" then list[#list + 1] = size[1] end
+  end
+  return list
+end
+
 local function is_whole(v)
   return v == nil or type(v) == "number" and v == math.floor(v)
 end
@@ -67,6 +77,10 @@ local function is_launchable(description, values, derived, baseline)
     end
   end
   local scope = scope_of(values, derived)
+  for _, e in ipairs(texture_rows(description)) do
+    local v = evaluate(e, scope)
+    if math.type(v) == "integer" and v % 32 ~= 0 then return false end
+  end
   local where = description.where
   if type(where) == "string" then where = { where } end
   for _, e in ipairs(type(where) == "table" and where or {}) do
@@ -163,10 +177,10 @@ return function(description, baseline)
     if not early.is_empty(changed) then description.simulated = changed end
   end
   if description.ragged ~= nil then return end
-  local trial = copied(small)
+  local trial, in_rows = copied(small), words_of(texture_rows(description))
   for name in pairs(rounded_up(description, problem)) do
     local v = small[name]
-    if math.type(v) == "integer" and v >= 16 and type(description.problem[name]) ~= "table" then
+    if not in_rows[name] and math.type(v) == "integer" and v >= 16 and type(description.problem[name]) ~= "table" then
       set_alike(problem, trial, name, v > 4096 and 4003 or (v - v // 4 - 1) | 1)
     end
   end

@@ -20,7 +20,17 @@ template <> struct bytes_of<void> {
 template <class autotune_T, class... autotune_A> struct bytes_of<autotune_T(autotune_A...)> {
   static constexpr int autotune_bytes = 0;
 };
-template <class autotune_T> struct argument_of {
+// An enumeration is the whole number that it is made of.
+template <class autotune_T, bool> struct number_of {
+  using autotune_type = autotune_T;
+};
+template <class autotune_T> struct number_of<autotune_T, true> {
+  using autotune_type = __underlying_type(autotune_T);
+};
+template <class autotune_T> struct value_of;
+template <class autotune_T>
+struct argument_of : value_of<typename number_of<autotune_T, __is_enum(autotune_T)>::autotune_type> {};
+template <class autotune_T> struct value_of {
   static constexpr int autotune_pointer = 0, autotune_const = 0, autotune_type = scalar_of<autotune_T>::autotune_type,
                        autotune_lanes = scalar_of<autotune_T>::autotune_lanes,
                        autotune_bytes = bytes_of<autotune_T>::autotune_bytes;

@@ -431,6 +431,7 @@ static void push_host(lua_State *L)
         {"kernel_words", host_kernel_words},
         {"unfilled", host_unfilled},
         {"launch_text", host_launch_text},
+        {"is_declared", host_is_declared},
         {"is_type_like", host_is_type_like},
         {"sketches", host_sketches},
         {"sketch", host_sketch},

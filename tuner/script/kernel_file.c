@@ -62,17 +62,38 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     return status;
 }
 
+/* "../inc/x.h" from beside the file that includes it, where that is below one of the folders. */
+static bool find_around(const char *const *folders, size_t folder_count, const char *from_path,
+                        const char *name, char path[PATH_MAX])
+{
+    char around[PATH_MAX], whole[PATH_MAX], folder[PATH_MAX];
+    const char *slash = strrchr(from_path, '/');
+    const int n = snprintf(around, sizeof around, "%.*s%s", slash ? (int)(slash + 1 - from_path) : 0,
+                           from_path, name);
+    if (name[0] == '/' || n < 0 || (size_t)n >= sizeof around || !realpath(around, whole))
+        return false;
+    for (size_t i = 0; i < folder_count; i++) {
+        const size_t length = realpath(folders[i], folder) ? strlen(folder) : 0;
+        if (length > 0 && strncmp(whole, folder, length) == 0 && whole[length] == '/' &&
+            script_find_file(&folders[i], 1, whole + length + 1, path, PATH_MAX))
+            return true;
+    }
+    return false;
+}
+
 /* The file in one of the folders: beside the one that includes it, else in the folder itself. */
 static bool find_file(const char *const *folders, size_t folder_count, const char *from,
-                      const char *name, char path[PATH_MAX])
+                      const char *from_path, const char *name, char path[PATH_MAX])
 {
     char beside[PATH_MAX];
     const char *slash = strrchr(from, '/');
     int n =
         snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from, name);
-    return (slash && n > 0 && (size_t)n < sizeof beside &&
-            script_find_file(folders, folder_count, beside, path, PATH_MAX)) ||
-           script_find_file(folders, folder_count, name, path, PATH_MAX);
+    if ((slash && n > 0 && (size_t)n < sizeof beside &&
+         script_find_file(folders, folder_count, beside, path, PATH_MAX)) ||
+        script_find_file(folders, folder_count, name, path, PATH_MAX))
+        return true;
+    return strstr(name, "./") && find_around(folders, folder_count, from_path, name, path);
 }
 
 at_status kernel_file_read(const char *name, const char *path, const char *const *folders,
@@ -93,7 +114,7 @@ at_status kernel_file_read(const char *name, const char *path, const char *const
             char found[PATH_MAX], wanted[256];
             snprintf(wanted, sizeof wanted, "%.*s", (int)include->name.length, include->name.text);
             if (!has_file(out, wanted) &&
-                find_file(folders, folder_count, out->names[u], wanted, found))
+                find_file(folders, folder_count, out->names[u], out->paths[u], wanted, found))
                 status = read_unit(out, wanted, found, error);
         }
     return status;
@@ -480,16 +501,20 @@ static char *undefined_names(const char *log)
     return pack_take_text(&names);
 }
 
+/* Where what the kernel names is nowhere, it may be the host's: what was cut, or a header that is
+ * not here. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "";
+    const bool lacks = k->missing || (log && (strstr(log, "is undefined") ||
+                                              strstr(log, "must be a class or namespace name")));
     add_log(said, sizeof said, log ? log : "");
     if (k->missing)
         snprintf(missing, sizeof missing,
                  "\nNothing is used of these headers, which are not here: %.300s", k->missing);
     return error_set_at(error, AT_COMPILE, k->path, 0,
-                        "the kernel does not compile without the host's code around it:\n%s%s",
-                        said, missing);
+                        "the kernel does not compile%s:\n%s%s",
+                        lacks ? " without the host's code around it" : "", said, missing);
 }
 
 at_status kernel_file_signature(const kernel_file *k, const char *entry, const char *defines,

@@ -407,6 +407,32 @@ int host_sketch(lua_State *L)
     sandbox_raise(L, AT_NOT_FOUND, s->path, 0, "no pattern is made of a sketch");
 }
 
+/* host.is_declared(name): is it a variable of a function or of the file, after a type: int N = 4? */
+int host_is_declared(lua_State *L)
+{
+    static const char *const no_types[] = {"return", "else", "case", "goto", "delete", "throw"};
+    static const char *const ends[] = {"=", ";", "[", ",", "{", "("};
+    const kernel_file *k = &script_of(L)->kernel_source;
+    const char *name = luaL_checkstring(L, 1);
+    bool found = false;
+    for (size_t u = 0; u < k->count && !found; u++) {
+        cpp_lexer l = cpp_lexer_make(k->units[u].text, k->units[u].length, 1);
+        cpp_token before = {0};
+        for (cpp_token t = cpp_next(&l), next; t.kind != CPP_END && !found; t = next) {
+            next = cpp_next(&l);
+            bool after_type = before.kind == CPP_WORD && cpp_is(t, name), ended = false;
+            for (size_t i = 0; i < sizeof no_types / sizeof *no_types; i++)
+                after_type = after_type && !cpp_is(before, no_types[i]);
+            for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+                ended = ended || cpp_is(next, ends[i]);
+            found = after_type && ended;
+            before = t;
+        }
+    }
+    lua_pushboolean(L, found);
+    return 1;
+}
+
 /* host.is_type_like(name): does the name stand where a type does, before another name? */
 int host_is_type_like(lua_State *L)
 {

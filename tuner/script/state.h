@@ -312,6 +312,7 @@ int host_kernel_words(lua_State *L);
 int host_launch_text(lua_State *L);
 int host_unfilled(lua_State *L);
 int host_is_type_like(lua_State *L);
+int host_is_declared(lua_State *L);
 int host_sketches(lua_State *L);
 int host_sketch(lua_State *L);
 
