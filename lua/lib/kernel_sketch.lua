@@ -17,8 +17,27 @@ local function suggested_values(v)
   return "{ " .. math.max(1, v // 2) .. ", " .. v .. ", " .. 2 * v .. " }"
 end
 
-local function sketch_space(SOME, facts, defines, words, entry)
-  local space, whys, first = {}, {}, nil
+-- Macros that shape the kernel or its launch, and those that these are made of; others may say what is computed. Those
+-- of the launch count as words of the kernel.
+local function shaping(facts, launch, words)
+  local found, of_launch = host.shaping_words(), {}
+  local function add(text, to)
+    for name in string.gmatch(text or "", "%f[%w_][%a_][%w_]*") do to[name] = true end
+  end
+  for _, e in ipairs(launch and launch.block or {}) do add(e, of_launch) end
+  for _, e in ipairs(launch and launch.grid or {}) do
+    add(string.match(e, "//(.*)"), of_launch)
+    for inner in string.gmatch(e, "ceil_div%b()") do add(string.match(inner, ",(.*)%)$"), of_launch) end
+  end
+  for name in pairs(of_launch) do found[name], words[name] = true, true end
+  for _ = 1, 4 do
+    for name in pairs(early.copied(found)) do add(facts.macros[name] and facts.macros[name].value, found) end
+  end
+  return found
+end
+
+local function sketch_space(SOME, facts, defines, words, entry, launch)
+  local space, whys, first, shapes, left_out = {}, {}, nil, shaping(facts, launch, words), {}
   for name in string.gmatch(entry, "%${([%w_]+)}") do
     space[#space + 1] = name .. " = at.pow2(" .. SOME .. ", " .. SOME * 32 .. ")"
     whys[#whys + 1] = name .. " is the template's"
@@ -34,10 +53,21 @@ local function sketch_space(SOME, facts, defines, words, entry)
   for _, name in ipairs(names) do
     local v = parse_c(facts.macros[name].value)
     if words[name] and math.type(v) == "integer" and v >= 0 and v <= 4096 and not string.find(name, "^_") then
-      space[#space + 1] = name .. " = " .. suggested_values(v)
-      whys[#whys + 1] = name .. " is " .. v
-      first = first or name
+      if shapes[name] then
+        space[#space + 1] = name .. " = " .. suggested_values(v)
+        whys[#whys + 1] = name .. " is " .. v
+        first = first or name
+      else
+        left_out[#left_out + 1] = name
+      end
     end
+  end
+  for _, one in ipairs(launch and launch.added or {}) do
+    if one.of_template then goto next end
+    space[#space + 1] = one.name .. " = " .. suggested_values(one.value)
+    whys[#whys + 1] = one.name .. " is " .. one.value .. " in the launch"
+    first = first or one.name
+    ::next::
   end
   for _, name in ipairs(defines) do
     if not facts.macros[name] then
@@ -56,13 +86,38 @@ local function sketch_space(SOME, facts, defines, words, entry)
       end
     end
   end
-  if #space == 0 then return "BLOCK = at.pow2(64, 1024)", "the kernel has no macro that is a number", "BLOCK" end
+  if #left_out > 0 then whys[#whys + 1] = "left out, as they may say what is computed: " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. (#left_out > 8 and " ..." or "") end
+  if #space == 0 then
+    table.insert(whys, 1, "nothing in the kernel says how it is launched")
+    return "BLOCK = at.pow2(64, 1024)", table.concat(whys, ", "), "BLOCK"
+  end
   return table.concat(space, ", "), table.concat(whys, ", "), first
+end
+
+-- A grid or block, of one side or more.
+local function quoted(list)
+  local texts = {}
+  for i, e in ipairs(list) do texts[i] = "\"" .. e .. "\"" end
+  return #texts == 1 and texts[1] or "{ " .. table.concat(texts, ", ") .. " }"
+end
+
+-- What the file does itself, where that can be told; else what is done most.
+local function sketch_launch(launch, count, first)
+  if not launch then return "grid = \"ceil_div(" .. count .. ", " .. first .. ")\", block = \"" .. first .. "\"" end
+  local grid = launch.grid or {}
+  for i, side in ipairs(launch.grid and {} or launch.block) do grid[i] = "ceil_div(" .. count .. ", " .. side .. ")" end
+  return "grid = " .. quoted(grid) .. ", block = " .. quoted(launch.block)
+    .. (launch.shared and ", shared = \"" .. launch.shared .. "\"" or "")
 end
 
 --- The comment, with its last line's end. `names` are the file's kernels, SOME what its unknown numbers were.
 return function(SOME, names, request, description, facts, found, signature, defines, file)
-  local space, space_why, first = sketch_space(SOME, facts, defines, host.kernel_words(), description.kernel.entry)
+  local is_template = {}
+  for name in string.gmatch(description.kernel.entry, "%${([%w_]+)}") do is_template[name] = true end
+  for _, name in ipairs(defines) do is_template[name] = true end
+  local launch = host.own("kernel_launch.lua")(found.name, found.params, function(name) return is_template[name] end, facts,
+                                                string.match(description.kernel.entry, "^[^$]*%${([%w_]+)}[^$]*$"))
+  local space, space_why, first = sketch_space(SOME, facts, defines, host.kernel_words(), description.kernel.entry, launch)
   local count = arguments.example_count(signature, found.params)
   local lines, ins, outs = {}, {}, {}
   for i, a in ipairs(signature) do
@@ -76,12 +131,15 @@ return function(SOME, names, request, description, facts, found, signature, defi
     local one = request.of[name]
     if one then field(name, table.concat(one.texts, ", "), table.concat(one.whys, ", ")) end
   end
+  local unknown = {}
+  for name in pairs(launch and launch.unknown or {}) do unknown[#unknown + 1] = name end
+  table.sort(unknown)
+  for _, name in ipairs(unknown) do arguments.ask(request, "problem", name .. " = 1 << 10", name .. " of the host's launch") end
   if request.of.problem then asked("problem") else field("problem", "n = 1 << 20", "no number is a parameter") end
   field("space", space, space_why)
   if #names > 1 or string.find(description.kernel.entry, "<", 1, true) then field("kernel", "entry = \"" .. description.kernel.entry .. "\"", "") end
-  local launched = host.launch_text(found.name)
-  field("launch", "grid = \"ceil_div(" .. count .. ", " .. first .. ")\", block = \"" .. first .. "\"",
-        launched and "the file has <<<" .. launched .. ">>>" or "")
+  local launched = host.launches(found.name)[1]
+  field("launch", sketch_launch(launch, count, first), launched and "the file has <<<" .. launched.all .. ">>>" or "")
   asked("sizes")
   asked("buffers")
   if request.of["kernel.args"] then

@@ -345,3 +345,32 @@ CU
     tool apply saxpy.cu --arch sm_90 --config BLOCK=128,VEC=4
     [[ $errors == *'saxpy.cu:43: the launch <<<blocks, BLOCK>>> does not read VEC: change it, too'*'grid 2048 x 1 x 1, block 128'* ]]
 }
+
+@test "the comment to start from has the launch of the file, and leaves out what is computed" {
+    cat >blur.cu <<'CU'
+#define WIDTH 512
+#define TAPS 9
+#define TILE 16
+template <int ROWS> __global__ void blur(const float *src, float *dst, int height)
+{
+    __shared__ float tile[ROWS][TILE + TAPS];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    tile[threadIdx.y][threadIdx.x] = 0;
+    for (int k = 0; k < TAPS && y < height; k++)
+        dst[y * WIDTH + x] += src[y * WIDTH + x + k];
+}
+void run(const float *in, float *out, int rows)
+{
+    const int threads = 8;
+    dim3 block(TILE, threads);
+    dim3 grid(WIDTH / block.x, (rows + threads - 1) / threads);
+    blur<8><<<grid, block>>>(in, out, rows);
+}
+CU
+    tool new --from blur.cu
+    succeeds
+    says 'grid = { "WIDTH // TILE", "ceil_div(height, BLOCK_Y)" }, block = { "TILE", "BLOCK_Y" }'
+    says 'TILE = at.pow2(4, 64)'
+    says "left out, as they may say what is computed: WIDTH"
+    says_nothing_of "WIDTH = "
+}

@@ -131,8 +131,8 @@ static cpp_span read_value(cpp_lexer *l, const char *begin, bool bracketed)
     const char *end = begin;
     for (cpp_token t = cpp_next(l); t.kind != CPP_END; t = cpp_next(l)) {
         depth += opens(t) - closes(t);
-        if ((bracketed && depth == 0) || (!bracketed && (depth < 0 || cpp_is(t, ";") ||
-                                                         (depth == 0 && cpp_is(t, ",")))))
+        if ((bracketed && depth == 0) ||
+            (!bracketed && (depth < 0 || cpp_is(t, ";") || (depth == 0 && cpp_is(t, ",")))))
             return from_to(begin, t.span.text);
         end = t.span.text + t.span.length;
     }

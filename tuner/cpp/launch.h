@@ -1,8 +1,8 @@
 /* How a file's own host code launches a kernel: kernel<<<grid, block, shared, stream>>>(...).
  *
- * In: units. Out: places in their texts, and what the numbers of a launch come from, as far as names
- * tell: assignments before it in the same function, macros, declarations of the file. Nothing is
- * evaluated, and nothing here fails. */
+ * In: units. Out: places in their texts, and what the numbers of a launch come from, as far as
+ * names tell: assignments before it in the same function, macros, declarations of the file. Nothing
+ * is evaluated, and nothing here fails. */
 #ifndef AUTOTUNE_CPP_LAUNCH_H
 #define AUTOTUNE_CPP_LAUNCH_H
 

@@ -68,8 +68,8 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
 {
     char around[PATH_MAX], whole[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(from_path, '/');
-    const int n = snprintf(around, sizeof around, "%.*s%s", slash ? (int)(slash + 1 - from_path) : 0,
-                           from_path, name);
+    const int n = snprintf(around, sizeof around, "%.*s%s",
+                           slash ? (int)(slash + 1 - from_path) : 0, from_path, name);
     if (name[0] == '/' || n < 0 || (size_t)n >= sizeof around || !realpath(around, whole))
         return false;
     for (size_t i = 0; i < folder_count; i++) {
@@ -506,14 +506,14 @@ static char *undefined_names(const char *log)
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "";
-    const bool lacks = k->missing || (log && (strstr(log, "is undefined") ||
-                                              strstr(log, "must be a class or namespace name")));
+    const bool lacks =
+        k->missing ||
+        (log && (strstr(log, "is undefined") || strstr(log, "must be a class or namespace name")));
     add_log(said, sizeof said, log ? log : "");
     if (k->missing)
         snprintf(missing, sizeof missing,
                  "\nNothing is used of these headers, which are not here: %.300s", k->missing);
-    return error_set_at(error, AT_COMPILE, k->path, 0,
-                        "the kernel does not compile%s:\n%s%s",
+    return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile%s:\n%s%s",
                         lacks ? " without the host's code around it" : "", said, missing);
 }
 

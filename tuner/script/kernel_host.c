@@ -6,6 +6,8 @@
 #include <xxhash.h>
 
 #include "base/value.h"
+#include "cpp/launch.h"
+#include "cpp/shape.h"
 #include "script/fields.h"
 #include "script/kernel_file.h"
 #include "script/state.h"
@@ -367,29 +369,87 @@ int host_unfilled(lua_State *L)
     return 1;
 }
 
-/* host.launch_text(kernel): what stands between <<< and >>> where the file launches it, on one
- * line; nil: it does not. */
-int host_launch_text(lua_State *L)
+/* On one line, without blanks at its ends. */
+static void set_plain(lua_State *L, const char *field, cpp_span s)
 {
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (size_t i = 0; i < s.length; i++) {
+        const bool blank = strchr(" \t\r\n", s.text[i]) != NULL;
+        if (!blank)
+            luaL_addchar(&b, s.text[i]);
+        else if (luaL_bufflen(&b) > 0 && i + 1 < s.length && !strchr(" \t\r\n", s.text[i + 1]))
+            luaL_addchar(&b, ' ');
+    }
+    luaL_pushresult(&b);
+    lua_setfield(L, -2, field);
+}
+
+/* host.launches(kernel): where the file launches it, each { all, grid, block, shared, arguments,
+ * before }: what stands between <<< and >>>, its parts, what is between the brackets, and the text
+ * of the function above it. */
+int host_launches(lua_State *L)
+{
+    enum { MOST = 8 };
+    static const char *const parts[] = {"grid", "block", "shared"};
     const kernel_file *k = &script_of(L)->kernel_source;
     const char *name = luaL_checkstring(L, 1);
+    cpp_launch found[MOST];
+    const size_t n =
+        cpp_find_launches(k->units, k->count, (cpp_span){name, strlen(name)}, found, MOST);
+    lua_createtable(L, (int)n, 0);
+    for (size_t i = 0; i < n; i++) {
+        lua_createtable(L, 0, 6);
+        set_plain(L, "all", found[i].all);
+        for (size_t p = 0; p < found[i].part_count && p < sizeof parts / sizeof *parts; p++)
+            set_plain(L, parts[p], found[i].parts[p]);
+        set_plain(L, "arguments", found[i].arguments);
+        set_span(L, "before", found[i].before);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* host.assigned(text, name): what gives the variable its value there, in order, each { value,
+ * member }. */
+int host_assigned(lua_State *L)
+{
+    enum { MOST = 16 };
+    cpp_span text, name;
+    cpp_assignment found[MOST];
+    text.text = luaL_checklstring(L, 1, &text.length);
+    name.text = luaL_checklstring(L, 2, &name.length);
+    const size_t n = cpp_assignments(text, name, found, MOST);
+    lua_createtable(L, (int)n, 0);
+    for (size_t i = 0; i < n; i++) {
+        lua_createtable(L, 0, 2);
+        set_plain(L, "value", found[i].value);
+        set_span(L, "member", found[i].member);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* host.shaping_words(): the words of what the kernel needs that stand where a kernel's shape does
+ * (cpp/shape.h), as keys. */
+int host_shaping_words(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    lua_newtable(L);
     for (size_t u = 0; u < k->count; u++)
-        for (const char *at = k->texts[u]; (at = strstr(at, "<<<")) != NULL; at += 3) {
-            const char *line = at, *end = strstr(at, ">>>"), *word;
-            while (line > k->texts[u] && line[-1] != '\n')
-                line--;
-            word = strstr(line, name);
-            if (!word || word > at || !end || end - at > 200)
+        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
+            cpp_span words[256];
+            if (!k->units[u].declarations[i].wanted)
                 continue;
-            luaL_Buffer b;
-            luaL_buffinit(L, &b);
-            for (const char *c = at + 3; c < end; c++)
-                if (!strchr(" \t\r\n", *c) || !strchr(" \t\r\n", c[-1]))
-                    luaL_addchar(&b, strchr("\t\r\n", *c) ? ' ' : *c);
-            luaL_pushresult(&b);
-            return 1;
+            const size_t n = cpp_shaping_words(k->units[u].declarations[i].span, words,
+                                               sizeof words / sizeof *words);
+            for (size_t w = 0; w < n; w++) {
+                push_span(L, words[w]);
+                lua_pushboolean(L, 1);
+                lua_rawset(L, -3);
+            }
         }
-    return 0;
+    return 1;
 }
 
 /* host.sketches(): is a comment wanted to start from, and no pattern? */
@@ -407,7 +467,8 @@ int host_sketch(lua_State *L)
     sandbox_raise(L, AT_NOT_FOUND, s->path, 0, "no pattern is made of a sketch");
 }
 
-/* host.is_declared(name): is it a variable of a function or of the file, after a type: int N = 4? */
+/* host.is_declared(name): is it a variable of a function or of the file, after a type: int N = 4?
+ */
 int host_is_declared(lua_State *L)
 {
     static const char *const no_types[] = {"return", "else", "case", "goto", "delete", "throw"};

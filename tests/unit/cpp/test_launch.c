@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "cpp/launch.h"
+#include "cpp/shape.h"
 
 static const char host[] = "#define BLOCK 256\n"
                            "#define SHARED (4 * BLOCK)\n"
@@ -76,4 +77,26 @@ TEST(assignments_are_found_in_order)
     is_text(of[2].value, "f(b, 3)");
     assert_int_equal(cpp_assignments((cpp_span){text, strlen(text)}, (cpp_span){"d", 1}, of, 4), 1);
     is_text(of[0].value, "7");
+}
+
+TEST(names_that_shape_a_kernel_are_told_from_those_of_what_it_computes)
+{
+    static const char text[] =
+        "__shared__ float tile[TILE][TILE + PAD];\n"
+        "int i = blockIdx.x * BLOCK * (VEC + 0) + threadIdx.x, j = ROWS * blockIdx.y;\n"
+        "#pragma unroll UNROLL\n"
+        "for (int k = 0; k < N; k += STEP) sum += ALPHA * x[k * N + i];\n";
+    static const char *const expected[] = {"TILE", "TILE",   "PAD", "BLOCK", "VEC",
+                                           "ROWS", "UNROLL", "k",   "STEP"};
+    cpp_span words[16];
+    size_t n = cpp_shaping_words((cpp_span){text, strlen(text)}, words, 16), at = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t e = at; e < sizeof expected / sizeof *expected; e++)
+            if (cpp_span_is(words[i], expected[e])) {
+                at = e + 1;
+                break;
+            }
+    assert_int_equal(at, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < n; i++)
+        assert_false(cpp_span_is(words[i], "N") || cpp_span_is(words[i], "ALPHA"));
 }
