@@ -1,6 +1,6 @@
 /* A rank of a launch whose rank 0 takes no letter, and has been sent some that MPI does not keep
  * for it. Ends as mail_close() lets it. */
-#include "cluster/mail.h"
+#include "ranks/mail.h"
 
 enum { LETTERS = 3, LEAVE_MS = 5000 };
 

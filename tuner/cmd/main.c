@@ -19,7 +19,6 @@
 #include "base/version.h"
 #include "base/wrap.h"
 #include "bench/child.h"
-#include "cluster/cluster.h"
 #include "cmd/environment.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
@@ -27,6 +26,7 @@
 #include "compile/worker.h"
 #include "process/confine.h"
 #include "process/interrupt.h"
+#include "ranks/ranks.h"
 
 /* Documented in the README and in --help; scripts of users depend on them. */
 enum {
@@ -237,7 +237,7 @@ static void restore_streams(FILE *const own[2])
 static int become_rank(char **argv)
 {
     at_error error = {0};
-    at_status status = cluster_become_rank(argv, &error);
+    at_status status = ranks_become_one(argv, &error);
     print_error(&error);
     return exit_code_of(status);
 }
@@ -258,7 +258,7 @@ static int run_command_line(int argc, char **argv)
         return end_output(AT_OK, EXIT_OK, &error);
     }
     const command *c = commands_find(argv[1]);
-    if ((!c || c == &cmd_tune) && cluster_launched())
+    if ((!c || c == &cmd_tune) && ranks_launched())
         return become_rank(argv);
     if (c)
         return run(c, argc - 1, argv + 1);

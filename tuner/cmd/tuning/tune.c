@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "cluster/wire.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/tuning/models.h"
+#include "ranks/wire.h"
 #include "report/report.h"
 #include "run/tune.h"
 

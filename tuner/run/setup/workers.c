@@ -171,7 +171,7 @@ static at_status add_device(workers *w, const settings *o, size_t rank, const de
     device_properties *kept = w->device ? &w->other_properties[w->other_count] : &w->properties;
     device_worker **place = w->device ? &w->others[w->other_count++] : &w->device;
     *kept = *p;
-    return start_device(o, p->spec, cluster_host(w->cluster, rank), false, place, error);
+    return start_device(o, p->spec, ranks_host(w->ranks, rank), false, place, error);
 }
 
 /* Every GPU of every rank. AT_NOT_FOUND: there is none. A rank that cannot tell has none. */
@@ -180,11 +180,11 @@ static at_status open_ranks(workers *w, const settings *o, at_error *error)
     enum { MOST_OF_RANK = 32 };
     at_status status = AT_OK;
     device_properties *found = memory_new(MOST_OF_RANK, sizeof *found);
-    for (size_t rank = 0; !status && rank < cluster_ranks(w->cluster); rank++) {
+    for (size_t rank = 0; !status && rank < ranks_count(w->ranks); rank++) {
         size_t count = 0;
         at_error trouble = {0};
-        if (device_worker_list_on(cluster_host(w->cluster, rank), "cuda", found, MOST_OF_RANK,
-                                  &count, &trouble))
+        if (device_worker_list_on(ranks_host(w->ranks, rank), "cuda", found, MOST_OF_RANK, &count,
+                                  &trouble))
             continue;
         for (size_t i = 0; !status && i < count; i++)
             status = add_device(w, o, rank, &found[i], error);
@@ -206,7 +206,7 @@ static at_status open_target(const settings *o, workers *w, at_error *error)
         return error_set(error, AT_USAGE,
                          "--arch compiles without a device: leave out one of "
                          "--arch and --device");
-    if (w->cluster && (!o->device || strncmp(o->device, "sim", 3) != 0)) {
+    if (w->ranks && (!o->device || strncmp(o->device, "sim", 3) != 0)) {
         at_status status = open_ranks(w, o, error);
         if (status != AT_NOT_FOUND)
             return status;
@@ -217,13 +217,13 @@ static at_status open_target(const settings *o, workers *w, at_error *error)
 
 static at_status open_pool(workers *w, const settings *o, at_error *error)
 {
-    size_t ranks = cluster_ranks(w->cluster);
+    size_t ranks = ranks_count(w->ranks);
     compile_host *hosts = memory_new(ranks, sizeof *hosts);
     for (size_t i = 1; i < ranks; i++)
-        hosts[i - 1] = (compile_host){.host = cluster_host(w->cluster, i),
-                                      .jobs = cluster_cores(w->cluster, i)};
+        hosts[i - 1] =
+            (compile_host){.host = ranks_host(w->ranks, i), .jobs = ranks_cores(w->ranks, i)};
     at_status status = compile_pool_new(
-        &(compile_options){.jobs = o->jobs > 0 ? o->jobs : (int)cluster_cores(w->cluster, 0),
+        &(compile_options){.jobs = o->jobs > 0 ? o->jobs : (int)ranks_cores(w->ranks, 0),
                            .use_cache = o->use_cache,
                            .hosts = hosts,
                            .host_count = ranks - 1,
@@ -236,7 +236,7 @@ static at_status open_pool(workers *w, const settings *o, at_error *error)
 at_status workers_open(workers *w, const settings *o, at_error *error)
 {
     *w = (workers){0};
-    at_status status = cluster_join(&w->cluster, error);
+    at_status status = ranks_join(&w->ranks, error);
     if (!status)
         status = open_pool(w, o, error);
     return status ? status : open_target(o, w, error);
@@ -257,7 +257,7 @@ void workers_close(workers *w)
     for (size_t i = 0; i < w->other_count; i++)
         device_worker_free(w->others[i]);
     compile_pool_free(w->pool);
-    cluster_leave(w->cluster);
+    ranks_leave(w->ranks);
     *w = (workers){0};
 }
 

@@ -7,14 +7,14 @@
 #define AUTOTUNE_RUN_SETUP_WORKERS_H
 
 #include "bench/client.h"
-#include "cluster/cluster.h"
 #include "compile/compile.h"
+#include "ranks/ranks.h"
 #include "run/setup/settings.h"
 
 enum { WORKERS_MOST_OTHERS = 63 };
 
 typedef struct workers {
-    cluster *cluster; /* the other ranks of an MPI launch; NULL: there are none */
+    rank_hosts *ranks; /* the other ranks of an MPI launch; NULL: there are none */
     compile_pool *pool;
     device_worker *device; /* that runs the race; NULL: compile only */
     /* GPUs of the same model: they screen, too, as soon as they are open (workers_open_next). */

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "cluster/cluster.h"
-#include "cluster/wire.h"
+#include "ranks/ranks.h"
+#include "ranks/wire.h"
 
 /* The relay's end of the socket; the test is the relay. */
 static int relay;
@@ -33,12 +33,12 @@ static int be_no_relay(void **state)
 
 static void greet(uint32_t ranks)
 {
-    const cluster_hello hello = {.ranks = ranks, .cores = {4, 8, 16}};
+    const ranks_hello hello = {.ranks = ranks, .cores = {4, 8, 16}};
     assert_int_equal(send(relay, &hello, sizeof hello, 0), sizeof hello);
 }
 
 /* What the tuner wants started, and the socket that it hands over. */
-static int take_open(cluster_open *out)
+static int take_open(ranks_open *out)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -59,42 +59,42 @@ static int take_open(cluster_open *out)
 TEST_IN(without_a_relay_there_is_one_rank_and_everything_runs_here, be_the_relay, be_no_relay)
 {
     at_error error = {0};
-    cluster *c;
+    rank_hosts *c;
     close(relay);
     relay = -1;
     unsetenv(CLUSTER_VARIABLE);
-    assert_ok(cluster_join(&c, &error), error);
+    assert_ok(ranks_join(&c, &error), error);
     assert_null(c);
-    assert_int_equal(cluster_ranks(c), 1);
-    assert_int_equal(cluster_cores(c, 0), 0);
-    assert_null(cluster_host(c, 0));
-    cluster_leave(c);
+    assert_int_equal(ranks_count(c), 1);
+    assert_int_equal(ranks_cores(c, 0), 0);
+    assert_null(ranks_host(c, 0));
+    ranks_leave(c);
 }
 
 TEST_IN(ranks_and_their_cores_are_as_the_relay_says, be_the_relay, be_no_relay)
 {
     at_error error = {0};
-    cluster *c;
+    rank_hosts *c;
     greet(3);
-    assert_ok(cluster_join(&c, &error), error);
-    assert_int_equal(cluster_ranks(c), 3);
-    assert_int_equal(cluster_cores(c, 2), 16);
-    assert_null(cluster_host(c, 0));
-    assert_non_null(cluster_host(c, 1));
-    cluster_leave(c);
+    assert_ok(ranks_join(&c, &error), error);
+    assert_int_equal(ranks_count(c), 3);
+    assert_int_equal(ranks_cores(c, 2), 16);
+    assert_null(ranks_host(c, 0));
+    assert_non_null(ranks_host(c, 1));
+    ranks_leave(c);
 }
 
 TEST_IN(a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed_over, be_the_relay,
         be_no_relay)
 {
     at_error error = {0};
-    cluster *c;
+    rank_hosts *c;
     worker w;
-    cluster_open wanted;
+    ranks_open wanted;
     char word[4] = "";
     greet(3);
-    assert_ok(cluster_join(&c, &error), error);
-    const worker_host *host = cluster_host(c, 2);
+    assert_ok(ranks_join(&c, &error), error);
+    const worker_host *host = ranks_host(c, 2);
     assert_ok(host->start(host->context, "a worker", &w, &error), error);
     assert_int_equal(w.pid, WORKER_ELSEWHERE);
     int there = take_open(&wanted);
@@ -105,32 +105,32 @@ TEST_IN(a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed_ove
     assert_string_equal(word, "yes");
     close(there);
     worker_stop(&w, NULL, 0);
-    cluster_leave(c);
+    ranks_leave(c);
 }
 
 TEST_IN(a_relay_that_is_gone_starts_nothing, be_the_relay, be_no_relay)
 {
     at_error error = {0};
-    cluster *c;
+    rank_hosts *c;
     worker w;
     greet(2);
-    assert_ok(cluster_join(&c, &error), error);
+    assert_ok(ranks_join(&c, &error), error);
     close(relay);
     relay = -1;
-    const worker_host *host = cluster_host(c, 1);
+    const worker_host *host = ranks_host(c, 1);
     assert_int_not_equal(host->start(host->context, "a worker", &w, &error), AT_OK);
-    cluster_leave(c);
+    ranks_leave(c);
 }
 
 TEST_IN(a_relay_that_speaks_nonsense_is_an_error, be_the_relay, be_no_relay)
 {
     at_error error = {0};
-    cluster *c;
+    rank_hosts *c;
     greet(CLUSTER_MOST_RANKS + 1);
-    assert_int_equal(cluster_join(&c, &error), AT_WORKER);
+    assert_int_equal(ranks_join(&c, &error), AT_WORKER);
     assert_null(c);
     assert_int_equal(send(relay, "hello", 5, 0), 5);
-    assert_int_equal(cluster_join(&c, &error), AT_WORKER);
+    assert_int_equal(ranks_join(&c, &error), AT_WORKER);
 }
 
 TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
@@ -142,16 +142,16 @@ TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
                     {"OMPI_COMM_WORLD_SIZE", "4", true},
                     {"PMI_SIZE", "2", true},
                     {"SLURM_STEP_NUM_TASKS", "2", false}};
-    assert_false(cluster_launched()); /* it is behind a relay */
+    assert_false(ranks_launched()); /* it is behind a relay */
     unsetenv(CLUSTER_VARIABLE);
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
         setenv(launches[i].variable, launches[i].text, 1);
-        assert_int_equal(cluster_launched(), launches[i].several);
+        assert_int_equal(ranks_launched(), launches[i].several);
         unsetenv(launches[i].variable);
     }
     setenv("SLURM_STEP_NUM_TASKS", "2", 1);
     setenv("PMIX_RANK", "0", 1);
-    assert_true(cluster_launched());
+    assert_true(ranks_launched());
     unsetenv("SLURM_STEP_NUM_TASKS");
     unsetenv("PMIX_RANK");
 }

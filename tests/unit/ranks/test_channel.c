@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "cluster/channel.h"
+#include "ranks/channel.h"
 
 /* Adds a channel and gives the other end of its socket. */
 static int add(channel_table *t, uint32_t rank, uint32_t number)

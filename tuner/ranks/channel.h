@@ -1,7 +1,7 @@
 /* A relay's end of one worker's connection: what it reads from the socket goes to the other rank;
  * what comes from there waits until the socket takes it. */
-#ifndef AUTOTUNE_CLUSTER_CHANNEL_H
-#define AUTOTUNE_CLUSTER_CHANNEL_H
+#ifndef AUTOTUNE_RANKS_CHANNEL_H
+#define AUTOTUNE_RANKS_CHANNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "cluster/channel.h"
+#include "ranks/channel.h"
 
 #include <errno.h>
 #include <stdlib.h>

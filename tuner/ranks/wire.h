@@ -1,7 +1,7 @@
 /* The messages between a tuner and the relay beside it, over a socket that keeps packets apart.
  * Both are of one build, on one host. */
-#ifndef AUTOTUNE_CLUSTER_WIRE_H
-#define AUTOTUNE_CLUSTER_WIRE_H
+#ifndef AUTOTUNE_RANKS_WIRE_H
+#define AUTOTUNE_RANKS_WIRE_H
 
 #include <stdint.h>
 
@@ -11,16 +11,16 @@ enum { CLUSTER_MOST_RANKS = 256, CLUSTER_NAME_BYTES = 16 };
 #define CLUSTER_VARIABLE "AUTOTUNE_CLUSTER"
 
 /* The relay's only message. */
-typedef struct cluster_hello {
+typedef struct ranks_hello {
     uint32_t ranks;                     /* this one, which is 0, included */
     uint32_t cores[CLUSTER_MOST_RANKS]; /* that each may use */
-} cluster_hello;
+} ranks_hello;
 
 /* The tuner's request to start a worker. A socket comes with it, to which the relay connects the
  * worker. */
-typedef struct cluster_open {
+typedef struct ranks_open {
     uint32_t rank;
     char program[CLUSTER_NAME_BYTES]; /* worker_program.name */
-} cluster_open;
+} ranks_open;
 
 #endif

@@ -1,7 +1,7 @@
 /* Messages between the ranks, over MPI. Sending and receiving never block, so that a rank that is
  * slow, hangs or is lost does not stop the others. The only module that uses MPI. */
-#ifndef AUTOTUNE_CLUSTER_MAIL_H
-#define AUTOTUNE_CLUSTER_MAIL_H
+#ifndef AUTOTUNE_RANKS_MAIL_H
+#define AUTOTUNE_RANKS_MAIL_H
 
 #include <stdbool.h>
 #include <stddef.h>

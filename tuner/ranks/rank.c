@@ -21,10 +21,10 @@
 #include "base/cores.h"
 #include "base/descriptor.h"
 #include "base/memory.h"
-#include "cluster/channel.h"
-#include "cluster/mail.h"
-#include "cluster/wire.h"
 #include "process/interrupt.h"
+#include "ranks/channel.h"
+#include "ranks/mail.h"
+#include "ranks/wire.h"
 
 enum {
     BEAT_MS = 1000,
@@ -45,7 +45,7 @@ typedef struct relay {
     int64_t beat_ns, letter_ns; /* the last of each */
     int64_t heard_ns[CLUSTER_MOST_RANKS];
     bool dropped[CLUSTER_MOST_RANKS];
-    cluster_hello hello;
+    ranks_hello hello;
     uint32_t greeted;
 } relay;
 
@@ -105,7 +105,7 @@ static void take_wish(relay *r)
         char bytes[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
     } control;
-    cluster_open wanted;
+    ranks_open wanted;
     struct iovec data = {.iov_base = &wanted, .iov_len = sizeof wanted};
     struct msghdr m = {.msg_iov = &data,
                        .msg_iovlen = 1,

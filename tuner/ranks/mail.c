@@ -1,4 +1,4 @@
-#include "cluster/mail.h"
+#include "ranks/mail.h"
 
 #include <mpi.h>
 #include <stdlib.h>

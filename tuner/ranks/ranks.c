@@ -1,4 +1,4 @@
-#include "cluster/cluster.h"
+#include "ranks/ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,29 +11,29 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "cluster/wire.h"
+#include "ranks/wire.h"
 
 enum { HELLO_MS = 60 * 1000 }; /* all ranks have to be up */
 
 typedef struct rank_of {
-    const cluster *cluster;
+    const rank_hosts *all;
     uint32_t rank;
 } rank_of;
 
-struct cluster {
+struct rank_hosts {
     int fd;
-    cluster_hello hello;
+    ranks_hello hello;
     rank_of ranks[CLUSTER_MOST_RANKS];
     worker_host hosts[CLUSTER_MOST_RANKS];
 };
 
-static at_status send_open(int fd, const cluster_open *wanted, int passed, at_error *error)
+static at_status send_open(int fd, const ranks_open *wanted, int passed, at_error *error)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
     } control = {{0}};
-    cluster_open copy = *wanted;
+    ranks_open copy = *wanted;
     struct iovec data = {.iov_base = &copy, .iov_len = sizeof copy};
     struct msghdr m = {.msg_iov = &data,
                        .msg_iovlen = 1,
@@ -56,13 +56,13 @@ static at_status send_open(int fd, const cluster_open *wanted, int passed, at_er
 static at_status start_there(void *context, const char *program, worker *out, at_error *error)
 {
     const rank_of *where = context;
-    cluster_open wanted = {.rank = where->rank};
+    ranks_open wanted = {.rank = where->rank};
     int ends[2];
     snprintf(wanted.program, sizeof wanted.program, "%s", program);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return error_set_errno(error, errno, "cannot make a socket for a worker of rank %u",
                                where->rank);
-    at_status status = send_open(where->cluster->fd, &wanted, ends[1], error);
+    at_status status = send_open(where->all->fd, &wanted, ends[1], error);
     close(ends[1]);
     if (status)
         close(ends[0]);
@@ -71,7 +71,7 @@ static at_status start_there(void *context, const char *program, worker *out, at
     return status;
 }
 
-static at_status take_hello(cluster *c, at_error *error)
+static at_status take_hello(rank_hosts *c, at_error *error)
 {
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
     ssize_t n = poll(&p, 1, HELLO_MS) == 1 ? recv(c->fd, &c->hello, sizeof c->hello, 0) : -1;
@@ -80,13 +80,13 @@ static at_status take_hello(cluster *c, at_error *error)
     return AT_OK;
 }
 
-at_status cluster_join(cluster **out, at_error *error)
+at_status ranks_join(rank_hosts **out, at_error *error)
 {
     *out = NULL;
     const char *number = getenv(CLUSTER_VARIABLE);
     if (!number)
         return AT_OK;
-    cluster *c = memory_new(1, sizeof *c);
+    rank_hosts *c = memory_new(1, sizeof *c);
     c->fd = (int)strtol(number, NULL, 10);
     fcntl(c->fd, F_SETFD, FD_CLOEXEC);
     at_status status = take_hello(c, error);
@@ -95,14 +95,14 @@ at_status cluster_join(cluster **out, at_error *error)
         return status;
     }
     for (uint32_t i = 0; i < c->hello.ranks; i++) {
-        c->ranks[i] = (rank_of){.cluster = c, .rank = i};
+        c->ranks[i] = (rank_of){.all = c, .rank = i};
         c->hosts[i] = (worker_host){.start = start_there, .context = &c->ranks[i]};
     }
     *out = c;
     return AT_OK;
 }
 
-void cluster_leave(cluster *c)
+void ranks_leave(rank_hosts *c)
 {
     if (!c)
         return;
@@ -110,17 +110,17 @@ void cluster_leave(cluster *c)
     free(c);
 }
 
-size_t cluster_ranks(const cluster *c)
+size_t ranks_count(const rank_hosts *c)
 {
     return c ? c->hello.ranks : 1;
 }
 
-size_t cluster_cores(const cluster *c, size_t rank)
+size_t ranks_cores(const rank_hosts *c, size_t rank)
 {
     return c ? c->hello.cores[rank] : 0;
 }
 
-const worker_host *cluster_host(const cluster *c, size_t rank)
+const worker_host *ranks_host(const rank_hosts *c, size_t rank)
 {
     return c && rank > 0 ? &c->hosts[rank] : NULL;
 }
@@ -131,7 +131,7 @@ static bool several(const char *variable)
     return text && strtol(text, NULL, 10) > 1;
 }
 
-bool cluster_launched(void)
+bool ranks_launched(void)
 {
     if (getenv(CLUSTER_VARIABLE))
         return false;
@@ -139,7 +139,7 @@ bool cluster_launched(void)
     return several("OMPI_COMM_WORLD_SIZE") || several("PMI_SIZE") || by_slurm;
 }
 
-at_status cluster_become_rank(char *const *argv, at_error *error)
+at_status ranks_become_one(char *const *argv, at_error *error)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof "-rank");
