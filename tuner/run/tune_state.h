@@ -11,7 +11,7 @@
 #include "report/progress.h"
 #include "run/predict.h"
 #include "run/race/driver.h"
-#include "run/race/log.h"
+#include "run/race/race_log.h"
 #include "run/recall.h"
 #include "run/summarise.h"
 #include "run/tune.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "run/race/log.h"
+#include "run/race/race_log.h"
 #include "run/setup/session.h"
 #include "run/setup/settings.h"
 #include "run/variant/pipeline.h"

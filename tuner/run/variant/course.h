@@ -7,9 +7,9 @@
 #define AUTOTUNE_RUN_VARIANT_COURSE_H
 
 #include "run/setup/gpus.h"
-#include "run/variant/log.h"
 #include "run/variant/pipeline.h"
 #include "run/variant/twins.h"
+#include "run/variant/variant_log.h"
 
 /* Only course_move() changes a candidate's stage. A candidate enters `finished` once, when its
  * outcome is known, and may be compiled again for the race after that. At most one candidate is

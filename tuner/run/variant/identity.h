@@ -8,7 +8,7 @@
  * options). The last two are one text, the hash of script/emit.h, or else the machine code that
  * became of them.
  *
- * Twins (run/variant/twins.h), the journal (run/variant/log.h), checks of records
+ * Twins (run/variant/twins.h), the journal (run/variant/variant_log.h), checks of records
  * (run/standing/standing.h) and `lint` all ask here. The facts that only the compiler needs to tell
  * sources apart are in compile/wire.h. */
 #ifndef AUTOTUNE_RUN_VARIANT_IDENTITY_H

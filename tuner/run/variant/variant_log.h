@@ -1,7 +1,7 @@
 /* Candidates in the journal: what was measured of one is kept, and found again by a run that
  * resumes. */
-#ifndef AUTOTUNE_RUN_VARIANT_LOG_H
-#define AUTOTUNE_RUN_VARIANT_LOG_H
+#ifndef AUTOTUNE_RUN_VARIANT_VARIANT_LOG_H
+#define AUTOTUNE_RUN_VARIANT_VARIANT_LOG_H
 
 #include "base/error.h"
 #include "journal/journal.h"

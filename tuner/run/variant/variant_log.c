@@ -1,4 +1,4 @@
-#include "run/variant/log.h"
+#include "run/variant/variant_log.h"
 
 #include <stdlib.h>
 #include <string.h>

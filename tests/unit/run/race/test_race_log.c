@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/race/log.h"
+#include "run/race/race_log.h"
 #include "temporary.h"
 
 /* A race of three variants whose run ends, and the log that the next run opens. */

@@ -7,8 +7,8 @@
  * the order. A race depends only on what it is told (search/race/race.h): when it is resumed it
  * asks the same questions in the same order, and takes the answers from here as long as there are
  * any. */
-#ifndef AUTOTUNE_RUN_RACE_LOG_H
-#define AUTOTUNE_RUN_RACE_LOG_H
+#ifndef AUTOTUNE_RUN_RACE_RACE_LOG_H
+#define AUTOTUNE_RUN_RACE_RACE_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>

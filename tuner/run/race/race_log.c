@@ -1,4 +1,4 @@
-#include "run/race/log.h"
+#include "run/race/race_log.h"
 
 #include <stdlib.h>
 #include <string.h>
