@@ -308,7 +308,8 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
     snprintf(text, sizeof text, "%s", c->how->text);
     if (depends)
         snprintf(c->how->text, c->how->text_bytes,
-                 "its result depends on the order in which blocks, warps and threads run, which "
+                 "its result depends on the order in which blocks, warps and threads run, or in "
+                 "which their stores are seen, which "
                  "nothing promises: "
                  "in %s order %s",
                  schedule > 0 ? "another" : "their", text);

@@ -383,10 +383,47 @@ static bool is_constant(uint32_t mask, ptx_space space, const places *p)
     return all;
 }
 
+/* The bytes of a strong read that a schedule may find as they were. */
+enum { MOST_LATE_BYTES = 16 };
+
+/* In an adverse schedule a store that nothing orders before the read comes late, the first time:
+ * the lanes that find what it replaced. */
+static uint32_t find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                          ptx_space space, const places *p, uint32_t total,
+                          uint8_t before[SIM_LANES][MOST_LATE_BYTES])
+{
+    uint32_t late = 0;
+    if (!b->adverse || !b->launch->check || !c->scope || space != PTX_SPACE_GLOBAL ||
+        total > MOST_LATE_BYTES)
+        return 0;
+    sim_race_access a = sim_race_access_of(b, w, c, 0);
+    SIM_EACH_OF(l, mask)
+    {
+        sim_race_access_by(&a, l);
+        a.region = p->region[l];
+        if (sim_is_watched(b->watch, a.region) &&
+            sim_global_late(&a, p->address[l] - a.region->base, total, before[l]))
+            late |= 1u << l;
+    }
+    return late;
+}
+
+static void load_before(sim_warp *w, const sim_instruction *c, uint32_t late, const places *p,
+                        const int32_t *slots, uint32_t bytes,
+                        uint8_t before[SIM_LANES][MOST_LATE_BYTES])
+{
+    places then = *p;
+    SIM_EACH_OF(l, late) then.at[l] = before[l];
+    for (int v = 0; late && v < c->vector; v++)
+        load_element(w, c, late, &then, slots[v], (uint32_t)v * bytes, bytes);
+}
+
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                  ptx_space space, const places *p, uint32_t bytes)
 {
     uint32_t total = bytes * c->vector;
+    _Alignas(8) uint8_t before[SIM_LANES][MOST_LATE_BYTES];
+    const uint32_t late = find_late(b, w, c, mask, space, p, total, before);
     const bool constant = is_constant(mask, space, p);
     if (!constant)
         sim_repeat_end(w);
@@ -400,12 +437,13 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
+    load_before(w, c, late, p, slots, bytes, before);
     if (b->met_unwritten && !lose_unwritten(b, w, c, mask, space, p, bytes))
         return false;
-    for (uint32_t m = c->scope && b->launch->check && is_released(b, space, p) ? mask : 0; m;
-         m &= m - 1)
+    for (uint32_t m = c->scope && b->launch->check && is_released(b, space, p) ? mask & ~late : 0;
+         m; m &= m - 1)
         note_read(b, w, c, __builtin_ctz(m), space, p);
-    if (c->scope && space != PTX_SPACE_LOCAL)
+    if (c->scope && space != PTX_SPACE_LOCAL && late == 0)
         sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, NULL),
                       space == PTX_SPACE_GLOBAL);
     return true;

@@ -126,6 +126,8 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
         if (!cell)
             return true;
         a->offset = at;
+        if (touch == SIM_TOUCH_WRITE)
+            memcpy(&cell->before, region->bytes + at, step);
         if (touch == SIM_TOUCH_READ) {
             fine = sim_race_read(a, cell);
         } else if (touch == SIM_TOUCH_ATOMIC) {
@@ -141,6 +143,31 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
             forget_release(watch, region->base + at);
     }
     return fine;
+}
+
+static bool is_one_write(const sim_stamp *s, const sim_stamp *t)
+{
+    return s->block == t->block && s->unit == t->unit && s->order == t->order && s->pc == t->pc;
+}
+
+bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_t *before)
+{
+    sim_watch *watch = a->block->watch;
+    const uint32_t step = watch->cell_bytes;
+    sim_stamp first = {0};
+    bool late = true;
+    for (uint64_t at = offset; late && at < offset + bytes; at += step) {
+        bool *which = NULL;
+        sim_cell *cell = take_cell(watch, a->region, at, &which);
+        if (!cell)
+            return false;
+        a->offset = at;
+        first = at == offset ? cell->writes.last : first;
+        late = sim_race_is_late(a, cell) && is_one_write(&first, &cell->writes.last);
+        memcpy(before + (at - offset), &cell->before, step);
+        unlock(watch, which);
+    }
+    return late;
 }
 
 void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,

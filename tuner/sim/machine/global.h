@@ -12,6 +12,10 @@ void sim_watch_free(sim_watch *watch); /* NULL is fine */
 bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 
+/* May a strong read of `bytes` find what was there before one store that wrote all of them? Then
+ * `before` has that. */
+bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_t *before);
+
 /* A copy from or to global memory begins and lands, as in shared memory. */
 bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,

@@ -109,6 +109,14 @@ bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *s)
     return is_in(w, lane, SIM_LORE_LOOSE, s);
 }
 
+bool sim_order_has_seen(const sim_warp *w, int lane, const sim_stamp *s)
+{
+    bool seen = is_in(w, lane, SIM_LORE_LOOSE, s);
+    for (int reach = 0; reach < SIM_REACHES && !seen; reach++)
+        seen = is_in(w, lane, SIM_LORE_SEEN + reach, s);
+    return seen;
+}
+
 sim_reach sim_order_reach(const sim_block *b, const sim_stamp *s)
 {
     if (s->block == b->number)

@@ -48,6 +48,8 @@ bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const si
 bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *access);
 /* Was it acquired loosely? */
 bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *access);
+/* Was it acquired, loosely or not, or only read where it was released? */
+bool sim_order_has_seen(const sim_warp *w, int lane, const sim_stamp *access);
 /* How far apart is the thread of an access? */
 sim_reach sim_order_reach(const sim_block *b, const sim_stamp *access);
 

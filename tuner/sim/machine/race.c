@@ -385,6 +385,19 @@ static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
                                         !own->flags && is_past(a, &writes->last)));
 }
 
+static uint64_t reader_bit(const sim_race_access *a)
+{
+    return UINT64_C(1) << (a->stamp.block * 7 + a->stamp.unit) % 64;
+}
+
+bool sim_race_is_late(const sim_race_access *a, const sim_cell *cell)
+{
+    const sim_stamp *s = &cell->writes.last;
+    return cell->has_before && s->block != 0 && s->block != a->stamp.block && sim_is_by_thread(s) &&
+           !(s->flags & SIM_STAMP_UNDER_WAY) && !(cell->readers & reader_bit(a)) &&
+           !follows(a, s) && !sim_order_has_seen(a->warp, a->lane, s) && !was_observed(a, cell, s);
+}
+
 bool sim_race_read(const sim_race_access *a, sim_cell *cell)
 {
     if (is_again(a, cell)) {
@@ -400,8 +413,10 @@ bool sim_race_read(const sim_race_access *a, sim_cell *cell)
         return false;
     sim_stamp stamp = a->stamp;
     stamp.seen = cell->strong;
-    if (stamp.scope)
+    if (stamp.scope) {
         cell->observed = cell->strong;
+        cell->readers |= reader_bit(a);
+    }
     sim_set_add(a, &cell->reads, &stamp);
     return true;
 }
@@ -451,6 +466,9 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     if (!check_write(a, cell, same))
         return false;
     sim_stamp stamp = a->stamp;
+    cell->has_before =
+        stamp.scope && a->instruction->kind == SIM_STORE && cell->writes.last.block == 0;
+    cell->readers = 0;
     if (stamp.scope) {
         /* Writes that nobody looked between may count as one. */
         if (stamp.scope && (cell->strong == cell->observed || observes(a)))

@@ -71,6 +71,9 @@ typedef struct sim_cell {
     bool noncoherent;      /* it was read by ld.global.nc */
     bool stale;            /* it was read before it was written: a cache may have what was there */
     bool touched;
+    bool has_before;  /* the last write was a strong store, the first of all, */
+    uint32_t before;  /* and this is what it replaced; of global memory */
+    uint64_t readers; /* who read it strongly since: a bit for each of some warps */
 } sim_cell;
 
 /* An access in progress. */
@@ -99,6 +102,10 @@ static inline void sim_race_access_by(sim_race_access *a, int lane)
  * `same`: a weak write of the value that is there. */
 bool sim_race_read(const sim_race_access *a, sim_cell *cell);
 bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same);
+
+/* May a strong read still find what the launch found there? Nothing that the thread has read tells
+ * of the one store since, nor has its warp read there after it. */
+bool sim_race_is_late(const sim_race_access *a, const sim_cell *cell);
 
 /* A copy begins to read or write there, or to add to what is there by atomics of the GPU's scope;
  * and it is no longer under way: what it did becomes the access `landed`. */
