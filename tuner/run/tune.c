@@ -104,14 +104,15 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     /* There is something to keep from here on. */
     interrupt_hold();
     t->summary.resumable = t->journal != NULL;
-    if (!t->answer)
+    bool searches = !t->answer; /* else a record answers */
+    if (searches)
         status = tune_search(t, error);
     stage_ns = show_stage(o, lane, "search", stage_ns);
-    if (!status && !t->answer)
+    if (!status && searches)
         status = tune_race(t, error);
-    if (!status && !t->answer && t->end != RUN_END_INTERRUPTED)
+    if (!status && searches && t->end != RUN_END_INTERRUPTED)
         status = tune_judge_oracle(t, true, error);
-    if (!status && !t->answer && t->end != RUN_END_INTERRUPTED)
+    if (!status && searches && t->end != RUN_END_INTERRUPTED)
         status = tune_compare_devices(t, true, error);
     stage_ns = show_stage(o, lane, "race", stage_ns);
     if (status && t->session.workers->device && !t->driver)

@@ -28,19 +28,6 @@ enum { EMIT_AT_ONCE = 8 };
 /* A leader by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
-/* A quick run answers within three seconds: by then its race should end, and those of products and
- * transfers took up to 1.2 s longer than planned on three hosts of H200s. The time of a race is
- * unknown until those are tried that it tries in any case. It waits for these, though not for
- * ever. */
-static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
-
-/* The rest of a race beside its samples and its compiling: loading and checking entrants, the
- * winner's proof, and the end of all processes. */
-static const double RACE_REST_S = 0.3;
-
-/* The number of entrants that a race samples when it has probed. */
-enum { RACE_LIKELY = 192 };
-
 /* The share of a budget in seconds that searching may take. The rest is for the race. */
 static const double SEARCH_SHARE = 0.85;
 
@@ -303,101 +290,6 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
 
-/* The rough number of entrants that a race of the tried variants samples. */
-static size_t likely_entrants(const tune *t)
-{
-    const candidates *all = pipeline_candidates(t->pipeline);
-    const race_options rules = race_rules(t->settings, all);
-    if (!rules.prior_entrants)
-        return RACE_LIKELY;
-    size_t near = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        int64_t time_ns = candidate_may_race(all->items[i]) ? all->items[i]->fastest_ns : 0;
-        near += time_ns > 0 && (double)time_ns <= rules.prior_ratio * (double)t->best_ns;
-    }
-    return near < rules.prior_entrants ? near : rules.prior_entrants;
-}
-
-/* The seconds that a race of the tried variants would take: as many heats as the second look has,
- * of those that enter by their first samples, their compiling for ragged problems, and the finals.
- * A sample takes longer than its time, which may be one launch of several: as much as those of the
- * search did on average. */
-static double likely_race_s(const tune *t)
-{
-    enum { DEFAULT_BLOCKS = 6 };
-    const candidates *all = pipeline_candidates(t->pipeline);
-    const race_options rules = race_rules(t->settings, all);
-    double best_ns = (double)t->best_ns, default_ns = 0, sum_ns = 0, compiling_ns = 0;
-    size_t samples = 0, entrants = likely_entrants(t), tried = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const candidate *c = all->items[i];
-        if (!candidate_may_race(c))
-            continue;
-        double time_ns = (double)c->fastest_ns;
-        tried++;
-        compiling_ns += (double)c->found.compile_ns;
-        samples += c->from_journal ? 0 : c->found.sample_count;
-        sum_ns += c->from_journal ? 0 : time_ns * (double)c->found.sample_count;
-        if (t->has_baseline && c->configuration == t->baseline &&
-            (rules.default_ratio <= 0 || time_ns <= rules.default_ratio * best_ns))
-            default_ns = time_ns;
-    }
-    double spent_ns = (double)pipeline_get_state(t->pipeline)->measure_ns;
-    double rest_ns = samples > 0 && spent_ns > sum_ns ? (spent_ns - sum_ns) / (double)samples : 0;
-    double compile_ns = tried > 0 ? compiling_ns / (double)tried : 0;
-    double rounds = 1 + (double)entrants / (double)compile_width(t->session.workers->pool);
-    size_t heats = entrants > rules.finalists ? entrants * rules.looks[1] : 0;
-    size_t finals = rules.finals_blocks * rules.finalists;
-    return RACE_REST_S + (rounds * compile_ns + (double)(heats + finals) * (best_ns + rest_ns) +
-                          DEFAULT_BLOCKS * (default_ns + rest_ns)) /
-                             1e9;
-}
-
-static bool has_tried_first(const tune *t)
-{
-    const candidates *all = pipeline_candidates(t->pipeline);
-    size_t tried = 0;
-    while (tried < all->count && tried < t->first && candidate_is_finished(all->items[tried]))
-        tried++;
-    return tried == t->first;
-}
-
-/* Tells whether it is too late for a quick run to begin another variant: compiled in the time of
- * the first ones or of the leader, it would be done only when the race should begin. The length of
- * that race is not known before the first are tried: the winner is compiled for its proof, at
- * least. */
-static bool is_late(const tune *t)
-{
-    if (!tune_is_quick(t) || !tune_races(t) || t->asked < t->first ||
-        (!t->best_ns && !pipeline_in_flight(t->pipeline)))
-        return false;
-    double elapsed_s = tune_elapsed_s(t);
-    bool known = t->leader && has_tried_first(t);
-    double compile_s =
-        known ? (double)t->leader->found.compile_ns / 1e9 : elapsed_s - t->search_from_s;
-    return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
-}
-
-/* The seconds that a device takes for a variant. */
-static double try_s(const tune *t)
-{
-    const pipeline_state *s = pipeline_get_state(t->pipeline);
-    uint64_t tried = s->finished - s->resumed - s->twins;
-    return tried > 0 ? (double)(s->check_ns + s->measure_ns) / 1e9 / (double)tried : 0;
-}
-
-/* Is it time for a quick run's race, once the variant that the device is at is done? */
-static bool is_quick_enough(const tune *t)
-{
-    if (!tune_is_quick(t) || !tune_races(t) || t->best_ns == 0)
-        return false;
-    double elapsed_s = tune_elapsed_s(t);
-    if (!has_tried_first(t))
-        return elapsed_s >= QUICK_WAIT_S;
-    return elapsed_s + try_s(t) + likely_race_s(t) >= QUICK_S ||
-           (!pipeline_in_flight(t->pipeline) && is_late(t));
-}
-
 static bool must_stop(tune *t)
 {
     static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
@@ -406,7 +298,7 @@ static bool must_stop(tune *t)
                                                [STOP_GAIN] = RUN_END_GAIN};
     set_target(t);
     stop_reason reason = stopping_check(&t->stopping, tune_elapsed_s(t));
-    if (!reason && is_quick_enough(t))
+    if (!reason && tune_is_quick_enough(t))
         reason = STOP_SECONDS;
     if (reason)
         t->end = ends[reason];
@@ -437,11 +329,11 @@ static at_status search(tune *t, at_error *error)
         }
         if (tune_interrupted(t))
             return AT_OK;
-        bool late = !ended && is_late(t);
+        bool late = !ended && tune_is_late(t);
         if (!ended && !late)
             status = ask(t, &more, error);
         if (!status && !ended && (is_asked_out(t) || tune_is_quick(t)))
-            status = pipeline_prepare_race(t->pipeline, likely_entrants(t), error);
+            status = pipeline_prepare_race(t->pipeline, tune_likely_entrants(t), error);
         if (!status && !more && !pipeline_in_flight(t->pipeline) && !late && !has_next(t) &&
             !(t->settings->prove_all && tune_proofs_pending(t)))
             break;

@@ -1,5 +1,5 @@
-/* The state of a run, which its stages share: tune.c runs them in order; tune_open.c, tune_search.c
- * and tune_race.c are the stages. No one else includes this. */
+/* The state of a run, which its stages share; tune.c runs them in order. No other file than tune.c
+ * and tune_*.c includes this. */
 #ifndef AUTOTUNE_RUN_TUNE_STATE_H
 #define AUTOTUNE_RUN_TUNE_STATE_H
 
@@ -81,11 +81,16 @@ struct tune {
     run_end end;
 };
 
-/* The stages. Each leaves what it found in the state, however it ends. An interrupt is no failure
- * (see t->end). AT_DEVICE and similar if the device is lost for good. */
+/* ---- the stages: tune_open.c, tune_search.c, tune_race.c ----
+ *
+ * Each leaves what it found in the state, however it ends. An interrupt is no failure (see t->end).
+ * AT_DEVICE and similar if the device is lost for good. */
 at_status tune_open(tune *t, at_error *error);
 at_status tune_search(tune *t, at_error *error);
 at_status tune_race(tune *t, at_error *error);
+
+/* Takes a finished candidate into account. */
+void tune_learn(tune *t, candidate *c);
 
 /* Opens the race's part of the journal, for the GPU that runs the race. */
 void tune_open_race_log(tune *t);
@@ -93,29 +98,44 @@ void tune_open_race_log(tune *t);
 /* Ranks what was measured as it stands: the device was lost before the race began. */
 void tune_rank_unraced(tune *t);
 
+/* ---- tune_quick.c: when a quick run must race ---- */
+
+/* The rough number of entrants that a race of the tried variants samples. */
+size_t tune_likely_entrants(const tune *t);
+
+/* Tells whether it is too late for a quick run to begin another variant: compiled in the time of
+ * the first ones or of the leader, it would be done only when the race should begin. The length of
+ * that race is not known before the first are tried: the winner is compiled for its proof, at
+ * least. */
+bool tune_is_late(const tune *t);
+
+/* Is it time for a quick run's race, once the variant that the device is at is done? */
+bool tune_is_quick_enough(const tune *t);
+
+/* ---- tune_oracle.c: doubts about a baseline that is the oracle ----
+ *
+ * Both begin what is due. `waits`: for its end, too, for some seconds. */
+
+/* Begins the proof of the baseline, once it was tried. AT_SCRIPT once it is known to be wrong:
+ * nothing that was measured is worth keeping then. */
+at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
+
+/* Holds what the baseline computes on the GPU against what it computes on the simulated device, one
+ * problem a call as long as some are left. What differs leaves nothing proven. */
+at_status tune_compare_devices(tune *t, bool waits, at_error *error);
+
+/* ---- tune_state.c ---- */
+
 double tune_elapsed_s(const tune *t);
 bool tune_races(const tune *t);     /* does this run end in a race? */
 bool tune_is_quick(const tune *t);  /* is it to answer within seconds, with no budget of its own? */
 size_t tune_samples(const tune *t); /* first samples of a variant */
-uint64_t
-tune_evaluations(const tune *t); /* most variants that the search may try; twins do not count */
 bool tune_owns_workers(const tune *t); /* they end with it */
 bool tune_proofs_pending(const tune *t);
 const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */
 
-/* Begins the proof of a baseline that is the oracle, once it was tried. AT_SCRIPT once it is known
- * to be wrong: nothing that was measured is worth keeping then. `waits`: for its proof, for some
- * seconds. */
-at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
-
-/* Holds what a baseline that is the oracle computes on the GPU against what it computes on
- * the simulated device, one problem a call as long as some are left. What differs leaves nothing
- * proven.
- * `waits`: for all of them, for some seconds. */
-at_status tune_compare_devices(tune *t, bool waits, at_error *error);
-
-/* Takes a finished candidate into account. */
-void tune_learn(tune *t, candidate *c);
+/* The most variants that the search may try; twins do not count. */
+uint64_t tune_evaluations(const tune *t);
 
 /* Did the user, or SIGTERM, end the run? Prints a line the first time. */
 bool tune_interrupted(tune *t);
