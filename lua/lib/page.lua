@@ -65,21 +65,42 @@ local function list(texts)
   return out
 end
 
--- "rows=8192,cols=8192 (warm)": what a recorded entry answers.
-local function question(entry)
-  return pairs_of(entry.problem) .. (entry.cache == "warm" and " (warm)" or "")
-    .. (entry.objective == "energy" and " (energy)" or "") .. (entry.after and " (after " .. entry.after .. ")" or "")
+-- A member that may be missing; null is missing too.
+local function get(object, name)
+  if object and has(object, name) then return object[name] end
+end
+
+-- What the problems of several entries have in common, and what is each one's own: { { name, value }, ... } and a
+-- function of an entry. Where nothing tells them apart all is each one's own.
+local function in_common(entries)
+  local shared, common, differs = {}, {}, false
+  for _, name in ipairs(#entries > 1 and names(entries[1].problem) or {}) do
+    local same = true
+    for _, e in ipairs(entries) do same = same and get(e.problem, name) == entries[1].problem[name] end
+    if same then common[#common + 1] = { name, entries[1].problem[name] } end
+    shared[name] = same
+    differs = differs or not same
+  end
+  if not differs then shared, common = {}, {} end
+  return common, function(entry)
+    local own = {}
+    for _, name in ipairs(names(entry.problem)) do
+      if not shared[name] then own[#own + 1] = { name, entry.problem[name] } end
+    end
+    return own
+  end
+end
+
+-- "rows=8192,cols=8192 (warm)": what a recorded entry answers; `own`, what of its problem is said.
+local function question(entry, own)
+  return pairs_of(own or entry.problem) .. (entry.cache == "warm" and " (warm)" or "")
+    .. (entry.objective == "energy" and " (energy)" or "") .. (get(entry, "after") and " (after " .. entry.after .. ")" or "")
 end
 
 -- A path: a text, or where it is not UTF-8 its bytes.
 local function path(p)
   if type(p) == "string" then return p end
   return (gsub(p.bytes, "%x%x", function(h) return string.char(tonumber(h, 16)) end))
-end
-
--- A member that may be missing; null is missing too.
-local function get(object, name)
-  if object and has(object, name) then return object[name] end
 end
 
 -- The heads of a table, "<name,time": '<' before those whose column is on the left.
@@ -94,7 +115,7 @@ return function(page)
   local p = {
     clean = clean, width = width, pad_left = pad_left, pad_right = pad_right, pairs_of = pairs_of,
     others_stand_in = "variables that neither --over nor --set gives are those of the script's 'simulated' problem, if it has one",
-    path = path, get = get, stand_in = stand_in, list = list, question = question, split_heads = split_heads, page = page,
+    path = path, get = get, stand_in = stand_in, list = list, question = question, in_common = in_common, split_heads = split_heads, page = page,
   }
 
   function p.ink(style, text)

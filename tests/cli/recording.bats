@@ -19,7 +19,8 @@ PY
     tool results list --results "$RECORDS"
     succeeds
     says 'NVIDIA H200 (9.0)'
-    says 'rows=8192,cols=8192,dtype=float'
+    says 'all: dtype=float'
+    says 'rows=8192,cols=8192 '
     [ "$(grep -v '^[a-z0-9_]*: \|^Searched' out.txt | awk '{ if (length > 80) n++ } END { print n + 0 }')" -eq 0 ]
     # No two rows of a file are the same: what tells problems apart is there on a narrow page too.
     COLUMNS=60 tool results list aos_soa --gpu nvidia-h200 --results "$RECORDS"

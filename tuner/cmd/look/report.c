@@ -209,14 +209,15 @@ static json_t *pack_entries(const record *r)
     json_t *list = json_array();
     for (size_t i = 0; i < r->entry_count; i++) {
         const record_entry *e = &r->entries[i];
-        json_append(
-            &list,
-            json_pack("{so ss ss sI sI sI so so so ss}", "problem", record_pack_values(&e->problem),
-                      "cache", e->warm_cache ? "warm" : "cold", "objective",
-                      e->energy ? "energy" : "time", "time_ns", (json_int_t)e->time_ns, "low_ns",
-                      (json_int_t)e->time_low_ns, "high_ns", (json_int_t)e->time_high_ns, "rate",
-                      json_exact(rate_of(e, shown)), "share", json_exact(e->ceiling_fraction),
-                      "speedup", json_exact(e->speedup), "date", e->date));
+        json_append(&list,
+                    json_pack("{so ss? ss ss sI sI sI so so so ss}", "problem",
+                              record_pack_values(&e->problem), "after", *e->after ? e->after : NULL,
+                              "cache", e->warm_cache ? "warm" : "cold", "objective",
+                              e->energy ? "energy" : "time", "time_ns", (json_int_t)e->time_ns,
+                              "low_ns", (json_int_t)e->time_low_ns, "high_ns",
+                              (json_int_t)e->time_high_ns, "rate", json_exact(rate_of(e, shown)),
+                              "share", json_exact(e->ceiling_fraction), "speedup",
+                              json_exact(e->speedup), "date", e->date));
     }
     return list;
 }
