@@ -3,7 +3,7 @@
 
 Usage: pages.py BINARY [PAGE...]
 
-Each page but those that list (reference) opens with a block of commands, ```sh, which runs to its end in an empty folder
+Each page but those of which another test is (LISTS) opens with a block of commands, ```sh, which runs to its end in an empty folder
 without a GPU.
 """
 import os
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
-LISTS = {"instructions", "patterns", "races", "spill_thresholds", "record_table", "ablation"}
+LISTS = {"patterns", "spill_thresholds", "record_table"}
 README_LINES, README_WORDS, ROW_COLUMNS = 200, 1600, 160
 
 
