@@ -83,7 +83,7 @@ END
     tool export transpose
     succeeds
     says "autotune_transpose_config autotune_transpose_default(void)"
-    [[ "$errors" == *"only the default is exported"* ]]
+    [[ "$errors" == *"only the script's default is exported"* ]]
 }
 
 @test "a pattern that is nowhere is a usage error" {

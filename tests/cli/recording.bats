@@ -69,7 +69,7 @@ PY
 @test "every committed record is sound" {
     tool results validate "$RECORDS"
     succeeds
-    says ': 0 problems'
+    says 'faults: 0'
 }
 
 @test "what is wrong is told with file, line, pointer and remedy, and exit code 4" {
@@ -137,7 +137,7 @@ PY
     fails_with 2 'needs A and B'
     tool results diff "$RECORDS/nvidia-h200" "$RECORDS/nvidia-h100-80gb-hbm3"
     succeeds
-    says 'A is of NVIDIA H200, B of NVIDIA H100 80GB HBM3: entries are compared with those of the same GPU.'
+    says 'A is of NVIDIA H200, B of NVIDIA H100 80GB HBM3: entries are compared with those of the same GPU, and there are none'
     tool results diff "$RECORDS" "$RECORDS/nvidia-h200"
     says_nothing_of 'A is of'
 }
