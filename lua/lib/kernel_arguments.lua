@@ -64,7 +64,8 @@ local function complete_buffer(description, request, a, param, count_example)
   local sizes = description.sizes or {}
   local given = description.buffers[name]
   local role = (a.const or constants[name]) and "input" or "inout"
-  for _, output in ipairs(description.outputs or {}) do
+  for i, output in ipairs(description.outputs or {}) do
+    if output == name and a.const then fail({ "outputs", i }, "the kernel cannot write what %s leads to", param.text) end
     if output == name then role = "output" end
   end
   if given == nil then

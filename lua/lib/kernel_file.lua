@@ -257,7 +257,8 @@ function kernel_file.complete(description)
     local found = find_kernels(facts, target.entry)
     if #found == 0 then
       local names = kernel_names(facts)
-      fail(target.path, "%s has no kernel '%s'%s; there are: %s", file, target.entry, meant(target.entry, names),
+      local nearest = meant(target.entry, names)
+      fail(target.path, "%s has no kernel '%s'%s there are: %s", file, target.entry, nearest == "" and ";" or nearest,
            table.concat(names, ", "))
     end
     refuse_template(file, target.entry, found)

@@ -184,6 +184,14 @@ kernel = { entry = 'saxpi' }"
 kernel = { args = { a = at.int32('n') } }"
     refused 6 "the kernel takes float a"
     describe "$fields
+outputs = 'x'"
+    refused 6 "the kernel cannot write what const float *__restrict__ x leads to"
+    describe "$fields
+*/
+/* autotune
+outputs = { 'y' }"
+    refused 7 "the second comment that begins with autotune, after that of line 1"
+    describe "$fields
 while true do end"
     refused 6 "does every loop end?"
 }

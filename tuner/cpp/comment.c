@@ -49,6 +49,12 @@ bool cpp_comment_find(const char *text, cpp_span *comment, int *line)
     return false;
 }
 
+bool cpp_comment_is_closed(cpp_span comment)
+{
+    return comment.text[1] == '/' ||
+           (comment.length >= 4 && memcmp(comment.text + comment.length - 2, "*/", 2) == 0);
+}
+
 static void blank(char *at, size_t count)
 {
     for (; count > 0; count--, at++)

@@ -8,6 +8,9 @@
  * other. *comment is all of it, signs included, *line where it begins. False: there is none. */
 bool cpp_comment_find(const char *text, cpp_span *comment, int *line);
 
+/* Does it end, where it is a block? */
+bool cpp_comment_is_closed(cpp_span comment);
+
 /* The text of such a comment without its signs and its first word, which blanks replace, after as
  * many empty lines as stand before it: the lines of what is returned are the file's. The caller
  * frees it; NULL: no memory. */

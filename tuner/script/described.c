@@ -28,6 +28,14 @@ static void read_description(lua_State *L, script *s)
     XXH3_128bits_update(s->hash, s->source.bytes, s->source.size_bytes);
 }
 
+static int count_lines(cpp_span text)
+{
+    int lines = 0;
+    for (size_t i = 0; i < text.length; i++)
+        lines += text.text[i] == '\n';
+    return lines;
+}
+
 /* Reads the file's comment into s->source: Lua, on the lines that it has in the file. */
 static void read_comment(lua_State *L, script *s)
 {
@@ -42,6 +50,18 @@ static void read_comment(lua_State *L, script *s)
     const bool found = cpp_comment_find(text->bytes, &comment, &line);
     if (s->sketches && found)
         sandbox_raise(L, AT_USAGE, s->path, line, "there is a comment that begins with autotune");
+    if (found && !cpp_comment_is_closed(comment))
+        sandbox_raise(L, AT_SCRIPT, s->path, line, "the comment that begins here has no end, */");
+    cpp_span other;
+    int other_line;
+    /* One without assignments is prose. */
+    if (found && cpp_comment_find(comment.text + comment.length, &other, &other_line) &&
+        memchr(other.text, '=', other.length))
+        sandbox_raise(
+            L, AT_SCRIPT, s->path, line + count_lines(comment) + other_line - 1,
+            "this is the second comment that begins with autotune, after that of line %d: "
+            "one describes a file, and --describe reads another from elsewhere",
+            line);
     if (s->sketches)
         comment = (cpp_span){text->bytes, 0};
     else if (!found)

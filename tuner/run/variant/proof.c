@@ -265,6 +265,18 @@ static prover *create(script *s, compile_pool *pool, const char *arch, trace *sh
     return p;
 }
 
+/* With the place of what is to blame. */
+static void give_up_for(prover *p, const at_error *e)
+{
+    char why[sizeof p->why];
+    if (!e->file[0])
+        give_up(p, e->message);
+    else {
+        snprintf(why, sizeof why, "%s:%d: %s", e->file, e->line, e->message);
+        give_up(p, why);
+    }
+}
+
 /* Starts what is needed for its problems. */
 static void begin(prover *p)
 {
@@ -283,7 +295,7 @@ static void begin(prover *p)
         status = problem_set_submit(&p->problems, p->pool, p->arch, true,
                                     p->own_ids | REFERENCE_IDS, NULL, NULL, 0, &trouble);
     if (status)
-        give_up(p, trouble.message);
+        give_up_for(p, &trouble);
 }
 
 prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown)
@@ -293,7 +305,7 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
     if (script_pattern(s)->transfers)
         give_up(p, "not provable: a transfer is the driver's copy");
     else if (choose_problems(p, as_set, &trouble))
-        give_up(p, trouble.message);
+        give_up_for(p, &trouble);
     else
         begin(p);
     return p;
