@@ -107,6 +107,9 @@ assert d["total_ns"] == sum(x["count"] * x["mix_ns"] for x in l) <= sum(x["count
 END
     tool mix "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --quiet
     says "on 2 launches"
+    AUTOTUNE_LIBCUDA=$FAKE_CUDA tool mix "$FIXTURES/captured.cu" --captured seen --device cuda:0 --budget 2 --results r --quiet
+    says "The best of each launch is recorded (2 of 2)"
+    [ "$(grep -c '"problem"' r/*/captured.json)" -ge 2 ]
     tool mix "$FIXTURES/captured.cu"
     fails_with 2 "--captured DIR says which launches"
     tool mix "$FIXTURES/captured.cu" --captured nowhere

@@ -1,7 +1,9 @@
 /* autotune mix: the configuration that serves all captured launches of a kernel best, each counted
  * as often as the program made it.
  *
- * Each launch is tuned; then what was good for one, and the baseline, is timed on all. */
+ * Each launch is tuned, and its own best recorded; then what was good for one, and the baseline, is
+ * timed on all. What serves the mix is for the file ('autotune apply'): at run time each launch may
+ * have its own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,7 @@ typedef struct mixed_launch {
 typedef struct mix {
     const options *o;
     workers workers;
-    size_t launch_count, tried_count;
+    size_t launch_count, tried_count, recorded_count;
     mixed_launch *launches;     /* owned */
     char *tried[MOST_TRIED];    /* configurations; owned; the first is the baseline */
     json_t *values[MOST_TRIED]; /* the same for --json */
@@ -109,7 +111,6 @@ static settings settings_of(mix *m, const mixed_launch *l)
     settings asked = m->o->run;
     asked.captured = l->name;
     asked.workers = &m->workers;
-    asked.record = false;
     return asked;
 }
 
@@ -120,6 +121,7 @@ static at_status tune_alone(mix *m, mixed_launch *l)
     say(m, "tuning", l);
     at_status status = run(m, &asked, &t);
     const run_summary *s = t ? tune_summary(t) : NULL;
+    m->recorded_count += s && s->record_path[0];
     if (!status && s && s->has_baseline)
         add_tried(m, s, &s->results[s->baseline]);
     for (size_t i = 0; !status && s && i < s->result_count && i < KEPT; i++)
@@ -143,6 +145,7 @@ static at_status time_all(mix *m, mixed_launch *l)
     asked.budget_s = 0;
     asked.has_effort = false;
     asked.counts_twins = true;
+    asked.record = asked.must_record = false; /* no race: less is known than of its own tuning */
     asked.fixed_samples = SAMPLES;
     say(m, "timing", l);
     at_status status = run(m, &asked, &t);
@@ -201,11 +204,12 @@ static json_t *pack_mix(const mix *m, size_t best)
                               (json_int_t)l->ns[best], "own_ns", (json_int_t)l->own_ns));
     }
     const double base = total_ns(m, 0), total = total_ns(m, best);
-    return json_pack("{ss so ss sb sO sI so so so so}", "pattern", m->pattern, "captured",
+    return json_pack("{ss so ss sb sO sI so so so so sI}", "pattern", m->pattern, "captured",
                      json_path(m->o->run.captured), "device", m->device, "predicted", m->predicted,
                      "config", m->values[best], "tried", (json_int_t)m->tried_count, "launches",
                      launches, "total_ns", json_exact(total), "own_total_ns", json_exact(own),
-                     "speedup", base > 0 ? json_rounded(base / total, 6) : json_null());
+                     "speedup", base > 0 ? json_rounded(base / total, 6) : json_null(), "recorded",
+                     (json_int_t)m->recorded_count);
 }
 
 static void deinit(mix *m)
@@ -248,6 +252,6 @@ const command cmd_mix = {
     .operand = "SCRIPT",
     .summary = "Find the configuration that serves all captured launches of a kernel best",
     .options = "describe include captured only device strategy budget effort seed prove jobs cache "
-               "no-cache json quiet",
+               "no-cache results record no-record json quiet",
     .answer = answer,
 };
