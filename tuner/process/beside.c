@@ -18,6 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The thread sanitizer takes clone() for a fork, after which the process may begin no thread. */
+#ifdef __SANITIZE_THREAD__
+extern int __clone(int (*run)(void *), void *stack, int flags, void *context, ...);
+#define clone __clone
+#endif
+
 enum { STACK_BYTES = 64 * 1024, LOWEST_PRIORITY = 19, NOT_EXECUTED = 127 };
 
 /* Both clones read and write this: they share the memory of the process, one of whose threads waits
