@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/keymap.h"
-#include "search/race/race.h"
+#include "library/site_race.h"
 
 /* Recent times of the incumbent, of which the median counts. */
 enum { RECENT = 8, KNOWN = 3 };
@@ -31,13 +31,9 @@ enum { FIRST_LAUNCHES = 2, AVERAGED = 16 };
 /* A race whose comparison is known to no better than VAGUE is run again between those that may be
  * the fastest, and each of its samples is what so many times as many calls take. So it also is from
  * the beginning where the incumbent's times differ by more than NOISY. */
-enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_CALLS = 64, MOST_AGAIN = 6 };
+enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_AGAIN = 6 };
 #define VAGUE 0.02
 #define NOISY 1.3
-
-/* The fastest part of a sample's calls counts: what other streams and programs do to a call
- * only adds to its time. */
-enum { FASTEST_PART = 4 };
 
 /* An incumbent that the race dropped by an earlier sample gives way to a leader that is faster by
  * more. */
@@ -45,6 +41,11 @@ enum { FASTEST_PART = 4 };
 
 /* Blocks of a race before which no leader takes over. */
 enum { LEAST_BLOCKS = 4 };
+
+/* Where noise leaves it open who is the fastest, the leader takes over from an incumbent that is
+ * slower than it by so much of the interval, whose bounds are at 95 %: with a probability of 0.9.
+ */
+#define LIKELY 0.65
 
 typedef enum errand { CHECK, FIRST, BLOCK } errand;
 
@@ -65,22 +66,16 @@ typedef struct entrant {
     bool tried, unlikely; /* tried: its first launches are over */
 } entrant;
 
-/* A place of a block: the calls of a sample that have begun, and those whose times are told. */
-typedef struct slot {
-    uint32_t begun, told;
-} slot;
-
-/* In the phase SITE_TUNING there is a round, whose entrants are first launched (`race` is NULL) and
- * then race. `block_count` is 0 or that of the race's present block. `reserved_ns` is the sum over
- * `open`. The incumbent is the first entrant of a round, or one that is proven faster. */
+/* In the phase SITE_TUNING there is a round, whose entrants are first launched (`race.race` is
+ * NULL) and then race. `reserved_ns` is the sum over `open`. The incumbent is the first entrant of
+ * a round, or one that is proven faster. */
 struct site_tuner {
     site_rules rules;
     site_phase phase;
     bool has_incumbent;
     uint32_t incumbent;
     size_t round;
-    bool is_again; /* the race is one that follows a race */
-    keymap tried;  /* configurations of all rounds */
+    keymap tried; /* configurations of all rounds */
     keymap invalid;
 
     entrant *entrants;
@@ -88,16 +83,8 @@ struct site_tuner {
     int64_t worst; /* of first launches so far, in thousandths of the incumbent's time */
     size_t firsts;
 
-    race *race;
-    uint32_t *places; /* of the race's entrants in the round */
-    size_t race_count, blocks;
-    uint32_t calls_each; /* of a sample */
-    uint64_t races;
-    const uint32_t *block;
-    size_t block_count, block_told;
-    slot *slots;
-    double *times; /* of a slot's calls: MOST_CALLS each */
-    int64_t *samples;
+    site_race race;
+    bool is_again; /* the race is one that follows a race */
 
     int64_t recent[RECENT];
     size_t recent_count, recent_next;
@@ -237,8 +224,8 @@ static void forget_open(site_tuner *t, errand what)
 static void reopen(site_tuner *t, const open_trial *o)
 {
     t->trials -= o->errand != CHECK;
-    if (o->errand == BLOCK && t->block_count)
-        t->slots[o->place].begun--;
+    if (o->errand == BLOCK)
+        site_race_reopen(&t->race, o->place);
 }
 
 static void sweep(site_tuner *t)
@@ -254,19 +241,10 @@ static void sweep(site_tuner *t)
 
 static void leave_round(site_tuner *t)
 {
-    race_free(t->race);
+    site_race_release(&t->race);
     free(t->entrants);
-    free(t->places);
-    free(t->slots);
-    free(t->samples);
-    free(t->times);
-    t->race = NULL;
     t->entrants = NULL;
-    t->places = NULL;
-    t->slots = NULL;
-    t->samples = NULL;
-    t->times = NULL;
-    t->block_count = t->entrant_count = 0;
+    t->entrant_count = 0;
     forget_open(t, FIRST);
     forget_open(t, BLOCK);
 }
@@ -305,13 +283,8 @@ static void enter_round(site_tuner *t)
     size_t count =
         t->rules.propose(t->rules.context, t->round++, t->incumbent, proposed, SITE_ROUND);
     t->is_again = false;
-    t->calls_each = 1;
     t->entrants = calloc(count + 1, sizeof *t->entrants);
-    t->places = calloc(count + 1, sizeof *t->places);
-    t->slots = calloc(count + 1, sizeof *t->slots);
-    t->samples = calloc(count + 1, sizeof *t->samples);
-    t->times = calloc(count + 1, MOST_CALLS * sizeof *t->times);
-    bool fits = t->entrants && t->places && t->slots && t->samples && t->times;
+    bool fits = site_race_reserve(&t->race, count + 1) && t->entrants;
     fits = fits && add_entrant(t, t->incumbent);
     for (size_t i = 0; fits && i < count; i++)
         fits = add_entrant(t, proposed[i]);
@@ -345,7 +318,7 @@ static race_options options_for(const site_tuner *t)
 {
     race_options options = race_defaults();
     double spread = spread_of(t);
-    options.seed = t->rules.seed + t->races;
+    options.seed = t->rules.seed + t->race.races;
     options.prior_ratio *= spread;
     options.screen_ratio *= spread;
     options.default_ratio = 0; /* its trials cost nothing but timing */
@@ -360,7 +333,7 @@ static race_options options_for(const site_tuner *t)
 static void start_race(site_tuner *t)
 {
     if (!t->is_again && spread_of(t) > NOISY)
-        t->calls_each = AGAIN;
+        t->race.calls_each = AGAIN;
     race_options options = options_for(t);
     race_entrant *given = calloc(t->entrant_count, sizeof *given);
     size_t count = 0;
@@ -373,29 +346,42 @@ static void start_race(site_tuner *t)
         given[count] = (race_entrant){.fastest_ns = e->fastest_ns, .order = i};
         if (e->configuration == t->incumbent)
             given[count].fastest_ns = fastest_recent(t);
-        t->places[count++] = (uint32_t)i;
+        t->race.places[count++] = (uint32_t)i;
     }
-    t->race_count = count;
-    t->blocks = 0;
-    t->races++;
-    if (count > 1)
-        t->race = race_new(&options, given, count);
-    free(given);
-    if (!t->race)
+    bool races = count > 1 && site_race_start(&t->race, &options, given, count);
+    if (!races)
         end_tuning(t, count > 1 || !given ? SITE_STOPPED : SITE_DECIDED);
+    free(given);
 }
 
 static uint32_t configuration_of(const site_tuner *t, const race_standing *s)
 {
-    return t->entrants[t->places[s->entrant]].configuration;
+    return t->entrants[t->race.places[s->entrant]].configuration;
 }
 
-static bool is_incumbent_tied(const site_tuner *t, const race_result *r)
+/* The incumbent's standing where nobody is known to be faster; NULL: somebody is. */
+static const race_standing *tied_incumbent(const site_tuner *t, const race_result *r)
 {
     for (size_t i = 0; i < r->count; i++)
         if (configuration_of(t, &r->ranking[i]) == t->incumbent)
-            return r->ranking[i].tied;
-    return false;
+            return r->ranking[i].tied ? &r->ranking[i] : NULL;
+    return NULL;
+}
+
+static bool is_likely_slower(const race_standing *s)
+{
+    return s->ratio - 1 > LIKELY * (s->ratio - s->low);
+}
+
+/* Where noise does not tell several apart, the incumbent is known to be no mistake. */
+static uint32_t choose_winner(const site_tuner *t, const race_result *r, bool vague)
+{
+    const race_standing *present = vague ? tied_incumbent(t, r) : NULL;
+    bool last = t->race.calls_each >= SITE_RACE_MOST_CALLS;
+    if (!present)
+        return configuration_of(t, &r->ranking[0]);
+    return last && is_likely_slower(present) ? t->entrants[t->race.places[r->fastest]].configuration
+                                             : t->incumbent;
 }
 
 /* Notes the times of the winner and, of a first round, of the default. */
@@ -422,30 +408,26 @@ static void race_again(site_tuner *t, const race_result *r)
     }
     for (size_t i = 0; i < r->count && kept < MOST_AGAIN; i++)
         if (r->ranking[i].tied) {
-            stays[t->places[r->ranking[i].entrant]] = true;
+            stays[t->race.places[r->ranking[i].entrant]] = true;
             kept++;
         }
     for (size_t i = 0; i < t->entrant_count; i++)
         if (!stays[i] && t->entrants[i].configuration != t->incumbent)
             t->entrants[i].out = true;
     free(stays);
-    race_free(t->race);
-    t->race = NULL;
+    site_race_stop(&t->race);
     t->is_again = true;
-    t->calls_each *= AGAIN;
+    t->race.calls_each *= AGAIN;
 }
 
 static void finish_race(site_tuner *t)
 {
-    const race_result *r = race_conclude(t->race);
+    const race_result *r = race_conclude(t->race.race);
     bool vague = r->has_winner && r->tied > 0 && r->half_width > VAGUE;
     if (r->has_winner) {
-        /* Where noise does not tell several apart, the incumbent is known to be no mistake. */
-        uint32_t winner = configuration_of(t, &r->ranking[0]);
-        if (vague && is_incumbent_tied(t, r))
-            winner = t->incumbent;
+        uint32_t winner = choose_winner(t, r, vague);
         note_times(t, r, winner);
-        if (vague && t->calls_each < MOST_CALLS) {
+        if (vague && t->race.calls_each < SITE_RACE_MOST_CALLS) {
             race_again(t, r);
             return;
         }
@@ -460,26 +442,17 @@ static void finish_race(site_tuner *t)
     enter_round(t);
 }
 
-static void draw_block(site_tuner *t)
-{
-    t->block_count = race_next(t->race, &t->block);
-    t->block_told = 0;
-    memset(t->slots, 0, t->block_count * sizeof *t->slots);
-    if (!t->block_count)
-        finish_race(t);
-}
-
 /* Goes on to what is to be tried next: the race once all were launched, its next block, another
  * round. */
 static void advance(site_tuner *t)
 {
-    while (t->phase == SITE_TUNING && !t->block_count) {
-        if (!t->race) {
+    while (t->phase == SITE_TUNING && !t->race.block_count) {
+        if (!t->race.race) {
             if (next_untried(t) < t->entrant_count)
                 return;
             start_race(t);
-        } else {
-            draw_block(t);
+        } else if (!site_race_draw(&t->race)) {
+            finish_race(t);
         }
     }
 }
@@ -487,7 +460,7 @@ static void advance(site_tuner *t)
 /* The leader takes over where its samples show the incumbent to be slower, by the race's test. */
 static void promote_leader(site_tuner *t)
 {
-    const race_result *r = race_conclude(t->race);
+    const race_result *r = race_conclude(t->race.race);
     const race_standing *leader = NULL, *present = NULL;
     for (size_t i = 0; i < r->count; i++) {
         const race_standing *s = &r->ranking[i];
@@ -500,18 +473,18 @@ static void promote_leader(site_tuner *t)
         leader->time.count < LEAST_BLOCKS)
         return;
     bool unraced = present->left_at == RACE_PRIOR;
-    bool slower = unraced ? (double)t->typical_ns > CLEARLY * (double)leader->time.median_ns
-                          : present->low > 1;
+    /* A sample of several calls is that of their fastest. */
+    int64_t present_ns = t->race.calls_each > 1 ? fastest_recent(t) : t->typical_ns;
+    bool slower =
+        unraced ? (double)present_ns > CLEARLY * (double)leader->time.median_ns : present->low > 1;
     if (slower)
         set_incumbent(t, configuration_of(t, leader), leader->time.median_ns);
 }
 
 static void end_block(site_tuner *t)
 {
-    race_tell(t->race, t->samples);
-    t->block_count = 0;
-    t->blocks++;
-    if (t->blocks >= LEAST_BLOCKS && (t->blocks & (t->blocks - 1)) == 0)
+    const size_t blocks = t->race.blocks;
+    if (blocks >= LEAST_BLOCKS && (blocks & (blocks - 1)) == 0)
         promote_leader(t);
     advance(t);
 }
@@ -520,7 +493,7 @@ static void end_block(site_tuner *t)
 
 static entrant *entrant_of_block(site_tuner *t, size_t place)
 {
-    return &t->entrants[t->places[t->block[place]]];
+    return &t->entrants[site_race_entrant(&t->race, place)];
 }
 
 static bool begin_first(site_tuner *t, site_turn *turn)
@@ -535,34 +508,23 @@ static bool begin_first(site_tuner *t, site_turn *turn)
     return true;
 }
 
-/* All of the block is to be tried still: trials that do not follow each other compare nothing. */
-static void start_block_anew(site_tuner *t)
-{
-    forget_open(t, BLOCK);
-    t->block_told = 0;
-    memset(t->slots, 0, t->block_count * sizeof *t->slots);
-}
-
-/* Calls of a block's entrants go round: whoever has had the fewest is next, and a round begins when
- * there is more than it is expected to cost, so that its trials follow each other. */
+/* A round of calls begins when there is more than it is expected to cost, so that its trials follow
+ * each other: those that do not compare nothing. */
 static bool begin_block(site_tuner *t, site_turn *turn)
 {
     int64_t all = 0;
-    uint32_t most = 0;
-    size_t next = 0;
-    for (size_t i = 0; i < t->block_count; i++) {
+    size_t next;
+    bool is_round, is_open = site_race_next(&t->race, &next, &is_round);
+    for (size_t i = 0; i < t->race.block_count; i++)
         all += expected_cost(t, entrant_of_block(t, i));
-        most = t->slots[i].begun > most ? t->slots[i].begun : most;
-        if (t->slots[i].begun < t->slots[next].begun)
-            next = i;
-    }
-    bool is_round = t->slots[next].begun == most;
-    if (t->slots[next].begun == t->calls_each || left_ns(t) < (is_round ? BLOCK_SLACK * all : 0)) {
-        if (!is_round && t->calls_each == 1)
-            start_block_anew(t);
+    if (!is_open || left_ns(t) < (is_round ? BLOCK_SLACK * all : 0)) {
+        if (!is_round && t->race.calls_each == 1) {
+            forget_open(t, BLOCK);
+            site_race_begin_anew(&t->race);
+        }
         return false;
     }
-    t->slots[next].begun++;
+    site_race_begin(&t->race, next);
     turn->configuration = entrant_of_block(t, next)->configuration;
     turn->ticket = open_trial_of(t, BLOCK, (uint32_t)next);
     return true;
@@ -589,7 +551,7 @@ static bool begin_timed(site_tuner *t, site_turn *turn)
 {
     if (t->open_count == SITE_MOST_OPEN)
         return false;
-    if (is_known(t) && (t->race ? begin_block(t, turn) : begin_first(t, turn)))
+    if (is_known(t) && (t->race.race ? begin_block(t, turn) : begin_first(t, turn)))
         return true;
     return begin_check(t, turn);
 }
@@ -655,29 +617,12 @@ static void end_first(site_tuner *t, entrant *e, const site_sample *s)
     advance(t);
 }
 
-/* The mean of the fastest calls of a sample. */
-static int64_t sample_of(double *times, uint32_t count)
+static void end_call(site_tuner *t, entrant *e, uint32_t place, const site_sample *s)
 {
-    uint32_t kept = count / FASTEST_PART ? count / FASTEST_PART : 1;
-    double sum = 0;
-    stats_sort(times, count);
-    for (uint32_t i = 0; i < kept; i++)
-        sum += times[i];
-    return (int64_t)(sum / kept);
-}
-
-static void end_slot(site_tuner *t, entrant *e, uint32_t place, const site_sample *s)
-{
-    slot *one = &t->slots[place];
-    double *times = t->times + (size_t)place * MOST_CALLS;
-    times[one->told++] = (double)s->time_ns;
     e->expect_ns = e->expect_ns ? (3 * e->expect_ns + s->time_ns) / 4 : s->time_ns;
     if (e->configuration == t->incumbent)
         note_incumbent(t, s->time_ns);
-    if (one->told < t->calls_each)
-        return;
-    t->samples[place] = sample_of(times, one->told);
-    if (++t->block_told == t->block_count)
+    if (site_race_tell(&t->race, place, s->time_ns))
         end_block(t);
 }
 
@@ -698,7 +643,7 @@ static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s
     if (o->errand == FIRST)
         end_first(t, e, s);
     else
-        end_slot(t, e, o->place, s);
+        end_call(t, e, o->place, s);
 }
 
 void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
@@ -745,15 +690,12 @@ static void replace_incumbent(site_tuner *t)
 static void drop_entrant(site_tuner *t, size_t place)
 {
     t->entrants[place].invalid = true;
-    if (!t->race) {
+    if (!t->race.race) {
         forget_open(t, FIRST);
         return;
     }
-    for (uint32_t i = 0; i < t->race_count; i++)
-        if (t->places[i] == place)
-            race_exclude(t->race, i);
+    site_race_exclude(&t->race, place);
     forget_open(t, BLOCK);
-    t->block_count = 0;
 }
 
 void site_tuner_invalid(site_tuner *t, uint32_t configuration)
