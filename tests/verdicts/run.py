@@ -3,6 +3,8 @@
 
 Usage: run.py BINARY [PART...]   only cases whose path holds one of the parts; -v shows each
        run.py -a BINARY [PART...]    each on all cores, too, and not every third alone
+       run.py -s BINARY [PART...]    of those that include headers of the Toolkit, whose compilation takes a second
+                                     each, every third
 
 A case is a file KIND/NAME.case:
 
@@ -107,17 +109,26 @@ def judge(binary, path, on_all):
     return None
 
 
+def is_a_third(path):
+    return zlib.crc32(path.name.encode()) % 3 == 0
+
+
 def is_on_all(path):
-    return "-a" in sys.argv or zlib.crc32(path.name.encode()) % 3 == 0
+    return "-a" in sys.argv or is_a_third(path)
+
+
+def is_in_sample(path):
+    return "#include <" not in path.read_text() or is_a_third(path)
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a not in ("-v", "-a")]
+    arguments = [a for a in sys.argv[1:] if a not in ("-v", "-a", "-s")]
     if not arguments:
         sys.exit(__doc__)
     binary, parts = os.path.realpath(arguments[0]), arguments[1:]
     cases = [p for p in sorted(HERE.glob("*/*.case"))
-             if not parts or any(part in str(p) for part in parts)]
+             if (not parts or any(part in str(p) for part in parts)) and
+             ("-s" not in sys.argv or is_in_sample(p))]
     if not cases:
         sys.exit(f"no case of that name in {HERE}")
     pending = HERE / "pending"
