@@ -165,7 +165,7 @@ static at_status choose_checked(at_choice *c, const pattern *p, pick_target *tar
     if (status)
         return status;
     target->fallback = &c->fallback;
-    c->rule = pick(&c->records->set, target, found);
+    c->rule = pick_from(&c->records->table, target, found);
     return AT_OK;
 }
 
@@ -234,8 +234,8 @@ static at_status choose(at_choice *c, const known_script *with, const paths *sha
     if (status)
         return status;
     if (!done)
-        c->rule = pick(&c->records->set, &target, &found);
-    c->entry = found.entry;
+        c->rule = pick_from(&c->records->table, &target, &found);
+    c->time_ns = found.time_ns;
     c->from = found.from;
     c->values = found.configuration;
     if (!c->values)
@@ -344,7 +344,7 @@ const char *at_choice_gpu(const at_choice *c)
 
 int64_t at_choice_time_ns(const at_choice *c)
 {
-    return c && c->entry ? c->entry->time_ns : 0;
+    return c ? c->time_ns : 0;
 }
 
 const char *at_choice_text(const at_choice *c)

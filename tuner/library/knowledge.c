@@ -37,6 +37,7 @@ void known_records_release(known_records *r)
 {
     if (!r || atomic_fetch_sub(&r->references, 1) > 1)
         return;
+    pick_table_deinit(&r->table);
     record_set_deinit(&r->set);
     stamped_files_deinit(&r->files);
     free(r);
@@ -82,6 +83,8 @@ static at_status look_at_records(const knowledge *k, known_pattern *p, at_error 
         !status && p->records && stamped_files_same(&p->records->files, &fresh->files);
     if (!status && !same)
         status = record_search(&k->folders, p->name, &fresh->set, error);
+    if (!status && !same)
+        status = pick_table_make(&fresh->set, &fresh->table, error);
     if (status || same) {
         known_records_release(fresh);
         if (p->records && status != AT_NO_MEMORY)

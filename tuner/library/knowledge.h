@@ -15,12 +15,14 @@
 #include "base/stamp.h"
 #include "device/arch.h"
 #include "record/folders.h"
+#include "record/pick_table.h"
 #include "record/record.h"
 
 typedef struct known_records {
     atomic_size_t references;
     stamped_files files; /* which they were read from */
     record_set set;
+    pick_table table; /* of the set */
 } known_records;
 
 typedef struct known_script {

@@ -24,7 +24,7 @@ struct at_choice {
     record_pair
         defaults[RECORD_MAX_VALUES]; /* the pairs of `fallback`, to which `values` may point */
     record_values fallback;
-    const record_entry *entry; /* NULL: of a portfolio, or the default */
+    int64_t time_ns; /* of a launch, where that was measured; 0: of a portfolio, or the default */
     const record *from;
     const record_values *values; /* of the configuration; NULL: only the script knows it */
     char text[LIBRARY_TEXT_BYTES];

@@ -36,7 +36,7 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
                                 .ask = library_ask,
                                 .context = &check,
                                 .fallback = &fallback};
-    *rule = pick(&c->records->set, &target, &found);
+    *rule = pick_from(&c->records->table, &target, &found);
     if (*rule == PICK_NONE || !record_indices(p, found.configuration, indices))
         return library_refuse(c, s, error);
     return AT_OK;

@@ -1,10 +1,15 @@
 #include "record/pick.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 #define AUTOTUNE_FUNCTION static inline
 #include "pick_rules.h"
 
+_Static_assert((int)PICK_UNLIKE == (int)AUTOTUNE_UNLIKE, "what is not alike is as far apart there");
 _Static_assert((int)PICK_EXACT == (int)AUTOTUNE_RULE_EXACT &&
                    (int)PICK_PORTFOLIO == (int)AUTOTUNE_RULE_PORTFOLIO &&
                    (int)PICK_NEAREST == (int)AUTOTUNE_RULE_NEAREST &&
@@ -30,20 +35,7 @@ double pick_value_distance(value a, value b)
 {
     if (value_is_number(a) && value_is_number(b))
         return autotune_apart(value_number(a), value_number(b));
-    return value_equal(a, b) ? 0 : AUTOTUNE_UNLIKE;
-}
-
-/* The sum over all variables of both. */
-static double pick_distance(const record_values *a, const record_values *b)
-{
-    double distance = 0;
-    size_t shared = 0;
-    for (size_t i = 0; i < a->count; i++) {
-        const value *other = record_get(b, a->pairs[i].name);
-        shared += other != NULL;
-        distance += other ? pick_value_distance(a->pairs[i].value, *other) : AUTOTUNE_UNLIKE;
-    }
-    return distance + AUTOTUNE_UNLIKE * (double)(b->count - shared);
+    return value_equal(a, b) ? 0 : PICK_UNLIKE;
 }
 
 int pick_preference(const record_entry *e)
@@ -94,107 +86,285 @@ static const record_node *leaf_of(const record_portfolio *p, const pick_target *
     return known ? n : NULL;
 }
 
-/* Tells whether a comes before b. Their preference decides between equally far ones: a caller who
- * says nothing more wants the first. */
-static bool comes_before(const pick_candidate *a, const pick_candidate *b)
+/* ---- the walk ---- */
+
+/* A problem of a record, by its distance. */
+typedef struct pick_far {
+    double distance;
+    uint32_t record, problem;
+} pick_far;
+
+/* Looking for the next distance costs a look at all problems; after so many they are sorted. */
+enum { MOST_LEVELS = 8 };
+
+/* Their preference decides between equally far ones: a caller who says nothing more wants the
+ * first. */
+static int compare_candidates(const void *x, const void *y)
 {
-    if (a->rule != b->rule)
-        return a->rule < b->rule;
+    const pick_candidate *a = x, *b = y;
     if (a->distance != b->distance)
-        return a->distance < b->distance;
+        return a->distance < b->distance ? -1 : 1;
     if (a->preference != b->preference)
-        return a->preference < b->preference;
-    return a->place < b->place;
+        return a->preference < b->preference ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
 }
 
-typedef struct search {
-    const pick_candidate *after;
-    pick_candidate *best;
-    bool found;
-    size_t place; /* of the next candidate */
-} search;
-
-static void consider(search *s, pick_candidate c)
+static int compare_far(const void *x, const void *y)
 {
-    c.place = s->place++;
-    if ((s->after && !comes_before(s->after, &c)) || (s->found && !comes_before(&c, s->best)))
-        return;
-    *s->best = c;
-    s->found = true;
+    const double a = ((const pick_far *)x)->distance, b = ((const pick_far *)y)->distance;
+    return a < b ? -1 : a > b;
 }
 
-/* A candidate of a record. The facts that its GPU and the target's share give the rule. */
-static pick_candidate candidate_of(const record *from, const pick_target *t, int portfolio_place,
-                                   bool same_problem, double distance)
+/* The facts that a record's GPU and the target's share give the rule. */
+static int rule_of(const pick_walk *w, const record *from, int portfolio_place, bool same_problem)
 {
-    autotune_rule rule = autotune_rule_for(strcmp(from->gpu, t->gpu) == 0, from->major == t->major,
-                                           from->minor == t->minor, portfolio_place, same_problem);
-    return (pick_candidate){.rule = (pick_rule)rule,
-                            .distance = autotune_rank(rule, portfolio_place, distance),
-                            .from = from,
-                            .portfolio_place = portfolio_place,
-                            .ahead = -1};
+    const pick_target *t = w->target;
+    return (int)autotune_rule_for(strcmp(from->gpu, t->gpu) == 0, from->major == t->major,
+                                  from->minor == t->minor, portfolio_place, same_problem);
 }
 
-static void consider_portfolio(search *s, const record *from, const record_portfolio *p,
-                               const pick_target *t)
+static const double *distances_of(pick_walk *w)
 {
-    const record_node *leaf = leaf_of(p, t);
+    if (!w->distances) {
+        w->distances = malloc((w->table->problems.count + 1) * sizeof *w->distances);
+        if (w->distances)
+            pick_table_distances(w->table, w->target->problem, w->distances);
+    }
+    return w->distances;
+}
+
+static bool add_item(pick_walk *w, pick_candidate c)
+{
+    return array_add(&w->items, &w->count, &c, sizeof c);
+}
+
+static bool add_entry(pick_walk *w, const pick_entry *e, double distance)
+{
+    const pick_record *r = &w->table->records[e->record];
+    const size_t nth = (size_t)(e - w->table->entries) - r->first_entry;
+    return add_item(w, (pick_candidate){
+                           .rule = (pick_rule)w->rule,
+                           .distance = autotune_rank((autotune_rule)w->rule, -1, distance),
+                           .preference = e->preference,
+                           /* After all of its portfolios'. */
+                           .place = r->place + r->kept_count + nth,
+                           .from = r->from,
+                           .entry = e->entry,
+                           .configuration =
+                               e->entry ? &e->entry->configuration
+                                        : w->table->configurations.members[e->configuration],
+                           .number = e->configuration,
+                           .time_ns = e->time_ns,
+                           .warm_cache = e->warm_cache,
+                           .portfolio_place = -1,
+                           .ahead = -1});
+}
+
+static bool add_portfolio(pick_walk *w, const pick_record *r, const record_portfolio *p, size_t kept)
+{
+    const record_node *leaf = leaf_of(p, w->target);
     for (size_t i = 0; leaf && i < p->configuration_count; i++) {
-        pick_candidate c = candidate_of(from, t, (int)i, false, 0);
-        c.configuration = &p->configurations[leaf->order[i]];
-        c.ahead = leaf->has_default ? leaf->default_at : -1;
-        consider(s, c);
+        const pick_candidate c = {
+            .rule = (pick_rule)w->rule,
+            .distance = autotune_rank((autotune_rule)w->rule, (int)i, 0),
+            .place = r->place + kept + i,
+            .from = r->from,
+            .configuration = &p->configurations[leaf->order[i]],
+            .number = r->portfolio_numbers[kept + leaf->order[i]],
+            .portfolio_place = (int)i,
+            .ahead = leaf->has_default ? leaf->default_at : -1};
+        if (!add_item(w, c))
+            return false;
     }
+    return true;
 }
 
-static void consider_entry(search *s, const record *from, const record_entry *e,
-                           const pick_target *t)
+static bool add_portfolios(pick_walk *w)
 {
-    pick_candidate c = candidate_of(from, t, -1, record_same_values(&e->problem, t->problem),
-                                    pick_distance(&e->problem, t->problem));
-    c.preference = pick_preference(e);
-    c.entry = e;
-    c.configuration = &e->configuration;
-    consider(s, c);
+    for (size_t r = 0; r < w->table->record_count; r++) {
+        const pick_record *of = &w->table->records[r];
+        size_t kept = 0;
+        for (size_t p = 0; p < of->from->portfolio_count; p++) {
+            const record_portfolio *portfolio = &of->from->portfolios[p];
+            if (rule_of(w, of->from, 0, false) == w->rule &&
+                !add_portfolio(w, of, portfolio, kept))
+                return false;
+            kept += portfolio->configuration_count;
+        }
+    }
+    return true;
 }
 
-bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
-               pick_candidate *out)
+/* The entries of a problem that the rule is for, of one record or (`record` PICK_NO_ENTRY) of all. */
+static bool add_problem(pick_walk *w, uint32_t problem, uint32_t record_number, double distance)
 {
-    pick_candidate best = {.rule = PICK_NONE};
-    search s = {.after = after, .best = &best};
-    for (size_t r = 0; r < set->count; r++) {
-        const record *rec = &set->records[r];
-        for (size_t p = 0; p < rec->portfolio_count; p++)
-            consider_portfolio(&s, rec, &rec->portfolios[p], target);
-        for (size_t i = 0; i < rec->entry_count; i++)
-            consider_entry(&s, rec, &rec->entries[i], target);
+    const pick_table *t = w->table;
+    for (uint32_t i = t->first_entry[problem]; i != PICK_NO_ENTRY; i = t->entries[i].next) {
+        const pick_entry *e = &t->entries[i];
+        const bool same = problem == w->problem;
+        if ((record_number == PICK_NO_ENTRY || record_number == e->record) &&
+            rule_of(w, t->records[e->record].from, -1, same) == w->rule &&
+            !add_entry(w, e, distance))
+            return false;
     }
-    const record_values *fallback = target->fallback ? target->fallback : pick_default(set);
-    if (fallback)
-        consider(&s, (pick_candidate){.rule = PICK_DEFAULT, .configuration = fallback});
-    if (s.found)
-        *out = best;
-    return s.found;
+    return true;
 }
+
+/* Are entries of the record, on other problems than the target's, of the rule? */
+static bool is_of_rule(const pick_walk *w, const pick_record *r)
+{
+    return r->problem_count > 0 && rule_of(w, r->from, -1, false) == w->rule;
+}
+
+/* Sorts what is farther than the walk is. */
+static bool sort_rest(pick_walk *w, const double *distances)
+{
+    const pick_table *t = w->table;
+    free(w->sorted);
+    w->sorted_count = w->sorted_at = 0;
+    w->sorted = malloc((t->entry_count + 1) * sizeof *w->sorted);
+    if (!w->sorted)
+        return false;
+    for (uint32_t r = 0; r < t->record_count; r++) {
+        const pick_record *of = &t->records[r];
+        for (uint32_t i = 0; is_of_rule(w, of) && i < of->problem_count; i++) {
+            const uint32_t problem = t->record_problems[of->first_problem + i];
+            if (distances[problem] > w->distance)
+                w->sorted[w->sorted_count++] = (pick_far){distances[problem], r, problem};
+        }
+    }
+    qsort(w->sorted, w->sorted_count, sizeof *w->sorted, compare_far);
+    return true;
+}
+
+/* The entries at the least distance beyond the walk's, of what is sorted. */
+static bool add_sorted(pick_walk *w)
+{
+    const size_t first = w->sorted_at;
+    while (w->sorted_at < w->sorted_count &&
+           w->sorted[w->sorted_at].distance == w->sorted[first].distance) {
+        const pick_far *f = &w->sorted[w->sorted_at++];
+        w->distance = f->distance;
+        if (!add_problem(w, f->problem, f->record, f->distance))
+            return false;
+    }
+    return w->sorted_at > first;
+}
+
+/* The same, of all; false: there are none. */
+static bool add_nearest(pick_walk *w)
+{
+    const pick_table *t = w->table;
+    const double *distances = distances_of(w);
+    if (!distances)
+        return false;
+    if (w->sorted || ++w->levels > MOST_LEVELS)
+        return (w->sorted || sort_rest(w, distances)) && add_sorted(w);
+    double least = INFINITY;
+    for (size_t r = 0; r < t->record_count; r++) {
+        const pick_record *of = &t->records[r];
+        for (uint32_t i = 0; is_of_rule(w, of) && i < of->problem_count; i++) {
+            const double d = distances[t->record_problems[of->first_problem + i]];
+            if (d < least && d > w->distance)
+                least = d;
+        }
+    }
+    if (least == INFINITY)
+        return false;
+    w->distance = least;
+    for (uint32_t r = 0; r < t->record_count; r++) {
+        const pick_record *of = &t->records[r];
+        for (uint32_t i = 0; is_of_rule(w, of) && i < of->problem_count; i++) {
+            const uint32_t problem = t->record_problems[of->first_problem + i];
+            if (distances[problem] == least && !add_problem(w, problem, r, least))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool add_default(pick_walk *w)
+{
+    return w->fallback &&
+           add_item(w, (pick_candidate){.rule = PICK_DEFAULT,
+                                        .configuration = w->fallback,
+                                        .portfolio_place = -1,
+                                        .ahead = -1});
+}
+
+/* More candidates of the rule; false: there are none. */
+static bool add_more(pick_walk *w)
+{
+    const bool first = !w->has_portfolios;
+    w->has_portfolios = true;
+    if (w->rule == PICK_DEFAULT)
+        return first && add_default(w);
+    if (w->rule == PICK_EXACT)
+        return first && w->problem != RECORD_NO_CLASS &&
+               add_problem(w, (uint32_t)w->problem, PICK_NO_ENTRY, 0);
+    /* Portfolios come before entries, whatever their distance. */
+    if (first && add_portfolios(w) && w->count > 0)
+        return true;
+    return w->rule != PICK_PORTFOLIO && add_nearest(w);
+}
+
+void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *target)
+{
+    *w = (pick_walk){.table = t,
+                     .target = target,
+                     .fallback = target->fallback ? target->fallback : t->fallback,
+                     .problem = record_class_find(&t->problems, target->problem),
+                     .distance = -1};
+}
+
+void pick_walk_end(pick_walk *w)
+{
+    free(w->distances);
+    free(w->sorted);
+    free(w->items);
+    *w = (pick_walk){0};
+}
+
+bool pick_walk_next(pick_walk *w, pick_candidate *out)
+{
+    while (w->at == w->count) {
+        w->at = w->count = 0;
+        free(w->items);
+        w->items = NULL;
+        if (add_more(w)) {
+            if (w->count > 1)
+                qsort(w->items, w->count, sizeof *w->items, compare_candidates);
+            continue;
+        }
+        if (++w->rule == PICK_NONE)
+            return false;
+        w->has_portfolios = false;
+        w->distance = -1;
+        w->levels = 0;
+        free(w->sorted);
+        w->sorted = NULL;
+    }
+    *out = w->items[w->at++];
+    return true;
+}
+
+/* ---- judging ---- */
 
 /* The nearest problem on which the candidate's GPU has timed it beside the default; NULL: none.
  * Times with the data in the L2 tell of nothing else. */
-static const record_seen *nearest_seen(const pick_candidate *c, const record_values *problem)
+static const pick_seen *nearest_seen(pick_walk *w, const pick_candidate *c)
 {
-    const record_seen *nearest = NULL;
-    const bool warm_cache = c->entry && c->entry->warm_cache;
-    double least = 0;
-    for (size_t i = 0; i < c->from->seen_count; i++) {
-        const record_seen *s = &c->from->seen[i];
-        if (s->warm_cache != warm_cache || !record_same_values(s->configuration, c->configuration))
-            continue;
-        double distance = pick_distance(s->problem, problem);
-        if (!nearest || distance < least) {
+    const pick_table *t = w->table;
+    size_t of = 0;
+    while (t->records[of].from != c->from)
+        of++;
+    const pick_group *g = pick_table_group(t, of, c->number, c->warm_cache);
+    const double *distances = g ? distances_of(w) : NULL;
+    const pick_seen *nearest = NULL;
+    for (uint32_t i = 0; distances && i < g->count; i++) {
+        const pick_seen *s = &t->seen[g->first + i];
+        if (!nearest || distances[s->problem] < distances[nearest->problem])
             nearest = s;
-            least = distance;
-        }
     }
     return nearest;
 }
@@ -204,46 +374,58 @@ static bool is_possible(const pick_target *target, const record_values *configur
     return !target->fits || target->fits(target->context, configuration);
 }
 
-pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
-                        const record_seen **seen)
+pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen **seen)
 {
-    if (!is_possible(target, c->configuration))
+    if (!is_possible(w->target, c->configuration))
         return PICK_IMPOSSIBLE;
-    const record_seen *s = c->from && c->ahead < 0 ? nearest_seen(c, target->problem) : NULL;
+    const pick_seen *s = c->from && c->ahead < 0 ? nearest_seen(w, c) : NULL;
     bool faster = !s || s->standing == RECORD_FASTER;
     if (!c->from ||
         !autotune_default_will_do((autotune_rule)c->rule, c->portfolio_place, c->ahead, faster))
         return PICK_GOOD;
     if (seen && s)
-        *seen = s;
+        *seen = s->seen;
     return s && s->standing == RECORD_SLOWER ? PICK_SLOWER : PICK_LEVEL;
+}
+
+/* ---- picking ---- */
+
+pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candidate *out)
+{
+    pick_walk w;
+    pick_walk_begin(&w, t, target);
+    const bool has_default = w.fallback && is_possible(target, w.fallback);
+    bool as_good = false; /* the default */
+    bool found = false;
+    pick_candidate next;
+    while (!found && pick_walk_next(&w, &next)) {
+        const record_seen *seen = NULL;
+        if (as_good && (next.portfolio_place < 0 || next.rule != out->rule))
+            break;
+        pick_verdict verdict = pick_judge(&w, &next, &seen);
+        *out = next;
+        /* Better slow than nothing, where the default is impossible; where none is known, the next
+         * may do. */
+        bool will_do = verdict == PICK_LEVEL || (verdict == PICK_SLOWER && w.fallback);
+        found = verdict == PICK_GOOD || (will_do && !has_default);
+        if (!found && target->refused)
+            target->refused(target->context, out, verdict, seen);
+        as_good = as_good || (has_default && verdict != PICK_IMPOSSIBLE);
+    }
+    if (!found)
+        *out = as_good ? (pick_candidate){.rule = PICK_DEFAULT, .configuration = w.fallback}
+                       : (pick_candidate){.rule = PICK_NONE};
+    pick_walk_end(&w);
+    return out->rule;
 }
 
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out)
 {
-    const record_values *fallback = target->fallback ? target->fallback : pick_default(set);
-    const bool has_default = fallback && is_possible(target, fallback);
-    bool as_good = false; /* the default */
-    pick_candidate next;
-    const pick_candidate *after = NULL;
-    while (pick_next(set, target, after, &next)) {
-        const record_seen *seen = NULL;
-        if (as_good && (next.entry || next.rule != out->rule))
-            break;
-        pick_verdict verdict = pick_judge(target, &next, &seen);
-        *out = next;
-        after = out;
-        /* Better slow than nothing, where the default is impossible; where none is known, the next
-         * may do. */
-        bool will_do = verdict == PICK_LEVEL || (verdict == PICK_SLOWER && fallback);
-        if (verdict == PICK_GOOD || (will_do && !has_default))
-            return out->rule;
-        if (target->refused)
-            target->refused(target->context, out, verdict, seen);
-        as_good = as_good || (has_default && verdict != PICK_IMPOSSIBLE);
-    }
-    *out = as_good ? (pick_candidate){.rule = PICK_DEFAULT, .configuration = fallback}
-                   : (pick_candidate){.rule = PICK_NONE};
+    pick_table t;
+    *out = (pick_candidate){.rule = PICK_NONE};
+    if (!pick_table_make(set, &t, NULL))
+        pick_from(&t, target, out);
+    pick_table_deinit(&t);
     return out->rule;
 }
 

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "record/pick_table.h"
 #include "record/record.h"
 
 typedef enum pick_rule {
@@ -67,8 +68,11 @@ struct pick_candidate {
     int preference;
     size_t place;                       /* among equals */
     const record *from;                 /* NULL: the default */
-    const record_entry *entry;          /* NULL: of a portfolio, or the default */
+    const record_entry *entry;          /* NULL: of a portfolio, the default, or a table that was read */
     const record_values *configuration; /* NULL: PICK_NONE */
+    uint32_t number;                    /* of the configuration in the table */
+    int64_t time_ns;                    /* of the entry */
+    bool warm_cache;                    /* likewise */
     int portfolio_place;                /* in its portfolio's order; -1: of none */
     int ahead; /* how many that has before the default; -1: it does not say, or there is none */
 };
@@ -78,8 +82,11 @@ struct pick_candidate {
 const char *pick_rule_name(pick_rule rule);
 
 /* The distance of two values: for numbers the difference of their pick_scale(); else 0, or, where
- * they differ, AUTOTUNE_UNLIKE, which a missing one is apart from any, too. */
+ * they differ, PICK_UNLIKE, which a missing one is apart from any, too. */
 double pick_value_distance(value a, value b);
+
+/* How far what is not alike is apart. */
+#define PICK_UNLIKE 256.0
 
 /* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio,
  * and nothing but arithmetic is needed. */
@@ -90,17 +97,39 @@ double pick_scale(double x);
 enum { PICK_PREFERENCES = 6 };
 int pick_preference(const record_entry *e);
 
-/* The candidate that comes next after `after` (NULL: the first), best first; false: there is no
- * more. The last is the default, where there is one, or one of an unlike GPU. */
-bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
-               pick_candidate *out);
+/* Goes through the candidates for a target, best first. */
+typedef struct pick_walk {
+    const pick_table *table;
+    const pick_target *target;
+    const record_values *fallback;
+    size_t problem;         /* the target's, in the table, or RECORD_NO_CLASS */
+    double *distances;      /* of the table's problems; NULL: not asked for yet */
+    int rule;               /* whose candidates are gone through */
+    bool has_portfolios;    /* those of its portfolios are among the items, or were */
+    double distance;        /* up to here its entries are */
+    size_t levels;          /* so many distances were looked for */
+    size_t sorted_count, sorted_at;
+    struct pick_far *sorted; /* what is left of them, once it is worth while */
+    size_t count, at;
+    pick_candidate *items;
+} pick_walk;
 
-/* Judges the candidate alone. *seen, if given, is the problem on which it was no faster than the
- * default; untouched if a portfolio's tree says so. */
-pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
-                        const record_seen **seen);
+/* The table and the target must outlive the walk, and the caller ends it. */
+void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *target);
+void pick_walk_end(pick_walk *w);
+
+/* The next candidate; false: there is no more, or no memory. The last is the default, where there
+ * is one, or one of an unlike GPU. */
+bool pick_walk_next(pick_walk *w, pick_candidate *out);
+
+/* Judges a candidate of the walk, alone. *seen, if given, is the problem on which it was no faster
+ * than the default; untouched if a portfolio's tree says so, or where the table was read. */
+pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen **seen);
 
 /* Picks a configuration for the target, by the rules above. */
+pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candidate *out);
+
+/* The same, of records from which nothing else is picked. */
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out);
 
 /* The latest recorded baseline of the pattern; NULL when none is recorded. */

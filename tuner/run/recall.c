@@ -91,18 +91,19 @@ static void add_start(starts *to, const record_values *configuration)
 }
 
 /* Winners first: a runner-up of this GPU is no better than what won on another problem. */
-static void add_starts(starts *to, const record_set *known, const pick_target *target)
+static void add_starts(starts *to, const pick_table *known, const pick_target *target)
 {
     for (int contenders = 0; contenders < 2; contenders++) {
-        pick_candidate next, last, *after = NULL;
-        while (to->count < to->most && pick_next(known, target, after, &next)) {
-            if (next.from && !contenders && pick_judge(target, &next, NULL) != PICK_SLOWER)
+        pick_candidate next;
+        pick_walk w;
+        pick_walk_begin(&w, known, target);
+        while (to->count < to->most && pick_walk_next(&w, &next)) {
+            if (next.from && !contenders && pick_judge(&w, &next, NULL) != PICK_SLOWER)
                 add_start(to, next.configuration);
             for (size_t i = 0; contenders && next.entry && i < next.entry->contender_count; i++)
                 add_start(to, &next.entry->contenders[i].configuration);
-            last = next;
-            after = &last;
         }
+        pick_walk_end(&w);
     }
 }
 
@@ -136,14 +137,16 @@ size_t recall_starts(const session *s, const char *results_dir, uint64_t *out, s
         problem.pairs[i] =
             (record_pair){p->problems[s->problem][i].name, p->problems[s->problem][i].value};
     /* A record that cannot be read is no start. */
-    if (read_known(s, results_dir, &known) == AT_OK)
-        add_starts(&to, &known,
+    pick_table table = {0};
+    if (read_known(s, results_dir, &known) == AT_OK && !pick_table_make(&known, &table, NULL))
+        add_starts(&to, &table,
                    &(pick_target){.gpu = s->workers->properties.limits.name,
                                   .major = s->workers->properties.limits.major,
                                   .minor = s->workers->properties.limits.minor,
                                   .problem = &problem,
                                   .ask = ask,
                                   .context = (void *)(uintptr_t)s});
+    pick_table_deinit(&table);
     record_set_deinit(&known);
     free(problem.pairs);
     return to.count;

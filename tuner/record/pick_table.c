@@ -1,0 +1,300 @@
+#include "record/pick_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/array.h"
+#include "record/pick.h"
+
+static bool same_other(value a, value b)
+{
+    return a.kind == b.kind && value_equal(a, b);
+}
+
+/* The number of a value that is none; PICK_MISSING: there is none. *key: where it is, or belongs. */
+static uint32_t find_other(const pick_table *t, value v, uint64_t *key)
+{
+    const char *text = v.kind == VALUE_STRING ? v.string : v.boolean ? "\1" : "\2";
+    uint64_t place;
+    for (*key = XXH3_64bits(text, strlen(text)); keymap_get(&t->other_places, *key, &place); ++*key)
+        if (same_other(t->others[place], v))
+            return (uint32_t)place + PICK_FIRST_OTHER;
+    return PICK_MISSING;
+}
+
+/* PICK_MISSING: no memory. */
+static uint32_t add_other(pick_table *t, value v)
+{
+    uint64_t key;
+    const uint32_t known = find_other(t, v, &key);
+    if (known != PICK_MISSING)
+        return known;
+    if (!keymap_put(&t->other_places, key, t->other_count) ||
+        !array_add(&t->others, &t->other_count, &v, sizeof v))
+        return PICK_MISSING;
+    return (uint32_t)t->other_count - 1 + PICK_FIRST_OTHER;
+}
+
+static pick_column *find_column(const pick_table *t, const char *name)
+{
+    for (size_t c = 0; c < t->column_count; c++)
+        if (strcmp(t->columns[c].name, name) == 0)
+            return &t->columns[c];
+    return NULL;
+}
+
+static pick_column *add_column(pick_table *t, const char *name)
+{
+    const size_t count = t->problems.count;
+    pick_column column = {.name = name,
+                          .numbers = malloc((count + 1) * sizeof *column.numbers),
+                          .others = calloc(count + 1, sizeof *column.others)};
+    for (size_t i = 0; column.numbers && i < count; i++)
+        column.numbers[i] = NAN;
+    if (column.numbers && column.others &&
+        array_add(&t->columns, &t->column_count, &column, sizeof column))
+        return &t->columns[t->column_count - 1];
+    free(column.numbers);
+    free(column.others);
+    return NULL;
+}
+
+static bool fill_columns(pick_table *t)
+{
+    for (size_t i = 0; i < t->problems.count; i++) {
+        const record_values *problem = t->problems.members[i];
+        for (size_t v = 0; v < problem->count; v++) {
+            const value is = problem->pairs[v].value;
+            pick_column *column = find_column(t, problem->pairs[v].name);
+            if (!column)
+                column = add_column(t, problem->pairs[v].name);
+            if (!column)
+                return false;
+            column->others[i] = value_is_number(is) ? PICK_NUMBER : add_other(t, is);
+            if (value_is_number(is))
+                column->numbers[i] = pick_scale(value_number(is));
+            if (column->others[i] == PICK_MISSING)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- entries ---- */
+
+static bool add_entry(pick_table *t, uint32_t record_number, const record_entry *e)
+{
+    const size_t problem = record_class_of(&t->problems, &e->problem);
+    const size_t configuration = record_class_of(&t->configurations, &e->configuration);
+    const pick_entry added = {.record = record_number,
+                              .problem = (uint32_t)problem,
+                              .configuration = (uint32_t)configuration,
+                              .next = PICK_NO_ENTRY,
+                              .preference = pick_preference(e),
+                              .warm_cache = e->warm_cache,
+                              .time_ns = e->time_ns,
+                              .entry = e};
+    return problem != RECORD_NO_CLASS && configuration != RECORD_NO_CLASS &&
+           array_add(&t->entries, &t->entry_count, &added, sizeof added);
+}
+
+/* Entries of a problem in their order, and the problems of each record, each once. */
+static bool link_entries(pick_table *t)
+{
+    uint32_t *last = malloc((t->problems.count + 1) * sizeof *last);
+    t->first_entry = malloc((t->problems.count + 1) * sizeof *t->first_entry);
+    t->record_problems = malloc((t->entry_count + 1) * sizeof *t->record_problems);
+    const bool has_memory = last && t->first_entry && t->record_problems;
+    uint32_t n = 0;
+    for (size_t i = 0; has_memory && i < t->problems.count; i++)
+        t->first_entry[i] = last[i] = PICK_NO_ENTRY;
+    for (uint32_t i = 0; has_memory && i < t->entry_count; i++) {
+        pick_entry *e = &t->entries[i];
+        const uint32_t before = last[e->problem];
+        pick_record *r = &t->records[e->record];
+        if (r->problem_count == 0)
+            r->first_problem = n;
+        if (before == PICK_NO_ENTRY)
+            t->first_entry[e->problem] = i;
+        else
+            t->entries[before].next = i;
+        if (before == PICK_NO_ENTRY || t->entries[before].record != e->record) {
+            t->record_problems[n++] = e->problem;
+            r->problem_count++;
+        }
+        last[e->problem] = i;
+    }
+    free(last);
+    return has_memory;
+}
+
+static bool add_record(pick_table *t, const record *from, size_t *place)
+{
+    size_t kept = 0;
+    pick_record added = {.from = from, .place = *place, .first_entry = (uint32_t)t->entry_count};
+    const uint32_t number = (uint32_t)t->record_count;
+    for (size_t p = 0; p < from->portfolio_count; p++)
+        kept += from->portfolios[p].configuration_count;
+    added.kept_count = kept;
+    added.portfolio_numbers = calloc(kept + 1, sizeof *added.portfolio_numbers);
+    if (!added.portfolio_numbers || !array_add(&t->records, &t->record_count, &added, sizeof added))
+    {
+        free(added.portfolio_numbers);
+        return false;
+    }
+    kept = 0;
+    for (size_t p = 0; p < from->portfolio_count; p++)
+        for (size_t c = 0; c < from->portfolios[p].configuration_count; c++) {
+            size_t of = record_class_of(&t->configurations, &from->portfolios[p].configurations[c]);
+            if (of == RECORD_NO_CLASS)
+                return false;
+            added.portfolio_numbers[kept++] = (uint32_t)of;
+        }
+    for (size_t i = 0; i < from->entry_count; i++)
+        if (!add_entry(t, number, &from->entries[i]))
+            return false;
+    t->records[number].entry_count = (uint32_t)from->entry_count;
+    *place += kept + from->entry_count;
+    return true;
+}
+
+/* ---- what was seen ---- */
+
+static uint64_t group_key(size_t record_number, uint32_t configuration, bool warm_cache)
+{
+    return (uint64_t)record_number << 33 | (uint64_t)configuration << 1 | warm_cache;
+}
+
+const pick_group *pick_table_group(const pick_table *t, size_t record_number,
+                                   uint32_t configuration, bool warm_cache)
+{
+    uint64_t place;
+    return keymap_get(&t->group_places, group_key(record_number, configuration, warm_cache), &place)
+               ? &t->groups[place]
+               : NULL;
+}
+
+static bool find_group(pick_table *t, size_t record_number, const record_seen *s, uint64_t *place)
+{
+    const size_t configuration = record_class_of(&t->configurations, s->configuration);
+    const uint64_t key = group_key(record_number, (uint32_t)configuration, s->warm_cache);
+    const pick_group none = {0};
+    if (configuration == RECORD_NO_CLASS)
+        return false;
+    if (keymap_get(&t->group_places, key, place))
+        return true;
+    *place = t->group_count;
+    return array_add(&t->groups, &t->group_count, &none, sizeof none) &&
+           keymap_put(&t->group_places, key, *place);
+}
+
+/* Those of a group stand together, in their order: they are counted first. */
+static bool group_seen(pick_table *t)
+{
+    uint64_t place = 0;
+    size_t n = 0;
+    for (size_t r = 0; r < t->record_count; r++)
+        for (size_t i = 0; i < t->records[r].from->seen_count; i++, t->seen_count++) {
+            if (!find_group(t, r, &t->records[r].from->seen[i], &place))
+                return false;
+            t->groups[place].count++;
+        }
+    t->seen = calloc(t->seen_count + 1, sizeof *t->seen);
+    if (!t->seen)
+        return false;
+    for (size_t g = 0; g < t->group_count; g++) {
+        t->groups[g].first = (uint32_t)n;
+        n += t->groups[g].count;
+        t->groups[g].count = 0;
+    }
+    for (size_t r = 0; r < t->record_count; r++)
+        for (size_t i = 0; i < t->records[r].from->seen_count; i++) {
+            const record_seen *s = &t->records[r].from->seen[i];
+            const size_t problem = record_class_of(&t->problems, s->problem);
+            if (problem == RECORD_NO_CLASS || !find_group(t, r, s, &place))
+                return false;
+            pick_group *g = &t->groups[place];
+            t->seen[g->first + g->count++] = (pick_seen){(uint32_t)problem, s->standing, s};
+        }
+    return true;
+}
+
+/* ---- the whole ---- */
+
+at_status pick_table_make(const record_set *set, pick_table *out, at_error *error)
+{
+    size_t place = 0;
+    bool made = true;
+    *out = (pick_table){.fallback = pick_default(set)};
+    for (size_t r = 0; r < set->count && made; r++)
+        made = add_record(out, &set->records[r], &place);
+    if (made && group_seen(out) && link_entries(out) && fill_columns(out))
+        return AT_OK;
+    return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+void pick_table_deinit(pick_table *t)
+{
+    for (size_t c = 0; c < t->column_count; c++) {
+        free(t->columns[c].numbers);
+        free(t->columns[c].others);
+    }
+    for (size_t r = 0; r < t->record_count; r++)
+        free(t->records[r].portfolio_numbers);
+    record_classes_deinit(&t->problems);
+    record_classes_deinit(&t->configurations);
+    keymap_deinit(&t->other_places);
+    keymap_deinit(&t->group_places);
+    free(t->columns);
+    free(t->others);
+    free(t->first_entry);
+    free(t->record_problems);
+    free(t->entries);
+    free(t->records);
+    free(t->seen);
+    free(t->groups);
+    *t = (pick_table){0};
+}
+
+/* ---- distances ---- */
+
+/* NAN, of what is no number, is unlike any. */
+static void add_apart(const double *restrict numbers, double from, size_t count,
+                      double *restrict distances)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double d = fabs(from - numbers[i]);
+        distances[i] += d >= 0 ? d : PICK_UNLIKE;
+    }
+}
+
+static void add_unlike(const uint32_t *restrict others, uint32_t same, size_t count,
+                       double *restrict distances)
+{
+    for (size_t i = 0; i < count; i++)
+        distances[i] += others[i] == same ? 0 : PICK_UNLIKE;
+}
+
+void pick_table_distances(const pick_table *t, const record_values *problem, double *distances)
+{
+    const size_t count = t->problems.count;
+    double alone = 0; /* variables that no problem has */
+    for (size_t v = 0; v < problem->count; v++)
+        alone += find_column(t, problem->pairs[v].name) ? 0 : PICK_UNLIKE;
+    for (size_t i = 0; i < count; i++)
+        distances[i] = alone;
+    for (size_t c = 0; c < t->column_count; c++) {
+        const pick_column *column = &t->columns[c];
+        const value *is = record_get(problem, column->name);
+        if (is && value_is_number(*is))
+            add_apart(column->numbers, pick_scale(value_number(*is)), count, distances);
+        else if (is) {
+            uint64_t key;
+            const uint32_t number = find_other(t, *is, &key);
+            add_unlike(column->others, number ? number : UINT32_MAX, count, distances);
+        } else
+            add_unlike(column->others, PICK_MISSING, count, distances);
+    }
+}

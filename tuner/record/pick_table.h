@@ -1,0 +1,84 @@
+/* Records of a pattern, laid out for picking: what is compared with a problem stands in columns, equal
+ * problems and equal configurations are one, and what was seen of a configuration stands together.
+ *
+ * Made of a set of records, which then must outlive it, or read from bytes (record/pick_index.h).
+ * Nothing changes a table once it is made: any number of threads may use it. */
+#ifndef AUTOTUNE_RECORD_PICK_TABLE_H
+#define AUTOTUNE_RECORD_PICK_TABLE_H
+
+#include "base/keymap.h"
+#include "record/record.h"
+
+enum { PICK_NO_ENTRY = UINT32_MAX };
+
+typedef struct pick_entry {
+    uint32_t record, problem, configuration; /* their numbers */
+    uint32_t next;                           /* with the same problem; PICK_NO_ENTRY: there is none */
+    int preference;                          /* pick_preference() */
+    bool warm_cache;
+    int64_t time_ns;
+    const record_entry *entry; /* NULL: the table was read */
+} pick_entry;
+
+/* One of the problems on which a configuration was timed beside the default. */
+typedef struct pick_seen {
+    uint32_t problem;
+    record_standing standing;
+    const record_seen *seen; /* NULL: the table was read */
+} pick_seen;
+
+typedef struct pick_group { /* of one record, configuration and way of measuring */
+    uint32_t first, count;
+} pick_group;
+
+typedef struct pick_record {
+    const record *from; /* of a table that was read it has no entries */
+    size_t place;       /* of its first candidate among all: portfolios, then entries */
+    size_t kept_count;  /* configurations of its portfolios */
+    uint32_t first_entry, entry_count;
+    uint32_t first_problem, problem_count; /* among record_problems */
+    uint32_t *portfolio_numbers; /* of the portfolios' configurations, in a row */
+} pick_record;
+
+/* A variable of problems. */
+typedef struct pick_column {
+    const char *name;
+    double *numbers;  /* pick_scale() of each problem's value; NAN: it is no number */
+    uint32_t *others; /* PICK_MISSING, PICK_NUMBER, or the number of a value that is none */
+} pick_column;
+
+enum { PICK_MISSING, PICK_NUMBER, PICK_FIRST_OTHER };
+
+typedef struct pick_table {
+    record_classes problems, configurations;
+    size_t column_count;
+    pick_column *columns;
+    size_t other_count;
+    value *others;         /* from PICK_FIRST_OTHER on */
+    keymap other_places;   /* by hash */
+    uint32_t *first_entry; /* of each problem */
+    uint32_t *record_problems; /* of the first record, then of the next */
+    size_t entry_count;
+    pick_entry *entries;
+    size_t record_count;
+    pick_record *records;
+    size_t seen_count, group_count;
+    pick_seen *seen;
+    pick_group *groups;
+    keymap group_places; /* by pick_group_key() */
+    const record_values *fallback; /* pick_default(); NULL: none is recorded */
+} pick_table;
+
+/* AT_NO_MEMORY; the caller calls pick_table_deinit() in any case. */
+at_status pick_table_make(const record_set *set, pick_table *out, at_error *error);
+void pick_table_deinit(pick_table *t);
+
+/* Fills distances[i] with how far problem i is from this one: the sum over all variables of both
+ * (pick_value_distance). */
+void pick_table_distances(const pick_table *t, const record_values *problem, double *distances);
+
+/* What was seen of a configuration; NULL: nothing. */
+const pick_group *pick_table_group(const pick_table *t, size_t record, uint32_t configuration,
+                                   bool warm_cache);
+
+#endif
