@@ -32,15 +32,26 @@ static bool file_stamp_same(const file_stamp *a, const file_stamp *b)
            a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
 }
 
-bool file_stamp_is_settled(const file_stamp *s)
+int64_t file_stamp_now_ns(void)
 {
-    const int64_t fine_ns = 50000000, coarse_ns = INT64_C(2500000000);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
+    return ns_of(now);
+}
+
+bool file_stamp_is_settled(const file_stamp *s, int64_t since_ns)
+{
+    const int64_t fine_ns = 50000000, coarse_ns = INT64_C(2500000000);
     const int64_t latest_ns = s->changed_ns > s->modified_ns ? s->changed_ns : s->modified_ns;
     const bool whole_seconds = s->changed_ns % 1000000000 == 0;
-    return ns_of(now) - latest_ns > (whole_seconds ? coarse_ns : fine_ns);
+    return since_ns - latest_ns > (whole_seconds ? coarse_ns : fine_ns);
 }
+
+static const pack_field fields[] = {
+    PACK_FIELD(file_stamp, device),     PACK_FIELD(file_stamp, inode),
+    PACK_FIELD(file_stamp, size_bytes), PACK_FIELD(file_stamp, modified_ns),
+    PACK_FIELD(file_stamp, changed_ns),
+};
 
 bool stamped_files_add(stamped_files *f, const char *path, const file_stamp *stamp)
 {
@@ -71,10 +82,40 @@ bool stamped_files_are_fresh(const stamped_files *f, size_t most)
     return true;
 }
 
+bool stamped_files_are_settled(const stamped_files *f, int64_t since_ns)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (!file_stamp_is_settled(&f->items[i].stamp, since_ns))
+            return false;
+    return true;
+}
+
 void stamped_files_deinit(stamped_files *f)
 {
     for (size_t i = 0; i < f->count; i++)
         free(f->items[i].path);
     free(f->items);
     *f = (stamped_files){0};
+}
+
+void stamped_files_put(pack *p, const stamped_files *f)
+{
+    pack_put_u64(p, f->count);
+    for (size_t i = 0; i < f->count; i++) {
+        pack_put_string(p, f->items[i].path);
+        pack_put_fields(p, &f->items[i].stamp, fields, sizeof fields / sizeof *fields);
+    }
+}
+
+void stamped_files_get(pack *p, stamped_files *out)
+{
+    *out = (stamped_files){0};
+    const uint64_t count = pack_get_u64(p);
+    while (!p->failed && out->count < count) {
+        file_stamp stamp = {0};
+        const char *path = pack_get_string(p);
+        pack_get_fields(p, &stamp, fields, sizeof fields / sizeof *fields);
+        if (!p->failed && !stamped_files_add(out, path, &stamp))
+            p->failed = true;
+    }
 }

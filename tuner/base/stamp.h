@@ -4,8 +4,9 @@
 #define AUTOTUNE_BASE_STAMP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+
+#include "base/pack.h"
 
 typedef struct file_stamp {
     uint64_t device, inode, size_bytes;
@@ -15,9 +16,13 @@ typedef struct file_stamp {
 /* False, with a zeroed stamp, when there is no such file. */
 bool file_stamp_of(const char *path, file_stamp *out);
 
-/* Is the stamp so old that no later change of the file can leave it as it is? File systems keep
- * times in grains: of some milliseconds, or, where they know whole seconds only, of up to two. */
-bool file_stamp_is_settled(const file_stamp *s);
+/* Nanoseconds since 1970. */
+int64_t file_stamp_now_ns(void);
+
+/* Is the stamp so old that no change from `since_ns` on, when the file was about to be read, can have
+ * left it as it is? File systems keep times in grains: of some milliseconds, or, where they know
+ * whole seconds only, of up to two. */
+bool file_stamp_is_settled(const file_stamp *s, int64_t since_ns);
 
 /* Files that something was made of, as they were then. */
 typedef struct stamped_file {
@@ -36,6 +41,12 @@ bool stamped_files_add(stamped_files *f, const char *path, const file_stamp *sta
 bool stamped_files_same(const stamped_files *a, const stamped_files *b);
 /* Are the first `most` of them as they were? */
 bool stamped_files_are_fresh(const stamped_files *f, size_t most);
+/* Are all stamps settled? */
+bool stamped_files_are_settled(const stamped_files *f, int64_t since_ns);
 void stamped_files_deinit(stamped_files *f);
+
+void stamped_files_put(pack *p, const stamped_files *f);
+/* The caller calls stamped_files_deinit(), also after a failure of the pack. */
+void stamped_files_get(pack *p, stamped_files *out);
 
 #endif

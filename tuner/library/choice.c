@@ -273,7 +273,7 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
         status = knowledge_get(&results->known, pattern_name, limits, &view, error);
     c->records = known_records_keep(view.records);
     if (!status)
-        status = c->records->set.count == 0
+        status = c->records->table.record_count == 0
                      ? refuse_unknown(c, results, error)
                      : choose(c, view.script, &results->known.share, limits, error);
     knowledge_release(&view);

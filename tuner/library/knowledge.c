@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "library/kept.h"
+#include "record/pick_index.h"
 #include "script/facts.h"
 
 /* Looking at all files of a pattern takes longer than picking; so it is done now and then. */
@@ -69,6 +71,60 @@ void knowledge_release(knowledge_view *v)
 
 /* ---- records ---- */
 
+/* What the records of a pattern are kept as: all folders decide which of them count. */
+static char *name_records(const knowledge *k, const char *pattern_name)
+{
+    pack name = {0};
+    pack_append_text(&name, pattern_name);
+    for (size_t i = 0; i < k->folders.count; i++) {
+        pack_append_text(&name, "\n");
+        pack_append_text(&name, k->folders.paths[i]);
+    }
+    return pack_take_text(&name);
+}
+
+static bool fetch_records(const char *name, known_records *to)
+{
+    stamped_files files;
+    pack bytes;
+    if (!kept_fetch("records", name, &files, &bytes))
+        return false;
+    const bool fetched = stamped_files_same(&files, &to->files) &&
+                         !pick_index_get(&bytes, &to->table, NULL);
+    if (!fetched)
+        pick_table_deinit(&to->table);
+    stamped_files_deinit(&files);
+    pack_deinit(&bytes);
+    return fetched;
+}
+
+static void keep_records(const char *name, const known_records *from, int64_t since_ns)
+{
+    pack bytes = {0};
+    pick_index_put(&bytes, &from->table);
+    if (!bytes.failed)
+        kept_store("records", name, &from->files, since_ns, &bytes);
+    pack_deinit(&bytes);
+}
+
+static at_status read_records(const knowledge *k, const char *pattern_name, int64_t since_ns,
+                              known_records *to, at_error *error)
+{
+    char *name = name_records(k, pattern_name);
+    if (!name)
+        return no_memory(error);
+    at_status status = AT_OK;
+    if (to->files.count > 0 && !fetch_records(name, to)) {
+        status = record_search(&k->folders, pattern_name, &to->set, error);
+        if (!status)
+            status = pick_table_make(&to->set, &to->table, error);
+        if (!status)
+            keep_records(name, to, since_ns);
+    }
+    free(name);
+    return status;
+}
+
 /* Takes the place of p->records, if the files are others. Where they cannot be read, the old ones
  * stay. */
 static at_status look_at_records(const knowledge *k, known_pattern *p, at_error *error)
@@ -77,14 +133,13 @@ static at_status look_at_records(const knowledge *k, known_pattern *p, at_error 
     if (!fresh)
         return no_memory(error);
     fresh->references = 1;
+    const int64_t since_ns = file_stamp_now_ns();
     /* Before they are read: what changes meanwhile is found out the next time. */
     at_status status = record_find_files(&k->folders, p->name, &fresh->files, error);
     const bool same =
         !status && p->records && stamped_files_same(&p->records->files, &fresh->files);
     if (!status && !same)
-        status = record_search(&k->folders, p->name, &fresh->set, error);
-    if (!status && !same)
-        status = pick_table_make(&fresh->set, &fresh->table, error);
+        status = read_records(k, p->name, since_ns, fresh, error);
     if (status || same) {
         known_records_release(fresh);
         if (p->records && status != AT_NO_MEMORY)
@@ -98,48 +153,108 @@ static at_status look_at_records(const knowledge *k, known_pattern *p, at_error 
 
 /* ---- the script ---- */
 
-static at_status make_facts(known_script *to, script *s, at_error *error)
+/* Facts of no bytes: only Lua can say what the script says. */
+static at_status read_facts(const pack *bytes, known_script *to, at_error *error)
 {
-    pack bytes = {0};
+    to->only_lua = bytes->size_bytes == 0;
+    if (to->only_lua)
+        return AT_OK;
+    return script_facts_read(bytes->bytes, bytes->size_bytes, &to->facts, error);
+}
+
+static at_status make_facts(known_script *to, script *s, pack *bytes, at_error *error)
+{
     bool all;
     script_source_path(s, 0, &all);
-    at_status status = all ? script_facts_put(s, &bytes, error) : AT_NOT_FOUND;
-    if (!status)
-        status = script_facts_read(bytes.bytes, bytes.size_bytes, &to->facts, error);
+    at_status status = all ? script_facts_put(s, bytes, error) : AT_OK;
+    if (status == AT_NOT_FOUND) {
+        pack_deinit(bytes);
+        status = error_forgive(status, AT_NOT_FOUND, error);
+    }
+    return status ? status : read_facts(bytes, to, error);
+}
+
+/* What the facts of a script are kept as. */
+static char *name_facts(const knowledge *k, const char *path)
+{
+    pack name = {0};
+    char *real = realpath(path, NULL);
+    pack_append_text(&name, real ? real : path);
+    pack_append_text(&name, "\n");
+    pack_append_text(&name, k->share.lua_dir);
+    free(real);
+    return pack_take_text(&name);
+}
+
+static bool fetch_facts(const char *name, known_script *to)
+{
+    pack bytes;
+    if (!kept_fetch("facts", name, &to->sources, &bytes))
+        return false;
+    /* The script comes first. */
+    const bool fetched = to->sources.count > 0 &&
+                         strcmp(to->sources.items[0].path, to->path) == 0 &&
+                         stamped_files_are_fresh(&to->sources, SIZE_MAX) &&
+                         !read_facts(&bytes, to, NULL);
     pack_deinit(&bytes);
-    to->only_lua = !to->facts;
-    return status == AT_NO_MEMORY ? status : error_forgive(status, status, error);
+    if (!fetched)
+        stamped_files_deinit(&to->sources);
+    return fetched;
+}
+
+static at_status note_sources(known_script *to, const script *s, const file_stamp *before,
+                              int64_t since_ns, at_error *error)
+{
+    const char *path;
+    for (size_t i = 0; (path = script_source_path(s, i, NULL)); i++) {
+        file_stamp stamp;
+        /* One that has changed meanwhile may have been read before. */
+        if (!file_stamp_of(path, &stamp) || !file_stamp_is_settled(&stamp, since_ns))
+            stamp = (file_stamp){0};
+        if (!stamped_files_add(&to->sources, path,
+                               strcmp(path, to->path) == 0 ? before : &stamp))
+            return no_memory(error);
+    }
+    return AT_OK;
 }
 
 /* A script that does not load is none. */
 static at_status load(const knowledge *k, known_script *to, const arch_limits *limits,
-                      at_error *error)
+                      const char *name, at_error *error)
 {
     script *s;
+    pack bytes = {0};
     at_error none = {0};
     const script_options with = {.lua_dir = k->share.lua_dir,
                                  .template_dir = k->share.template_dir,
                                  .device = *limits,
                                  .without_templates = true};
     file_stamp before;
+    const int64_t since_ns = file_stamp_now_ns();
     (void)file_stamp_of(to->path, &before);
     at_status status = script_load(to->path, &with, &s, &none);
     if (status == AT_NO_MEMORY)
         return no_memory(error);
     if (status)
         return stamped_files_add(&to->sources, to->path, &before) ? AT_OK : no_memory(error);
-    const char *path;
-    bool added = true;
-    for (size_t i = 0; added && (path = script_source_path(s, i, NULL)); i++) {
-        file_stamp stamp;
-        /* One of a moment ago may have been read before it. */
-        if (!file_stamp_of(path, &stamp) || !file_stamp_is_settled(&stamp))
-            stamp = (file_stamp){0};
-        added =
-            stamped_files_add(&to->sources, path, strcmp(path, to->path) == 0 ? &before : &stamp);
-    }
-    status = added ? make_facts(to, s, error) : no_memory(error);
+    status = note_sources(to, s, &before, since_ns, error);
+    if (!status)
+        status = make_facts(to, s, &bytes, error);
+    if (!status && to->facts)
+        kept_store("facts", name, &to->sources, since_ns, &bytes);
+    pack_deinit(&bytes);
     script_free(s);
+    return status;
+}
+
+static at_status read_script(const knowledge *k, known_script *to, const arch_limits *limits,
+                             at_error *error)
+{
+    char *name = name_facts(k, to->path);
+    if (!name)
+        return no_memory(error);
+    at_status status = fetch_facts(name, to) ? AT_OK : load(k, to, limits, name, error);
+    free(name);
     return status;
 }
 
@@ -153,7 +268,7 @@ static at_status make_script(const knowledge *k, known_pattern *p, const char *p
     at_status status = AT_OK;
     if (path) {
         fresh->path = strdup(path);
-        status = fresh->path ? load(k, fresh, limits, error) : no_memory(error);
+        status = fresh->path ? read_script(k, fresh, limits, error) : no_memory(error);
     }
     if (status) {
         release_script(fresh);

@@ -180,7 +180,7 @@ static bool find_group(pick_table *t, size_t record_number, const record_seen *s
 {
     const size_t configuration = record_class_of(&t->configurations, s->configuration);
     const uint64_t key = group_key(record_number, (uint32_t)configuration, s->warm_cache);
-    const pick_group none = {0};
+    const pick_group none = {.key = key};
     if (configuration == RECORD_NO_CLASS)
         return false;
     if (keymap_get(&t->group_places, key, place))
@@ -230,9 +230,38 @@ at_status pick_table_make(const record_set *set, pick_table *out, at_error *erro
     *out = (pick_table){.fallback = pick_default(set)};
     for (size_t r = 0; r < set->count && made; r++)
         made = add_record(out, &set->records[r], &place);
-    if (made && group_seen(out) && link_entries(out) && fill_columns(out))
+    if (made && group_seen(out) && pick_table_finish(out))
         return AT_OK;
     return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+bool pick_table_finish(pick_table *t)
+{
+    return link_entries(t) && fill_columns(t);
+}
+
+static void free_owned(pick_owned *own)
+{
+    for (size_t r = 0; own && r < own->record_count; r++) {
+        record *of = &own->records[r];
+        for (size_t p = 0; of->portfolios && p <= of->portfolio_count; p++) {
+            free(of->portfolios[p].configurations);
+            free(of->portfolios[p].features);
+            free(of->portfolios[p].nodes);
+            free(of->portfolios[p].fixed.pairs);
+        }
+        free(of->portfolios);
+    }
+    if (!own)
+        return;
+    free(own->records);
+    free(own->problems);
+    free(own->configurations);
+    free(own->problem_pairs);
+    free(own->configuration_pairs);
+    free(own->fallback_pairs);
+    free(own->bytes);
+    free(own);
 }
 
 void pick_table_deinit(pick_table *t)
@@ -255,6 +284,7 @@ void pick_table_deinit(pick_table *t)
     free(t->records);
     free(t->seen);
     free(t->groups);
+    free_owned(t->owned);
     *t = (pick_table){0};
 }
 

@@ -28,6 +28,7 @@ typedef struct pick_seen {
 } pick_seen;
 
 typedef struct pick_group { /* of one record, configuration and way of measuring */
+    uint64_t key;           /* which these are */
     uint32_t first, count;
 } pick_group;
 
@@ -49,6 +50,15 @@ typedef struct pick_column {
 
 enum { PICK_MISSING, PICK_NUMBER, PICK_FIRST_OTHER };
 
+/* What a table that was read has instead of a set. */
+typedef struct pick_owned {
+    unsigned char *bytes; /* in which the texts are */
+    record_values *problems, *configurations, fallback;
+    record_pair *problem_pairs, *configuration_pairs, *fallback_pairs;
+    size_t record_count;
+    record *records; /* with their portfolios, whose configurations' pairs are those above */
+} pick_owned;
+
 typedef struct pick_table {
     record_classes problems, configurations;
     size_t column_count;
@@ -65,13 +75,17 @@ typedef struct pick_table {
     size_t seen_count, group_count;
     pick_seen *seen;
     pick_group *groups;
-    keymap group_places; /* by pick_group_key() */
+    keymap group_places; /* by their keys */
     const record_values *fallback; /* pick_default(); NULL: none is recorded */
+    pick_owned *owned;             /* NULL: it was made of a set */
 } pick_table;
 
 /* AT_NO_MEMORY; the caller calls pick_table_deinit() in any case. */
 at_status pick_table_make(const record_set *set, pick_table *out, at_error *error);
 void pick_table_deinit(pick_table *t);
+
+/* Works out what follows from problems, entries and records. False: no memory. */
+bool pick_table_finish(pick_table *t);
 
 /* Fills distances[i] with how far problem i is from this one: the sum over all variables of both
  * (pick_value_distance). */

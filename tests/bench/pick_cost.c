@@ -1,0 +1,243 @@
+/* What opening records and picking from them costs a program.
+ *
+ * usage: pick_cost RESULTS PATTERN [ENTRIES]
+ *
+ * RESULTS is a folder of records, from which PATTERN is picked. With ENTRIES they are those of the
+ * pattern's first record, without its portfolios, repeated for that many other problems, in one
+ * file of a folder of its own.
+ *
+ * Prints milliseconds to open; of the first pick, without what an earlier process kept and with it;
+ * microseconds of later ones for problems that are new each time, and for one problem again and
+ * again. Beside them what the same costs where all records are read at once and the script is
+ * loaded for each pick. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "autotune.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/paths.h"
+#include "record/folders.h"
+#include "record/pick.h"
+#include "script/script.h"
+#include "temporary.h"
+
+enum { LATER = 2000, OPENINGS = 9, MOST_VARIABLES = 64 };
+
+typedef struct bench {
+    const char *folder, *pattern;
+    record_set set; /* of the pattern */
+    at_gpu gpu;
+    char cache[TEMPORARY_BYTES];
+} bench;
+
+static void die(const at_error *error)
+{
+    fprintf(stderr, "pick_cost: %s\n", error->message);
+    exit(1);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return values[count / 2];
+}
+
+/* The problem of the record's first entry, with other sizes for each n. */
+static size_t problem_of(const bench *b, uint64_t n, at_variable out[MOST_VARIABLES])
+{
+    const record_values *from = &b->set.records[0].entries[0].problem;
+    size_t count = 0;
+    for (; count < from->count && count < MOST_VARIABLES; count++) {
+        const record_pair *p = &from->pairs[count];
+        switch (p->value.kind) {
+        case VALUE_INTEGER:
+            out[count] = at_integer(p->name, p->value.integer > 256 ? (int64_t)(256 + 64 * n)
+                                                                    : p->value.integer);
+            break;
+        case VALUE_NUMBER:
+            out[count] = at_number(p->name, p->value.number);
+            break;
+        case VALUE_BOOLEAN:
+            out[count] = at_boolean(p->name, p->value.boolean);
+            break;
+        case VALUE_STRING:
+            out[count] = at_text(p->name, p->value.string);
+            break;
+        }
+    }
+    return count;
+}
+
+static double pick_us(const bench *b, const at_results *results, uint64_t n, bool show)
+{
+    at_variable problem[MOST_VARIABLES];
+    at_choice *choice = NULL;
+    at_error error = {0};
+    const size_t count = problem_of(b, n, problem);
+    const int64_t begun_ns = clock_now_ns();
+    if (at_pick(results, b->pattern, &b->gpu, problem, count, &choice, &error))
+        die(&error);
+    const double us = (double)(clock_now_ns() - begun_ns) / 1e3;
+    if (show)
+        printf("rule %s, %s\n", at_rule_name(at_choice_rule(choice)),
+               at_choice_checked(choice) ? "checked" : "not checked");
+    at_choice_free(choice);
+    return us;
+}
+
+static double open_ms(const bench *b, at_results **out)
+{
+    at_error error = {0};
+    const int64_t begun_ns = clock_now_ns();
+    if (at_open(b->folder, out, &error))
+        die(&error);
+    return (double)(clock_now_ns() - begun_ns) / 1e6;
+}
+
+static void measure(const bench *b)
+{
+    static double later[LATER], same[LATER];
+    double opens[OPENINGS], firsts[OPENINGS];
+    at_results *results;
+    for (int i = 0; i < OPENINGS; i++) {
+        opens[i] = open_ms(b, &results);
+        firsts[i] = pick_us(b, results, 0, i == 0) / 1e3;
+        if (i + 1 < OPENINGS)
+            at_close(results);
+    }
+    const double cold = firsts[0];
+    for (int i = 0; i < LATER; i++)
+        later[i] = pick_us(b, results, 1 + (uint64_t)i, false);
+    for (int i = 0; i < LATER; i++)
+        same[i] = pick_us(b, results, 1, false);
+    at_close(results);
+    printf("open %.3f ms\nfirst pick %.3f ms, the very first %.3f ms\n", median(opens, OPENINGS),
+           median(firsts + 1, OPENINGS - 1), cold);
+    const double us = median(later, LATER);
+    printf("later pick %.2f us (of hundred one %.2f us), of the same problem %.2f us\n", us,
+           later[LATER * 99 / 100], median(same, LATER));
+}
+
+/* All records read, and the script loaded for a pick. */
+static void measure_before(const bench *b)
+{
+    double opens[3], picks[3];
+    paths share;
+    char path[PATHS_BYTES];
+    at_error error = {0};
+    if (paths_find(&share, &error) ||
+        paths_find_script(&share, b->pattern, path, sizeof path, &error))
+        die(&error);
+    for (int i = 0; i < 3; i++) {
+        record_set all;
+        script *s;
+        script_options options = {.lua_dir = share.lua_dir, .template_dir = share.template_dir};
+        int64_t begun_ns = clock_now_ns();
+        if (record_load_all(b->folder, NULL, &all, &error))
+            die(&error);
+        opens[i] = (double)(clock_now_ns() - begun_ns) / 1e6;
+        record_set_deinit(&all);
+        if (arch_find("sm_90", &options.device, &error))
+            die(&error);
+        begun_ns = clock_now_ns();
+        if (script_load(path, &options, &s, &error))
+            die(&error);
+        picks[i] = (double)(clock_now_ns() - begun_ns) / 1e6;
+        script_free(s);
+    }
+    printf("before: open %.3f ms, pick %.3f ms\n", median(opens, 3), median(picks, 3));
+}
+
+/* ---- a larger folder ---- */
+
+static void vary(json_t *problem, size_t n)
+{
+    const char *name;
+    json_t *v;
+    void *next;
+    json_object_foreach_safe(problem, next, name, v)
+    {
+        /* Sizes, each in a series of its own; what is small counts something else. */
+        if (json_is_integer(v) && json_integer_value(v) > 256)
+            json_object_set_new(problem, name,
+                                json_integer((json_int_t)(256 + 17 * n + 5 * (n % 7) * name[0])));
+    }
+}
+
+static void write_entries(const bench *b, const char *folder, size_t count)
+{
+    char path[4096], *text;
+    at_error error = {0};
+    json_t *root = json_copy(b->set.records[0].root), *entries = json_array();
+    const json_t *from = json_object_get(root, "entries");
+    for (size_t i = 0; i < count; i++) {
+        json_t *entry = json_deep_copy(json_array_get(from, i % json_array_size(from)));
+        static const char *const unread[] = {"resources", "environment", "device", "hashes",
+                                             "predicted", "ceilings",    "tied",   "search"};
+        for (size_t u = 0; u < sizeof unread / sizeof *unread; u++)
+            json_object_del(entry, unread[u]);
+        /* A file has 16 MiB at most. */
+        json_t *contenders = json_object_get(entry, "contenders");
+        while (json_array_size(contenders) > 3)
+            json_array_remove(contenders, 3);
+        vary(json_object_get(entry, "problem"), i);
+        json_array_append_new(entries, entry);
+    }
+    json_object_set_new(root, "entries", entries);
+    json_object_del(root, "portfolios");
+    snprintf(path, sizeof path, "%s/gpu", folder);
+    if (file_make_folder(path, &error) || json_text_format(root, 0, &text, &error))
+        die(&error);
+    snprintf(path, sizeof path, "%s/gpu/%s.json", folder, b->pattern);
+    if (file_replace(path, text, strlen(text), &error))
+        die(&error);
+    printf("%zu entries, %.1f MiB\n", count, (double)strlen(text) / (1 << 20));
+    free(text);
+    json_decref(root);
+}
+
+int main(int argc, char **argv)
+{
+    bench b = {0};
+    char folder[TEMPORARY_BYTES] = "";
+    at_error error = {0};
+    if (argc < 3 || argc > 4) {
+        fputs("usage: pick_cost RESULTS PATTERN [ENTRIES]\n", stderr);
+        return 2;
+    }
+    b.folder = argv[1];
+    b.pattern = argv[2];
+    if (record_load_all(b.folder, b.pattern, &b.set, &error))
+        die(&error);
+    if (b.set.count == 0 || b.set.records[0].entry_count == 0) {
+        fprintf(stderr, "pick_cost: %s has no record of %s\n", b.folder, b.pattern);
+        return 1;
+    }
+    const record *first = &b.set.records[0];
+    b.gpu = (at_gpu){.major = first->major, .minor = first->minor};
+    snprintf(b.gpu.name, sizeof b.gpu.name, "%s", first->gpu);
+    temporary_make(b.cache);
+    setenv("XDG_CACHE_HOME", b.cache, 1);
+    if (argc > 3) {
+        temporary_make(folder);
+        write_entries(&b, folder, strtoul(argv[3], NULL, 10));
+        b.folder = folder;
+    }
+    measure(&b);
+    measure_before(&b);
+    if (*folder)
+        temporary_remove(folder);
+    temporary_remove(b.cache);
+    record_set_deinit(&b.set);
+    return 0;
+}
