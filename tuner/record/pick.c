@@ -95,7 +95,7 @@ typedef struct pick_far {
 } pick_far;
 
 /* Looking for the next distance costs a look at all problems; after so many they are sorted. */
-enum { MOST_LEVELS = 8 };
+enum { MOST_LEVELS = 8, MOST_ALIKE = 64 };
 
 /* Their preference decides between equally far ones: a caller who says nothing more wants the
  * first. */
@@ -125,11 +125,8 @@ static int rule_of(const pick_walk *w, const record *from, int portfolio_place, 
 
 static const double *distances_of(pick_walk *w)
 {
-    if (!w->distances) {
-        w->distances = malloc((w->table->problems.count + 1) * sizeof *w->distances);
-        if (w->distances)
-            pick_table_distances(w->table, w->target->problem, w->distances);
-    }
+    if (!w->distances)
+        w->distances = pick_table_distances(w->table, w->target->problem);
     return w->distances;
 }
 
@@ -251,6 +248,27 @@ static bool add_sorted(pick_walk *w)
     return w->sorted_at > first;
 }
 
+/* Puts the record's problems at the least distance beyond the walk's into `found`, unless those that
+ * are there are nearer. *count may become more than there is room for. */
+static void find_least(const pick_walk *w, uint32_t record_number, const double *distances,
+                       pick_far found[MOST_ALIKE], size_t *count)
+{
+    const pick_record *of = &w->table->records[record_number];
+    const uint32_t *problems = w->table->record_problems + of->first_problem;
+    double least = *count ? found[0].distance : INFINITY;
+    for (uint32_t i = 0; i < of->problem_count; i++) {
+        const double d = distances[problems[i]];
+        if (d > least || d <= w->distance)
+            continue;
+        if (d < least)
+            *count = 0;
+        least = d;
+        if (*count < MOST_ALIKE)
+            found[*count] = (pick_far){d, record_number, problems[i]};
+        ++*count;
+    }
+}
+
 /* The same, of all; false: there are none. */
 static bool add_nearest(pick_walk *w)
 {
@@ -260,27 +278,19 @@ static bool add_nearest(pick_walk *w)
         return false;
     if (w->sorted || ++w->levels > MOST_LEVELS)
         return (w->sorted || sort_rest(w, distances)) && add_sorted(w);
-    double least = INFINITY;
-    for (size_t r = 0; r < t->record_count; r++) {
-        const pick_record *of = &t->records[r];
-        for (uint32_t i = 0; is_of_rule(w, of) && i < of->problem_count; i++) {
-            const double d = distances[t->record_problems[of->first_problem + i]];
-            if (d < least && d > w->distance)
-                least = d;
-        }
+    pick_far found[MOST_ALIKE];
+    size_t count = 0;
+    for (uint32_t r = 0; r < t->record_count; r++)
+        if (is_of_rule(w, &t->records[r]))
+            find_least(w, r, distances, found, &count);
+    if (count > MOST_ALIKE)
+        return sort_rest(w, distances) && add_sorted(w);
+    for (size_t i = 0; i < count; i++) {
+        w->distance = found[i].distance;
+        if (!add_problem(w, found[i].problem, found[i].record, found[i].distance))
+            return false;
     }
-    if (least == INFINITY)
-        return false;
-    w->distance = least;
-    for (uint32_t r = 0; r < t->record_count; r++) {
-        const pick_record *of = &t->records[r];
-        for (uint32_t i = 0; is_of_rule(w, of) && i < of->problem_count; i++) {
-            const uint32_t problem = t->record_problems[of->first_problem + i];
-            if (distances[problem] == least && !add_problem(w, problem, r, least))
-                return false;
-        }
-    }
-    return true;
+    return count > 0;
 }
 
 static bool add_default(pick_walk *w)
@@ -319,7 +329,8 @@ void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *targe
 
 void pick_walk_end(pick_walk *w)
 {
-    free(w->distances);
+    if (w->distances)
+        pick_table_give_back(w->table, w->distances);
     free(w->sorted);
     free(w->items);
     *w = (pick_walk){0};
@@ -378,7 +389,9 @@ pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen
 {
     if (!is_possible(w->target, c->configuration))
         return PICK_IMPOSSIBLE;
-    const pick_seen *s = c->from && c->ahead < 0 ? nearest_seen(w, c) : NULL;
+    /* Of a problem that was measured nothing else is asked. */
+    const bool asked = c->from && c->ahead < 0 && c->rule != PICK_EXACT;
+    const pick_seen *s = asked ? nearest_seen(w, c) : NULL;
     bool faster = !s || s->standing == RECORD_FASTER;
     if (!c->from ||
         !autotune_default_will_do((autotune_rule)c->rule, c->portfolio_place, c->ahead, faster))

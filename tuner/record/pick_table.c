@@ -8,6 +8,14 @@
 #include "base/array.h"
 #include "record/pick.h"
 
+/* Arrays of problems have room for whole blocks, in which compilers use vectors. */
+enum { BLOCK = 8 };
+
+static size_t blocks_of(size_t count)
+{
+    return (count + BLOCK - 1) / BLOCK;
+}
+
 static bool same_other(value a, value b)
 {
     return a.kind == b.kind && value_equal(a, b);
@@ -45,13 +53,13 @@ static pick_column *find_column(const pick_table *t, const char *name)
     return NULL;
 }
 
-static pick_column *add_column(pick_table *t, const char *name)
+static pick_column *new_column(pick_table *t, const char *name)
 {
     const size_t count = t->problems.count;
     pick_column column = {.name = name,
-                          .numbers = malloc((count + 1) * sizeof *column.numbers),
+                          .numbers = malloc((count + BLOCK) * sizeof *column.numbers),
                           .others = calloc(count + 1, sizeof *column.others)};
-    for (size_t i = 0; column.numbers && i < count; i++)
+    for (size_t i = 0; column.numbers && i < count + BLOCK; i++)
         column.numbers[i] = NAN;
     if (column.numbers && column.others &&
         array_add(&t->columns, &t->column_count, &column, sizeof column))
@@ -69,7 +77,7 @@ static bool fill_columns(pick_table *t)
             const value is = problem->pairs[v].value;
             pick_column *column = find_column(t, problem->pairs[v].name);
             if (!column)
-                column = add_column(t, problem->pairs[v].name);
+                column = new_column(t, problem->pairs[v].name);
             if (!column)
                 return false;
             column->others[i] = value_is_number(is) ? PICK_NUMBER : add_other(t, is);
@@ -78,6 +86,12 @@ static bool fill_columns(pick_table *t)
             if (column->others[i] == PICK_MISSING)
                 return false;
         }
+    }
+    for (size_t c = 0; c < t->column_count; c++) {
+        pick_column *column = &t->columns[c];
+        column->same = column->others[0] != PICK_NUMBER;
+        for (size_t i = 1; i < t->problems.count && column->same; i++)
+            column->same = column->others[i] == column->others[0];
     }
     return true;
 }
@@ -284,6 +298,7 @@ void pick_table_deinit(pick_table *t)
     free(t->records);
     free(t->seen);
     free(t->groups);
+    free(atomic_load(&t->spare));
     free_owned(t->owned);
     *t = (pick_table){0};
 }
@@ -294,10 +309,11 @@ void pick_table_deinit(pick_table *t)
 static void add_apart(const double *restrict numbers, double from, size_t count,
                       double *restrict distances)
 {
-    for (size_t i = 0; i < count; i++) {
-        const double d = fabs(from - numbers[i]);
-        distances[i] += d >= 0 ? d : PICK_UNLIKE;
-    }
+    for (size_t b = 0; b < blocks_of(count); b++)
+        for (size_t i = b * BLOCK; i < b * BLOCK + BLOCK; i++) {
+            const double d = fabs(from - numbers[i]);
+            distances[i] += d >= 0 ? d : PICK_UNLIKE;
+        }
 }
 
 static void add_unlike(const uint32_t *restrict others, uint32_t same, size_t count,
@@ -307,24 +323,45 @@ static void add_unlike(const uint32_t *restrict others, uint32_t same, size_t co
         distances[i] += others[i] == same ? 0 : PICK_UNLIKE;
 }
 
-void pick_table_distances(const pick_table *t, const record_values *problem, double *distances)
+static void add_column(const pick_table *t, const pick_column *column, const value *is,
+                       double *distances)
 {
     const size_t count = t->problems.count;
+    uint64_t key;
+    if (is && value_is_number(*is) && !column->same) {
+        add_apart(column->numbers, pick_scale(value_number(*is)), count, distances);
+        return;
+    }
+    uint32_t same = !is                   ? PICK_MISSING
+                    : value_is_number(*is) ? PICK_NUMBER
+                                           : find_other(t, *is, &key);
+    if (is && same == PICK_MISSING)
+        same = UINT32_MAX;
+    if (!column->same || count == 0 || column->others[0] != same)
+        add_unlike(column->others, same, count, distances);
+}
+
+double *pick_table_distances(const pick_table *t, const record_values *problem)
+{
+    pick_table *shared = (pick_table *)(uintptr_t)t; /* for what is spare, which is atomic */
+    const size_t room = blocks_of(t->problems.count) * BLOCK;
+    double *distances = atomic_exchange(&shared->spare, NULL);
+    if (!distances)
+        distances = malloc((room + 1) * sizeof *distances);
+    if (!distances)
+        return NULL;
     double alone = 0; /* variables that no problem has */
     for (size_t v = 0; v < problem->count; v++)
         alone += find_column(t, problem->pairs[v].name) ? 0 : PICK_UNLIKE;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < room; i++)
         distances[i] = alone;
-    for (size_t c = 0; c < t->column_count; c++) {
-        const pick_column *column = &t->columns[c];
-        const value *is = record_get(problem, column->name);
-        if (is && value_is_number(*is))
-            add_apart(column->numbers, pick_scale(value_number(*is)), count, distances);
-        else if (is) {
-            uint64_t key;
-            const uint32_t number = find_other(t, *is, &key);
-            add_unlike(column->others, number ? number : UINT32_MAX, count, distances);
-        } else
-            add_unlike(column->others, PICK_MISSING, count, distances);
-    }
+    for (size_t c = 0; c < t->column_count; c++)
+        add_column(t, &t->columns[c], record_get(problem, t->columns[c].name), distances);
+    return distances;
+}
+
+void pick_table_give_back(const pick_table *t, double *distances)
+{
+    pick_table *shared = (pick_table *)(uintptr_t)t;
+    free(atomic_exchange(&shared->spare, distances));
 }

@@ -6,6 +6,8 @@
 #ifndef AUTOTUNE_RECORD_PICK_TABLE_H
 #define AUTOTUNE_RECORD_PICK_TABLE_H
 
+#include <stdatomic.h>
+
 #include "base/keymap.h"
 #include "record/record.h"
 
@@ -46,6 +48,7 @@ typedef struct pick_column {
     const char *name;
     double *numbers;  /* pick_scale() of each problem's value; NAN: it is no number */
     uint32_t *others; /* PICK_MISSING, PICK_NUMBER, or the number of a value that is none */
+    bool same;        /* all problems have the same value, which is no number */
 } pick_column;
 
 enum { PICK_MISSING, PICK_NUMBER, PICK_FIRST_OTHER };
@@ -78,6 +81,7 @@ typedef struct pick_table {
     keymap group_places; /* by their keys */
     const record_values *fallback; /* pick_default(); NULL: none is recorded */
     pick_owned *owned;             /* NULL: it was made of a set */
+    _Atomic(double *) spare;       /* pick_table_distances(): memory for the next one who asks */
 } pick_table;
 
 /* AT_NO_MEMORY; the caller calls pick_table_deinit() in any case. */
@@ -87,9 +91,10 @@ void pick_table_deinit(pick_table *t);
 /* Works out what follows from problems, entries and records. False: no memory. */
 bool pick_table_finish(pick_table *t);
 
-/* Fills distances[i] with how far problem i is from this one: the sum over all variables of both
- * (pick_value_distance). */
-void pick_table_distances(const pick_table *t, const record_values *problem, double *distances);
+/* How far each problem is from this one: the sum over all variables of both (pick_value_distance).
+ * The caller gives it back. NULL: no memory. */
+double *pick_table_distances(const pick_table *t, const record_values *problem);
+void pick_table_give_back(const pick_table *t, double *distances); /* NULL is fine */
 
 /* What was seen of a configuration; NULL: nothing. */
 const pick_group *pick_table_group(const pick_table *t, size_t record, uint32_t configuration,
