@@ -207,32 +207,34 @@ static bool find_group(pick_table *t, size_t record_number, const record_seen *s
 /* Those of a group stand together, in their order: they are counted first. */
 static bool group_seen(pick_table *t)
 {
-    uint64_t place = 0;
-    size_t n = 0;
+    size_t count = 0, n = 0;
     for (size_t r = 0; r < t->record_count; r++)
-        for (size_t i = 0; i < t->records[r].from->seen_count; i++, t->seen_count++) {
-            if (!find_group(t, r, &t->records[r].from->seen[i], &place))
-                return false;
-            t->groups[place].count++;
+        count += t->records[r].from->seen_count;
+    uint64_t *places = malloc((count + 1) * sizeof *places);
+    t->seen = calloc(count + 1, sizeof *t->seen);
+    bool made = places && t->seen;
+    for (size_t r = 0; r < t->record_count; r++)
+        for (size_t i = 0; made && i < t->records[r].from->seen_count; i++, n++) {
+            made = find_group(t, r, &t->records[r].from->seen[i], &places[n]);
+            if (made)
+                t->groups[places[n]].count++;
         }
-    t->seen = calloc(t->seen_count + 1, sizeof *t->seen);
-    if (!t->seen)
-        return false;
+    n = 0;
     for (size_t g = 0; g < t->group_count; g++) {
         t->groups[g].first = (uint32_t)n;
         n += t->groups[g].count;
         t->groups[g].count = 0;
     }
     for (size_t r = 0; r < t->record_count; r++)
-        for (size_t i = 0; i < t->records[r].from->seen_count; i++) {
+        for (size_t i = 0; made && i < t->records[r].from->seen_count; i++) {
             const record_seen *s = &t->records[r].from->seen[i];
             const size_t problem = record_class_of(&t->problems, s->problem);
-            if (problem == RECORD_NO_CLASS || !find_group(t, r, s, &place))
-                return false;
-            pick_group *g = &t->groups[place];
+            pick_group *g = &t->groups[places[t->seen_count++]];
             t->seen[g->first + g->count++] = (pick_seen){(uint32_t)problem, s->standing, s};
+            made = problem != RECORD_NO_CLASS;
         }
-    return true;
+    free(places);
+    return made;
 }
 
 /* ---- the whole ---- */
@@ -353,8 +355,9 @@ double *pick_table_distances(const pick_table *t, const record_values *problem)
     double alone = 0; /* variables that no problem has */
     for (size_t v = 0; v < problem->count; v++)
         alone += find_column(t, problem->pairs[v].name) ? 0 : PICK_UNLIKE;
-    for (size_t i = 0; i < room; i++)
-        distances[i] = alone;
+    for (size_t b = 0; b < blocks_of(t->problems.count); b++)
+        for (size_t i = b * BLOCK; i < b * BLOCK + BLOCK; i++)
+            distances[i] = alone;
     for (size_t c = 0; c < t->column_count; c++)
         add_column(t, &t->columns[c], record_get(problem, t->columns[c].name), distances);
     return distances;
