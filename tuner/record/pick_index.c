@@ -179,8 +179,10 @@ static bool fails(reader *r)
 
 static void *make(reader *r, size_t count, size_t size)
 {
-    void *made = fails(r) ? NULL : calloc(count + 1, size);
-    r->no_memory = r->no_memory || !made;
+    if (fails(r))
+        return NULL;
+    void *made = calloc(count + 1, size);
+    r->no_memory = !made;
     return made;
 }
 

@@ -11,6 +11,7 @@
 #include "base/pack.h"
 #include "check.h"
 #include "cuda/driver.h"
+#include "library/library.h"
 #include "library/results.h"
 #include "temporary.h"
 
@@ -246,6 +247,93 @@ TEST_IN(records_that_change_are_seen_and_earlier_choices_stay, set_up, tear_down
     assert_string_equal(at_choice_at(earlier, 1).name, "vec");
     assert_string_equal(at_choice_gpu(earlier), "NVIDIA H200");
     at_choice_free(earlier);
+}
+
+/* ---- what is kept for other processes ---- */
+
+/* Opens shipped records with a cache of one's own, and picks; the view is the caller's. */
+static void pick_shipped(fixture *f, knowledge_view *view)
+{
+    const at_variable problem[] = {at_integer("n", 1 << 20), at_text("dtype", "float")};
+    arch_limits limits;
+    at_close(f->results);
+    at_choice_free(f->choice);
+    f->results = NULL;
+    f->choice = NULL;
+    assert_ok(at_open(TEST_SOURCE_DIR "/results", &f->results, &f->error), f->error);
+    assert_ok(at_pick(f->results, "vector_add", &h200, problem, 2, &f->choice, &f->error),
+              f->error);
+    assert_int_equal(at_choice_checked(f->choice), 1);
+    assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
+    assert_ok(knowledge_get(&f->results->known, "vector_add", &limits, view, &f->error), f->error);
+}
+
+/* Changes each file of the cache; how many there are. */
+static int damage_cache(const char *folder, bool cut)
+{
+    char path[4096];
+    int damaged = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char *bytes;
+        size_t size;
+        struct stat s;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (e->d_name[0] == '.' || stat(path, &s))
+            continue;
+        if (S_ISDIR(s.st_mode)) {
+            damaged += damage_cache(path, cut);
+            continue;
+        }
+        if (file_read(path, 1 << 24, &bytes, &size, NULL) || size == 0)
+            continue;
+        bytes[size / 2] ^= 1;
+        assert_int_equal(file_replace(path, bytes, cut ? size / 2 : size, NULL), AT_OK);
+        free(bytes);
+        damaged++;
+    }
+    if (d)
+        closedir(d);
+    return damaged;
+}
+
+TEST_IN(what_a_process_worked_out_is_there_for_the_next, set_up, tear_down)
+{
+    fixture *f = *state;
+    knowledge_view view;
+    char before[LIBRARY_TEXT_BYTES];
+    char *cache = getenv("XDG_CACHE_HOME") ? strdup(getenv("XDG_CACHE_HOME")) : NULL;
+    setenv("XDG_CACHE_HOME", f->folder, 1);
+    setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
+    pick_shipped(f, &view);
+    snprintf(before, sizeof before, "%s", at_choice_text(f->choice));
+    assert_null(view.records->table.owned);
+    knowledge_release(&view);
+    pick_shipped(f, &view);
+    assert_non_null(view.records->table.owned);
+    assert_string_equal(at_choice_text(f->choice), before);
+    knowledge_release(&view);
+    /* What is damaged is worked out anew. */
+    for (int cut = 0; cut < 2; cut++) {
+        assert_true(damage_cache(f->folder, cut) >= 2);
+        pick_shipped(f, &view);
+        assert_null(view.records->table.owned);
+        assert_non_null(view.script->facts);
+        assert_string_equal(at_choice_text(f->choice), before);
+        knowledge_release(&view);
+    }
+    /* So it is without a cache. */
+    setenv("XDG_CACHE_HOME", "/proc/nothing", 1);
+    pick_shipped(f, &view);
+    assert_null(view.records->table.owned);
+    assert_string_equal(at_choice_text(f->choice), before);
+    knowledge_release(&view);
+    unsetenv("AUTOTUNE_SHARE");
+    if (cache)
+        setenv("XDG_CACHE_HOME", cache, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    free(cache);
 }
 
 TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
