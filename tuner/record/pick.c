@@ -9,7 +9,6 @@
 #define AUTOTUNE_FUNCTION static inline
 #include "pick_rules.h"
 
-_Static_assert((int)PICK_UNLIKE == (int)AUTOTUNE_UNLIKE, "what is not alike is as far apart there");
 _Static_assert((int)PICK_EXACT == (int)AUTOTUNE_RULE_EXACT &&
                    (int)PICK_PORTFOLIO == (int)AUTOTUNE_RULE_PORTFOLIO &&
                    (int)PICK_NEAREST == (int)AUTOTUNE_RULE_NEAREST &&
@@ -24,24 +23,6 @@ const char *pick_rule_name(pick_rule rule)
 {
     const char *name = autotune_rule_name((autotune_rule)rule);
     return *name ? name : "unknown";
-}
-
-double pick_scale(double x)
-{
-    return autotune_scale(x);
-}
-
-double pick_value_distance(value a, value b)
-{
-    if (value_is_number(a) && value_is_number(b))
-        return autotune_apart(value_number(a), value_number(b));
-    return value_equal(a, b) ? 0 : PICK_UNLIKE;
-}
-
-int pick_preference(const record_entry *e)
-{
-    bool in_context = e->after && *e->after;
-    return 3 * e->energy + (in_context ? 0 : 1 + e->warm_cache);
 }
 
 /* Sets *known to false where the target does not tell the feature that the node asks for. */
@@ -139,37 +120,37 @@ static bool add_entry(pick_walk *w, const pick_entry *e, double distance)
 {
     const pick_record *r = &w->table->records[e->record];
     const size_t nth = (size_t)(e - w->table->entries) - r->first_entry;
-    return add_item(w, (pick_candidate){
-                           .rule = (pick_rule)w->rule,
-                           .distance = autotune_rank((autotune_rule)w->rule, -1, distance),
-                           .preference = e->preference,
-                           /* After all of its portfolios'. */
-                           .place = r->place + r->kept_count + nth,
-                           .from = r->from,
-                           .entry = e->entry,
-                           .configuration =
-                               e->entry ? &e->entry->configuration
-                                        : w->table->configurations.members[e->configuration],
-                           .number = e->configuration,
-                           .time_ns = e->time_ns,
-                           .warm_cache = e->warm_cache,
-                           .portfolio_place = -1,
-                           .ahead = -1});
+    return add_item(
+        w, (pick_candidate){.rule = (pick_rule)w->rule,
+                            .distance = autotune_rank((autotune_rule)w->rule, -1, distance),
+                            .preference = e->preference,
+                            /* After all of its portfolios'. */
+                            .place = r->place + r->kept_count + nth,
+                            .from = r->from,
+                            .entry = e->entry,
+                            .configuration =
+                                e->entry ? &e->entry->configuration
+                                         : w->table->configurations.members[e->configuration],
+                            .number = e->configuration,
+                            .time_ns = e->time_ns,
+                            .warm_cache = e->warm_cache,
+                            .portfolio_place = -1,
+                            .ahead = -1});
 }
 
-static bool add_portfolio(pick_walk *w, const pick_record *r, const record_portfolio *p, size_t kept)
+static bool add_portfolio(pick_walk *w, const pick_record *r, const record_portfolio *p,
+                          size_t kept)
 {
     const record_node *leaf = leaf_of(p, w->target);
     for (size_t i = 0; leaf && i < p->configuration_count; i++) {
-        const pick_candidate c = {
-            .rule = (pick_rule)w->rule,
-            .distance = autotune_rank((autotune_rule)w->rule, (int)i, 0),
-            .place = r->place + kept + i,
-            .from = r->from,
-            .configuration = &p->configurations[leaf->order[i]],
-            .number = r->portfolio_numbers[kept + leaf->order[i]],
-            .portfolio_place = (int)i,
-            .ahead = leaf->has_default ? leaf->default_at : -1};
+        const pick_candidate c = {.rule = (pick_rule)w->rule,
+                                  .distance = autotune_rank((autotune_rule)w->rule, (int)i, 0),
+                                  .place = r->place + kept + i,
+                                  .from = r->from,
+                                  .configuration = &p->configurations[leaf->order[i]],
+                                  .number = r->portfolio_numbers[kept + leaf->order[i]],
+                                  .portfolio_place = (int)i,
+                                  .ahead = leaf->has_default ? leaf->default_at : -1};
         if (!add_item(w, c))
             return false;
     }
@@ -183,8 +164,7 @@ static bool add_portfolios(pick_walk *w)
         size_t kept = 0;
         for (size_t p = 0; p < of->from->portfolio_count; p++) {
             const record_portfolio *portfolio = &of->from->portfolios[p];
-            if (rule_of(w, of->from, 0, false) == w->rule &&
-                !add_portfolio(w, of, portfolio, kept))
+            if (rule_of(w, of->from, 0, false) == w->rule && !add_portfolio(w, of, portfolio, kept))
                 return false;
             kept += portfolio->configuration_count;
         }
@@ -192,7 +172,8 @@ static bool add_portfolios(pick_walk *w)
     return true;
 }
 
-/* The entries of a problem that the rule is for, of one record or (`record` PICK_NO_ENTRY) of all. */
+/* The entries of a problem that the rule is for, of one record or (`record` PICK_NO_ENTRY) of all.
+ */
 static bool add_problem(pick_walk *w, uint32_t problem, uint32_t record_number, double distance)
 {
     const pick_table *t = w->table;
@@ -248,8 +229,8 @@ static bool add_sorted(pick_walk *w)
     return w->sorted_at > first;
 }
 
-/* Puts the record's problems at the least distance beyond the walk's into `found`, unless those that
- * are there are nearer. *count may become more than there is room for. */
+/* Puts the record's problems at the least distance beyond the walk's into `found`, unless those
+ * that are there are nearer. *count may become more than there is room for. */
 static void find_least(const pick_walk *w, uint32_t record_number, const double *distances,
                        pick_far found[MOST_ALIKE], size_t *count)
 {
@@ -295,11 +276,10 @@ static bool add_nearest(pick_walk *w)
 
 static bool add_default(pick_walk *w)
 {
-    return w->fallback &&
-           add_item(w, (pick_candidate){.rule = PICK_DEFAULT,
-                                        .configuration = w->fallback,
-                                        .portfolio_place = -1,
-                                        .ahead = -1});
+    return w->fallback && add_item(w, (pick_candidate){.rule = PICK_DEFAULT,
+                                                       .configuration = w->fallback,
+                                                       .portfolio_place = -1,
+                                                       .ahead = -1});
 }
 
 /* More candidates of the rule; false: there are none. */
@@ -440,18 +420,4 @@ pick_rule pick(const record_set *set, const pick_target *target, pick_candidate 
         pick_from(&t, target, out);
     pick_table_deinit(&t);
     return out->rule;
-}
-
-const record_values *pick_default(const record_set *set)
-{
-    const record_entry *latest = NULL;
-    for (size_t r = 0; r < set->count; r++) {
-        for (size_t i = 0; i < set->records[r].entry_count; i++) {
-            const record_entry *e = &set->records[r].entries[i];
-            /* ISO dates in UTC order as texts do. */
-            if (e->baseline.count > 0 && (!latest || strcmp(e->date, latest->date) > 0))
-                latest = e;
-        }
-    }
-    return latest ? &latest->baseline : NULL;
 }

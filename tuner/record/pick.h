@@ -66,9 +66,9 @@ struct pick_candidate {
     pick_rule rule;
     double distance; /* of the problems; of a portfolio the place in the tree's order */
     int preference;
-    size_t place;                       /* among equals */
-    const record *from;                 /* NULL: the default */
-    const record_entry *entry;          /* NULL: of a portfolio, the default, or a table that was read */
+    size_t place;              /* among equals */
+    const record *from;        /* NULL: the default */
+    const record_entry *entry; /* NULL: of a portfolio, the default, or a table that was read */
     const record_values *configuration; /* NULL: PICK_NONE */
     uint32_t number;                    /* of the configuration in the table */
     int64_t time_ns;                    /* of the entry */
@@ -81,33 +81,17 @@ struct pick_candidate {
  * "none"; static storage. */
 const char *pick_rule_name(pick_rule rule);
 
-/* The distance of two values: for numbers the difference of their pick_scale(); else 0, or, where
- * they differ, PICK_UNLIKE, which a missing one is apart from any, too. */
-double pick_value_distance(value a, value b);
-
-/* How far what is not alike is apart. */
-#define PICK_UNLIKE 256.0
-
-/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio,
- * and nothing but arithmetic is needed. */
-double pick_scale(double x);
-
-/* Ranks entries: lower is what a caller without further wishes wants, measured for time, after the
- * kernels that run before it in a program, else cold. 0 to PICK_PREFERENCES - 1. */
-enum { PICK_PREFERENCES = 6 };
-int pick_preference(const record_entry *e);
-
 /* Goes through the candidates for a target, best first. */
 typedef struct pick_walk {
     const pick_table *table;
     const pick_target *target;
     const record_values *fallback;
-    size_t problem;         /* the target's, in the table, or RECORD_NO_CLASS */
-    double *distances;      /* of the table's problems; NULL: not asked for yet */
-    int rule;               /* whose candidates are gone through */
-    bool has_portfolios;    /* those of its portfolios are among the items, or were */
-    double distance;        /* up to here its entries are */
-    size_t levels;          /* so many distances were looked for */
+    size_t problem;      /* the target's, in the table, or RECORD_NO_CLASS */
+    double *distances;   /* of the table's problems; NULL: not asked for yet */
+    int rule;            /* whose candidates are gone through */
+    bool has_portfolios; /* those of its portfolios are among the items, or were */
+    double distance;     /* up to here its entries are */
+    size_t levels;       /* so many distances were looked for */
     size_t sorted_count, sorted_at;
     struct pick_far *sorted; /* what is left of them, once it is worth while */
     size_t count, at;
@@ -131,8 +115,5 @@ pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candida
 
 /* The same, of records from which nothing else is picked. */
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out);
-
-/* The latest recorded baseline of the pattern; NULL when none is recorded. */
-const record_values *pick_default(const record_set *set);
 
 #endif

@@ -349,7 +349,7 @@ static void get_entries(reader *r, uint32_t record_number)
         pick_entry e = {.record = record_number, .next = PICK_NO_ENTRY};
         e.problem = get_below(r, t->problems.count);
         e.configuration = get_below(r, t->configurations.count);
-        const uint32_t how = get_below(r, 8);
+        const uint32_t how = get_below(r, 2 * PICK_PREFERENCES);
         e.preference = (int)(how / 2);
         e.warm_cache = how % 2;
         e.time_ns = (int64_t)pack_get_u64(r->from);

@@ -6,7 +6,43 @@
 #include <xxhash.h>
 
 #include "base/array.h"
-#include "record/pick.h"
+
+#define AUTOTUNE_FUNCTION static inline
+#include "pick_rules.h"
+
+_Static_assert((int)PICK_UNLIKE == (int)AUTOTUNE_UNLIKE, "what is not alike is as far apart there");
+
+double pick_scale(double x)
+{
+    return autotune_scale(x);
+}
+
+double pick_value_distance(value a, value b)
+{
+    if (value_is_number(a) && value_is_number(b))
+        return autotune_apart(value_number(a), value_number(b));
+    return value_equal(a, b) ? 0 : PICK_UNLIKE;
+}
+
+int pick_preference(const record_entry *e)
+{
+    bool in_context = e->after && *e->after;
+    return 3 * e->energy + (in_context ? 0 : 1 + e->warm_cache);
+}
+
+const record_values *pick_default(const record_set *set)
+{
+    const record_entry *latest = NULL;
+    for (size_t r = 0; r < set->count; r++) {
+        for (size_t i = 0; i < set->records[r].entry_count; i++) {
+            const record_entry *e = &set->records[r].entries[i];
+            /* ISO dates in UTC order as texts do. */
+            if (e->baseline.count > 0 && (!latest || strcmp(e->date, latest->date) > 0))
+                latest = e;
+        }
+    }
+    return latest ? &latest->baseline : NULL;
+}
 
 /* Arrays of problems have room for whole blocks, in which compilers use vectors. */
 enum { BLOCK = 8 };
@@ -21,7 +57,8 @@ static bool same_other(value a, value b)
     return a.kind == b.kind && value_equal(a, b);
 }
 
-/* The number of a value that is none; PICK_MISSING: there is none. *key: where it is, or belongs. */
+/* The number of a value that is none; PICK_MISSING: there is none. *key: where it is, or belongs.
+ */
 static uint32_t find_other(const pick_table *t, value v, uint64_t *key)
 {
     const char *text = v.kind == VALUE_STRING ? v.string : v.boolean ? "\1" : "\2";
@@ -153,8 +190,8 @@ static bool add_record(pick_table *t, const record *from, size_t *place)
         kept += from->portfolios[p].configuration_count;
     added.kept_count = kept;
     added.portfolio_numbers = calloc(kept + 1, sizeof *added.portfolio_numbers);
-    if (!added.portfolio_numbers || !array_add(&t->records, &t->record_count, &added, sizeof added))
-    {
+    if (!added.portfolio_numbers ||
+        !array_add(&t->records, &t->record_count, &added, sizeof added)) {
         free(added.portfolio_numbers);
         return false;
     }
@@ -334,7 +371,7 @@ static void add_column(const pick_table *t, const pick_column *column, const val
         add_apart(column->numbers, pick_scale(value_number(*is)), count, distances);
         return;
     }
-    uint32_t same = !is                   ? PICK_MISSING
+    uint32_t same = !is                    ? PICK_MISSING
                     : value_is_number(*is) ? PICK_NUMBER
                                            : find_other(t, *is, &key);
     if (is && same == PICK_MISSING)

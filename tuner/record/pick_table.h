@@ -1,5 +1,6 @@
-/* Records of a pattern, laid out for picking: what is compared with a problem stands in columns, equal
- * problems and equal configurations are one, and what was seen of a configuration stands together.
+/* Records of a pattern, laid out for picking: what is compared with a problem stands in columns,
+ * equal problems and equal configurations are one, and what was seen of a configuration stands
+ * together.
  *
  * Made of a set of records, which then must outlive it, or read from bytes (record/pick_index.h).
  * Nothing changes a table once it is made: any number of threads may use it. */
@@ -11,12 +12,31 @@
 #include "base/keymap.h"
 #include "record/record.h"
 
+/* The distance of two values: for numbers the difference of their pick_scale(); else 0, or, where
+ * they differ, PICK_UNLIKE, which a missing one is apart from any, too. */
+double pick_value_distance(value a, value b);
+
+/* How far what is not alike is apart. */
+#define PICK_UNLIKE 256.0
+
+/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio,
+ * and nothing but arithmetic is needed. */
+double pick_scale(double x);
+
+/* Ranks entries: lower is what a caller without further wishes wants, measured for time, after the
+ * kernels that run before it in a program, else cold. 0 to PICK_PREFERENCES - 1. */
+enum { PICK_PREFERENCES = 6 };
+int pick_preference(const record_entry *e);
+
+/* The latest recorded baseline of the pattern; NULL when none is recorded. */
+const record_values *pick_default(const record_set *set);
+
 enum { PICK_NO_ENTRY = UINT32_MAX };
 
 typedef struct pick_entry {
     uint32_t record, problem, configuration; /* their numbers */
-    uint32_t next;                           /* with the same problem; PICK_NO_ENTRY: there is none */
-    int preference;                          /* pick_preference() */
+    uint32_t next;  /* with the same problem; PICK_NO_ENTRY: there is none */
+    int preference; /* pick_preference() */
     bool warm_cache;
     int64_t time_ns;
     const record_entry *entry; /* NULL: the table was read */
@@ -40,7 +60,7 @@ typedef struct pick_record {
     size_t kept_count;  /* configurations of its portfolios */
     uint32_t first_entry, entry_count;
     uint32_t first_problem, problem_count; /* among record_problems */
-    uint32_t *portfolio_numbers; /* of the portfolios' configurations, in a row */
+    uint32_t *portfolio_numbers;           /* of the portfolios' configurations, in a row */
 } pick_record;
 
 /* A variable of problems. */
@@ -67,9 +87,9 @@ typedef struct pick_table {
     size_t column_count;
     pick_column *columns;
     size_t other_count;
-    value *others;         /* from PICK_FIRST_OTHER on */
-    keymap other_places;   /* by hash */
-    uint32_t *first_entry; /* of each problem */
+    value *others;             /* from PICK_FIRST_OTHER on */
+    keymap other_places;       /* by hash */
+    uint32_t *first_entry;     /* of each problem */
     uint32_t *record_problems; /* of the first record, then of the next */
     size_t entry_count;
     pick_entry *entries;
@@ -78,7 +98,7 @@ typedef struct pick_table {
     size_t seen_count, group_count;
     pick_seen *seen;
     pick_group *groups;
-    keymap group_places; /* by their keys */
+    keymap group_places;           /* by their keys */
     const record_values *fallback; /* pick_default(); NULL: none is recorded */
     pick_owned *owned;             /* NULL: it was made of a set */
     _Atomic(double *) spare;       /* pick_table_distances(): memory for the next one who asks */
