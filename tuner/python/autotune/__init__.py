@@ -111,6 +111,18 @@ def _results(folder: str | None) -> _Results:
     return _opened[folder]
 
 
+def _call_on_gpu(name: str, *arguments) -> None:
+    """Calls it in the current context; where there is none, in one that is made."""
+    from ._library import call
+    try:
+        call(name, *arguments)
+    except NoDeviceError:
+        from ._arrays import make_context
+        if not make_context():
+            raise
+        call(name, *arguments)
+
+
 class Choice:
     """A configuration picked from records. `values` are its parameters; `rule` says how it was found ("exact",
     "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu"); `checked` whether the
@@ -154,13 +166,10 @@ def pick(pattern: str, *, results: str | None = None, gpu: tuple[str, int, int] 
     where, handle = _results(results), ctypes.c_void_p()
     device = CGpu(gpu[0].encode(), gpu[1], gpu[2]) if gpu else None
     arguments = where.handle, pattern.encode(), device, to_variables(problem), len(problem), ctypes.byref(handle)
-    try:
+    if device:
         call("pick", *arguments)
-    except NoDeviceError:
-        from ._arrays import make_context
-        if device or not make_context():
-            raise
-        call("pick", *arguments)
+    else:
+        _call_on_gpu("pick", *arguments)
     return Choice(where, handle, pattern)
 
 
@@ -194,10 +203,10 @@ def tune_beside(pattern: str, *, results: str | None = None, budget_s: float = 6
     """
     import os
 
-    from ._library import CTuneOptions, call, program, to_variables
+    from ._library import CTuneOptions, program, to_variables
     where = _results(results)
     options = CTuneOptions(budget_s, share, os.fsencode(script) if script else None, os.fsencode(program()))
-    call("tune", where.handle, pattern.encode(), to_variables(problem), len(problem), options)
+    _call_on_gpu("tune", where.handle, pattern.encode(), to_variables(problem), len(problem), options)
     return Tuning(where, pattern, problem)
 
 
