@@ -214,6 +214,41 @@ static bool touch(sim_race_access *a, int lane, ptx_space space, const places *p
     return true;
 }
 
+/* Are the lanes' bytes side by side, those of all lanes? */
+static bool is_row(uint32_t mask, const places *p, uint32_t bytes)
+{
+    uint64_t apart = 0;
+    if (mask != UINT32_MAX)
+        return false;
+    SIM_EACH_LANE(l) apart |= p->address[l] ^ (p->address[0] + (uint64_t)l * bytes);
+    return apart == 0;
+}
+
+/* Touches at once what can be, and returns the lanes that are left; *fine as of touch(). */
+static uint32_t touch_together(sim_race_access *a, uint32_t mask, ptx_space space, const places *p,
+                               uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine)
+{
+    if (space == PTX_SPACE_SHARED) {
+        a->owner = p->owner;
+        if (kind == SIM_TOUCH_READ && p->address[0] == p->address[1]) {
+            uint64_t apart = 0;
+            SIM_EACH_OF(l, mask) apart |= p->address[l] ^ p->address[__builtin_ctz(mask)];
+            return apart == 0 && sim_shared_read_word(
+                                     a, mask, (uint32_t)p->address[__builtin_ctz(mask)], bytes)
+                       ? 0
+                       : mask;
+        }
+        return is_row(mask, p, bytes) ? mask & ~sim_shared_touch_row(a, (uint32_t)p->address[0],
+                                                                     bytes, kind, fresh, fine)
+                                      : mask;
+    }
+    if (space != PTX_SPACE_GLOBAL || !is_row(mask, p, bytes) || p->region[0] != p->region[31])
+        return mask;
+    a->region = p->region[0];
+    return mask &
+           ~sim_global_touch_row(a, p->address[0] - a->region->base, bytes, kind, fresh, fine);
+}
+
 /* A place that a strong access has read, or written, is where threads synchronise. */
 static void note_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       ptx_space space, const places *p)
@@ -429,9 +464,13 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         sim_repeat_end(w);
     if (b->launch->check && !constant) {
         sim_race_access a = sim_race_access_of(b, w, c, 0);
-        SIM_EACH_OF(l, mask)
-        if (!touch(&a, l, space, p, total, SIM_TOUCH_READ, NULL) ||
-            !check_written(b, w, c, l, space, p, total, "read"))
+        bool fine = true;
+        const uint32_t left =
+            touch_together(&a, mask, space, p, total, SIM_TOUCH_READ, NULL, &fine);
+        SIM_EACH_OF(l, fine ? mask : 0)
+        fine = fine && (!(left >> l & 1) || touch(&a, l, space, p, total, SIM_TOUCH_READ, NULL)) &&
+               check_written(b, w, c, l, space, p, total, "read");
+        if (!fine)
             return false;
     }
     const int32_t *slots = b->program->lists + c->list;
@@ -504,18 +543,26 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
     sim_repeat_end(w);
+    uint8_t packed[SIM_LANES * 64];
+    uint32_t left = mask;
+    bool fine = true;
+    SIM_EACH_OF(l, watch ? mask : 0)
+    for (int v = 0; v < c->vector; v++) {
+        const uint8_t *from = w->registers + slots[v] + (size_t)l * (c->width == 8 ? 8 : 4);
+        memcpy(packed + (uint32_t)l * total + (uint32_t)v * bytes, from, bytes);
+    }
+    if (watch)
+        left = touch_together(&a, mask, space, p, total, SIM_TOUCH_WRITE, packed, &fine);
+    if (!fine)
+        return false;
     SIM_EACH_OF(l, mask)
     {
         uint64_t fresh[8];
         for (int v = 0; v < c->vector; v++)
             fresh[v] = c->width == 8 ? sim_lanes64(w, slots[v])[l] : sim_lanes32(w, slots[v])[l];
-        if (watch) {
-            uint8_t packed[64];
-            for (int v = 0; v < c->vector; v++)
-                memcpy(packed + (uint32_t)v * bytes, &fresh[v], bytes);
-            if (!touch(&a, l, space, p, total, SIM_TOUCH_WRITE, packed))
-                return false;
-        }
+        if (watch && (left >> l & 1) &&
+            !touch(&a, l, space, p, total, SIM_TOUCH_WRITE, packed + (uint32_t)l * total))
+            return false;
         for (int v = 0; v < c->vector; v++) {
             uint8_t *at = p->at[l] + (uint32_t)v * bytes;
             changed = changed || ((load_bytes(at, bytes) ^ fresh[v]) & of_type) != 0;

@@ -109,13 +109,15 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     b->shared = calloc(1, b->shared_bytes + 16u);
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
-        b->cells = calloc(cells + 1, sizeof *b->cells);
+        /* The last line is whole. */
+        b->lines = calloc(sim_line_count(cells) + 1, sizeof *b->lines);
+        b->cells = calloc((sim_line_count(cells) + 1) * SIM_LINE_CELLS, sizeof *b->cells);
         b->local_valid = calloc(1, b->warp_count * local + 1);
     }
     if (launch->counters)
         b->counters = calloc(p->code_count, sizeof *b->counters);
     if (!b->warps || !b->memory || !b->shared ||
-        (launch->check && (!b->shared_valid || !b->cells || !b->local_valid)) ||
+        (launch->check && (!b->shared_valid || !b->cells || !b->lines || !b->local_valid)) ||
         (launch->counters && !b->counters) ||
         (launch->check && p->reads_unwritten && !sim_values_reserve(b)))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
@@ -142,7 +144,7 @@ uint64_t sim_block_bytes(const sim_launch *launch)
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     uint64_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
     uint64_t shared = (uint64_t)p->static_shared_bytes + launch->dynamic_shared_bytes;
-    uint64_t cell = sizeof(sim_cell);
+    uint64_t cell = sizeof(sim_cell) + sizeof(sim_line) / SIM_LINE_CELLS;
     return sizeof(sim_block) +
            warps * (sizeof(sim_warp) + p->register_bytes + 2ull * SIM_LANES * p->local_bytes) +
            shared * (2 + cell / p->shared_cell_bytes) +
@@ -162,6 +164,7 @@ void sim_block_deinit(sim_block *b)
     free(b->shared);
     free(b->shared_valid);
     free(b->cells);
+    free(b->lines);
     free(b->local_valid);
     free(b->counters);
     sim_engine_free(b->engine);

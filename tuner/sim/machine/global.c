@@ -16,19 +16,56 @@ static size_t cell_count(const sim_watch *w, const sim_region *r)
     return (size_t)((r->size_bytes + w->cell_bytes - 1) / w->cell_bytes);
 }
 
+static void unmap(void *mapped, size_t bytes)
+{
+    if (mapped)
+        munmap(mapped, bytes);
+}
+
+static void unwatch(sim_watch *watch, size_t i)
+{
+    size_t lines = sim_line_count(cell_count(watch, &watch->memory->regions[i]));
+    unmap(watch->cells[i], lines * SIM_LINE_CELLS * sizeof(sim_cell));
+    unmap(watch->lines[i], lines * sizeof(sim_line));
+    unmap(watch->values[i], lines * SIM_LINE_CELLS * sizeof(uint32_t));
+    watch->cells[i] = NULL;
+    watch->lines[i] = NULL;
+    watch->values[i] = NULL;
+}
+
 void sim_watch_free(sim_watch *watch)
 {
     if (!watch)
         return;
-    for (size_t i = 0; watch->cells && i < watch->memory->count; i++)
-        if (watch->cells[i])
-            munmap(watch->cells[i],
-                   cell_count(watch, &watch->memory->regions[i]) * sizeof(sim_cell));
+    for (size_t i = 0; watch->cells && watch->lines && watch->values && i < watch->memory->count;
+         i++)
+        unwatch(watch, i);
     free(watch->cells);
+    free(watch->lines);
+    free(watch->values);
     free(watch->locks);
     sim_releases_deinit(&watch->releases);
     sim_pool_deinit(&watch->pool);
     free(watch);
+}
+
+static void *map(size_t bytes)
+{
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static bool watch_region(sim_watch *w, size_t i)
+{
+    size_t lines = sim_line_count(cell_count(w, &w->memory->regions[i]));
+    w->cells[i] = map(lines * SIM_LINE_CELLS * sizeof(sim_cell));
+    w->lines[i] = map(lines * sizeof(sim_line));
+    w->values[i] = map(lines * SIM_LINE_CELLS * sizeof(uint32_t));
+    bool whole = w->cells[i] && w->lines[i] && w->values[i];
+    if (!whole)
+        unwatch(w, i);
+    return whole;
 }
 
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out, at_error *error)
@@ -41,20 +78,20 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
                      .concurrent = concurrent,
                      .cell_bytes = launch->program->global_cell_bytes};
     w->cells = calloc(launch->memory->count + 1, sizeof *w->cells);
+    w->lines = calloc(launch->memory->count + 1, sizeof *w->lines);
+    w->values = calloc(launch->memory->count + 1, sizeof *w->values);
     w->locks = calloc(STRIPES, sizeof *w->locks);
-    bool failed = !w->cells || !w->locks;
+    bool failed = !w->cells || !w->lines || !w->values || !w->locks;
     for (size_t i = 0; !failed && i < launch->memory->count; i++) {
         const sim_region *r = &launch->memory->regions[i];
         size_t count = cell_count(w, r);
         if (r->read_only || count == 0 || (count > MOST_CELLS && !launch->excerpt))
             continue;
-        void *cells = mmap(NULL, count * sizeof(sim_cell), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        const bool watched = watch_region(w, i);
         /* An excerpt touches a little of what it has, however large that is; but some systems
          * promise no more than they have. */
-        failed = cells == MAP_FAILED && count <= MOST_CELLS;
-        w->cells[i] = cells == MAP_FAILED ? NULL : cells;
-        if (cells == MAP_FAILED && launch->excerpt)
+        failed = !watched && count <= MOST_CELLS;
+        if (!watched && launch->excerpt)
             launch->excerpt->unwatched = true;
     }
     if (failed) {
@@ -77,16 +114,38 @@ static void unlock(const sim_watch *w, bool *which)
         __atomic_clear(which, __ATOMIC_RELEASE);
 }
 
-/* The cell of a byte of a region, locked; NULL: it is not watched. */
-static sim_cell *take_cell(sim_watch *watch, const sim_region *region, uint64_t offset,
-                           bool **which)
+/* The pieces of a region that is watched. */
+typedef struct pieces {
+    sim_cell *cells;
+    sim_line *lines;
+    uint32_t *values;
+} pieces;
+
+static bool pieces_of(const sim_watch *watch, const sim_region *region, pieces *out)
 {
-    sim_cell *cells = watch->cells[region - watch->memory->regions];
-    if (!cells)
-        return NULL;
+    const size_t i = (size_t)(region - watch->memory->regions);
+    *out = (pieces){watch->cells[i], watch->lines[i], watch->values[i]};
+    return out->cells != NULL;
+}
+
+/* The lock of piece `n`: a whole line has one. */
+static bool *lock_of(const sim_watch *watch, size_t n)
+{
+    _Static_assert(STRIPE_CELLS % SIM_LINE_CELLS == 0, "lines are not in two stripes");
+    return &watch->locks[n / STRIPE_CELLS % STRIPES];
+}
+
+/* The cell of a byte of a region, locked, and its number; NULL: it is not watched. */
+static sim_cell *take_cell(sim_watch *watch, const pieces *p, uint64_t offset, bool **which,
+                           size_t *number)
+{
+    sim_cell *cells = p->cells;
     size_t n = (size_t)(offset >> __builtin_ctz(watch->cell_bytes));
-    *which = &watch->locks[n / STRIPE_CELLS % STRIPES];
+    *number = n;
+    *which = lock_of(watch, n);
     lock(watch, *which);
+    sim_line_part(&watch->pool, &p->lines[n / SIM_LINE_CELLS],
+                  &cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], 0);
     /* A page that is read before it is written is mapped twice, the first time as the page of
      * zeros, and the second time interrupts the other processors. */
     cells[n].touched = true;
@@ -104,11 +163,11 @@ static void forget_release(sim_watch *watch, uint64_t address)
 }
 
 /* Another block's write may not have reached the region's bytes yet. */
-static bool is_same(const sim_cell *cell, const sim_region *region, uint64_t at, uint32_t value,
-                    uint32_t bytes)
+static bool is_same(const sim_cell *cell, const uint32_t *before, const sim_region *region,
+                    uint64_t at, uint32_t value, uint32_t bytes)
 {
     if (cell->writes.last.block != 0)
-        return cell->writes.last.scope == 0 && cell->value == value;
+        return cell->writes.last.scope == 0 && *before == value;
     return (!region->valid || region->filled || region->valid[at]) &&
            memcmp(region->bytes + at, &value, bytes) == 0;
 }
@@ -120,11 +179,13 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     const sim_region *region = a->region;
     uint32_t step = watch->cell_bytes;
     bool fine = true;
+    pieces p;
+    if (!pieces_of(watch, region, &p))
+        return true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
         bool *which = NULL;
-        sim_cell *cell = take_cell(watch, region, at, &which);
-        if (!cell)
-            return true;
+        size_t n;
+        sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a->offset = at;
         if (touch == SIM_TOUCH_WRITE)
             memcpy(&cell->before, region->bytes + at, step);
@@ -135,8 +196,8 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
         } else {
             uint32_t value = 0;
             memcpy(&value, fresh + (at - offset), step);
-            fine = sim_race_write(a, cell, is_same(cell, region, at, value, step));
-            cell->value = value;
+            fine = sim_race_write(a, cell, is_same(cell, &p.values[n], region, at, value, step));
+            p.values[n] = value;
         }
         unlock(watch, which);
         if (touch == SIM_TOUCH_WRITE && a->stamp.scope == 0)
@@ -156,11 +217,13 @@ bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_
     const uint32_t step = watch->cell_bytes;
     sim_stamp first = {0};
     bool late = true;
+    pieces p;
+    size_t n;
+    if (!pieces_of(watch, a->region, &p))
+        return false;
     for (uint64_t at = offset; late && at < offset + bytes; at += step) {
         bool *which = NULL;
-        sim_cell *cell = take_cell(watch, a->region, at, &which);
-        if (!cell)
-            return false;
+        sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a->offset = at;
         first = at == offset ? cell->writes.last : first;
         late = sim_race_is_late(a, cell) && is_one_write(&first, &cell->writes.last);
@@ -168,6 +231,58 @@ bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_
         unlock(watch, which);
     }
     return late;
+}
+
+/* A whole warp writes the line of piece `n`, locked: false, nothing done, where some of it was so
+ * before and some not, or it was touched in another way. */
+static bool write_line(sim_race_access *a, const pieces *p, size_t n, uint32_t first,
+                       uint32_t shift, const uint8_t *fresh, bool *fine)
+{
+    const uint32_t step = a->block->watch->cell_bytes;
+    uint32_t values[SIM_LINE_CELLS] = {0}, same = 0;
+    sim_line *line = &p->lines[n / SIM_LINE_CELLS];
+    if (!sim_line_join(&a->block->watch->pool, line, 0, first, shift))
+        return false;
+    for (uint32_t i = 0; i < SIM_LINE_CELLS; i++) {
+        memcpy(&values[i], fresh + (size_t)i * step, step);
+        same += is_same(&line->cell, &p->values[n + i], a->region, (uint64_t)(n + i) * step,
+                        values[i], step);
+    }
+    if (same != 0 && same != SIM_LINE_CELLS)
+        return false;
+    *fine = sim_race_write(a, &line->cell, same != 0);
+    memcpy(&p->values[n], values, sizeof values);
+    return true;
+}
+
+uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
+                              const uint8_t *fresh, bool *fine)
+{
+    sim_watch *watch = a->block->watch;
+    const uint32_t step = watch->cell_bytes, of_lane = bytes / step, lanes = SIM_LANES / of_lane,
+                   shift = (uint32_t)__builtin_ctz(of_lane), line_bytes = step * SIM_LINE_CELLS;
+    uint32_t done = 0;
+    pieces p;
+    if (offset % line_bytes != 0 || watch->releases.count > 0 || !sim_line_suits(a, touch) ||
+        !pieces_of(watch, a->region, &p))
+        return 0;
+    for (uint32_t j = 0; *fine && j < of_lane; j++) {
+        const uint32_t first = j * lanes,
+                       mask = (lanes < SIM_LANES ? (1u << lanes) - 1 : UINT32_MAX) << first;
+        const size_t n = (size_t)(offset / step) + (size_t)j * SIM_LINE_CELLS;
+        sim_line *line = &p.lines[n / SIM_LINE_CELLS];
+        bool *which = lock_of(watch, n), touched;
+        sim_race_access_by(a, (int)first);
+        a->offset = offset + (uint64_t)j * line_bytes;
+        lock(watch, which);
+        if (touch == SIM_TOUCH_WRITE)
+            touched = write_line(a, &p, n, first, shift, fresh + (size_t)j * line_bytes, fine);
+        else if ((touched = sim_line_join(&watch->pool, line, 0, first, shift)))
+            *fine = sim_race_read(a, &line->cell);
+        unlock(watch, which);
+        done |= touched ? mask : 0;
+    }
+    return done;
 }
 
 void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -200,11 +315,13 @@ bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.region = region;
     bool fine = true;
+    pieces p;
+    size_t n;
+    if (!pieces_of(watch, region, &p))
+        return true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += watch->cell_bytes) {
         bool *which = NULL;
-        sim_cell *cell = take_cell(watch, region, at, &which);
-        if (!cell)
-            return true;
+        sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a.offset = at;
         fine = sim_race_begin(&a, cell, touch, number, bulk);
         unlock(watch, which);
@@ -220,11 +337,13 @@ void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int la
 {
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.region = region;
+    pieces p;
+    size_t n;
+    if (!pieces_of(b->watch, region, &p))
+        return;
     for (uint64_t at = offset; at < offset + bytes; at += b->watch->cell_bytes) {
         bool *which = NULL;
-        sim_cell *cell = take_cell(b->watch, region, at, &which);
-        if (!cell)
-            return;
+        sim_cell *cell = take_cell(b->watch, &p, at, &which, &n);
         sim_race_land(&a, cell, writes, number, landed);
         unlock(b->watch, which);
     }

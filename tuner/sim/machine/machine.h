@@ -5,15 +5,17 @@
  * alone), block.c schedules the warps of a block, warp.c interprets, paths.c has the paths of a
  * warp that diverged, barrier.c has barriers of a block and of a cluster, access.c loads and
  * stores, shared.c and global.c watch memory for races, which race.c knows by what order.c knows of
- * happens-before, peers.c has what one block of a cluster may do in another's shared memory, bulk.c
- * executes bulk copies and mbarriers, engine.c has the copies under way, atomic.c computes atomics,
- * collective.c exchanges values within a warp, shuffle.c says whose, repeat.c knows loops that have
- * no end, values.c follows values that nothing wrote, fault.c records what went wrong, print.c what
- * is printed. The functions of each are in the header of its name. No other room includes this. */
+ * happens-before, piece by piece or by lines (line.c), peers.c has what one block of a cluster may
+ * do in another's shared memory, bulk.c executes bulk copies and mbarriers, engine.c has the copies
+ * under way, atomic.c computes atomics, collective.c exchanges values within a warp, shuffle.c says
+ * whose, repeat.c knows loops that have no end, values.c follows values that nothing wrote, fault.c
+ * records what went wrong, print.c what is printed. The functions of each are in the header of its
+ * name. No other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
 #include "base/rng.h"
+#include "sim/machine/line.h"
 #include "sim/machine/order.h"
 #include "sim/machine/race.h"
 #include "sim/machine/run.h"
@@ -139,6 +141,7 @@ struct sim_block {
     sim_warp *warps;
     uint8_t *shared, *shared_valid; /* SIM_NEVER_WRITTEN ... of each byte; NULL when not checking */
     sim_cell *cells;                /* NULL when not checking */
+    sim_line *lines;                /* of these cells */
     sim_set visits;        /* accesses to its shared memory by other blocks of the cluster */
     sim_releases releases; /* in shared memory */
     uint32_t shared_bytes;
@@ -204,6 +207,8 @@ struct sim_watch {
     sim_pool pool;
     const sim_memory *memory;
     sim_cell **cells;      /* by region; NULL: not watched */
+    sim_line **lines;      /* likewise, of these cells, */
+    uint32_t **values;     /* and what was last written to each */
     sim_releases releases; /* in global memory */
     uint32_t cell_bytes;
     bool concurrent;

@@ -66,17 +66,10 @@ static bool make_room(sim_pool *pool, sim_set *set)
     return true;
 }
 
-/* Did the access take place before a barrier that the whole block has passed? */
-static inline bool is_past(const sim_race_access *a, const sim_stamp *s)
-{
-    return s->block == a->stamp.block && s->epoch < a->block->epoch && sim_is_by_thread(s) &&
-           !(s->flags & SIM_STAMP_UNDER_WAY);
-}
-
 /* Like sim_order_follows(), which is asked only if a glance does not tell. */
 static inline bool follows(const sim_race_access *a, const sim_stamp *s)
 {
-    if (is_past(a, s))
+    if (sim_race_is_past(a, s))
         return true;
     /* Without a clock it knows of nothing outside its warp. */
     if (!a->warp->lore && (s->block != a->stamp.block || s->unit != a->stamp.unit))
@@ -103,27 +96,12 @@ static bool is_superfluous(const sim_race_access *a, const sim_stamp *fresh, con
     return sim_is_by_thread(fresh) && follows(a, old) && is_stricter(a, fresh, old);
 }
 
-/* May both be one entry: the same warp at the same time, in the same way? */
-static inline bool is_alike(const sim_stamp *s, const sim_stamp *t)
-{
-    return s->unit == t->unit && s->order == t->order && s->block == t->block &&
-           s->epoch == t->epoch && s->seen == t->seen && s->scope == t->scope &&
-           s->flags == t->flags && !(s->flags & SIM_STAMP_UNDER_WAY) && sim_is_by_thread(s);
-}
-
-static void unite(sim_stamp *s, const sim_stamp *t)
-{
-    s->lanes |= t->lanes;
-    if (s->pc != t->pc)
-        s->pc = -1;
-}
-
 void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
 {
     sim_pool *pool = &a->block->watch->pool;
     sim_stamp fresh = *stamp;
-    if (set->last.block != 0 && is_alike(&set->last, &fresh)) {
-        unite(&set->last, &fresh);
+    if (set->last.block != 0 && sim_race_is_alike(&set->last, &fresh)) {
+        sim_race_unite(&set->last, &fresh);
         return;
     }
     /* Others' accesses are older than this block's own, and without a clock this thread knows
@@ -133,13 +111,13 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     uint32_t looked = 0;
     for (uint32_t i = more ? more->count : 0; i > 0 && looked < MOST_LOOKED_AT; i--, looked++) {
         sim_stamp *old = &more->stamps[i - 1];
-        bool alike = is_alike(old, &fresh);
+        bool alike = sim_race_is_alike(old, &fresh);
         if (!alike && old->block != a->block->number && !learned)
             break;
         if (!alike && !is_superfluous(a, &fresh, old))
             continue;
         if (alike)
-            unite(&fresh, old);
+            sim_race_unite(&fresh, old);
         *old = more->stamps[--more->count];
     }
     if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
@@ -319,7 +297,7 @@ static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool sa
     const sim_set *set = &cell->writes;
     bool alone = !set->more || set->more->count == 0;
     const sim_stamp *s =
-        alone && is_past(a, &set->last) ? NULL : find_conflict(a, cell, set, same, reads);
+        alone && sim_race_is_past(a, &set->last) ? NULL : find_conflict(a, cell, set, same, reads);
     if (!s)
         return true;
     if (s->flags & SIM_STAMP_UNDER_WAY)
@@ -382,7 +360,7 @@ static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
            last->order == own->order && last->epoch == own->epoch && own->scope == 0 &&
            last->flags == own->flags && last->seen == cell->strong &&
            (writes->last.block == 0 || ((!writes->more || writes->more->count == 0) &&
-                                        !own->flags && is_past(a, &writes->last)));
+                                        !own->flags && sim_race_is_past(a, &writes->last)));
 }
 
 static uint64_t reader_bit(const sim_race_access *a)

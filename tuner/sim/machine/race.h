@@ -63,7 +63,6 @@ typedef struct sim_set { /* the newest access, and the others that are remembere
 
 typedef struct sim_cell {
     sim_set writes, reads;
-    uint32_t value;        /* last written; of global memory */
     uint32_t run;          /* of shared memory: sim_block.run that the cell is of */
     uint32_t strong;       /* strong writes, of which some in a row may count as one */
     uint32_t observed;     /* `strong` when a strong read looked last */
@@ -96,6 +95,68 @@ static inline void sim_race_access_by(sim_race_access *a, int lane)
 {
     a->lane = lane;
     a->stamp.lanes = 1u << lane;
+}
+
+/* Did the whole block pass a barrier since? */
+static inline bool sim_race_is_past(const sim_race_access *a, const sim_stamp *s)
+{
+    return s->block == a->stamp.block && s->epoch < a->stamp.epoch && sim_is_by_thread(s) &&
+           !(s->flags & SIM_STAMP_UNDER_WAY);
+}
+
+/* Is the set empty, or one access that the block has passed a barrier since? */
+static inline bool sim_race_is_over(const sim_race_access *a, const sim_set *set)
+{
+    return (set->last.block == 0 || sim_race_is_past(a, &set->last)) &&
+           (!set->more || set->more->count == 0);
+}
+
+/* May both be one entry: the same warp at the same time, in the same way? */
+static inline bool sim_race_is_alike(const sim_stamp *s, const sim_stamp *t)
+{
+    return s->unit == t->unit && s->order == t->order && s->block == t->block &&
+           s->epoch == t->epoch && s->seen == t->seen && s->scope == t->scope &&
+           s->flags == t->flags && !(s->flags & SIM_STAMP_UNDER_WAY) && sim_is_by_thread(s);
+}
+
+static inline void sim_race_unite(sim_stamp *s, const sim_stamp *t)
+{
+    s->lanes |= t->lanes;
+    if (s->pc != t->pc)
+        s->pc = -1;
+}
+
+/* The usual access to a piece of shared memory that one block alone has: weak, after a barrier, or
+ * by the warp that read it last. Does what sim_race_read() and sim_race_write() do; false: they are
+ * to be asked. */
+static inline bool sim_race_read_quickly(const sim_race_access *a, sim_cell *cell)
+{
+    sim_stamp stamp = a->stamp;
+    stamp.seen = cell->strong;
+    if (!sim_race_is_over(a, &cell->writes))
+        return false;
+    if (sim_race_is_alike(&cell->reads.last, &stamp))
+        sim_race_unite(&cell->reads.last, &stamp);
+    else if (sim_race_is_over(a, &cell->reads))
+        cell->reads.last = stamp;
+    else
+        return false;
+    return true;
+}
+
+static inline bool sim_race_write_quickly(const sim_race_access *a, sim_cell *cell, bool same)
+{
+    const bool was_read = cell->reads.last.block != 0;
+    if ((same && was_read) || cell->noncoherent || !sim_race_is_over(a, &cell->writes) ||
+        !sim_race_is_over(a, &cell->reads))
+        return false;
+    cell->stale = cell->stale || was_read;
+    cell->reads.last.block = 0;
+    cell->writes.last = a->stamp;
+    cell->has_before = false;
+    cell->readers = 0;
+    cell->weakest_write = a->stamp.scope;
+    return true;
 }
 
 /* Checks a read or write against what the cell has, and adds it: false, with a fault, for a race.

@@ -16,42 +16,51 @@ static uint64_t release_at(uint32_t offset)
     return SIM_SHARED_WINDOW + offset;
 }
 
-/* The cell of a byte; one of an earlier block in this place is empty. */
-static sim_cell *cell_of(sim_block *owner, uint32_t offset)
+static void forget(sim_block *owner, sim_cell *cell)
 {
-    sim_cell *cell = &owner->cells[offset >> __builtin_ctz(owner->program->shared_cell_bytes)];
-    if (cell->run != owner->run) {
-        sim_set_clear(&owner->watch->pool, &cell->writes);
-        sim_set_clear(&owner->watch->pool, &cell->reads);
-        cell->strong = cell->observed = 0;
-        cell->stale = cell->noncoherent = false;
-        cell->run = owner->run;
-    }
+    sim_set_clear(&owner->watch->pool, &cell->writes);
+    sim_set_clear(&owner->watch->pool, &cell->reads);
+    cell->strong = cell->observed = 0;
+    cell->stale = cell->noncoherent = false;
+    cell->run = owner->run;
+}
+
+/* The cell of a byte; one of an earlier block in this place is empty. */
+static inline sim_cell *cell_of(sim_block *owner, uint32_t offset)
+{
+    size_t n = offset >> __builtin_ctz(owner->program->shared_cell_bytes);
+    sim_cell *cell = &owner->cells[n];
+    sim_line_part(&owner->watch->pool, &owner->lines[n / SIM_LINE_CELLS],
+                  &owner->cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], owner->run);
+    if (cell->run != owner->run)
+        forget(owner, cell);
     return cell;
 }
 
-static bool all_written(const uint8_t *valid, uint32_t bytes)
+static inline bool all_written(const uint8_t *valid, uint32_t bytes)
 {
-    static const uint8_t whole[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const uint64_t whole = UINT64_C(0x0101010101010101);
     _Static_assert(SIM_WRITTEN == 1, "what `whole` has");
+    uint64_t found[2];
     switch (bytes) {
     case 4:
-        return memcmp(valid, whole, 4) == 0;
+        memcpy(found, valid, 4);
+        return (uint32_t)found[0] == (uint32_t)whole;
     case 8:
-        return memcmp(valid, whole, 8) == 0;
+        memcpy(found, valid, 8);
+        return found[0] == whole;
     case 16:
-        return memcmp(valid, whole, 16) == 0;
+        memcpy(found, valid, 16);
+        return found[0] == whole && found[1] == whole;
     default:
         return false; /* to be looked at byte by byte */
     }
 }
 
 /* A load that is not used is no fault. */
-static bool check_written(const sim_race_access *a, uint32_t bytes)
+static bool look_for_unwritten(const sim_race_access *a, uint32_t bytes)
 {
     const uint8_t *valid = a->owner->shared_valid + a->offset;
-    if (all_written(valid, bytes))
-        return true;
     for (uint32_t i = 0; i < bytes; i++)
         if (valid[i] == SIM_NEVER_WRITTEN && a->instruction->kind == SIM_LOAD) {
             a->block->met_unwritten = true;
@@ -64,6 +73,11 @@ static bool check_written(const sim_race_access *a, uint32_t bytes)
     return true;
 }
 
+static inline bool check_written(const sim_race_access *a, uint32_t bytes)
+{
+    return all_written(a->owner->shared_valid + a->offset, bytes) || look_for_unwritten(a, bytes);
+}
+
 bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh)
 {
@@ -71,17 +85,19 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
     if (!owner->cells)
         return true;
     uint32_t step = owner->program->shared_cell_bytes;
+    bool usual = owner->cluster->size == 1 && touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 &&
+                 a->stamp.flags == 0;
     for (uint32_t at = offset; at < offset + bytes; at += step) {
         sim_cell *cell = cell_of(owner, at);
         a->offset = at;
         if (touch == SIM_TOUCH_READ) {
-            if (!sim_race_read(a, cell))
+            if (!(usual && sim_race_read_quickly(a, cell)) && !sim_race_read(a, cell))
                 return false;
             continue;
         }
         bool same = touch == SIM_TOUCH_WRITE && owner->shared_valid[at] == SIM_WRITTEN && fresh &&
                     memcmp(owner->shared + at, fresh + (at - offset), step) == 0;
-        if (!sim_race_write(a, cell, same))
+        if (!(usual && sim_race_write_quickly(a, cell, same)) && !sim_race_write(a, cell, same))
             return false;
         if (touch == SIM_TOUCH_WRITE && a->stamp.scope == 0 && owner->releases.count > 0)
             sim_releases_remove(&owner->releases, release_at(at));
@@ -91,6 +107,65 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
         return check_written(a, bytes);
     memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
     return true;
+}
+
+/* How many of `cells` pieces hold what is written there. */
+static uint32_t count_same(const sim_block *owner, uint32_t at, uint32_t step, const uint8_t *fresh)
+{
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < SIM_LINE_CELLS; i++, at += step, fresh += step)
+        same +=
+            owner->shared_valid[at] == SIM_WRITTEN && memcmp(owner->shared + at, fresh, step) == 0;
+    return same;
+}
+
+uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
+                              const uint8_t *fresh, bool *fine)
+{
+    sim_block *owner = a->owner;
+    const uint32_t step = owner->program->shared_cell_bytes, of_lane = bytes / step,
+                   lanes = SIM_LANES / of_lane, shift = (uint32_t)__builtin_ctz(of_lane);
+    uint32_t done = 0;
+    if (!owner->cells || owner->cluster->size > 1 || owner->releases.count > 0 ||
+        offset % (step * SIM_LINE_CELLS) != 0 || !sim_line_suits(a, touch))
+        return 0;
+    for (uint32_t j = 0; *fine && j < of_lane; j++) {
+        uint32_t at = offset + j * step * SIM_LINE_CELLS, first = j * lanes,
+                 mask = (lanes < SIM_LANES ? (1u << lanes) - 1 : UINT32_MAX) << first;
+        sim_line *line = &owner->lines[at / step / SIM_LINE_CELLS];
+        const uint8_t *of_line = fresh ? fresh + j * step * SIM_LINE_CELLS : NULL;
+        uint32_t same = touch == SIM_TOUCH_WRITE ? count_same(owner, at, step, of_line) : 0;
+        if ((same != 0 && same != SIM_LINE_CELLS) ||
+            !sim_line_join(&owner->watch->pool, line, owner->run, first, shift))
+            continue;
+        sim_cell *cell = &line->cell;
+        sim_race_access_by(a, (int)first);
+        a->offset = at;
+        *fine =
+            touch == SIM_TOUCH_READ ? sim_race_read(a, cell) : sim_race_write(a, cell, same != 0);
+        if (*fine && touch == SIM_TOUCH_READ)
+            for (uint32_t l = first; l < first + lanes; l++) {
+                a->offset = offset + l * bytes;
+                sim_race_access_by(a, (int)l);
+                *fine = *fine && check_written(a, bytes);
+            }
+        else if (*fine)
+            memset(owner->shared_valid + at, SIM_WRITTEN, step * SIM_LINE_CELLS);
+        done |= mask;
+    }
+    return done;
+}
+
+bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes)
+{
+    sim_block *owner = a->owner;
+    if (!owner->cells || owner->cluster->size > 1 || a->stamp.scope || a->stamp.flags ||
+        bytes != owner->program->shared_cell_bytes)
+        return false;
+    a->lane = __builtin_ctz(mask);
+    a->stamp.lanes = mask;
+    a->offset = offset;
+    return sim_race_read_quickly(a, cell_of(owner, offset)) && check_written(a, bytes);
 }
 
 void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,

@@ -11,6 +11,13 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
                       const uint8_t *fresh);
 void sim_shared_reset(sim_block *b);
 
+/* A whole warp does, its lanes side by side: `bytes` each from `offset` on. Touches as one what can
+ * be (sim/machine/line.h), and returns these lanes; *fine becomes false with a fault. */
+uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
+                              const uint8_t *fresh, bool *fine);
+/* The lanes of `mask` read the same there. False: each is to be looked at, nothing was found. */
+bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes);
+
 /* A strong access to shared memory of `owner` has read, or written, what is there. */
 void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                      int lane, uint32_t offset);
