@@ -109,6 +109,8 @@ BENCHMARKS = [
     Benchmark("replay", "{bench}/replay.sh {tool} {root}/results/nvidia-h200/landscapes/dot.json.gz /dev/null 2 none", (0,),
               files=("replay.py", "replay_kernel_tuner.py"), environment={"AUTOTUNE_BENCH_PYTHON": "{work}"}),
     Benchmark("scores", "python3 {bench}/scores.py {tool} random 2 1 {root}/results/nvidia-h200/landscapes/dot.json.gz"),
+    Benchmark("slow_ends", "{bench}/slow_ends.py {build} --seeds 1 {root}/results/nvidia-h200/landscapes/counted/histogram.jsonl.gz",
+              measures=("search", "tuner/run/variant", "tuner/bench/bench.c")),
     Benchmark("slices", "python3 {bench}/slices.py {work}/slices {root}/results/nvidia-h200/landscapes/dot.json.gz"),
     Benchmark("synthetic_spaces", "python3 {bench}/synthetic_spaces.py {work}/spaces 1"),
     Benchmark("same_sources", "{bench}/same_sources.sh {tool} {tool} 2 vector_add"),

@@ -294,6 +294,26 @@ TEST(what_is_known_from_elsewhere_is_not_proposed)
     space_free(s);
 }
 
+/* Whoever leaves those early that are far slower than the best so far wants a good one early. */
+TEST(an_exhaustive_search_begins_all_over_the_space)
+{
+    enum { FIRST = 12, PARTS = 4 };
+    const strategy_kind *kind;
+    at_error error;
+    assert_ok(strategy_find("exhaustive", &kind, &error), error);
+    space *s = make_space(MANY);
+    strategy *st = strategy_new(kind, &(strategy_options){.space = s, .seed = 1});
+    uint64_t first[FIRST];
+    size_t in[PARTS] = {0};
+    assert_int_equal(strategy_ask(st, FIRST, first), FIRST);
+    for (size_t i = 0; i < FIRST; i++)
+        in[first[i] * PARTS / space_count(s)]++;
+    for (size_t p = 0; p < PARTS; p++)
+        assert_in_range(in[p], FIRST / PARTS - 1, FIRST / PARTS + 1);
+    strategy_free(st);
+    space_free(s);
+}
+
 TEST(other_seeds_give_other_orders)
 {
     size_t kinds;

@@ -1,0 +1,116 @@
+/* What variants cost that are far slower than the best: slow_ends SEEDS FILE...
+ *
+ * Searches recorded landscapes (history/history.h) as `tune` would, with what each variant costs
+ * made of its recorded time: loading and comparing, which take as long for each, and its launches.
+ * Two ways: each variant is checked and sampled, or it is left after the first launch that shows
+ * that it cannot be the fastest (run/variant/pipeline.c). One line of JSON for each file, seed and
+ * way: the share of the whole space's time that goes to variants that take ten times as long as the
+ * best, and by how much what a quick run has found is slower than the best. slow_ends.py makes
+ * tables of these. Runs anywhere. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "history/history.h"
+#include "history/space.h"
+#include "search/strategy.h"
+#include "search/table.h"
+
+/* On an H200 loading a variant, filling its outputs and comparing them took 2 ms beside its
+ * launches, and a group's share of a compile worker 20 ms on a host of 16 cores. */
+static const double AROUND_S = 2e-3, COMPILE_S = 20e-3;
+
+/* Two launches are checked and one says how long a batch is to be. */
+enum { CHECKED = 3, SAMPLES = 3, QUICK_SAMPLES = 2, QUICK_LIKELY = 60 };
+
+/* What run/variant/pipeline.c and bench/bench.c say of a launch that is too slow. */
+static const double TOO_SLOW = 4, TOO_SLOW_LEAST_S = 2e-3, FIRST_LAUNCH_S = 10e-3;
+
+/* That a quick run has for its search, from when the device is ready until its race. */
+static const double QUICK_S = 1.2;
+
+typedef struct run {
+    const recorded_space *space;
+    bool leaves;
+    double best_s, optimum_s;
+    double spent_s, slow_s;
+    uint64_t tried;
+} run;
+
+/* The seconds that a device takes for a variant whose launch takes `launch_s`. */
+static double cost_of(const run *r, double launch_s, int samples)
+{
+    double most_s = fmax(TOO_SLOW * r->best_s, TOO_SLOW_LEAST_S);
+    bool left = r->leaves && r->best_s > 0 && launch_s > most_s;
+    int launches = !left ? CHECKED + samples : launch_s > most_s + FIRST_LAUNCH_S ? 1 : 2;
+    return AROUND_S + launches * launch_s;
+}
+
+/* One that fails is charged a launch like the best's. */
+static void try(run *r, uint64_t configuration, int samples)
+{
+    double launch_s = r->space->cost[configuration] / 1e3;
+    bool works = isfinite(launch_s);
+    double device_s = works ? cost_of(r, launch_s, samples) : AROUND_S + r->best_s;
+    double cost_s = fmax(device_s, COMPILE_S);
+    r->spent_s += cost_s;
+    r->slow_s += works && launch_s > 10 * r->optimum_s ? cost_s : 0;
+    r->best_s = works && (r->best_s <= 0 || launch_s < r->best_s) ? launch_s : r->best_s;
+    r->tried++;
+}
+
+/* `most_s` 0: until nothing is left. */
+static void search(run *r, uint64_t seed, double most_s, uint64_t budget, int samples)
+{
+    const strategy_kind *kind;
+    at_error error = {0};
+    strategy_find(NULL, &kind, &error);
+    strategy *s = strategy_new(
+        kind, &(strategy_options){.space = r->space->space, .seed = seed, .budget = budget});
+    uint64_t next;
+    while ((most_s <= 0 || r->spent_s < most_s) && strategy_ask(s, 1, &next) == 1) {
+        try(r, next, samples);
+        strategy_tell(s, next, r->space->cost[next]);
+    }
+    strategy_free(s);
+}
+
+static void replay(const char *path, const recorded_space *of, uint64_t seed, bool leaves)
+{
+    double optimum_s = INFINITY;
+    for (uint64_t i = 0; i < of->count; i++)
+        optimum_s = fmin(optimum_s, of->cost[i] / 1e3);
+    run whole = {.space = of, .leaves = leaves, .optimum_s = optimum_s}, quick = whole;
+    search(&whole, seed, 0, 0, SAMPLES);
+    search(&quick, seed, QUICK_S, QUICK_LIKELY, QUICK_SAMPLES);
+    printf("{\"file\": \"%s\", \"seed\": %llu, \"leaves\": %s, \"configurations\": %llu, \"whole_s\": "
+           "%.6g, \"slow_share\": %.6g, \"quick_tried\": %llu, \"quick_behind\": %.6g}\n",
+           path, (unsigned long long)seed, leaves ? "true" : "false",
+           (unsigned long long)of->count, whole.spent_s, whole.slow_s / whole.spent_s,
+           (unsigned long long)quick.tried, quick.best_s / optimum_s - 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fprintf(stderr, "usage: slow_ends SEEDS FILE...\n");
+        return 2;
+    }
+    uint64_t seeds = strtoull(argv[1], NULL, 10);
+    for (int i = 2; i < argc; i++) {
+        at_error error = {0};
+        recorded r;
+        recorded_space all;
+        if (recorded_read(argv[i], &r, &error) || recorded_space_init(&all, &r, &error)) {
+            fprintf(stderr, "slow_ends: %s: %s\n", argv[i], error.message);
+            return 1;
+        }
+        for (uint64_t seed = 1; seed <= seeds; seed++)
+            for (int leaves = 0; leaves < 2; leaves++)
+                replay(argv[i], &all, seed, leaves);
+        recorded_space_deinit(&all);
+        recorded_deinit(&r);
+    }
+    return 0;
+}

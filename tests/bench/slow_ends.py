@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""What do variants cost that are far slower than the best? Without a GPU, on measured landscapes:
+
+  tests/bench/slow_ends.py BUILD [--seeds N] LANDSCAPE...
+
+A LANDSCAPE is a file of results/*/landscapes/counted, or "synthetic": a histogram of 2192 variants, of which the slowest eighth, with
+atomics in global memory that all threads contend for, takes some 450 times as long as the best. Prints for each, with every variant checked and sampled and with those
+left that their first launch shows to be hopeless (slow_ends.c says by which model of time): the share of a whole search's
+time that variants take that are ten times slower than the best; and by how much what quick runs find is slower than the best, the
+median of the seeds and the worst. Ends with 1 where leaving them makes the share more than a third, or a quick run worse.
+"""
+import argparse
+import gzip
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+THIRD, NOISE = 1 / 3, 0.02
+
+
+def number(text):
+    try:
+        return int(text)
+    except ValueError:
+        return {"true": True, "false": False}.get(text, text)
+
+
+def measured(path):
+    with gzip.open(path, "rt") as file:
+        return [json.loads(line) for line in file][1:]
+
+
+def t4(rows):
+    """A landscape as a document that the program reads."""
+    return {"results": [{"configuration": {k: number(v) for k, v in (pair.split("=", 1) for pair in row["config"].split(","))},
+                         "times": {}, "invalidity": "correct", "correctness": 1,
+                         "measurements": [{"name": "time", "value": row["time_ns"] / 1e6, "unit": "ms"}],
+                         "objectives": ["time"]} for row in rows]}
+
+
+def synthetic():
+    noise = random.Random(1)
+    rows = []
+    for where, block, items, vec, copies, blocks in itertools.product(
+            ("global", "shared", "warp"), (64, 128, 256, 512, 1024), (1, 2, 4, 8, 16), (1, 2, 4, 16), (1, 2, 4, 8), (1, 2, 4, 8)):
+        if (where == "global" and (copies > 1 or items > 8)) or (where == "warp" and copies * block > 2048) or items * blocks > 16 \
+                or (where == "shared" and vec == 1 and copies > 2):
+            continue
+        threads = 132 * blocks * block
+        stream = 1 + 0.8 / vec + 0.3 / items + max(0, 65536 / threads - 1)
+        merge = 0.02 * copies * blocks + {"global": 0, "shared": 2.5 / copies, "warp": 0.4}[where]
+        wait = 600 * (1 + 0.2 / vec) if where == "global" else 0
+        rows.append({"config": "where=%s,block=%d,items=%d,vec=%d,copies=%d,blocks=%d" % (where, block, items, vec, copies, blocks),
+                     "time_ns": 6e4 * (stream + merge + wait) * noise.lognormvariate(0, 0.01)})
+    return rows
+
+
+def judge(name, rows):
+    """Prints the line of a landscape; true: it is as it should be."""
+    ways = [[r for r in rows if r["leaves"] == leaves] for leaves in (False, True)]
+    share = [max(r["slow_share"] for r in way) for way in ways]
+    whole = [statistics.median(r["whole_s"] for r in way) for way in ways]
+    tried = [statistics.median(r["quick_tried"] for r in way) for way in ways]
+    middle = [statistics.median(r["quick_behind"] for r in way) for way in ways]
+    worst = [max(r["quick_behind"] for r in way) for way in ways]
+    fine = share[1] <= THIRD and worst[1] <= worst[0] + NOISE
+    print("| %s | %.1f / %.1f s | %.0f / %.0f %% | %d / %d | %.1f / %.1f %% | %.1f / %.1f %% |%s" % (
+        name, *whole, *(100 * s for s in share), *tried, *(100 * m for m in middle), *(100 * w for w in worst),
+        "" if fine else " MISSED"))
+    return fine
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("landscapes", nargs="+")
+    parser.add_argument("--seeds", type=int, default=5)
+    args = parser.parse_args()
+    print("| landscape | whole search | ten times slower | quick: tried | quick: behind the best, median | worst |")
+    print("|---|---|---|---|---|---|")
+    fine = True
+    with tempfile.TemporaryDirectory() as folder:
+        for path in args.landscapes:
+            name = path if path == "synthetic" else "/".join((path.split("/landscapes/")[0].split("/")[-1], os.path.basename(path).split(".")[0]))
+            with open(folder + "/t4.json", "w") as to:
+                json.dump(t4(synthetic() if path == "synthetic" else measured(path)), to)
+            found = subprocess.run([args.build + "/tests/slow_ends", str(args.seeds), folder + "/t4.json"], check=True,
+                                   stdout=subprocess.PIPE, text=True).stdout
+            fine = judge(name, [json.loads(line) for line in found.splitlines()]) and fine
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
