@@ -532,48 +532,79 @@ static bool store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, i
     return sim_values_fail(b, w, c, lane, lost, "what it stores");
 }
 
+/* Stores element `v` of each lane; true: something has another value now. */
+static inline bool store_elements(const sim_warp *w, const sim_instruction *c, uint32_t mask,
+                                  const places *p, int32_t slot, uint32_t skip, uint32_t bytes)
+{
+    const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
+    uint64_t changed = 0;
+    SIM_EACH_OF(l, mask)
+    {
+        const uint64_t fresh = c->width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
+        changed |= (load_bytes(p->at[l] + skip, bytes) ^ fresh) & of_type;
+        store_bytes(p->at[l] + skip, bytes, fresh);
+    }
+    return changed != 0;
+}
+
+/* What each lane stores, one after the other: in the registers themselves or in `packed`. */
+static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const sim_instruction *c,
+                                 uint32_t mask, uint32_t bytes, uint8_t *packed)
+{
+    const int32_t *slots = b->program->lists + c->list;
+    const uint32_t width = c->width == 8 ? 8 : 4;
+    if (c->vector == 1 && bytes == width)
+        return w->registers + slots[0];
+    SIM_EACH_OF(l, mask)
+    for (uint32_t v = 0; v < c->vector; v++)
+        memcpy(packed + ((uint32_t)l * c->vector + v) * bytes,
+               w->registers + slots[v] + (uint32_t)l * width, bytes);
+    return packed;
+}
+
+/* False, with a fault: it stores what has no value. */
+static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                       ptx_space space, const places *p, uint32_t bytes, bool *changed)
+{
+    const int32_t *slots = b->program->lists + c->list;
+    for (int v = 0; v < c->vector; v++)
+        *changed |= store_elements(w, c, 1u << lane, p, slots[v], (uint32_t)v * bytes, bytes);
+    mark_written(b, p->valid[lane], bytes * c->vector, space);
+    if (b->launch->check && c->scope)
+        note_written(b, w, c, lane, space, p);
+    return !w->lacks || !b->launch->check || store_missing(b, w, c, lane, space, p, bytes);
+}
+
 static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                   ptx_space space, const places *p, uint32_t bytes)
 {
-    uint32_t total = bytes * c->vector;
+    const uint32_t total = bytes * c->vector;
     const int32_t *slots = b->program->lists + c->list;
-    bool watch = b->launch->check && (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL);
+    const bool watch = b->launch->check && (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL);
     /* Local memory is nobody else's. */
-    bool changed = space == PTX_SPACE_LOCAL;
-    sim_race_access a = sim_race_access_of(b, w, c, 0);
-    const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
-    sim_repeat_end(w);
+    bool changed = space == PTX_SPACE_LOCAL, fine = true;
     uint8_t packed[SIM_LANES * 64];
-    uint32_t left = mask;
-    bool fine = true;
-    SIM_EACH_OF(l, watch ? mask : 0)
-    for (int v = 0; v < c->vector; v++) {
-        const uint8_t *from = w->registers + slots[v] + (size_t)l * (c->width == 8 ? 8 : 4);
-        memcpy(packed + (uint32_t)l * total + (uint32_t)v * bytes, from, bytes);
+    const uint8_t *fresh = watch ? pack_fresh(b, w, c, mask, bytes, packed) : NULL;
+    sim_race_access a = sim_race_access_of(b, w, c, 0);
+    const uint32_t left =
+        watch ? touch_together(&a, mask, space, p, total, SIM_TOUCH_WRITE, fresh, &fine) : 0;
+    sim_repeat_end(w);
+    if (left == 0 && !w->lacks && c->scope == 0) {
+        for (int v = 0; fine && v < c->vector; v++)
+            changed |= bytes == 4
+                           ? store_elements(w, c, mask, p, slots[v], (uint32_t)v * 4, 4)
+                           : store_elements(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
+        SIM_EACH_OF(l, fine ? mask : 0) mark_written(b, p->valid[l], total, space);
+    } else {
+        /* Where lanes write to one place each looks at what the one before it left. */
+        SIM_EACH_OF(l, fine ? mask : 0)
+        fine = fine &&
+               (!(left >> l & 1) ||
+                touch(&a, l, space, p, total, SIM_TOUCH_WRITE, fresh + (uint32_t)l * total)) &&
+               store_lane(b, w, c, l, space, p, bytes, &changed);
     }
-    if (watch)
-        left = touch_together(&a, mask, space, p, total, SIM_TOUCH_WRITE, packed, &fine);
     if (!fine)
         return false;
-    SIM_EACH_OF(l, mask)
-    {
-        uint64_t fresh[8];
-        for (int v = 0; v < c->vector; v++)
-            fresh[v] = c->width == 8 ? sim_lanes64(w, slots[v])[l] : sim_lanes32(w, slots[v])[l];
-        if (watch && (left >> l & 1) &&
-            !touch(&a, l, space, p, total, SIM_TOUCH_WRITE, packed + (uint32_t)l * total))
-            return false;
-        for (int v = 0; v < c->vector; v++) {
-            uint8_t *at = p->at[l] + (uint32_t)v * bytes;
-            changed = changed || ((load_bytes(at, bytes) ^ fresh[v]) & of_type) != 0;
-            store_bytes(at, bytes, fresh[v]);
-        }
-        mark_written(b, p->valid[l], total, space);
-        if (watch && c->scope)
-            note_written(b, w, c, l, space, p);
-        if (w->lacks && b->launch->check && !store_missing(b, w, c, l, space, p, bytes))
-            return false;
-    }
     if (c->releases)
         w->epoch++;
     if (space == PTX_SPACE_LOCAL)

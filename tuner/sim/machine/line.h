@@ -12,7 +12,11 @@
 
 enum { SIM_LINE_CELLS = 32 };
 
-typedef enum sim_line_state { SIM_LINE_UNTOUCHED, SIM_LINE_TOGETHER, SIM_LINE_APART } sim_line_state;
+typedef enum sim_line_state {
+    SIM_LINE_UNTOUCHED,
+    SIM_LINE_TOGETHER,
+    SIM_LINE_APART
+} sim_line_state;
 
 typedef struct sim_line {
     uint32_t run;  /* of shared memory: sim_block.run that the line is of */
@@ -32,8 +36,8 @@ static inline size_t sim_line_count(size_t cells)
  * barriers? (What lanes know of others may differ from lane to lane.) */
 bool sim_line_suits(const sim_race_access *a, sim_touch touch);
 
-/* The line is about to be touched by a whole warp, whose lanes from `first` on have 1 << shift cells
- * each; true: by way of line->cell, as that lane. `run`: 0 in global memory. */
+/* The line is about to be touched by a whole warp, whose lanes from `first` on have 1 << shift
+ * cells each; true: by way of line->cell, as that lane. `run`: 0 in global memory. */
 static inline bool sim_line_join(sim_pool *pool, sim_line *line, uint32_t run, uint32_t first,
                                  uint32_t shift)
 {

@@ -40,6 +40,37 @@ TEST(a_warp_that_synchronises_itself_may_share)
 #undef SHARE
 }
 
+/* Whole warps are watched line by line. */
+TEST(a_thread_alone_is_told_of_the_one_of_a_whole_warp_that_it_races_with)
+{
+    assert_fault("__shared__ int s[32]; int x = threadIdx.x; if (x < 32) s[x] = in[x]; "
+                 "if (x == 40) out[0] = s[7];",
+                 1, 64, SIM_FAULT_RACE, "by thread (7,0,0) without a barrier");
+    assert_fault("int x = threadIdx.x; if (x < 32) ((int2 *)out)[x] = ((int2 *)in)[x]; "
+                 "if (x == 40) in[0] = out[9];",
+                 1, 64, SIM_FAULT_RACE, "after a write by thread (4,0,0)");
+    assert_fault("int x = threadIdx.x; if (x < 32) out[x] = in[x]; "
+                 "__syncthreads(); if (x == 40) in[0] = out[9]; __syncthreads(); "
+                 "if (x < 32) out[x] = in[x] + x;",
+                 1, 64, SIM_FAULT_NONE, NULL);
+    assert_fault("int x = threadIdx.x; if (x < 32) out[x] = in[x]; __syncthreads(); "
+                 "if (x == 40) in[0] = out[9]; if (x < 32) out[x] = -1 - x;",
+                 1, 64, SIM_FAULT_RACE, "byte 36 of out");
+}
+
+TEST(whole_warps_that_write_one_line_race_unless_they_write_the_same)
+{
+    assert_fault("int l = threadIdx.x % 32; out[l] = l;", 1, 64, SIM_FAULT_NONE, NULL);
+    assert_fault("int l = threadIdx.x % 32; out[l] = threadIdx.x;", 1, 64, SIM_FAULT_RACE,
+                 "byte 0 of out");
+    assert_fault("int l = threadIdx.x % 32; out[l] = l == 5 ? threadIdx.x : l;", 1, 64,
+                 SIM_FAULT_RACE, "byte 20 of out");
+    assert_fault("int l = threadIdx.x; out[l] = blockIdx.x;", 2, 32, SIM_FAULT_RACE,
+                 "byte 0 of out");
+    assert_fault("int l = threadIdx.x; out[l] = l; if (blockIdx.x) in[l] = out[31 - l];", 2, 32,
+                 SIM_FAULT_RACE, "byte 124 of out");
+}
+
 TEST(two_lanes_that_write_different_values_to_one_place_race)
 {
     assert_fault("__shared__ int s; s = in[threadIdx.x]; __syncthreads(); out[threadIdx.x] = s;", 1,
