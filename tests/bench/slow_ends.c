@@ -84,11 +84,12 @@ static void replay(const char *path, const recorded_space *of, uint64_t seed, bo
     run whole = {.space = of, .leaves = leaves, .optimum_s = optimum_s}, quick = whole;
     search(&whole, seed, 0, 0, SAMPLES);
     search(&quick, seed, QUICK_S, QUICK_LIKELY, QUICK_SAMPLES);
-    printf("{\"file\": \"%s\", \"seed\": %llu, \"leaves\": %s, \"configurations\": %llu, \"whole_s\": "
-           "%.6g, \"slow_share\": %.6g, \"quick_tried\": %llu, \"quick_behind\": %.6g}\n",
-           path, (unsigned long long)seed, leaves ? "true" : "false",
-           (unsigned long long)of->count, whole.spent_s, whole.slow_s / whole.spent_s,
-           (unsigned long long)quick.tried, quick.best_s / optimum_s - 1);
+    printf(
+        "{\"file\": \"%s\", \"seed\": %llu, \"leaves\": %s, \"configurations\": %llu, \"whole_s\": "
+        "%.6g, \"slow_share\": %.6g, \"quick_tried\": %llu, \"quick_behind\": %.6g}\n",
+        path, (unsigned long long)seed, leaves ? "true" : "false", (unsigned long long)of->count,
+        whole.spent_s, whole.slow_s / whole.spent_s, (unsigned long long)quick.tried,
+        quick.best_s / optimum_s - 1);
 }
 
 int main(int argc, char **argv)

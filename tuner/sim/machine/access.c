@@ -20,7 +20,8 @@ typedef struct places {
     uint64_t address[SIM_LANES]; /* in the space */
     uint8_t *at[SIM_LANES];
     uint8_t *valid[SIM_LANES];           /* NULL: not tracked, or all written */
-    const sim_region *region[SIM_LANES]; /* of global memory */
+    const sim_region *region[SIM_LANES]; /* of global memory, */
+    const sim_region *only;              /* and that of all lanes; NULL: not known */
 } places;
 
 static void add_base(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
@@ -53,6 +54,33 @@ static bool check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c,
     return true;
 }
 
+/* The usual access: all lanes are within one region. False: each is to be looked for. */
+static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, places *p)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    SIM_EACH_LANE(l)
+    {
+        low = p->address[l] < low ? p->address[l] : low;
+        high = p->address[l] > high ? p->address[l] : high;
+    }
+    if (low < r->base || high - r->base >= r->size_bytes ||
+        bytes > r->size_bytes - (high - r->base) || (is_write && r->read_only))
+        return false;
+    /* Chunks between those that are touched are not to be made. */
+    if (r->made && high - low > (uint64_t)SIM_LANES * bytes)
+        return false;
+    if (r->made)
+        sim_region_make(r, low - r->base, high - low + bytes);
+    SIM_EACH_LANE(l)
+    {
+        p->at[l] = r->bytes + (p->address[l] - r->base);
+        p->region[l] = r;
+    }
+    SIM_EACH_LANE(l) p->valid[l] = r->valid ? r->valid + (p->address[l] - r->base) : NULL;
+    p->only = r;
+    return true;
+}
+
 static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            uint32_t bytes, bool is_write, places *p)
 {
@@ -60,6 +88,9 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
     const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL,
                      *made_of = NULL;
     uint64_t made = 0; /* chunk of it */
+    p->only = NULL;
+    if (r && mask == UINT32_MAX && resolve_within(r, bytes, is_write, p))
+        return true;
     SIM_EACH_OF(l, mask)
     {
         uint64_t offset = r ? p->address[l] - r->base : 0;
@@ -413,6 +444,8 @@ static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, 
 static bool is_constant(uint32_t mask, ptx_space space, const places *p)
 {
     bool all = space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST || space == PTX_SPACE_GLOBAL;
+    if (all && space != PTX_SPACE_PARAM && p->only)
+        return p->only->read_only && !p->only->valid;
     SIM_EACH_OF(l, space == PTX_SPACE_PARAM || !all ? 0 : mask)
     all = all && p->region[l]->read_only && !p->valid[l];
     return all;

@@ -56,13 +56,16 @@ static void *map(size_t bytes)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-static bool watch_region(sim_watch *w, size_t i)
+static bool watch_region(sim_watch *w, size_t i, bool whole_run)
 {
     size_t lines = sim_line_count(cell_count(w, &w->memory->regions[i]));
     w->cells[i] = map(lines * SIM_LINE_CELLS * sizeof(sim_cell));
     w->lines[i] = map(lines * sizeof(sim_line));
     w->values[i] = map(lines * SIM_LINE_CELLS * sizeof(uint32_t));
     bool whole = w->cells[i] && w->lines[i] && w->values[i];
+    /* If one cell of a page is touched most are: a fault for all of many is cheaper. */
+    if (whole && whole_run)
+        madvise(w->cells[i], lines * SIM_LINE_CELLS * sizeof(sim_cell), MADV_HUGEPAGE);
     if (!whole)
         unwatch(w, i);
     return whole;
@@ -87,7 +90,7 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
         size_t count = cell_count(w, r);
         if (r->read_only || count == 0 || (count > MOST_CELLS && !launch->excerpt))
             continue;
-        const bool watched = watch_region(w, i);
+        const bool watched = watch_region(w, i, !launch->excerpt);
         /* An excerpt touches a little of what it has, however large that is; but some systems
          * promise no more than they have. */
         failed = !watched && count <= MOST_CELLS;
