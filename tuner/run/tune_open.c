@@ -141,9 +141,12 @@ static void set_limits(tune *t)
     if (o->budget_evaluations)
         t->limits.evaluations = o->budget_evaluations;
     t->limits.seconds = o->budget_s;
+    t->counts_opening = true;
     if (t->session.workers->properties.predicted && !o->budget_evaluations && !o->budget_s &&
-        !o->has_effort)
+        !o->has_effort) {
         t->limits.seconds = SIMULATED_BUDGET_S;
+        t->counts_opening = false;
+    }
 }
 
 static at_status read_warm_start(tune *t, at_error *error)

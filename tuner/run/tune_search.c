@@ -43,7 +43,7 @@ static void show_search(tune *t)
     double work = (double)session_work(&t->session, ceiling->unit);
     int64_t ceiling_ns = session_ceiling_ns(&t->session, s->ceiling_ns);
     char unit[WORK_RATE_BYTES];
-    double limit_s = t->stopping.limits.seconds;
+    double limit_s = t->counts_opening ? t->stopping.limits.seconds : 0;
     progress_update(
         t->progress,
         &(progress_state){
@@ -297,6 +297,12 @@ static bool must_stop(tune *t)
                                                [STOP_TARGET] = RUN_END_TARGET,
                                                [STOP_GAIN] = RUN_END_GAIN};
     set_target(t);
+    if (!t->counts_opening && !pipeline_get_state(t->pipeline)->device_ready)
+        return tune_interrupted(t);
+    if (!t->counts_opening) {
+        t->stopping.limits.seconds += tune_elapsed_s(t);
+        t->counts_opening = true;
+    }
     stop_reason reason = stopping_check(&t->stopping, tune_elapsed_s(t));
     if (!reason && tune_is_quick_enough(t))
         reason = STOP_SECONDS;

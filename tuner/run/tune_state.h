@@ -55,6 +55,8 @@ struct tune {
      * stands for them, `failed` did not work, and `left` were too slow to be checked. */
     stopping stopping;
     double search_from_s; /* as tune_elapsed_s() */
+    bool counts_opening;  /* the time limit is of all; else, until the device is ready, no time
+                             counts: nobody asked for the limit, and a large problem takes long */
     bool retraced;        /* the journal knew what the search had tried */
     uint64_t asked, twins, failed, left;
     size_t proof_next; /* candidate, with --prove all */
