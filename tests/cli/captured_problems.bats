@@ -161,3 +161,19 @@ END
     tool emit "$FIXTURES/captured.cu" --captured nowhere --arch sm_90
     fails_with 2 "there is no capture"
 }
+
+@test "a captured sequence: buffers at one address are one buffer, whatever the kernels call them" {
+    capture seen scale_by scale 1000
+    tool "$FIXTURES/captured.cu" --captured seen --device sim --after "$FIXTURES/captured.cu@seen"
+    fails_with 2 '--after takes a GPU'
+    export AUTOTUNE_LIBCUDA=$FAKE_CUDA
+    sed 's/float \*out/float *dest/;s/out\[i\] = by \* in/dest[i] = by * in/' "$FIXTURES/captured.cu" >first.cu
+    tool "$FIXTURES/captured.cu" --captured seen --after first.cu@seen --device cuda:0 --no-record --quiet --json
+    succeeds
+    python3 -c 'import json; assert json.load(open("out.txt"))["after"] == "first"'
+    sed -i 's/^space /sizes = { dest = "n - 1" }\nspace /' first.cu
+    tool "$FIXTURES/captured.cu" --captured seen --after first.cu@seen --device cuda:0 --no-record --quiet
+    fails_with 2 'its buffer out has 3996 bytes, that of the kernels after it 4000'
+    tool "$FIXTURES/captured.cu" --captured seen --after first.cu@nowhere --device cuda:0 --no-record --quiet
+    fails_with 2 '--after first.cu@nowhere'
+}

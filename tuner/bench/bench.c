@@ -442,7 +442,7 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
     }
     for (size_t i = 0; !status && !b->untimed && i < stages; i++)
         status = device_context_init(&b->stages[i].context, &b->stages[i].slots[0],
-                                     &problems[i * slots], error);
+                                     &problems[i * slots], &b->contents, error);
     if (!status && !b->untimed)
         status = measure_setup(b, answer, error);
     return status;

@@ -63,7 +63,7 @@ typedef struct device_worker_options {
 /* A kernel that the program runs before the one that is tuned, on a problem of its own. */
 typedef struct device_predecessor {
     char name[DEVICE_LABEL_BYTES]; /* for messages */
-    problem_plan plan;             /* no file fills a buffer of it */
+    problem_plan plan;             /* the worker has the files that fill its buffers */
     device_image image;
     launch_plan launch;
 } device_predecessor;

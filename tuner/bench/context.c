@@ -25,8 +25,7 @@ static at_status keep_pristine(device_context *c, context_buffer *b, at_error *e
 {
     if (b->pristine)
         return AT_OK;
-    at_status status =
-        c->api->buffer_new(c->device, b->name, b->size_bytes, &b->pristine, error);
+    at_status status = c->api->buffer_new(c->device, b->name, b->size_bytes, &b->pristine, error);
     return status ? status : c->api->copy(c->device, b->pristine, b->buffer, error);
 }
 
@@ -48,8 +47,19 @@ static at_status copy_slot(device_context *c, const device_slot *slot, at_error 
     return status;
 }
 
+static at_status fill(device_context *c, device_buffer *b, const buffer_plan *plan, uint64_t seed,
+                      const device_contents *contents, at_error *error)
+{
+    const void *bytes = NULL;
+    if (plan->fill != FILL_FILE)
+        return c->api->fill(c->device, b, plan, seed, error);
+    at_status status =
+        device_contents_find(contents, plan->data.bytes, plan_buffer_bytes(plan), &bytes, error);
+    return status ? status : c->api->write(c->device, b, plan, bytes, error);
+}
+
 static at_status share(device_context *c, const buffer_plan *plan, uint64_t seed,
-                       context_buffer **out, at_error *error)
+                       const device_contents *contents, context_buffer **out, at_error *error)
 {
     const uint64_t size_bytes = plan_buffer_bytes(plan);
     *out = find(c, plan->name);
@@ -57,14 +67,16 @@ static at_status share(device_context *c, const buffer_plan *plan, uint64_t seed
         return AT_OK;
     if (*out)
         return error_set(error, AT_SCRIPT,
-                         "its buffer %s has %" PRIu64 " bytes, that of the kernels after it %" PRIu64
+                         "its buffer %s has %" PRIu64
+                         " bytes, that of the kernels after it %" PRIu64
                          ": buffers of one name are one buffer",
                          plan->name, size_bytes, (*out)->size_bytes);
     at_status status = add(c, plan, out, error);
-    return status ? status : c->api->fill(c->device, (*out)->buffer, plan, seed, error);
+    return status ? status : fill(c, (*out)->buffer, plan, seed, contents, error);
 }
 
-static at_status add_kernel(device_context *c, const device_predecessor *p, at_error *error)
+static at_status add_kernel(device_context *c, const device_predecessor *p,
+                            const device_contents *contents, at_error *error)
 {
     const size_t at = c->count++;
     at_status status = plan_fits(&p->launch, p->plan.buffer_count, error);
@@ -72,7 +84,7 @@ static at_status add_kernel(device_context *c, const device_predecessor *p, at_e
     c->before[at] = (device_before){.plan = &c->launches[at], .buffers = c->views[at]};
     for (uint32_t i = 0; !status && i < p->plan.buffer_count; i++) {
         context_buffer *b;
-        status = share(c, &p->plan.buffers[i], p->plan.seed, &b, error);
+        status = share(c, &p->plan.buffers[i], p->plan.seed, contents, &b, error);
         c->views[at][i] = status ? NULL : b->buffer;
         if (!status && p->plan.buffers[i].role == BUFFER_INOUT)
             status = keep_pristine(c, b, error);
@@ -82,8 +94,7 @@ static at_status add_kernel(device_context *c, const device_predecessor *p, at_e
     c->before[at].kernel = c->kernels[at];
     /* Raises limits and loads what is loaded lazily, outside any sample. */
     if (!status)
-        status =
-            c->api->launch(c->device, c->kernels[at], &c->launches[at], c->views[at], error);
+        status = c->api->launch(c->device, c->kernels[at], &c->launches[at], c->views[at], error);
     if (!status)
         return AT_OK;
     char name[DEVICE_LABEL_BYTES + 16];
@@ -93,7 +104,8 @@ static at_status add_kernel(device_context *c, const device_predecessor *p, at_e
 }
 
 at_status device_context_init(device_context *c, const device_slot *slot,
-                              const device_problem *problem, at_error *error)
+                              const device_problem *problem, const device_contents *contents,
+                              at_error *error)
 {
     *c = (device_context){0};
     if (problem->before_count == 0)
@@ -102,7 +114,7 @@ at_status device_context_init(device_context *c, const device_slot *slot,
     c->device = slot->device;
     at_status status = copy_slot(c, slot, error);
     for (size_t i = 0; !status && i < problem->before_count; i++)
-        status = add_kernel(c, &problem->before[i], error);
+        status = add_kernel(c, &problem->before[i], contents, error);
     return status;
 }
 

@@ -32,10 +32,11 @@ typedef struct device_context {
 } device_context;
 
 /* Loads the kernels and makes the buffers, of a slot that is seeded. *c is zeroed first and may be
- * deinitialised whatever the result. AT_SCRIPT: buffers of one name differ in size, a kernel does
- * not run; AT_DEVICE. */
+ * deinitialised whatever the result. `contents`: what files hold of the kernels' buffers.
+ * AT_SCRIPT: buffers of one name differ in size, a kernel does not run; AT_DEVICE. */
 at_status device_context_init(device_context *c, const device_slot *slot,
-                              const device_problem *problem, at_error *error);
+                              const device_problem *problem, const device_contents *contents,
+                              at_error *error);
 void device_context_deinit(device_context *c);
 
 /* Gives what a kernel reads and writes its first contents back. */

@@ -35,7 +35,7 @@ static at_status buffer_new(device *d, const char *name, uint64_t size_bytes, de
 {
     (void)error;
     *out = calloc(1, sizeof **out);
-    snprintf((*out)->name, sizeof (*out)->name, "%s", name);
+    snprintf((*out)->name, sizeof(*out)->name, "%s", name);
     (*out)->size_bytes = size_bytes;
     d->buffers++;
     return AT_OK;
@@ -70,7 +70,7 @@ static at_status kernel_new(device *d, const device_image *image, const launch_p
     (void)plan;
     (void)error;
     *out = calloc(1, sizeof **out);
-    snprintf((*out)->name, sizeof (*out)->name, "%s", (const char *)image->bytes);
+    snprintf((*out)->name, sizeof(*out)->name, "%s", (const char *)image->bytes);
     d->kernels++;
     return AT_OK;
 }
@@ -196,12 +196,14 @@ TEST_IN(before_each_sample_the_kernels_run_that_write_what_it_reads, set_up, tea
     device_kernel sampled = {"sampled"};
     const launch_plan plan = {0};
     int64_t time_ns;
-    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, &f->error), f->error);
-    assert_ok(device_meter_init(&meter, &f->slot, &f->context, DEVICE_CACHE_COLD, &ready, &f->error),
-              f->error);
+    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error), f->error);
+    assert_ok(
+        device_meter_init(&meter, &f->slot, &f->context, DEVICE_CACHE_COLD, &ready, &f->error),
+        f->error);
     f->device.done[0] = '\0';
     for (int i = 0; i < 2; i++)
-        assert_ok(device_meter_sample(&meter, &sampled, &plan, NULL, &time_ns, &f->error), f->error);
+        assert_ok(device_meter_sample(&meter, &sampled, &plan, NULL, &time_ns, &f->error),
+                  f->error);
     assert_string_equal(f->device.done, "flush first second start by second sampled "
                                         "flush first second start by second sampled ");
     assert_int_equal(ready.batch, 1);
@@ -211,7 +213,7 @@ TEST_IN(before_each_sample_the_kernels_run_that_write_what_it_reads, set_up, tea
 TEST_IN(what_variants_are_checked_on_is_not_written, set_up, tear_down)
 {
     fixture *f = *state;
-    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, &f->error), f->error);
+    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error), f->error);
     assert_string_equal(f->slot.buffers[0]->from, "m of seed 1");
     assert_string_equal(f->context.own[0]->from, "by second");
     assert_string_equal(f->context.own[1]->from, "y of seed 1");
@@ -220,7 +222,7 @@ TEST_IN(what_variants_are_checked_on_is_not_written, set_up, tear_down)
 TEST_IN(buffers_of_one_name_are_one_buffer, set_up, tear_down)
 {
     fixture *f = *state;
-    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, &f->error), f->error);
+    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error), f->error);
     assert_ptr_equal(f->context.views[0][1], f->context.views[1][0]);
     assert_ptr_equal(f->context.views[1][1], f->context.own[0]);
     assert_int_equal(f->context.buffer_count, 4);
@@ -231,7 +233,8 @@ TEST_IN(buffers_of_one_name_and_two_sizes_are_an_error, set_up, tear_down)
     fixture *f = *state;
     f->before[1] = predecessor("second", "n", "m", 32);
     f->before[0] = predecessor("first", "x", "n", 32);
-    assert_int_equal(device_context_init(&f->context, &f->slot, &f->problem, &f->error), AT_SCRIPT);
+    assert_int_equal(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error),
+                     AT_SCRIPT);
     assert_string_equal(f->error.message,
                         "--after second: its buffer m has 128 bytes, that of the kernels after it "
                         "256: buffers of one name are one buffer");
@@ -241,7 +244,7 @@ TEST_IN(what_a_kernel_reads_and_writes_is_the_same_before_each_sample, set_up, t
 {
     fixture *f = *state;
     f->before[0].plan.buffers[0].role = BUFFER_INOUT;
-    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, &f->error), f->error);
+    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error), f->error);
     snprintf(f->context.views[0][0]->from, sizeof f->context.views[0][0]->from, "changed");
     assert_ok(device_context_restore(&f->context, &f->error), f->error);
     assert_string_equal(f->context.views[0][0]->from, "x of seed 7");
@@ -251,7 +254,8 @@ TEST_IN(a_kernel_that_faults_is_named, set_up, tear_down)
 {
     fixture *f = *state;
     f->device.launch_status = AT_DEVICE;
-    assert_int_equal(device_context_init(&f->context, &f->slot, &f->problem, &f->error), AT_SCRIPT);
+    assert_int_equal(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error),
+                     AT_SCRIPT);
     assert_string_equal(f->error.message, "--after first: it faulted");
 }
 
@@ -259,7 +263,7 @@ TEST_IN(without_kernels_there_is_nothing, set_up, tear_down)
 {
     fixture *f = *state;
     f->problem.before_count = 0;
-    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, &f->error), f->error);
+    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error), f->error);
     assert_int_equal(f->context.count, 0);
     assert_int_equal(f->device.buffers, 2);
 }

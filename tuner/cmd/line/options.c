@@ -113,9 +113,9 @@ static const option_info known[] = {
     {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.jobs), 0, 1024},
     {"cache", "cold|warm", "flush the L2 cache before each sample, or not (default cold)",
      .type = CELL_CHOICE, AT(run.warm_cache)},
-    {"after", "SCRIPT",
-     "run this kernel before each sample, so that the L2 holds what the program has there; "
-     "repeatable",
+    {"after", "SCRIPT[@DIR[:N]]",
+     "run this kernel before each sample, so that the L2 holds what the program has there; @: for "
+     "the launch that 'autotune capture' took; repeatable",
      .type = CELL_AFTER},
     {"share", "FRACTION", "use at most this share of the GPU's time, beside other programs",
      .type = CELL_NUMBER, AT(run.share), 0.001, 1, 1, "a share from 0.001 to 1, such as 0.1"},

@@ -117,9 +117,14 @@ static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
 static at_status send_to_all(session *s, at_error *error)
 {
     const bool ptx = s->workers->properties.predicted;
-    at_status status = problem_set_send(&s->problems, s->workers->device, &s->support, ptx, error);
-    for (size_t i = 0; !status && i < s->workers->other_count; i++)
-        status = problem_set_send(&s->problems, s->workers->others[i], &s->support, ptx, error);
+    at_status status = predecessors_send(&s->before, s->workers->device, error);
+    if (!status)
+        status = problem_set_send(&s->problems, s->workers->device, &s->support, ptx, error);
+    for (size_t i = 0; !status && i < s->workers->other_count; i++) {
+        status = predecessors_send(&s->before, s->workers->others[i], error);
+        if (!status)
+            status = problem_set_send(&s->problems, s->workers->others[i], &s->support, ptx, error);
+    }
     problem_set_sent(&s->problems);
     problem_support_deinit(&s->support);
     return status;
