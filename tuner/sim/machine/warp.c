@@ -436,8 +436,10 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             n->issued++;
             n->threads += (uint64_t)__builtin_popcount(mask);
         }
-        if (b->launch->ran && mask != 0)
-            note_ran(&b->launch->ran[top->pc], c->kind == SIM_BRANCH && c->target <= top->pc);
+        /* A branch that nobody takes has asked its question. */
+        if (b->launch->ran && (mask != 0 || c->kind == SIM_BRANCH))
+            note_ran(&b->launch->ran[top->pc],
+                     mask != 0 && c->kind == SIM_BRANCH && c->target <= top->pc);
         top->pc++;
         if ((w->lacks && !sim_values_step(b, w, c, mask)) || (mask != 0 && !step(b, w, c, mask)))
             return false;
