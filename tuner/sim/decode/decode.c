@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "ptx/flow.h"
 #include "sim/decode/communication.h"
+#include "sim/decode/deciding.h"
 #include "sim/decode/decoder.h"
 #include "sim/decode/reshape.h"
 #include "sim/decode/unwritten.h"
@@ -21,6 +22,7 @@ void sim_program_free(sim_program *p)
         return;
     free(p->code);
     free(p->lists);
+    free(p->deciding);
     for (size_t i = 0; i < p->reason_count; i++)
         free(p->reasons[i]);
     free(p->reasons);
@@ -301,6 +303,7 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     find_meeting_points(p);
     communication_find(p);
     unwritten_find(p);
+    deciding_find(p);
     return AT_OK;
 }
 

@@ -9,7 +9,7 @@
 #include "sim/machine/repeat.h"
 
 /* A kernel may count its questions before it gives up. */
-enum { STALLED_ROUNDS = 1000, MOST_IDLE_POLLS = 1 << 18 };
+enum { STALLED_ROUNDS = 1000 };
 
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
                            at_error *error)
@@ -116,7 +116,7 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position)
 {
     sim_cluster_start(cl, position);
     while (sim_cluster_turn(cl)) {
-        if (cl->idle_polls <= MOST_IDLE_POLLS && !sim_repeat_is_stuck(cl))
+        if (!sim_repeat_is_stuck(cl))
             continue;
         sim_cluster_report_waiting(cl, SIM_FAULT_DEADLOCK, SIM_NOBODY_CHANGES);
         return;

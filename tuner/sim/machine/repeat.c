@@ -7,10 +7,12 @@
 #include "sim/machine/fault.h"
 
 enum {
-    LOOK_EVERY = 64,        /* branches back */
-    LOOK_FROM = 1 << 14,    /* instructions */
-    POLLS_BEFORE = 1 << 13, /* of a cluster, in which nothing changed */
-    ONE_POLL_IN = 31        /* is looked at: a prime, so that each of a loop's polls is */
+    LOOK_EVERY = 64,          /* branches back */
+    LOOK_FROM = 1 << 14,      /* instructions */
+    POLLS_BEFORE = 1 << 13,   /* of a cluster, in which nothing changed */
+    POLLS_FOR_SOME = 1 << 18, /* after which some lanes of a warp speak for all: others may wait for
+                                 these where they are to meet */
+    ONE_POLL_IN = 31          /* is looked at: a prime, so that each of a loop's polls is */
 };
 
 static size_t path_bytes(const sim_warp *w)
@@ -54,10 +56,15 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* The hash of all that the warp computes with. */
+/* The hash of all that decides where the warp goes: what it merely counts is left out. */
 static uint64_t state_of(const sim_block *b, const sim_warp *w)
 {
-    return XXH3_64bits_withSeed(w->registers, b->program->register_bytes, b->moment);
+    const size_t steps = b->program->register_bytes / SIM_SLOT_STEP;
+    uint64_t state = b->moment;
+    for (size_t i = 0; i < steps; i++)
+        if (b->program->deciding[i])
+            state = XXH3_64bits_withSeed(w->registers + i * SIM_SLOT_STEP, SIM_SLOT_STEP, state);
+    return state;
 }
 
 void sim_repeat_poll(const sim_block *b, sim_warp *w, int32_t pc, uint32_t mask)
@@ -88,12 +95,15 @@ void sim_repeat_forget(sim_warp *w)
 
 bool sim_repeat_is_stuck(const sim_cluster *cl)
 {
+    const bool is_long = cl->idle_polls > POLLS_FOR_SOME;
     if (cl->idle_polls < POLLS_BEFORE)
         return false;
     for (uint32_t r = 0; r < cl->size; r++)
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             const sim_warp *w = &cl->blocks[r].warps[i];
-            const bool knows = w->polled_change == cl->changes && (w->live & ~w->stuck) == 0;
+            const uint32_t unknown = w->live & ~w->stuck;
+            const bool knows =
+                w->polled_change == cl->changes && w->stuck != 0 && (unknown == 0 || is_long);
             if (w->state != SIM_DONE && w->state != SIM_WAITING && !knows)
                 return false;
         }

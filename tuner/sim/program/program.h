@@ -383,9 +383,10 @@ typedef struct sim_program {
     uint64_t global_bytes; /* of the module's global and constant variables */
     uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
     uint32_t global_cell_bytes; /* likewise, global */
-    bool reads_unwritten;       /* may a thread read a register that nothing wrote? */
-    bool communicates; /* may a block see what others do meanwhile, or the result depend on which
-                          comes first? */
+    bool *deciding; /* for each step of slots: does what it holds decide where the program goes? */
+    bool reads_unwritten; /* may a thread read a register that nothing wrote? */
+    bool communicates;    /* may a block see what others do meanwhile, or the result depend on which
+                             comes first? */
 } sim_program;
 
 /* The start of a module's global and constant variables, and the windows through which generic
