@@ -82,7 +82,7 @@ static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, a
     npy_header header = {0};
     char *bytes = malloc(size + 1);
     if (!bytes)
-        return error_set(error, AT_NO_MEMORY, "no memory to read a header");
+        return error_no_memory(error);
     at_status status = read_at(f, 0, bytes, size, error);
     const bool has_header = !status && npy_is(bytes, size);
     if (!status && !has_header && !raw)
@@ -120,7 +120,7 @@ static at_status open_path(const char *path, data_file **out, uint64_t *file_byt
     data_file *f = calloc(1, sizeof *f);
     if (!f || !(f->path = strdup(path))) {
         free(f);
-        return error_set(error, AT_NO_MEMORY, "no memory to open %s", path);
+        return error_no_memory(error);
     }
     f->users = 1;
     f->fd = -1;
@@ -215,7 +215,7 @@ at_status data_file_key(data_file *f, unsigned char key[DATA_KEY_BYTES], at_erro
         XXH128_hash_t *sums = malloc(((size_t)chunks + 1) * sizeof *sums);
         void *bytes = malloc(DATA_CHUNK_BYTES);
         if (!sums || !bytes)
-            status = error_set(error, AT_NO_MEMORY, "no memory to read %s", f->path);
+            status = error_no_memory(error);
         for (uint64_t i = 0; !status && i < chunks; i++) {
             size_t size;
             status = read_chunk(f, i, bytes, &size, error);

@@ -83,6 +83,11 @@ at_status error_set_errno(at_error *error, int code, const char *format, ...)
     return AT_IO;
 }
 
+at_status error_no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
 at_status error_prefix(at_error *error, const char *format, ...)
 {
     if (!error)

@@ -33,6 +33,9 @@ at_status error_set_at(at_error *error, at_status status, const char *file, int 
 at_status error_set_errno(at_error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* AT_NO_MEMORY, in the words of all. A message of its own is for what the user can remedy. */
+at_status error_no_memory(at_error *error);
+
 /* Puts "prefix: " before the message that `error` already holds; returns its status. */
 at_status error_prefix(at_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -79,7 +79,7 @@ static at_status read_all(int fd, const char *path, size_t limit_bytes, char **o
             capacity *= 2;
         }
     }
-    return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    return error_no_memory(error);
 }
 
 at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_error *error)

@@ -16,7 +16,7 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
         return AT_OK;
     /* jansson does not always say that it was the memory: then it says nothing at all. */
     if (json_error_code(&e) == json_error_out_of_memory || e.text[0] == '\0')
-        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+        return error_no_memory(error);
     return error_set_at(error, AT_FORMAT, path, e.line > 0 ? e.line : 0,
                         "not valid JSON at line %d, column %d: %s", e.line, e.column, e.text);
 }
@@ -37,14 +37,13 @@ at_status json_text_format(const json_t *root, size_t indent, char **out, at_err
         free(*out);
     }
     *out = NULL;
-    return error_set(error, AT_NO_MEMORY, "no memory to write JSON");
+    return error_no_memory(error);
 }
 
 at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error)
 {
     char *text = NULL;
-    at_status status = root ? json_text_format(root, indent, &text, error)
-                            : error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = root ? json_text_format(root, indent, &text, error) : error_no_memory(error);
     if (!status)
         fprintf(to, "%s\n", text);
     free(text);

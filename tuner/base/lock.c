@@ -256,7 +256,7 @@ at_status lock_open(const char *path, mode_t mode, lock **out, at_error *error)
     *out = NULL;
     lock *l = calloc(1, sizeof *l);
     if (!l)
-        return error_set(error, AT_NO_MEMORY, "no memory to lock %s", path);
+        return error_no_memory(error);
     l->fd = -1;
     int n = snprintf(l->path, sizeof l->path, "%s", path);
     at_status status = n < 0 || n >= PATH_BYTES ? refuse(error, ENAMETOOLONG, "a path") : AT_OK;

@@ -5,7 +5,7 @@ at_status thread_state_plain(thread_state *before, at_error *error)
     /* The C library keeps this one: asking for it allocates nothing in glibc and in musl. */
     before->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!before->own)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     before->before = uselocale(before->own);
     fegetenv(&before->arithmetic);
     fesetenv(FE_DFL_ENV);

@@ -51,7 +51,7 @@ at_status trace_open(const char *path, int64_t zero_ns, trace **out, at_error *e
     if (!t || !copy) {
         free(t);
         free(copy);
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     }
     t->path = copy;
     t->zero_ns = zero_ns;

@@ -92,7 +92,7 @@ static at_status unpack(const fatbin_entry *e, const char *bytes, const char *pa
         return error_set_at(error, AT_FORMAT, path, 0, "it is damaged: capture the program again");
     *out = calloc(1, (size_t)size_bytes + 1);
     if (!*out)
-        return error_set(error, AT_NO_MEMORY, "no memory for a module's PTX");
+        return error_no_memory(error);
     if (e->flags & FLAG_ZSTD)
         status = unpack_zstd(bytes, e->packed_bytes, *out, (size_t)size_bytes, path, error);
     else if (!(e->flags & FLAG_LZ4))
@@ -185,7 +185,7 @@ at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, co
         s.has_ptx = true;
         s.found = calloc(1, size_bytes + 1);
         if (!s.found)
-            return error_set(error, AT_NO_MEMORY, "no memory for a module's PTX");
+            return error_no_memory(error);
         memcpy(s.found, bytes, size_bytes);
         if (!defines(s.found, kernel)) {
             free(s.found);

@@ -163,7 +163,7 @@ at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, ke
         size_t length = strcspn(at, "\n");
         char *symbol = strndup(at, length);
         if (!symbol)
-            return error_set(error, AT_NO_MEMORY, "out of memory");
+            return error_no_memory(error);
         status = compile_log_read(o->log, symbol, &one, error);
         if (!status && one.constant_bytes == 0)
             one.constant_bytes = cubin_constant_bytes(o->cubin, o->cubin_bytes, symbol);

@@ -401,7 +401,7 @@ static at_status read_options(const compile_request *r, const char *options[COMP
         return AT_OK;
     *texts = malloc(r->option_count * COMPILE_OPTION_BYTES);
     if (!*texts)
-        return error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
+        return error_no_memory(error);
     for (size_t i = 0; i < r->option_count; i++) {
         char *text = *texts + *count * COMPILE_OPTION_BYTES;
         at_status status = compile_option_read(r->options[i], text, error);
@@ -439,7 +439,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     if (!j || j->out.message.body.failed) {
         if (j)
             compile_job_free(j);
-        return error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
+        return error_no_memory(error);
     }
     queue_push(&pool->queue, j);
     pool->pending++;
@@ -491,7 +491,7 @@ static at_status configure(compile_pool *pool, const compile_options *o, at_erro
     pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
     pool->cache_dir = o->cache_dir ? strdup(o->cache_dir) : NULL;
     if (!pool->slots || (o->cache_dir && !pool->cache_dir))
-        return error_set(error, AT_NO_MEMORY, "out of memory for the compile workers");
+        return error_no_memory(error);
     for (size_t i = 0; i < pool->slot_count; i++) {
         char name[32];
         snprintf(name, sizeof name, "compile worker %zu", i);
@@ -516,7 +516,7 @@ at_status compile_pool_new(const compile_options *options, compile_pool **out, a
     *out = NULL;
     compile_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
-        return error_set(error, AT_NO_MEMORY, "out of memory for the compile workers");
+        return error_no_memory(error);
     at_status status = configure(pool, options, error);
     if (!status)
         status = await_first_greeting(pool, error);

@@ -55,7 +55,7 @@ static at_status list_shard(const char *dir, unsigned shard, entry_list *l, at_e
         entry item = {.used = s.st_mtim, .size_bytes = (uint64_t)s.st_size, .shard = shard};
         snprintf(item.name, sizeof item.name, "%s", e->d_name);
         if (!array_add(&l->entries, &l->count, &item, sizeof item))
-            status = error_set(error, AT_NO_MEMORY, "out of memory for the list of cache entries");
+            status = error_no_memory(error);
         l->total_bytes += item.size_bytes;
     }
     closedir(d);

@@ -199,6 +199,5 @@ at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t 
         add_declarations(&s);
     }
     keymap_deinit(&s.words);
-    return s.failed ? error_set(error, AT_NO_MEMORY, "out of memory for the words of a file")
-                    : AT_OK;
+    return s.failed ? error_no_memory(error) : AT_OK;
 }

@@ -14,7 +14,7 @@ at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error)
     if (cpp_parse(out))
         return AT_OK;
     cpp_unit_deinit(out);
-    return error_set(error, AT_NO_MEMORY, "out of memory for the declarations of a file");
+    return error_no_memory(error);
 }
 
 void cpp_unit_deinit(cpp_unit *u)

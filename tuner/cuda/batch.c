@@ -57,7 +57,7 @@ static at_status make(device *d, const batch_recipe *r, uint32_t launches, devic
     *out = NULL;
     device_batch *b = calloc(1, sizeof *b);
     if (!b)
-        return error_set(error, AT_NO_MEMORY, "no memory for a batch");
+        return error_no_memory(error);
     b->launches = launches;
     CUgraph graph;
     at_status status = capture(d, r, launches, &graph, error);

@@ -56,7 +56,7 @@ at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, devi
         return error_set(error, AT_DEVICE, "buffer %s does not fit in any memory", name);
     device_buffer *b = calloc(1, sizeof *b);
     if (!b)
-        return error_set(error, AT_NO_MEMORY, "no memory for buffer %s", name);
+        return error_no_memory(error);
     snprintf(b->name, sizeof b->name, "%s", name);
     b->size_bytes = size_bytes;
     char what[PLAN_NAME_BYTES + 16];

@@ -44,7 +44,7 @@ static at_status start_library(device *d, at_error *error)
         return AT_OK;
     cupti *c = calloc(1, sizeof *c);
     if (!c)
-        return error_set(error, AT_NO_MEMORY, "no memory for the counters' library");
+        return error_no_memory(error);
     at_status status = cupti_open(c, error);
     cupti_initialize start = {CUPTI_SIZE(cupti_initialize, unused), NULL};
     if (!status)
@@ -119,7 +119,7 @@ static void *allocate(counting *x, size_t size_bytes)
 {
     void *bytes = x->status ? NULL : calloc(1, size_bytes + 1);
     if (!bytes && !x->status)
-        x->status = error_set(x->error, AT_NO_MEMORY, "no memory for counters");
+        x->status = error_no_memory(x->error);
     return bytes;
 }
 

@@ -201,7 +201,7 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     *out = NULL;
     device *d = calloc(1, sizeof *d);
     if (!d)
-        return error_set(error, AT_NO_MEMORY, "no memory for device %s", spec);
+        return error_no_memory(error);
     int present = 0, ordinal = 0, shown = 0;
     at_status status = parse_ordinal(spec, &ordinal, error);
     if (!status) {

@@ -14,7 +14,7 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         char *symbol = plan_symbol(plan, i, symbols);
         if (!symbol)
-            return error_set(error, AT_NO_MEMORY, "out of memory");
+            return error_no_memory(error);
         CUresult result = cuda->cuModuleGetFunction(&l->functions[i], module, symbol);
         free(symbol);
         if (result != CUDA_SUCCESS)

@@ -89,7 +89,7 @@ static at_status open_library(nvml **out, at_error *error)
     const char *name = getenv("AUTOTUNE_LIBNVML");
     nvml *n = calloc(1, sizeof *n);
     if (!n)
-        return error_set(error, AT_NO_MEMORY, "no memory for the management library");
+        return error_no_memory(error);
     at_status status;
     n->library = dlopen(name && *name ? name : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!n->library) {

@@ -175,7 +175,7 @@ at_status cuda_kernel_new(device *d, const device_image *image, const launch_pla
     *out = NULL;
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
-        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan_entry(plan, 0));
+        return error_no_memory(error);
     CUresult result = cuda_module_acquire(&d->cuda, &d->modules, image, &k->module);
     at_status status =
         cuda_check(&d->cuda, result, cuda_refusal_status(result), "cannot load the kernel", error);

@@ -112,7 +112,7 @@ at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const vie
     if (array_add(&t->entries, &t->count, &made, sizeof made))
         return AT_OK;
     cuda->cuTexObjectDestroy(*out);
-    return error_set(error, AT_NO_MEMORY, "no memory for a texture");
+    return error_no_memory(error);
 }
 
 void cuda_textures_drop(cuda_textures *t, const cuda_driver *cuda, CUdeviceptr first,

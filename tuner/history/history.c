@@ -222,8 +222,7 @@ at_status recorded_write(const recorded *r, const char *format, char **out, at_e
             continue;
         json_t *root = formats[i]->write(r);
         if (!root)
-            return error_set(error, AT_NO_MEMORY, "no memory to write %zu results",
-                             r->result_count);
+            return error_no_memory(error);
         at_status status = json_text_format(root, 1, out, error);
         json_decref(root);
         return status;

@@ -145,7 +145,7 @@ static at_status finish_line(json_t *root, char **out, at_error *error)
         *out = line;
     }
     free(text);
-    return line ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a line of the journal");
+    return line ? AT_OK : error_no_memory(error);
 }
 
 at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key,

@@ -13,11 +13,6 @@
 #include "library/tuning.h"
 #include "script/facts.h"
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 /* A copy of the text that lives as long as the choice. */
 static const char *keep_text(at_choice *c, const char *text)
 {
@@ -44,7 +39,7 @@ static at_status to_value(at_choice *c, const at_variable *v, value *out, at_err
             return error_set(error, AT_USAGE,
                              "the problem's variable '%.80s' is a text that is NULL", v->name);
         *out = (value){.kind = VALUE_STRING, .string = keep_text(c, v->text)};
-        return out->string ? AT_OK : no_memory(error);
+        return out->string ? AT_OK : error_no_memory(error);
     }
     return error_set(error, AT_USAGE,
                      "the problem's variable '%.80s' has a kind that does not exist (%d)", v->name,
@@ -72,14 +67,14 @@ static at_status copy_problem(at_choice *c, const at_variable *problem, size_t c
     c->problem.pairs = calloc(count + 1, sizeof *c->problem.pairs);
     c->texts = calloc(2 * count + 2 * RECORD_MAX_VALUES + 1, sizeof *c->texts);
     if (!c->problem.pairs || !c->texts)
-        return no_memory(error);
+        return error_no_memory(error);
     for (size_t i = 0; i < count; i++) {
         record_pair *p = &c->problem.pairs[i];
         if (!problem[i].name)
             return error_set(error, AT_USAGE, "variable %zu of the problem has no name", i + 1);
         p->name = keep_text(c, problem[i].name);
         if (!p->name)
-            return no_memory(error);
+            return error_no_memory(error);
         at_status status = to_value(c, &problem[i], &p->value, error);
         if (status)
             return status;
@@ -105,7 +100,7 @@ static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
         if (pair->name && pair->value.kind == VALUE_STRING)
             pair->value.string = keep_text(c, pair->value.string);
         if (!pair->name || (pair->value.kind == VALUE_STRING && !pair->value.string))
-            return no_memory(error);
+            return error_no_memory(error);
     }
     return AT_OK;
 }
@@ -213,7 +208,7 @@ static at_status choose_with(at_choice *c, const known_script *with, const paths
     at_error none = {0};
     at_status status = library_load_for(c, share, with->path, limits, true, &s, &none);
     if (status)
-        return status == AT_NO_MEMORY ? no_memory(error) : AT_OK;
+        return status == AT_NO_MEMORY ? error_no_memory(error) : AT_OK;
     *done = script_pattern(s)->parameter_count <= RECORD_MAX_VALUES;
     if (*done)
         status = choose_by_script(c, s, target, found, error);
@@ -255,7 +250,7 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
     const arch_limits *limits = NULL;
     c->pattern = strdup(pattern_name);
     if (!c->pattern)
-        return no_memory(error);
+        return error_no_memory(error);
     at_status status = AT_OK;
     if (gpu) {
         c->gpu = *gpu;
@@ -298,7 +293,7 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
         return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
     at_choice *c = calloc(1, sizeof *c);
     if (!c)
-        return no_memory(error);
+        return error_no_memory(error);
     thread_state callers;
     at_status status = thread_state_plain(&callers, error);
     if (!status) {

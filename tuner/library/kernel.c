@@ -54,7 +54,7 @@ at_status at_prepare(const at_choice *choice, const at_kernel_options *options, 
     error_clear(error);
     at_kernel *k = calloc(1, sizeof *k);
     if (!k)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     thread_state callers;
     at_status status = thread_state_plain(&callers, error);
     if (!status) {

@@ -21,11 +21,6 @@ struct known_pattern {
     known_script *script;
 };
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 /* ---- snapshots ---- */
 
 known_records *known_records_keep(known_records *r)
@@ -112,7 +107,7 @@ static at_status read_records(const knowledge *k, const char *pattern_name, int6
 {
     char *name = name_records(k, pattern_name);
     if (!name)
-        return no_memory(error);
+        return error_no_memory(error);
     at_status status = AT_OK;
     if (to->files.count > 0 && !fetch_records(name, to)) {
         status = record_search(&k->folders, pattern_name, &to->set, error);
@@ -131,7 +126,7 @@ static at_status look_at_records(const knowledge *k, known_pattern *p, at_error 
 {
     known_records *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
-        return no_memory(error);
+        return error_no_memory(error);
     fresh->references = 1;
     const int64_t since_ns = file_stamp_now_ns();
     /* Before they are read: what changes meanwhile is found out the next time. */
@@ -213,7 +208,7 @@ static at_status note_sources(known_script *to, const script *s, const file_stam
             stamp = (file_stamp){0};
         if (!stamped_files_add(&to->sources, path,
                                strcmp(path, to->path) == 0 ? before : &stamp))
-            return no_memory(error);
+            return error_no_memory(error);
     }
     return AT_OK;
 }
@@ -234,9 +229,9 @@ static at_status load(const knowledge *k, known_script *to, const arch_limits *l
     (void)file_stamp_of(to->path, &before);
     at_status status = script_load(to->path, &with, &s, &none);
     if (status == AT_NO_MEMORY)
-        return no_memory(error);
+        return error_no_memory(error);
     if (status)
-        return stamped_files_add(&to->sources, to->path, &before) ? AT_OK : no_memory(error);
+        return stamped_files_add(&to->sources, to->path, &before) ? AT_OK : error_no_memory(error);
     status = note_sources(to, s, &before, since_ns, error);
     if (!status)
         status = make_facts(to, s, &bytes, error);
@@ -252,7 +247,7 @@ static at_status read_script(const knowledge *k, known_script *to, const arch_li
 {
     char *name = name_facts(k, to->path);
     if (!name)
-        return no_memory(error);
+        return error_no_memory(error);
     at_status status = fetch_facts(name, to) ? AT_OK : load(k, to, limits, name, error);
     free(name);
     return status;
@@ -263,12 +258,12 @@ static at_status make_script(const knowledge *k, known_pattern *p, const char *p
 {
     known_script *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
-        return no_memory(error);
+        return error_no_memory(error);
     fresh->references = 1;
     at_status status = AT_OK;
     if (path) {
         fresh->path = strdup(path);
-        status = fresh->path ? read_script(k, fresh, limits, error) : no_memory(error);
+        status = fresh->path ? read_script(k, fresh, limits, error) : error_no_memory(error);
     }
     if (status) {
         release_script(fresh);
@@ -341,7 +336,7 @@ at_status knowledge_get(knowledge *k, const char *pattern_name, const arch_limit
     *out = (knowledge_view){0};
     known_pattern *p = find_pattern(k, pattern_name);
     if (!p)
-        return no_memory(error);
+        return error_no_memory(error);
     at_status status = AT_OK;
     pthread_mutex_lock(&p->lock);
     if (!p->looked_ns || clock_now_ns() - p->looked_ns >= look_every_ns) {

@@ -35,11 +35,6 @@ at_status library_refuse_null(const char *function, const char *argument, at_err
     return error_set(error, AT_USAGE, "%s: the argument '%s' is NULL", function, argument);
 }
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 /* ---- results ---- */
 
 /* The program may work in another folder when records are read. */
@@ -62,18 +57,18 @@ at_status at_open(const char *folder, at_results **out, at_error *error)
     at_results *results = calloc(1, sizeof *results);
     if (!results || pthread_mutex_init(&results->lock, NULL)) {
         free(results);
-        return no_memory(error);
+        return error_no_memory(error);
     }
     if (pthread_mutex_init(&results->known.lock, NULL)) {
         pthread_mutex_destroy(&results->lock);
         free(results);
-        return no_memory(error);
+        return error_no_memory(error);
     }
     results->tunings = tunings_new(&results->known);
     results->folder = folder ? strdup(folder) : NULL;
     if (!results->tunings || (folder && !results->folder)) {
         at_close(results);
-        return no_memory(error);
+        return error_no_memory(error);
     }
     thread_state callers;
     at_status status = thread_state_plain(&callers, error);
@@ -153,7 +148,7 @@ static at_status list_devices(device_properties **list, size_t *count, at_error 
 {
     device_properties *found = calloc(MOST_DEVICES, sizeof *found);
     if (!found)
-        return no_memory(error);
+        return error_no_memory(error);
     at_status status = device_cuda_api.list(found, MOST_DEVICES, count, error);
     if (status)
         free(found);

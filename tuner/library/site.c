@@ -11,11 +11,6 @@ enum { DEFAULTS_TRIED = 65536 };
 /* Calls whose times are asked for when another begins. */
 enum { ASKED_AT_ONCE = 2 };
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 /* ---- values ---- */
 
 /* The configuration's values, which live as long as the site; NULL: no memory. */
@@ -40,7 +35,7 @@ static at_status give_values(const at_site *site, const site_values *v, uint64_t
                              at_values *out, at_error *error)
 {
     if (!v)
-        return no_memory(error);
+        return error_no_memory(error);
     *out = (at_values){v->items, site->space.list_count, ticket, v->configuration};
     return AT_OK;
 }
@@ -107,7 +102,7 @@ static at_status start_tuner(at_site *site, at_error *error)
                               .context = site};
     site->state = AT_SITE_TUNING;
     site->tuner = site_tuner_new(&rules);
-    return site->tuner ? AT_OK : no_memory(error);
+    return site->tuner ? AT_OK : error_no_memory(error);
 }
 
 /* What the store has, else a tuner. Ranks but 0 are told. */
@@ -428,7 +423,7 @@ static at_status refuse(at_site *site, const at_values *values, at_error *error)
     if (values->ticket && i < site->open_count)
         close_call(site, i, 0);
     if (!keymap_put(&site->refused, values->configuration, 1))
-        return no_memory(error);
+        return error_no_memory(error);
     drop_window(site);
     const site_values *settled = atomic_exchange(&site->settled, NULL);
     if (site->tuner && site->state == AT_SITE_TUNING) {

@@ -11,11 +11,6 @@ enum { MOST_CONFIGURATIONS = INT32_MAX, FEW_VALUES = 8, NEAR = 2 };
 
 /* ---- variables ---- */
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 at_status site_variable_copy(const at_variable *v, const char *what, at_variable *out,
                              at_error *error)
 {
@@ -41,7 +36,7 @@ at_status site_variable_copy(const at_variable *v, const char *what, at_variable
     if (out->name && (v->kind != AT_KIND_TEXT || out->text))
         return AT_OK;
     site_variable_deinit(out);
-    return no_memory(error);
+    return error_no_memory(error);
 }
 
 static void free_text(const char *text)
@@ -105,7 +100,7 @@ static at_status add_list(site_space *s, const at_parameter *p, at_error *error)
             return error_set(error, AT_USAGE, "two parameters are called '%.80s'", p->name);
     list->values = calloc(p->count, sizeof *list->values);
     if (!list->values)
-        return no_memory(error);
+        return error_no_memory(error);
     s->list_count++;
     for (size_t i = 0; i < p->count; i++) {
         at_variable v = value_at(p, i);
@@ -116,7 +111,7 @@ static at_status add_list(site_space *s, const at_parameter *p, at_error *error)
     }
     s->count *= (uint32_t)p->count;
     list->name = strdup(p->name);
-    return list->name ? AT_OK : no_memory(error);
+    return list->name ? AT_OK : error_no_memory(error);
 }
 
 static void hash_space(site_space *s)

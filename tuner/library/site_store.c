@@ -61,7 +61,7 @@ at_status site_store_open(const char *folder, const arch_limits *gpu, const char
                          "the version of the code is to be a line of 255 letters at most");
     site_store *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     s->gpu = *gpu;
     snprintf(s->driver, sizeof s->driver, "%s", driver);
     snprintf(s->code, sizeof s->code, "%s", code);
@@ -285,14 +285,13 @@ at_status site_store_put(site_store *s, const site_key *key, const site_decision
     record_store file;
     json_t *entry = pack_entry(s, key, d);
     if (!entry)
-        return error_set(error, AT_NO_MEMORY,
-                         "no memory to write the record, or a text is not UTF-8");
+        return error_no_memory(error);
     at_status status = put_damaged_aside(s, key->name, error);
     if (!status)
         status = record_store_open(&file, s->folder, &s->gpu, key->name, error);
     if (!status) {
-        status = put_entry(&file, entry) ? record_store_write(&file, error)
-                                         : error_set(error, AT_NO_MEMORY, "out of memory");
+        status =
+            put_entry(&file, entry) ? record_store_write(&file, error) : error_no_memory(error);
         record_store_close(&file);
     }
     json_decref(entry);

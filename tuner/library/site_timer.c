@@ -65,7 +65,7 @@ at_status site_timer_host(site_timer **out, at_error *error)
 {
     *out = calloc(1, sizeof **out);
     if (!*out)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     **out = (site_timer){.api = &host_api, .at_once = true};
     return AT_OK;
 }
@@ -207,7 +207,7 @@ at_status site_timer_events(site_timer **out, at_error *error)
 {
     event_timer *t = calloc(1, sizeof *t);
     if (!t)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     at_status status = cuda_driver_open(&t->cuda, error);
     if (status) {
         free(t);

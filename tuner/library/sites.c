@@ -11,11 +11,6 @@
 
 #define DEFAULT_SHARE 0.02
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 const char *at_sites_problem(const at_sites *sites, size_t index)
 {
     if (!sites)
@@ -68,7 +63,7 @@ at_status sites_open_with(const at_sites_options *options, site_timer *timer,
     at_sites *sites = calloc(1, sizeof *sites);
     if (!sites) {
         timer->api->close(timer);
-        return no_memory(error);
+        return error_no_memory(error);
     }
     sites->timer = timer;
     pthread_mutex_init(&sites->lock, NULL);
@@ -193,7 +188,7 @@ static at_status fill_site(at_site *site, const char *name, const at_variable *v
         return error_set(error, AT_USAGE, "a site has %d variables at most", RECORD_MAX_VALUES - 2);
     site->variables = calloc(count + 1, sizeof *site->variables);
     if (!site->variables)
-        return no_memory(error);
+        return error_no_memory(error);
     for (size_t i = 0; i < count; i++) {
         status = site_variable_copy(&variables[i], "variable", &site->variables[i], error);
         if (status)
@@ -210,7 +205,7 @@ static at_status add_site(at_sites *sites, uint64_t hash, const char *name,
 {
     at_site *site = calloc(1, sizeof *site);
     if (!site)
-        return no_memory(error);
+        return error_no_memory(error);
     site->sites = sites;
     site->hash = hash;
     site->next = SITE_WINDOW;
@@ -218,7 +213,7 @@ static at_status add_site(at_sites *sites, uint64_t hash, const char *name,
     at_status status = fill_site(site, name, variables, count, parameters, parameter_count, error);
     if (!status && (!array_add(&sites->all, &sites->count, &site, sizeof site) ||
                     !keymap_put(&sites->found, hash, sites->count - 1)))
-        status = no_memory(error);
+        status = error_no_memory(error);
     if (status && (!sites->count || sites->all[sites->count - 1] != site))
         free_site(site);
     else

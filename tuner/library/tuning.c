@@ -60,11 +60,6 @@ struct tunings {
     knowledge *known;   /* of the results */
 };
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 /* ---- what is tuned ---- */
 
 void tuning_free(tuning *t)
@@ -105,7 +100,7 @@ static at_status copy_variable(tuning *t, size_t i, const at_variable *v, at_err
     own[1] = strdup(v->kind == AT_KIND_TEXT && v->text ? v->text : "");
     t->problem.count++;
     if (!own[0] || !own[1])
-        return no_memory(error);
+        return error_no_memory(error);
     t->problem.pairs[i] = (record_pair){own[0], value_of(v, own[1])};
     int n = snprintf(text, sizeof text, "%s=", own[0]);
     n += n < NAME_BYTES ? value_format(t->problem.pairs[i].value, text + n, sizeof text - (size_t)n)
@@ -113,7 +108,7 @@ static at_status copy_variable(tuning *t, size_t i, const at_variable *v, at_err
     if (n >= NAME_BYTES)
         return error_set(error, AT_USAGE, "the problem's variable '%.80s' is too long", v->name);
     own[2] = strdup(text);
-    return own[2] ? AT_OK : no_memory(error);
+    return own[2] ? AT_OK : error_no_memory(error);
 }
 
 /* The ordinal is the driver's handle. */
@@ -138,12 +133,12 @@ at_status tuning_new(const char *pattern_name, const at_variable *problem, size_
     tuning *t = calloc(1, sizeof *t);
     *out = t;
     if (!t)
-        return no_memory(error);
+        return error_no_memory(error);
     t->process = (beside){.life = -1, .said = -1};
     t->pattern = strdup(pattern_name);
     t->problem.pairs = calloc(count + 1, sizeof *t->problem.pairs);
     t->texts = calloc(3 * count + 1, sizeof *t->texts);
-    at_status status = t->pattern && t->problem.pairs && t->texts ? AT_OK : no_memory(error);
+    at_status status = t->pattern && t->problem.pairs && t->texts ? AT_OK : error_no_memory(error);
     for (size_t i = 0; !status && i < count; i++)
         status = copy_variable(t, i, &problem[i], error);
     return status ? status : find_spec(t->spec, sizeof t->spec, error);

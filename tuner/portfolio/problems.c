@@ -334,7 +334,7 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
         habitual += shared != NONE;
     }
     keymap_deinit(&places);
-    return memory ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to choose problems");
+    return memory ? AT_OK : error_no_memory(error);
 }
 
 double portfolio_distance(const portfolio_axis *axes, size_t axis_count, const value *a,

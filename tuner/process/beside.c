@@ -155,7 +155,7 @@ at_status beside_start(const char *path, char *const *arguments, const char *con
         return error_set(error, AT_NOT_FOUND, "there is no program at %s", path);
     char **environment = list_environment(without);
     if (!environment)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     none = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (none < 0 || pipe2(life, O_CLOEXEC) != 0 || pipe2(said, O_CLOEXEC) != 0)
         code = errno;

@@ -79,7 +79,7 @@ static at_status check_body(const unsigned char header[MESSAGE_HEADER_BYTES], co
 at_status message_send(int fd, const message *m, at_error *error)
 {
     if (m->body.failed)
-        return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
+        return error_no_memory(error);
     unsigned char header[MESSAGE_HEADER_BYTES];
     message_header(m, header);
     at_status status = write_all(fd, header, sizeof header, error);

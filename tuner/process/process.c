@@ -114,7 +114,7 @@ at_status worker_start(const worker_host *host, const worker_program *program, c
 {
     *out = (worker){.fd = -1};
     if (settings->failed)
-        return error_set(error, AT_NO_MEMORY, "no memory to start the %s worker", program->name);
+        return error_no_memory(error);
     at_status status = host ? host->start(host->context, program->name, out, error)
                             : worker_spawn(program_path, program->name, out, error);
     /* One that is gone already is found by reading from it. */

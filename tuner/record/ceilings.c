@@ -169,7 +169,7 @@ static at_status merge(const char *path, const run_summary *s, const run_result 
     ceiling = pack_ceiling(s, best, kind);
     if (!root || !ceiling ||
         json_object_set(json_object_get(root, "ceilings"), ceiling_get(kind)->name, ceiling) != 0)
-        status = error_set(error, AT_NO_MEMORY, "no memory to write %s", path);
+        status = error_no_memory(error);
     if (!status)
         status = record_replace(path, root, reads_ceilings, error);
     json_decref(ceiling);
@@ -257,7 +257,7 @@ static at_status combine(const combining *c, json_t *from, const char *gpu, cons
         done = !taken || json_object_set(into, name, one) == 0;
     }
     if (!done)
-        status = error_set(error, AT_NO_MEMORY, "no memory to merge ceilings");
+        status = error_no_memory(error);
     if (!status && changed && !c->dry)
         status = record_replace(path, root, reads_ceilings, error);
     json_decref(root);

@@ -45,11 +45,6 @@ static json_t *entry_json(const record *r, const record_entry *e)
     return json_array_get(json_object_get(r->root, "entries"), e->place);
 }
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "no memory to merge records");
-}
-
 static at_status combine_entry(const record *from, const record_entry *e, record *into,
                                combine_tell *tell, void *context, bool *changed, at_error *error)
 {
@@ -59,7 +54,7 @@ static at_status combine_entry(const record *from, const record_entry *e, record
     if (!there) {
         tell(context, from, e, NULL, COMBINE_ADDED, why);
         *changed = true;
-        return json_array_append(entries, json) ? no_memory(error) : AT_OK;
+        return json_array_append(entries, json) ? error_no_memory(error) : AT_OK;
     }
     if (json_equal(json, entry_json(into, there))) {
         tell(context, from, e, NULL, COMBINE_SAME, why);
@@ -76,7 +71,7 @@ static at_status combine_entry(const record *from, const record_entry *e, record
     bool done = merged && record_keep_unknown(merged, entry_json(into, there)) &&
                 json_array_set(entries, there->place, merged) == 0;
     json_decref(merged);
-    return done ? AT_OK : no_memory(error);
+    return done ? AT_OK : error_no_memory(error);
 }
 
 static at_status combine_portfolio(const record *from, const record_portfolio *p, record *into,
@@ -97,7 +92,7 @@ static at_status combine_portfolio(const record *from, const record_portfolio *p
     if (equal || kept)
         return AT_OK;
     *changed = true;
-    return record_put_portfolio(into, there, json) ? AT_OK : no_memory(error);
+    return record_put_portfolio(into, there, json) ? AT_OK : error_no_memory(error);
 }
 
 /* ---- the file ---- */
@@ -108,7 +103,7 @@ static at_status start(const record *from, record *into, at_error *error)
     json_t *root = json_copy(from->root);
     *into = (record){.root = root};
     if (!root || json_object_set_new(root, "entries", json_array()))
-        return no_memory(error);
+        return error_no_memory(error);
     json_object_del(root, "portfolios");
     return AT_OK;
 }
@@ -174,7 +169,7 @@ at_status record_prune(const char *path, bool dry, combine_reason *reason, void 
         tell(context, &r, &r.entries[i], NULL, COMBINE_REMOVED, why);
         changed = true;
         if (json_array_remove(json_object_get(r.root, "entries"), r.entries[i].place))
-            status = no_memory(error);
+            status = error_no_memory(error);
     }
     if (!status && changed && !dry)
         status = record_write(path, r.root, error);

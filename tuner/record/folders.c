@@ -82,7 +82,7 @@ static at_status append(record_set *all, record_set *more, at_error *error)
         all->faults.items = items;
     if (!records || !items) {
         record_set_deinit(more);
-        return error_set(error, AT_NO_MEMORY, "no memory to read the records");
+        return error_no_memory(error);
     }
     for (size_t i = 0; i < more->faults.count; i++)
         items[all->faults.count++] = more->faults.items[i];
@@ -141,7 +141,7 @@ static at_status list_file(void *context, const char *folder, at_error *error)
     if (n < 0 || (size_t)n >= sizeof path || !file_stamp_of(path, &stamp) ||
         stamped_files_add(l->files, path, &stamp))
         return AT_OK;
-    return error_set(error, AT_NO_MEMORY, "no memory to look for records");
+    return error_no_memory(error);
 }
 
 at_status record_find_files(const record_folders *folders, const char *pattern_name,

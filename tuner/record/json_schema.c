@@ -156,7 +156,7 @@ static const regex_t *compiled(validation *v, const char *text)
         return &added->expression;
     }
     if (is_compiled || !added)
-        v->status = error_set(v->error, AT_NO_MEMORY, "out of memory for the schema's patterns");
+        v->status = error_no_memory(v->error);
     else
         refuse_schema(v, "a pattern is no regular expression");
     if (is_compiled)

@@ -55,7 +55,7 @@ void record_bad(record_reading *r, const char *what, const char *expected)
 
 void record_no_memory(record_reading *r)
 {
-    r->status = error_set(r->error, AT_NO_MEMORY, "no memory to read %s", r->path);
+    r->status = error_no_memory(r->error);
 }
 
 at_status record_faults_add(record_faults *faults, const char *path, const char *pointer,
@@ -79,7 +79,7 @@ at_status record_faults_add(record_faults *faults, const char *path, const char 
     free(f.message);
     free(f.text);
     error_clear(error);
-    return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    return error_no_memory(error);
 }
 
 void record_faults_deinit(record_faults *faults)

@@ -318,7 +318,7 @@ static at_status set_add(record_set *set, const char *path, at_error *error)
     if (status && status != AT_NO_MEMORY)
         return record_faults_add(&set->faults, path, "", &why, error);
     record_deinit(&r);
-    return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    return error_no_memory(error);
 }
 
 static bool is_record_file(const char *name, const char *pattern_name)

@@ -58,7 +58,7 @@ static at_status read_or_start(const char *path, const arch_limits *gpu, const c
         return status;
     error_clear(error);
     *old = (record){.root = record_store_empty(gpu, pattern_name)};
-    return old->root ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to write the record");
+    return old->root ? AT_OK : error_no_memory(error);
 }
 
 /* Makes the folder of a GPU's records, and those above it. */

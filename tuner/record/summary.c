@@ -32,11 +32,6 @@ static const char *const end_names[] = {
     [RUN_END_INTERRUPTED] = "interrupted",
 };
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory while collecting the results");
-}
-
 void run_summary_date(char *out, size_t size_bytes)
 {
     time_t now = time(NULL);
@@ -60,7 +55,7 @@ at_status run_summary_init(run_summary *s, const pattern *p, problem_kind proble
         return AT_OK;
     s->parameters = calloc(p->parameter_count, sizeof *s->parameters);
     if (!s->parameters)
-        return no_memory(error);
+        return error_no_memory(error);
     for (size_t i = 0; i < p->parameter_count; i++)
         s->parameters[i] = p->parameters[i].name;
     return AT_OK;
@@ -103,7 +98,7 @@ at_status run_summary_add(run_summary *s, const char *configuration, outcome o, 
     if (!r.configuration || !r.values || !array_add(&s->results, &s->result_count, &r, sizeof r)) {
         free(r.configuration);
         free(r.values);
-        return no_memory(error);
+        return error_no_memory(error);
     }
     s->counts[o]++;
     *out = &s->results[s->result_count - 1];

@@ -249,7 +249,7 @@ static void check_reading(validation *v, size_t size_bytes, size_t *entries)
     at_error why = {0};
     at_status status = record_parse(v->text, size_bytes, v->path, &found, &r, &why);
     if (status == AT_NO_MEMORY)
-        v->status = error_set(v->error, AT_NO_MEMORY, "no memory to read %s", v->path);
+        v->status = error_no_memory(v->error);
     else if (status && v->faults->count == v->before)
         fault(v, "", "%s", why.message);
     for (size_t i = 0; i < found.count; i++)

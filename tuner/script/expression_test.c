@@ -120,7 +120,7 @@ at_status expression_test(script *s, const expression *e, problem_kind problem,
     s->box.instructions_left = s->box.instruction_limit;
     int top = lua_gettop(L);
     if (!lua_checkstack(L, 2 * SCRIPT_MAX_NAMES + 16))
-        return error_set(error, AT_NO_MEMORY, "out of memory for Lua's stack");
+        return error_no_memory(error);
     at_status status = AT_OK;
     int result = lua_pcall(L, expression_push(s, e, problem, indices), 1, 0);
     if (result == LUA_ERRMEM || (result != LUA_OK && s->box.raised))

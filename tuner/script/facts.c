@@ -170,7 +170,7 @@ at_status script_facts_put(script *s, pack *to, at_error *error)
     const pattern *p = &s->pattern;
     const size_t count = p->constraint_count + p->feature_count;
     uint32_t *roots = calloc(count + 1, sizeof *roots);
-    at_status status = roots ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = roots ? AT_OK : error_no_memory(error);
     bool made = true;
     for (size_t i = 0; i < count && !status && made; i++) {
         const bool truth = i < p->constraint_count;
@@ -188,7 +188,7 @@ at_status script_facts_put(script *s, pack *to, at_error *error)
         for (size_t i = 0; i < count; i++)
             pack_put_u32(to, roots[i]);
         if (to->failed)
-            status = error_set(error, AT_NO_MEMORY, "out of memory");
+            status = error_no_memory(error);
     }
     scalar_deinit(&program);
     free(roots);
@@ -351,13 +351,13 @@ at_status script_facts_read(const void *bytes, size_t size_bytes, script_facts *
     *out = NULL;
     script_facts *f = calloc(1, sizeof *f);
     if (!f)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     /* No value takes less. */
     f->values = calloc(size_bytes / 12 + 1, sizeof *f->values);
     f->bytes = malloc(size_bytes + 1);
     if (!f->values || !f->bytes) {
         script_facts_free(f);
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     }
     memcpy(f->bytes, bytes, size_bytes);
     pack from = {.bytes = f->bytes, .size_bytes = size_bytes, .capacity_bytes = size_bytes};

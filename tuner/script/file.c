@@ -63,7 +63,7 @@ static at_status open_file(script *s, const char *path, const dtype *raw, size_t
         return status;
     if (!array_add(&s->files, &s->file_count, &f, sizeof f)) {
         data_file_free(f);
-        return error_set(error, AT_NO_MEMORY, "no memory for the file %s", path);
+        return error_no_memory(error);
     }
     *number = s->file_count;
     return AT_OK;

@@ -374,7 +374,7 @@ static at_status add_header(collection *c, const reader *r, int line, const foun
     char *path = kept ? strdup(file->path) : NULL;
     if (!path) {
         free(kept);
-        return error_set(r->error, AT_NO_MEMORY, "out of memory for an included file");
+        return error_no_memory(r->error);
     }
     c->paths[c->out->count] = path;
     source_header *added = &c->out->headers[c->out->count++];
@@ -418,9 +418,7 @@ static at_status read_include(collection *c, reader *r, const char *text, edit_l
     if (status || strcmp(as, e.name) == 0)
         return status;
     memcpy(e.name, as, sizeof as);
-    return array_add(&list->edits, &list->count, &e, sizeof e)
-               ? AT_OK
-               : error_set(r->error, AT_NO_MEMORY, "out of memory for an included file");
+    return array_add(&list->edits, &list->count, &e, sizeof e) ? AT_OK : error_no_memory(r->error);
 }
 
 /* A directive, of which the sign is taken. */
@@ -503,7 +501,7 @@ static at_status apply(char **text, const edit_list *list, at_error *error)
     pack_append_text(&to, *text + at);
     char *changed = pack_take_text(&to);
     if (!changed)
-        return error_set(error, AT_NO_MEMORY, "out of memory for an included file");
+        return error_no_memory(error);
     free(*text);
     *text = changed;
     return AT_OK;

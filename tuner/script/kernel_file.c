@@ -13,11 +13,6 @@
 /* Names under which the compiler gets the headers of templates/kernel_file. */
 static const char host_name[] = "autotune_host.h", signature_name[] = "autotune_signature.h";
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory for a kernel's file");
-}
-
 static bool has_file(const kernel_file *k, const char *name)
 {
     for (size_t i = 0; i < k->count; i++)
@@ -57,7 +52,7 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     k->paths[k->count] = strdup(path);
     status = k->names[k->count] && k->paths[k->count]
                  ? cpp_unit_read(text.bytes, &k->units[k->count], error)
-                 : no_memory(error);
+                 : error_no_memory(error);
     k->count++;
     return status;
 }
@@ -106,7 +101,7 @@ at_status kernel_file_read(const char *name, const char *path, const char *const
                          .names = calloc(SOURCE_HEADERS_MAX, sizeof *out->names),
                          .paths = calloc(SOURCE_HEADERS_MAX, sizeof *out->paths)};
     if (!out->name || !out->path || !out->units || !out->texts || !out->names || !out->paths)
-        return no_memory(error);
+        return error_no_memory(error);
     at_status status = read_unit(out, name, path, error);
     for (size_t u = 0; !status && u < out->count; u++)
         for (size_t i = 0; !status && i < out->units[u].include_count; i++) {
@@ -275,7 +270,7 @@ static at_status note_missing(kernel_file *k, const char *ptx, at_error *error)
             pack_append(&missing, one->name.text, one->name.length);
         }
     k->missing = missing.size_bytes ? pack_take_text(&missing) : NULL;
-    return missing.failed ? no_memory(error) : AT_OK;
+    return missing.failed ? error_no_memory(error) : AT_OK;
 }
 
 static at_status ask_headers(kernel_file *k, const script_compiler *compiler, at_error *error)
@@ -283,7 +278,7 @@ static at_status ask_headers(kernel_file *k, const script_compiler *compiler, at
     size_t count;
     char *text = question_text(k, &count), *ptx = NULL, *log = NULL;
     if (!text)
-        return no_memory(error);
+        return error_no_memory(error);
     at_status status = AT_OK;
     if (count > 0)
         status =
@@ -305,7 +300,7 @@ static at_status add_header(included *to, const char *name, char *text, at_error
     if (!to->headers || !kept || !text || to->count == SOURCE_HEADERS_MAX) {
         free(kept);
         free(text);
-        return no_memory(error);
+        return error_no_memory(error);
     }
     to->headers[to->count++] = (source_header){.name = kept, .text = text};
     return AT_OK;
@@ -430,7 +425,7 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
     for (size_t i = 0; !status && i < k->count; i++) {
         char *text = cpp_render(&k->units[i], given, given_count);
         if (!text)
-            status = no_memory(error);
+            status = error_no_memory(error);
         else if (i > 0)
             status = add_header(&k->headers, k->names[i], text, error);
         else
@@ -540,7 +535,7 @@ at_status kernel_file_signature(const kernel_file *k, const char *entry, const c
     pack_append_text(&source, "\n#include \"autotune_signature.h\"\n");
     text = pack_take_text(&source);
     if (!status && !text)
-        status = no_memory(error);
+        status = error_no_memory(error);
     if (!status)
         status = compile(compiler,
                          &(script_source){.name = k->name,

@@ -234,7 +234,7 @@ at_status script_launch_c(const script *s, term_leaf spell, void *context, launc
     *out = (launch_c){.buffer_count = s->buffer_count, .constant_count = s->kernel.constant_count};
     writer w = {s, spell, context, open_memstream(&out->statements, &size_bytes), AT_OK, error};
     if (!w.to)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     for (size_t i = 0; i < s->buffer_count; i++) {
         out->buffers[i] = s->buffers[i].name;
         out->is_input[i] = s->buffers[i].role == BUFFER_INPUT;
@@ -252,7 +252,7 @@ at_status script_launch_c(const script *s, term_leaf spell, void *context, launc
     bool failed = ferror(w.to) != 0;
     failed = fclose(w.to) != 0 || failed;
     if (!w.status && failed)
-        w.status = error_set(error, AT_NO_MEMORY, "out of memory");
+        w.status = error_no_memory(error);
     if (w.status)
         free(out->statements);
     return w.status;

@@ -408,7 +408,7 @@ static void write_all(writer *w, char **out)
     json_put(&root, "BenchmarkConfig", problem);
     json_put(&root, "KernelSpecification", kernel_specification(w));
     if (!w->status && !root)
-        w->status = error_set(w->error, AT_NO_MEMORY, "out of memory");
+        w->status = error_no_memory(w->error);
     if (!w->status)
         w->status = json_text_format(root, INDENT, out, w->error);
     json_decref(root);
@@ -419,7 +419,7 @@ at_status t1_write(script *s, t1_left_out left_out, void *context, char **out, a
     *out = NULL;
     writer *w = calloc(1, sizeof *w);
     if (!w)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     *w = (writer){.s = s, .left_out = left_out, .context = context, .error = error};
     const pattern *p = &s->pattern;
     if (p->transfers || s->kernel.launch_count != 1)

@@ -97,7 +97,7 @@ at_status space_choose_order(space *s, const space_constraint *constraints, at_e
                  .readers = calloc(n + 1, sizeof *c.readers)};
     s->order = calloc(n + 1, sizeof *s->order);
     if (!c.bound || !c.readers || !s->order) {
-        status = error_set(error, AT_NO_MEMORY, "no memory to order %zu parameters", n);
+        status = error_no_memory(error);
         goto cleanup;
     }
     for (size_t p = 0; p < n; p++)

@@ -11,7 +11,7 @@ static at_status copy_parameters(space *s, const space_parameter *parameters, si
 {
     s->parameters = calloc(count + 1, sizeof *s->parameters);
     if (!s->parameters)
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu parameters", count);
+        return error_no_memory(error);
     if (count)
         memcpy(s->parameters, parameters, count * sizeof *parameters);
     s->parameter_count = count;
@@ -35,7 +35,7 @@ static at_status find_used(space *s, at_error *error)
     for (size_t p = 0; s->used && p < s->parameter_count; p++) {
         s->used[p] = calloc(s->parameters[p].value_count, sizeof **s->used);
         if (!s->used[p])
-            return error_set(error, AT_NO_MEMORY, "no memory for the space's values");
+            return error_no_memory(error);
         if (s->parameters[p].value_count == 1 && s->root != NODE_NONE)
             s->used[p][0] = true;
     }
@@ -44,7 +44,7 @@ static at_status find_used(space *s, at_error *error)
     uint32_t *level = calloc((size_t)s->node_count + 1, sizeof *level);
     if (!s->used || !level) {
         free(level);
-        return error_set(error, AT_NO_MEMORY, "no memory for the space's values");
+        return error_no_memory(error);
     }
     for (uint32_t n = s->root; s->root != NODE_NONE && n > NODE_TERMINAL; n--)
         for (size_t e = s->nodes[n].first_edge; e < end_edge(s, n); e++) {
@@ -62,13 +62,12 @@ static at_status prepare(const space_parameter *parameters, size_t parameter_cou
 {
     space *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(error, AT_NO_MEMORY, "no memory for a space");
+        return error_no_memory(error);
     s->root = NODE_NONE;
     s->constraint_count = constraint_count;
     s->removed = calloc(constraint_count + 1, sizeof *s->removed);
     at_status status = s->removed ? copy_parameters(s, parameters, parameter_count, error)
-                                  : error_set(error, AT_NO_MEMORY, "no memory for %zu constraints",
-                                              constraint_count);
+                                  : error_no_memory(error);
     if (!status)
         status = space_choose_order(s, constraints, error);
     if (status)

@@ -202,7 +202,7 @@ at_status c_text_write(tree *t, const node *expression, term_leaf spell, void *c
     size_t size_bytes;
     writer w = {.spell = spell, .context = context, .to = open_memstream(out, &size_bytes)};
     if (!w.to)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     if (form.target)
         put_choice(&w, term, tree_count(t), form);
     else
@@ -212,5 +212,5 @@ at_status c_text_write(tree *t, const node *expression, term_leaf spell, void *c
         return AT_OK;
     free(*out);
     *out = NULL;
-    return w.failed ? error_set(error, AT_NO_MEMORY, "out of memory") : AT_OK;
+    return w.failed ? error_no_memory(error) : AT_OK;
 }

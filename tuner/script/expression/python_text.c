@@ -183,12 +183,12 @@ at_status python_text_write(tree *t, const node *expression, term_leaf spell, py
     writer w = {
         .spell = spell, .field = field, .context = context, .to = open_memstream(out, &size_bytes)};
     if (!w.to)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     put_node(&w, term);
     w.failed = fclose(w.to) != 0 || w.failed;
     if (!w.failed && !w.none)
         return AT_OK;
     free(*out);
     *out = NULL;
-    return w.failed ? error_set(error, AT_NO_MEMORY, "out of memory") : AT_OK;
+    return w.failed ? error_no_memory(error) : AT_OK;
 }

@@ -431,5 +431,5 @@ at_status term_make(tree *t, const node *expression, term_leaf leaf, void *conte
     }
     bool lacks = !m.terms || tree_lacks_memory(t);
     free(m.terms);
-    return lacks ? error_set(error, AT_NO_MEMORY, "out of memory") : AT_OK;
+    return lacks ? error_no_memory(error) : AT_OK;
 }
