@@ -1,43 +1,8 @@
 /* Fails each allocation of the C library in turn while a script is loaded and used: AT_NO_MEMORY or
  * success, no leak (the address sanitizer watches) and no crash. */
+#include "failing_memory.h"
 #include "script/emit.h"
 #include "script_fixture.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *block, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-char *__wrap_strdup(const char *text);
-
-static long until_failure = -1; /* -1: never */
-
-static bool fails(void)
-{
-    return until_failure >= 0 && until_failure-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *block, size_t size)
-{
-    return fails() ? NULL : __real_realloc(block, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
 
 static at_status use(const script_options *options, at_error *error)
 {

@@ -1,66 +1,18 @@
-/* Every allocation fails once: each of the functions below, asked to run with the n-th allocation
- * failing, for n = 1, 2, ..., says AT_NO_MEMORY or does the whole job; it neither crashes, leaks
- * nor writes half of it. */
-#include <jansson.h>
+/* Every allocation of the library's rooms fails once: each of the functions below, asked to run
+ * with the n-th allocation failing, for n = 1, 2, ..., says AT_NO_MEMORY or does the whole job; it
+ * neither crashes, leaks nor writes half of it. The other rooms end their process
+ * (base/test_memory.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json_text.h"
 #include "check.h"
-#include "export/export.h"
+#include "failing_memory.h"
 #include "record/record.h"
 #include "report/progress.h"
-#include "report/report.h"
 #include "sample_run.h"
 #include "temporary.h"
-
-/* The linker sends the core's allocations here (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-char *__wrap_strdup(const char *text);
-
-static long until_failure = -1; /* < 0: nothing fails */
-
-static bool fails(void)
-{
-    return until_failure >= 0 && until_failure-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __real_realloc(memory, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
-
-/* jansson's writer is held to the same; its reader, out of memory, drops letters without a word
- * (2.14), so it is spared. */
-static bool jansson_fails;
-
-static void *jansson_malloc(size_t size)
-{
-    return jansson_fails ? __wrap_malloc(size) : __real_malloc(size);
-}
 
 typedef struct fixture {
     char folder[TEMPORARY_BYTES];
@@ -113,7 +65,6 @@ static int set_up(void **state)
     record_change change;
     at_error error = {0};
     memset(&f, 0, sizeof f);
-    jansson_fails = false;
     temporary_make(f.folder);
     f.pattern = sample_pattern(8192, f.variables);
     sample_run(&f.run, &f.pattern, 140000);
@@ -197,58 +148,6 @@ TEST_IN(loading_all_records, set_up, tear_down)
     fail_each_allocation(*state, load_all);
 }
 
-static at_status make_model(fixture *f, char **output, at_error *error)
-{
-    record_set set = {0};
-    export_model m;
-    const export_model *models[] = {&m};
-    static const char *const all[] = {"header", "json", "wisdom", "t4"};
-    at_status status = record_load_all(f->folder, "transpose", &set, error);
-    if (status)
-        return status;
-    status = export_model_init(&m, "transpose", &set, NULL, error);
-    if (!status) {
-        export_files files = {0};
-        for (size_t i = 0; i < sizeof all / sizeof *all && !status; i++) {
-            const exporter *e;
-            assert_ok(exporter_find(all[i], &e, error), *error);
-            status = exporter_write(e, models, 1, "exported", &files, error);
-        }
-        if (!status)
-            *output = __real_strdup(files.files[0].text);
-        export_files_deinit(&files);
-        export_model_deinit(&m);
-    }
-    record_set_deinit(&set);
-    return status;
-}
-
-TEST_IN(exporting, set_up, tear_down)
-{
-    fail_each_allocation(*state, make_model);
-}
-
-static at_status print_json(fixture *f, char **output, at_error *error)
-{
-    json_t *found = report_pack(&f->run, 10), *words = report_pack_words(&f->run, 10);
-    at_status status = AT_OK;
-    if (found && words && json_object_update(found, words) == 0)
-        status = json_text_format(found, 2, output, error);
-    else
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-    json_decref(found);
-    json_decref(words);
-    return status;
-}
-
-TEST_IN(printing_the_object, set_up, tear_down)
-{
-    fixture *f = *state;
-    run_summary_warn(&f->run, "a warning");
-    jansson_fails = true;
-    fail_each_allocation(f, print_json);
-}
-
 /* Without the pattern's script: what loading one does without memory is script/test_memory.c's. */
 static at_status pick_from_library(fixture *f, char **output, at_error *error)
 {
@@ -282,13 +181,3 @@ TEST_IN(showing_progress, set_up, tear_down)
     progress_update(p, &(progress_state){.stage = "search"});
     progress_free(p);
 }
-
-static int prepare(void **state)
-{
-    (void)state;
-    /* jansson is a shared library: the linker does not reach its calls. */
-    json_set_alloc_funcs(jansson_malloc, free);
-    return 0;
-}
-
-TEST_GROUP(prepare, NULL)
