@@ -350,7 +350,7 @@ TEST_IN(the_object_has_every_promised_member, set_up, tear_down)
         if (!json_object_get(json_object_get(root, "best"), of_variant[i]) ||
             !json_object_get(json_object_get(root, "baseline"), of_variant[i]))
             fail_msg("no member %s", of_variant[i]);
-    const char *kind, *name, *arch, *type, *algorithm, *record;
+    const char *kind, *name, *arch, *type, *algorithm, *path;
     json_int_t cartesian, valid, ok, wrong, rows, time, low, high, registers, spill, shared;
     double enumerate_s, speedup, fraction;
     json_error_t e;
@@ -361,7 +361,7 @@ TEST_IN(the_object_has_every_promised_member, set_up, tear_down)
         "valid", &valid, "counts", "ok", &ok, "wrong_result", &wrong, "problem", "rows", &rows,
         "dtype", &type, "best", "config", "algorithm", &algorithm, "time_ns", &time, "ci_ns", &low,
         &high, "registers", &registers, "spill_bytes", &spill, "shared_bytes", &shared, "occupancy",
-        &fraction, "stages", "enumerate_s", &enumerate_s, "speedup", &speedup, "record", &record);
+        &fraction, "stages", "enumerate_s", &enumerate_s, "speedup", &speedup, "record", &path);
     if (failed)
         fail_msg("%s", e.text);
     assert_string_equal(kind, "cuda");
@@ -378,7 +378,7 @@ TEST_IN(the_object_has_every_promised_member, set_up, tear_down)
     assert_int_equal(high, 140280);
     assert_int_equal(shared, 4224);
     assert_true(enumerate_s > 0.0039 && enumerate_s < 0.0041);
-    assert_string_equal(record, "results/nvidia-h200/transpose.json");
+    assert_string_equal(path, "results/nvidia-h200/transpose.json");
     assert_int_equal(json_array_size(json_object_get(root, "results")), 4);
     json_decref(root);
 }
