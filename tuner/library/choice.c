@@ -161,7 +161,7 @@ static at_status choose_checked(at_choice *c, const pattern *p, pick_target *tar
         return status;
     target->fallback = &c->fallback;
     c->rule = pick_from(&c->records->table, target, found);
-    return AT_OK;
+    return found->lacks_memory ? error_no_memory(error) : AT_OK;
 }
 
 static at_status choose_by_facts(at_choice *c, script_facts_case *facts, pick_target *target,
@@ -230,6 +230,8 @@ static at_status choose(at_choice *c, const known_script *with, const paths *sha
         return status;
     if (!done)
         c->rule = pick_from(&c->records->table, &target, &found);
+    if (found.lacks_memory)
+        return error_no_memory(error);
     c->time_ns = found.time_ns;
     c->from = found.from;
     c->values = found.configuration;

@@ -37,6 +37,8 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
                                 .context = &check,
                                 .fallback = &fallback};
     *rule = pick_from(&c->records->table, &target, &found);
+    if (found.lacks_memory)
+        return error_no_memory(error);
     if (*rule == PICK_NONE || !record_indices(p, found.configuration, indices))
         return library_refuse(c, s, error);
     return AT_OK;

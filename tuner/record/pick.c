@@ -108,12 +108,15 @@ static const double *distances_of(pick_walk *w)
 {
     if (!w->distances)
         w->distances = pick_table_distances(w->table, w->target->problem);
+    w->lacks_memory = w->lacks_memory || !w->distances;
     return w->distances;
 }
 
 static bool add_item(pick_walk *w, pick_candidate c)
 {
-    return array_add(&w->items, &w->count, &c, sizeof c);
+    bool added = array_add(&w->items, &w->count, &c, sizeof c);
+    w->lacks_memory = w->lacks_memory || !added;
+    return added;
 }
 
 static bool add_entry(pick_walk *w, const pick_entry *e, double distance)
@@ -201,8 +204,10 @@ static bool sort_rest(pick_walk *w, const double *distances)
     free(w->sorted);
     w->sorted_count = w->sorted_at = 0;
     w->sorted = malloc((t->entry_count + 1) * sizeof *w->sorted);
-    if (!w->sorted)
+    if (!w->sorted) {
+        w->lacks_memory = true;
         return false;
+    }
     for (uint32_t r = 0; r < t->record_count; r++) {
         const pick_record *of = &t->records[r];
         for (uint32_t i = 0; is_of_rule(w, of) && i < of->problem_count; i++) {
@@ -322,7 +327,10 @@ bool pick_walk_next(pick_walk *w, pick_candidate *out)
         w->at = w->count = 0;
         free(w->items);
         w->items = NULL;
-        if (add_more(w)) {
+        const bool more = add_more(w);
+        if (w->lacks_memory)
+            return false;
+        if (more) {
             if (w->count > 1)
                 qsort(w->items, w->count, sizeof *w->items, compare_candidates);
             continue;
@@ -408,6 +416,8 @@ pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candida
     if (!found)
         *out = as_good ? (pick_candidate){.rule = PICK_DEFAULT, .configuration = w.fallback}
                        : (pick_candidate){.rule = PICK_NONE};
+    if (w.lacks_memory)
+        *out = (pick_candidate){.rule = PICK_NONE, .lacks_memory = true};
     pick_walk_end(&w);
     return out->rule;
 }
@@ -415,7 +425,7 @@ pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candida
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out)
 {
     pick_table t;
-    *out = (pick_candidate){.rule = PICK_NONE};
+    *out = (pick_candidate){.rule = PICK_NONE, .lacks_memory = true};
     if (!pick_table_make(set, &t, NULL))
         pick_from(&t, target, out);
     pick_table_deinit(&t);

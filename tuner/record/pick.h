@@ -75,6 +75,7 @@ struct pick_candidate {
     bool warm_cache;                    /* likewise */
     int portfolio_place;                /* in its portfolio's order; -1: of none */
     int ahead; /* how many that has before the default; -1: it does not say, or there is none */
+    bool lacks_memory; /* PICK_NONE for want of memory: nothing is known */
 };
 
 /* "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu",
@@ -96,14 +97,15 @@ typedef struct pick_walk {
     struct pick_far *sorted; /* what is left of them, once it is worth while */
     size_t count, at;
     pick_candidate *items;
+    bool lacks_memory; /* the walk has ended early */
 } pick_walk;
 
 /* The table and the target must outlive the walk, and the caller ends it. */
 void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *target);
 void pick_walk_end(pick_walk *w);
 
-/* The next candidate; false: there is no more, or no memory. The last is the default, where there
- * is one, or one of an unlike GPU. */
+/* The next candidate; false: there is no more, or w->lacks_memory. The last is the default, where
+ * there is one, or one of an unlike GPU. */
 bool pick_walk_next(pick_walk *w, pick_candidate *out);
 
 /* Judges a candidate of the walk, alone. *seen, if given, is the problem on which it was no faster
