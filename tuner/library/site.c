@@ -325,7 +325,10 @@ static at_status begin(at_site *site, void *stream, at_values *values, at_error 
 {
     site_turn turn = {0};
     at_status status = open_plainly(site, error);
-    site->calls++;
+    uint64_t plain_calls = atomic_exchange_explicit(&site->plain_calls, 0, memory_order_relaxed);
+    site->calls += plain_calls + 1;
+    if (site->tuner && plain_calls)
+        site_tuner_skip(site->tuner, plain_calls);
     if (!status && site->open_count)
         gather(site);
     if (!status)
@@ -336,8 +339,10 @@ static at_status begin(at_site *site, void *stream, at_values *values, at_error 
         return status;
     if (turn.ticket && !start_call(site, stream, turn.ticket)) {
         tell(site, turn.ticket, &(site_sample){0});
-        turn = (site_turn){.configuration = turn.incumbent};
+        turn = (site_turn){.configuration = turn.incumbent, .incumbent = turn.incumbent};
     }
+    if (!site->sites->broadcast)
+        atomic_store_explicit(&site->plain, values_of(site, turn.incumbent), memory_order_release);
     return give_values(site, values_of(site, turn.configuration), turn.ticket, values, error);
 }
 
@@ -349,7 +354,14 @@ at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error
     if (settled)
         return give_values(site, settled, 0, values, error);
     error_clear(error);
-    pthread_mutex_lock(&site->lock);
+    if (pthread_mutex_trylock(&site->lock) != 0) {
+        const site_values *plain = atomic_load_explicit(&site->plain, memory_order_acquire);
+        if (plain) {
+            atomic_fetch_add_explicit(&site->plain_calls, 1, memory_order_relaxed);
+            return give_values(site, plain, 0, values, error);
+        }
+        pthread_mutex_lock(&site->lock);
+    }
     at_status status = begin(site, stream, values, error);
     pthread_mutex_unlock(&site->lock);
     return status;
@@ -425,6 +437,7 @@ static at_status refuse(at_site *site, const at_values *values, at_error *error)
     if (!keymap_put(&site->refused, values->configuration, 1))
         return error_no_memory(error);
     drop_window(site);
+    atomic_store(&site->plain, NULL);
     const site_values *settled = atomic_exchange(&site->settled, NULL);
     if (site->tuner && site->state == AT_SITE_TUNING) {
         site_tuner_invalid(site->tuner, values->configuration);
@@ -490,7 +503,8 @@ at_status at_site_get(at_site *site, at_site_report *out, at_error *error)
     error_clear(error);
     pthread_mutex_lock(&site->lock);
     at_status status = open_plainly(site, error);
-    *out = (at_site_report){.state = site->state, .calls = site->calls};
+    *out = (at_site_report){.state = site->state,
+                            .calls = site->calls + atomic_load(&site->plain_calls)};
     if (site->tuner) {
         site_account a = site_tuner_account(site->tuner);
         out->trials = a.trials;

@@ -556,6 +556,23 @@ static bool begin_timed(site_tuner *t, site_turn *turn)
     return begin_check(t, turn);
 }
 
+/* Calls that are no trials. */
+static void note_plain(site_tuner *t, uint64_t calls)
+{
+    t->since_check += calls;
+    if (is_known(t))
+        t->seen_ns += (int64_t)calls * t->low_ns;
+    else
+        t->uncounted += calls;
+}
+
+void site_tuner_skip(site_tuner *t, uint64_t calls)
+{
+    t->calls += calls;
+    if (t->phase == SITE_TUNING && t->has_incumbent)
+        note_plain(t, calls);
+}
+
 site_turn site_tuner_begin(site_tuner *t, bool may_time)
 {
     site_turn turn = {t->incumbent, t->incumbent, t->has_incumbent, 0};
@@ -566,11 +583,7 @@ site_turn site_tuner_begin(site_tuner *t, bool may_time)
         sweep(t);
     if (may_time && begin_timed(t, &turn))
         return turn;
-    t->since_check++;
-    if (is_known(t))
-        t->seen_ns += t->low_ns;
-    else
-        t->uncounted++;
+    note_plain(t, 1);
     return turn;
 }
 

@@ -88,6 +88,9 @@ void site_tuner_free(site_tuner *t); /* NULL is fine */
 /* A call begins. `may_time`: its time can be told. */
 site_turn site_tuner_begin(site_tuner *t, bool may_time);
 
+/* So many calls used the incumbent without asking. */
+void site_tuner_skip(site_tuner *t, uint64_t calls);
+
 /* Tells the time of a call, once for each ticket. One that was never told is given up after a
  * while; its time is ignored then. */
 void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *sample);

@@ -1,8 +1,9 @@
 /* What the parts of libautotune's sites share: library/sites.c has the program's sites and their
  * store, library/site.c the calls of one, library/site_writer.c says problems and writes decisions.
  *
- * Locks: a thread takes a site's `lock` first, then `reading`, then the lock of its sites.
- * Decisions are written without any. */
+ * Locks: a call that finds a site's `lock` taken is no trial and does not wait. A thread takes a
+ * site's `lock` first, then `reading`, then the lock of its sites. Decisions are written without
+ * any. */
 #ifndef AUTOTUNE_LIBRARY_SITES_H
 #define AUTOTUNE_LIBRARY_SITES_H
 
@@ -53,6 +54,11 @@ struct at_site {
 
     /* NULL while it is tuned; else what all calls use from now on. */
     _Atomic(const site_values *) settled;
+
+    /* What a call uses that finds the lock taken; NULL: it waits. And how many such calls there
+     * were that the tuner does not know of. */
+    _Atomic(const site_values *) plain;
+    atomic_uint_fast64_t plain_calls;
 
     pthread_mutex_t lock; /* guards the rest */
     at_site_valid *valid;

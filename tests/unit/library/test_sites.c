@@ -30,8 +30,10 @@ struct site_mark {
 
 typedef struct simulated {
     site_timer timer;
-    int late;         /* times are known when they were asked for so often */
-    atomic_int marks; /* that were not given back */
+    int late;                         /* times are known when they were asked for so often */
+    atomic_int marks;                 /* that were not given back */
+    void (*meanwhile)(void *context); /* called while a time is begun; NULL: nothing */
+    void *context;
     bool *closed;
 } simulated;
 
@@ -43,7 +45,10 @@ static site_mark *sim_begin(site_timer *timer, void *in, bool *hidden)
         return NULL;
     site_mark *m = calloc(1, sizeof *m);
     *m = (site_mark){.stream = s, .begun_ns = s->now_ns};
-    atomic_fetch_add(&((simulated *)timer)->marks, 1);
+    simulated *own = (simulated *)timer;
+    atomic_fetch_add(&own->marks, 1);
+    if (own->meanwhile)
+        own->meanwhile(own->context);
     return m;
 }
 
@@ -622,6 +627,53 @@ static void *work(void *context)
         call(&t->caller, open_axpy(t->sites, n), n);
     }
     return NULL;
+}
+
+typedef struct other {
+    at_site *site;
+    pthread_t thread;
+    at_values values;
+    atomic_int begun, done;
+} other;
+
+static void *call_plainly(void *context)
+{
+    other *o = context;
+    stream s = {0};
+    at_error error;
+    if (at_site_begin(o->site, &s, &o->values, &error) == AT_OK &&
+        at_site_end(o->site, &s, &o->values, &error) == AT_OK)
+        atomic_store(&o->done, 1);
+    return NULL;
+}
+
+static void call_meanwhile(void *context)
+{
+    other *o = context;
+    if (atomic_exchange(&o->begun, 1))
+        return;
+    assert_int_equal(pthread_create(&o->thread, NULL, call_plainly, o), 0);
+    for (int i = 0; i < 5000 && !atomic_load(&o->done); i++)
+        usleep(1000);
+}
+
+TEST_IN(a_call_does_not_wait_while_another_is_timed, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_sites *sites = open_in(f->folder);
+    caller c = caller_of(1);
+    other o = {.site = open_axpy(sites, 100)};
+    call(&c, o.site, 100);
+    ((simulated *)sites->timer)->context = &o;
+    ((simulated *)sites->timer)->meanwhile = call_meanwhile;
+    while (!atomic_load(&o.begun))
+        call(&c, o.site, 100);
+    assert_int_equal(atomic_load(&o.done), 1);
+    pthread_join(o.thread, NULL);
+    assert_int_equal(o.values.ticket, 0);
+    assert_int_equal(o.values.configuration, 0);
+    assert_int_equal(report_of(o.site).calls, c.calls + 1);
+    at_sites_close(sites);
 }
 
 TEST_IN(threads_share_sites, set_up, tear_down)
