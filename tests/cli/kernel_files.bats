@@ -382,3 +382,10 @@ CU
     says "left out, as they may say what is computed: WIDTH"
     says_nothing_of "WIDTH = "
 }
+
+@test "what a line of the file costs is told by the file's own line" {
+    cp "$FIXTURES/saxpy.cu" .
+    tool explain saxpy.cu --arch sm_90
+    succeeds
+    grep -E "load +$(grep -n 'y\[i\] = a' saxpy.cu | cut -d: -f1)  .*y\[i\] = a" out.txt
+}

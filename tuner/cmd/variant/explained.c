@@ -1,4 +1,5 @@
 /* Packs what one variant was found to do, for people and for programs. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
@@ -6,6 +7,7 @@
 #include "cmd/variant/explained.h"
 #include "record/schema.h"
 #include "run/setup/pattern_json.h"
+#include "script/kernel_file.h"
 
 enum {
     LEAST_BESIDE = 120, /* columns for counters and source side by side */
@@ -244,6 +246,25 @@ static json_t *launch_words(const explained *x, uint32_t i)
         "blocks", (json_int_t)profile->blocks, "alone", alone);
 }
 
+/* Of a kernel's own file, which is cut: which of its lines each line of the source is; 0: none. Empty
+ * for templates, whose lines are not the source's. */
+static json_t *own_numbers(const explained *x)
+{
+    const kernel_file *file;
+    const char *const *defines;
+    size_t define_count;
+    json_t *numbers = json_array();
+    if (!script_file(x->script, &file, &defines, &define_count))
+        return numbers;
+    const size_t length = strlen(file->name);
+    for (size_t i = 0; i < x->place_count; i++) {
+        const char *place = x->places[i] ? x->places[i] : "";
+        const bool is_own = strncmp(place, file->name, length) == 0 && place[length] == ':';
+        json_append(&numbers, json_integer(is_own ? atoi(place + length + 1) : 0));
+    }
+    return numbers;
+}
+
 json_t *explained_pack_words(const explained *x)
 {
     const kernel_resources *r = &x->compiled.resources;
@@ -255,11 +276,11 @@ json_t *explained_pack_words(const explained *x)
     for (size_t i = 0; i < x->source.includes.count; i++)
         json_object_set_new_nocheck(includes, x->source.includes.headers[i].name,
                                     json_string_nocheck(x->source.includes.headers[i].text));
-    return json_pack("{ss so sb so so so sI sI sb}", "configuration", x->configuration, "stood_for",
+    return json_pack("{ss so sb so so so so sI sI sb}", "configuration", x->configuration, "stood_for",
                      record_pack_stood_for(p->problems[PROBLEM_TUNED], p->problems[x->problem],
                                            p->problem_count),
                      "narrow", columns > 0 && columns < LEAST_BESIDE, "source",
-                     json_string_nocheck(x->source.source), "includes", includes, "each", launches,
+                     json_string_nocheck(x->source.source), "numbers", own_numbers(x), "includes", includes, "each", launches,
                      "registers_a_thread", (json_int_t)r->registers, "spilled",
                      (json_int_t)r->spill_store_bytes + r->spill_load_bytes, "predicts_tuned",
                      (int)x->predicts_tuned);
