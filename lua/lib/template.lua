@@ -200,11 +200,12 @@ local function parts_of(source)
 end
 
 -- Makes the text of a file a template: names of the environment, which it gets as macros, and itself.
-function template.add_file(name, source, defines)
+function template.add_file(name, source, defines, head)
   local file = #names + 1
   names[file] = name
   local parts = parts_of(source)
   compiled[name] = function(scope, put)
+    if head ~= "" then put(0, (string.gsub(head, "\n$", ""))) end
     for _, defined in ipairs(defines) do
       put(0, written.definition(defined, scope[defined]))
     end

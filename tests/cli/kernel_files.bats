@@ -389,3 +389,30 @@ CU
     succeeds
     grep -E "load +$(grep -n 'y\[i\] = a' saxpy.cu | cut -d: -f1)  .*y\[i\] = a" out.txt
 }
+
+@test "a parameter may have a name that the Toolkit's headers have, too" {
+    cat >tile.cu <<'CU'
+// A header of the Toolkit, which has templates with a Size.
+#ifndef Size
+#define Size 32
+#endif
+#include <cooperative_groups.h>
+/* autotune
+problem = { n = 4096 }
+space   = { Size = { 16, 32 } }
+launch  = { grid = "n // 128", block = 128 }
+sizes   = { x = "n" }
+*/
+namespace cg = cooperative_groups;
+__global__ void shift(float *x)
+{
+    auto tile = cg::tiled_partition<Size>(cg::this_thread_block());
+    int i = blockIdx.x * 128 + threadIdx.x;
+    x[i] = tile.shfl(x[i], tile.thread_rank()) + 1;
+}
+CU
+    tool check tile.cu
+    succeeds
+    tool emit tile.cu --no-line
+    [ "$(grep -nE '^#(include|define)' out.txt | cut -d: -f2 | cut -d' ' -f1 | paste -sd' ')" = "#include #define" ]
+}

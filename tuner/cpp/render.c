@@ -42,7 +42,7 @@ static void collect(const cpp_unit *u, const cpp_span *given, size_t given_count
         if (is_given(u->macros[i].name, given, given_count))
             cut(c, u->macros[i].span);
     for (size_t i = 0; i < u->include_count; i++)
-        if (u->includes[i].is_missing)
+        if (u->includes[i].is_missing || u->includes[i].is_ahead)
             cut(c, u->includes[i].span);
     if (c->count > 0)
         qsort(c->all, c->count, sizeof *c->all, compare);

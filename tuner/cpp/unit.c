@@ -124,3 +124,31 @@ size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity)
         depth -= cpp_is(t, ">") || cpp_is(t, ")") || cpp_is(t, "]") || cpp_is(t, "}");
     }
 }
+
+/* The words of a directive after its sign, up to two. */
+static void read_words(cpp_span directive, cpp_token words[2], bool *ends)
+{
+    cpp_lexer l = cpp_lexer_make(directive.text + 1, directive.length - 1, 1);
+    words[0] = cpp_next(&l);
+    words[1] = cpp_next(&l);
+    *ends = cpp_next(&l).kind == CPP_END;
+}
+
+size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t given_count)
+{
+    size_t leading = 0;
+    cpp_lexer l = cpp_lexer_make(u->text, u->length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind == CPP_DIRECTIVE; t = cpp_next(&l)) {
+        cpp_token words[2];
+        bool ends, is_given = false;
+        read_words(t.span, words, &ends);
+        for (size_t i = 0; i < given_count; i++)
+            is_given = is_given || cpp_spans_equal(given[i], words[1].span);
+        if (cpp_is(words[0], "include"))
+            leading++;
+        else if (!cpp_is(words[0], "pragma") && !cpp_is(words[0], "endif") &&
+                 !cpp_is(words[0], "ifndef") && !(cpp_is(words[0], "define") && (is_given || ends)))
+            break;
+    }
+    return leading < u->include_count ? leading : u->include_count;
+}

@@ -49,6 +49,7 @@ typedef struct cpp_include {
     bool is_quoted;
     bool is_missing; /* the caller's to set: the line is left out of what is rendered */
     bool is_empty;   /* likewise: there is such a header, but nothing for a device in it */
+    bool is_ahead;   /* likewise: it stands ahead of the file; the line is left out */
 } cpp_include;
 
 typedef struct cpp_unit {
@@ -65,6 +66,11 @@ typedef struct cpp_unit {
 /* Reads a text, which has to outlive the unit. AT_NO_MEMORY. The caller frees the unit. */
 at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error);
 void cpp_unit_deinit(cpp_unit *u);
+
+/* How many of the unit's #include lines, the first ones, stand before all that could say what they
+ * mean: only comments, #pragma lines, definitions of `given` names and of one without a value, a
+ * header's guard, are above them. */
+size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t given_count);
 
 /* The macro of this name in one of the units; NULL: there is none. */
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name);

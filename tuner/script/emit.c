@@ -507,7 +507,8 @@ static void read_computed_includes(lua_State *L, script *s)
     }
 }
 
-/* The kernel's own file, in place of a template: what has to be defined, then its text. */
+/* The kernel's own file, in place of a template: the Toolkit's headers, what has to be defined,
+ * then its text. */
 static void add_file(lua_State *L, const script *s)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
@@ -519,7 +520,8 @@ static void add_file(lua_State *L, const script *s)
         lua_pushstring(L, s->kernel.defines[i]);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
-    lua_call(L, 3, 0);
+    lua_pushstring(L, s->kernel_source.head);
+    lua_call(L, 4, 0);
     lua_pop(L, 1);
 }
 

@@ -130,6 +130,7 @@ void kernel_file_deinit(kernel_file *k)
     free(k->name);
     free(k->path);
     free(k->text);
+    free(k->head);
     free(k->missing);
     included_deinit(&k->headers);
     *k = (kernel_file){0};
@@ -408,16 +409,70 @@ static bool includes(const kernel_file *k, const char *name)
     return false;
 }
 
+/* Appends the #include lines of a header of templates/kernel_file. */
+static at_status append_includes(const char *dir, const char *file, pack *out, at_error *error)
+{
+    char path[PATH_MAX];
+    script_range text;
+    snprintf(path, sizeof path, "%s/kernel_file/%s", dir, file);
+    at_status status = script_read_file(path, &text, error);
+    for (const char *at = text.bytes; !status && *at;) {
+        const size_t size = strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+        if (strncmp(at, "#include ", 9) == 0)
+            pack_append(out, at, size);
+        at += size;
+    }
+    free(text.bytes);
+    return status;
+}
+
+/* Appends the Toolkit's headers that a unit begins with, through those of the file's own;
+ * *has_replaced: one that has a text of our own is among them. Their lines in the files go. */
+static void collect_head(kernel_file *k, size_t unit, const cpp_span *given, size_t given_count,
+                         bool visited[SOURCE_HEADERS_MAX], bool *has_replaced, pack *out)
+{
+    const cpp_unit *u = &k->units[unit];
+    const size_t leading = cpp_leading_includes(u, given, given_count);
+    visited[unit] = true;
+    for (size_t i = 0; i < leading; i++) {
+        cpp_include *one = &u->includes[i];
+        for (size_t n = 1; n < k->count; n++)
+            if (cpp_span_is(one->name, k->names[n]) && !visited[n])
+                collect_head(k, n, given, given_count, visited, has_replaced, out);
+        *has_replaced = *has_replaced || is_replaced(one->name);
+        if (is_own(k, one) || one->is_missing || one->is_empty || is_replaced(one->name))
+            continue;
+        one->is_ahead = true;
+        pack_append_text(out, "#include <");
+        pack_append(out, one->name.text, one->name.length);
+        pack_append_text(out, ">\n");
+    }
+}
+
 at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_count,
                           const cpp_span *given, size_t given_count, const char *host_dir,
                           const script_compiler *compiler, at_error *error)
 {
     at_status status = k->text ? AT_OK : ask_headers(k, compiler, error);
     free(k->text);
-    k->text = NULL;
+    free(k->head);
+    k->text = k->head = NULL;
     included_deinit(&k->headers);
     if (!status)
         status = cpp_need(k->units, k->count, roots, root_count, error);
+    if (status)
+        return status;
+    bool visited[SOURCE_HEADERS_MAX] = {false}, has_replaced = false;
+    pack head = {0};
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].include_count; i++)
+            k->units[u].includes[i].is_ahead = false;
+    collect_head(k, 0, given, given_count, visited, &has_replaced, &head);
+    if (has_replaced)
+        status = append_includes(host_dir, replaced[0].file, &head, error);
+    k->head = pack_take_text(&head);
+    if (!status && !k->head)
+        status = no_memory(error);
     if (status)
         return status;
     static const char *const std_headers[] = {NULL, "std_few.h", "std.h"};
@@ -525,6 +580,7 @@ at_status kernel_file_signature(const kernel_file *k, const char *entry, const c
     at_status status = kernel_file_headers(k, &headers, error);
     if (!status)
         status = add_host_header(&headers, host_dir, "signature.h", NULL, signature_name, error);
+    pack_append_text(&source, k->head);
     pack_append_text(&source, defines);
     pack_append_text(&source, "#line 1 \"");
     pack_append_text(&source, k->name);

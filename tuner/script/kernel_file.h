@@ -3,7 +3,8 @@
  * In: the file, and those that it includes from the script's folder. Out: the same text without
  * what the kernel does not need, with line numbers kept, for the compiler; what the compiler says
  * that the kernel takes. Tuning parameters are macros: where the file defines them itself, that is
- * left out. */
+ * left out. They are defined before the file, but after the Toolkit's headers that it begins with:
+ * a parameter N or V is no name of theirs, and variants share them read (compile/preamble.h). */
 #ifndef AUTOTUNE_SCRIPT_KERNEL_FILE_H
 #define AUTOTUNE_SCRIPT_KERNEL_FILE_H
 
@@ -20,6 +21,7 @@ typedef struct kernel_file {
     char **texts, **names, **paths; /* of each; as an #include spells it; as found */
     size_t count, capacity;
     char *text;       /* what is compiled; NULL before kernel_file_cut() */
+    char *head;       /* likewise: #include lines of the Toolkit that go before what is defined */
     included headers; /* likewise */
     char *missing;    /* names of headers that are nowhere, with ", " between; NULL: none */
 } kernel_file;
