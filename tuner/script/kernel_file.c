@@ -472,7 +472,7 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
         status = append_includes(host_dir, replaced[0].file, &head, error);
     k->head = pack_take_text(&head);
     if (!status && !k->head)
-        status = no_memory(error);
+        status = error_no_memory(error);
     if (status)
         return status;
     static const char *const std_headers[] = {NULL, "std_few.h", "std.h"};
