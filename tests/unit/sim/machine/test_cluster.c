@@ -186,7 +186,7 @@ TEST(a_read_without_a_barrier_of_the_cluster_is_a_race)
     assert_fault("meet(); x[t] = in[i]; __syncthreads(); out[i] = of(x, other)[t]; meet();",
                  SIM_FAULT_RACE, race);
     assert_fault("meet(); if (me == 0) out[i] = of(x, 1)[t]; meet();", SIM_FAULT_UNINITIALISED,
-                 "was never written");
+                 "to which no value was written");
     assert_fault("x[t] = 0; meet(); x[t] = in[i]; __syncthreads();\n"
                  "if (me == 1) { out[i] = of(x, 0)[t]; } meet();",
                  SIM_FAULT_RACE,

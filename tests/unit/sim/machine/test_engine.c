@@ -205,7 +205,7 @@ TEST(arrivals_and_waits_order_what_threads_do_themselves)
                   3);
     assert_fault("if (t == 0) init(full, 64); __syncthreads();\n"
                  "y[t] = in[t]; arrive(full); out[63 - t] = y[63 - t]; await(full, 0);",
-                 SIM_FAULT_UNINITIALISED, "was never written");
+                 SIM_FAULT_UNINITIALISED, "to which no value was written");
     assert_fault("if (t == 0) init(full, 64); __syncthreads();\n"
                  "arrive(full); y[t] = in[t]; await(full, 0); if (t < 32) out[t] = y[t + 32];",
                  SIM_FAULT_RACE, "without a barrier between");
