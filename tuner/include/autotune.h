@@ -132,9 +132,10 @@ AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
  * configuration that its constraints forbid for this problem and GPU is never picked
  * (at_choice_checked()); for a `gpu` that is named they use the limits of its compute capability.
  * AT_NOT_FOUND when the pattern has no records, or no configuration of it is possible, not even the
- * default. The first pick of a pattern reads its records and its script, which takes milliseconds;
- * a later one takes microseconds, unless only Lua can evaluate one of the script's constraints. A
- * script that has changed is seen at once, records and other files that have some 50 ms later. */
+ * default. The first pick of a pattern reads its records and its script, which takes milliseconds,
+ * or what an earlier process kept of both in the compile cache; a later one takes microseconds,
+ * unless only Lua can evaluate one of the script's constraints. A script that has changed is seen
+ * at once, records and other files that have some 50 ms later. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);
@@ -215,6 +216,8 @@ typedef struct at_kernel_options {
     const char *share;  /* folder of lua/ and templates/; NULL: as installed */
     const char *cache;  /* folder of the compile cache; NULL: $XDG_CACHE_HOME/autotune */
     int no_cache;       /* compile anew, write nothing */
+    const char *const *includes; /* folders in which a source's headers are looked for, too */
+    size_t include_count;        /* 16 at most */
 } at_kernel_options;
 
 /* Emits the chosen variant for the problem that was picked for, compiles it for the current
@@ -222,10 +225,9 @@ typedef struct at_kernel_options {
  *
  * A configuration that was recorded for another problem may be impossible for this one. Then the
  * next best that is possible is taken, finally the default: at_kernel_rule() and at_kernel_text()
- * say which. AT_NOT_FOUND when none is possible. AT_USAGE for a kernel that reads a texture, which
- * at_launch() does not create (it does create tensor maps; their buffers must be aligned to 16
- * bytes). AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. The kernel borrows from
- * `choice`. */
+ * say which. AT_NOT_FOUND when none is possible. Buffers of tensor maps must be
+ * aligned to 16 bytes, those of textures as the driver says. AT_SCRIPT, AT_COMPILE,
+ * AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. The kernel borrows from `choice`. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
                             at_kernel **out, at_error *error);
 
@@ -245,8 +247,10 @@ AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
 /* Launches it in `stream` (a CUstream; NULL: the default stream) on device addresses (CUdeviceptr),
  * one a buffer in their order; returns as soon as it is queued. A pattern of several launches
  * queues them in order. If the pattern fills __constant__ data from a buffer, that is copied first,
- * and launches of one at_kernel must then not overlap. Allocates nothing, takes no lock. AT_DEVICE
- * with the driver's message. */
+ * and launches of one at_kernel must then not overlap. A stream may be captured: the graph has what
+ * would have been launched, and the kernel must outlive it. Allocates nothing, takes no lock; but
+ * for a kernel that reads textures, which has one for each address that it was launched on, until
+ * it is freed. AT_DEVICE with the driver's message. */
 AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
                            at_error *error);
 

@@ -206,7 +206,7 @@ static at_status choose_with(at_choice *c, const known_script *with, const paths
         return AT_OK;
     script *s;
     at_error none = {0};
-    at_status status = library_load_for(c, share, with->path, limits, true, &s, &none);
+    at_status status = library_load_for(c, NULL, share, with->path, limits, true, &s, &none);
     if (status)
         return status == AT_NO_MEMORY ? error_no_memory(error) : AT_OK;
     *done = script_pattern(s)->parameter_count <= RECORD_MAX_VALUES;

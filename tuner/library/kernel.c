@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -11,23 +12,38 @@ struct at_kernel {
     cuda_driver cuda;
     CUmodule module;
     cuda_launcher launcher;
+    pthread_mutex_t *lock;  /* of the textures; NULL: the kernel reads none */
+    cuda_textures textures; /* one for each address that it was launched on */
 };
+
+static at_status prepare_textures(at_kernel *k, at_error *error)
+{
+    const launch_plan *plan = &k->source.launch;
+    bool reads = false;
+    for (uint32_t i = 0; i < plan->view_count; i++)
+        reads = reads || plan->views[i].kind == VIEW_TEXTURE;
+    if (!reads)
+        return AT_OK;
+    k->lock = malloc(sizeof *k->lock);
+    if (!k->lock || pthread_mutex_init(k->lock, NULL)) {
+        free(k->lock);
+        k->lock = NULL;
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    }
+    k->launcher.textures = &k->textures;
+    return AT_OK;
+}
 
 static at_status load_module(at_kernel *k, at_error *error)
 {
     const launch_plan *plan = &k->source.launch;
     at_status status = cuda_check(&k->cuda, k->cuda.cuModuleLoadData(&k->module, k->source.cubin),
                                   AT_DEVICE, "the driver refused the kernel", error);
-    for (uint32_t i = 0; i < plan->view_count && !status; i++)
-        if (plan->views[i].kind == VIEW_TEXTURE)
-            status =
-                error_set(error, AT_USAGE,
-                          "%s reads a texture of its buffers, which at_launch() does not create: "
-                          "launch at_kernel_source() yourself",
-                          plan_entry(plan, 0));
     if (!status)
         status =
             cuda_launcher_init(&k->launcher, &k->cuda, k->module, plan, k->source.symbols, error);
+    if (!status)
+        status = prepare_textures(k, error);
     return status ? status : cuda_launcher_prepare(&k->launcher, &k->cuda, plan, error);
 }
 
@@ -72,6 +88,11 @@ void at_kernel_free(at_kernel *k)
 {
     if (!k)
         return;
+    if (k->lock) {
+        cuda_textures_drop(&k->textures, &k->cuda, 0, UINT64_MAX);
+        pthread_mutex_destroy(k->lock);
+        free(k->lock);
+    }
     if (k->module)
         k->cuda.cuModuleUnload(k->module);
     cuda_driver_close(&k->cuda);
@@ -122,10 +143,14 @@ at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, a
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     for (uint32_t i = 0; i < problem->buffer_count; i++)
         ranges[i] = (cuda_range){buffers[i], plan_buffer_bytes(&problem->buffers[i])};
+    if (k->lock)
+        pthread_mutex_lock(k->lock);
     at_status status =
         cuda_launcher_fill(&k->launcher, &k->cuda, plan, ranges, (CUstream)stream, error);
     if (!status)
         status = cuda_launcher_queue(&k->launcher, &k->cuda, plan, ranges, (CUstream)stream, error);
+    if (k->lock)
+        pthread_mutex_unlock(k->lock);
     /* The caller of a launch has no variant to name. */
     if (status && error)
         error->status = AT_DEVICE;

@@ -69,11 +69,15 @@ bool library_find_share(paths *out)
 
 /* ---- the script for the problem ---- */
 
-at_status library_load_for(const at_choice *c, const paths *where, const char *path,
-                           const arch_limits *limits, bool to_choose, script **out, at_error *error)
+at_status library_load_for(const at_choice *c, const at_kernel_options *o, const paths *where,
+                           const char *path, const arch_limits *limits, bool to_choose,
+                           script **out, at_error *error)
 {
     char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
     script_setting settings[RECORD_MAX_VALUES];
+    if (o && o->include_count > SCRIPT_INCLUDES_MAX)
+        return error_set(error, AT_USAGE, "there are %d folders of headers at most",
+                         SCRIPT_INCLUDES_MAX);
     if (c->problem.count > RECORD_MAX_VALUES)
         return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
     for (size_t i = 0; i < c->problem.count; i++) {
@@ -85,6 +89,8 @@ at_status library_load_for(const at_choice *c, const paths *where, const char *p
                                  .settings = settings,
                                  .setting_count = c->problem.count,
                                  .device = *limits,
+                                 .includes = o ? o->includes : NULL,
+                                 .include_count = o ? o->include_count : 0,
                                  .without_templates = to_choose};
     return script_load(path, &with, out, error);
 }
@@ -98,7 +104,7 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
     if (!status)
         status = paths_find_script(&where, o && o->script ? o->script : c->pattern, path,
                                    sizeof path, error);
-    return status ? status : library_load_for(c, &where, path, limits, false, out, error);
+    return status ? status : library_load_for(c, o, &where, path, limits, false, out, error);
 }
 
 /* ---- which configuration ---- */

@@ -472,6 +472,123 @@ TEST_IN(a_cached_kernel_needs_no_compiler, set_up, tear_down)
     launch_and_check(f, 4096);
 }
 
+/* A record of the installed pattern `textured`, which is picked for a small image. */
+static void prepare_textured(fixture *f, const char *reads)
+{
+    char text[2000], path[TEMPORARY_BYTES + 64];
+    const at_variable problem[] = {at_integer("rows", 20), at_integer("cols", 24)};
+    snprintf(
+        text, sizeof text,
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"textured\", \"gpu\": "
+        "\"NVIDIA H200\", \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": "
+        "{\"rows\": 20, \"cols\": 24}, \"configuration\": {\"reads\": \"%s\", \"block_x\": "
+        "32, \"block_y\": 4}, \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, "
+        "\"high_ns\": 2010}}]}",
+        reads);
+    snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
+    assert_ok(file_make_folder(path, &f->error), f->error);
+    snprintf(path, sizeof path, "%s/nvidia-h200/textured.json", f->folder);
+    assert_ok(file_replace(path, text, strlen(text), &f->error), f->error);
+    at_close(f->results);
+    f->results = NULL;
+    setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
+    assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
+    assert_ok(at_pick(f->results, "textured", &h200, problem, 2, &f->choice, &f->error), f->error);
+    f->options.script = NULL;
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    unsetenv("AUTOTUNE_SHARE");
+}
+
+/* The fake driver's kernel takes nothing but a texture of its buffer. */
+TEST_IN(a_kernel_reads_textures_of_whatever_buffers_it_is_launched_on, set_up, tear_down)
+{
+    enum { ROWS = 20, COLS = 24 };
+    fixture *f = *state;
+    CUdeviceptr src[2], dst;
+    CUstream stream;
+    prepare_textured(f, "texture");
+    f->cuda.cuStreamCreate(&stream, 0);
+    f->cuda.cuMemAlloc(&dst, 4 * ROWS * COLS);
+    for (int i = 0; i < 2; i++) {
+        f->cuda.cuMemAlloc(&src[i], 4 * ROWS * COLS);
+        float *values = (float *)(uintptr_t)src[i];
+        for (int n = 0; n < ROWS * COLS; n++)
+            values[n] = (float)(i + 1);
+    }
+    for (int i = 0; i < 4; i++) {
+        const uint64_t buffers[] = {src[i % 2], dst};
+        assert_ok(at_launch(f->kernel, stream, buffers, &f->error), f->error);
+        f->cuda.cuStreamSynchronize(stream);
+        /* The filter's weights add up to 16. */
+        assert_true(((const float *)(uintptr_t)dst)[5 * COLS + 5] == 16.0f * (float)(i % 2 + 1));
+    }
+    f->cuda.cuMemFree(dst);
+    f->cuda.cuMemFree(src[0]);
+    f->cuda.cuMemFree(src[1]);
+    f->cuda.cuStreamDestroy(stream);
+}
+
+TEST_IN(a_captured_launch_is_the_graphs, set_up, tear_down)
+{
+    enum { N = 4096 };
+    fixture *f = *state;
+    CUdeviceptr src, dst;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec launches;
+    pick_size(f, &h200, N);
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    f->cuda.cuMemAlloc(&src, 4 * N);
+    f->cuda.cuMemAlloc(&dst, 4 * N);
+    f->cuda.cuStreamCreate(&stream, 0);
+    memset((void *)(uintptr_t)dst, 0, 4 * N);
+    const uint64_t buffers[] = {src, dst};
+    assert_int_equal(f->cuda.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), 0);
+    assert_ok(at_launch(f->kernel, stream, buffers, &f->error), f->error);
+    assert_int_equal(f->cuda.cuStreamEndCapture(stream, &graph), 0);
+    assert_int_equal(f->cuda.cuGraphInstantiate(&launches, graph, 0), 0);
+    assert_int_equal(f->cuda.cuGraphUpload(launches, stream), 0);
+    assert_int_equal(*(const char *)(uintptr_t)dst, 0);
+    for (int round = 1; round < 3; round++) {
+        memset((void *)(uintptr_t)src, round, 4 * N);
+        assert_int_equal(f->cuda.cuGraphLaunch(launches, stream), 0);
+        f->cuda.cuStreamSynchronize(stream);
+        assert_memory_equal((void *)(uintptr_t)dst, (void *)(uintptr_t)src, 4 * N);
+    }
+    f->cuda.cuGraphExecDestroy(launches);
+    f->cuda.cuGraphDestroy(graph);
+    f->cuda.cuStreamDestroy(stream);
+    f->cuda.cuMemFree(src);
+    f->cuda.cuMemFree(dst);
+}
+
+TEST_IN(headers_are_found_in_folders_that_the_program_names, set_up, tear_down)
+{
+    static const char header[] = "#define FACTOR 1\n";
+    changing c;
+    fixture *f = *state;
+    char folder[TEMPORARY_BYTES + 16], path[TEMPORARY_BYTES + 40];
+    set_up_changing(&c, f);
+    snprintf(folder, sizeof folder, "%s/include", f->folder);
+    assert_ok(file_make_folder(folder, &f->error), f->error);
+    snprintf(path, sizeof path, "%s/factor.h", folder);
+    assert_ok(file_replace(path, header, strlen(header), &f->error), f->error);
+    snprintf(path, sizeof path, "%s/with_header.cu.tmpl", f->folder);
+    copy(TEST_SOURCE_DIR "/tests/fixtures/copied.cu.tmpl", path, "extern",
+         "#include \"factor.h\"\nstatic_assert(FACTOR == 1, \"\");\nextern");
+    snprintf(path, sizeof path, "%s/with_header.lua", f->folder);
+    copy(script_path, path, "copied.cu.tmpl", "with_header.cu.tmpl");
+    pick_size(f, &h200, 4096);
+    f->options.script = path;
+    assert_int_equal(at_prepare(f->choice, &f->options, &f->kernel, &f->error), AT_SCRIPT);
+    assert_non_null(strstr(f->error.message, "factor.h"));
+    const char *const includes[] = {folder};
+    f->options.includes = includes;
+    f->options.include_count = 1;
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    launch_and_check(f, 4096);
+}
+
 TEST_IN(a_launch_that_the_driver_refuses_is_an_error, set_up, tear_down)
 {
     fixture *f = *state;

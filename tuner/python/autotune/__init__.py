@@ -217,14 +217,15 @@ class Kernel:
     """A choice's kernel, compiled and loaded into the current CUDA context: kernel(src, dst) launches it. `buffers` are
     the names of its arrays, in their order."""
 
-    def __init__(self, choice: Choice, script: str | None = None):
+    def __init__(self, choice: Choice, script: str | None = None, includes: tuple[str, ...] | list[str] = ()):
         import ctypes
         import os
 
         from ._library import CKernelOptions, call, library
         lib = library()
         self._choice, self._handle, self._lib = choice, ctypes.c_void_p(), lib
-        options = CKernelOptions(os.fsencode(script) if script else None, None, None, 0)
+        folders = (ctypes.c_char_p * len(includes))(*(os.fsencode(folder) for folder in includes))
+        options = CKernelOptions(os.fsencode(script) if script else None, None, None, 0, folders, len(includes))
         call("prepare", choice._handle, options, ctypes.byref(self._handle))
         count = lib.at_kernel_buffer_count(self._handle)
         self.buffers: list[str] = [lib.at_kernel_buffer_name(self._handle, i).decode() for i in range(count)]
@@ -258,9 +259,10 @@ class Kernel:
             self._lib.at_kernel_free(self._handle)
 
 
-def prepare(choice: Choice, *, script: str | None = None) -> Kernel:
-    """Compiles and loads a choice's kernel; `script`: its pattern's path, where it is not an installed one."""
-    return Kernel(choice, script)
+def prepare(choice: Choice, *, script: str | None = None, includes: tuple[str, ...] | list[str] = ()) -> Kernel:
+    """Compiles and loads a choice's kernel; `script`: its pattern's path, where it is not an installed one; `includes`:
+    folders in which headers are looked for, too."""
+    return Kernel(choice, script, includes)
 
 
 def launch(choice: Choice, *arrays, stream: int | None = None) -> None:

@@ -29,7 +29,8 @@ class CTuneOptions(ctypes.Structure):
 
 
 class CKernelOptions(ctypes.Structure):
-    _fields_ = [("script", c_char_p), ("share", c_char_p), ("cache", c_char_p), ("no_cache", c_int)]
+    _fields_ = [("script", c_char_p), ("share", c_char_p), ("cache", c_char_p), ("no_cache", c_int),
+                ("includes", POINTER(c_char_p)), ("include_count", c_size_t)]
 
 
 class CParameter(ctypes.Structure):
