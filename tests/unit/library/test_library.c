@@ -576,11 +576,13 @@ TEST_IN(headers_are_found_in_folders_that_the_program_names, set_up, tear_down)
     snprintf(path, sizeof path, "%s/with_header.cu.tmpl", f->folder);
     copy(TEST_SOURCE_DIR "/tests/fixtures/copied.cu.tmpl", path, "extern",
          "#include \"factor.h\"\nstatic_assert(FACTOR == 1, \"\");\nextern");
+    snprintf(path, sizeof path, "%s/scale_ref.cu.tmpl", f->folder);
+    copy(TEST_SOURCE_DIR "/tests/fixtures/scale_ref.cu.tmpl", path, NULL, NULL);
     snprintf(path, sizeof path, "%s/with_header.lua", f->folder);
     copy(script_path, path, "copied.cu.tmpl", "with_header.cu.tmpl");
     pick_size(f, &h200, 4096);
     f->options.script = path;
-    assert_int_equal(at_prepare(f->choice, &f->options, &f->kernel, &f->error), AT_SCRIPT);
+    assert_int_equal(at_prepare(f->choice, &f->options, &f->kernel, &f->error), AT_COMPILE);
     assert_non_null(strstr(f->error.message, "factor.h"));
     const char *const includes[] = {folder};
     f->options.includes = includes;
