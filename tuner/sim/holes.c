@@ -110,15 +110,15 @@ static at_status look_at_group(search *s, uint64_t element, at_error *error)
     return status;
 }
 
-/* Where every block is found by the way in which blocks are found, if that is right. */
-static at_status look_where_all_is_small(search *s, bool *all, at_error *error)
+/* Where every block is found by the way in which blocks are found, if that is right: the first
+ * elements; `further`: and others of the first part. */
+static at_status look_where_all_is_small(search *s, bool further, bool *all, at_error *error)
 {
+    const size_t expected = s->expected, found = s->found;
     at_status status = AT_OK;
     for (uint64_t k = 0; !status && k < LOW; k++)
-        status = look(s, k, error);
-    for (uint64_t k = 0; !status && k < LOW; k++)
-        status = look(s, rng_below(&s->random, s->end / PART + 1), error);
-    *all = s->expected > 0 && s->found == s->expected;
+        status = look(s, further ? rng_below(&s->random, s->end / PART + 1) : k, error);
+    *all = s->found > 0 && s->found - found == s->expected - expected;
     s->is_certain = false;
     return status;
 }
@@ -161,7 +161,7 @@ static at_status look_where_rows_end(search *s, const launch_plan *launch, at_er
 
 static at_status look_anywhere(search *s, at_error *error)
 {
-    at_status status = look(s, s->end - 1, error);
+    at_status status = AT_OK;
     for (int k = 0; !status && k < ANYWHERE; k++)
         status = k % 2
                      ? look(s, rng_below(&s->random, s->end), error)
@@ -213,7 +213,12 @@ at_status sim_holes_find(sim_owners *variant, sim_owners *reference, const buffe
                 .random = rng_seeded(seed)};
     bool all = false;
     *out = (sim_hole){.kind = SIM_HOLE_NONE};
-    at_status status = end == 0 ? AT_OK : look_where_all_is_small(&s, &all, error);
+    /* Blocks that take long leave room for the last element alone. */
+    at_status status = end == 0 ? AT_OK : look_where_all_is_small(&s, false, &all, error);
+    if (!status && all)
+        status = look(&s, end - 1, error);
+    if (!status && all)
+        status = look_where_all_is_small(&s, true, &all, error);
     if (status || !all)
         return status;
     status = look_anywhere(&s, error);
@@ -221,7 +226,7 @@ at_status sim_holes_find(sim_owners *variant, sim_owners *reference, const buffe
         status = look_where_numbers_end(&s, error);
     if (!status)
         status = look_where_rows_end(&s, launch, error);
-    if (!status && (s.is_certain || goes_on(&s)))
+    if (!status)
         conclude(&s, plan_grid_blocks(&launch->launches[0]) / sim_owners_cluster_blocks(variant));
     return status;
 }

@@ -6,7 +6,7 @@
 #include "base/array.h"
 
 enum {
-    MOST_INTERVALS = 1 << 14, /* of what a block writes: rows of a tile, or scattered elements */
+    MOST_INTERVALS = 1 << 20, /* of what a block writes: rows of a tile, or scattered elements */
     MOST_DIGITS = 8,          /* of all axes */
     TRIES = 4,                /* blocks that may not be the one looked for */
     MOST_TURNS = 6            /* blocks that took the places of others */
@@ -161,8 +161,13 @@ static void add_store(const watching *to, uint64_t address, uint32_t bytes)
     for (uint32_t i = 0; i < to->owners->buffer_count; i++) {
         const device_buffer *b = to->owners->buffers[i];
         const interval one = {address - b->base, address - b->base + bytes};
+        const size_t count = to->seen->counts[i];
+        if (address < b->base || one.to > b->size_bytes)
+            continue;
         /* A write that finds no memory is not seen, and then not found. */
-        if (address >= b->base && one.to <= b->size_bytes && to->seen->counts[i] < MOST_INTERVALS)
+        if (count > 0 && to->seen->of[i][count - 1].to == one.from)
+            to->seen->of[i][count - 1].to = one.to;
+        else if (count < MOST_INTERVALS)
             array_add(&to->seen->of[i], &to->seen->counts[i], &one, sizeof one);
     }
 }
