@@ -1,0 +1,229 @@
+#include "bench/loaded.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "bench/state.h"
+
+/* Times what a kernel takes that counted work ends. */
+enum { LAST_RESORT = 30 };
+
+void loaded_free(device_bench *b, loaded_variant *v)
+{
+    if (v->stage)
+        device_meter_release(&v->stage->meter, v->batch);
+    for (int i = DEVICE_SLOTS - 1; i >= 0; i--)
+        if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
+            b->api->kernel_free(b->device, v->kernels[i]);
+    *v = (loaded_variant){0};
+}
+
+static at_status load_slot(device_bench *b, const device_variant *variant, int i, loaded_variant *v,
+                           at_error *error)
+{
+    const launch_plan *launch = &variant->launches[i];
+    bool shared = i > 0 && variant->images[i].size_bytes == 0;
+    v->present[i] = true;
+    v->launches[i] = *launch;
+    if (v->stage->slots[i].absent)
+        return error_set(error, AT_NO_DEVICE,
+                         "nothing says what is right on %s: the search for a configuration near "
+                         "the baseline that is valid there found none",
+                         v->stage->slots[i].label);
+    at_status status = device_slot_accepts(&v->stage->slots[i], launch, error);
+    if (!status && plan_transfers(launch) && !b->api->transfers)
+        status = error_set(error, AT_COMPILE, "a %s device has no host to move data from or to",
+                           b->api->kind);
+    if (status || launch->launch_count == 0)
+        return status;
+    if (shared && plan_same_entries(launch, &variant->launches[0])) {
+        v->kernels[i] = v->kernels[0];
+        return AT_OK;
+    }
+    return b->api->kernel_new(b->device, &variant->images[shared ? 0 : i], launch, &v->kernels[i],
+                              error);
+}
+
+at_status loaded_make(device_bench *b, const device_variant *variant, loaded_variant *v,
+                      at_error *error)
+{
+    *v = (loaded_variant){0};
+    if (b->slot_count == 0)
+        return error_set(error, AT_INTERNAL, "the device worker is not set up");
+    if (variant->layout >= b->stage_count)
+        return error_set(error, AT_FORMAT, "the variant's layout has no problem");
+    v->stage = &b->stages[variant->layout];
+    v->launch_ns = variant->launch_ns;
+    bench_notify(b, "loading", 0, bench_load_limit_ns);
+    at_status status = AT_OK;
+    for (int i = 0; !status && (size_t)i < b->slot_count; i++)
+        if (variant->present[i])
+            status = load_slot(b, variant, i, v, error);
+    if (status)
+        loaded_free(b, v);
+    return status;
+}
+
+device_slot *loaded_slot_at(const device_bench *b, size_t i)
+{
+    return &b->stages[i / b->slot_count].slots[i % b->slot_count];
+}
+
+/* All slots but one, of all layouts. */
+static at_status make_sound(device_bench *b, const device_slot *but, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < b->stage_count * b->slot_count; i++) {
+        device_slot *s = loaded_slot_at(b, i);
+        bool sound = true;
+        if (s != but)
+            status = device_slot_sound(s, &sound, error);
+        if (!status && !sound)
+            status = device_slot_seed(s, s->seed, error);
+    }
+    return status;
+}
+
+at_status loaded_check_within(device_bench *b, const loaded_variant *v, int launches,
+                              int64_t most_ns, int64_t *slow_ns, outcome *result, at_error *error)
+{
+    *result = OUTCOME_OK;
+    *slow_ns = 0;
+    free(b->printed);
+    b->printed = NULL;
+    for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK && !*slow_ns; i++) {
+        if (!v->present[i])
+            continue;
+        /* A device that counts its work ends a kernel at its own limit, and says where it is. Time
+         * is the last resort then: how long that takes is the machine's matter. */
+        const int64_t limit_ns = (b->api->give_up_after ? LAST_RESORT : 1) * LOADED_CHECK_ROUNDS *
+                                 launches * b->watchdog_ns;
+        bench_notify(b,
+                     v->stage->slots[i].sampled ? "checking blocks of the tuned problem"
+                     : i > 0                    ? "checking on a ragged problem"
+                                                : "checking",
+                     0, limit_ns);
+        device_check one = {.launches = launches,
+                            .most_work = b->watchdog_work,
+                            .most_ns = i == 0 ? most_ns : 0,
+                            .text = b->text,
+                            .text_bytes = sizeof b->text};
+        at_status status =
+            device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], &one, error);
+        *result = one.result;
+        *slow_ns = one.slow_ns;
+        /* The printed text is of the first slot, or of the one where it fails. */
+        char **dropped = !b->printed || *result != OUTCOME_OK ? &b->printed : &one.printed;
+        free(*dropped);
+        if (dropped == &b->printed)
+            b->printed = one.printed;
+        if (!status && *result != OUTCOME_OK)
+            status = make_sound(b, &v->stage->slots[i], error);
+        if (status || *result != OUTCOME_OK) {
+            char *text = status ? error->message : b->text;
+            size_t size = status ? sizeof error->message : sizeof b->text;
+            char plain[DEVICE_TEXT_BYTES];
+            snprintf(plain, sizeof plain, "%s", text);
+            const char *label = v->stage->slots[i].label;
+            snprintf(text, size, "%s%s%s%s", *label ? "on " : "", label, *label ? ": " : "", plain);
+        }
+        if (status)
+            return status;
+    }
+    return AT_OK;
+}
+
+at_status loaded_check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
+                       at_error *error)
+{
+    int64_t slow_ns;
+    return loaded_check_within(b, v, launches, 0, &slow_ns, result, error);
+}
+
+/* Results that differ, though not too many. */
+static void tell_allowed(const device_slot *s, const launch_plan *launch, device_coverage *out)
+{
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
+        if (s->differing[i] > 0)
+            text_add(out->allowed, sizeof out->allowed, "%s%llu of %llu elements of %s%s%s",
+                     out->allowed[0] ? ", " : "", (unsigned long long)s->differing[i],
+                     (unsigned long long)plan_compared(&s->plan, launch, i),
+                     s->plan.buffers[i].name, *s->label ? " on " : "", s->label);
+}
+
+at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage *out,
+                       at_error *error)
+{
+    const device_kernel *kernels[DEVICE_SLOTS];
+    size_t count = 0;
+    device_coverage allowed = {0};
+    char problems[COVERAGE_PROBLEMS_BYTES] = "", once[COVERAGE_TEXT_BYTES];
+    memcpy(once, out->once, sizeof once);
+    for (size_t i = 0; i < b->slot_count; i++) {
+        if (!v->present[i])
+            continue;
+        const device_slot *s = &v->stage->slots[i];
+        text_add(problems, sizeof problems, "%s%s%s", problems[0] ? ", " : "",
+                 s->sampled ? "blocks of " : "", s->label);
+        if (s->sampled)
+            *out = s->coverage;
+        tell_allowed(&v->stage->slots[i], &v->launches[i], &allowed);
+        if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
+            kernels[count++] = v->kernels[i];
+    }
+    memcpy(out->allowed, allowed.allowed, sizeof out->allowed);
+    memcpy(out->once, once, sizeof out->once);
+    if (!b->api->covered)
+        return AT_OK;
+    memcpy(out->problems, problems, sizeof out->problems);
+    return b->api->covered(b->device, kernels, count, out, error);
+}
+
+at_status loaded_check_loops(device_bench *b, const device_variant *variant, int launches,
+                             device_coverage *out, outcome *result, at_error *error)
+{
+    at_status status = AT_OK;
+    memcpy(out->once, variant->once, sizeof out->once);
+    for (size_t i = 0; !status && i < b->slot_count && *result == OUTCOME_OK && out->once[0]; i++) {
+        loaded_variant v;
+        device_variant one = *variant;
+        device_coverage found = *out;
+        for (size_t k = 0; k < DEVICE_SLOTS; k++)
+            one.present[k] = variant->present[i] && k == i;
+        if (!variant->present[i])
+            continue;
+        status = loaded_make(b, &one, &v, error);
+        if (status == AT_COMPILE) {
+            status = error_forgive(status, AT_COMPILE, error);
+            continue;
+        }
+        if (!status)
+            status = loaded_check(b, &v, launches, result, error);
+        if (!status)
+            status = loaded_cover(b, &v, &found, error);
+        if (!status && strcmp(found.once, out->once) == 0) {
+            *result = OUTCOME_OK;
+        } else if (!status) {
+            memcpy(out->once, found.once, sizeof out->once);
+            text_add(out->problems, sizeof out->problems, "%s%s", out->problems[0] ? ", " : "",
+                     found.problems);
+        }
+        if (!status)
+            loaded_free(b, &v);
+    }
+    return status;
+}
+
+at_status loaded_sample(const loaded_variant *v, int64_t *time_ns, at_error *error)
+{
+    return device_meter_sample(&v->stage->meter, v->kernels[0], &v->launches[0], v->batch, time_ns,
+                               error);
+}
+
+at_status loaded_prepare(loaded_variant *v, at_error *error)
+{
+    return device_meter_prepare(&v->stage->meter, v->kernels[0], &v->launches[0], v->launch_ns,
+                                &v->batch, error);
+}

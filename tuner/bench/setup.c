@@ -1,0 +1,184 @@
+/* The first request of a device worker: its problems, what the reference makes of them, and how
+ * long a variant may take. */
+#include "bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "bench/loaded.h"
+#include "bench/state.h"
+
+enum {
+    CEILING_SAMPLES = 11,
+    CEILING_LEAST = 3, /* of slow copies, of which a race takes one a block as well */
+    REFERENCE_SAMPLES = 3,
+    WATCHDOG_REFERENCES = 100, /* a variant that much slower than a naive kernel is of no use */
+};
+
+/* One sample of a reference that takes as long is enough: nothing is compared with it; and a few of
+ * copies that together do. */
+static const int64_t long_setup_ns = 20 * 1000000;
+
+static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_error *error)
+{
+    int64_t samples_ns[REFERENCE_SAMPLES] = {0};
+    device_stage *first = &b->stages[0];
+    *reference_ns = 0;
+    if (!first->slots[0].reference || first->slots[0].trouble[0])
+        return AT_OK; /* nothing is timed where things are proven */
+    loaded_variant reference = {.stage = first,
+                                .kernels = {first->slots[0].reference},
+                                .launches = {first->slots[0].reference_launch}};
+    at_status status = loaded_prepare(&reference, error);
+    size_t count = 0;
+    while (!status && count < REFERENCE_SAMPLES && (count == 0 || samples_ns[0] < long_setup_ns))
+        status = loaded_sample(&reference, &samples_ns[count++], error);
+    device_meter_release(&first->meter, reference.batch);
+    *reference_ns = status ? 0 : bench_median_ns(samples_ns, count);
+    return status;
+}
+
+static at_status measure_setup(device_bench *b, device_answer *answer, at_error *error)
+{
+    device_ready *r = &answer->found.ready;
+    device_meter *meter = &b->stages[0].meter;
+    double khz;
+    at_status status = bench_sm_clock(b, &khz, error);
+    if (!status)
+        status = device_meter_init(meter, &b->stages[0].slots[0], &b->stages[0].context, b->cache,
+                                   r, error);
+    for (size_t i = 1; !status && i < b->stage_count; i++)
+        status = device_meter_follow(&b->stages[i].meter, meter, &b->stages[i].slots[0],
+                                     &b->stages[i].context, error);
+    bench_reserve_samples(b, CEILING_SAMPLES);
+    if (!status)
+        status = sample_reference(b, &r->reference_ns, error);
+    size_t most = meter->ceiling_bytes > 0 ? CEILING_SAMPLES : 0, ceilings = 0;
+    for (int64_t spent_ns = 0;
+         !status && ceilings < most && (ceilings < CEILING_LEAST || spent_ns < long_setup_ns);
+         spent_ns += b->samples_ns[ceilings++])
+        status = device_meter_ceiling(meter, &b->samples_ns[ceilings], error);
+    if (!status)
+        status = bench_sm_clock(b, &r->sm_clock_khz, error);
+    if (status)
+        return status;
+    answer->found.samples_ns = b->samples_ns;
+    answer->found.sample_count = ceilings;
+    answer->found.ceiling_ns = bench_median_ns(b->samples_ns, ceilings);
+    return AT_OK;
+}
+
+/* The time of a transfer that is neither clever nor broken: a gigabyte a second, and a hundred
+ * thousand pieces. */
+static int64_t transfer_expected_ns(const problem_plan *plan)
+{
+    return (int64_t)(plan_buffer_bytes(&plan->buffers[plan->transfer.from]) +
+                     10000 * plan->transfer.pieces);
+}
+
+/* Wall time counts too: a simulated device takes longer than the time that it reports. The
+ * reference says nothing of the way between host and device, nor of how long pinning takes. */
+static int64_t find_watchdog(device_bench *b, int64_t reference_ns)
+{
+    bool transfers = b->stages[0].slots[0].plan.transfer.direction != TRANSFER_NONE;
+    int64_t longest_ns =
+        transfers ? transfer_expected_ns(&b->stages[0].slots[0].plan) : reference_ns;
+    b->watchdog_work = 1;
+    for (size_t i = 0; i < b->stage_count * b->slot_count; i++) {
+        const device_slot *s = loaded_slot_at(b, i);
+        if (s->reference_wall_ns > longest_ns)
+            longest_ns = s->reference_wall_ns;
+        if (WATCHDOG_REFERENCES * s->reference_work > b->watchdog_work)
+            b->watchdog_work = WATCHDOG_REFERENCES * s->reference_work;
+    }
+    int64_t limit_ns = WATCHDOG_REFERENCES * longest_ns;
+    return limit_ns > b->watchdog_floor_ns ? limit_ns : b->watchdog_floor_ns;
+}
+
+/* Counts layouts and the slots of each; false when the problems are not in that order. */
+static bool count_stages(const device_problem *problems, size_t count, size_t *stages,
+                         size_t *slots)
+{
+    *slots = 0;
+    while (*slots < count && problems[*slots].layout == 0)
+        ++*slots;
+    if (*slots == 0 || *slots > DEVICE_SLOTS || count % *slots != 0)
+        return false;
+    *stages = count / *slots;
+    for (size_t i = 0; i < count; i++)
+        if (problems[i].layout != i / *slots)
+            return false;
+    return true;
+}
+
+/* Gives up the set-up and what was loaded for it. */
+static void clear(device_bench *b)
+{
+    for (size_t i = 0; i < b->held_count; i++)
+        loaded_free(b, &b->held[i]);
+    free(b->held);
+    for (size_t i = 0; i < b->stage_count; i++) {
+        device_meter_deinit(&b->stages[i].meter);
+        device_context_deinit(&b->stages[i].context);
+        for (size_t k = 0; k < b->slot_count; k++)
+            if (b->stages[i].slots[k].api)
+                device_slot_deinit(&b->stages[i].slots[k]);
+    }
+    free(b->stages);
+    b->held = NULL;
+    b->stages = NULL;
+    b->held_count = b->stage_count = b->slot_count = 0;
+}
+
+static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPORT_PARTS],
+                        const device_problem *problems, size_t count, device_answer *answer,
+                        at_error *error)
+{
+    size_t stages, slots;
+    clear(b);
+    if (!count_stages(problems, count, &stages, &slots))
+        return error_set(error, AT_FORMAT, "the problems are not in the order of their layouts");
+    b->stages = memory_new(stages, sizeof *b->stages);
+    b->stage_count = stages;
+    b->slot_count = slots;
+    bench_notify(b, "the set-up (data, and the reference's results)", 0, bench_setup_limit_ns);
+    at_status status = b->api->set_support ? b->api->set_support(b->device, support, error) : AT_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        device_slot *s = loaded_slot_at(b, i);
+        status = device_slot_init(s, b->api, b->device, &problems[i], &b->contents, error);
+        if (!status)
+            status = device_slot_seed(s, problems[i].plan.seed, error);
+    }
+    for (size_t i = 0; !status && !b->untimed && i < stages; i++)
+        status = device_context_init(&b->stages[i].context, &b->stages[i].slots[0],
+                                     &problems[i * slots], &b->contents, error);
+    if (!status && !b->untimed)
+        status = measure_setup(b, answer, error);
+    return status;
+}
+
+void device_bench_setup(device_bench *b, const device_image support[DEVICE_SUPPORT_PARTS],
+                        const device_problem *problems, size_t count, device_answer *answer)
+{
+    at_error error = {0};
+    at_status status = set_up(b, support, problems, count, answer, &error);
+    if (status) {
+        bench_answer_failure(b, status, &error, answer);
+        answer->usable = false;
+        return;
+    }
+    b->watchdog_ns = find_watchdog(b, answer->found.ready.reference_ns);
+    answer->found.ready.watchdog_ns = b->watchdog_ns;
+}
+
+void device_bench_deinit(device_bench *b)
+{
+    clear(b);
+    device_contents_deinit(&b->contents);
+    free(b->samples_ns);
+    free(b->counters);
+    free(b->results);
+    free(b->printed);
+}
