@@ -72,7 +72,9 @@ typedef struct run_result {
     occupancy occupancy; /* of this variant's launch on the run's device */
     bool tied;           /* with the best; never set for the best itself */
     bool is_twin; /* not tried: it has the machine code and the launch of `lead`, and its figures */
-    uint64_t lead; /* configuration whose figures these are: its own unless it is a twin */
+    uint64_t lead;   /* configuration whose figures these are: its own unless it is a twin */
+    double tuned_ns; /* predicted of the tuned problem, where `time` is of a smaller one;
+                        0: not predicted */
     double energy_j, power_w;  /* of one launch; 0 unknown */
     bool proven;               /* it did nothing wrong on a simulated device */
     char *unproven;            /* why not, where that was to be shown; owned; may be NULL */

@@ -11,7 +11,8 @@
  * [variant], failures [{outcome, message, count, config}]: each message once, with how many
  * variants ended with it and one of them.
  *
- * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
+ * best, baseline and each of results: config {name: value}, outcome, time_ns (median), tuned_ns
+ * (predicted of the tuned problem, where time_ns is of a smaller one), ci_ns [low,
  * high] (95 %), min_ns, samples, gbps, gflops, gitems (10^9 a second), ceiling_fraction, registers,
  * spill_bytes (stores and loads), shared_bytes (static and dynamic), occupancy (0 .. 1), tied,
  * twin_of (the config of the same machine code and launch that was tried in its place; null: it was
@@ -64,10 +65,11 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
-        "{so ss so so so so so so so so so so so so sb so so sb so so}", "config",
+        "{so ss so so so so so so so so so so so so so sb so so sb so so}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
         outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns),
-        "ci_ns", interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
+        "tuned_ns", count_or_null(r->tuned_ns > 0, (uint64_t)(r->tuned_ns + 0.5)), "ci_ns",
+        interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
         count_or_null(timed, t->count), "gbps", pack_rate(r, WORK_BYTES), "gflops",
         pack_rate(r, WORK_FLOPS), "gitems", pack_rate(r, WORK_ITEMS), "ceiling_fraction",
         known(timed && r->ceiling_fraction > 0, r->ceiling_fraction), "registers",

@@ -8,8 +8,8 @@
  *   {count, least, most, spilling, full} (of what was compiled; registers a thread), stood_for
  *   {name: value}: the tuned problem, where it differs from this one, which stands in for it.
  *
- * A row: values (one a parameter), baseline, median_ns, low_ns, high_ns, rates, share, tied,
- * registers, spill_bytes, shared_bytes, occupancy, blocks, limit (no registers: they are not
+ * A row: values (one a parameter), baseline, median_ns, tuned_ns, low_ns, high_ns, rates, share,
+ * tied, registers, spill_bytes, shared_bytes, occupancy, blocks, limit (no registers: they are not
  * known), twins [values], twin_count: those with its machine code. */
 #include <stdlib.h>
 
@@ -53,10 +53,11 @@ static json_t *pack_row(const run_summary *s, const run_result *r)
         json_append(&rates, json_exact(r->rates[u]));
     const kernel_resources *k = &r->found.resources;
     json_t *row =
-        json_pack("{so sb sI sI sI so so sb}", "values", pack_value_list(s, r), "baseline",
+        json_pack("{so sb sI so sI sI so so sb}", "values", pack_value_list(s, r), "baseline",
                   r == run_summary_baseline(s), "median_ns", (json_int_t)r->time.median_ns,
-                  "low_ns", (json_int_t)r->time.low_ns, "high_ns", (json_int_t)r->time.high_ns,
-                  "rates", rates, "share", json_exact(r->ceiling_fraction), "tied", (int)r->tied);
+                  "tuned_ns", json_exact(r->tuned_ns), "low_ns", (json_int_t)r->time.low_ns,
+                  "high_ns", (json_int_t)r->time.high_ns, "rates", rates, "share",
+                  json_exact(r->ceiling_fraction), "tied", (int)r->tied);
     put_twins(&row, s, r);
     if (!r->found.has_resources)
         return row;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "run/tuned_times.h"
 #include "script/emit.h"
 
 typedef struct builder {
@@ -118,6 +119,8 @@ static void compare_with_baseline(builder *b, const race_result *r)
     if (!best || !base || base->found.outcome != OUTCOME_OK || best->time.median_ns <= 0)
         return;
     b->out->speedup = (double)base->time.median_ns / (double)best->time.median_ns;
+    if (base->tuned_ns > 0 && best->tuned_ns > 0)
+        b->out->speedup = base->tuned_ns / best->tuned_ns;
     const race_standing *won = r ? standing_of(r, b->in->driver, best->index) : NULL;
     const race_standing *was = r ? standing_of(r, b->in->driver, base->index) : NULL;
     if (won && was && won->left_at == RACE_FINALS && was->left_at == RACE_FINALS && won->ratio > 0)
@@ -203,6 +206,61 @@ static void tie_predictions(builder *b, size_t ok)
         b->out->verdict = VERDICT_TIED;
 }
 
+static int by_tuned_time(const void *a, const void *b)
+{
+    const run_result *x = a, *y = b;
+    if (x->tuned_ns == y->tuned_ns)
+        return by_median(a, b);
+    if (x->tuned_ns > 0 && y->tuned_ns > 0)
+        return x->tuned_ns < y->tuned_ns ? -1 : 1;
+    return x->tuned_ns > 0 ? -1 : 1;
+}
+
+/* Is another problem tried in place of the tuned one? */
+static bool stands_in(const session *s)
+{
+    const pattern *p = script_pattern(s->script);
+    for (size_t i = 0; s->problem == PROBLEM_SIMULATED && i < p->problem_count; i++)
+        if (!value_equal(p->problems[PROBLEM_SIMULATED][i].value,
+                         p->problems[PROBLEM_TUNED][i].value))
+            return true;
+    return false;
+}
+
+/* What is alike on the smaller problem is ranked by what is predicted of the tuned one: the first
+ * few and the baseline, for each is compiled anew. */
+static void rank_by_tuned_times(builder *b, size_t ok)
+{
+    enum { MOST_PREDICTED = 8 };
+    run_result *all = b->out->results;
+    uint64_t wanted[MOST_PREDICTED + 1];
+    double times_ns[MOST_PREDICTED + 1];
+    size_t alike = 1, count = 0;
+    while (alike < ok && (all[alike].tied || all[alike].lead == all[0].lead))
+        alike++;
+    for (size_t i = 0; i < alike && count < MOST_PREDICTED; i++)
+        if (!all[i].is_twin)
+            wanted[count++] = all[i].index;
+    for (size_t i = 0; b->in->has_baseline && i < ok; i++)
+        if (all[i].index == b->in->baseline)
+            wanted[count++] = all[i].lead;
+    tuned_times_predict(b->in->session, b->in->settings, wanted, count, times_ns);
+    for (size_t i = 0; i < ok; i++)
+        for (size_t k = 0; k < count; k++)
+            if (all[i].lead == wanted[k])
+                all[i].tuned_ns = times_ns[k];
+    qsort(all, alike, sizeof *all, by_tuned_time);
+    const double given = b->in->settings->tie_margin;
+    const double margin = 1 + (given >= 0 ? given : race_defaults().tie_margin);
+    b->out->tied_count = 0;
+    for (size_t i = 0; i < alike; i++) {
+        all[i].tied = all[i].lead != all[0].lead &&
+                      (all[i].tuned_ns <= 0 || all[i].tuned_ns <= margin * all[0].tuned_ns);
+        b->out->tied_count += all[i].tied && !all[i].is_twin;
+    }
+    b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;
+}
+
 /* The lowest median wins without a race, and nothing says how sure that is. */
 static void rank_by_median(builder *b)
 {
@@ -214,6 +272,8 @@ static void rank_by_median(builder *b)
     b->out->best_found = ok > 0;
     if (ok > 1 && b->in->session->workers->properties.predicted)
         tie_predictions(b, ok);
+    if (b->out->tied_count && stands_in(b->in->session) && b->in->end != RUN_END_INTERRUPTED)
+        rank_by_tuned_times(b, ok);
 }
 
 static at_status add_rest(builder *b, at_error *error)
