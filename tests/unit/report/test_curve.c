@@ -47,10 +47,11 @@ TEST_IN(a_table_has_a_line_a_point_and_says_why_one_has_no_winner, set_up, tear_
     char *text = render_page("curve", json_pack("{s[o]}", "curves", curve_pack(c)),
                              json_pack("{s[o]}", "words", curve_pack_words(c)), 80, false);
     assert_has(text, "transpose on ");
-    assert_has(text, "GB/s   of copy");
-    assert_has(text, "   1024  float      20.00");
-    assert_has(text, "   1024   half  no memory for it");
-    assert_has(text, "  65536  float     140.00");
+    assert_has(text, "GB/s  of copy");
+    assert_has(text, "   1024  float    20.00");
+    assert_has(text,
+               "   1024   half                                               no memory for it");
+    assert_has(text, "  65536  float   140.00");
     assert_has(text, "in all: algorithm=tile");
     free(text);
 }
