@@ -186,3 +186,17 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
     succeeds
     says "variables that neither --over nor --set gives are those of the script's 'simulated' problem"
 }
+
+@test "what the small problem does not tell apart is ranked by the tuned one" {
+    tool transpose.lua --device sim:sm_90 --only algorithm=naive,tile --only tile_x=32 --only tile_y=32 --only block_rows=8 \
+        --only load_vec=4 --only store_vec=4 --only order=linear --only load_hint=none --only store_hint=none \
+        --only pad=0,1 --only swizzle=none --only tiles=1 --quiet --json
+    succeeds
+    python3 - <<'PY'
+import json
+run = json.load(open("out.txt"))
+best, quickest = run["results"][0], min(run["results"], key=lambda r: r["time_ns"])
+assert quickest["config"]["algorithm"] == "naive" and best["config"]["algorithm"] == "tile", run["results"]
+assert best["tuned_ns"] < quickest["tuned_ns"] and not quickest["tied"], run["results"]
+PY
+}
