@@ -88,6 +88,15 @@ member() { # member DIR PYTHON: of capture.json, as `d`
     [ "$(member mixed 'd["captured"][0]["block"][0]')" = 128 ]
 }
 
+@test "a kernel that is put into a graph by hand has its name and shape in the table" {
+    program -o seen -- node 7
+    says "scale_by"
+    [ "$(member seen 'd["launches"][0]["grid"][0]')" = 7 ]
+    [ "$(member seen 'd["launches"][0]["recorded"]')" = True ]
+    program -o chosen --kernel scale_by -- node 7
+    fails_with 2 "only recorded into graphs"
+}
+
 @test "a program runs as it does without: its output, its words, its signals" {
     program -o seen -- scale 64
     [ "$(head -1 out.txt)" = "the program is done" ]

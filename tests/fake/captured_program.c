@@ -10,6 +10,7 @@
  *   view N       scale by scale_view, whose pointers are in a structure, and by a library
  *   packed N     scale_by with its arguments in one buffer
  *   graph N      records scale_by into a graph and launches that twice
+ *   node N       puts scale_by with N blocks into a graph
  *   threads N    scale_by from four threads, fifty times each
  *   refused      a launch that the driver refuses
  *   fork         a child that ends
@@ -42,6 +43,8 @@
     X(cuStreamCreate)                                                                              \
     X(cuStreamBeginCapture)                                                                        \
     X(cuStreamEndCapture)                                                                          \
+    X(cuGraphCreate)                                                                               \
+    X(cuGraphAddKernelNode)                                                                        \
     X(cuGraphInstantiate)                                                                          \
     X(cuGraphUpload)                                                                               \
     X(cuGraphLaunch)                                                                               \
@@ -215,6 +218,21 @@ static void graph(unsigned n)
     drop(&d);
 }
 
+static void node(unsigned n)
+{
+    CUgraph built;
+    CUgraphNode added;
+    const CUDA_KERNEL_NODE_PARAMS kernel = {.func = gpu.scale_by,
+                                            .gridDimX = n,
+                                            .gridDimY = 1,
+                                            .gridDimZ = 1,
+                                            .blockDimX = 64,
+                                            .blockDimY = 1,
+                                            .blockDimZ = 1};
+    CALL(cuGraphCreate, &built, 0);
+    CALL(cuGraphAddKernelNode, &added, built, NULL, 0, &kernel);
+}
+
 static void *work(void *own)
 {
     for (int i = 0; i < 50; i++)
@@ -285,6 +303,8 @@ int main(int argc, char **argv)
             packed(n);
         else if (strcmp(how, "graph") == 0)
             graph(n);
+        else if (strcmp(how, "node") == 0)
+            node(n);
         else if (strcmp(how, "threads") == 0)
             threads(n);
         else if (strcmp(how, "refused") == 0)

@@ -26,6 +26,7 @@ static const char *const functions[] = {
     "cuGraphLaunch",
     "cuLibraryLoadData",
     "cuLaunchCooperativeKernel",
+    "cuGraphAddKernelNode_v2",
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

@@ -50,6 +50,32 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     return fake_enter();
 }
 
+CUresult cuGraphCreate(CUgraph *out, unsigned flags)
+{
+    (void)flags;
+    *out = calloc(1, sizeof **out);
+    return fake_enter();
+}
+
+/* As CUPTI has it: no name of the kernel. */
+CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after,
+                              size_t after_count, const CUDA_KERNEL_NODE_PARAMS *kernel)
+{
+    uint64_t own = 0;
+    const struct {
+        CUgraphNode *out;
+        CUgraph graph;
+        const CUgraphNode *after;
+        size_t after_count;
+        const CUDA_KERNEL_NODE_PARAMS *kernel;
+    } parameters = {out, graph, after, after_count, kernel};
+    fake_call(0, __func__, &parameters, NULL, NULL, &own);
+    graph->nodes[graph->count++] = (fake_node){.function = kernel->func};
+    const CUresult result = fake_enter();
+    fake_call(1, __func__, &parameters, &result, NULL, &own);
+    return result;
+}
+
 CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
     (void)flags;

@@ -251,6 +251,12 @@ static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsi
     return CUDA_SUCCESS; /* faults show when somebody waits */
 }
 
+CUresult cuFuncGetName(const char **name, CUfunction function)
+{
+    *name = function->kernel->name;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
                         void **arguments, void **extra)

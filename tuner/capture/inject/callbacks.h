@@ -77,6 +77,33 @@ typedef struct launch_ex_parameters {
     void **arguments, **extra;
 } launch_ex_parameters;
 
+/* cuGraphAddKernelNode, cuGraphAddKernelNode_v2, whose parameters begin alike. */
+typedef struct kernel_node_parameters {
+    CUgraphNode *made;
+    CUgraph graph;
+    const CUgraphNode *after;
+    size_t after_count;
+    const CUDA_KERNEL_NODE_PARAMS_v3 *kernel;
+} kernel_node_parameters;
+
+/* cuGraphAddNode; cuGraphAddNode_v2 has the data of edges, too. */
+typedef struct node_parameters {
+    CUgraphNode *made;
+    CUgraph graph;
+    const CUgraphNode *after;
+    size_t after_count;
+    const CUgraphNodeParams *node;
+} node_parameters;
+
+typedef struct node_v2_parameters {
+    CUgraphNode *made;
+    CUgraph graph;
+    const CUgraphNode *after;
+    const void *edges;
+    size_t after_count;
+    const CUgraphNodeParams *node;
+} node_v2_parameters;
+
 /* cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuLibraryLoadData,
  * cuLibraryLoadFromFile: all begin like this. */
 typedef struct load_parameters {

@@ -47,6 +47,9 @@ static struct {
     modules modules;
     cupti cupti;
     snapshot_driver driver;
+    /* Of newer drivers; NULL: there are none. */
+    CUresult (*function_name)(const char **name, CUfunction function);
+    CUresult (*kernel_name)(const char **name, CUkernel kernel);
     const char *lacking; /* a function that the driver lacks: nothing can be chosen */
     const char *wanted;  /* part of a kernel's name; NULL: none is chosen */
     uint64_t nth, shapes, limit_bytes;
@@ -221,6 +224,74 @@ static void after_launch(const cupti_call *call)
         snapshot_after(&s);
 }
 
+/* ---- graphs ---- */
+
+/* The kernel of a node that is added to a graph, by one of two handles. */
+static void count_node(const cupti_call *call, CUfunction function, CUkernel kern,
+                       const capture_row *key)
+{
+    const char *name = call->symbol;
+    /* What a runtime passes as a function may be a kernel of a library. */
+    const CUkernel kernel = function ? (CUkernel)function : kern;
+    if (!name && here.kernel_name && here.kernel_name(&name, kernel) != CUDA_SUCCESS)
+        name = NULL;
+    if (!name && function && here.function_name &&
+        here.function_name(&name, function) != CUDA_SUCCESS)
+        name = NULL;
+    if (here.wanted && name && is_chosen(name))
+        here.rows.table->matched_recorded++;
+    pthread_mutex_lock(&here.rows_lock);
+    capture_row *row = rows_find(&here.rows, name ? name : "", key);
+    if (row)
+        row->count++;
+    else
+        here.rows.table->dropped++;
+    pthread_mutex_unlock(&here.rows_lock);
+}
+
+/* The row of a node: the versions of its parameters begin alike. */
+static capture_row row_of_node(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
+{
+    return (capture_row){.grid = {k->gridDimX, k->gridDimY, k->gridDimZ},
+                         .block = {k->blockDimX, k->blockDimY, k->blockDimZ},
+                         .cluster = {1, 1, 1},
+                         .dynamic_shared_bytes = k->sharedMemBytes,
+                         .flags = CAPTURE_RECORDED};
+}
+
+/* A kernel that was put into a graph by hand, and not by recording a stream. */
+static void after_node(const cupti_call *call)
+{
+    const node_parameters *one = call->parameters;
+    const node_v2_parameters *two = call->parameters;
+    const bool is_v2 = strstr(call->function, "_v2") != NULL;
+    if (*(const CUresult *)call->result != CUDA_SUCCESS)
+        return;
+    const CUDA_KERNEL_NODE_PARAMS_v3 *k;
+    bool has_kern = true;
+    if (starts(call->function, "cuGraphAddKernelNode")) {
+        k = ((const kernel_node_parameters *)call->parameters)->kernel;
+        has_kern = is_v2;
+    } else {
+        const CUgraphNodeParams *n = is_v2 ? two->node : one->node;
+        k = n->type == CU_GRAPH_NODE_TYPE_KERNEL ? &n->kernel : NULL;
+    }
+    if (!k)
+        return;
+    const capture_row key = row_of_node(k);
+    count_node(call, k->func, has_kern ? k->kern : NULL, &key);
+}
+
+static void find_names(void)
+{
+    const char *chosen = getenv("AUTOTUNE_LIBCUDA");
+    void *library = dlopen(chosen && *chosen ? chosen : "libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *function = library ? dlsym(library, "cuFuncGetName") : NULL;
+    void *kernel = library ? dlsym(library, "cuKernelGetName") : NULL;
+    memcpy(&here.function_name, &function, sizeof function);
+    memcpy(&here.kernel_name, &kernel, sizeof kernel);
+}
+
 /* ---- times ---- */
 
 static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_records)
@@ -336,6 +407,8 @@ static void leave(const cupti_call *call)
         after_launch(call);
     else if (strstr(call->function, "Load"))
         after_load(call);
+    else if (starts(call->function, "cuGraphAdd"))
+        after_node(call);
     else if (*(const CUresult *)call->result == CUDA_SUCCESS)
         here.rows.table->graph_launches++;
 }
@@ -408,7 +481,8 @@ static bool is_watched(const char *function)
         "cuGraphLaunch",         "cuGraphLaunch_ptsz",        "cuModuleLoad",
         "cuModuleLoadData",      "cuModuleLoadDataEx",        "cuModuleLoadFatBinary",
         "cuModuleUnload",        "cuLibraryLoadData",         "cuLibraryLoadFromFile",
-        "cuLibraryUnload",
+        "cuLibraryUnload",       "cuGraphAddKernelNode",      "cuGraphAddKernelNode_v2",
+        "cuGraphAddNode",        "cuGraphAddNode_v2",
     };
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
         if (strcmp(watched[i], function) == 0)
@@ -449,6 +523,7 @@ int InitializeInjection(void)
     here.shapes = setting(CAPTURE_SHAPES, 1);
     here.limit_bytes = setting(CAPTURE_LIMIT, UINT64_MAX);
     here.lacking = snapshot_find_driver(&here.driver);
+    find_names();
     pthread_atfork(NULL, NULL, stop_in_child);
     void *library = open_cupti();
     const char *lacking = library ? find_functions(library) : NULL;
