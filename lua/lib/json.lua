@@ -159,7 +159,8 @@ local function read(text, fail)
         v.kind, v.value = word == "null" and word or "boolean", WORDS[word]
       elseif v.value == nil then
         refuse(at > #text and "the file ends where a value is missing"
-               or "this is no value: " .. (word or "") .. string.match(text, "^[^\n]*", at))
+               or not word and string.find(text, "^[}%]]", at) and "a value is missing before " .. string.sub(text, at, at)
+               or "this is no value: " .. (word or "") .. string.match(text, "^[^\r\n]*", at))
       end
     end
     return v

@@ -201,6 +201,35 @@ local function check_names(description, field, params, constants)
   end
 end
 
+-- A block of more threads than any device takes is no mistake of a space that is a product, but no configuration either.
+local MOST_THREADS = 1024
+
+local function bound_blocks(description)
+  if description.where ~= nil and type(description.where) ~= "string" and type(description.where) ~= "table" then return end
+  local where = type(description.where) == "table" and description.where or { description.where }
+  local values, most = read_space(description.space), {}
+  for name, v in pairs(description.problem) do most[name] = default_of(v) end
+  for name, list in pairs(values) do
+    for _, v in ipairs(list) do
+      if type(v) == "number" then most[name] = math.max(most[name] or v, v) end
+    end
+  end
+  local function bound(launch)
+    local sides, varies = {}, false
+    for _, e in ipairs(type(launch.block) == "table" and launch.block or { launch.block }) do
+      e = tostring(e)
+      sides[#sides + 1] = string.find(e, "^[%w_]+$") and e or "(" .. e .. ")"
+      for name in string.gmatch(e, "[%a_][%w_]*") do varies = varies or values[name] ~= nil end
+    end
+    local product = table.concat(sides, " * ")
+    local v = evaluate(product, scope_of(most, type(description.derived) == "table" and description.derived or {}))
+    if varies and not (type(v) == "number" and v <= MOST_THREADS) then where[#where + 1] = product .. " <= " .. MOST_THREADS end
+  end
+  if type(description.launch) == "table" then bound(description.launch) end
+  for _, one in ipairs(launches_of(description)) do bound(one) end
+  description.where = #where > 0 and where or nil
+end
+
 local function stem_of(file)
   local stem = string.gsub(string.match(file, "([^/]*)$"), "%.%w*$", "")
   stem = string.gsub(stem, "[^%w_]", "_")
@@ -281,6 +310,7 @@ function kernel_file.complete(description)
     ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"",
         launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
   end
+  bound_blocks(description)
   local values, space_names = read_space(description.space)
   macros.settle(facts, description, values)
   macros.refuse_misspelt(facts, space_names)

@@ -338,6 +338,15 @@ CU
     [[ $errors != *"is zero"* ]]
 }
 
+@test "blocks of more threads than there may be are left out of the space" {
+    describe 'problem = { n = 1 << 16, a = 2.0 } space = { BLOCK = at.pow2(64, 512), VEC = { 1, 2, 4 } } sizes = { x = "n", y = "n" }
+launch = { grid = "ceil_div(n, BLOCK * VEC)", block = { "BLOCK", "VEC" } }'
+    tool space saxpy.cu --arch sm_90
+    succeeds
+    says "BLOCK * VEC <= 1024"
+    says "11 valid configurations"
+}
+
 @test "a number of the problem that is a text is told to be a derived value" {
     describe 'problem = { n = "m", a = 2.0, m = 64 } space = { BLOCK = { 128, 256 } } launch = { grid = 1, block = 64 } sizes = { x = "n", y = "n" }'
     tool space saxpy.cu --arch sm_90
