@@ -6,6 +6,7 @@
 
 #include "base/cores.h"
 #include "base/memory.h"
+#include "base/queue.h"
 #include "base/text.h"
 #include "bench/client.h"
 #include "device/plan.h"
@@ -37,9 +38,10 @@ static const int64_t sampled_growth[] = {32, 4, 2};
 enum { WHOLE_GROWTH = 4 };
 
 /* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
- * or because it cannot be proven. Then its images are freed and it joins the prover's list
+ * or because it cannot be proven. Then its images are freed and it joins the prover's queue
  * `decided`, which is in the order of decisions. */
 typedef struct job {
+    queue_item item; /* decided */
     uint64_t id;
     size_t parts;  /* compile results that it waits for */
     size_t worker; /* that it was sent to */
@@ -52,7 +54,6 @@ typedef struct job {
     char texts[DEVICE_SLOTS][33]; /* hashes of what is compiled, */
     size_t same[DEVICE_SLOTS];    /* and the first slot for which that is the same */
     proof proof;
-    struct job *next; /* decided */
 } job;
 
 /* larger[] prove the variants of which a loop never went round twice, under the numbers of their
@@ -88,7 +89,7 @@ struct prover {
     job **jobs;
     size_t job_count, undecided;
     size_t answered; /* all jobs before this one are decided */
-    job *decided, **decided_end;
+    queue decided;   /* and not taken yet */
     size_t taken;
 };
 
@@ -117,8 +118,7 @@ static void decide_covered(prover *p, job *j, proof_verdict verdict, const char 
     j->proof.coverage = *coverage;
     free_job_images(j);
     p->undecided--;
-    *p->decided_end = j;
-    p->decided_end = &j->next;
+    queue_push(&p->decided, j);
 }
 
 static void decide(prover *p, job *j, proof_verdict verdict, const char *message)
@@ -259,7 +259,6 @@ static prover *create(script *s, compile_pool *pool, const char *arch, trace *sh
     p->pool = pool;
     p->shown = shown;
     p->own_ids = OWN_IDS;
-    p->decided_end = &p->decided;
     p->broken = UINT64_MAX;
     snprintf(p->arch, sizeof p->arch, "%s", arch);
     return p;
@@ -771,7 +770,7 @@ at_status prover_work(prover *p, int timeout_ms, at_error *error)
     status = error_forgive(status, AT_NOT_FOUND, error);
     if (!status)
         status = prover_step(p, error);
-    if (status || p->decided)
+    if (status || p->decided.count)
         return status;
     poll_set set;
     poll_set_start(&set, timeout_ms);
@@ -788,12 +787,9 @@ size_t prover_pending(const prover *p)
 
 bool prover_take(prover *p, proof *out)
 {
-    job *j = p->decided;
+    job *j = queue_pop(&p->decided);
     if (!j)
         return false;
-    p->decided = j->next;
-    if (!p->decided)
-        p->decided_end = &p->decided;
     *out = j->proof;
     j->proof = (proof){0};
     p->taken++;
