@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 /* The facts known of a line. */
@@ -37,7 +37,7 @@ static bool waits_for_others(const sim_program *p, size_t first, size_t last)
     return false;
 }
 
-static bool add_program(lines *all, const ptx_module *m, const sim_program *p, const uint8_t *ran)
+static void add_program(lines *all, const ptx_module *m, const sim_program *p, const uint8_t *ran)
 {
     for (size_t i = 0; i < p->code_count; i++) {
         const sim_instruction *c = &p->code[i];
@@ -52,10 +52,9 @@ static bool add_program(lines *all, const ptx_module *m, const sim_program *p, c
         line *before = all->count ? &all->items[all->count - 1] : NULL;
         if (before && before->number == one.number && before->file.at == one.file.at)
             before->bits |= one.bits;
-        else if (!array_add(&all->items, &all->count, &one, sizeof one))
-            return false;
+        else
+            memory_add(&all->items, &all->count, &one, sizeof one);
     }
-    return true;
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -135,22 +134,21 @@ at_status sim_covered(const device *d, const device_kernel *const *kernels, size
 {
     (void)d;
     lines all = {0};
-    bool fine = true;
+    (void)error;
     coverage->together = false;
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; fine && k < kernels[i]->kernel.program_count; k++) {
+        for (size_t k = 0; k < kernels[i]->kernel.program_count; k++) {
             coverage->together |= k > 0 || kernels[i]->kernel.programs[k]->communicates;
-            fine = add_program(&all, kernels[i]->kernel.module, kernels[i]->kernel.programs[k],
-                               kernels[i]->ran[k]);
+            add_program(&all, kernels[i]->kernel.module, kernels[i]->kernel.programs[k],
+                        kernels[i]->ran[k]);
         }
-    if (fine)
-        join(&all);
-    if (fine && coverage->once[0]) {
+    join(&all);
+    if (coverage->once[0]) {
         take_off(&all, coverage->once);
-    } else if (fine) {
+    } else {
         tell(&all, never_ran, coverage->never);
         tell(&all, ran_once, coverage->once);
     }
     free(all.items);
-    return fine ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to tell what was run");
+    return AT_OK;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/fill.h"
 #include "sim/owners.h"
 
@@ -116,9 +116,8 @@ static void make_work(void *context, uint64_t chunk)
         prepare_chunk(s, from, to);
         memcpy(s->work->bytes + from, s->raw->bytes + from, to - from);
     }
-    if (s->plan.role != BUFFER_INPUT &&
-        !array_add(&s->touched, &s->touched_count, &chunk, sizeof chunk))
-        s->touched_count = 0;
+    if (s->plan.role != BUFFER_INPUT)
+        memory_add(&s->touched, &s->touched_count, &chunk, sizeof chunk);
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -182,7 +181,7 @@ static at_status start_filler(sim_data *d, at_error *error)
     const launch_plan *plan = &d->filler_launch;
     at_status status = sim_device_set_constants(d->filler, plan, d->raw, error);
     if (!status)
-        status = sim_owners_new(d->device, d->filler, plan, d->raw, UINT64_MAX, &d->owners, error);
+        d->owners = sim_owners_new(d->device, d->filler, plan, d->raw, UINT64_MAX);
     if (!status && plan_launches_run(plan) == 1 &&
         plan_grid_blocks(&plan->launches[0]) * plan_block_threads(&plan->launches[0]) <=
             FEW_THREADS) {
@@ -197,10 +196,8 @@ static at_status start_filler(sim_data *d, at_error *error)
 at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler,
                        const void *const *contents, sim_data **out, at_error *error)
 {
-    sim_data *s = calloc(1, sizeof *s);
+    sim_data *s = memory_new(1, sizeof *s);
     *out = s;
-    if (!s)
-        return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
     pthread_mutex_init(&s->lock, NULL);
     s->device = d;
     s->plan = *plan;

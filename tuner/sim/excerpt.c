@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/rng.h"
 #include "sim/data.h"
 #include "sim/holes.h"
@@ -68,10 +69,8 @@ static at_status start_reference(device_excerpt *x, const device_excerpt_plan *p
 at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                           at_error *error)
 {
-    device_excerpt *x = calloc(1, sizeof *x);
+    device_excerpt *x = memory_new(1, sizeof *x);
     *out = x;
-    if (!x)
-        return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
     x->device = d;
     x->plan = *plan->problem;
     const sim_filler filler = {*plan->filler, *plan->filler_launch};
@@ -357,11 +356,7 @@ static at_status compare_buffer(comparing *c, at_error *error)
 {
     size_t count;
     const uint64_t *touched = sim_data_touched(c->excerpt->data, c->buffer, &count);
-    uint64_t *chunks = malloc((count + 1) * sizeof *chunks);
-    if (!chunks)
-        return error_set(error, AT_NO_MEMORY, "no memory to compare an excerpt");
-    if (count > 0)
-        memcpy(chunks, touched, count * sizeof *chunks);
+    uint64_t *chunks = memory_copy(touched, count, sizeof *chunks);
     qsort(chunks, count, sizeof *chunks, compare_numbers);
     rng r = rng_seeded(c->excerpt->plan.seed);
     if (count > 2)
@@ -451,11 +446,10 @@ static at_status compare_few(checking *c, sim_owners **owners, device_excerpt_re
 {
     device_excerpt *x = c->excerpt;
     sim_owners_free(*owners);
-    at_status status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
-                                      most_dear, owners, error);
-    if (!status && has_warps_apart(x->reference, &x->reference_launch))
+    *owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_dear);
+    if (has_warps_apart(x->reference, &x->reference_launch))
         sim_owners_run_first_warps(*owners);
-    return status ? status : compare_buffers(c, *owners, FEW_CHUNKS, out, error);
+    return compare_buffers(c, *owners, FEW_CHUNKS, out, error);
 }
 
 static const char *why_none(const checking *c, bool ended, const sim_owners *owners)
@@ -494,10 +488,9 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
         c->spent / c->coverage->run * c->coverage->blocks / reference_blocks > as_much)
         as_much = 0;
     const bool ended = c->coverage->cut + c->coverage->blind < c->coverage->run;
-    at_status status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
-                                      c->spend > as_much ? c->spend : as_much, &owners, error);
-    if (!status)
-        status = compare_buffers(c, owners, MOST_CHUNKS, out, error);
+    owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
+                            c->spend > as_much ? c->spend : as_much);
+    at_status status = compare_buffers(c, owners, MOST_CHUNKS, out, error);
     if (!status && c->coverage->compared == 0 && ended &&
         sim_owners_fault(owners)->kind == SIM_FAULT_NONE && has_results(c))
         status = compare_few(c, &owners, out, error);
@@ -549,14 +542,13 @@ static at_status compare_places(checking *c, uint32_t buffer, const sim_hole *ho
 static at_status find_holes(checking *c, device_excerpt_result *out, at_error *error)
 {
     device_excerpt *x = c->excerpt;
-    sim_owners *variant = NULL, *reference = NULL;
     const uint64_t most = c->spend > most_at_places ? c->spend : most_at_places;
     sim_data_reset(x->data);
-    at_status status = sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data),
-                                      most, &variant, error);
-    if (!status)
-        status = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most,
-                                &reference, error);
+    at_status status = AT_OK;
+    sim_owners *variant =
+        sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data), most);
+    sim_owners *reference =
+        sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most);
     for (uint32_t i = 0; !status && i < x->plan.buffer_count && out->result == OUTCOME_OK; i++) {
         sim_hole hole;
         if (!plan_is_compared(&x->plan.buffers[i]))

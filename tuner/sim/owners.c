@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 
 enum {
     MOST_INTERVALS = 1 << 20, /* of what a block writes: rows of a tile, or scattered elements */
@@ -80,14 +81,10 @@ typedef struct watching {
     stores *seen;
 } watching;
 
-at_status sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *buffers, uint64_t most, sim_owners **out,
-                         at_error *error)
+sim_owners *sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
+                           device_buffer *const *buffers, uint64_t most)
 {
-    sim_owners *o = calloc(1, sizeof *o);
-    *out = o;
-    if (!o)
-        return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
+    sim_owners *o = memory_new(1, sizeof *o);
     *o = (sim_owners){.device = d,
                       .kernel = k,
                       .plan = plan,
@@ -98,7 +95,7 @@ at_status sim_owners_new(const device *d, const device_kernel *k, const launch_p
         o->buffer_count++;
     for (int axis = 0; axis < 3; axis++)
         o->extent[axis] = plan->launches[0].grid[axis] / sim_device_cluster(k, plan, 0)[axis];
-    return AT_OK;
+    return o;
 }
 
 static void forget(stores *seen)
@@ -164,11 +161,10 @@ static void add_store(const watching *to, uint64_t address, uint32_t bytes)
         const size_t count = to->seen->counts[i];
         if (address < b->base || one.to > b->size_bytes)
             continue;
-        /* A write that finds no memory is not seen, and then not found. */
         if (count > 0 && to->seen->of[i][count - 1].to == one.from)
             to->seen->of[i][count - 1].to = one.to;
         else if (count < MOST_INTERVALS)
-            array_add(&to->seen->of[i], &to->seen->counts[i], &one, sizeof one);
+            memory_add(&to->seen->of[i], &to->seen->counts[i], &one, sizeof one);
     }
 }
 
@@ -278,9 +274,7 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
                                    : cluster == last_of(o) ? &o->ends[FROM_LAST]
                                                            : &mine;
         watching watched = {o, seen};
-        ran_cluster *grown = array_grow(o->ran, o->ran_count, sizeof *grown);
-        if (!grown)
-            return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
+        ran_cluster *grown = memory_have(array_grow(o->ran, o->ran_count, sizeof *grown));
         o->ran = grown;
         memmove(&grown[place + 1], &grown[place], (o->ran_count - place) * sizeof *grown);
         o->ran_count++;
@@ -329,20 +323,19 @@ static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, in
 }
 
 /* A block at the end may have less to write than others: it gets the first one's shape. */
-static bool widen(const footprint *first, footprint *last)
+static void widen(const footprint *first, footprint *last)
 {
     if (last->count == 0 ||
         bytes_of(first->rows, first->count) <= bytes_of(last->rows, last->count))
-        return true;
-    interval *rows = malloc(first->count * sizeof *rows);
-    for (size_t k = 0; rows && k < first->count; k++) {
+        return;
+    interval *rows = memory_new(first->count, sizeof *rows);
+    for (size_t k = 0; k < first->count; k++) {
         const uint64_t moved = last->rows[0].from - first->rows[0].from;
         rows[k] = (interval){first->rows[k].from + moved, first->rows[k].to + moved};
     }
     free(last->rows);
     last->rows = rows;
-    last->count = rows ? first->count : 0;
-    return rows != NULL;
+    last->count = first->count;
 }
 
 static at_status learn(sim_owners *o, at_error *error)
@@ -355,8 +348,7 @@ static at_status learn(sim_owners *o, at_error *error)
         o->ways[o->way].prints[i] = (footprint){.rows = end->of[i], .count = end->counts[i]};
     *end = (stores){0};
     for (uint32_t i = 0; o->way == FROM_LAST && i < o->buffer_count; i++)
-        if (!widen(&o->ways[FROM_FIRST].prints[i], &o->ways[FROM_LAST].prints[i]))
-            return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
+        widen(&o->ways[FROM_FIRST].prints[i], &o->ways[FROM_LAST].prints[i]);
     for (uint32_t i = 0; !status && i < o->buffer_count; i++) {
         footprint *f = &o->ways[o->way].prints[i];
         for (int axis = 0; !status && f->count > 0 && axis < 3; axis++) {

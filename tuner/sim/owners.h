@@ -13,10 +13,9 @@
 typedef struct sim_owners sim_owners;
 
 /* Kernel, plan and buffers are borrowed; buffers that it writes need `valid`. No block begins once
- * all have executed `most` instructions, or takes more than is left. AT_NO_MEMORY. */
-at_status sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *buffers, uint64_t most, sim_owners **out,
-                         at_error *error);
+ * all have executed `most` instructions, or takes more than is left. The caller frees it. */
+sim_owners *sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
+                           device_buffer *const *buffers, uint64_t most);
 void sim_owners_free(sim_owners *o); /* NULL is fine */
 
 /* From now on the first warp of each block is all that runs of it, of a kernel whose warps do not
