@@ -189,9 +189,10 @@ typedef enum at_tune_state {
 } at_tune_state;
 
 typedef struct at_tune_options {
-    double
-        budget_s; /* of its search and race; 0: 60. It is ended at twice that and a minute more */
-    double share; /* of the GPU's time that it may use; 0: 0.1 */
+    /* Of its search and race, after which the result is checked and proven; 0: 60. It is ended at
+     * twice that and a minute more. */
+    double budget_s;
+    double share;        /* of the GPU's time that it may use; 0: 0.1 */
     const char *script;  /* path of the pattern script; NULL: the installed one of the name */
     const char *program; /* path of autotune; NULL: $AUTOTUNE_PROGRAM, beside the library, PATH */
 } at_tune_options;
