@@ -40,7 +40,7 @@ enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_AGAIN = 6 };
 #define CLEARLY 1.1
 
 /* Blocks of a race before which no leader takes over. */
-enum { LEAST_BLOCKS = 4 };
+enum { LEAST_BLOCKS = 8 };
 
 /* Where noise leaves it open who is the fastest, the leader takes over from an incumbent that is
  * slower than it by so much of the interval, whose bounds are at 95 %: with a probability of 0.9.

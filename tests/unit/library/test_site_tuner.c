@@ -278,6 +278,22 @@ TEST(what_others_add_to_each_call_hides_no_difference)
     assert_true(good >= 8);
 }
 
+TEST(luck_in_a_crowd_makes_nobody_the_incumbent)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        program p = {.crowd = 1, .delay = 5};
+        rng random = rng_seeded(seed + 77);
+        p.count = 15;
+        for (size_t i = 0; i < p.count; i++)
+            p.true_ns[i] = 2e4 * (i ? 0.85 * exp(log(1.8 / 0.85) * rng_uniform(&random)) : 1);
+        start(&p, propose_all, 0.02, seed);
+        run(&p, 60000);
+        if (p.slowest_plain > 1.02)
+            fail_msg("seed %d: %.1f %% slower", (int)seed, 100 * p.slowest_plain - 100);
+        site_tuner_free(p.tuner);
+    }
+}
+
 /* Where others take six times as long as the call itself, not each difference can be told. But most
  * of what the fastest would gain is gained, and hardly anybody is worse off. */
 TEST(in_a_crowd_who_is_likely_the_fastest_takes_over)
