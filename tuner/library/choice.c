@@ -107,22 +107,18 @@ static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
 
 /* ---- which configurations are possible ---- */
 
-/* The values that the script would give the problem's variables; false where it would refuse one.
- * They borrow from `texts`. */
-static bool read_problem(const record_values *from, char texts[][LIBRARY_VALUE_BYTES],
-                         script_facts_case *to)
+/* The values that the script would give variables of its problem, into `to` in the pattern's order;
+ * false where it would refuse one. They borrow from `texts`. */
+static bool read_problem(const pattern *p, const record_values *from,
+                         char texts[][LIBRARY_VALUE_BYTES], value *to)
 {
-    const pattern *p = script_facts_pattern(to->facts);
-    for (size_t i = 0; i < p->problem_count; i++)
-        to->problem[i] = p->problems[PROBLEM_TUNED][i].value;
     for (size_t i = 0; i < from->count; i++) {
         size_t place = 0;
         while (place < p->problem_count &&
                strcmp(p->problems[PROBLEM_TUNED][place].name, from->pairs[i].name) != 0)
             place++;
         value_format(from->pairs[i].value, texts[i], LIBRARY_VALUE_BYTES);
-        if (place == p->problem_count ||
-            !pattern_read_setting(p, place, texts[i], &to->problem[place]))
+        if (place == p->problem_count || !pattern_read_setting(p, place, texts[i], &to[place]))
             return false;
     }
     return true;
@@ -191,32 +187,56 @@ static at_status choose_by_script(at_choice *c, script *s, pick_target *target,
 }
 
 /* *done is false where the script is of no use: the problem is not one of its problems, say. */
-static at_status choose_with(at_choice *c, const known_script *with, const paths *share,
-                             const arch_limits *limits, pick_target *target, pick_candidate *found,
-                             bool *done, at_error *error)
+static at_status choose_with_facts(at_choice *c, const known_script *with,
+                                   const arch_limits *limits, pick_target *target,
+                                   pick_candidate *found, bool *done, at_error *error)
 {
     char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
     script_facts_case facts = {.facts = with->facts, .device = limits};
-    *done = false;
-    if (with->facts) {
-        *done = read_problem(&c->problem, texts, &facts);
-        return *done ? choose_by_facts(c, &facts, target, found, error) : AT_OK;
-    }
-    if (!with->only_lua)
-        return AT_OK;
+    const pattern *p = script_facts_pattern(with->facts);
+    for (size_t i = 0; i < p->problem_count; i++)
+        facts.problem[i] = p->problems[PROBLEM_TUNED][i].value;
+    *done = read_problem(p, &c->problem, texts, facts.problem);
+    return *done ? choose_by_facts(c, &facts, target, found, error) : AT_OK;
+}
+
+/* For the problem, which the script has for this call only. */
+static at_status set_and_choose(at_choice *c, script *s, pick_target *target, pick_candidate *found,
+                                bool *done, at_error *error)
+{
+    char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
+    const pattern *p = script_pattern(s);
+    value values[PATTERN_MAX_VARIABLES];
+    pattern_variable problem[PATTERN_MAX_VARIABLES];
+    for (size_t i = 0; i < p->problem_count; i++)
+        values[i] = p->problems[PROBLEM_TUNED][i].value;
+    *done = p->parameter_count <= RECORD_MAX_VALUES && read_problem(p, &c->problem, texts, values);
+    for (size_t i = 0; i < p->problem_count; i++)
+        problem[i] = (pattern_variable){p->problems[PROBLEM_TUNED][i].name, values[i]};
+    *done = *done && !script_set_problem(s, PROBLEM_TUNED, problem, p->problem_count, NULL);
+    return *done ? choose_by_script(c, s, target, found, error) : AT_OK;
+}
+
+static at_status choose_with(at_choice *c, known_script *with, const knowledge *known,
+                             const arch_limits *limits, pick_target *target, pick_candidate *found,
+                             bool *done, at_error *error)
+{
     script *s;
     at_error none = {0};
-    at_status status = library_load_for(c, NULL, share, with->path, limits, true, &s, &none);
+    *done = false;
+    if (with->facts)
+        return choose_with_facts(c, with, limits, target, found, done, error);
+    if (!with->only_lua)
+        return AT_OK;
+    at_status status = known_script_ask(known, with, limits, &s, &none);
     if (status)
         return status == AT_NO_MEMORY ? error_no_memory(error) : AT_OK;
-    *done = script_pattern(s)->parameter_count <= RECORD_MAX_VALUES;
-    if (*done)
-        status = choose_by_script(c, s, target, found, error);
-    script_free(s);
+    status = set_and_choose(c, s, target, found, done, error);
+    known_script_answered(with);
     return status;
 }
 
-static at_status choose(at_choice *c, const known_script *with, const paths *share,
+static at_status choose(at_choice *c, known_script *with, const knowledge *known,
                         const arch_limits *limits, at_error *error)
 {
     pick_target target = {
@@ -224,8 +244,8 @@ static at_status choose(at_choice *c, const known_script *with, const paths *sha
     pick_candidate found = {.rule = PICK_NONE};
     bool done = false;
     at_status status = AT_OK;
-    if (with)
-        status = choose_with(c, with, share, limits, &target, &found, &done, error);
+    if (with && limits)
+        status = choose_with(c, with, known, limits, &target, &found, &done, error);
     if (status)
         return status;
     if (!done)
@@ -272,7 +292,7 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
     if (!status)
         status = c->records->table.record_count == 0
                      ? refuse_unknown(c, results, error)
-                     : choose(c, view.script, &results->known.share, limits, error);
+                     : choose(c, view.script, &results->known, limits, error);
     knowledge_release(&view);
     return status;
 }

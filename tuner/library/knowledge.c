@@ -51,6 +51,9 @@ static void release_script(known_script *s)
 {
     if (!s || atomic_fetch_sub(&s->references, 1) > 1)
         return;
+    script_free(s->lua);
+    free(s->problem);
+    pthread_mutex_destroy(&s->lock);
     script_facts_free(s->facts);
     stamped_files_deinit(&s->sources);
     free(s->path);
@@ -84,8 +87,8 @@ static bool fetch_records(const char *name, known_records *to)
     pack bytes;
     if (!kept_fetch("records", name, &files, &bytes))
         return false;
-    const bool fetched = stamped_files_same(&files, &to->files) &&
-                         !pick_index_get(&bytes, &to->table, NULL);
+    const bool fetched =
+        stamped_files_same(&files, &to->files) && !pick_index_get(&bytes, &to->table, NULL);
     if (!fetched)
         pick_table_deinit(&to->table);
     stamped_files_deinit(&files);
@@ -159,9 +162,7 @@ static at_status read_facts(const pack *bytes, known_script *to, at_error *error
 
 static at_status make_facts(known_script *to, script *s, pack *bytes, at_error *error)
 {
-    bool all;
-    script_source_path(s, 0, &all);
-    at_status status = all ? script_facts_put(s, bytes, error) : AT_OK;
+    at_status status = script_facts_put(s, bytes, error);
     if (status == AT_NOT_FOUND) {
         pack_deinit(bytes);
         status = error_forgive(status, AT_NOT_FOUND, error);
@@ -187,10 +188,9 @@ static bool fetch_facts(const char *name, known_script *to)
     if (!kept_fetch("facts", name, &to->sources, &bytes))
         return false;
     /* The script comes first. */
-    const bool fetched = to->sources.count > 0 &&
-                         strcmp(to->sources.items[0].path, to->path) == 0 &&
-                         stamped_files_are_fresh(&to->sources, SIZE_MAX) &&
-                         !read_facts(&bytes, to, NULL);
+    const bool fetched =
+        to->sources.count > 0 && strcmp(to->sources.items[0].path, to->path) == 0 &&
+        stamped_files_are_fresh(&to->sources, SIZE_MAX) && !read_facts(&bytes, to, NULL);
     pack_deinit(&bytes);
     if (!fetched)
         stamped_files_deinit(&to->sources);
@@ -201,13 +201,12 @@ static at_status note_sources(known_script *to, const script *s, const file_stam
                               int64_t since_ns, at_error *error)
 {
     const char *path;
-    for (size_t i = 0; (path = script_source_path(s, i, NULL)); i++) {
+    for (size_t i = 0; (path = script_source_path(s, i)); i++) {
         file_stamp stamp;
         /* One that has changed meanwhile may have been read before. */
         if (!file_stamp_of(path, &stamp) || !file_stamp_is_settled(&stamp, since_ns))
             stamp = (file_stamp){0};
-        if (!stamped_files_add(&to->sources, path,
-                               strcmp(path, to->path) == 0 ? before : &stamp))
+        if (!stamped_files_add(&to->sources, path, strcmp(path, to->path) == 0 ? before : &stamp))
             return error_no_memory(error);
     }
     return AT_OK;
@@ -288,6 +287,62 @@ static at_status look_at_script(const knowledge *k, known_pattern *p, const arch
         stamped_files_are_fresh(&is->sources, SIZE_MAX))
         return AT_OK;
     return make_script(k, p, path, limits, error);
+}
+
+/* ---- what only Lua can say ---- */
+
+static bool same_device(const arch_limits *a, const arch_limits *b)
+{
+    return a->major == b->major && a->minor == b->minor && strcmp(a->name, b->name) == 0;
+}
+
+static at_status load_lua(const knowledge *k, known_script *s, const arch_limits *limits,
+                          at_error *error)
+{
+    const script_options with = {.lua_dir = k->share.lua_dir,
+                                 .template_dir = k->share.template_dir,
+                                 .device = *limits,
+                                 .without_templates = true};
+    script_free(s->lua);
+    at_status status = script_load(s->path, &with, &s->lua, error);
+    if (status)
+        return status;
+    const pattern *p = script_pattern(s->lua);
+    free(s->problem);
+    s->problem = calloc(p->problem_count + 1, sizeof *s->problem);
+    if (!s->problem)
+        return error_no_memory(error);
+    for (size_t i = 0; i < p->problem_count; i++)
+        s->problem[i] = p->problems[PROBLEM_TUNED][i];
+    s->limits = *limits;
+    return AT_OK;
+}
+
+at_status known_script_ask(const knowledge *k, known_script *s, const arch_limits *limits,
+                           script **out, at_error *error)
+{
+    at_status status = AT_OK;
+    *out = NULL;
+    pthread_mutex_lock(&s->lock);
+    if (!s->lua || !same_device(&s->limits, limits))
+        status = load_lua(k, s, limits, error);
+    if (!status) {
+        const size_t count = script_pattern(s->lua)->problem_count;
+        status = script_set_problem(s->lua, PROBLEM_TUNED, s->problem, count, error);
+    }
+    if (status) {
+        script_free(s->lua);
+        s->lua = NULL;
+        pthread_mutex_unlock(&s->lock);
+        return status;
+    }
+    *out = s->lua;
+    return AT_OK;
+}
+
+void known_script_answered(known_script *s)
+{
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- patterns ---- */

@@ -31,6 +31,10 @@ typedef struct known_script {
     bool only_lua;              /* ... but the script loads, and can be asked */
     char *path;                 /* of the script; NULL: it was not found */
     stamped_files sources;      /* what it was made of, the script first */
+    pthread_mutex_t lock;       /* of what follows, if it is `only_lua`: */
+    struct script *lua;         /* loaded for a device; NULL: not yet */
+    arch_limits limits;
+    struct pattern_variable *problem; /* as the script has it */
 } known_script;
 
 typedef struct known_pattern known_pattern;
@@ -61,6 +65,12 @@ void knowledge_release(knowledge_view *v);
 
 /* The next knowledge_get() looks at all files. */
 void knowledge_look_again(knowledge *k);
+
+/* Gives the loaded script of one that is `only_lua`, for the device and the problem that the script
+ * has, to one caller at a time: after AT_OK the caller calls known_script_answered(). */
+at_status known_script_ask(const knowledge *k, known_script *s, const arch_limits *limits,
+                           struct script **out, at_error *error);
+void known_script_answered(known_script *s);
 
 known_records *known_records_keep(known_records *r);
 void known_records_release(known_records *r); /* NULL is fine */

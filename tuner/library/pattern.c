@@ -69,11 +69,11 @@ bool library_find_share(paths *out)
 
 /* ---- the script for the problem ---- */
 
-at_status library_load_for(const at_choice *c, const at_kernel_options *o, const paths *where,
-                           const char *path, const arch_limits *limits, bool to_choose,
-                           script **out, at_error *error)
+at_status library_load_script(const at_choice *c, const at_kernel_options *o,
+                              const arch_limits *limits, script **out, at_error *error)
 {
-    char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
+    paths where;
+    char path[PATHS_BYTES], texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
     script_setting settings[RECORD_MAX_VALUES];
     if (o && o->include_count > SCRIPT_INCLUDES_MAX)
         return error_set(error, AT_USAGE, "there are %d folders of headers at most",
@@ -84,27 +84,20 @@ at_status library_load_for(const at_choice *c, const at_kernel_options *o, const
         value_format(c->problem.pairs[i].value, texts[i], LIBRARY_VALUE_BYTES);
         settings[i] = (script_setting){c->problem.pairs[i].name, texts[i]};
     }
-    const script_options with = {.lua_dir = where->lua_dir,
-                                 .template_dir = where->template_dir,
-                                 .settings = settings,
-                                 .setting_count = c->problem.count,
-                                 .device = *limits,
-                                 .includes = o ? o->includes : NULL,
-                                 .include_count = o ? o->include_count : 0,
-                                 .without_templates = to_choose};
-    return script_load(path, &with, out, error);
-}
-
-at_status library_load_script(const at_choice *c, const at_kernel_options *o,
-                              const arch_limits *limits, script **out, at_error *error)
-{
-    paths where;
-    char path[PATHS_BYTES];
     at_status status = find_share(o, &where, error);
     if (!status)
         status = paths_find_script(&where, o && o->script ? o->script : c->pattern, path,
                                    sizeof path, error);
-    return status ? status : library_load_for(c, o, &where, path, limits, false, out, error);
+    if (status)
+        return status;
+    const script_options with = {.lua_dir = where.lua_dir,
+                                 .template_dir = where.template_dir,
+                                 .settings = settings,
+                                 .setting_count = c->problem.count,
+                                 .includes = o ? o->includes : NULL,
+                                 .include_count = o ? o->include_count : 0,
+                                 .device = *limits};
+    return script_load(path, &with, out, error);
 }
 
 /* ---- which configuration ---- */

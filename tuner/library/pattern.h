@@ -17,11 +17,6 @@ bool library_find_share(paths *out);
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                               const arch_limits *limits, script **out, at_error *error);
 
-/* The same, of the script at `path`. Nothing is emitted of one that is loaded `to_choose`. */
-at_status library_load_for(const at_choice *c, const at_kernel_options *o, const paths *where,
-                           const char *path, const arch_limits *limits, bool to_choose,
-                           script **out, at_error *error);
-
 typedef struct library_check {
     script *script;
     const space_constraint

@@ -129,12 +129,16 @@ static int load(lua_State *L)
 {
     script *s = lua_touserdata(L, 1);
     make_environments(L, s);
+    if (s->is_described)
+        script_note_source(L, s->kernel_path);
     if (!s->options.without_templates)
         emit_open(L);
 
     sandbox_push_environment(L);
     script_add_require(L);
 
+    if (s->is_described && s->options.describe)
+        script_note_source(L, s->path);
     if (s->is_described)
         script_load_described(L);
     else if (is_t1(s->path))
@@ -287,14 +291,15 @@ const pattern *script_pattern(const script *s)
     return &s->pattern;
 }
 
-const char *script_source_path(const script *s, size_t place, bool *all)
+const char *script_source_path(const script *s, size_t place)
 {
-    if (all)
-        *all = !s->kernel.is_file && !s->is_described;
     if (place < s->source_count)
         return s->sources[place];
     place -= s->source_count;
-    return place < s->file_count ? data_file_describe(s->files[place])->path : NULL;
+    if (place < s->file_count)
+        return data_file_describe(s->files[place])->path;
+    place -= s->file_count;
+    return place < s->kernel_source.count ? s->kernel_source.paths[place] : NULL;
 }
 
 uint64_t script_spent(const script *s)

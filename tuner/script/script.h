@@ -83,9 +83,9 @@ at_status script_load(const char *path, const script_options *options, script **
                       at_error *error);
 void script_free(script *s); /* NULL is fine */
 
-/* The place-th of the files that decided what the pattern is, templates apart: the script, modules,
- * data; NULL: there are no more. False in *all, if given: a kernel's file or a header did, too. */
-const char *script_source_path(const script *s, size_t place, bool *all);
+/* The place-th of the files that decided what the pattern is, templates apart: the script first,
+ * modules, data, a kernel's file and what it includes; NULL: there are no more. */
+const char *script_source_path(const script *s, size_t place);
 
 /* The place-th oddity of the file that does not change what is tuned, with its line; NULL: there
  * are no more. */

@@ -203,6 +203,19 @@ static void set_up_changing(changing *c, fixture *f)
     unsetenv("AUTOTUNE_SHARE");
 }
 
+TEST_IN(for_a_gpu_of_which_nothing_is_known_nothing_is_checked, set_up, tear_down)
+{
+    changing c;
+    fixture *f = *state;
+    set_up_changing(&c, f);
+    for (int round = 0; round < 2; round++) {
+        pick_size(f, &(at_gpu){"NVIDIA A", 1, 0}, 4096);
+        assert_int_equal(at_choice_checked(f->choice), 0);
+        pick_size(f, &h200, 4096);
+        assert_int_equal(at_choice_checked(f->choice), 1);
+    }
+}
+
 TEST_IN(a_script_that_changes_is_seen_by_the_next_pick, set_up, tear_down)
 {
     changing c;
@@ -285,12 +298,13 @@ static int damage_cache(const char *folder, bool cut)
             damaged += damage_cache(path, cut);
             continue;
         }
-        if (file_read(path, 1 << 24, &bytes, &size, NULL) || size == 0)
-            continue;
-        bytes[size / 2] ^= 1;
-        assert_int_equal(file_replace(path, bytes, cut ? size / 2 : size, NULL), AT_OK);
+        assert_int_equal(file_read(path, 1 << 24, &bytes, &size, NULL), AT_OK);
+        if (size > 0) {
+            bytes[size / 2] ^= 1;
+            assert_int_equal(file_replace(path, bytes, cut ? size / 2 : size, NULL), AT_OK);
+            damaged++;
+        }
         free(bytes);
-        damaged++;
     }
     if (d)
         closedir(d);
@@ -342,9 +356,28 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
     fixture *f = *state;
     set_up_changing(&c, f);
     copy(script_path, c.lua, "where = {", "where = { \"block ^ 2 < 256 * 256\",");
-    pick_size(f, &h200, 4096);
-    assert_int_equal(at_choice_checked(f->choice), 1);
-    assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+    for (int round = 0; round < 2; round++) {
+        pick_size(f, &h200, 4096);
+        assert_int_equal(at_choice_checked(f->choice), 1);
+        assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+    }
+    /* Of each device and problem, and not of the last. */
+    copy(script_path, c.lua, "where = {",
+         "where = { \"block ^ 2 < device.major * 32 * 32 * 7 * 7 or n ~= 4096\",");
+    for (int round = 0; round < 2; round++) {
+        pick_size(f, &h200, 4096);
+        assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+        pick_size(f, &(at_gpu){"NVIDIA A", 1, 0}, 4096);
+        assert_int_equal(at_choice_checked(f->choice), 0); /* no such device is known */
+        pick_size(f, &(at_gpu){"NVIDIA A100", 8, 0}, 4098);
+        assert_int_equal(at_choice_checked(f->choice), 1);
+        assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+    }
+    const at_variable unknown[] = {at_integer("n", 4096), at_integer("m", 1)};
+    at_choice *other;
+    assert_ok(at_pick(f->results, "copied", &h200, unknown, 2, &other, &f->error), f->error);
+    assert_int_equal(at_choice_checked(other), 0);
+    at_choice_free(other);
 }
 
 TEST_IN(a_choice_keeps_nothing_of_the_callers, set_up, tear_down)
