@@ -10,7 +10,7 @@ enum {
     LOOK_EVERY = 64,          /* branches back */
     LOOK_FROM = 1 << 14,      /* instructions */
     POLLS_BEFORE = 1 << 13,   /* of a cluster, in which nothing changed */
-    POLLS_FOR_SOME = 1 << 18, /* after which some lanes of a warp speak for all: others may wait for
+    POLLS_FOR_SOME = 1 << 14, /* after which some lanes of a warp speak for all: others may wait for
                                  these where they are to meet */
     ONE_POLL_IN = 31          /* is looked at: a prime, so that each of a loop's polls is */
 };

@@ -11,11 +11,14 @@
 
 #include "base/array.h"
 #include "sim/machine/cluster.h"
+#include "sim/machine/repeat.h"
 
 enum {
     MOST_BYTES_LOG2 = 30, /* of the state of all that have begun */
     PATIENCE_POLLS = 64,  /* before a cluster is put aside */
-    GLANCE_POLLS = 16,    /* of one that looks whether it can go on */
+    GLANCE_POLLS = 16,    /* of one that looks whether it can go on, */
+    SURE_POLLS = 1 << 15, /* or whether it never can, */
+    SURE_CLUSTERS = 8,    /* of so many */
     QUIET_ROUNDS = 256, /* in which all have looked in vain, before none is taken to go on ever, */
     QUIET_GLANCES = 8192, /* and looks by all of them */
     ADVERSE_WIDTH = 4     /* clusters that an adverse schedule has advance side by side */
@@ -162,8 +165,8 @@ static bool advance(residents *r)
     return true;
 }
 
-/* Can one that was put aside go on? It looks. */
-static bool glance(residents *r, resident *one)
+/* Can one that was put aside go on? It looks, at most so often. */
+static bool glance(residents *r, resident *one, uint64_t most)
 {
     uint64_t changes = one->cluster.changes;
     one->cluster.idle_polls = 0;
@@ -178,7 +181,7 @@ static bool glance(residents *r, resident *one)
         before = one->cluster.idle_polls;
         if (one->cluster.changes != changes || !looks)
             break;
-        if (before >= GLANCE_POLLS)
+        if (before >= most || sim_repeat_is_stuck(&one->cluster))
             return false;
     }
     one->is_aside = false;
@@ -194,8 +197,23 @@ static bool glance_all(residents *r)
     bool any = false;
     for (size_t i = 0; i < r->count && r->fault->kind == SIM_FAULT_NONE; i++)
         if (r->all[i]->is_aside)
-            any = glance(r, r->all[i]) || any;
+            any = glance(r, r->all[i], GLANCE_POLLS) || any;
     return any;
+}
+
+/* Do those that were put aside wait for ever, as far as some of them tell for all? One that counts
+ * how often it looks may go on by itself. */
+static bool wait_for_ever(residents *r)
+{
+    size_t asked = 0;
+    for (size_t i = 0; i < r->count && asked < SURE_CLUSTERS; i++) {
+        if (!r->all[i]->is_aside)
+            continue;
+        asked++;
+        if (glance(r, r->all[i], SURE_POLLS) || !sim_repeat_is_stuck(&r->all[i]->cluster))
+            return false;
+    }
+    return true;
 }
 
 /* None that has begun can go on. In an excerpt they may wait for blocks that do not run. */
@@ -251,7 +269,8 @@ static at_status run(residents *r, at_error *error)
             since = 0;
             quiet = glance_all(r) ? 0 : quiet + 1;
             if (quiet >= QUIET_ROUNDS && quiet * r->aside >= QUIET_GLANCES) {
-                give_up(r);
+                if (r->launch->excerpt || wait_for_ever(r))
+                    give_up(r);
                 quiet = 0;
             }
         }
