@@ -234,6 +234,17 @@ static bool add_sorted(pick_walk *w)
     return w->sorted_at > first;
 }
 
+static double least_of(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+static double least_of_eight(const double *d)
+{
+    return least_of(least_of(least_of(d[0], d[1]), least_of(d[2], d[3])),
+                    least_of(least_of(d[4], d[5]), least_of(d[6], d[7])));
+}
+
 /* Puts the record's problems at the least distance beyond the walk's into `found`, unless those
  * that are there are nearer. *count may become more than there is room for. */
 static void find_least(const pick_walk *w, uint32_t record_number, const double *distances,
@@ -242,7 +253,17 @@ static void find_least(const pick_walk *w, uint32_t record_number, const double 
     const pick_record *of = &w->table->records[record_number];
     const uint32_t *problems = w->table->record_problems + of->first_problem;
     double least = *count ? found[0].distance : INFINITY;
+    const bool in_eights = of->in_a_row && w->distance < 0; /* all of them are beyond */
+    for (uint32_t i = 0; in_eights && i + 8 <= of->problem_count; i += 8)
+        least = least_of(least, least_of_eight(distances + problems[i]));
+    if (*count && least < found[0].distance)
+        *count = 0;
     for (uint32_t i = 0; i < of->problem_count; i++) {
+        if (in_eights && i + 8 <= of->problem_count &&
+            least_of_eight(distances + problems[i]) > least) {
+            i += 7;
+            continue;
+        }
         const double d = distances[problems[i]];
         if (d > least || d <= w->distance)
             continue;

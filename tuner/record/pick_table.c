@@ -127,8 +127,11 @@ static bool fill_columns(pick_table *t)
     for (size_t c = 0; c < t->column_count; c++) {
         pick_column *column = &t->columns[c];
         column->same = column->others[0] != PICK_NUMBER;
-        for (size_t i = 1; i < t->problems.count && column->same; i++)
-            column->same = column->others[i] == column->others[0];
+        column->all_numbers = true;
+        for (size_t i = 0; i < t->problems.count; i++) {
+            column->same = column->same && column->others[i] == column->others[0];
+            column->all_numbers = column->all_numbers && column->others[i] == PICK_NUMBER;
+        }
     }
     return true;
 }
@@ -173,6 +176,8 @@ static bool link_entries(pick_table *t)
             t->entries[before].next = i;
         if (before == PICK_NO_ENTRY || t->entries[before].record != e->record) {
             t->record_problems[n++] = e->problem;
+            r->in_a_row = (r->problem_count == 0 || r->in_a_row) &&
+                          e->problem == t->record_problems[r->first_problem] + r->problem_count;
             r->problem_count++;
         }
         last[e->problem] = i;
@@ -344,59 +349,87 @@ void pick_table_deinit(pick_table *t)
 
 /* ---- distances ---- */
 
+/* A column beside the value that is compared with it. */
+typedef struct comparison {
+    const double *numbers; /* NULL: what is compared is no number, */
+    double from;
+    bool all; /* every problem has a number */
+    const uint32_t *others;
+    uint32_t same; /* but like those with this number */
+} comparison;
+
+/* Problems are compared so many at a time, whose distances the nearest cache keeps. */
+enum { CHUNK = 64 * BLOCK };
+
 /* NAN, of what is no number, is unlike any. */
-static void add_apart(const double *restrict numbers, double from, size_t count,
-                      double *restrict distances)
+static void add_apart(const comparison *c, size_t first, size_t end, double *restrict distances)
 {
-    for (size_t b = 0; b < blocks_of(count); b++)
-        for (size_t i = b * BLOCK; i < b * BLOCK + BLOCK; i++) {
+    const double *restrict numbers = c->numbers, from = c->from;
+    for (size_t b = first; b < end; b += BLOCK)
+        for (size_t i = b; c->all && i < b + BLOCK; i++)
+            distances[i] += fabs(from - numbers[i]);
+    for (size_t b = first; b < end; b += BLOCK)
+        for (size_t i = b; !c->all && i < b + BLOCK; i++) {
             const double d = fabs(from - numbers[i]);
             distances[i] += d >= 0 ? d : PICK_UNLIKE;
         }
 }
 
-static void add_unlike(const uint32_t *restrict others, uint32_t same, size_t count,
-                       double *restrict distances)
+static void add_unlike(const comparison *c, size_t first, size_t end, double *restrict distances)
 {
-    for (size_t i = 0; i < count; i++)
-        distances[i] += others[i] == same ? 0 : PICK_UNLIKE;
+    for (size_t i = first; i < end; i++)
+        distances[i] += c->others[i] == c->same ? 0 : PICK_UNLIKE;
 }
 
-static void add_column(const pick_table *t, const pick_column *column, const value *is,
-                       double *distances)
+/* False: the column makes no difference. */
+static bool compare(const pick_table *t, const pick_column *column, const value *is,
+                    comparison *out)
 {
-    const size_t count = t->problems.count;
     uint64_t key;
-    if (is && value_is_number(*is) && !column->same) {
-        add_apart(column->numbers, pick_scale(value_number(*is)), count, distances);
-        return;
+    const bool is_number = is && value_is_number(*is);
+    *out = (comparison){.others = column->others, .all = column->all_numbers};
+    if (is_number && !column->same) {
+        out->numbers = column->numbers;
+        out->from = pick_scale(value_number(*is));
+        return true;
     }
-    uint32_t same = !is                    ? PICK_MISSING
-                    : value_is_number(*is) ? PICK_NUMBER
-                                           : find_other(t, *is, &key);
-    if (is && same == PICK_MISSING)
-        same = UINT32_MAX;
-    if (!column->same || count == 0 || column->others[0] != same)
-        add_unlike(column->others, same, count, distances);
+    out->same = !is ? PICK_MISSING : is_number ? PICK_NUMBER : find_other(t, *is, &key);
+    if (is && out->same == PICK_MISSING)
+        out->same = UINT32_MAX;
+    return !column->same || (t->problems.count > 0 && column->others[0] != out->same);
 }
 
 double *pick_table_distances(const pick_table *t, const record_values *problem)
 {
     pick_table *shared = (pick_table *)(uintptr_t)t; /* for what is spare, which is atomic */
-    const size_t room = blocks_of(t->problems.count) * BLOCK;
+    comparison *compared = malloc((t->column_count + 1) * sizeof *compared);
+    const size_t count = t->problems.count, room = blocks_of(count) * BLOCK;
     double *distances = atomic_exchange(&shared->spare, NULL);
     if (!distances)
         distances = malloc((room + 1) * sizeof *distances);
-    if (!distances)
+    if (!distances || !compared) {
+        free(distances);
+        free(compared);
         return NULL;
+    }
     double alone = 0; /* variables that no problem has */
+    size_t n = 0;
     for (size_t v = 0; v < problem->count; v++)
         alone += find_column(t, problem->pairs[v].name) ? 0 : PICK_UNLIKE;
-    for (size_t b = 0; b < blocks_of(t->problems.count); b++)
-        for (size_t i = b * BLOCK; i < b * BLOCK + BLOCK; i++)
-            distances[i] = alone;
     for (size_t c = 0; c < t->column_count; c++)
-        add_column(t, &t->columns[c], record_get(problem, t->columns[c].name), distances);
+        n += compare(t, &t->columns[c], record_get(problem, t->columns[c].name), &compared[n]);
+    for (size_t first = 0; first < room; first += CHUNK) {
+        const size_t end = first + CHUNK < room ? first + CHUNK : room;
+        for (size_t b = first; b < end; b += BLOCK)
+            for (size_t i = b; i < b + BLOCK; i++)
+                distances[i] = alone;
+        for (size_t c = 0; c < n; c++)
+            if (compared[c].numbers)
+                add_apart(&compared[c], first, end, distances);
+            else
+                add_unlike(&compared[c], first, end < count ? end : count, distances);
+    }
+    free(compared);
     return distances;
 }
 

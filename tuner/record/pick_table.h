@@ -60,6 +60,7 @@ typedef struct pick_record {
     size_t kept_count;  /* configurations of its portfolios */
     uint32_t first_entry, entry_count;
     uint32_t first_problem, problem_count; /* among record_problems */
+    bool in_a_row;                         /* their numbers follow each other */
     uint32_t *portfolio_numbers;           /* of the portfolios' configurations, in a row */
 } pick_record;
 
@@ -69,6 +70,7 @@ typedef struct pick_column {
     double *numbers;  /* pick_scale() of each problem's value; NAN: it is no number */
     uint32_t *others; /* PICK_MISSING, PICK_NUMBER, or the number of a value that is none */
     bool same;        /* all problems have the same value, which is no number */
+    bool all_numbers; /* all have a number */
 } pick_column;
 
 enum { PICK_MISSING, PICK_NUMBER, PICK_FIRST_OTHER };
