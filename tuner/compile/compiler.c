@@ -9,6 +9,7 @@
 #include "compile/cubin.h"
 #include "compile/kernel_names.h"
 #include "compile/log.h"
+#include "compile/machine_code.h"
 #include "compile/remedy.h"
 #include "compile/toolkit.h"
 #include "compile/wire.h"
@@ -192,6 +193,17 @@ static void tell_missing(const compile_request *r, nvrtc_output *o, compile_resu
     out->log = o->log = complaint;
 }
 
+/* PTX says what ptxas made of it. */
+static void annotate(nvrtc_output *o)
+{
+    char *annotated = o->ptx ? machine_code_annotate(o->cubin, o->cubin_bytes, o->ptx) : NULL;
+    if (!annotated)
+        return;
+    free(o->ptx);
+    o->ptx = annotated;
+    o->ptx_bytes = strlen(annotated);
+}
+
 /* Turns what NVRTC said into a result; the result's pointers are views into `o`. */
 static void read_output(const compile_request *r, nvrtc_output *o, compile_result *out,
                         at_error *error)
@@ -211,6 +223,7 @@ static void read_output(const compile_request *r, nvrtc_output *o, compile_resul
             tell_missing(r, o, out);
             return;
         }
+        annotate(o);
         out->outcome = COMPILE_OK;
         out->symbols = o->symbols;
         out->cubin = o->cubin;
@@ -250,7 +263,7 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
         compiler_warn(c, error.message);
     /* Builds of one version differ in what they generate, and in their size. The last words are for
      * what results hold: they change with it. */
-    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, entries named", c->nvrtc.version,
+    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, PTX with notes", c->nvrtc.version,
              (unsigned long long)c->nvrtc.file_bytes);
 }
 

@@ -109,6 +109,11 @@ typedef struct ptx_operand {
     ptx_text selector; /* of a register: the part that is meant, ".h1"; empty: all of it */
 } ptx_operand;
 
+typedef struct ptx_note { /* ptx/notes.h says what they count */
+    uint16_t common, integers, products, specials, locals, others;
+    uint16_t loads_ahead;
+} ptx_note;
+
 typedef struct ptx_statement {
     ptx_text opcode; /* with modifiers: "ld.global.nc.f32" */
     int guard;       /* predicate register; PTX_NONE */
@@ -117,8 +122,9 @@ typedef struct ptx_statement {
     int line;         /* of the PTX */
     int location;     /* in ptx_module.locations; PTX_NONE */
     bool rolled;      /* the loop that it begins is not to be unrolled (.pragma "nounroll") */
-    bool unreadable;  /* its guard or operands are of a form that the parser does not know: it has
-                         none */
+    ptx_note note;
+    bool unreadable; /* its guard or operands are of a form that the parser does not know: it has
+                        none */
 } ptx_statement;
 
 typedef struct ptx_label {
@@ -174,6 +180,7 @@ typedef struct ptx_module {
     ptx_text *files; /* by number; empty where a number is not used */
     size_t register_count, variable_count, function_count, statement_count, operand_count,
         label_count, location_count, file_count, relocation_count;
+    bool has_notes; /* statements have them (ptx/notes.h) */
 } ptx_module;
 
 void ptx_module_free(ptx_module *m); /* NULL is fine */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "ptx/notes.h"
 #include "ptx/parse.h"
 #include "sim/decode/decode.h"
 
@@ -49,6 +50,8 @@ at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const cha
 {
     *k = (sim_kernel){0};
     at_status status = ptx_parse(ptx, size, name, &k->module, error);
+    if (!status)
+        ptx_read_notes(k->module, ptx, size);
     for (size_t i = 0; i < entry_count && !status; i++) {
         status = sim_decode(k->module, entries[i], &k->programs[i], error);
         k->program_count += !status;

@@ -1,5 +1,7 @@
 #include "sim/pipes.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Machine instructions for one of PTX. `wide`: for operands of 64 bits. The first row whose opcode
@@ -97,28 +99,96 @@ static struct expansion expand(ptx_text text)
     return (struct expansion){"", SIM_PIPE_INTEGER, 1, 2};
 }
 
+/* How many copies of each statement's block ptxas made when it unrolled the loop, by place in the
+ * code: each is executed that many times less often than the statement is. What it neither adds nor
+ * removes tells, else the branch at the block's end. Owned by the caller; NULL: no memory. */
+static double *find_copies(const sim_program *p)
+{
+    double *copies = calloc(p->code_count + 1, sizeof *copies);
+    bool *targets = calloc(p->code_count + 1, sizeof *targets);
+    for (size_t i = 0; copies && targets && i < p->code_count; i++)
+        if (p->code[i].kind == SIM_BRANCH && p->code[i].target >= 0)
+            targets[p->code[i].target] = true;
+    for (size_t begin = 0, end; copies && targets && begin < p->code_count; begin = end) {
+        double common = 0, last = 0;
+        for (end = begin; end < p->code_count; end++) {
+            const sim_instruction *c = &p->code[end];
+            if (end > begin && (targets[end] || p->code[end - 1].kind == SIM_BRANCH))
+                break;
+            if (c->extra || c->statement == PTX_NONE)
+                continue;
+            const ptx_note *note = &p->module->statements[c->statement].note;
+            if (note->common > 0 && (common == 0 || note->common < common))
+                common = note->common;
+            last = c->kind == SIM_BRANCH ? note->others : 0;
+        }
+        for (size_t i = begin; i < end; i++)
+            copies[i] = fmax(common > 0 ? common : last, 1);
+    }
+    free(targets);
+    return copies;
+}
+
+static void add_noted(const ptx_statement *s, double n, sim_issue *out)
+{
+    const ptx_note *note = &s->note;
+    const sim_pipe pipe = expand(s->opcode).pipe;
+    const double parts[] = {note->common,   note->integers, note->products,
+                            note->specials, note->locals,   note->others};
+    const sim_pipe pipes[] = {pipe == SIM_PIPE_INTEGER || pipe == SIM_PIPE_PRODUCT ||
+                                      pipe == SIM_PIPE_SPECIAL || pipe == SIM_PIPE_OTHER
+                                  ? SIM_PIPE_FLOAT
+                                  : pipe,
+                              SIM_PIPE_INTEGER,
+                              SIM_PIPE_PRODUCT,
+                              SIM_PIPE_SPECIAL,
+                              SIM_PIPE_MEMORY,
+                              SIM_PIPE_OTHER};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        out->pipes[pipes[i]] += parts[i] * n;
+        out->total += parts[i] * n;
+    }
+    out->locals += note->locals * n;
+}
+
+static void add_expanded(const ptx_statement *s, double issued, sim_issue *out)
+{
+    const ptx_text text = s->opcode;
+    const struct expansion e = expand(text);
+    const double n = (is_wide(text) ? e.wide : e.narrow) * issued;
+    out->total += n;
+    /* ptxas has products of one add and shift where the other pipe is busy: about every fourth
+     * time. */
+    if (e.pipe == SIM_PIPE_INTEGER &&
+        (begins(text, "add") || begins(text, "sub") || begins(text, "shl"))) {
+        out->pipes[SIM_PIPE_INTEGER] += 0.75 * n;
+        out->pipes[SIM_PIPE_PRODUCT] += 0.25 * n;
+    } else {
+        out->pipes[e.pipe] += n;
+    }
+}
+
 void sim_issue_find(const sim_program *p, const sim_counter *counters, double blocks,
                     sim_issue *out)
 {
-    *out = (sim_issue){0};
+    double *copies = p->module->has_notes ? find_copies(p) : NULL;
+    *out = (sim_issue){.locals = copies ? 0 : -1};
     for (size_t i = 0; i < p->code_count; i++) {
         const sim_instruction *c = &p->code[i];
         if (c->extra || counters[i].issued == 0 || c->statement == PTX_NONE)
             continue;
-        const ptx_text text = p->module->statements[c->statement].opcode;
-        const struct expansion e = expand(text);
-        const double n = (is_wide(text) ? e.wide : e.narrow) * (double)counters[i].issued / blocks;
-        out->total += n;
-        /* ptxas has products of one add and shift where the other pipe is busy: about every fourth
-         * time. */
-        if (e.pipe == SIM_PIPE_INTEGER &&
-            (begins(text, "add") || begins(text, "sub") || begins(text, "shl"))) {
-            out->pipes[SIM_PIPE_INTEGER] += 0.75 * n;
-            out->pipes[SIM_PIPE_PRODUCT] += 0.25 * n;
-        } else {
-            out->pipes[e.pipe] += n;
+        const ptx_statement *s = &p->module->statements[c->statement];
+        const double n = (double)counters[i].issued / blocks;
+        if (copies)
+            add_noted(s, n / copies[i], out);
+        else
+            add_expanded(s, n, out);
+        if (copies && c->kind == SIM_BARRIER) {
+            out->pipes[SIM_PIPE_BARRIER] += n;
+            out->total += n;
         }
     }
+    free(copies);
 }
 
 void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT])

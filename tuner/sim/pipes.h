@@ -1,10 +1,10 @@
 /* The work of an SM's pipes for one instruction of PTX.
  *
  * In: a program and how often warps issued each of its instructions. Out: how many machine
- * instructions that is, and how long each pipe is occupied. What ptxas makes of an instruction of
- * PTX was read off machine code of CUDA 13 for sm_90 (nvdisasm of a few shipped patterns): most
- * become one; moves and conversions of addresses become
- * none; arithmetic on 64-bit integers, divisions and roots become several. */
+ * instructions that is, by pipe. Notes in the PTX tell what ptxas made of each statement
+ * (ptx/notes.h). Where there are none, a table does, which was read off machine code of CUDA 13 for
+ * sm_90: most become one; moves and conversions of addresses become none; arithmetic on 64-bit
+ * integers, divisions and roots become several. */
 #ifndef AUTOTUNE_SIM_PIPES_H
 #define AUTOTUNE_SIM_PIPES_H
 
@@ -26,6 +26,8 @@ typedef enum sim_pipe {
 typedef struct sim_issue {        /* of a block */
     double total;                 /* machine instructions of all its warps */
     double pipes[SIM_PIPE_COUNT]; /* of these, by the pipe that executes them */
+    double locals; /* accesses to local memory, of spilled registers too; negative: only those of
+                      the PTX are known */
 } sim_issue;
 
 /* Warp instructions that each pipe takes a clock on an SM of that compute capability: "Throughput

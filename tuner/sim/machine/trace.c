@@ -210,12 +210,20 @@ static void list_put(const view *v, const sim_instruction *c, int count, uint64_
         put(v, v->block->program->lists[c->list + i], at);
 }
 
-/* A load waits until there is a register for each of its words. */
-static uint64_t reserve(const sim_trace *t, const traced_warp *w, uint32_t words, uint64_t at)
+/* A load waits until there is room for each of its words among the `window` under way. */
+static uint64_t reserve(const traced_warp *w, uint32_t window, uint32_t words, uint64_t at)
 {
-    for (uint32_t i = 0; i < words && w->load_count + i >= t->window; i++)
-        at = later(at, w->loads[(w->load_count + i - t->window) % LOADS]);
+    for (uint32_t i = 0; i < words && w->load_count + i >= window; i++)
+        at = later(at, w->loads[(w->load_count + i - window) % LOADS]);
     return at;
+}
+
+/* Words under way of a thread: as the machine code orders its loads, where that is known. */
+static uint32_t window_of(const sim_trace *t, const sim_program *p, const sim_instruction *c)
+{
+    const uint32_t ahead =
+        c->statement == PTX_NONE ? 0 : p->module->statements[c->statement].note.loads_ahead;
+    return ahead == 0 ? t->window : ahead < LOADS ? ahead : LOADS;
 }
 
 /* When it begins. */
@@ -232,7 +240,8 @@ static uint64_t load(const sim_trace *t, traced_warp *w, const view *v, const si
     if (!c->noncoherent && (is_global || c->space == PTX_SPACE_SHARED))
         at = later(at, w->written[!is_global]);
     if (is_global) {
-        at = reserve(t, w, words < t->window ? words : t->window, at);
+        const uint32_t window = window_of(t, v->block->program, c);
+        at = reserve(w, window, words < window ? words : window, at);
         for (uint32_t i = 0; i < words; i++)
             w->loads[w->load_count++ % LOADS] = at + latency;
     }
@@ -293,6 +302,15 @@ static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
     w->waits = -1;
 }
 
+/* Is it a branch in machine code, too? ptxas predicates a few instructions that one skips. What was
+ * stored before a branch stays before it, and has waited for what it stores. */
+static bool is_jump(const sim_program *p, const sim_instruction *c)
+{
+    enum { MOST_PREDICATED = 12 };
+    const ptrdiff_t pc = c - p->code;
+    return c->target > pc + MOST_PREDICATED;
+}
+
 /* A branch back: what comes follows all that has begun, unless ptxas unrolls the loop. */
 static void repeat(const sim_trace *t, traced_warp *w, const view *v, const sim_warp *warp,
                    const sim_instruction *c, uint32_t mask)
@@ -311,7 +329,7 @@ static void other(sim_trace *t, traced_warp *w, const view *v, const sim_warp *w
 {
     switch (c->kind) {
     case SIM_BRANCH:
-        w->front = at;
+        w->front = is_jump(v->block->program, c) ? later(at, w->stored) : at;
         repeat(t, w, v, warp, c, mask);
         break;
     case SIM_BRANCH_INDEXED:

@@ -5,7 +5,9 @@
  * when its operands are there, whatever came before it in its iteration of a loop: a compiler moves
  * loads up. It stays after the last branch, barrier, fence or wait, and after all of the iterations
  * before; ptxas unrolls a short loop four times whose counter it knows. A thread has no more words
- * of loads under way than it has registers for. Bulk copies end at the mbarrier that they name. */
+ * of loads under way than it has registers for, and no more than its machine code has where notes
+ * of the PTX tell that (ptx/notes.h). What was stored before a branch stays before it. Bulk copies
+ * end at the mbarrier that they name. */
 #ifndef AUTOTUNE_SIM_MACHINE_TRACE_H
 #define AUTOTUNE_SIM_MACHINE_TRACE_H
 

@@ -1,0 +1,375 @@
+#include "compile/machine_code.h"
+
+#include <elf.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/cubin.h"
+
+enum { INSTRUCTION_BYTES = 16, BARRIERS = 6, MOST_LOADS = 256, NOTE_BYTES = 64 };
+
+/* The low nine bits of an instruction; the three above say what kind its operands are of. */
+enum { OPCODES = 512, LOAD_GLOBAL = 0x181 };
+
+typedef enum kind {
+    KIND_OTHER,  /* control, uniform registers, constants, special registers */
+    KIND_COMMON, /* PTX has it, too: arithmetic on floats, memory, shuffles, products of matrices */
+    KIND_INTEGER, /* additions, logic, comparisons, moves */
+    KIND_PRODUCT, /* of integers */
+    KIND_SPECIAL, /* functions and conversions */
+    KIND_LOCAL,   /* accesses to local memory */
+    KIND_NONE,
+    KINDS = KIND_NONE
+} kind;
+
+#define ROW4(kind, a, b, c, d)                                                                     \
+    {a, kind}, {b, kind}, {c, kind},                                                               \
+    {                                                                                              \
+        d, kind                                                                                    \
+    }
+static const struct opcode {
+    unsigned short code;
+    unsigned char kind;
+} opcodes[] = {
+    /* FMUL, FADD, FFMA, LDSM; DMUL, DADD, DFMA, DMMA; HADD2, HFMA2, HMUL2, IMMA; HMMA, SHFL */
+    ROW4(KIND_COMMON, 0x020, 0x021, 0x023, 0x03b),
+    ROW4(KIND_COMMON, 0x028, 0x029, 0x02b, 0x03f),
+    ROW4(KIND_COMMON, 0x030, 0x031, 0x032, 0x037),
+    {0x03c, KIND_COMMON},
+    {0x189, KIND_COMMON},
+    /* LD, LDG, LDGSTS, LDS; ST, STG, STS, ATOM; ATOMS, ATOMS.CAS, RED, ATOMG */
+    ROW4(KIND_COMMON, 0x180, 0x181, 0x1ae, 0x184),
+    ROW4(KIND_COMMON, 0x185, 0x186, 0x188, 0x18a),
+    ROW4(KIND_COMMON, 0x18c, 0x18d, 0x18e, 0x1a8),
+    /* MOV, P2R, R2P, VOTE; SEL, FSEL, FMNMX, FSETP; ISETP, IADD3, LEA, LOP3; IABS, PRMT, IMNMX,
+     * SHF; PLOP3, VIADD, F2FP, I2FP; VIMNMX */
+    ROW4(KIND_INTEGER, 0x002, 0x003, 0x004, 0x006),
+    ROW4(KIND_INTEGER, 0x007, 0x008, 0x009, 0x00b),
+    ROW4(KIND_INTEGER, 0x00c, 0x010, 0x011, 0x012),
+    ROW4(KIND_INTEGER, 0x013, 0x016, 0x017, 0x019),
+    ROW4(KIND_INTEGER, 0x01c, 0x036, 0x03e, 0x045),
+    {0x048, KIND_INTEGER},
+    /* IMAD, IMAD.WIDE, IDP, IMAD.HI; FLO, BREV, F2F, F2I; I2F, MUFU, POPC; LDL, STL; BAR, NOP */
+    ROW4(KIND_PRODUCT, 0x024, 0x025, 0x026, 0x027),
+    ROW4(KIND_SPECIAL, 0x100, 0x101, 0x104, 0x105),
+    {0x106, KIND_SPECIAL},
+    {0x108, KIND_SPECIAL},
+    {0x109, KIND_SPECIAL},
+    {0x183, KIND_LOCAL},
+    {0x187, KIND_LOCAL},
+    {0x11d, KIND_NONE},
+    {0x118, KIND_NONE},
+};
+
+typedef struct instruction {
+    uint64_t low, high;
+} instruction;
+
+static instruction read_instruction(const unsigned char *code, size_t i)
+{
+    instruction c;
+    memcpy(&c.low, code + i * INSTRUCTION_BYTES, sizeof c.low);
+    memcpy(&c.high, code + i * INSTRUCTION_BYTES + sizeof c.low, sizeof c.high);
+    return c;
+}
+
+static unsigned opcode_of(const instruction *c)
+{
+    return c->low & (OPCODES - 1);
+}
+
+static unsigned barrier_set(const instruction *c)
+{
+    return c->high >> 46 & 7;
+}
+
+static unsigned barriers_awaited(const instruction *c)
+{
+    return c->high >> 52 & 0x3f;
+}
+
+/* Words that a load brings: sizes 0 to 6 are of 8, 8, 16, 16, 32, 64 and 128 bits. */
+static unsigned words_of(const instruction *c)
+{
+    const unsigned size = c->high >> 9 & 7;
+    return size == 6 ? 4 : size == 5 ? 2 : 1;
+}
+
+/* What one line of PTX became. */
+typedef struct line_note {
+    uint32_t counts[KINDS];
+    double loads, turns; /* its loads from global memory, and each over the words under way */
+} line_note;
+
+typedef struct notes {
+    line_note *lines; /* from line 1 on; owned */
+    size_t count;
+    unsigned char kinds[OPCODES];
+    bool any;
+} notes;
+
+/* A load between its instruction and the first that waits for it. */
+typedef struct load {
+    size_t line;
+    unsigned words, barrier;
+    unsigned most; /* words under way at a time meanwhile */
+} load;
+
+typedef struct flight {
+    load loads[MOST_LOADS];
+    size_t count;
+} flight;
+
+static void begin_load(flight *f, const instruction *c, size_t line)
+{
+    unsigned all = words_of(c);
+    if (f->count == MOST_LOADS || barrier_set(c) >= BARRIERS)
+        return;
+    for (size_t i = 0; i < f->count; i++)
+        all += f->loads[i].words;
+    f->loads[f->count++] = (load){line, words_of(c), barrier_set(c), all};
+    for (size_t i = 0; i < f->count; i++)
+        f->loads[i].most = all;
+}
+
+static void end_loads(notes *n, flight *f, unsigned barriers)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        const load *l = &f->loads[i];
+        if (barriers >> l->barrier & 1) {
+            n->lines[l->line].loads++;
+            n->lines[l->line].turns += 1.0 / l->most;
+        } else {
+            f->loads[left++] = *l;
+        }
+    }
+    f->count = left;
+}
+
+/* Notes the instructions of a section, each of which has its line; 0: none. */
+static void note_code(notes *n, const cubin_section *code, const uint32_t *lines)
+{
+    flight f = {.count = 0};
+    size_t before = 0; /* line of the last instruction that PTX has, too */
+    for (size_t i = 0; i < code->size_bytes / INSTRUCTION_BYTES; i++) {
+        const instruction c = read_instruction(code->bytes, i);
+        const kind what = n->kinds[opcode_of(&c)];
+        size_t line = lines[i] < n->count ? lines[i] : 0;
+        before = what == KIND_COMMON ? line : before;
+        /* Loads and stores of spilled registers have no line, or one far off. */
+        line = what == KIND_LOCAL && before > 0 ? before : line;
+        end_loads(n, &f, barriers_awaited(&c));
+        if (opcode_of(&c) == LOAD_GLOBAL)
+            begin_load(&f, &c, line);
+        if (what != KIND_NONE)
+            n->lines[line].counts[what]++;
+        n->any = n->any || line > 0;
+    }
+}
+
+typedef struct reader {
+    const unsigned char *bytes;
+    size_t at, end;
+    bool failed;
+} reader;
+
+static uint64_t get(reader *r, size_t size)
+{
+    uint64_t v = 0;
+    if (r->failed || r->end - r->at < size) {
+        r->failed = true;
+        return 0;
+    }
+    memcpy(&v, r->bytes + r->at, size);
+    r->at += size;
+    return v;
+}
+
+static int64_t get_leb(reader *r, bool is_signed)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 63 && !r->failed; shift += 7) {
+        const uint64_t byte = get(r, 1);
+        v |= (byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return is_signed && byte & 0x40 ? (int64_t)(v | ~0ull << (shift + 7)) : (int64_t)v;
+    }
+    r->failed = true;
+    return 0;
+}
+
+/* The code that a relocation of the line program at `at` names. */
+static bool find_code(const void *cubin, size_t cubin_bytes, uint64_t at, cubin_section *out)
+{
+    cubin_section s, relocations = {0}, symbols = {0};
+    for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++) {
+        if (strcmp(s.name, ".rela.nv_debug_line_sass") == 0)
+            relocations = s;
+        else if (s.type == SHT_SYMTAB)
+            symbols = s;
+    }
+    for (size_t i = 0;
+         relocations.bytes && symbols.bytes && i < relocations.size_bytes / sizeof(Elf64_Rela);
+         i++) {
+        Elf64_Rela r;
+        Elf64_Sym symbol;
+        memcpy(&r, relocations.bytes + i * sizeof r, sizeof r);
+        const uint64_t number = ELF64_R_SYM(r.r_info);
+        if (r.r_offset != at || number >= symbols.size_bytes / sizeof symbol)
+            continue;
+        memcpy(&symbol, symbols.bytes + number * sizeof symbol, sizeof symbol);
+        return cubin_read_section(cubin, cubin_bytes, symbol.st_shndx, out) && out->bytes &&
+               strncmp(out->name, ".text.", 6) == 0;
+    }
+    return false;
+}
+
+/* One sequence of the line program: rows of a section's code. */
+typedef struct sequence {
+    cubin_section code;
+    uint32_t *lines; /* of each instruction; owned */
+    size_t count;
+    uint64_t address;
+    int64_t line;
+} sequence;
+
+static void begin_sequence(sequence *s, const void *cubin, size_t cubin_bytes, uint64_t at)
+{
+    free(s->lines);
+    *s = (sequence){.line = s->line};
+    if (!find_code(cubin, cubin_bytes, at, &s->code))
+        return;
+    s->count = s->code.size_bytes / INSTRUCTION_BYTES;
+    s->lines = calloc(s->count + 1, sizeof *s->lines);
+}
+
+/* From here on the code is of that line, until the next row. */
+static void add_row(sequence *s)
+{
+    const uint32_t line = s->line > 0 && s->line < INT32_MAX ? (uint32_t)s->line : 0;
+    for (size_t i = s->address / INSTRUCTION_BYTES; s->lines && i < s->count; i++)
+        s->lines[i] = line;
+}
+
+static void end_sequence(sequence *s, notes *n)
+{
+    if (s->lines)
+        note_code(n, &s->code, s->lines);
+    free(s->lines);
+    *s = (sequence){.line = 1};
+}
+
+/* A unit: "DWARF Debugging Information Format", version 2, section 6.2. */
+static void read_unit(reader *r, notes *n, const void *cubin, size_t cubin_bytes)
+{
+    enum { EXTENDED, COPY, ADVANCE_ADDRESS, ADVANCE_LINE, ADD_CONSTANT = 8, FIXED_ADVANCE };
+    enum { END_SEQUENCE = 1, SET_ADDRESS, ADDRESS_BYTES = 8 };
+    get(r, 2); /* version */
+    const uint64_t header = get(r, 4), program = r->at + header;
+    const uint64_t step = get(r, 1);
+    get(r, 1);
+    const int line_base = (int8_t)get(r, 1);
+    const uint64_t line_range = get(r, 1), opcode_base = get(r, 1);
+    const unsigned char *lengths = r->bytes + r->at;
+    if (r->failed || program < r->at || program > r->end || line_range == 0 || opcode_base == 0 ||
+        opcode_base > program - r->at)
+        return;
+    sequence s = {.line = 1};
+    r->at = program;
+    while (r->at < r->end && !r->failed) {
+        const uint64_t o = get(r, 1);
+        if (o >= opcode_base) {
+            s.address += (o - opcode_base) / line_range * step;
+            s.line += line_base + (int64_t)((o - opcode_base) % line_range);
+            add_row(&s);
+        } else if (o == EXTENDED) {
+            const uint64_t size = (uint64_t)get_leb(r, false);
+            const size_t next = r->at + size;
+            if (r->failed || size == 0 || size > r->end - r->at)
+                break;
+            const uint64_t what = get(r, 1);
+            if (what == SET_ADDRESS && size == ADDRESS_BYTES + 1)
+                begin_sequence(&s, cubin, cubin_bytes, r->at);
+            else if (what == END_SEQUENCE)
+                end_sequence(&s, n);
+            r->at = next;
+        } else if (o == COPY) {
+            add_row(&s);
+        } else if (o == ADVANCE_ADDRESS) {
+            s.address += (uint64_t)get_leb(r, false) * step;
+        } else if (o == ADVANCE_LINE) {
+            s.line += get_leb(r, true);
+        } else if (o == ADD_CONSTANT) {
+            s.address += (255 - opcode_base) / line_range * step;
+        } else if (o == FIXED_ADVANCE) {
+            s.address += get(r, 2);
+        } else {
+            for (unsigned i = 0; i < lengths[o - 1]; i++)
+                get_leb(r, false);
+        }
+    }
+    free(s.lines);
+}
+
+static char *write_notes(const notes *n, const char *ptx)
+{
+    char *out = malloc(strlen(ptx) + n->count * NOTE_BYTES + 1), *to = out;
+    for (size_t line = 1; out && *ptx; line++) {
+        const size_t length = strcspn(ptx, "\n");
+        const line_note *note = &n->lines[line < n->count ? line : 0];
+        const uint32_t *c = note->counts;
+        memcpy(to, ptx, length);
+        to += length;
+        if (line < n->count && c[KIND_OTHER] + c[KIND_COMMON] + c[KIND_INTEGER] + c[KIND_PRODUCT] +
+                                       c[KIND_SPECIAL] + c[KIND_LOCAL] >
+                                   0)
+            to += snprintf(to, NOTE_BYTES, " //@ %u %u %u %u %u %u %.0f", c[KIND_COMMON] % 10000,
+                           c[KIND_INTEGER] % 10000, c[KIND_PRODUCT] % 10000,
+                           c[KIND_SPECIAL] % 10000, c[KIND_LOCAL] % 10000, c[KIND_OTHER] % 10000,
+                           note->turns > 0 ? fmin(note->loads / note->turns, 999) : 0);
+        ptx += length;
+        if (*ptx == '\n')
+            *to++ = *ptx++;
+    }
+    if (out)
+        *to = '\0';
+    return out;
+}
+
+char *machine_code_annotate(const void *cubin, size_t cubin_bytes, const char *ptx)
+{
+    cubin_section s;
+    notes n = {.count = 2};
+    char *out = NULL;
+    if (!cubin_is_whole(cubin, cubin_bytes))
+        return NULL;
+    for (const char *at = ptx; *at; at++)
+        n.count += *at == '\n';
+    n.lines = calloc(n.count, sizeof *n.lines);
+    if (!n.lines)
+        return NULL;
+    for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
+        n.kinds[opcodes[i].code] = opcodes[i].kind;
+    for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++) {
+        if (strcmp(s.name, ".nv_debug_line_sass") != 0 || !s.bytes)
+            continue;
+        reader r = {.bytes = s.bytes, .end = s.size_bytes};
+        while (r.at < r.end && !r.failed) {
+            const uint64_t size = get(&r, 4);
+            reader unit = {.bytes = r.bytes, .at = r.at, .end = r.at + size};
+            if (r.failed || size > r.end - r.at)
+                break;
+            read_unit(&unit, &n, cubin, cubin_bytes);
+            r.at += size;
+        }
+    }
+    if (n.any)
+        out = write_notes(&n, ptx);
+    free(n.lines);
+    return out;
+}
