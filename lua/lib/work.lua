@@ -15,7 +15,7 @@ local MOST_LETTERS = 16
 local CEILINGS = {
   "none", "copy", "read", "write", "l2", "shared", "fp32", "fp64", "atomics", "host_to_device",
   "device_to_host", "launches", "pinned", "blocks", "round_trips", "pieces_read", "pieces_written",
-  "one_word", "one_float", "one_double",
+  "one_word", "one_float", "one_double", "l1",
 }
 
 -- items = { keys = "n" }: what is counted, and how many of these a launch gets done.

@@ -441,6 +441,11 @@ static fake_end ceiling_l2(const fake_launch *l)
     return sum_passes(l, U64(l, 3));
 }
 
+static fake_end ceiling_l1(const fake_launch *l)
+{
+    return sum_passes(l, U64(l, 3));
+}
+
 static fake_end ceiling_write(const fake_launch *l)
 {
     for (uint32_t i = 0; i < U64(l, 1); i++)
@@ -694,6 +699,7 @@ static const fake_kernel kernels[] = {
     {"ceiling_write", ceiling_write, 0, 2, NULL, NULL},
     {"write_reference", ceiling_write, 0, 2, NULL, NULL},
     {"ceiling_l2", ceiling_l2, 0, 4, NULL, NULL},
+    {"ceiling_l1", ceiling_l1, 0, 4, NULL, NULL},
     {"l2_reference", ceiling_l2, 0, 4, NULL, NULL},
     {"ceiling_shared", ceiling_shared, 0, 4, NULL, NULL},
     {"shared_reference", ceiling_shared, 0, 4, NULL, NULL},

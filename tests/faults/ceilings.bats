@@ -11,7 +11,7 @@ says_words() {
     small_ceilings
     tool ceilings --quiet
     succeeds
-    for name in copy read write l2 shared fp32 fp64 atomics host_to_device device_to_host launches \
+    for name in copy read write l2 l1 shared fp32 fp64 atomics host_to_device device_to_host launches \
         blocks round_trips pieces_read pieces_written one_word one_float one_double; do
         says "$name  " || return 1
         jq -e ".ceilings.$name.rate > 0" results/*/device.json >rate.txt || return 1

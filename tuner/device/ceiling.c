@@ -26,6 +26,7 @@ static const ceiling_info ceilings[CEILING_KINDS] = {
     [CEILING_ONE_WORD] = {"one_word", "the rate of additions to one word", WORK_ITEMS, false},
     [CEILING_ONE_FLOAT] = {"one_float", "the rate of additions to one float", WORK_ITEMS, false},
     [CEILING_ONE_DOUBLE] = {"one_double", "the rate of additions to one double", WORK_ITEMS, false},
+    [CEILING_L1] = {"l1", "the bandwidth of the L1s", WORK_BYTES, false},
 };
 
 const ceiling_info *ceiling_get(ceiling_kind kind)

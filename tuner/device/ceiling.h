@@ -31,6 +31,7 @@ typedef enum ceiling_kind {
     CEILING_ONE_WORD,
     CEILING_ONE_FLOAT,
     CEILING_ONE_DOUBLE,
+    CEILING_L1,
     CEILING_KINDS
 } ceiling_kind;
 

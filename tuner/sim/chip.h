@@ -24,6 +24,7 @@ typedef struct sim_chip {
     double constant_clocks, shared_clocks, barrier_clocks;              /* instruction begins */
     double l1_clocks, l2_clocks;
     double dram_clocks;     /* the same of DRAM, with the memory busy */
+    double l1_wavefronts;   /* of 128 bytes that an L1 serves a clock */
     double issue_per_clock; /* warp instructions an SM issues a clock */
     double launch_ns;       /* an empty kernel between two events */
     double block_ns;        /* between the starts of two blocks, wherever they run */

@@ -279,6 +279,7 @@ int main(int argc, char **argv)
         PATTERN("ceilings/atomics"),
         PATTERN("ceilings/copy"),
         PATTERN("ceilings/flops"),
+        PATTERN("ceilings/l1"),
         PATTERN("ceilings/l2"),
         PATTERN("ceilings/launches"),
         PATTERN("ceilings/read"),

@@ -31,6 +31,7 @@ static const trial trials[] = {
     {CEILING_READ, "read", {NULL, NULL}, false, true},
     {CEILING_WRITE, "write", {NULL, NULL}, false, true},
     {CEILING_L2, "l2", {NULL, NULL}, true, true},
+    {CEILING_L1, "l1", {NULL, NULL}, true, true},
     {CEILING_SHARED, "shared", {NULL, NULL}, false, false},
     {CEILING_FP32, "flops", {"dtype", "float"}, false, false},
     {CEILING_FP64, "flops", {"dtype", "double"}, false, false},
