@@ -5,9 +5,10 @@
  *   landscape predict CHIP [DEVICE.json] < FEATURES
  *
  * A line of a landscape has "config" (as --config takes it) and "time_ns"; one with features has
- * "launches" too. `predict` prints time, predicted time, the terms of the model and the
- * configuration of each, tab-separated; a variant that is not simulated is left out. No GPU is
- * needed. tests/bench/predicted.py judges what `predict` prints. */
+ * "launches" too. `predict` prints time, predicted time and its
+ * interval, the terms of the model and the configuration of each, tab-separated; a variant that is
+ * not simulated is left out. No GPU is needed. tests/bench/predicted.py judges what `predict`
+ * prints. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -42,7 +43,8 @@ typedef struct field {
     }
 #define TRAFFIC(of)                                                                                \
     NUMBER(of.sectors), NUMBER(of.distinct), NUMBER(of.missed), NUMBER(of.partial),                \
-        NUMBER(of.torn), NUMBER(of.moved), NUMBER(of.fresh), NUMBER(of.runs), NUMBER(of.lines)
+        NUMBER(of.torn), NUMBER(of.moved), NUMBER(of.sent), NUMBER(of.fresh), NUMBER(of.runs),     \
+        NUMBER(of.lines)
 #define BUFFER(i) NUMBER(buffers[i].bytes), NUMBER(buffers[i].fresh)
 static const field fields[] = {
     COUNT(blocks),
@@ -67,6 +69,7 @@ static const field fields[] = {
     NUMBER(issue.pipes[6]),
     NUMBER(issue.pipes[7]),
     NUMBER(issue.pipes[8]),
+    NUMBER(issue.locals),
     NUMBER(issued),
     NUMBER(loads),
     NUMBER(barriers),
@@ -284,7 +287,7 @@ static at_status count_all(work *w, at_error *error)
 static void predict(const work *w, json_t *line)
 {
     const json_t *launches = json_object_get(line, "launches");
-    double time_ns = 0, terms[SIM_TERM_COUNT] = {0};
+    double time_ns = 0, low_ns = 0, high_ns = 0, terms[SIM_TERM_COUNT] = {0};
     if (!launches)
         return;
     for (size_t i = 0; i < json_array_size(launches); i++) {
@@ -300,10 +303,13 @@ static void predict(const work *w, json_t *line)
         const double rounds = json_number_value(json_object_get(one, "rounds"));
         sim_model_predict(&profile, &needs, &w->chip, &p);
         time_ns += rounds * p.time_ns;
+        low_ns += rounds * p.low_ns;
+        high_ns += rounds * p.high_ns;
         for (int t = 0; t < SIM_TERM_COUNT; t++)
             terms[t] += rounds * p.terms_ns[t];
     }
-    printf("%.0f\t%.1f", json_number_value(json_object_get(line, "time_ns")), time_ns);
+    printf("%.0f\t%.1f\t%.1f\t%.1f", json_number_value(json_object_get(line, "time_ns")), time_ns,
+           low_ns, high_ns);
     for (int t = 0; t < SIM_TERM_COUNT; t++)
         printf("\t%.0f", terms[t]);
     printf("\t%s\n", json_string_value(json_object_get(line, "config")));

@@ -198,6 +198,102 @@ __global__ void meet(int rounds)
 
 __global__ void nothing() {}
 
+// "local": an array of N words a thread, indexed at run time.
+template <int N, bool LOADS, bool STORES>
+__global__ void local(int rounds, unsigned *out)
+{
+    volatile unsigned a[N];
+    unsigned sum = 0, at = 0;
+    for (int i = 0; i < N; i++)
+        a[i] = i;
+#pragma unroll 4
+    for (int k = 0; k < rounds; k++) {
+        at = (at + 1) & (N - 1);
+        if (LOADS)
+            sum += a[at];
+        if (STORES)
+            a[at] = k;
+    }
+    if (sum == 1)
+        *out = sum + a[at];
+}
+
+// "fields": structs of K words, which warps store word by word.
+template <int K>
+__global__ void fields(unsigned *p)
+{
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < K; k++)
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(p + size_t(i) * K + k), "r"(i));
+}
+
+template <int K>
+static void store_fields(unsigned *p)
+{
+    const size_t structs = WHOLE / 2 / 4 / K / 256 * 256;
+    printf(" %d %.0f;", K, 4.0 * K * structs / time_of([&] { fields<K><<<unsigned(structs / 256), 256>>>(p); }));
+}
+
+// "shared atomics": lanes at `words` words, `step` words apart.
+__global__ void add_shared(int words, int step, int rounds, unsigned *out)
+{
+    __shared__ unsigned a[1024];
+    a[threadIdx.x] = 0;
+    __syncthreads();
+    unsigned *at = a + threadIdx.x % words * step;
+#pragma unroll 4
+    for (int k = 0; k < rounds; k++)
+        atomicAdd(at, 1);
+    __syncthreads();
+    if (a[threadIdx.x] == 12345678)
+        *out = 1;
+}
+
+// "turnaround": blocks that do nothing for so long.
+__global__ void spin(int clocks)
+{
+    const long long begin = clock64();
+    while (clock64() - begin < clocks)
+        ;
+}
+
+// "sizes".
+__global__ void write_one(Words *q)
+{
+    const size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+    q[i] = make_uint4(1, 2, 3, unsigned(i));
+}
+
+// "gather": words at random places, 8 in flight a thread.
+template <int HOW>
+__global__ void gather(const unsigned *p, unsigned mask, unsigned *out)
+{
+    unsigned sum = 0, at[8];
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        unsigned x = ((k * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x) * 2654435761u;
+        x = (x ^ x >> 15) * 2246822519u;
+        at[k] = (x ^ x >> 13) & mask;
+    }
+#pragma unroll
+    for (int k = 0; k < 8 && HOW == 3; k++)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(p + at[k]));
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        unsigned v;
+        if (HOW == 1)
+            asm volatile("ld.global.nc.L1::no_allocate.u32 %0,[%1];" : "=r"(v) : "l"(p + at[k]));
+        else if (HOW == 2)
+            asm volatile("ld.global.nc.L2::256B.u32 %0,[%1];" : "=r"(v) : "l"(p + at[k]));
+        else
+            asm volatile("ld.global.nc.u32 %0,[%1];" : "=r"(v) : "l"(p + at[k]));
+        sum += v;
+    }
+    if (sum == 1)
+        *out = sum;
+}
+
 int main()
 {
     cudaDeviceProp properties;
@@ -248,6 +344,45 @@ int main()
     printf("\nblocks of threads, ns each:");
     for (int threads : {32, 256, 1024})
         printf(" %d %.4f;", threads, time_of([&] { nothing<<<1 << 20, threads>>>(); }, false) / (1 << 20));
+    const double each = clocks_a_ns / 64 / 256; // of 64 warps an SM and 256 rounds
+    printf("\nlocal, clocks a warp's access on a full SM: words 16, load %.1f, store %.1f; words 128, load %.1f, store %.1f\n",
+           time_of([&] { local<16, true, false><<<sms * 8, 256>>>(256, out); }, false) * each,
+           time_of([&] { local<16, false, true><<<sms * 8, 256>>>(256, out); }, false) * each,
+           time_of([&] { local<128, true, false><<<sms * 8, 256>>>(256, out); }, false) * each,
+           time_of([&] { local<128, false, true><<<sms * 8, 256>>>(256, out); }, false) * each);
+    printf("fields, GB/s stored by words of a struct:");
+    unsigned *targets = reinterpret_cast<unsigned *>(to);
+    store_fields<2>(targets), store_fields<3>(targets), store_fields<4>(targets), store_fields<6>(targets);
+    store_fields<8>(targets), store_fields<16>(targets);
+    printf("\nshared atomics, clocks a warp's on a full SM, by words, 1 and 32 apart:");
+    for (int count : {1, 2, 4, 8, 16, 32})
+        printf(" %d %.2f %.2f;", count,
+               time_of([&] { add_shared<<<sms * 2, 1024>>>(count, 1, 256, out); }, false) * each,
+               time_of([&] { add_shared<<<sms * 2, 1024>>>(count, 32, 256, out); }, false) * each);
+    printf("\nturnaround, clocks between two blocks of threads:");
+    for (int threads : {128, 256, 512, 1024}) {
+        const int waves = sms * (2048 / threads);
+        const double more = time_of([&] { spin<<<waves * 32, threads>>>(3000); }, false) -
+                            time_of([&] { spin<<<waves * 8, threads>>>(3000); }, false);
+        printf(" %d %.0f;", threads, more * clocks_a_ns / 24 - 3000);
+    }
+    printf("\nsizes, us by MiB that are read, written, copied:");
+    for (int mib : {1, 4, 16, 64, 256}) {
+        const size_t n = (size_t(mib) << 20) / 16;
+        printf(" %d %.2f %.2f %.2f;", mib,
+               time_of([&] { read_some<4><<<unsigned(n / 1024), 256>>>(from, n, out); }) / 1e3,
+               time_of([&] { write_one<<<unsigned(n / 256), 256>>>(to); }) / 1e3,
+               time_of([&] { copy_some<1><<<unsigned(n / 256), 256>>>(from, to, n); }) / 1e3);
+    }
+    printf("\ngather, ps a word by MiB: plain, no_allocate, wide, prefetched:");
+    for (int mib : {16, 64, 512}) {
+        const unsigned mask = unsigned((size_t(mib) << 20) / 4 - 1), blocks = (1 << 24) / 256 / 8;
+        const double a_word = 1000.0 / (1 << 24);
+        printf(" %d %.1f %.1f %.1f %.1f;", mib, time_of([&] { gather<0><<<blocks, 256>>>(words, mask, out); }) * a_word,
+               time_of([&] { gather<1><<<blocks, 256>>>(words, mask, out); }) * a_word,
+               time_of([&] { gather<2><<<blocks, 256>>>(words, mask, out); }) * a_word,
+               time_of([&] { gather<3><<<blocks, 256>>>(words, mask, out); }) * a_word);
+    }
     printf("\n");
     return 0;
 }

@@ -5,7 +5,8 @@ A LANDSCAPE is a file FOLDER/PATTERN.jsonl(.gz) with features (tests/bench/lands
 line names the GPU it was measured on. No GPU is needed. For each, beside how many variants it has
 and how much slower its slowest tenth begins than its best: Spearman's rank correlation of predicted
 with measured time; how much slower than the best measured the first predicted is, and the best of
-the first 20; the mean error of time. Last, the bars that are missed."""
+the first 20; the mean error of time; how many measured times are in the interval of their prediction.
+Last, the bars that are missed."""
 import gzip
 import json
 import os
@@ -42,7 +43,7 @@ def spearman(a, b):
 
 
 def judge(rows):
-    """rows: (measured, predicted, terms, configuration)"""
+    """rows: (measured, predicted, terms, configuration, whether measured is in the interval)"""
     measured = [r[0] for r in rows]
     best = min(measured)
     order = sorted(rows, key=lambda r: r[1])
@@ -54,6 +55,7 @@ def judge(rows):
         "first": order[0][0] / best - 1,
         "of20": min(r[0] for r in order[:20]) / best - 1,
         "error": sum(abs(r[1] / r[0] - 1) for r in rows) / len(rows),
+        "within": sum(r[4] for r in rows) / len(rows),
         # What memory bounds: DRAM or latency is the longest term of most of the fast half.
         "memory": sum(max(r[2]) <= max(r[2][:2]) for r in rows) * 2 >= len(rows),
     }
@@ -65,7 +67,8 @@ def predict(build, chip, device, lines):
     rows = []
     for line in found.splitlines():
         cells = line.split("\t")
-        rows.append((float(cells[0]), float(cells[1]), [float(c) for c in cells[2:-1]], cells[-1]))
+        rows.append((float(cells[0]), float(cells[1]), [float(c) for c in cells[4:-1]], cells[-1],
+                     float(cells[2]) <= float(cells[0]) <= float(cells[3])))
     return rows
 
 
@@ -78,7 +81,7 @@ def main(arguments):
     arguments = arguments[1:]
     if arguments[:1] == ["--device"]:
         device, arguments = [arguments[1]], arguments[2:]
-    print(f"{'landscape':24s} {'n':>5s} {'slow':>6s} {'rank':>6s} {'first %':>8s} {'of 20 %':>8s} {'error %':>8s}")
+    print(f"{'landscape':24s} {'n':>5s} {'slow':>6s} {'rank':>6s} {'first %':>8s} {'of 20 %':>8s} {'error %':>8s} {'within %':>8s}")
     for path in arguments:
         lines = lines_of(path)
         head = json.loads(lines[0])
@@ -90,7 +93,7 @@ def main(arguments):
             continue
         j = judge(rows)
         print(f"{name:24s} {j['n']:5d} {j['slow']:6.2f} {j['rank']:6.2f} {100 * j['first']:8.1f} "
-              f"{100 * j['of20']:8.1f} {100 * j['error']:8.1f}")
+              f"{100 * j['of20']:8.1f} {100 * j['error']:8.1f} {100 * j['within']:8.0f}")
         bars = [("rank", -j["rank"], -0.8 if j["slow"] >= 1.3 else -0.6), ("first", j["first"], 0.10),
                 ("best of 20", j["of20"], 0.02), ("error", j["error"], 0.08 if j["memory"] else 0.15)]
         missed += [f"{name}: {bar} {abs(value):.3f}, the bar is {abs(most):.2f}"

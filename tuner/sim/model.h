@@ -2,10 +2,10 @@
  *
  * In: a profile (sim/profile.h), the kernel's resources, a chip. Out: the time, and the time that
  * each mechanism alone would take. No coefficient belongs to a pattern. A chip's figures are
- * published or measured by kernels that do one thing (sim/chip.h). Four constants were chosen while
- * looking at measured patterns on an H100 (the norm of the pipes, the share of a buffer that the L2
- * keeps, what a written sector takes of the L2, the shares of sim/pipes.c): the landscapes
- * of an H200 tell how far off they are there, and nothing does for other chips.
+ * published or measured by kernels that do one thing (sim/chip.h). Three constants were chosen
+ * while looking at measured patterns on an H100 (the norm of the pipes, the share of a buffer that
+ * the L2 keeps, what a written sector takes of the L2): the landscapes of an H200 tell how far off
+ * they are there, and nothing does for other chips.
  *
  * Mechanisms meet as roofs do, by a norm: what takes half as long as another adds a little to it,
  * as each finds the other's queues. The whole is
@@ -19,8 +19,8 @@
  * issue      machine instructions of a block over the rate of the busiest pipe, on the busiest SM
  * L1, shared, constant   wavefronts, one a clock an SM
  * L2         sectors over the bandwidth of all of it, or of one SM's way to it
- * atomics    those on the line that gets the most, one after the other; or all, over the rate of
- *            the L2
+ * atomics    those on the line that gets the most, one after the other, beside what else its slice
+ *            of the L2 has to do; or all, over the rate of the L2
  * last       what a block does that finds itself the last one, when all others have ended */
 #ifndef AUTOTUNE_SIM_MODEL_H
 #define AUTOTUNE_SIM_MODEL_H
@@ -52,7 +52,7 @@ typedef enum sim_term {
 
 typedef struct sim_prediction {
     double time_ns;
-    double low_ns, high_ns; /* nine of ten kernels of the landscapes took so long; wider on a chip
+    double low_ns, high_ns; /* nine of ten variants of the landscapes took so long; wider on a chip
                                of which little was measured */
     double terms_ns[SIM_TERM_COUNT]; /* the time that each alone would take, without the launch */
     sim_term limit;                  /* the longest */

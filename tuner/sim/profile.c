@@ -39,6 +39,18 @@ typedef struct hot_line {
     bool shared;    /* another did, too */
 } hot_line;
 
+/* The stores of a warp one after the other merge on their way to the L2 where they are of the same
+ * few lines: sectors that arrive there were counted by ncu for structs of 2 to 32 words that warps
+ * store word by word (microbenchmarks.cu "fields": of 2 to 4 lines all merge, of 6 some, of 8
+ * none). */
+enum { MERGED_LINES = 6 };
+
+typedef struct merging {
+    uint64_t lines[MERGED_LINES];
+    uint64_t sectors[MERGED_LINES * 4];
+    int line_count, sector_count; /* line_count 0: the next store begins anew */
+} merging;
+
 typedef struct watcher {
     sector_set block[2]; /* loads, stores of the current block */
     sector_set run[2];   /* of the current run of blocks */
@@ -46,6 +58,7 @@ typedef struct watcher {
     uint32_t misses;     /* of the current block */
     uint32_t l1_sectors;
     sim_traffic sum[2];
+    merging merging;
     sector_set lines; /* of 128 bytes with atomics; `used`: their place in: */
     hot_line *hot;    /* owned */
     double atomic_sectors;
@@ -212,6 +225,7 @@ static void end_block(watcher *w)
 {
     set_clear(&w->held);
     w->misses = 0;
+    w->merging.line_count = 0;
     for (int kind = 0; kind < 2 && w->position > 0; kind++)
         close_block(w, kind);
     if (w->position > 0 && w->position % RUN_BLOCKS == 0)
@@ -331,6 +345,45 @@ static sim_hot hottest(const watcher *w, double scale)
     return most;
 }
 
+static bool holds(const uint64_t *values, int count, uint64_t v)
+{
+    for (int i = 0; i < count; i++)
+        if (values[i] == v)
+            return true;
+    return false;
+}
+
+/* Counts what a store sends to the L2. */
+static void send(watcher *w, const sim_sectors *s)
+{
+    merging *m = &w->merging, next = {.line_count = 0};
+    int lines = 0;
+    bool merges = m->line_count > 0;
+    for (int i = 0; i < s->count; i++) {
+        const uint64_t line = s->sector[i] / 4;
+        if (holds(next.lines, next.line_count, line))
+            continue;
+        lines++;
+        merges = merges && holds(m->lines, m->line_count, line);
+        if (next.line_count < MERGED_LINES)
+            next.lines[next.line_count++] = line;
+    }
+    if (!merges) {
+        w->sum[1].moved += lines;
+        *m = next;
+        if (lines > MERGED_LINES) {
+            m->line_count = 0;
+            w->sum[1].sent += s->count;
+            return;
+        }
+    }
+    for (int i = 0; i < s->count; i++)
+        if (!holds(m->sectors, m->sector_count, s->sector[i])) {
+            m->sectors[m->sector_count++] = s->sector[i];
+            w->sum[1].sent++;
+        }
+}
+
 static void watch(void *context, const sim_instruction *c, bool is_store, const sim_sectors *s)
 {
     watcher *w = context;
@@ -353,11 +406,13 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
             level = find_level(w, c, s->sector[i]);
         sim_trace_reach(w->trace, level);
         /* Neighbours come one after the other, most often. */
-        if (level != SIM_LEVEL_L1 && s->sector[i] / 4 != line) {
+        if (!is_store && level != SIM_LEVEL_L1 && s->sector[i] / 4 != line) {
             line = s->sector[i] / 4;
-            w->sum[is_store].moved++;
+            w->sum[0].moved++;
         }
     }
+    if (is_store)
+        send(w, s);
     if (c->kind == SIM_ATOMIC) {
         watch_atomic(w, c, s);
         note_ticket(w, c, s);
@@ -391,6 +446,7 @@ static void divide(sim_traffic *t, double n)
     t->distinct /= n;
     t->missed /= n;
     t->moved /= n;
+    t->sent /= n;
     t->partial /= n;
     t->torn /= n;
     t->fresh /= n;

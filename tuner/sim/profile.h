@@ -23,7 +23,8 @@ typedef struct sim_traffic { /* of loads or stores, a block */
     double fresh;            /* different ones that no earlier block of the run touched */
     double runs;             /* maximal runs of neighbouring sectors among the different ones */
     double lines;            /* different aligned pieces of 128 bytes */
-    double moved;            /* such pieces of each request that goes to the L2, summed */
+    double moved;            /* such pieces of each request that goes to the L2, summed; stores: */
+    double sent;             /* and sectors, after neighbours of one warp have merged */
 } sim_traffic;
 
 /* All that runs at the same time, as L2 and DRAM see it: by the first warps of all blocks of a
