@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the simulator's counters, or those of `autotune profile`, with Nsight Compute's on the GPU at hand.
 
-    counters_vs_ncu.py BUILD_DIR [--profile] [--all] [--ncu PATH] [--output TABLE.md]
+    counters_vs_ncu.py BUILD_DIR [--landscapes results/GPU/landscapes/counted] [--profile] [--all] [--ncu PATH] [--output TABLE.md]
 
 For each variant of VARIANTS the same problem is counted twice: by `autotune explain --json` and by
 one `ncu` that watches them all, a launch each (tests/bench/run_variant.c). Requests and sectors of global memory must be
@@ -22,6 +22,7 @@ Prints a Markdown table; exit code 1 when a counter disagrees, 77 when there is 
 import argparse
 import concurrent.futures
 import csv
+import gzip
 import io
 import json
 import os
@@ -141,6 +142,30 @@ VARIANTS = [("transpose", c, SMALL) for c in (
 )] + [("textured", f"reads={r}", {"rows": 64, "cols": 96}) for r in ("memory",)
 ]
 
+# Besides, of each landscape that was measured (tests/bench/landscapes.py) so many variants, on a small problem.
+EACH = 8
+SAMPLED = {
+    "transpose": SMALL, "batched_transpose": {"batch": 16, "rows": 64, "cols": 64}, "strided": {"n": 1 << 16},
+    "misaligned": {"n": 1 << 16}, "vector_add": {"n": 3 << 15}, "bank_conflict": {"n": 1 << 14, "passes": 2},
+    "dot": {"n": 1 << 16}, "aos_soa": {"n": 1 << 13}, "gather": {"n": 1 << 16}, "rgb": {"n": 1 << 16},
+    "loop_order": {"rows": 256, "cols": 1024}, "matmul": {"m": 256, "n": 256, "k": 64},
+    "conv2d": {"rows": 256, "cols": 512}, "stencil1d": {"n": 1 << 16}, "histogram": {"n": 1 << 16},
+    "spill": {"n": 1 << 16, "rounds": 2}, "product": {"n": 256}, "stencil": {"n": 96},
+}
+OWN = ("product", "stencil") # whose scripts are beside this one, in landscapes
+
+
+def sampled(folder):
+    """Variants of the landscapes in the folder, evenly from the fastest to the slowest."""
+    found = []
+    for name, problem in SAMPLED.items():
+        with gzip.open(os.path.join(folder, f"{name}.jsonl.gz"), "rt") as f:
+            rows = sorted((json.loads(line) for line in list(f)[1:]), key=lambda r: r["time_ns"])
+        script = os.path.join(HERE, "landscapes", name) if name in OWN else name
+        found += [(script, rows[i * (len(rows) - 1) // (EACH - 1)]["config"], problem) for i in range(EACH)]
+    return found
+
+
 # Of each kind of access one: by threads and by vectors, strided, misaligned, with conflicts, reduced, in local memory.
 FEW = [("transpose", c, SMALL) for c in (
     "algorithm=naive,tile_x=32,tile_y=32,block_rows=8,pad=0",
@@ -235,12 +260,15 @@ def main():
     arguments.add_argument("--profile", action="store_true",
                            help="compare what `autotune profile` reads, not what the simulator counts")
     arguments.add_argument("--all", action="store_true", help="with --profile all variants, not one of each kind")
+    arguments.add_argument("--landscapes", metavar="FOLDER", help="besides, variants of the landscapes in it")
     arguments.add_argument("--variant", nargs=3, action="append", metavar=("SCRIPT", "CONFIG", "NAME=VALUE,..."),
                            help="compare this one instead; repeatable")
     a = arguments.parse_args()
     variants = ([(script, config, dict(v.split("=") for v in problem.split(",")))
                  for script, config, problem in a.variant] if a.variant else
                 FEW if a.profile and not a.all else VARIANTS)
+    if a.landscapes:
+        variants = variants + [v for v in sampled(a.landscapes) if v not in variants]
     metrics = GLOBAL + SHARED + (MORE if a.profile else [])
     autotune = os.path.join(a.build, "bin", "autotune")
     runner = os.path.join(a.build, "tests", "run_variant")

@@ -126,7 +126,8 @@ static at_status launch(subject *s, at_error *error)
         status = s->api->buffer_new(s->device, b->name, b->count * dtype_get(b->type)->size_bytes,
                                     &s->buffers[i], error);
         if (!status)
-            status = s->api->fill(s->device, s->buffers[i], b, s->plan.seed, error);
+            status =
+                s->api->fill(s->device, s->buffers[i], b, plan_buffer_seed(s->plan.seed, i), error);
     }
     if (!status)
         status = s->api->kernel_new(s->device, &image, &s->launch, &kernel, error);
