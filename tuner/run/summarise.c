@@ -227,18 +227,16 @@ static bool stands_in(const session *s)
     return false;
 }
 
-/* What is alike on the smaller problem is ranked by what is predicted of the tuned one: the first
- * few and the baseline, for each is compiled anew. */
+/* The fastest few on the smaller problem, and the baseline, are ranked by what is predicted of the
+ * tuned one, for which each is compiled anew; the others follow. */
 static void rank_by_tuned_times(builder *b, size_t ok)
 {
     enum { MOST_PREDICTED = 8 };
     run_result *all = b->out->results;
     uint64_t wanted[MOST_PREDICTED + 1];
     double times_ns[MOST_PREDICTED + 1];
-    size_t alike = 1, count = 0;
-    while (alike < ok && (all[alike].tied || all[alike].lead == all[0].lead))
-        alike++;
-    for (size_t i = 0; i < alike && count < MOST_PREDICTED; i++)
+    size_t count = 0;
+    for (size_t i = 0; i < ok && count < MOST_PREDICTED; i++)
         if (!all[i].is_twin)
             wanted[count++] = all[i].index;
     for (size_t i = 0; b->in->has_baseline && i < ok; i++)
@@ -249,13 +247,15 @@ static void rank_by_tuned_times(builder *b, size_t ok)
         for (size_t k = 0; k < count; k++)
             if (all[i].lead == wanted[k])
                 all[i].tuned_ns = times_ns[k];
-    qsort(all, alike, sizeof *all, by_tuned_time);
+    qsort(all, ok, sizeof *all, by_tuned_time);
+    if (all[0].tuned_ns <= 0)
+        return;
     const double given = b->in->settings->tie_margin;
     const double margin = 1 + (given >= 0 ? given : race_defaults().tie_margin);
     b->out->tied_count = 0;
-    for (size_t i = 0; i < alike; i++) {
-        all[i].tied = all[i].lead != all[0].lead &&
-                      (all[i].tuned_ns <= 0 || all[i].tuned_ns <= margin * all[0].tuned_ns);
+    for (size_t i = 0; i < ok; i++) {
+        if (all[i].tuned_ns > 0)
+            all[i].tied = all[i].lead != all[0].lead && all[i].tuned_ns <= margin * all[0].tuned_ns;
         b->out->tied_count += all[i].tied && !all[i].is_twin;
     }
     b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;
@@ -270,9 +270,10 @@ static void rank_by_median(builder *b)
     if (ok > 1)
         qsort(b->out->results, ok, sizeof *b->out->results, by_median);
     b->out->best_found = ok > 0;
-    if (ok > 1 && b->in->session->workers->properties.predicted)
-        tie_predictions(b, ok);
-    if (b->out->tied_count && stands_in(b->in->session) && b->in->end != RUN_END_INTERRUPTED)
+    if (ok <= 1 || !b->in->session->workers->properties.predicted)
+        return;
+    tie_predictions(b, ok);
+    if (stands_in(b->in->session) && b->in->end != RUN_END_INTERRUPTED)
         rank_by_tuned_times(b, ok);
 }
 
