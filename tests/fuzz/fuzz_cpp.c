@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "cpp/comment.h"
+#include "cpp/launch.h"
 #include "cpp/need.h"
 #include "cpp/render.h"
+#include "cpp/shape.h"
 #include "cpp/signature.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
@@ -19,6 +21,35 @@ static size_t lines_of(const char *text)
     return lines;
 }
 
+/* Whatever is found lies within the text. */
+static void is_within(const cpp_unit *u, cpp_span s)
+{
+    if (s.length > 0 && (s.text < u->text || s.text + s.length > u->text + u->length))
+        abort();
+}
+
+static void read_launches(const cpp_unit *unit)
+{
+    cpp_launch launches[4];
+    cpp_assignment assignments[4];
+    cpp_span words[32];
+    const cpp_span all = {unit->text, unit->length};
+    const size_t n = cpp_find_launches(unit, 1, (cpp_span){"k", 1}, launches, 4);
+    for (size_t i = 0; i < n; i++) {
+        cpp_launch_reads(unit, 1, &launches[i], "N");
+        is_within(unit, launches[i].all);
+        is_within(unit, launches[i].arguments);
+    }
+    const size_t assigned = cpp_assignments(all, (cpp_span){"k", 1}, assignments, 4);
+    for (size_t i = 0; i < assigned; i++)
+        is_within(unit, assignments[i].value);
+    const size_t shaping = cpp_shaping_words(all, words, 32);
+    for (size_t i = 0; i < shaping; i++)
+        is_within(unit, words[i]);
+    if (cpp_leading_includes(unit, words, shaping) > unit->include_count)
+        abort();
+}
+
 static void cut(const char *text)
 {
     static const cpp_span root = {"k", 1}, given = {"N", 1};
@@ -28,6 +59,7 @@ static void cut(const char *text)
         return;
     for (size_t i = 0; i < unit.declaration_count; i++)
         cpp_parameters(unit.declarations[i].parameters, parameters, 4);
+    read_launches(&unit);
     if (cpp_need(&unit, 1, &root, 1, NULL) == AT_OK) {
         char *left = cpp_render(&unit, &given, 1);
         if (left && lines_of(left) != lines_of(text))
