@@ -156,8 +156,11 @@ local function infer_arguments(description, request, signature, params, named, i
       complete_buffer(description, request, a, param, example)
       args[i] = param.name
     elseif string.find(param.text, "cudaTextureObject_t", 1, true) then
-      ask(request, "kernel.args", param.name .. " = at.texture { buffer = \"NAME\", size = { \"cols\", \"rows\" } }",
-          param.text .. ", of a buffer of your own")
+      local texels = param.name .. "_texels"
+      ask(request, "buffers", string.format("%s = at.input { dtype = \"float\", count = \"%s * %s\" }", texels, example, example),
+          "what " .. param.text .. " reads")
+      ask(request, "kernel.args", string.format("%s = at.texture { buffer = \"%s\", size = { \"%s\", \"%s\" } }", param.name, texels,
+                                                example, example), "rows and columns of it")
     elseif string.find(param.text, "cudaSurfaceObject_t", 1, true) then
       fail({}, "the kernel takes a surface, %s, of which none is made here", param.text)
     elseif a.type and a.lanes == 1 then

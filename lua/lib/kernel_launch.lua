@@ -103,6 +103,7 @@ local function translate(text, env, trail)
     fine = fine and found and true or false
     return found or name
   end)
+  if string.find(text, "%f[%w_][%a_][%w_]*%.[%a_]") then return nil end -- properties.multiProcessorCount
   text = string.gsub(text, "%f[%w_]([%a_][%w_]*)%f[^%w_](%s*)(%(?)", function(name, blank, bracket)
     if bracket ~= "" then
       fine = fine and early.helpers[name] ~= nil
@@ -184,6 +185,9 @@ return function(kernel, params, is_parameter, facts, template)
     local block, added = read_block(launch.block, env, words.blockDim, template)
     if block then
       env.block, env.block_names[launch.block] = block, true
+      local is_added = {}
+      for _, one in ipairs(added) do is_added[one.name] = true end
+      function env.is_parameter(name) return is_added[name] or is_parameter(name) end
       -- A variable that the block has, and the grid too, is the parameter there.
       for _, one in ipairs(added) do
         if string.find(one.text, "^[%a_][%w_]*$") then env.arguments[one.text] = one.name end

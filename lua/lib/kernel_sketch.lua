@@ -36,7 +36,7 @@ local function shaping(facts, launch, words)
   return found
 end
 
-local function sketch_space(SOME, facts, defines, words, entry, launch)
+local function sketch_space(SOME, facts, defines, words, entry, launch, arguments_of)
   local space, whys, first, shapes, left_out = {}, {}, nil, shaping(facts, launch, words), {}
   for name in string.gmatch(entry, "%${([%w_]+)}") do
     space[#space + 1] = name .. " = at.pow2(" .. SOME .. ", " .. SOME * 32 .. ")"
@@ -52,7 +52,7 @@ local function sketch_space(SOME, facts, defines, words, entry, launch)
   end)
   for _, name in ipairs(names) do
     local v = parse_c(facts.macros[name].value)
-    if words[name] and math.type(v) == "integer" and v >= 0 and v <= 4096 and not string.find(name, "^_") then
+    if words[name] and not arguments_of[name] and math.type(v) == "integer" and v >= 0 and v <= 4096 and not string.find(name, "^_") then
       if shapes[name] then
         space[#space + 1] = name .. " = " .. suggested_values(v)
         whys[#whys + 1] = name .. " is " .. v
@@ -117,7 +117,9 @@ return function(SOME, names, request, description, facts, found, signature, defi
   for _, name in ipairs(defines) do is_template[name] = true end
   local launch = host.own("kernel_launch.lua")(found.name, found.params, function(name) return is_template[name] end, facts,
                                                 string.match(description.kernel.entry, "^[^$]*%${([%w_]+)}[^$]*$"))
-  local space, space_why, first = sketch_space(SOME, facts, defines, host.kernel_words(), description.kernel.entry, launch)
+  local is_argument = {}
+  for _, p in ipairs(found.params) do is_argument[p.name] = true end
+  local space, space_why, first = sketch_space(SOME, facts, defines, host.kernel_words(), description.kernel.entry, launch, is_argument)
   local count = arguments.example_count(signature, found.params)
   local lines, ins, outs = {}, {}, {}
   for i, a in ipairs(signature) do
@@ -135,17 +137,20 @@ return function(SOME, names, request, description, facts, found, signature, defi
   for name in pairs(launch and launch.unknown or {}) do unknown[#unknown + 1] = name end
   table.sort(unknown)
   for _, name in ipairs(unknown) do arguments.ask(request, "problem", name .. " = 1 << 10", name .. " of the host's launch") end
+  -- The examples' own size, where no number of the kernel is one.
+  local has_count = false
+  for _, a in ipairs(signature) do has_count = has_count or not a.pointer and a.type ~= nil and string.find(a.type, "int") ~= nil end
+  if request.of.problem and not has_count then arguments.ask(request, "problem", count .. " = 1 << 20", "elements") end
   if request.of.problem then asked("problem") else field("problem", "n = 1 << 20", "no number is a parameter") end
   field("space", space, space_why)
-  if #names > 1 or string.find(description.kernel.entry, "<", 1, true) then field("kernel", "entry = \"" .. description.kernel.entry .. "\"", "") end
+  local of_kernel, args = {}, request.of["kernel.args"]
+  if #names > 1 or string.find(description.kernel.entry, "<", 1, true) then of_kernel[1] = "entry = \"" .. description.kernel.entry .. "\"" end
+  if args then of_kernel[#of_kernel + 1] = "args = { " .. table.concat(args.texts, ", ") .. " }" end
+  if #of_kernel > 0 then field("kernel", table.concat(of_kernel, ", "), args and table.concat(args.whys, ", ") or "") end
   local launched = host.launches(found.name)[1]
   field("launch", sketch_launch(launch, count, first), launched and "the file has <<<" .. launched.all .. ">>>" or "")
   asked("sizes")
   asked("buffers")
-  if request.of["kernel.args"] then
-    lines[#lines + 1] = "kernel  = { args = { " .. table.concat(request.of["kernel.args"].texts, ", ") .. " } }   -- "
-      .. table.concat(request.of["kernel.args"].whys, ", ")
-  end
   if #outs > 0 then
     field("outputs", "", "in and out: " .. table.concat(outs, ", ") .. "; name those that are written only"
           .. (#ins > 0 and "; inputs: " .. table.concat(ins, ", ") or ""))
