@@ -425,3 +425,20 @@ CU
     tool emit tile.cu --no-line
     [ "$(grep -nE '^#(include|define)' out.txt | cut -d: -f2 | cut -d' ' -f1 | paste -sd' ')" = "#include #define" ]
 }
+
+@test "the comment to start from can be read as it is written" {
+    cat >image.cu <<'CU'
+__global__ void clear(float *out) { out[threadIdx.x] = 0; }
+__global__ void copy(float *out, float scale, cudaTextureObject_t image)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    out[x] = scale * tex2D<float>(image, x, 0);
+}
+void run(float *out, cudaTextureObject_t image, int blocks) { copy<<<blocks, 64>>>(out, 2.0f, image); }
+CU
+    tool new --from image.cu --kernel copy --write
+    succeeds
+    says 'grid = "blocks", block = "BLOCK"'
+    tool space image.cu --arch sm_90
+    succeeds
+}
