@@ -51,7 +51,10 @@ end
 -- A variable to show in an example: the first whole number that the kernel takes.
 local function example_count(signature, params)
   for i, a in ipairs(signature) do
-    if not a.pointer and a.type and string.find(a.type, "int") and params[i].name ~= "" then return params[i].name end
+    if not a.pointer and a.lanes == 1 and a.type and string.find(a.type, "int") and params[i].name ~= ""
+        and not string.find(params[i].text, "Object_t", 1, true) then
+      return params[i].name
+    end
   end
   return "n"
 end

@@ -139,7 +139,7 @@ return function(SOME, names, request, description, facts, found, signature, defi
   for _, name in ipairs(unknown) do arguments.ask(request, "problem", name .. " = 1 << 10", name .. " of the host's launch") end
   -- The examples' own size, where no number of the kernel is one.
   local has_count = false
-  for _, a in ipairs(signature) do has_count = has_count or not a.pointer and a.type ~= nil and string.find(a.type, "int") ~= nil end
+  for _, p in ipairs(found.params) do has_count = has_count or p.name == count end
   if request.of.problem and not has_count then arguments.ask(request, "problem", count .. " = 1 << 20", "elements") end
   if request.of.problem then asked("problem") else field("problem", "n = 1 << 20", "no number is a parameter") end
   field("space", space, space_why)
