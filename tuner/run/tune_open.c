@@ -309,7 +309,12 @@ at_status tune_open(tune *t, at_error *error)
     if (!status && tune_races(t) && !o->prove_all &&
         (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)))
         defer_ragged(t, start_count);
-    if (!status && strategy_get_kind(t->strategy)->blind)
+    bool blind = !status && strategy_get_kind(t->strategy)->blind;
+    /* Who asks for everything gets it. */
+    if (blind && tune_races(t) && session_measures(&t->session) && !o->strategy &&
+        !(o->has_effort && o->effort == EFFORT_EXHAUSTIVE))
+        pipeline_put_slow_last(t->pipeline);
+    if (blind)
         pipeline_look_far_ahead(t->pipeline);
     else if (!status)
         t->in_order = !session_measures(&t->session);

@@ -26,6 +26,7 @@ typedef struct tables {
     outcome works[TABLES_MOST];
     int64_t time_ns[TABLES_MOST]; /* 0: 100 us and a little more with each number */
     int64_t more_ns; /* that each of three samples takes than the one before it; 0: 1 ns */
+    int64_t left_ns; /* that the device spends on one that is left; 0: as on any other */
     int64_t elsewhere_ns[TABLES_MOST]; /* on any other GPU than cuda:0; 0: as there */
     outcome blocks_elsewhere;          /* of all blocks on any other GPU */
     outcome ragged[TABLES_MOST];       /* of a variant that is held unchecked, or checked alone */

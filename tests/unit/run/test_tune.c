@@ -280,6 +280,15 @@ TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, op
     assert_int_equal(s->end, RUN_END_TARGET);
 }
 
+/* Is there a variant whose first sample that was? */
+static bool was_measured(const run_summary *s, int64_t time_ns)
+{
+    for (size_t i = 0; i < s->result_count; i++)
+        if (s->results[i].found.sample_count > 0 && s->results[i].found.samples_ns[0] == time_ns)
+            return true;
+    return false;
+}
+
 /* rgb.lua has so many that most are checked on ragged problems when they race. */
 TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems, open_run,
         tables_run_close)
@@ -296,12 +305,13 @@ TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_proble
     assert_int_equal(s->results[0].time.median_ns / 10, 7000);
     assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], 1);
     assert_string_not_equal(s->record_path, "");
-    /* The same command finds the same, and checks neither again. */
+    /* The same command knows both, and checks neither again. (Who races for a class of twins has
+     * another number, and so another time in the tables.) */
     the_tables.interrupt_at = the_tables.tried = 0;
     size_t checked = the_tables.checked;
     assert_ok(run_it(f), f->error);
     s = tune_summary(f->tune);
-    assert_int_equal(s->results[0].time.median_ns / 10, 7000);
+    assert_true(was_measured(s, 70000));
     assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], 1);
     assert_int_equal(the_tables.checked, checked);
 }

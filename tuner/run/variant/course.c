@@ -1,5 +1,8 @@
 #include "run/variant/course.h"
 
+#include <stdio.h>
+
+#include "base/clock.h"
 #include "base/memory.h"
 #include "run/variant/identity.h"
 
@@ -10,6 +13,12 @@
  * their comparisons. */
 static const double TOO_SLOW = 4;
 static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
+
+/* Variants that share what only such have that take ten times the best time come last. Once these
+ * have taken a third of the time and so many of a kind were tried, the others of it are not: if one
+ * in five of the kind were better, that would have shown itself with a chance of more than 90 %. */
+static const double FAR_SLOWER = 10, SLOW_SHARE = 1.0 / 3;
+enum { SLOW_EVIDENCE = 12 };
 
 void course_move(pipeline *p, candidate *c, candidate_stage to)
 {
@@ -91,10 +100,51 @@ static void note_hang(pipeline *p, const candidate *c)
     p->state.all_hang = cause && !*cause->text;
 }
 
+bool course_is_far_slower(const pipeline *p, const candidate *c)
+{
+    const outcome o = c->found.outcome;
+    return (o == OUTCOME_OK || o == OUTCOME_TOO_SLOW) &&
+           (double)c->fastest_ns > FAR_SLOWER * (double)p->gpus.items[c->gpu].best_ns;
+}
+
+static void note_slow(pipeline *p, const candidate *c)
+{
+    const outcome o = c->found.outcome;
+    if (!p->slow_last || (o != OUTCOME_OK && o != OUTCOME_TOO_SLOW))
+        return;
+    space_at(p->session->space, c->configuration, p->indices);
+    hangs_note(&p->slow, p->indices, course_is_far_slower(p, c));
+}
+
+/* The best is another: what was not far slower than the one before may be now, and the other way
+ * round. */
+static void note_all_slow(pipeline *p)
+{
+    hangs_deinit(&p->slow);
+    hangs_init(&p->slow, script_pattern(p->session->script));
+    for (size_t i = 0; p->slow_last && i < p->table.count; i++)
+        if (candidate_is_finished(p->table.items[i]))
+            note_slow(p, p->table.items[i]);
+}
+
+/* Why it is likely to be far slower than the best; NULL: nothing says so. */
+static const hang_cause *find_slow(const pipeline *p, const candidate *c)
+{
+    if (p->slow.count == 0 || is_kept(p, c))
+        return NULL;
+    space_at(p->session->space, c->configuration, p->indices);
+    return hangs_find(&p->slow, p->indices);
+}
+
 void course_finish(pipeline *p, candidate *c)
 {
+    const int64_t best_ns = p->gpus.items[c->gpu].best_ns;
     course_note_time(p, c);
     course_move(p, c, c->parts > 0 ? CANDIDATE_RECOMPILING : CANDIDATE_FINISHED);
+    if (p->gpus.items[c->gpu].best_ns == best_ns)
+        note_slow(p, c);
+    else
+        note_all_slow(p);
     p->state.finished++;
     memory_add(&p->finished, &p->finished_count, &c, sizeof c);
     note_hang(p, c);
@@ -141,7 +191,10 @@ candidate *course_first_waiting(pipeline *p)
         return NULL;
     while (p->table.items[p->first_waiting]->stage != CANDIDATE_WAITING)
         p->first_waiting++;
-    return p->table.items[p->first_waiting];
+    for (size_t i = p->first_waiting; p->slow.count > 0 && i < p->table.count; i++)
+        if (p->table.items[i]->stage == CANDIDATE_WAITING && !find_slow(p, p->table.items[i]))
+            return p->table.items[i];
+    return p->slow.count > 0 && course_compiling(p) > 0 ? NULL : p->table.items[p->first_waiting];
 }
 
 void course_compiled(pipeline *p, candidate *c)
@@ -160,6 +213,14 @@ void course_compiled(pipeline *p, candidate *c)
         finish_or_join(p, c, first);
 }
 
+/* It is finished, and has not been tried. */
+static void reject(pipeline *p, candidate *c, const char *why)
+{
+    candidate_drop_images(c);
+    candidate_found(c, OUTCOME_REJECTED, why, NULL, 0);
+    course_finish(p, c);
+}
+
 bool course_leave_out(pipeline *p, candidate *c)
 {
     char why[HANGS_WHY_BYTES];
@@ -170,11 +231,24 @@ bool course_leave_out(pipeline *p, candidate *c)
     if (!cause)
         return false;
     hangs_explain(cause, why);
-    candidate_drop_images(c);
-    candidate_found(c, OUTCOME_REJECTED, why, NULL, 0);
     p->state.left_out++;
     p->state.hang = *cause;
-    course_finish(p, c);
+    reject(p, c, why);
+    return true;
+}
+
+bool course_leave_slow_out(pipeline *p, candidate *c)
+{
+    char why[HANGS_WHY_BYTES];
+    const hang_cause *cause = find_slow(p, c);
+    const double spent_ns = (double)(clock_now_ns() - p->start_ns);
+    size_t tried = cause ? hangs_support(&p->slow, cause) : 0;
+    if (tried < SLOW_EVIDENCE || (double)p->slow_ns <= SLOW_SHARE * spent_ns)
+        return false;
+    snprintf(why, sizeof why,
+             "not tried: the %zu variants%s%s that were took more than %.0f times the best time",
+             tried, *cause->text ? " with " : "", cause->text, FAR_SLOWER);
+    reject(p, c, why);
     return true;
 }
 
@@ -191,6 +265,7 @@ void course_keep_check(pipeline *p, candidate *c, const char *check)
         if (candidate_may_race(other) && other->gpu == c->gpu)
             course_note_time(p, other);
     }
+    note_all_slow(p);
 }
 
 void course_end_check(pipeline *p)

@@ -21,6 +21,8 @@ struct pipeline {
     candidates table;
     twins twins;
     hangs hangs;
+    struct hangs slow; /* the same of those that are far slower than the best */
+    int64_t slow_ns;   /* that devices spent on such */
     gpus gpus;         /* none of them ready without a device */
     uint16_t *indices; /* scratch: one configuration */
     int64_t start_ns;
@@ -28,7 +30,7 @@ struct pipeline {
     pipeline_state state;
 
     /* Wishes, which the functions of these names take (pipeline.h). */
-    bool far_ahead, defers, leaves_slow, others_rest;
+    bool far_ahead, defers, leaves_slow, slow_last, others_rest;
     uint64_t kept;  /* the configuration that is tried in any case, however slow */
     bool abandoned; /* nothing more goes to the device */
 
@@ -54,6 +56,13 @@ size_t course_compiling(const pipeline *p);
 /* Is it likely to hang as others did? Then it is finished, and has not been tried. */
 bool course_leave_out(pipeline *p, candidate *c);
 
+/* Is it likely to be far slower than the best, and have such had their share of the time? Then it
+ * is finished, and has not been tried. */
+bool course_leave_slow_out(pipeline *p, candidate *c);
+
+/* Does it take many times as long as the best? */
+bool course_is_far_slower(const pipeline *p, const candidate *c);
+
 /* Does it need no compiling, for its twin was met or the journal knows it? What an interrupted run
  * measured of a variant's twin stands for it as well. */
 bool course_recognise(pipeline *p, candidate *c);
@@ -66,7 +75,8 @@ void course_compiled(pipeline *p, candidate *c);
 void course_queue(pipeline *p, candidate *c);
 
 /* The candidate that was asked for first among those that wait for a device, whatever compiled
- * first. NULL: none waits. */
+ * first; those that are likely to be far slower than the best come when nothing is compiled any
+ * more. NULL: none waits, or such alone. */
 candidate *course_first_waiting(pipeline *p);
 
 /* It has its outcome, and so have those that follow it. */

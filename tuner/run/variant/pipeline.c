@@ -29,6 +29,7 @@ pipeline *pipeline_new(session *s, journal *log, size_t samples)
                            .trouble = &p->state.journal_trouble};
     gpus_init(&p->gpus, s->workers);
     hangs_init(&p->hangs, script_pattern(s->script));
+    hangs_init(&p->slow, script_pattern(s->script));
     p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
     return p;
 }
@@ -40,6 +41,7 @@ void pipeline_free(pipeline *p)
     candidates_deinit(&p->table);
     twins_deinit(&p->twins);
     hangs_deinit(&p->hangs);
+    hangs_deinit(&p->slow);
     free(p->finished);
     free(p->indices);
     free(p);
@@ -71,6 +73,11 @@ void pipeline_look_far_ahead(pipeline *p)
 void pipeline_defer_ragged(pipeline *p)
 {
     p->defers = true;
+}
+
+void pipeline_put_slow_last(pipeline *p)
+{
+    p->slow_last = true;
 }
 
 void pipeline_leave_slow(pipeline *p, uint64_t but)

@@ -59,6 +59,11 @@ void pipeline_defer_ragged(pipeline *p);
  * any case; UINT64_MAX: none. */
 void pipeline_leave_slow(pipeline *p, uint64_t but);
 
+/* Tries last, from now on, what has parameter values in common that only variants have that take
+ * ten times the best time; and not at all (OUTCOME_REJECTED) once these have taken a third of the
+ * time. For a search that tries the whole space, whatever it finds. */
+void pipeline_put_slow_last(pipeline *p);
+
 /* The fastest of those that were left and could matter now: the times that were better were of
  * variants that are wrong. NULL: none. pipeline_check() tries it. */
 candidate *pipeline_left_too_early(const pipeline *p);

@@ -52,7 +52,7 @@ static at_status feed_devices(pipeline *p, at_error *error)
     for (gpu *to; (c = course_first_waiting(p)) && (to = gpus_idlest(&p->gpus, most));) {
         device_variant variant;
         p->compiled_bytes -= candidate_code_bytes(c);
-        if (course_leave_out(p, c))
+        if (course_leave_out(p, c) || course_leave_slow_out(p, c))
             continue;
         candidate_variant(c, &variant);
         variant_log_put_on(&p->log, c, (size_t)(to - p->gpus.items));
@@ -91,6 +91,7 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
     p->state.measure_ns += e->measure_ns;
     c->found.check_ns = e->check_ns;
     candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
+    p->slow_ns += course_is_far_slower(p, c) ? e->check_ns + e->measure_ns : 0;
     course_finish(p, c);
     variant_log_keep(&p->log, c);
     if (c->found.outcome != OUTCOME_OK)
