@@ -70,7 +70,8 @@ bool library_find_share(paths *out)
 /* ---- the script for the problem ---- */
 
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
-                              const arch_limits *limits, script **out, at_error *error)
+                              const arch_limits *limits, script_compiler compiler, script **out,
+                              at_error *error)
 {
     paths where;
     char path[PATHS_BYTES], texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
@@ -96,6 +97,7 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                                  .setting_count = c->problem.count,
                                  .includes = o ? o->includes : NULL,
                                  .include_count = o ? o->include_count : 0,
+                                 .compiler = compiler,
                                  .device = *limits};
     return script_load(path, &with, out, error);
 }

@@ -15,7 +15,8 @@ bool library_find_share(paths *out);
 /* Loads the script of the choice's pattern, for its problem and the device's limits; `o` may be
  * NULL. AT_NOT_FOUND, AT_USAGE, AT_SCRIPT. The caller frees *out. */
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
-                              const arch_limits *limits, script **out, at_error *error);
+                              const arch_limits *limits, script_compiler compiler, script **out,
+                              at_error *error);
 
 typedef struct library_check {
     script *script;

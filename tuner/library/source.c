@@ -46,13 +46,15 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
 
 /* ---- compiling ---- */
 
-static at_status run_nvrtc(library_source *s, const char *arch, at_error *error)
+enum { MOST_OPTIONS = 64 };
+
+/* With the options as scripts spell them. */
+static at_status run_nvrtc(const char *arch, const script_source *source, const char *entries,
+                           bool want_ptx, nvrtc_output *out, at_error *error)
 {
     nvrtc_library nvrtc;
-    nvrtc_output output = {0};
-    char arch_option[64], entries[PLAN_ENTRIES_BYTES];
-    const char *options[sizeof s->variant.options / sizeof *s->variant.options + 4];
-    char texts[sizeof s->variant.options / sizeof *s->variant.options][COMPILE_OPTION_BYTES];
+    char arch_option[64], texts[MOST_OPTIONS][COMPILE_OPTION_BYTES];
+    const char *options[MOST_OPTIONS + 4];
     size_t n = 0;
     at_status status = nvrtc_library_open(&nvrtc, error);
     if (status)
@@ -61,23 +63,55 @@ static at_status run_nvrtc(library_source *s, const char *arch, at_error *error)
     options[n++] = arch_option;
     for (size_t i = 0; i < nvrtc.include_option_count; i++)
         options[n++] = nvrtc.include_options[i];
-    for (size_t i = 0; i < s->variant.option_count; i++) {
-        status = compile_option_read(s->variant.options[i], texts[i], error);
+    for (size_t i = 0; i < source->option_count && i < MOST_OPTIONS; i++) {
+        status = compile_option_read(source->options[i], texts[i], error);
         if (status)
             return status;
         if (texts[i][0])
             options[n++] = texts[i];
     }
+    nvrtc_library_compile(&nvrtc, source->text, source->name, entries, source->headers,
+                          source->header_count, options, n, want_ptx, out);
+    return AT_OK;
+}
+
+/* script_compiler.compile, for an architecture: in this process, as all that the library compiles.
+ */
+static at_status ask_nvrtc(void *arch, const script_source *source, char **ptx, char **log,
+                           at_error *error)
+{
+    nvrtc_output output = {0};
+    at_status status = run_nvrtc(arch, source, "", true, &output, error);
+    if (!status && !output.log)
+        status = error_no_memory(error);
+    if (!status) {
+        *ptx = output.code == NVRTC_SUCCESS ? output.ptx : NULL;
+        *log = output.log;
+        output.log = NULL;
+        output.ptx = *ptx ? NULL : output.ptx;
+    }
+    nvrtc_output_deinit(&output);
+    return status;
+}
+
+static at_status compile_source(library_source *s, const char *arch, at_error *error)
+{
+    nvrtc_output output = {0};
+    char entries[PLAN_ENTRIES_BYTES];
+    const script_source source = {.name = "autotune.cu",
+                                  .text = s->variant.source,
+                                  .headers = s->variant.includes.headers,
+                                  .header_count = s->variant.includes.count,
+                                  .options = s->variant.options,
+                                  .option_count = s->variant.option_count};
     plan_entries(&s->launch, entries);
-    nvrtc_library_compile(&nvrtc, s->variant.source, "autotune.cu", entries,
-                          s->variant.includes.headers, s->variant.includes.count, options, n, 0,
-                          &output);
-    if (output.code == NVRTC_SUCCESS) {
+    at_status status = run_nvrtc(arch, &source, entries, false, &output, error);
+    if (!status && output.code == NVRTC_SUCCESS) {
         s->cubin = output.cubin;
         s->cubin_bytes = output.cubin_bytes;
         s->symbols = output.symbols;
         output.cubin = output.symbols = NULL;
-    } else {
+    } else if (!status) {
         status = error_set(error, AT_COMPILE, "%s", output.log ? output.log : "out of memory");
     }
     nvrtc_output_deinit(&output);
@@ -141,7 +175,7 @@ static at_status compile(library_source *s, const at_kernel_options *o, const ch
     free(s->cubin);
     s->symbols = NULL;
     s->cubin = NULL;
-    at_status status = run_nvrtc(s, arch, error);
+    at_status status = compile_source(s, arch, error);
     if (!status && cached)
         store(s, &cache, key);
     return status;
@@ -154,7 +188,8 @@ at_status library_source_init(library_source *out, const at_choice *c,
     script *s = NULL;
     uint16_t indices[RECORD_MAX_VALUES] = {0};
     *out = (library_source){0};
-    at_status status = library_load_script(c, options, limits, &s, error);
+    at_status status = library_load_script(
+        c, options, limits, (script_compiler){ask_nvrtc, (void *)(uintptr_t)arch}, &s, error);
     if (!status)
         status = choose(c, s, indices, &out->rule, error);
     if (!status)

@@ -13,6 +13,7 @@
 #include "cuda/driver.h"
 #include "library/library.h"
 #include "library/results.h"
+#include "library/source.h"
 #include "temporary.h"
 
 static const char results_dir[] = TEST_SOURCE_DIR "/tests/fixtures/results";
@@ -622,6 +623,37 @@ TEST_IN(headers_are_found_in_folders_that_the_program_names, set_up, tear_down)
     f->options.include_count = 1;
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
     launch_and_check(f, 4096);
+}
+
+/* NVRTC says what the kernel takes; the fake driver has no kernel of that name. */
+TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
+{
+    static const char written[] =
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"saxpy\", \"gpu\": "
+        "\"NVIDIA H200\", \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": "
+        "4096, \"a\": 2.0}, \"configuration\": {\"BLOCK\": 128, \"VEC\": 4}, \"time\": "
+        "{\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}}]}";
+    fixture *f = *state;
+    char path[TEMPORARY_BYTES + 64];
+    library_source source;
+    arch_limits limits;
+    const at_variable problem[] = {at_integer("n", 4096), at_number("a", 2)};
+    snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
+    assert_ok(file_make_folder(path, &f->error), f->error);
+    snprintf(path, sizeof path, "%s/nvidia-h200/saxpy.json", f->folder);
+    assert_ok(file_replace(path, written, strlen(written), &f->error), f->error);
+    at_close(f->results);
+    f->results = NULL;
+    assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
+    assert_ok(at_pick(f->results, "saxpy", &h200, problem, 2, &f->choice, &f->error), f->error);
+    f->options.script = TEST_SOURCE_DIR "/tests/fixtures/saxpy.cu";
+    assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
+    assert_ok(library_source_init(&source, f->choice, &f->options, &limits, "sm_90", &f->error),
+              f->error);
+    assert_string_equal(source.text, "BLOCK=128,VEC=4");
+    assert_int_equal(source.problem.buffer_count, 2);
+    assert_true(source.cubin_bytes > 0);
+    library_source_deinit(&source);
 }
 
 TEST_IN(a_launch_that_the_driver_refuses_is_an_error, set_up, tear_down)
