@@ -6,10 +6,10 @@
  * pattern's first record, without its portfolios, repeated for that many other problems, in one
  * file of a folder of its own.
  *
- * Prints, in time of the CPU, milliseconds to open; of the first pick, without what an earlier process kept and with it;
- * microseconds of later ones for problems that are new each time, and for one problem again and
- * again. Beside them what the same costs where all records are read at once and the script is
- * loaded for each pick. */
+ * Prints, in time of the CPU, milliseconds to open; of the first pick, without what an earlier
+ * process kept and with it; microseconds of later ones for problems that are new each time, and for
+ * one problem again and again. Beside them what the same costs where all records are read at once
+ * and the script is loaded for each pick. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,9 +19,9 @@ bool file_stamp_of(const char *path, file_stamp *out);
 /* Nanoseconds since 1970. */
 int64_t file_stamp_now_ns(void);
 
-/* Is the stamp so old that no change from `since_ns` on, when the file was about to be read, can have
- * left it as it is? File systems keep times in grains: of some milliseconds, or, where they know
- * whole seconds only, of up to two. */
+/* Is the stamp so old that no change from `since_ns` on, when the file was about to be read, can
+ * have left it as it is? File systems keep times in grains: of some milliseconds, or, where they
+ * know whole seconds only, of up to two. */
 bool file_stamp_is_settled(const file_stamp *s, int64_t since_ns);
 
 /* Files that something was made of, as they were then. */

@@ -246,8 +246,8 @@ static json_t *launch_words(const explained *x, uint32_t i)
         "blocks", (json_int_t)profile->blocks, "alone", alone);
 }
 
-/* Of a kernel's own file, which is cut: which of its lines each line of the source is; 0: none. Empty
- * for templates, whose lines are not the source's. */
+/* Of a kernel's own file, which is cut: which of its lines each line of the source is; 0: none.
+ * Empty for templates, whose lines are not the source's. */
 static json_t *own_numbers(const explained *x)
 {
     const kernel_file *file;
@@ -276,12 +276,13 @@ json_t *explained_pack_words(const explained *x)
     for (size_t i = 0; i < x->source.includes.count; i++)
         json_object_set_new_nocheck(includes, x->source.includes.headers[i].name,
                                     json_string_nocheck(x->source.includes.headers[i].text));
-    return json_pack("{ss so sb so so so so sI sI sb}", "configuration", x->configuration, "stood_for",
+    return json_pack("{ss so sb so so so so sI sI sb}", "configuration", x->configuration,
+                     "stood_for",
                      record_pack_stood_for(p->problems[PROBLEM_TUNED], p->problems[x->problem],
                                            p->problem_count),
                      "narrow", columns > 0 && columns < LEAST_BESIDE, "source",
-                     json_string_nocheck(x->source.source), "numbers", own_numbers(x), "includes", includes, "each", launches,
-                     "registers_a_thread", (json_int_t)r->registers, "spilled",
-                     (json_int_t)r->spill_store_bytes + r->spill_load_bytes, "predicts_tuned",
-                     (int)x->predicts_tuned);
+                     json_string_nocheck(x->source.source), "numbers", own_numbers(x), "includes",
+                     includes, "each", launches, "registers_a_thread", (json_int_t)r->registers,
+                     "spilled", (json_int_t)r->spill_store_bytes + r->spill_load_bytes,
+                     "predicts_tuned", (int)x->predicts_tuned);
 }
