@@ -9,6 +9,7 @@
 #include "autotune.h"
 #include "base/file.h"
 #include "base/pack.h"
+#include "base/thread_state.h"
 #include "check.h"
 #include "cuda/driver.h"
 #include "library/library.h"
@@ -648,8 +649,12 @@ TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
     assert_ok(at_pick(f->results, "saxpy", &h200, problem, 2, &f->choice, &f->error), f->error);
     f->options.script = TEST_SOURCE_DIR "/tests/fixtures/saxpy.cu";
     assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
+    /* As at_prepare() does, whatever the locale of the program. */
+    thread_state before;
+    assert_ok(thread_state_plain(&before, &f->error), f->error);
     assert_ok(library_source_init(&source, f->choice, &f->options, &limits, "sm_90", &f->error),
               f->error);
+    thread_state_restore(&before);
     assert_string_equal(source.text, "BLOCK=128,VEC=4");
     assert_int_equal(source.problem.buffer_count, 2);
     assert_true(source.cubin_bytes > 0);

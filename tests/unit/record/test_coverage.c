@@ -36,11 +36,12 @@ TEST(what_covers_nothing_is_null)
 
 TEST(every_gap_has_its_sentence)
 {
-    char *text = render_page(
-        "check_variant",
-        json_pack("{ss ss so so}", "verdict", "proven", "configuration", "a=1", "message",
-                  json_null(), "covered", coverage_pack(&some)),
-        json_pack("{ss ss}", "said", "one line\nanother", "oracle", "reference"), 80, false);
+    char *text = render_page("check_variant",
+                             json_pack("{ss ss so so}", "verdict", "proven", "configuration", "a=1",
+                                       "message", json_null(), "covered", coverage_pack(&some)),
+                             json_pack("{ss ss sb}", "said", "one line\nanother", "oracle",
+                                       "reference", "said_before", 0),
+                             80, false);
     assert_string_equal(
         text,
         "proven      a=1\n"
