@@ -127,8 +127,8 @@ finals_lines() {
     gpus "Fake A,Fake A"
     for LOST in 1 0; do
         lose_gpu journal_lines sweep "$TIMED" --over n=4096,8192 --device cuda:0,1
-        says '4096      22.00'
-        says '8192      22.00'
+        says '4096    22.00'
+        says '8192    22.00'
         rm -r results "$XDG_STATE_HOME" gone
     done
 }

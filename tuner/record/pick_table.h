@@ -31,7 +31,7 @@ int pick_preference(const record_entry *e);
 /* The latest recorded baseline of the pattern; NULL when none is recorded. */
 const record_values *pick_default(const record_set *set);
 
-enum { PICK_NO_ENTRY = UINT32_MAX };
+#define PICK_NO_ENTRY UINT32_MAX
 
 typedef struct pick_entry {
     uint32_t record, problem, configuration; /* their numbers */
