@@ -184,7 +184,7 @@ static void vary(json_t *problem, size_t n)
 
 static void write_entries(const bench *b, const char *folder, size_t count)
 {
-    char path[4096], *text;
+    char path[4096], *text = NULL;
     at_error error = {0};
     json_t *root = json_copy(b->set.records[0].root), *entries = json_array();
     const json_t *from = json_object_get(root, "entries");

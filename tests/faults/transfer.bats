@@ -106,8 +106,8 @@ best_has() { # best_has NAME=VALUE...
     needs_the_fake
     tool sweep transfer.lua --device cuda:0 --quiet --over bytes=64K,256K --only memory=pageable,pinned --only chunk=0
     succeeds
-    says '64K       7.52'
-    says '256K      15'
+    says '64K     7.52'
+    says '256K    15'
 }
 
 @test "no simulated device stands in, and nothing proves or explains a transfer" {

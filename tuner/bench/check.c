@@ -101,7 +101,7 @@ static at_status tell_nearness(check *c, uint32_t i, const buffer_plan *compared
     snprintf(text, sizeof text, "; all are near: if that is rounding, tolerance = %.0e allows it",
              limit);
     if (!status && d.wrong == 0)
-        text_add(c->how->text, c->how->text_bytes, text);
+        text_add(c->how->text, c->how->text_bytes, "%s", text);
     return status;
 }
 

@@ -11,7 +11,7 @@
 /* Changes with what is written. */
 static const uint32_t index_version = 1;
 
-enum { NO_TEXT = UINT32_MAX };
+static const uint32_t no_text = UINT32_MAX;
 
 /* ---- writing ---- */
 
@@ -40,7 +40,7 @@ static uint32_t number_text(writer *w, const char *text)
 
 static void put_text(writer *w, const char *text)
 {
-    const uint32_t number = text ? number_text(w, text) : NO_TEXT;
+    const uint32_t number = text ? number_text(w, text) : no_text;
     pack_put_u32(&w->body, number);
 }
 
@@ -213,9 +213,9 @@ static const char *get_text(reader *r)
 static const char *get_optional(reader *r)
 {
     const uint32_t n = pack_get_u32(r->from);
-    if (n != NO_TEXT && n >= r->text_count)
+    if (n != no_text && n >= r->text_count)
         r->from->failed = true;
-    return n == NO_TEXT || fails(r) ? NULL : r->texts[n];
+    return n == no_text || fails(r) ? NULL : r->texts[n];
 }
 
 static value get_value(reader *r)

@@ -185,21 +185,24 @@ static int by_median(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The model tells no two predictions apart that differ by less than its resolution: the margin of a
- * tie, and a twentieth of what every launch costs, known no better, which is most of a small
- * problem's time. */
+/* The model tells no two predictions apart that differ by less: the margin of a tie, and a
+ * twentieth of what every launch costs, known no better, which is most of a small problem's time.
+ */
+static double resolution_ns(const builder *b, double best_ns)
+{
+    const double given = b->in->settings->tie_margin,
+                 floor_ns = (double)pipeline_get_state(b->in->pipeline)->ready.floor_ns;
+    const double margin_ns = (given >= 0 ? given : race_defaults().tie_margin) * best_ns;
+    return given < 0 && margin_ns < floor_ns / 20 ? floor_ns / 20 : margin_ns;
+}
+
 static void tie_predictions(builder *b, size_t ok)
 {
     run_result *all = b->out->results;
-    double given = b->in->settings->tie_margin,
-           floor_ns = (double)pipeline_get_state(b->in->pipeline)->ready.floor_ns;
-    double margin = given >= 0 ? given : race_defaults().tie_margin;
-    double resolution_ns = margin * (double)all[0].time.median_ns;
-    if (given < 0 && resolution_ns < floor_ns / 20)
-        resolution_ns = floor_ns / 20;
+    const double best_ns = (double)all[0].time.median_ns;
     for (size_t i = 1; i < ok; i++) {
         all[i].tied = all[i].lead != all[0].lead &&
-                      (double)(all[i].time.median_ns - all[0].time.median_ns) <= resolution_ns;
+                      (double)all[i].time.median_ns - best_ns <= resolution_ns(b, best_ns);
         b->out->tied_count += all[i].tied && !all[i].is_twin;
     }
     if (b->out->tied_count)
@@ -250,12 +253,12 @@ static void rank_by_tuned_times(builder *b, size_t ok)
     qsort(all, ok, sizeof *all, by_tuned_time);
     if (all[0].tuned_ns <= 0)
         return;
-    const double given = b->in->settings->tie_margin;
-    const double margin = 1 + (given >= 0 ? given : race_defaults().tie_margin);
+    const double best_ns = all[0].tuned_ns;
     b->out->tied_count = 0;
     for (size_t i = 0; i < ok; i++) {
         if (all[i].tuned_ns > 0)
-            all[i].tied = all[i].lead != all[0].lead && all[i].tuned_ns <= margin * all[0].tuned_ns;
+            all[i].tied = all[i].lead != all[0].lead &&
+                          all[i].tuned_ns - best_ns <= resolution_ns(b, best_ns);
         b->out->tied_count += all[i].tied && !all[i].is_twin;
     }
     b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;

@@ -49,8 +49,7 @@ static size_t tell_unread(const shape *s, const kernel_file *f, const cpp_launch
         const char *name = s->pattern->parameters[i].name;
         if (!s->depends[i] || (launch && cpp_launch_reads(f->units, f->count, launch, name)))
             continue;
-        text_add(text, size_bytes, n++ ? ", " : "");
-        text_add(text, size_bytes, name);
+        text_add(text, size_bytes, "%s%s", n++ ? ", " : "", name);
     }
     return n;
 }
