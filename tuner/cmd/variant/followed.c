@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "compile/kernel_names.h"
 #include "cpp/launch.h"
 #include "script/kernel_file.h"
 
@@ -18,22 +19,10 @@ static bool same_shape(const kernel_launch *a, const kernel_launch *b)
            a->dynamic_shared_bytes == b->dynamic_shared_bytes;
 }
 
-/* "scale" of "ns::scale<64, float>". */
-static cpp_span plain_name(const char *entry)
-{
-    size_t length = strcspn(entry, "<(");
-    while (length > 0 && entry[length - 1] == ' ')
-        length--;
-    size_t begin = length;
-    while (begin > 0 && entry[begin - 1] != ':')
-        begin--;
-    return (cpp_span){entry + begin, length - begin};
-}
-
 /* A kernel's launch in the pattern, and the parameters on which its shape depends. */
 typedef struct shape {
     const pattern *pattern;
-    cpp_span kernel;
+    char kernel[KERNEL_NAME_BYTES];
     const kernel_launch *wanted;
     bool depends[PATTERN_MAX_PARAMETERS];
 } shape;
@@ -71,7 +60,8 @@ static void check_launches(const shape *s, const kernel_file *f)
 {
     char names[256], what[768];
     cpp_launch all[MOST_LAUNCHES];
-    const size_t n = cpp_find_launches(f->units, f->count, s->kernel, all, MOST_LAUNCHES);
+    const cpp_span kernel = {s->kernel, strlen(s->kernel)};
+    const size_t n = cpp_find_launches(f->units, f->count, kernel, all, MOST_LAUNCHES);
     for (size_t i = 0; i < n; i++) {
         if (tell_unread(s, f, &all[i], names, sizeof names) == 0)
             continue;
@@ -81,8 +71,8 @@ static void check_launches(const shape *s, const kernel_file *f)
     }
     if (n > 0 || tell_unread(s, f, NULL, names, sizeof names) == 0)
         return;
-    snprintf(what, sizeof what, "nothing in it launches %.*s: who does has to follow %s",
-             (int)(s->kernel.length < 200 ? s->kernel.length : 200), s->kernel.text, names);
+    snprintf(what, sizeof what, "nothing in it launches %s: who does has to follow %s", s->kernel,
+             names);
     warn(s, f->path, 0, what);
 }
 
@@ -124,7 +114,7 @@ void followed_warn(script *s, const uint16_t *indices, const bool *is_macro)
         for (uint32_t k = 0; k < after->launch_count; k++) {
             shapes[k].pattern = script_pattern(s);
             shapes[k].wanted = &after->launches[k];
-            shapes[k].kernel = plain_name(after->entries + after->launches[k].entry);
+            kernel_own_name(plan_entry(after, k), shapes[k].kernel);
             check_launches(&shapes[k], f);
         }
     }
