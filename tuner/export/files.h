@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 
-#include "base/error.h"
-
 enum { EXPORT_FILE_NAME_BYTES = 160 };
 
 typedef struct export_file {

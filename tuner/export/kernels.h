@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error.h"
 #include "device/arch.h"
 #include "device/plan.h"
 #include "record/record.h"

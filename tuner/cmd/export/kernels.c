@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/pack.h"

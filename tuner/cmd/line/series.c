@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 
 enum { SHOWN = 3 }; /* numbers that show how a series goes on */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-
 #include "sim/decode/decoder.h"
 
 enum { MOST_ARGUMENTS = 64 };

@@ -2,7 +2,6 @@
 #ifndef AUTOTUNE_SIM_DECODE_COMMUNICATION_H
 #define AUTOTUNE_SIM_DECODE_COMMUNICATION_H
 
-#include "base/error.h"
 #include "sim/program/program.h"
 
 /* Sets p->communicates of a decoded program. Atomics whose result nothing reads return none; plain

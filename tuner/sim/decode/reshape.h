@@ -23,7 +23,6 @@
 #ifndef AUTOTUNE_SIM_DECODE_RESHAPE_H
 #define AUTOTUNE_SIM_DECODE_RESHAPE_H
 
-#include "base/error.h"
 #include "sim/program/program.h"
 
 /* Returns the shapes of all statements of a function: one for each statement, of which those of

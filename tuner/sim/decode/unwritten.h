@@ -2,7 +2,6 @@
 #ifndef AUTOTUNE_SIM_DECODE_UNWRITTEN_H
 #define AUTOTUNE_SIM_DECODE_UNWRITTEN_H
 
-#include "base/error.h"
 #include "sim/program/program.h"
 
 /* Sets p->reads_unwritten of a decoded program. A write under a guard may not happen. */

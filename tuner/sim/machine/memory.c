@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "device/plan.h"
 
