@@ -1,5 +1,6 @@
 /* What a profile finds of blocks by running a few: how long they depend on themselves, which of
  * their reads the caches serve, and that the last one may do more. */
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/profile.h"
@@ -104,27 +105,28 @@ TEST(an_l1_that_is_too_small_is_read_past)
     assert_float_equal(small.read.distinct, 64, 0);
 }
 
+/* Two stores of each thread, side by side; those of neighbours so many words apart. */
+static sim_profile profile_stores(int words)
+{
+    char source[512];
+    snprintf(source, sizeof source,
+             "extern \"C\" __global__ void k(unsigned *p)\n"
+             "{\n"
+             "    unsigned *to = p + (blockIdx.x * 32 + threadIdx.x) * %d;\n"
+             "    asm volatile(\"st.global.u32 [%%0], %%1;\" :: \"l\"(to), \"r\"(1));\n"
+             "    asm volatile(\"st.global.u32 [%%0], %%1;\" :: \"l\"(to + 1), \"r\"(1));\n"
+             "}\n",
+             words);
+    return profile(source, 16, 32, 4096, 32);
+}
+
 TEST(stores_of_a_warp_to_the_same_few_lines_merge)
 {
-    static const char
-        pairs[] = "extern \"C\" __global__ void k(unsigned *p)\n"
-                  "{\n"
-                  "    unsigned *to = p + (blockIdx.x * 32 + threadIdx.x) * 2;\n"
-                  "    asm volatile(\"st.global.u32 [%0], %1;\" :: \"l\"(to), \"r\"(1));\n"
-                  "    asm volatile(\"st.global.u32 [%0], %1;\" :: \"l\"(to + 1), \"r\"(1));\n"
-                  "}\n",
-        far[] = "extern \"C\" __global__ void k(unsigned *p)\n"
-                "{\n"
-                "    unsigned *to = p + (blockIdx.x * 32 + threadIdx.x) * 16;\n"
-                "    asm volatile(\"st.global.u32 [%0], %1;\" :: \"l\"(to), \"r\"(1));\n"
-                "    asm volatile(\"st.global.u32 [%0], %1;\" :: \"l\"(to + 1), \"r\"(1));\n"
-                "}\n";
-    const sim_profile near = profile(pairs, 16, 32, 4096, 32),
-                      apart_ = profile(far, 16, 32, 4096, 32);
+    const sim_profile near = profile_stores(2), far = profile_stores(16);
     assert_float_equal(near.write.sectors, 16, 0);
     assert_float_equal(near.write.sent, 8, 0);
-    assert_float_equal(apart_.write.sectors, 64, 0);
-    assert_float_equal(apart_.write.sent, 64, 0);
+    assert_float_equal(far.write.sectors, 64, 0);
+    assert_float_equal(far.write.sent, 64, 0);
 }
 
 TEST(what_all_blocks_of_a_wave_read_is_fresh_once)

@@ -62,4 +62,13 @@ static inline void assert_fault(const char *body, uint32_t blocks, uint32_t thre
     sim_test_deinit(&t);
 }
 
+/* The same of a kernel whose body is `form` with that part in it, of two pieces around it. */
+static inline void assert_fault_with(const char *const form[2], const char *part, uint32_t blocks,
+                                     uint32_t threads, sim_fault_kind kind, const char *story)
+{
+    char body[768];
+    snprintf(body, sizeof body, "%s%s%s", form[0], part, form[1]);
+    assert_fault(body, blocks, threads, kind, story);
+}
+
 #endif

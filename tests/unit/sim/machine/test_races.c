@@ -92,18 +92,15 @@ TEST(blocks_that_write_different_values_to_one_place_race)
 
 TEST(what_another_block_wrote_needs_a_fence)
 {
-    static const char form[] =
-        "__shared__ bool last; if (threadIdx.x == 0) { out[blockIdx.x] = blockIdx.x + 7; %s"
+    static const char *const form[] = {
+        "__shared__ bool last; if (threadIdx.x == 0) { out[blockIdx.x] = blockIdx.x + 7; ",
         " last = atomicAdd(in, 1) == 3; } __syncthreads();"
         " if (last && threadIdx.x == 0) { int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + "
-        "i); out[8] = s; }";
-    char body[512];
-    snprintf(body, sizeof body, form, "__threadfence();");
-    assert_fault(body, 4, 32, SIM_FAULT_NONE, NULL);
-    snprintf(body, sizeof body, form, "");
-    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence and an atomic between");
-    snprintf(body, sizeof body, form, "__threadfence_block();");
-    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence and an atomic between");
+        "i); out[8] = s; }"};
+    static const char story[] = "without a fence and an atomic between";
+    assert_fault_with(form, "__threadfence();", 4, 32, SIM_FAULT_NONE, NULL);
+    assert_fault_with(form, "", 4, 32, SIM_FAULT_RACE, story);
+    assert_fault_with(form, "__threadfence_block();", 4, 32, SIM_FAULT_RACE, story);
 }
 
 /* Blocks run in their order: the reader is the last and finds all values there. */
@@ -133,8 +130,8 @@ TEST(what_another_block_published_counts_once_an_atomic_has_seen_it)
     }
 }
 
-/* What one block leaves before it sets a flag, and another reads after it has seen the flag: by how
- * they do that. */
+/* One block leaves a value before it sets a flag, and another reads it after it has seen the flag:
+ * what the reader finds depends on how they do that. */
 TEST(a_flag_orders_what_is_released_and_acquired_through_it)
 {
     static const char form[] =
@@ -216,38 +213,31 @@ TEST(a_block_that_overwrites_what_another_read_races)
 
 TEST(threads_of_a_block_share_global_memory_by_barriers)
 {
-    static const char form[] =
-        "in[threadIdx.x] = threadIdx.x + 100; %s out[threadIdx.x] = in[63 - threadIdx.x];";
-    char body[256];
-    snprintf(body, sizeof body, form, "__syncthreads();");
-    assert_fault(body, 1, 64, SIM_FAULT_NONE, NULL);
-    snprintf(body, sizeof body, form, "");
-    assert_fault(body, 1, 64, SIM_FAULT_RACE, "without a barrier between");
+    static const char *const form[] = {"in[threadIdx.x] = threadIdx.x + 100; ",
+                                       " out[threadIdx.x] = in[63 - threadIdx.x];"};
+    assert_fault_with(form, "__syncthreads();", 1, 64, SIM_FAULT_NONE, NULL);
+    assert_fault_with(form, "", 1, 64, SIM_FAULT_RACE, "without a barrier between");
 }
 
 TEST(a_warp_barrier_orders_the_lanes_of_its_mask_alone)
 {
-    static const char form[] = "__shared__ volatile int s[32]; s[threadIdx.x] = threadIdx.x;"
-                               " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
-                               " out[threadIdx.x] = s[threadIdx.x ^ %d];";
-    char body[256];
-    snprintf(body, sizeof body, form, 15);
-    assert_fault(body, 1, 32, SIM_FAULT_NONE, NULL);
-    snprintf(body, sizeof body, form, 31);
-    assert_fault(body, 1, 32, SIM_FAULT_RACE, "without a barrier between");
+    static const char *const form[] = {
+        "__shared__ volatile int s[32]; s[threadIdx.x] = threadIdx.x;"
+        " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
+        " out[threadIdx.x] = s[threadIdx.x ^ ",
+        "];"};
+    assert_fault_with(form, "15", 1, 32, SIM_FAULT_NONE, NULL);
+    assert_fault_with(form, "31", 1, 32, SIM_FAULT_RACE, "without a barrier between");
 }
 
 TEST(a_copy_into_what_others_still_read_races)
 {
-    static const char form[] =
+    static const char *const form[] = {
         "__shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads();"
-        " out[threadIdx.x] = s[63 - threadIdx.x]; %s"
-        " asm volatile(\"cp.async.ca.shared.global [%%0], [%%1], 4; cp.async.wait_all;\""
+        " out[threadIdx.x] = s[63 - threadIdx.x]; ",
+        " asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4; cp.async.wait_all;\""
         " :: \"r\"((unsigned)__cvta_generic_to_shared(s + threadIdx.x)), \"l\"(in + threadIdx.x));"
-        " __syncthreads(); out[threadIdx.x] += s[63 - threadIdx.x];";
-    char body[512];
-    snprintf(body, sizeof body, form, "__syncthreads();");
-    assert_fault(body, 1, 64, SIM_FAULT_NONE, NULL);
-    snprintf(body, sizeof body, form, "");
-    assert_fault(body, 1, 64, SIM_FAULT_RACE, "without a barrier between");
+        " __syncthreads(); out[threadIdx.x] += s[63 - threadIdx.x];"};
+    assert_fault_with(form, "__syncthreads();", 1, 64, SIM_FAULT_NONE, NULL);
+    assert_fault_with(form, "", 1, 64, SIM_FAULT_RACE, "without a barrier between");
 }
