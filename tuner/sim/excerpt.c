@@ -165,7 +165,7 @@ static void skip(device_coverage *coverage, const char *what, const char *why)
         snprintf(coverage->skipped, sizeof coverage->skipped, "%s: %s", what, why);
 }
 
-/* The same of what the proof needs. */
+/* Says the same of what the proof needs. */
 static void owe(device_coverage *coverage, const char *what, const char *why)
 {
     coverage->skipped[0] = '\0';
@@ -351,6 +351,18 @@ static uint64_t allowed(const tolerance *t, uint64_t compared)
     return t->mismatches > 0 ? SAMPLE_SLACK * (tolerance_mismatches(*t, compared) + 1) : 0;
 }
 
+/* Wrong, if more elements are than may be: true, with the result. */
+static bool judge(const comparing *c)
+{
+    device_excerpt_result *out = c->out;
+    const tolerance *t = &c->excerpt->plan.buffers[c->buffer].tolerance;
+    if (out->found.wrong <= allowed(t, out->compared))
+        return false;
+    out->buffer = c->buffer;
+    out->result = OUTCOME_WRONG_RESULT;
+    return true;
+}
+
 /* The first and the last chunk that were written, and some between. */
 static at_status compare_buffer(comparing *c, at_error *error)
 {
@@ -397,11 +409,8 @@ static at_status compare_buffers(checking *c, sim_owners *owners, size_t chunks,
                          .end = plan_compared(&x->plan, c->plan, i)};
         status = compare_buffer(&one, error);
         c->coverage->compared += out->compared;
-        if (!status && out->found.wrong > allowed(&plan->tolerance, out->compared)) {
-            out->buffer = i;
-            out->result = OUTCOME_WRONG_RESULT;
+        if (!status && judge(&one))
             return AT_OK;
-        }
     }
     return status;
 }
@@ -494,7 +503,7 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
     if (!status && c->coverage->compared == 0 && ended &&
         sim_owners_fault(owners)->kind == SIM_FAULT_NONE && has_results(c))
         status = compare_few(c, &owners, out, error);
-    const sim_fault *fault = owners ? sim_owners_fault(owners) : NULL;
+    const sim_fault *fault = sim_owners_fault(owners);
     if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)
         status =
             error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault->message);
@@ -505,9 +514,9 @@ static at_status compare(checking *c, device_excerpt_result *out, at_error *erro
     return status;
 }
 
-/* What both write at the places that were looked at. */
-static at_status compare_places(checking *c, uint32_t buffer, const sim_hole *hole,
-                                device_excerpt_result *out)
+/* Compares what both write at the places that were looked at. */
+static void compare_places(checking *c, uint32_t buffer, const sim_hole *hole,
+                           device_excerpt_result *out)
 {
     device_excerpt *x = c->excerpt;
     const buffer_plan *plan = &x->plan.buffers[buffer];
@@ -530,11 +539,7 @@ static at_status compare_places(checking *c, uint32_t buffer, const sim_hole *ho
         if (is_new)
             compare_chunk(&one, chunk);
     }
-    if (out->found.wrong > allowed(&plan->tolerance, out->compared)) {
-        out->buffer = buffer;
-        out->result = OUTCOME_WRONG_RESULT;
-    }
-    return AT_OK;
+    judge(&one);
 }
 
 /* Finds results that no block writes, and those that are wrong where arithmetic ends. Each kernel
@@ -556,9 +561,10 @@ static at_status find_holes(checking *c, device_excerpt_result *out, at_error *e
         status = sim_holes_find(variant, reference, &x->plan.buffers[i], i,
                                 plan_compared(&x->plan, c->plan, i), c->plan, x->plan.seed, &hole,
                                 error);
-        if (!status)
-            status = compare_places(c, i, &hole, out);
-        if (status || out->result != OUTCOME_OK || hole.kind == SIM_HOLE_NONE)
+        if (status)
+            break;
+        compare_places(c, i, &hole, out);
+        if (out->result != OUTCOME_OK || hole.kind == SIM_HOLE_NONE)
             continue;
         if (hole.kind == SIM_HOLE_LIKELY)
             owe(c->coverage, "a result may be missing", hole.why);
@@ -566,7 +572,7 @@ static at_status find_holes(checking *c, device_excerpt_result *out, at_error *e
             out->result = OUTCOME_WRONG_RESULT;
         snprintf(c->fault.message, sizeof c->fault.message, "%s", hole.why);
     }
-    const sim_fault *fault = variant ? sim_owners_fault(variant) : NULL;
+    const sim_fault *fault = sim_owners_fault(variant);
     if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)
         c->fault = *fault;
     sim_owners_free(variant);
