@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* Machine instructions for one of PTX. `wide`: for operands of 64 bits. The first row whose opcode
  * begins so counts. */
 static const struct expansion {
@@ -99,17 +101,17 @@ static struct expansion expand(ptx_text text)
     return (struct expansion){"", SIM_PIPE_INTEGER, 1, 2};
 }
 
-/* How many copies of each statement's block ptxas made when it unrolled the loop, by place in the
- * code: each is executed that many times less often than the statement is. What it neither adds nor
- * removes tells, else the branch at the block's end. Owned by the caller; NULL: no memory. */
+/* Tells how many copies of each statement's block ptxas made when it unrolled the loop, by place in
+ * the code: each is executed that many times less often than the statement is. What it neither adds
+ * nor removes tells, else the branch at the block's end. Owned by the caller. */
 static double *find_copies(const sim_program *p)
 {
-    double *copies = calloc(p->code_count + 1, sizeof *copies);
-    bool *targets = calloc(p->code_count + 1, sizeof *targets);
-    for (size_t i = 0; copies && targets && i < p->code_count; i++)
+    double *copies = memory_new(p->code_count, sizeof *copies);
+    bool *targets = memory_new(p->code_count + 1, sizeof *targets);
+    for (size_t i = 0; i < p->code_count; i++)
         if (p->code[i].kind == SIM_BRANCH && p->code[i].target >= 0)
             targets[p->code[i].target] = true;
-    for (size_t begin = 0, end; copies && targets && begin < p->code_count; begin = end) {
+    for (size_t begin = 0, end; begin < p->code_count; begin = end) {
         double common = 0, last = 0;
         for (end = begin; end < p->code_count; end++) {
             const sim_instruction *c = &p->code[end];
