@@ -26,14 +26,6 @@ typedef struct search {
     rng random;
 } search;
 
-/* Has a kernel's block run that writes it? */
-static at_status is_written(search *s, sim_owners *o, uint64_t element, bool *written,
-                            at_error *error)
-{
-    *written = false;
-    return sim_owners_write(o, s->buffer, element * s->size, written, error);
-}
-
 static bool goes_on(const search *s)
 {
     return !s->is_certain && !sim_owners_spent(s->variant) && !sim_owners_spent(s->reference) &&
@@ -41,7 +33,7 @@ static bool goes_on(const search *s)
            sim_owners_fault(s->reference)->kind == SIM_FAULT_NONE;
 }
 
-/* Two blocks in one place, and none here. */
+/* Do two blocks write in one place, and none here? */
 static void judge_doubled(search *s, uint64_t element)
 {
     uint64_t blocks[2], from;
@@ -55,7 +47,7 @@ static void judge_doubled(search *s, uint64_t element)
              blocks[0], blocks[1], s->plan->name, from / s->size, element);
 }
 
-/* Written on both sides, and none here. */
+/* Is something written on both sides, and nothing here? */
 static void judge_between(search *s, uint64_t element)
 {
     bool before = false, after = false;
@@ -65,7 +57,7 @@ static void judge_between(search *s, uint64_t element)
         after = after || (element + d < s->end &&
                           sim_owners_has_written(s->variant, s->buffer, (element + d) * s->size));
     }
-    if (!before || !after || s->is_certain)
+    if (!before || !after)
         return;
     s->is_certain = true;
     snprintf(s->out->why, sizeof s->out->why,
@@ -80,12 +72,13 @@ static at_status look(search *s, uint64_t element, at_error *error)
     bool expected = false, found = false;
     if (element >= s->end || !goes_on(s))
         return AT_OK;
-    at_status status = is_written(s, s->reference, element, &expected, error);
+    at_status status =
+        sim_owners_write(s->reference, s->buffer, element * s->size, &expected, error);
     if (!status && expected)
-        status = is_written(s, s->variant, element, &found, error);
+        status = sim_owners_write(s->variant, s->buffer, element * s->size, &found, error);
     if (status || !goes_on(s))
         return status;
-    /* What is there already may be what is due. */
+    /* The value that is there already may be the one that is due. */
     if (expected && !found && s->plan->role == BUFFER_INOUT)
         return AT_OK;
     s->asked++;
@@ -110,8 +103,8 @@ static at_status look_at_group(search *s, uint64_t element, at_error *error)
     return status;
 }
 
-/* Where every block is found by the way in which blocks are found, if that is right: the first
- * elements; `further`: and others of the first part. */
+/* Looks at the first elements or, with `further`, at others of the first part: if the way in which
+ * blocks are found is right, every block is found there. */
 static at_status look_where_all_is_small(search *s, bool further, bool *all, at_error *error)
 {
     const size_t expected = s->expected, found = s->found;
@@ -123,7 +116,7 @@ static at_status look_where_all_is_small(search *s, bool further, bool *all, at_
     return status;
 }
 
-/* Where the numbers of elements, and of bytes, no longer fit. */
+/* Looks where the numbers of elements, and of bytes, no longer fit. */
 static at_status look_where_numbers_end(search *s, at_error *error)
 {
     static const uint64_t ends[] = {UINT64_C(1) << 24, UINT64_C(1) << 32, UINT64_C(1) << 31,
@@ -137,7 +130,8 @@ static at_status look_where_numbers_end(search *s, at_error *error)
     return status;
 }
 
-/* The first row, the last one, and where others end, if an argument is the length of one. */
+/* Looks at the first row, the last one, and where others end, if an argument is the length of one.
+ */
 static at_status look_where_rows_end(search *s, const launch_plan *launch, at_error *error)
 {
     at_status status = AT_OK;

@@ -75,7 +75,7 @@ struct sim_owners {
     sim_fault fault;
 };
 
-/* What the observer of a run adds to. */
+/* The stores that the observer of a run adds to. */
 typedef struct watching {
     const sim_owners *owners;
     stores *seen;
@@ -216,19 +216,13 @@ static uint64_t number_of(const sim_owners *o, const uint64_t at[3])
     return o->way == FROM_LAST ? last_of(o) - distance : distance;
 }
 
+/* The place of a cluster among those that ran, or that it is to have. */
 static size_t place_of(const sim_owners *o, uint64_t cluster)
 {
     size_t i = o->ran_count;
     while (i > 0 && o->ran[i - 1].number >= cluster)
         i--;
     return i;
-}
-
-/* NULL: it has not run. */
-static const ran_cluster *find_ran(const sim_owners *o, uint64_t cluster)
-{
-    const size_t place = place_of(o, cluster);
-    return place < o->ran_count && o->ran[place].number == cluster ? &o->ran[place] : NULL;
 }
 
 /* The work that is left for each block of a cluster. */
@@ -268,8 +262,8 @@ static void note_extent(ran_cluster *r, uint32_t i, const interval *rows, size_t
 /* Runs the cluster, unless it has run; *out is valid until the next one. */
 static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, at_error *error)
 {
-    size_t place = place_of(o, cluster);
-    if (!find_ran(o, cluster)) {
+    const size_t place = place_of(o, cluster);
+    if (place == o->ran_count || o->ran[place].number != cluster) {
         stores mine = {0}, *seen = cluster == 0            ? &o->ends[FROM_FIRST]
                                    : cluster == last_of(o) ? &o->ends[FROM_LAST]
                                                            : &mine;
