@@ -451,11 +451,11 @@ static bool is_constant(uint32_t mask, ptx_space space, const places *p)
     return all;
 }
 
-/* The bytes of a strong read that a schedule may find as they were. */
+/* So many bytes of a strong read at most may be found as they were. */
 enum { MOST_LATE_BYTES = 16 };
 
-/* In an adverse schedule a store that nothing orders before the read comes late, the first time:
- * the lanes that find what it replaced. */
+/* In an adverse schedule a store that nothing orders before the read comes late, the first time.
+ * Returns the lanes that find what it replaced. */
 static uint32_t find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                           ptx_space space, const places *p, uint32_t total,
                           uint8_t before[SIM_LANES][MOST_LATE_BYTES])
@@ -482,7 +482,7 @@ static void load_before(sim_warp *w, const sim_instruction *c, uint32_t late, co
 {
     places then = *p;
     SIM_EACH_OF(l, late) then.at[l] = before[l];
-    for (int v = 0; late && v < c->vector; v++)
+    for (int v = 0; v < c->vector; v++)
         load_element(w, c, late, &then, slots[v], (uint32_t)v * bytes, bytes);
 }
 
@@ -509,7 +509,8 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
-    load_before(w, c, late, p, slots, bytes, before);
+    if (late)
+        load_before(w, c, late, p, slots, bytes, before);
     if (b->met_unwritten && !lose_unwritten(b, w, c, mask, space, p, bytes))
         return false;
     for (uint32_t m = c->scope && b->launch->check && is_released(b, space, p) ? mask & ~late : 0;
@@ -580,7 +581,8 @@ static inline bool store_elements(const sim_warp *w, const sim_instruction *c, u
     return changed != 0;
 }
 
-/* What each lane stores, one after the other: in the registers themselves or in `packed`. */
+/* Returns what each lane stores, one after the other: in the registers themselves or in `packed`.
+ */
 static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                                  uint32_t mask, uint32_t bytes, uint8_t *packed)
 {
@@ -629,7 +631,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
                            : store_elements(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
         SIM_EACH_OF(l, fine ? mask : 0) mark_written(b, p->valid[l], total, space);
     } else {
-        /* Where lanes write to one place each looks at what the one before it left. */
+        /* Lanes may write to one place: each looks at what the one before it left. */
         SIM_EACH_OF(l, fine ? mask : 0)
         fine = fine &&
                (!(left >> l & 1) ||
