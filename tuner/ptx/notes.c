@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the note of a line begins; NULL: it has none. */
+/* Finds where the note of a line begins; NULL: it has none. */
 static const char *find_note(const char *line, const char *end)
 {
     static const char mark[] = "//@ ";

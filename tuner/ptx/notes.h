@@ -1,4 +1,4 @@
-/* Notes behind lines of PTX that say what ptxas made of them (compile/machine_code.h):
+/* Notes after lines of PTX that say what ptxas made of them (compile/machine_code.h):
  *
  *   fma.rn.f32 %f5, %f1, %f2, %f3; //@ 4 1 0 0 0 0 0
  *

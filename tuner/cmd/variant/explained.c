@@ -246,8 +246,8 @@ static json_t *launch_words(const explained *x, uint32_t i)
         "blocks", (json_int_t)profile->blocks, "alone", alone);
 }
 
-/* Of a kernel's own file, which is cut: which of its lines each line of the source is; 0: none.
- * Empty for templates, whose lines are not the source's. */
+/* Lists which line of a kernel's own file, which is cut, each line of the source is; 0: none. Empty
+ * for templates, whose lines are not the source's. */
 static json_t *own_numbers(const explained *x)
 {
     const kernel_file *file;

@@ -246,7 +246,7 @@ static bool write_line(sim_race_access *a, const pieces *p, size_t n, uint32_t f
     sim_line *line = &p->lines[n / SIM_LINE_CELLS];
     if (!sim_line_join(&a->block->watch->pool, line, 0, first, shift))
         return false;
-    /* Where nothing was before it does not matter. */
+    /* If nothing was there before, it does not matter. */
     const bool before = line->cell.reads.last.block != 0 || line->cell.writes.last.block != 0;
     for (uint32_t i = 0; i < SIM_LINE_CELLS; i++)
         memcpy(&values[i], fresh + (size_t)i * step, step);

@@ -109,7 +109,7 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
     return true;
 }
 
-/* How many of `cells` pieces hold what is written there. */
+/* Counts the pieces of a line that hold what is written there. */
 static uint32_t count_same(const sim_block *owner, uint32_t at, uint32_t step, const uint8_t *fresh)
 {
     uint32_t same = 0;
