@@ -9,167 +9,11 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/global.h"
 #include "sim/machine/peers.h"
+#include "sim/machine/places.h"
 #include "sim/machine/repeat.h"
 #include "sim/machine/shared.h"
 #include "sim/machine/values.h"
 #include "sim/program/operations.h"
-
-/* The places on the host where the lanes of one access found their bytes. */
-typedef struct places {
-    sim_block *owner;            /* of shared memory */
-    uint64_t address[SIM_LANES]; /* in the space */
-    uint8_t *at[SIM_LANES];
-    uint8_t *valid[SIM_LANES];           /* NULL: not tracked, or all written */
-    const sim_region *region[SIM_LANES]; /* of global memory, */
-    const sim_region *only;              /* and that of all lanes; NULL: not known */
-} places;
-
-static void add_base(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
-                     uint64_t *address)
-{
-    if (width == 8) {
-        const uint64_t *base = sim_lanes64(w, slot);
-        SIM_EACH_LANE(l) address[l] = base[l] + (uint64_t)offset;
-    } else {
-        const uint32_t *base = sim_lanes32(w, slot);
-        SIM_EACH_LANE(l) address[l] = base[l] + (uint64_t)offset;
-    }
-}
-
-static bool check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                            const uint64_t *address, uint32_t bytes)
-{
-    uint64_t low = 0;
-    if (mask == UINT32_MAX)
-        SIM_EACH_LANE(l) low |= address[l];
-    else
-        for (uint32_t m = mask; m; m &= m - 1)
-            low |= address[__builtin_ctz(m)];
-    if (!(low & (bytes - 1)))
-        return true;
-    SIM_EACH_OF(l, mask)
-    if (address[l] & (bytes - 1))
-        return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED, "address 0x%" PRIx64 " for %u bytes",
-                        address[l], bytes);
-    return true;
-}
-
-/* The usual access: all lanes are within one region. False: each is to be looked for. */
-static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, places *p)
-{
-    uint64_t low = UINT64_MAX, high = 0;
-    SIM_EACH_LANE(l)
-    {
-        low = p->address[l] < low ? p->address[l] : low;
-        high = p->address[l] > high ? p->address[l] : high;
-    }
-    if (low < r->base || high - r->base >= r->size_bytes ||
-        bytes > r->size_bytes - (high - r->base) || (is_write && r->read_only))
-        return false;
-    /* Chunks between those that are touched are not to be made. */
-    if (r->made && high - low > (uint64_t)SIM_LANES * bytes)
-        return false;
-    if (r->made)
-        sim_region_make(r, low - r->base, high - low + bytes);
-    SIM_EACH_LANE(l)
-    {
-        p->at[l] = r->bytes + (p->address[l] - r->base);
-        p->region[l] = r;
-    }
-    SIM_EACH_LANE(l) p->valid[l] = r->valid ? r->valid + (p->address[l] - r->base) : NULL;
-    p->only = r;
-    return true;
-}
-
-static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           uint32_t bytes, bool is_write, places *p)
-{
-    const sim_memory *memory = b->launch->memory;
-    const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL,
-                     *made_of = NULL;
-    uint64_t made = 0; /* chunk of it */
-    p->only = NULL;
-    if (r && mask == UINT32_MAX && resolve_within(r, bytes, is_write, p))
-        return true;
-    SIM_EACH_OF(l, mask)
-    {
-        uint64_t offset = r ? p->address[l] - r->base : 0;
-        if (!r || offset >= r->size_bytes) {
-            r = sim_memory_find(memory, p->address[l]);
-            offset = r ? p->address[l] - r->base : 0;
-        }
-        if (!r || bytes > r->size_bytes - offset) {
-            char where[SIM_PLACE_BYTES];
-            sim_memory_describe(memory, p->address[l], where, sizeof where);
-            w->region_hit = 0;
-            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "%s of %u bytes at global address 0x%" PRIx64 ", %s",
-                            is_write ? "write" : "read", bytes, p->address[l], where);
-        }
-        if (is_write && r->read_only) {
-            char where[SIM_PLACE_BYTES];
-            sim_region_name(r, offset, where, sizeof where);
-            return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY, "write to %s, which is %s", where,
-                            r->base >= SIM_MODULE_BASE ? "constant" : "an input");
-        }
-        /* Neighbours are most often in one chunk. */
-        if (r->made && (r != made_of || offset / SIM_CHUNK_BYTES != made ||
-                        (offset + bytes - 1) / SIM_CHUNK_BYTES != made)) {
-            sim_region_make(r, offset, bytes);
-            made_of = r;
-            made = offset / SIM_CHUNK_BYTES;
-        }
-        p->at[l] = r->bytes + offset;
-        p->valid[l] = r->valid ? r->valid + offset : NULL;
-        p->region[l] = r;
-    }
-    w->region_hit = (uint64_t)(r - memory->regions) + 1;
-    return true;
-}
-
-/* Shared, local and parameter memory: a block of bytes from address 0, each lane's `stride` after
- * the one before. */
-static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid,
-                           size_t stride, places *p)
-{
-    SIM_EACH_OF(l, mask)
-    {
-        size_t place = (size_t)l * stride + p->address[l];
-        if (p->address[l] >= size || bytes > size - p->address[l])
-            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
-                            c->kind == SIM_LOAD ? "read" : "write", bytes,
-                            ptx_space_name((ptx_space)c->space == PTX_SPACE_GENERIC
-                                               ? PTX_SPACE_SHARED
-                                               : (ptx_space)c->space),
-                            p->address[l], size);
-        p->at[l] = first + place;
-        p->valid[l] = valid ? valid + place : NULL;
-    }
-    return true;
-}
-
-static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                    ptx_space space, uint32_t bytes, bool is_write, places *p)
-{
-    const sim_program *program = b->program;
-    if (!check_alignment(b, w, c, mask, p->address, bytes))
-        return false;
-    switch (space) {
-    case PTX_SPACE_SHARED:
-        return resolve_window(b, w, c, mask, bytes, b->shared_bytes, p->owner->shared, NULL, 0, p);
-    case PTX_SPACE_LOCAL:
-        return resolve_window(b, w, c, mask, bytes, program->local_bytes, w->local, w->local_valid,
-                              program->local_bytes, p);
-    case PTX_SPACE_PARAM:
-        /* Only loads reach parameters: decoding refuses others. */
-        return resolve_window(b, w, c, mask, bytes, program->parameter_bytes,
-                              (uint8_t *)(uintptr_t)b->launch->parameters, NULL, 0, p);
-    default:
-        return resolve_global(b, w, c, mask, bytes, is_write, p);
-    }
-}
 
 /* Others may write the marks meanwhile. */
 static bool all_written(const uint8_t *valid, uint32_t bytes)
@@ -193,7 +37,8 @@ static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 }
 
 static bool look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                               ptx_space space, const places *p, uint32_t bytes, const char *what)
+                               ptx_space space, const sim_places *p, uint32_t bytes,
+                               const char *what)
 {
     const bool in_region = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
     const sim_region *region = in_region ? p->region[lane] : NULL;
@@ -214,7 +59,8 @@ static bool look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction 
 }
 
 static inline bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                                 ptx_space space, const places *p, uint32_t bytes, const char *what)
+                                 ptx_space space, const sim_places *p, uint32_t bytes,
+                                 const char *what)
 {
     /* Bytes of an excerpt that have no map may still be unseen. */
     return (!p->valid[lane] && !b->launch->excerpt) ||
@@ -222,15 +68,15 @@ static inline bool check_written(sim_block *b, sim_warp *w, const sim_instructio
 }
 
 /* Does a strong access to that space find what others released? */
-static bool is_released(const sim_block *b, ptx_space space, const places *p)
+static bool is_released(const sim_block *b, ptx_space space, const sim_places *p)
 {
     return space == PTX_SPACE_SHARED ? p->owner->releases.count > 0
                                      : space == PTX_SPACE_GLOBAL && b->watch->releases.count > 0;
 }
 
 /* Races, where the space is watched for them. */
-static bool touch(sim_race_access *a, int lane, ptx_space space, const places *p, uint32_t bytes,
-                  sim_touch kind, const uint8_t *fresh)
+static bool touch(sim_race_access *a, int lane, ptx_space space, const sim_places *p,
+                  uint32_t bytes, sim_touch kind, const uint8_t *fresh)
 {
     sim_race_access_by(a, lane);
     if (space == PTX_SPACE_SHARED) {
@@ -246,7 +92,7 @@ static bool touch(sim_race_access *a, int lane, ptx_space space, const places *p
 }
 
 /* Are the lanes' bytes side by side, those of all lanes? */
-static bool is_row(uint32_t mask, const places *p, uint32_t bytes)
+static bool is_row(uint32_t mask, const sim_places *p, uint32_t bytes)
 {
     uint64_t apart = 0;
     if (mask != UINT32_MAX)
@@ -256,8 +102,9 @@ static bool is_row(uint32_t mask, const places *p, uint32_t bytes)
 }
 
 /* Touches at once what can be, and returns the lanes that are left; *fine as of touch(). */
-static uint32_t touch_together(sim_race_access *a, uint32_t mask, ptx_space space, const places *p,
-                               uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine)
+static uint32_t touch_together(sim_race_access *a, uint32_t mask, ptx_space space,
+                               const sim_places *p, uint32_t bytes, sim_touch kind,
+                               const uint8_t *fresh, bool *fine)
 {
     if (space == PTX_SPACE_SHARED) {
         a->owner = p->owner;
@@ -282,7 +129,7 @@ static uint32_t touch_together(sim_race_access *a, uint32_t mask, ptx_space spac
 
 /* A place that a strong access has read, or written, is where threads synchronise. */
 static void note_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      ptx_space space, const places *p)
+                      ptx_space space, const sim_places *p)
 {
     if (space == PTX_SPACE_SHARED)
         sim_shared_read(b, p->owner, w, c, lane, (uint32_t)p->address[lane]);
@@ -291,7 +138,7 @@ static void note_read(sim_block *b, sim_warp *w, const sim_instruction *c, int l
 }
 
 static void note_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                         ptx_space space, const places *p)
+                         ptx_space space, const sim_places *p)
 {
     if (space == PTX_SPACE_SHARED)
         sim_shared_written(b, p->owner, w, c, lane, (uint32_t)p->address[lane]);
@@ -344,7 +191,7 @@ static uint64_t extend(uint64_t v, ptx_type type)
     }
 }
 
-static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, const places *p,
+static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, const sim_places *p,
                          int32_t to, uint32_t skip, uint32_t bytes)
 {
     uint32_t r32[SIM_LANES];
@@ -369,7 +216,7 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
 /* Stands for the instruction, where its lanes look, what they find there and what they offer for
  * it. */
 static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t mask,
-                        const places *p, uint32_t bytes, const uint32_t *offered)
+                        const sim_places *p, uint32_t bytes, const uint32_t *offered)
 {
     uint64_t sum = (uint64_t)(c - b->program->code);
     SIM_EACH_OF(l, mask)
@@ -381,8 +228,8 @@ static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t m
     return sum ^ sum >> 32;
 }
 
-static void tell_byte(const sim_block *b, int lane, ptx_space space, const places *p, uint32_t byte,
-                      char *text, size_t size_bytes)
+static void tell_byte(const sim_block *b, int lane, ptx_space space, const sim_places *p,
+                      uint32_t byte, char *text, size_t size_bytes)
 {
     uint64_t at = p->address[lane] + byte;
     char where[SIM_PLACE_BYTES];
@@ -399,7 +246,7 @@ static void tell_byte(const sim_block *b, int lane, ptx_space space, const place
 }
 
 /* The map of a lane's bytes that were written; NULL: all were. */
-static const uint8_t *written_of(const places *p, int lane, ptx_space space)
+static const uint8_t *written_of(const sim_places *p, int lane, ptx_space space)
 {
     if (space == PTX_SPACE_SHARED)
         return p->owner->shared_valid + p->address[lane];
@@ -409,7 +256,7 @@ static const uint8_t *written_of(const places *p, int lane, ptx_space space)
 
 /* The bits of what the lanes have loaded that nothing wrote have no value. */
 static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           ptx_space space, const places *p, uint32_t bytes)
+                           ptx_space space, const sim_places *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     bool is_signed = c->type == PTX_S8 || c->type == PTX_S16 || c->type == PTX_S32;
@@ -441,7 +288,7 @@ static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, 
 }
 
 /* Is it what no launch changes, all of it written? */
-static bool is_constant(uint32_t mask, ptx_space space, const places *p)
+static bool is_constant(uint32_t mask, ptx_space space, const sim_places *p)
 {
     bool all = space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST || space == PTX_SPACE_GLOBAL;
     if (all && space != PTX_SPACE_PARAM && p->only)
@@ -457,7 +304,7 @@ enum { MOST_LATE_BYTES = 16 };
 /* In an adverse schedule a store that nothing orders before the read comes late, the first time.
  * Returns the lanes that find what it replaced. */
 static uint32_t find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                          ptx_space space, const places *p, uint32_t total,
+                          ptx_space space, const sim_places *p, uint32_t total,
                           uint8_t before[SIM_LANES][MOST_LATE_BYTES])
 {
     uint32_t late = 0;
@@ -476,18 +323,18 @@ static uint32_t find_late(sim_block *b, sim_warp *w, const sim_instruction *c, u
     return late;
 }
 
-static void load_before(sim_warp *w, const sim_instruction *c, uint32_t late, const places *p,
+static void load_before(sim_warp *w, const sim_instruction *c, uint32_t late, const sim_places *p,
                         const int32_t *slots, uint32_t bytes,
                         uint8_t before[SIM_LANES][MOST_LATE_BYTES])
 {
-    places then = *p;
+    sim_places then = *p;
     SIM_EACH_OF(l, late) then.at[l] = before[l];
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, late, &then, slots[v], (uint32_t)v * bytes, bytes);
 }
 
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                 ptx_space space, const places *p, uint32_t bytes)
+                 ptx_space space, const sim_places *p, uint32_t bytes)
 {
     uint32_t total = bytes * c->vector;
     _Alignas(8) uint8_t before[SIM_LANES][MOST_LATE_BYTES];
@@ -537,7 +384,7 @@ static void mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx
  * a tile has places beyond the problem's end, and who uses what was put there is found then. Parts
  * are the elements of a vector, the halves of one. */
 static bool store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                          ptx_space space, const places *p, uint32_t bytes)
+                          ptx_space space, const sim_places *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     uint32_t part = c->vector > 1 || bytes < 4 ? bytes : bytes / 2, kept = 0;
@@ -568,7 +415,7 @@ static bool store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, i
 
 /* Stores element `v` of each lane; true: something has another value now. */
 static inline bool store_elements(const sim_warp *w, const sim_instruction *c, uint32_t mask,
-                                  const places *p, int32_t slot, uint32_t skip, uint32_t bytes)
+                                  const sim_places *p, int32_t slot, uint32_t skip, uint32_t bytes)
 {
     const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
     uint64_t changed = 0;
@@ -599,7 +446,7 @@ static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const si
 
 /* False, with a fault: it stores what has no value. */
 static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       ptx_space space, const places *p, uint32_t bytes, bool *changed)
+                       ptx_space space, const sim_places *p, uint32_t bytes, bool *changed)
 {
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
@@ -611,7 +458,7 @@ static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int 
 }
 
 static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                  ptx_space space, const places *p, uint32_t bytes)
+                  ptx_space space, const sim_places *p, uint32_t bytes)
 {
     const uint32_t total = bytes * c->vector;
     const int32_t *slots = b->program->lists + c->list;
@@ -650,7 +497,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
 }
 
 static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                   ptx_space space, const places *p, uint32_t bytes)
+                   ptx_space space, const sim_places *p, uint32_t bytes)
 {
     uint64_t old[SIM_LANES];
     uint32_t old32[SIM_LANES];
@@ -746,10 +593,10 @@ static void count_shape(sim_block *b, const sim_instruction *c, uint32_t mask, p
 }
 
 static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                         ptx_space space, places *p)
+                         ptx_space space, sim_places *p)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->type), total = bytes * c->vector;
-    if (!resolve(b, w, c, mask, space, total, c->kind != SIM_LOAD, p))
+    if (!sim_places_find(b, w, c, mask, space, total, c->kind != SIM_LOAD, p))
         return false;
     count_shape(b, c, mask, space, p->address, total);
     if (c->kind == SIM_LOAD)
@@ -761,7 +608,7 @@ static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, ui
 
 /* Shared memory of whichever block of the cluster: one after the other. */
 static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           places *p)
+                           sim_places *p)
 {
     while (mask) {
         uint64_t peer = p->address[__builtin_ctz(mask)] / SIM_PEER_BYTES;
@@ -784,10 +631,10 @@ static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, 
 
 bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    places p;
+    sim_places p;
     p.owner = b;
     w->accesses++;
-    add_base(w, c->a, c->source_width, c->offset, p.address);
+    sim_places_address(w, c->a, c->source_width, c->offset, p.address);
     if (c->cluster)
         return access_cluster(b, w, c, mask, &p);
     if (c->space != PTX_SPACE_GENERIC)
@@ -820,21 +667,14 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     return mask == 0 || access_space(b, w, c, mask, PTX_SPACE_GLOBAL, &p);
 }
 
-bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    uint64_t address[SIM_LANES];
-    add_base(w, c->a, c->source_width, c->offset, address);
-    return check_alignment(b, w, c, mask, address, c->vector);
-}
-
 static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                         uint64_t address, uint32_t bytes, bool is_write, places *p)
+                         uint64_t address, uint32_t bytes, bool is_write, sim_places *p)
 {
     p->address[lane] = address;
-    if (!resolve_global(b, w, c, 1u << lane, bytes, is_write, p))
+    if (!sim_places_find_global(b, w, c, 1u << lane, bytes, is_write, p))
         return false;
     for (uint32_t at = 0; at < bytes; at += 16 * SIM_LANES) {
-        places piece;
+        sim_places piece;
         uint32_t left = (bytes - at) / 16,
                  lanes = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
         SIM_EACH_LANE(l) piece.address[l] = address + at + 16u * (uint32_t)l;
@@ -852,10 +692,10 @@ void sim_count_texels(sim_block *b, const sim_instruction *c, uint32_t mask,
 bool sim_texel(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                uint32_t bytes, uint8_t *to)
 {
-    places p = {.owner = b};
+    sim_places p = {.owner = b};
     p.address[lane] = address;
     w->accesses++;
-    if (!resolve_global(b, w, c, 1u << lane, bytes, false, &p))
+    if (!sim_places_find_global(b, w, c, 1u << lane, bytes, false, &p))
         return false;
     if (b->launch->check && !is_constant(1u << lane, PTX_SPACE_GLOBAL, &p)) {
         sim_race_access a = sim_race_access_of(b, w, c, lane);
@@ -869,7 +709,7 @@ bool sim_texel(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ui
 }
 
 /* Tells where it was found, for the end of the copy. */
-static void tell_place(const places *p, int lane, const sim_region **region, uint64_t *offset)
+static void tell_place(const sim_places *p, int lane, const sim_region **region, uint64_t *offset)
 {
     *region = p->region[lane];
     *offset = p->address[lane] - p->region[lane]->base;
@@ -879,7 +719,7 @@ bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
                    uint32_t bytes, uint32_t number, uint8_t *to, const sim_region **region,
                    uint64_t *offset)
 {
-    places p;
+    sim_places p;
     if (!resolve_bulk(b, w, c, lane, address, bytes, false, &p))
         return false;
     tell_place(&p, lane, region, offset);
@@ -896,7 +736,7 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
                     uint32_t bytes, uint32_t number, const uint8_t *from, const sim_region **region,
                     uint64_t *offset)
 {
-    places p;
+    sim_places p;
     if (!resolve_bulk(b, w, c, lane, address, bytes, true, &p))
         return false;
     tell_place(&p, lane, region, offset);
@@ -924,18 +764,18 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
  * kernel that forgets to wait reads what was there before. */
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    places from, to;
+    sim_places from, to;
     to.owner = b;
     uint32_t bytes = c->vector, reading = mask, given[SIM_LANES];
-    add_base(w, c->a, c->source_width, c->offset, from.address);
-    add_base(w, c->b, c->op, c->d2, to.address);
+    sim_places_address(w, c->a, c->source_width, c->offset, from.address);
+    sim_places_address(w, c->b, c->op, c->d2, to.address);
     SIM_EACH_LANE(l)
     {
         given[l] = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
         given[l] = given[l] > bytes ? bytes : given[l];
         reading &= given[l] == 0 ? ~(1u << l) : UINT32_MAX;
     }
-    if (reading && !check_alignment(b, w, c, reading, from.address, bytes))
+    if (reading && !sim_places_check_alignment(b, w, c, reading, from.address, bytes))
         return false;
     /* What is not read is filled with zeros, and need not be there. */
     for (uint32_t left = reading; left;) {
@@ -943,11 +783,11 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         uint32_t alike = 0;
         SIM_EACH_OF(l, left)
         alike |= given[l] == first ? 1u << l : 0;
-        if (!resolve_global(b, w, c, alike, first, false, &from))
+        if (!sim_places_find_global(b, w, c, alike, first, false, &from))
             return false;
         left &= ~alike;
     }
-    if (!resolve(b, w, c, mask, PTX_SPACE_SHARED, bytes, true, &to))
+    if (!sim_places_find(b, w, c, mask, PTX_SPACE_SHARED, bytes, true, &to))
         return false;
     if (reading)
         count_access(b, c, reading, PTX_SPACE_GLOBAL, from.address, bytes);

@@ -5,9 +5,6 @@
 #include "sim/machine/machine.h"
 
 bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-
-/* Are the addresses of those lanes aligned as the instruction demands? */
-bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
 /* The global side of a bulk copy by `lane`: checked, and counted in requests of 512 bytes. It is

@@ -4,13 +4,13 @@
  * that may wait for one another on one, cluster.c schedules the blocks of one (most often one block
  * alone), block.c schedules the warps of a block, warp.c interprets, paths.c has the paths of a
  * warp that diverged, barrier.c has barriers of a block and of a cluster, access.c loads and
- * stores, shared.c and global.c watch memory for races, which race.c knows by what order.c knows of
- * happens-before, piece by piece or by lines (line.c), peers.c has what one block of a cluster may
- * do in another's shared memory, bulk.c executes bulk copies and mbarriers, engine.c has the copies
- * under way, atomic.c computes atomics, collective.c exchanges values within a warp, shuffle.c says
- * whose, repeat.c knows loops that have no end, values.c follows values that nothing wrote, fault.c
- * records what went wrong, print.c what is printed. The functions of each are in the header of its
- * name. No other room includes this. */
+ * stores at what places.c finds, shared.c and global.c watch memory for races, which race.c knows
+ * by what order.c knows of happens-before, piece by piece or by lines (line.c), peers.c has what
+ * one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and
+ * mbarriers, engine.c has the copies under way, atomic.c computes atomics, collective.c exchanges
+ * values within a warp, shuffle.c says whose, repeat.c knows loops that have no end, values.c
+ * follows values that nothing wrote, fault.c records what went wrong, print.c what is printed. The
+ * functions of each are in the header of its name. No other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 

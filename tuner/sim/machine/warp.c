@@ -11,6 +11,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/peers.h"
+#include "sim/machine/places.h"
 #include "sim/machine/print.h"
 #include "sim/machine/repeat.h"
 #include "sim/machine/tensor.h"
