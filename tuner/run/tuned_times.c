@@ -9,7 +9,7 @@
 #include "script/emit.h"
 #include "sim/estimate.h"
 
-/* What one configuration needs, from the script to the estimate. */
+/* One configuration on its way from the script to the estimate. */
 typedef struct trial {
     const session *session;
     sim_chip chip;
@@ -17,7 +17,6 @@ typedef struct trial {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     problem_plan plan;
     launch_plan launch, filler_launch;
-    emitted source, filler_source;
     compile_result compiled, filler;
     script_contents contents;
     sim_estimate *estimate;
@@ -29,35 +28,25 @@ static void trial_deinit(trial *t)
     script_contents_deinit(&t->contents);
     compile_result_deinit(&t->compiled);
     compile_result_deinit(&t->filler);
-    emitted_deinit(&t->source);
-    emitted_deinit(&t->filler_source);
 }
 
-static at_status compile_variant(trial *t, at_error *error)
+/* The variant, and the kernel that prepares its inputs. */
+static at_status compile_both(trial *t, at_error *error)
 {
     const session *s = t->session;
+    emitted source = {0};
     at_status status = script_launch_plan(s->script, PROBLEM_TUNED, t->indices, &t->launch, error);
     if (!status)
-        status = emit_variant(s->script, PROBLEM_TUNED, t->indices, true, &t->source, error);
-    return status
-               ? status
-               : compile_source(t->pool, &t->source, script_pattern(s->script)->template_path,
-                                &t->launch, s->workers->properties.arch, true, &t->compiled, error);
-}
-
-static at_status compile_filler(trial *t, at_error *error)
-{
-    const session *s = t->session;
-    if (!script_has_filler(s->script))
-        return AT_OK;
-    at_status status =
-        script_filler_plan(s->script, PROBLEM_TUNED, t->indices, &t->filler_launch, error);
+        status = emit_variant(s->script, PROBLEM_TUNED, t->indices, true, &source, error);
     if (!status)
-        status = emit_filler(s->script, PROBLEM_TUNED, t->indices, true, &t->filler_source, error);
+        status = compile_source(t->pool, &source, script_pattern(s->script)->template_path,
+                                &t->launch, s->workers->properties.arch, true, &t->compiled, error);
+    emitted_deinit(&source);
+    if (!status && script_has_filler(s->script))
+        status = script_filler_plan(s->script, PROBLEM_TUNED, t->indices, &t->filler_launch, error);
     return status ? status
-                  : compile_source(t->pool, &t->filler_source,
-                                   script_pattern(s->script)->filler_path, &t->filler_launch,
-                                   s->workers->properties.arch, true, &t->filler, error);
+                  : compile_filler(s->script, PROBLEM_TUNED, t->indices, &t->filler_launch, t->pool,
+                                   s->workers->properties.arch, &t->filler, error);
 }
 
 static at_status run_sample(trial *t, double *time_ns, at_error *error)
@@ -85,9 +74,7 @@ static double predict(const session *s, const sim_chip *chip, compile_pool *pool
     space_at(s->space, configuration, t->indices);
     at_status status = script_valid(s->script, PROBLEM_TUNED, t->indices, &valid, &broken, &error);
     if (!status && valid)
-        status = compile_variant(t, &error);
-    if (!status && valid)
-        status = compile_filler(t, &error);
+        status = compile_both(t, &error);
     if (!status && valid)
         status = run_sample(t, &time_ns, &error);
     trial_deinit(t);

@@ -59,25 +59,6 @@ static at_status compile(explained *x, at_error *error)
                                    x->chip.arch, true, &x->compiled, error);
 }
 
-/* Compiles the kernel that prepares inputs, if there is one. */
-static at_status compile_filler(explained *x, at_error *error)
-{
-    emitted source = {0};
-    if (!script_has_filler(x->script))
-        return AT_OK;
-    at_status status =
-        script_filler_plan(x->script, x->problem, x->indices, &x->filler_launch, error);
-    if (!status)
-        status = emit_filler(x->script, x->problem, x->indices, true, &source, error);
-    if (!status)
-        status = compile_source(x->pool, &source, script_pattern(x->script)->filler_path,
-                                &x->filler_launch, x->chip.arch, true, &x->filler, error);
-    if (status == AT_COMPILE)
-        status = error_prefix(error, "the kernel that prepares inputs");
-    emitted_deinit(&source);
-    return status;
-}
-
 /* Finds where the lines of the source come from: the same source with its #line directives
  * tells. */
 static at_status find_places(explained *x, at_error *error)
@@ -245,8 +226,11 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
         status = find_places(x, error);
     if (!status)
         status = compile(x, error);
+    if (!status && script_has_filler(x->script))
+        status = script_filler_plan(x->script, x->problem, x->indices, &x->filler_launch, error);
     if (!status)
-        status = compile_filler(x, error);
+        status = compile_filler(x->script, x->problem, x->indices, &x->filler_launch, x->pool,
+                                x->chip.arch, &x->filler, error);
     if (!status)
         status = run_sample(x, wanted, error);
     if (!status)

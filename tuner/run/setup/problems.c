@@ -186,20 +186,10 @@ at_status problem_set_compile_filler(const problem_set *set, size_t layout, comp
                                      const char *arch, compile_result *out, at_error *error)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
-    emitted source = {0};
-    *out = (compile_result){0};
-    if (!script_has_filler(set->script))
-        return AT_OK;
     layout_indices(set, layout, indices);
-    at_status status = emit_filler(set->script, set->kinds[0], indices, true, &source, error);
-    if (!status)
-        status = compile_source(pool, &source, script_pattern(set->script)->filler_path,
-                                &set->problems[layout * set->slot_count].filler_launch, arch, true,
-                                out, error);
-    if (status == AT_COMPILE)
-        status = error_prefix(error, "the kernel that prepares inputs");
-    emitted_deinit(&source);
-    return status;
+    return compile_filler(set->script, set->kinds[0], indices,
+                          &set->problems[layout * set->slot_count].filler_launch, pool, arch, out,
+                          error);
 }
 
 at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error)

@@ -281,6 +281,24 @@ at_status compile_source(compile_pool *pool, const emitted *source, const char *
     return status;
 }
 
+at_status compile_filler(script *s, problem_kind problem, const uint16_t *indices,
+                         const launch_plan *launch, compile_pool *pool, const char *arch,
+                         compile_result *out, at_error *error)
+{
+    emitted source = {0};
+    *out = (compile_result){0};
+    if (!script_has_filler(s))
+        return AT_OK;
+    at_status status = emit_filler(s, problem, indices, true, &source, error);
+    if (!status)
+        status = compile_source(pool, &source, script_pattern(s)->filler_path, launch, arch, true,
+                                out, error);
+    if (status == AT_COMPILE)
+        status = error_prefix(error, "the kernel that prepares inputs");
+    emitted_deinit(&source);
+    return status;
+}
+
 device_image result_image(const compile_result *r, bool ptx)
 {
     device_image image = {.bytes = ptx ? (const void *)r->ptx : r->cubin,

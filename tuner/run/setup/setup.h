@@ -74,6 +74,12 @@ at_status compile_source(compile_pool *pool, const emitted *source, const char *
                          const launch_plan *launch, const char *arch, bool want_ptx,
                          compile_result *out, at_error *error);
 
+/* Compiles the kernel that prepares inputs likewise, as PTX; `launch` is script_filler_plan()'s.
+ * *out is empty where the script has no such kernel. */
+at_status compile_filler(script *s, problem_kind problem, const uint16_t *indices,
+                         const launch_plan *launch, compile_pool *pool, const char *arch,
+                         compile_result *out, at_error *error);
+
 /* The image of a result for a device: machine code, or PTX for a simulated one. Borrows the
  * result's bytes.
  */
