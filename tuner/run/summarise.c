@@ -196,17 +196,21 @@ static double resolution_ns(const builder *b, double best_ns)
     return given < 0 && margin_ns < floor_ns / 20 ? floor_ns / 20 : margin_ns;
 }
 
+/* The tuned problem's times decide once the best has one; a result without one stays as it was. */
 static void tie_predictions(builder *b, size_t ok)
 {
     run_result *all = b->out->results;
-    const double best_ns = (double)all[0].time.median_ns;
-    for (size_t i = 1; i < ok; i++) {
-        all[i].tied = all[i].lead != all[0].lead &&
-                      (double)all[i].time.median_ns - best_ns <= resolution_ns(b, best_ns);
+    const bool tuned = all[0].tuned_ns > 0;
+    const double best_ns = tuned ? all[0].tuned_ns : (double)all[0].time.median_ns;
+    const double limit_ns = resolution_ns(b, best_ns);
+    b->out->tied_count = 0;
+    for (size_t i = 0; i < ok; i++) {
+        const double time_ns = tuned ? all[i].tuned_ns : (double)all[i].time.median_ns;
+        if (!tuned || time_ns > 0)
+            all[i].tied = all[i].lead != all[0].lead && time_ns - best_ns <= limit_ns;
         b->out->tied_count += all[i].tied && !all[i].is_twin;
     }
-    if (b->out->tied_count)
-        b->out->verdict = VERDICT_TIED;
+    b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;
 }
 
 static int by_tuned_time(const void *a, const void *b)
@@ -251,17 +255,8 @@ static void rank_by_tuned_times(builder *b, size_t ok)
             if (all[i].lead == wanted[k])
                 all[i].tuned_ns = times_ns[k];
     qsort(all, ok, sizeof *all, by_tuned_time);
-    if (all[0].tuned_ns <= 0)
-        return;
-    const double best_ns = all[0].tuned_ns;
-    b->out->tied_count = 0;
-    for (size_t i = 0; i < ok; i++) {
-        if (all[i].tuned_ns > 0)
-            all[i].tied = all[i].lead != all[0].lead &&
-                          all[i].tuned_ns - best_ns <= resolution_ns(b, best_ns);
-        b->out->tied_count += all[i].tied && !all[i].is_twin;
-    }
-    b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;
+    if (all[0].tuned_ns > 0)
+        tie_predictions(b, ok);
 }
 
 /* The lowest median wins without a race, and nothing says how sure that is. */
