@@ -26,44 +26,44 @@ typedef enum kind {
     KINDS = KIND_NONE
 } kind;
 
-#define ROW4(kind, a, b, c, d)                                                                     \
-    {a, kind}, {b, kind}, {c, kind},                                                               \
-    {                                                                                              \
-        d, kind                                                                                    \
-    }
-static const struct opcode {
-    unsigned short code;
-    unsigned char kind;
-} opcodes[] = {
-    /* FMUL, FADD, FFMA, LDSM; DMUL, DADD, DFMA, DMMA; HADD2, HFMA2, HMUL2, IMMA; HMMA, SHFL */
-    ROW4(KIND_COMMON, 0x020, 0x021, 0x023, 0x03b),
-    ROW4(KIND_COMMON, 0x028, 0x029, 0x02b, 0x03f),
-    ROW4(KIND_COMMON, 0x030, 0x031, 0x032, 0x037),
-    {0x03c, KIND_COMMON},
-    {0x189, KIND_COMMON},
-    /* LD, LDG, LDGSTS, LDS; ST, STG, STS, ATOM; ATOMS, ATOMS.CAS, RED, ATOMG */
-    ROW4(KIND_COMMON, 0x180, 0x181, 0x1ae, 0x184),
-    ROW4(KIND_COMMON, 0x185, 0x186, 0x188, 0x18a),
-    ROW4(KIND_COMMON, 0x18c, 0x18d, 0x18e, 0x1a8),
-    /* MOV, P2R, R2P, VOTE; SEL, FSEL, FMNMX, FSETP; ISETP, IADD3, LEA, LOP3; IABS, PRMT, IMNMX,
-     * SHF; PLOP3, VIADD, F2FP, I2FP; VIMNMX */
-    ROW4(KIND_INTEGER, 0x002, 0x003, 0x004, 0x006),
-    ROW4(KIND_INTEGER, 0x007, 0x008, 0x009, 0x00b),
-    ROW4(KIND_INTEGER, 0x00c, 0x010, 0x011, 0x012),
-    ROW4(KIND_INTEGER, 0x013, 0x016, 0x017, 0x019),
-    ROW4(KIND_INTEGER, 0x01c, 0x036, 0x03e, 0x045),
-    {0x048, KIND_INTEGER},
-    /* IMAD, IMAD.WIDE, IDP, IMAD.HI; FLO, BREV, F2F, F2I; I2F, MUFU, POPC; LDL, STL; BAR, NOP */
-    ROW4(KIND_PRODUCT, 0x024, 0x025, 0x026, 0x027),
-    ROW4(KIND_SPECIAL, 0x100, 0x101, 0x104, 0x105),
-    {0x106, KIND_SPECIAL},
-    {0x108, KIND_SPECIAL},
-    {0x109, KIND_SPECIAL},
-    {0x183, KIND_LOCAL},
-    {0x187, KIND_LOCAL},
-    {0x11d, KIND_NONE},
-    {0x118, KIND_NONE},
+/* clang-format off */
+static const unsigned char kinds[OPCODES] = {
+    /* FMUL, FADD, FFMA, LDSM */
+    [0x020] = KIND_COMMON, [0x021] = KIND_COMMON, [0x023] = KIND_COMMON, [0x03b] = KIND_COMMON,
+    /* DMUL, DADD, DFMA, DMMA */
+    [0x028] = KIND_COMMON, [0x029] = KIND_COMMON, [0x02b] = KIND_COMMON, [0x03f] = KIND_COMMON,
+    /* HADD2, HFMA2, HMUL2, IMMA */
+    [0x030] = KIND_COMMON, [0x031] = KIND_COMMON, [0x032] = KIND_COMMON, [0x037] = KIND_COMMON,
+    /* HMMA, SHFL */
+    [0x03c] = KIND_COMMON, [0x189] = KIND_COMMON,
+    /* LD, LDG, LDGSTS, LDS */
+    [0x180] = KIND_COMMON, [0x181] = KIND_COMMON, [0x1ae] = KIND_COMMON, [0x184] = KIND_COMMON,
+    /* ST, STG, STS, ATOM */
+    [0x185] = KIND_COMMON, [0x186] = KIND_COMMON, [0x188] = KIND_COMMON, [0x18a] = KIND_COMMON,
+    /* ATOMS, ATOMS.CAS, RED, ATOMG */
+    [0x18c] = KIND_COMMON, [0x18d] = KIND_COMMON, [0x18e] = KIND_COMMON, [0x1a8] = KIND_COMMON,
+    /* MOV, P2R, R2P, VOTE */
+    [0x002] = KIND_INTEGER, [0x003] = KIND_INTEGER, [0x004] = KIND_INTEGER, [0x006] = KIND_INTEGER,
+    /* SEL, FSEL, FMNMX, FSETP */
+    [0x007] = KIND_INTEGER, [0x008] = KIND_INTEGER, [0x009] = KIND_INTEGER, [0x00b] = KIND_INTEGER,
+    /* ISETP, IADD3, LEA, LOP3 */
+    [0x00c] = KIND_INTEGER, [0x010] = KIND_INTEGER, [0x011] = KIND_INTEGER, [0x012] = KIND_INTEGER,
+    /* IABS, PRMT, IMNMX, SHF */
+    [0x013] = KIND_INTEGER, [0x016] = KIND_INTEGER, [0x017] = KIND_INTEGER, [0x019] = KIND_INTEGER,
+    /* PLOP3, VIADD, F2FP, I2FP */
+    [0x01c] = KIND_INTEGER, [0x036] = KIND_INTEGER, [0x03e] = KIND_INTEGER, [0x045] = KIND_INTEGER,
+    /* VIMNMX */
+    [0x048] = KIND_INTEGER,
+    /* IMAD, IMAD.WIDE, IDP, IMAD.HI */
+    [0x024] = KIND_PRODUCT, [0x025] = KIND_PRODUCT, [0x026] = KIND_PRODUCT, [0x027] = KIND_PRODUCT,
+    /* FLO, BREV, F2F, F2I */
+    [0x100] = KIND_SPECIAL, [0x101] = KIND_SPECIAL, [0x104] = KIND_SPECIAL, [0x105] = KIND_SPECIAL,
+    /* I2F, MUFU, POPC */
+    [0x106] = KIND_SPECIAL, [0x108] = KIND_SPECIAL, [0x109] = KIND_SPECIAL,
+    /* LDL, STL; BAR, NOP */
+    [0x183] = KIND_LOCAL, [0x187] = KIND_LOCAL, [0x11d] = KIND_NONE, [0x118] = KIND_NONE,
 };
+/* clang-format on */
 
 typedef struct instruction {
     uint64_t low, high;
@@ -99,7 +99,7 @@ static unsigned words_of(const instruction *c)
     return size == 6 ? 4 : size == 5 ? 2 : 1;
 }
 
-/* What one line of PTX became. */
+/* The machine code of one line of PTX. */
 typedef struct line_note {
     uint32_t counts[KINDS];
     double loads, turns; /* its loads from global memory, and each over the words under way */
@@ -108,7 +108,6 @@ typedef struct line_note {
 typedef struct notes {
     line_note *lines; /* from line 1 on; owned */
     size_t count;
-    unsigned char kinds[OPCODES];
     bool any;
 } notes;
 
@@ -158,7 +157,7 @@ static void note_code(notes *n, const cubin_section *code, const uint32_t *lines
     size_t before = 0; /* line of the last instruction that PTX has, too */
     for (size_t i = 0; i < code->size_bytes / INSTRUCTION_BYTES; i++) {
         const instruction c = read_instruction(code->bytes, i);
-        const kind what = n->kinds[opcode_of(&c)];
+        const kind what = kinds[opcode_of(&c)];
         size_t line = lines[i] < n->count ? lines[i] : 0;
         before = what == KIND_COMMON ? line : before;
         /* Loads and stores of spilled registers have no line, or one far off. */
@@ -248,7 +247,7 @@ static void begin_sequence(sequence *s, const void *cubin, size_t cubin_bytes, u
     s->lines = calloc(s->count + 1, sizeof *s->lines);
 }
 
-/* From here on the code is of that line, until the next row. */
+/* The code is of that line from here on, until the next row. */
 static void add_row(sequence *s)
 {
     const uint32_t line = s->line > 0 && s->line < INT32_MAX ? (uint32_t)s->line : 0;
@@ -353,8 +352,6 @@ char *machine_code_annotate(const void *cubin, size_t cubin_bytes, const char *p
     n.lines = calloc(n.count, sizeof *n.lines);
     if (!n.lines)
         return NULL;
-    for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
-        n.kinds[opcodes[i].code] = opcodes[i].kind;
     for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++) {
         if (strcmp(s.name, ".nv_debug_line_sass") != 0 || !s.bytes)
             continue;

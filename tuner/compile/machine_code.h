@@ -1,4 +1,4 @@
-/* What ptxas made of each line of PTX, as a note behind it.
+/* Notes at the ends of lines of PTX: what ptxas made of each.
  *
  * In: PTX with line information and the cubin that was compiled with it, of compute capability 7.0
  * or later. Its section .nv_debug_line_sass, a line program of DWARF 2, tells of which line of PTX

@@ -1,4 +1,4 @@
-/* Notes of machine code behind lines of PTX. */
+/* Notes of machine code at the ends of lines of PTX. */
 #include <stdlib.h>
 #include <string.h>
 
