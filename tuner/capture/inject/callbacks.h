@@ -77,24 +77,17 @@ typedef struct launch_ex_parameters {
     void **arguments, **extra;
 } launch_ex_parameters;
 
-/* cuGraphAddKernelNode, cuGraphAddKernelNode_v2, whose parameters begin alike. */
-typedef struct kernel_node_parameters {
-    CUgraphNode *made;
-    CUgraph graph;
-    const CUgraphNode *after;
-    size_t after_count;
-    const CUDA_KERNEL_NODE_PARAMS_v3 *kernel;
-} kernel_node_parameters;
-
-/* cuGraphAddNode; cuGraphAddNode_v2 has the data of edges, too. */
+/* cuGraphAddKernelNode, cuGraphAddKernelNode_v2, cuGraphAddNode. */
 typedef struct node_parameters {
     CUgraphNode *made;
     CUgraph graph;
     const CUgraphNode *after;
     size_t after_count;
-    const CUgraphNodeParams *node;
+    const void *node; /* its parameters: CUDA_KERNEL_NODE_PARAMS, of which versions begin alike; of
+                         cuGraphAddNode CUgraphNodeParams */
 } node_parameters;
 
+/* cuGraphAddNode_v2: the data of edges, too. */
 typedef struct node_v2_parameters {
     CUgraphNode *made;
     CUgraph graph;

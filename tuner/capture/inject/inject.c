@@ -47,7 +47,7 @@ static struct {
     modules modules;
     cupti cupti;
     snapshot_driver driver;
-    /* Of newer drivers; NULL: there are none. */
+    /* Newer drivers have these; NULL: there are none. */
     CUresult (*function_name)(const char **name, CUfunction function);
     CUresult (*kernel_name)(const char **name, CUkernel kernel);
     const char *lacking; /* a function that the driver lacks: nothing can be chosen */
@@ -231,7 +231,7 @@ static void count_node(const cupti_call *call, CUfunction function, CUkernel ker
                        const capture_row *key)
 {
     const char *name = call->symbol;
-    /* What a runtime passes as a function may be a kernel of a library. */
+    /* A runtime may pass a kernel of a library as a function. */
     const CUkernel kernel = function ? (CUkernel)function : kern;
     if (!name && here.kernel_name && here.kernel_name(&name, kernel) != CUDA_SUCCESS)
         name = NULL;
@@ -259,26 +259,27 @@ static capture_row row_of_node(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
                          .flags = CAPTURE_RECORDED};
 }
 
+/* NULL: a node of another kind. */
+static const CUDA_KERNEL_NODE_PARAMS_v3 *kernel_of_node(const cupti_call *call)
+{
+    const node_parameters *p = call->parameters;
+    const node_v2_parameters *v2 = call->parameters;
+    if (starts(call->function, "cuGraphAddKernelNode"))
+        return p->node;
+    const CUgraphNodeParams *n = strcmp(call->function, "cuGraphAddNode_v2") ? p->node : v2->node;
+    return n->type == CU_GRAPH_NODE_TYPE_KERNEL ? &n->kernel : NULL;
+}
+
 /* A kernel that was put into a graph by hand, and not by recording a stream. */
 static void after_node(const cupti_call *call)
 {
-    const node_parameters *one = call->parameters;
-    const node_v2_parameters *two = call->parameters;
-    const bool is_v2 = strstr(call->function, "_v2") != NULL;
-    if (*(const CUresult *)call->result != CUDA_SUCCESS)
-        return;
-    const CUDA_KERNEL_NODE_PARAMS_v3 *k;
-    bool has_kern = true;
-    if (starts(call->function, "cuGraphAddKernelNode")) {
-        k = ((const kernel_node_parameters *)call->parameters)->kernel;
-        has_kern = is_v2;
-    } else {
-        const CUgraphNodeParams *n = is_v2 ? two->node : one->node;
-        k = n->type == CU_GRAPH_NODE_TYPE_KERNEL ? &n->kernel : NULL;
-    }
+    const bool succeeded = *(const CUresult *)call->result == CUDA_SUCCESS;
+    const CUDA_KERNEL_NODE_PARAMS_v3 *k = succeeded ? kernel_of_node(call) : NULL;
     if (!k)
         return;
     const capture_row key = row_of_node(k);
+    /* The first version has functions alone. */
+    const bool has_kern = strcmp(call->function, "cuGraphAddKernelNode") != 0;
     count_node(call, k->func, has_kern ? k->kern : NULL, &key);
 }
 
