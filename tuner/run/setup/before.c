@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/hash_text.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "run/setup/captured.h"
@@ -122,19 +121,6 @@ static at_status plan(script *s, device_predecessor *out, at_error *error)
     return status ? status : script_launch_plan(s, PROBLEM_TUNED, p->baseline, &out->launch, error);
 }
 
-/* hash := hash of (hash, source, launch, buffers) */
-static void extend_hash(char hash[33], const emitted *source, const device_predecessor *p)
-{
-    pack m = {0};
-    pack_put_string(&m, hash);
-    pack_put_string(&m, source->hash);
-    plan_put_launch(&m, &p->launch);
-    plan_put_problem(&m, &p->plan);
-    memory_have(m.failed ? NULL : &m);
-    hash_text(XXH3_128bits(m.bytes, m.size_bytes), hash);
-    pack_deinit(&m);
-}
-
 static at_status compile(predecessors *p, script *s, const char *arch, compile_pool *pool,
                          at_error *error)
 {
@@ -146,7 +132,7 @@ static at_status compile(predecessors *p, script *s, const char *arch, compile_p
         status = compile_source(pool, &source, own->template_path, &one->launch, arch, false,
                                 &p->compiled[p->count], error);
     if (!status)
-        extend_hash(p->hash, &source, one);
+        extend_hash(p->hash, &source, &one->launch, &one->plan);
     emitted_deinit(&source);
     one->image = result_image(&p->compiled[p->count], false);
     snprintf(one->name, sizeof one->name, "%s", own->name);

@@ -113,18 +113,20 @@ problem_kind session_problem(const session *s, size_t slot)
 /* The id of the first compile result of the device's own kernels; no candidate has such ids. */
 static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
 
+static at_status send_to(session *s, device_worker *w, at_error *error)
+{
+    at_status status = predecessors_send(&s->before, w, error);
+    return status ? status
+                  : problem_set_send(&s->problems, w, &s->support, s->workers->properties.predicted,
+                                     error);
+}
+
 /* Everything is there that the set-up needs. */
 static at_status send_to_all(session *s, at_error *error)
 {
-    const bool ptx = s->workers->properties.predicted;
-    at_status status = predecessors_send(&s->before, s->workers->device, error);
-    if (!status)
-        status = problem_set_send(&s->problems, s->workers->device, &s->support, ptx, error);
-    for (size_t i = 0; !status && i < s->workers->other_count; i++) {
-        status = predecessors_send(&s->before, s->workers->others[i], error);
-        if (!status)
-            status = problem_set_send(&s->problems, s->workers->others[i], &s->support, ptx, error);
-    }
+    at_status status = send_to(s, s->workers->device, error);
+    for (size_t i = 0; !status && i < s->workers->other_count; i++)
+        status = send_to(s, s->workers->others[i], error);
     problem_set_sent(&s->problems);
     problem_support_deinit(&s->support);
     return status;

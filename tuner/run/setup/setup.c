@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash_text.h"
+#include "base/memory.h"
+#include "base/pack.h"
 #include "base/paths.h"
 #include "bench/client.h"
 #include "process/interrupt.h"
@@ -297,6 +300,20 @@ at_status compile_filler(script *s, problem_kind problem, const uint16_t *indice
         status = error_prefix(error, "the kernel that prepares inputs");
     emitted_deinit(&source);
     return status;
+}
+
+void extend_hash(char hash[33], const emitted *source, const launch_plan *launch,
+                 const problem_plan *buffers)
+{
+    pack m = {0};
+    pack_put_string(&m, hash);
+    pack_put_string(&m, source->hash);
+    plan_put_launch(&m, launch);
+    if (buffers)
+        plan_put_problem(&m, buffers);
+    memory_have(m.failed ? NULL : &m);
+    hash_text(XXH3_128bits(m.bytes, m.size_bytes), hash);
+    pack_deinit(&m);
 }
 
 device_image result_image(const compile_result *r, bool ptx)

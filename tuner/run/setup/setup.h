@@ -80,6 +80,10 @@ at_status compile_filler(script *s, problem_kind problem, const uint16_t *indice
                          const launch_plan *launch, compile_pool *pool, const char *arch,
                          compile_result *out, at_error *error);
 
+/* hash := hash of (hash, what is compiled, how it is launched, and, unless NULL, its buffers) */
+void extend_hash(char hash[33], const emitted *source, const launch_plan *launch,
+                 const problem_plan *buffers);
+
 /* The image of a result for a device: machine code, or PTX for a simulated one. Borrows the
  * result's bytes.
  */
