@@ -285,8 +285,7 @@ static void after_node(const cupti_call *call)
 
 static void find_names(void)
 {
-    const char *chosen = getenv("AUTOTUNE_LIBCUDA");
-    void *library = dlopen(chosen && *chosen ? chosen : "libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *library = snapshot_find_library();
     void *function = library ? dlsym(library, "cuFuncGetName") : NULL;
     void *kernel = library ? dlsym(library, "cuKernelGetName") : NULL;
     memcpy(&here.function_name, &function, sizeof function);

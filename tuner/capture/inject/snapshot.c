@@ -19,6 +19,12 @@
 
 enum { PIECE_BYTES = 16 << 20 };
 
+void *snapshot_find_library(void)
+{
+    const char *chosen = getenv("AUTOTUNE_LIBCUDA");
+    return dlopen(chosen && *chosen ? chosen : "libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+}
+
 const char *snapshot_find_driver(snapshot_driver *out)
 {
     static const struct {
@@ -29,8 +35,7 @@ const char *snapshot_find_driver(snapshot_driver *out)
         SNAPSHOT_DRIVER_FUNCTIONS(SNAPSHOT_SYMBOL)
 #undef SNAPSHOT_SYMBOL
     };
-    const char *chosen = getenv("AUTOTUNE_LIBCUDA");
-    void *library = dlopen(chosen && *chosen ? chosen : "libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *library = snapshot_find_library();
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = library ? dlsym(library, symbols[i].name) : NULL;
         if (!address)

@@ -44,6 +44,9 @@ typedef struct snapshot {
     uint64_t limit_bytes;
 } snapshot;
 
+/* The driver that the program has loaded; NULL: none. */
+void *snapshot_find_library(void);
+
 /* Finds the functions in the driver that the program has loaded. The name of the first that it
  * lacks, as by an old driver; NULL: none. */
 const char *snapshot_find_driver(snapshot_driver *out);
