@@ -50,6 +50,17 @@ static void assert_taken(fixture *f, uint64_t id)
     compile_job_free(j);
 }
 
+/* The jobs `first` to `last` wait, in order; those up to `last_alone` are marked. */
+static void assert_waiting(const fixture *f, uint64_t first, uint64_t last, uint64_t last_alone)
+{
+    uint64_t next = first;
+    for (const compile_job *j = f->waiting.first; j; j = queue_next(j), next++) {
+        assert_int_equal(j->id, next);
+        assert_int_equal(j->alone, next <= last_alone);
+    }
+    assert_int_equal(next, last + 1);
+}
+
 TEST(returned_jobs_come_before_the_waiting_ones)
 {
     fixture f;
@@ -61,12 +72,7 @@ TEST(returned_jobs_come_before_the_waiting_ones)
     compile_slot_return(&f.slot, &f.waiting);
     assert_int_equal(f.slot.batch_count, 0);
     assert_null(compile_slot_first(&f.slot));
-    uint64_t next = 1;
-    for (const compile_job *j = f.waiting.first; j; j = queue_next(j)) {
-        assert_int_equal(j->id, next++);
-        assert_false(j->alone);
-    }
-    assert_int_equal(next, 4);
+    assert_waiting(&f, 1, 3, 0);
     teardown(&f);
 }
 
@@ -111,12 +117,7 @@ TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
     assert_taken(&f, 0);
     assert_int_equal(compile_slot_first(&f.slot)->id, 1);
     compile_slot_return(&f.slot, &f.waiting);
-    uint64_t next = 1;
-    for (const compile_job *j = f.waiting.first; j; j = queue_next(j), next++) {
-        assert_int_equal(j->id, next);
-        assert_int_equal(j->alone, next < 3);
-    }
-    assert_int_equal(next, 5);
+    assert_waiting(&f, 1, 4, 2);
     teardown(&f);
 }
 
