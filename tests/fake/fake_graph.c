@@ -57,7 +57,7 @@ CUresult cuGraphCreate(CUgraph *out, unsigned flags)
     return fake_enter();
 }
 
-/* As CUPTI has it: no name of the kernel. */
+/* CUPTI tells no name of the kernel here. */
 CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after,
                               size_t after_count, const CUDA_KERNEL_NODE_PARAMS *kernel)
 {

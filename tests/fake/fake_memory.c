@@ -34,7 +34,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t size_bytes)
     return CUDA_SUCCESS;
 }
 
-/* Where a range lies; SIZE_MAX when it is not inside one allocation. */
+/* The allocation that a range lies in; SIZE_MAX when it is not inside one. */
 static size_t find_range(CUdeviceptr start, size_t size_bytes)
 {
     for (size_t i = 0; i < fake.allocations; i++) {

@@ -48,13 +48,13 @@ extern fake_driver fake;
 long fake_setting(const char *name, long fallback);
 void fake_wait_us(long us);
 
-/* To the file that `setting` names, from whatever process. */
+/* Adds to the file that `setting` names, from whatever process. */
 void fake_note(const char *setting, const char *text);
 
 /* A sample was timed. */
 void fake_count_time(void);
 
-/* What every call of a context does first. */
+/* Every call of a context does this first. */
 CUresult fake_enter(void);
 
 /* Does memory of a module's variables lie there? */

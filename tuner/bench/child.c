@@ -115,7 +115,7 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && c->api->start)
         status = c->api->start(c->bench.device, error);
-    /* While the tuner compiles what the set-up needs. A GPU that is shared is not kept busy. */
+    /* The tuner compiles what the set-up needs meanwhile. A GPU that is shared is not kept busy. */
     if (!status && c->api->warm_up && c->pace.share >= 1)
         status = c->api->warm_up(c->bench.device, error);
     gpu_turn_give(c->turn);

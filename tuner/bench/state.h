@@ -1,4 +1,4 @@
-/* What the files of the bench share: notes to the tuner, answers of failures, room for samples.
+/* The files of the bench share these: notes to the tuner, answers of failures, room for samples.
  * From the top down: bench.c serves requests, setup.c the first one, loaded.c has a variant on the
  * device. */
 #ifndef AUTOTUNE_BENCH_STATE_H
@@ -20,7 +20,7 @@ void bench_answer_failure(device_bench *b, at_status status, const at_error *err
 /* Makes room for so many in b->samples_ns. */
 void bench_reserve_samples(device_bench *b, size_t count);
 
-/* Of samples, at least one. */
+/* `count` is at least 1. */
 int64_t bench_median_ns(const int64_t *samples_ns, size_t count);
 
 /* 0: not known. */

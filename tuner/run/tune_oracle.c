@@ -9,7 +9,7 @@
 #include "run/setup/setup.h"
 #include "run/variant/twins.h"
 
-/* How long the proof is waited for at the end. */
+/* The proof is waited for so long at the end. */
 enum { PATIENCE_S = 20, QUICK_PATIENCE_S = 1, STEP_MS = 50 };
 
 static int64_t patience_ns(const tune *t)

@@ -1,4 +1,4 @@
-/* How long a device worker leaves the GPU to others. */
+/* The time for which a device worker leaves the GPU to others. */
 #include "bench/pace.h"
 #include "check.h"
 

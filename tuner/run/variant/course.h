@@ -50,7 +50,7 @@ struct pipeline {
 
 void course_move(pipeline *p, candidate *c, candidate_stage to);
 
-/* How many are with the compile workers. */
+/* The number of those that are with the compile workers. */
 size_t course_compiling(const pipeline *p);
 
 /* Is it likely to hang as others did? Then it is finished, and has not been tried. */

@@ -41,7 +41,7 @@ void hangs_note(hangs *h, const uint16_t *indices, bool hung);
 /* The likely cause for which a configuration would hang; NULL: there is none. */
 const hang_cause *hangs_find(const hangs *h, const uint16_t *indices);
 
-/* How many that hung have all its values. */
+/* Counts those that hung and have all its values. */
 size_t hangs_support(const hangs *h, const hang_cause *cause);
 
 /* Writes why it was not tried. */

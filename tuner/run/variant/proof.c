@@ -264,7 +264,7 @@ static prover *create(script *s, compile_pool *pool, const char *arch, trace *sh
     return p;
 }
 
-/* With the place of what is to blame. */
+/* The reason begins with the place of what is to blame. */
 static void give_up_for(prover *p, const at_error *e)
 {
     char why[sizeof p->why];
