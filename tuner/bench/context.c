@@ -84,7 +84,8 @@ static at_status add_kernel(device_context *c, const device_predecessor *p,
     c->before[at] = (device_before){.plan = &c->launches[at], .buffers = c->views[at]};
     for (uint32_t i = 0; !status && i < p->plan.buffer_count; i++) {
         context_buffer *b;
-        status = share(c, &p->plan.buffers[i], p->plan.seed, contents, &b, error);
+        status =
+            share(c, &p->plan.buffers[i], plan_buffer_seed(p->plan.seed, i), contents, &b, error);
         c->views[at][i] = status ? NULL : b->buffer;
         if (!status && p->plan.buffers[i].role == BUFFER_INOUT)
             status = keep_pristine(c, b, error);

@@ -11,7 +11,7 @@
 struct device_buffer {
     char name[PLAN_NAME_BYTES];
     uint64_t size_bytes;
-    char from[PLAN_NAME_BYTES + 16]; /* what its contents are */
+    char from[PLAN_NAME_BYTES + 32]; /* what its contents are */
 };
 
 struct device_kernel {
@@ -52,7 +52,7 @@ static at_status fill(device *d, device_buffer *b, const buffer_plan *plan, uint
 {
     (void)d;
     (void)error;
-    snprintf(b->from, sizeof b->from, "%s of seed %d", plan->name, (int)seed);
+    snprintf(b->from, sizeof b->from, "%s of seed %llu", plan->name, (unsigned long long)seed);
     return AT_OK;
 }
 
@@ -188,6 +188,15 @@ static int tear_down(void **state)
     return f->device.buffers || f->device.kernels ? -1 : 0;
 }
 
+/* The buffer at place `i` of a kernel before has what an ordinary problem's has. */
+static void assert_filled(const device_buffer *b, uint32_t i)
+{
+    char expected[sizeof b->from];
+    snprintf(expected, sizeof expected, "%s of seed %llu", b->name,
+             (unsigned long long)plan_buffer_seed(7, i));
+    assert_string_equal(b->from, expected);
+}
+
 TEST_IN(before_each_sample_the_kernels_run_that_write_what_it_reads, set_up, tear_down)
 {
     fixture *f = *state;
@@ -247,7 +256,17 @@ TEST_IN(what_a_kernel_reads_and_writes_is_the_same_before_each_sample, set_up, t
     assert_ok(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error), f->error);
     snprintf(f->context.views[0][0]->from, sizeof f->context.views[0][0]->from, "changed");
     assert_ok(device_context_restore(&f->context, &f->error), f->error);
-    assert_string_equal(f->context.views[0][0]->from, "x of seed 7");
+    assert_filled(f->context.views[0][0], 0);
+}
+
+TEST_IN(each_buffer_has_values_of_its_own, set_up, tear_down)
+{
+    fixture *f = *state;
+    f->before[0].plan.buffer_count = 3;
+    f->before[0].plan.buffers[2] = buffer_of("z", BUFFER_INPUT, 64);
+    assert_ok(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error), f->error);
+    assert_filled(f->context.views[0][0], 0);
+    assert_filled(f->context.views[0][2], 2);
 }
 
 TEST_IN(a_kernel_that_faults_is_named, set_up, tear_down)
