@@ -234,6 +234,15 @@ static bool stands_in(const session *s)
     return false;
 }
 
+/* Each is predicted once: the baseline may be among the fastest. */
+static void add_wanted(uint64_t *wanted, size_t *count, uint64_t configuration)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (wanted[i] == configuration)
+            return;
+    wanted[(*count)++] = configuration;
+}
+
 /* The fastest few on the smaller problem, and the baseline, are ranked by what is predicted of the
  * tuned one, for which each is compiled anew; the others follow. */
 static void rank_by_tuned_times(builder *b, size_t ok)
@@ -244,11 +253,10 @@ static void rank_by_tuned_times(builder *b, size_t ok)
     double times_ns[MOST_PREDICTED + 1];
     size_t count = 0;
     for (size_t i = 0; i < ok && count < MOST_PREDICTED; i++)
-        if (!all[i].is_twin)
-            wanted[count++] = all[i].index;
+        add_wanted(wanted, &count, all[i].lead);
     for (size_t i = 0; b->in->has_baseline && i < ok; i++)
         if (all[i].index == b->in->baseline)
-            wanted[count++] = all[i].lead;
+            add_wanted(wanted, &count, all[i].lead);
     tuned_times_predict(b->in->session, b->in->settings, wanted, count, times_ns);
     for (size_t i = 0; i < ok; i++)
         for (size_t k = 0; k < count; k++)
