@@ -264,7 +264,7 @@ uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t byte
                               const uint8_t *fresh, bool *fine)
 {
     sim_watch *watch = a->block->watch;
-    const uint32_t step = watch->cell_bytes, of_lane = bytes / step, lanes = SIM_LANES / of_lane,
+    const uint32_t step = watch->cell_bytes, of_lane = bytes / step,
                    shift = (uint32_t)__builtin_ctz(of_lane), line_bytes = step * SIM_LINE_CELLS;
     uint32_t done = 0;
     pieces p;
@@ -272,8 +272,8 @@ uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t byte
         !pieces_of(watch, a->region, &p))
         return 0;
     for (uint32_t j = 0; *fine && j < of_lane; j++) {
-        const uint32_t first = j * lanes,
-                       mask = (lanes < SIM_LANES ? (1u << lanes) - 1 : UINT32_MAX) << first;
+        uint32_t first;
+        const uint32_t mask = sim_line_lanes(j, shift, &first);
         const size_t n = (size_t)(offset / step) + (size_t)j * SIM_LINE_CELLS;
         sim_line *line = &p.lines[n / SIM_LINE_CELLS];
         bool *which = lock_of(watch, n), touched;

@@ -32,6 +32,15 @@ static inline size_t sim_line_count(size_t cells)
     return (cells + SIM_LINE_CELLS - 1) / SIM_LINE_CELLS;
 }
 
+/* The lanes that the `j`-th line of a row takes, of which each has 1 << shift cells; *first is the
+ * lowest of them. */
+static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *first)
+{
+    const uint32_t lanes = SIM_LANES >> shift;
+    *first = j * lanes;
+    return (lanes < SIM_LANES ? (1u << lanes) - 1 : UINT32_MAX) << *first;
+}
+
 /* May an access be one to a whole line: weak, by a warp that knows of nothing outside but by
  * barriers? (What lanes know of others may differ from lane to lane.) */
 bool sim_line_suits(const sim_race_access *a, sim_touch touch);

@@ -124,14 +124,14 @@ uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t byte
 {
     sim_block *owner = a->owner;
     const uint32_t step = owner->program->shared_cell_bytes, of_lane = bytes / step,
-                   lanes = SIM_LANES / of_lane, shift = (uint32_t)__builtin_ctz(of_lane);
+                   shift = (uint32_t)__builtin_ctz(of_lane);
     uint32_t done = 0;
     if (!owner->cells || owner->cluster->size > 1 || owner->releases.count > 0 ||
         offset % (step * SIM_LINE_CELLS) != 0 || !sim_line_suits(a, touch))
         return 0;
     for (uint32_t j = 0; *fine && j < of_lane; j++) {
-        uint32_t at = offset + j * step * SIM_LINE_CELLS, first = j * lanes,
-                 mask = (lanes < SIM_LANES ? (1u << lanes) - 1 : UINT32_MAX) << first;
+        uint32_t at = offset + j * step * SIM_LINE_CELLS, first;
+        const uint32_t mask = sim_line_lanes(j, shift, &first);
         sim_line *line = &owner->lines[at / step / SIM_LINE_CELLS];
         const uint8_t *of_line = fresh ? fresh + j * step * SIM_LINE_CELLS : NULL;
         uint32_t same = touch == SIM_TOUCH_WRITE ? count_same(owner, at, step, of_line) : 0;
@@ -144,9 +144,10 @@ uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t byte
         *fine =
             touch == SIM_TOUCH_READ ? sim_race_read(a, cell) : sim_race_write(a, cell, same != 0);
         if (*fine && touch == SIM_TOUCH_READ)
-            for (uint32_t l = first; l < first + lanes; l++) {
-                a->offset = offset + l * bytes;
-                sim_race_access_by(a, (int)l);
+            SIM_EACH_OF(l, mask)
+            {
+                a->offset = offset + (uint32_t)l * bytes;
+                sim_race_access_by(a, l);
                 *fine = *fine && check_written(a, bytes);
             }
         else if (*fine)
