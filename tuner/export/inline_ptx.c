@@ -293,7 +293,7 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
 
 /* ---- a module ---- */
 
-/* False: it cannot be. */
+/* False: the kernel cannot be written so. */
 static bool write_kernel(const ptx_module *m, const ptx_function *f, const char *entry, FILE *to)
 {
     kernel k = {.m = m, .f = f, .is_dynamic = memory_new(m->variable_count, sizeof(bool))};

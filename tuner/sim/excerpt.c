@@ -30,7 +30,7 @@ static const uint64_t least_spent = 1 << 16, most_spent = 1 << 21, most_block = 
 enum { FEW_CHUNKS = 4 };
 static const uint64_t most_dear = 1 << 25;
 
-/* And this much at least for places of which each may need a block of its own. */
+/* At least so much is spent on places, of which each may need a block of its own. */
 static const uint64_t most_at_places = 1 << 20;
 
 struct device_excerpt {

@@ -46,8 +46,8 @@ typedef struct stores {
     size_t counts[PLAN_MAX_BUFFERS];
 } stores;
 
-/* From which cluster places are counted: blocks at an end may be shared out in another way than the
- * first ones. */
+/* The cluster from which places are counted: blocks at an end may be shared out in another way than
+ * the first ones. */
 enum { FROM_FIRST, FROM_LAST, WAYS };
 
 /* A way's prints[i] is what its cluster writes in buffer i and how far that moves along each digit
@@ -476,7 +476,7 @@ static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error
     return status;
 }
 
-/* By the present way. */
+/* Has the byte written if the present way leads to its block. */
 static at_status try_way(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
 {
     const footprint *f = &o->ways[o->way].prints[i];

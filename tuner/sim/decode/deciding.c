@@ -24,7 +24,8 @@ static bool mark(sim_program *p, const bool *begins, int32_t slot)
     return true;
 }
 
-/* All that it reads; of a store the address alone, as what it changes in memory is seen there. */
+/* Marks all that it reads; of a store the address alone, as what it changes in memory is seen
+ * there. */
 static bool mark_reads(sim_program *p, const bool *begins, const sim_instruction *c)
 {
     bool any = false;

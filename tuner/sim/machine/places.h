@@ -1,4 +1,4 @@
-/* Where the lanes of one access find their bytes on the host.
+/* The places on the host where the lanes of one access find their bytes.
  *
  * In: an address of each lane, in a space. Out: these places, of which each is within an array that
  * the lane may reach so; false, with a fault, where one is not. */
