@@ -402,7 +402,7 @@ at_status knowledge_get(knowledge *k, const char *pattern_name, const arch_limit
     }
     take(p, out);
     pthread_mutex_unlock(&p->lock);
-    if (status || !out->script || stamped_files_are_fresh(&out->script->sources, 1))
+    if (status || !limits || !out->script || stamped_files_are_fresh(&out->script->sources, 1))
         return status;
     pthread_mutex_lock(&p->lock);
     status = look_at_script(k, p, limits, error);

@@ -58,7 +58,8 @@ typedef struct knowledge_view {
 
 /* The pattern as it is on disk: a script's change is seen by the next call, one of records, of
  * modules and of where the script is after some milliseconds. `limits` is any device; NULL: its
- * script is not wanted. The caller releases the view, also after an error. AT_IO, AT_NO_MEMORY. */
+ * script is not wanted, and not read. The caller releases the view, also after an error. AT_IO,
+ * AT_NO_MEMORY. */
 at_status knowledge_get(knowledge *k, const char *pattern_name, const arch_limits *limits,
                         knowledge_view *out, at_error *error);
 void knowledge_release(knowledge_view *v);

@@ -218,6 +218,20 @@ TEST_IN(for_a_gpu_of_which_nothing_is_known_nothing_is_checked, set_up, tear_dow
     }
 }
 
+TEST_IN(a_script_that_changes_is_not_read_for_a_gpu_of_which_nothing_is_known, set_up, tear_down)
+{
+    changing c;
+    fixture *f = *state;
+    set_up_changing(&c, f);
+    pick_size(f, &h200, 4096);
+    copy(script_path, c.lua, "where = {", "where = { \"block ~= 256\",");
+    pick_size(f, &(at_gpu){"NVIDIA A", 1, 0}, 4096);
+    assert_int_equal(at_choice_checked(f->choice), 0);
+    pick_size(f, &h200, 4096);
+    assert_int_equal(at_choice_checked(f->choice), 1);
+    assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+}
+
 TEST_IN(a_script_that_changes_is_seen_by_the_next_pick, set_up, tear_down)
 {
     changing c;
