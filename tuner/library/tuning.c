@@ -30,7 +30,7 @@ enum {
     LIMIT_MORE_S = 60, /* and this */
     CORES_PART = 4,    /* one core in so many compiles */
     NAME_BYTES = 512,  /* of NAME=VALUE, both of which are bounded */
-    FIXED_ARGUMENTS = 16
+    FIXED_ARGUMENTS = 16 /* at most */
 };
 
 /* Batch systems and MPI say by these that a process is one of several; the tuner is not. */
@@ -220,34 +220,21 @@ static at_status find_program(tuning *t, const char *given, at_error *error)
 
 static at_status start_program(tuning *t, at_error *error)
 {
-    char *arguments[FIXED_ARGUMENTS + 2 * RECORD_MAX_VALUES + 1];
     char budget[32], share[32], jobs[32];
-    size_t n = 0, cores = cores_usable() / CORES_PART;
+    const size_t cores = cores_usable() / CORES_PART;
     snprintf(budget, sizeof budget, "%.3fs", t->budget_s);
     snprintf(share, sizeof share, "%.6f", t->share);
     snprintf(jobs, sizeof jobs, "%zu", cores ? cores : 1);
-    char words[][16] = {"tune",    "--device", "--results", "--budget",
-                        "--share", "--jobs",   "--quiet",   "--set"};
-    enum { TUNE, DEVICE, RESULTS, BUDGET, SHARE, JOBS, QUIET, SET };
-    arguments[n++] = t->program;
-    arguments[n++] = words[TUNE];
-    arguments[n++] = t->script;
-    arguments[n++] = words[DEVICE];
-    arguments[n++] = t->spec;
-    arguments[n++] = words[RESULTS];
-    arguments[n++] = t->folder;
-    arguments[n++] = words[BUDGET];
-    arguments[n++] = budget;
-    arguments[n++] = words[SHARE];
-    arguments[n++] = share;
-    arguments[n++] = words[JOBS];
-    arguments[n++] = jobs;
-    arguments[n++] = words[QUIET];
+    const char *arguments[FIXED_ARGUMENTS + 2 * RECORD_MAX_VALUES + 1] = {
+        t->program, "tune", t->script, "--device", t->spec, "--results", t->folder,
+        "--budget", budget, "--share", share,      "--jobs",     jobs,        "--quiet"};
+    size_t n = 0;
+    while (arguments[n])
+        n++;
     for (size_t i = 0; i < t->problem.count; i++) {
-        arguments[n++] = words[SET];
+        arguments[n++] = "--set";
         arguments[n++] = t->texts[3 * i + 2];
     }
-    arguments[n] = NULL;
     unsigned limit_s = (unsigned)(LIMIT_BUDGETS * t->budget_s) + LIMIT_MORE_S;
     return beside_start(t->program, arguments, of_ranks, limit_s, &t->process, error);
 }

@@ -30,7 +30,7 @@ enum { STACK_BYTES = 64 * 1024, LOWEST_PRIORITY = 19, NOT_EXECUTED = 127 };
  * for them meanwhile. */
 typedef struct start {
     const char *path;
-    char *const *arguments;
+    const char *const *arguments;
     char **environment;
     int life, said, none; /* ends of the program's; `none`: /dev/null */
     long most_files;
@@ -146,7 +146,7 @@ static void close_if_open(int fd)
         close(fd);
 }
 
-at_status beside_start(const char *path, char *const *arguments, const char *const *without,
+at_status beside_start(const char *path, const char *const *arguments, const char *const *without,
                        unsigned limit_s, beside *out, at_error *error)
 {
     int life[2] = {-1, -1}, said[2] = {-1, -1}, none = -1, code = 0;

@@ -31,7 +31,7 @@ typedef struct beside {
 /* Starts the program at `path`, without the variables of `without` (ends with NULL) in its
  * environment. AT_NOT_FOUND where there is no such program, AT_IO where there can be no process.
  * beside_stop() ends it. */
-at_status beside_start(const char *path, char *const *arguments, const char *const *without,
+at_status beside_start(const char *path, const char *const *arguments, const char *const *without,
                        unsigned limit_s, beside *out, at_error *error);
 
 /* Has it ended? Never blocks; takes what it says meanwhile. */

@@ -17,9 +17,7 @@ static const char *const none[] = {NULL};
 static void start_shell(const char *script, const char *const *without, unsigned limit_s, beside *b)
 {
     at_error error = {0};
-    char shell[] = "sh", option[] = "-c", text[512];
-    char *arguments[] = {shell, option, text, NULL};
-    snprintf(text, sizeof text, "%s", script);
+    const char *const arguments[] = {"sh", "-c", script, NULL};
     assert_ok(beside_start("/bin/sh", arguments, without, limit_s, b, &error), error);
 }
 
@@ -159,8 +157,7 @@ TEST(a_program_that_is_not_there_is_named)
 {
     beside b;
     at_error error = {0};
-    char name[] = "x";
-    char *arguments[] = {name, NULL};
+    const char *const arguments[] = {"x", NULL};
     assert_int_equal(beside_start("/nowhere/x", arguments, none, 10, &b, &error), AT_NOT_FOUND);
     assert_string_equal(error.message, "there is no program at /nowhere/x");
     assert_true(beside_ended(&b));
@@ -170,8 +167,7 @@ TEST(what_is_no_program_is_an_error)
 {
     beside b;
     at_error error = {0};
-    char name[] = "x";
-    char *arguments[] = {name, NULL};
+    const char *const arguments[] = {"x", NULL};
     assert_int_equal(beside_start("/tmp", arguments, none, 10, &b, &error), AT_IO);
     assert_non_null(strstr(error.message, "cannot start /tmp"));
 }
