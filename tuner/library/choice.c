@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/thread_state.h"
+#include "library/argument.h"
 #include "library/library.h"
 #include "library/pattern.h"
 #include "library/results.h"
@@ -22,28 +23,14 @@ static const char *keep_text(at_choice *c, const char *text)
     return copy;
 }
 
-static at_status to_value(at_choice *c, const at_variable *v, value *out, at_error *error)
+/* The same of what a pair borrows. */
+static at_status keep_texts(at_choice *c, record_pair *pair, at_error *error)
 {
-    switch (v->kind) {
-    case AT_KIND_INTEGER:
-        *out = (value){.kind = VALUE_INTEGER, .integer = v->integer};
-        return AT_OK;
-    case AT_KIND_NUMBER:
-        *out = (value){.kind = VALUE_NUMBER, .number = v->number};
-        return AT_OK;
-    case AT_KIND_BOOLEAN:
-        *out = (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
-        return AT_OK;
-    case AT_KIND_TEXT:
-        if (!v->text)
-            return error_set(error, AT_USAGE,
-                             "the problem's variable '%.80s' is a text that is NULL", v->name);
-        *out = (value){.kind = VALUE_STRING, .string = keep_text(c, v->text)};
-        return out->string ? AT_OK : error_no_memory(error);
-    }
-    return error_set(error, AT_USAGE,
-                     "the problem's variable '%.80s' has a kind that does not exist (%d)", v->name,
-                     (int)v->kind);
+    const bool is_text = pair->value.kind == VALUE_STRING;
+    pair->name = keep_text(c, pair->name);
+    if (is_text)
+        pair->value.string = keep_text(c, pair->value.string);
+    return pair->name && (!is_text || pair->value.string) ? AT_OK : error_no_memory(error);
 }
 
 static at_variable from_pair(const record_pair *p)
@@ -68,19 +55,13 @@ static at_status copy_problem(at_choice *c, const at_variable *problem, size_t c
     c->texts = calloc(2 * count + 2 * RECORD_MAX_VALUES + 1, sizeof *c->texts);
     if (!c->problem.pairs || !c->texts)
         return error_no_memory(error);
-    for (size_t i = 0; i < count; i++) {
-        record_pair *p = &c->problem.pairs[i];
-        if (!problem[i].name)
-            return error_set(error, AT_USAGE, "variable %zu of the problem has no name", i + 1);
-        p->name = keep_text(c, problem[i].name);
-        if (!p->name)
-            return error_no_memory(error);
-        at_status status = to_value(c, &problem[i], &p->value, error);
-        if (status)
-            return status;
+    at_status status = AT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        c->problem.pairs[i] = (record_pair){problem[i].name, argument_value(&problem[i])};
+        status = keep_texts(c, &c->problem.pairs[i], error);
         c->problem.count++;
     }
-    return AT_OK;
+    return status;
 }
 
 static at_status refuse_unknown(const at_choice *c, const at_results *results, at_error *error)
@@ -93,16 +74,11 @@ static at_status refuse_unknown(const at_choice *c, const at_results *results, a
 /* The texts of a script's default die with it. */
 static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
 {
+    at_status status = AT_OK;
     c->fallback = library_default(p, c->defaults);
-    for (size_t i = 0; i < c->fallback.count; i++) {
-        record_pair *pair = &c->defaults[i];
-        pair->name = keep_text(c, pair->name);
-        if (pair->name && pair->value.kind == VALUE_STRING)
-            pair->value.string = keep_text(c, pair->value.string);
-        if (!pair->name || (pair->value.kind == VALUE_STRING && !pair->value.string))
-            return error_no_memory(error);
-    }
-    return AT_OK;
+    for (size_t i = 0; i < c->fallback.count && !status; i++)
+        status = keep_texts(c, &c->defaults[i], error);
+    return status;
 }
 
 /* ---- which configurations are possible ---- */
@@ -270,6 +246,7 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
     knowledge_view view = {0};
     arch_limits named;
     const arch_limits *limits = NULL;
+    const device_properties *current;
     c->pattern = strdup(pattern_name);
     if (!c->pattern)
         return error_no_memory(error);
@@ -280,9 +257,11 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
         if (!arch_of_gpu(c->gpu.name, c->gpu.major, c->gpu.minor, &named, NULL))
             limits = &named;
     } else {
-        status = library_device_of(results, &limits, error);
-        if (!status)
+        status = library_device_of(results, &current, error);
+        if (!status) {
+            limits = &current->limits;
             c->gpu = library_gpu_of(limits);
+        }
     }
     if (!status)
         status = copy_problem(c, problem, problem_count, error);
@@ -302,22 +281,17 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
                   at_error *error)
 {
     if (!out)
-        return library_refuse_null("at_pick", "out", error);
+        return argument_refuse_null("at_pick", "out", error);
     *out = NULL;
-    if (!results || !pattern_name || (!problem && problem_count > 0))
-        return library_refuse_null("at_pick",
-                                   !results        ? "results"
-                                   : !pattern_name ? "pattern"
-                                                   : "problem",
-                                   error);
-    error_clear(error);
-    if (problem_count > RECORD_MAX_VALUES)
-        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
+    at_status status =
+        argument_check_problem("at_pick", results, pattern_name, problem, problem_count, error);
+    if (status)
+        return status;
     at_choice *c = calloc(1, sizeof *c);
     if (!c)
         return error_no_memory(error);
     thread_state callers;
-    at_status status = thread_state_plain(&callers, error);
+    status = thread_state_plain(&callers, error);
     if (!status) {
         tunings_look(results);
         status = choose_for(c, (at_results *)(uintptr_t)results, pattern_name, gpu, problem,
@@ -383,7 +357,7 @@ at_status at_choice_get(const at_choice *c, const char *name, at_variable *out, 
 {
     const char *names[RECORD_MAX_VALUES];
     if (!c || !name || !out)
-        return library_refuse_null("at_choice_get", !c ? "choice" : !name ? "name" : "out", error);
+        return argument_refuse_null("at_choice_get", !c ? "choice" : !name ? "name" : "out", error);
     error_clear(error);
     for (size_t i = 0; i < c->values->count; i++) {
         names[i] = c->values->pairs[i].name;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/thread_state.h"
 #include "cuda/launcher.h"
+#include "library/argument.h"
 #include "library/library.h"
 #include "library/source.h"
 
@@ -63,10 +64,10 @@ at_status at_prepare(const at_choice *choice, const at_kernel_options *options, 
                      at_error *error)
 {
     if (!out)
-        return library_refuse_null("at_prepare", "out", error);
+        return argument_refuse_null("at_prepare", "out", error);
     *out = NULL;
     if (!choice)
-        return library_refuse_null("at_prepare", "choice", error);
+        return argument_refuse_null("at_prepare", "choice", error);
     error_clear(error);
     at_kernel *k = calloc(1, sizeof *k);
     if (!k)
@@ -136,7 +137,7 @@ uint64_t at_kernel_buffer_bytes(const at_kernel *k, size_t index)
 at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, at_error *error)
 {
     if (!k || (!buffers && at_kernel_buffer_count(k) > 0))
-        return library_refuse_null("at_launch", !k ? "kernel" : "buffers", error);
+        return argument_refuse_null("at_launch", !k ? "kernel" : "buffers", error);
     error_clear(error);
     const launch_plan *plan = &k->source.launch;
     const problem_plan *problem = &k->source.problem;

@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "cuda/cuda.h"
 #include "cuda/driver.h"
+#include "library/argument.h"
 #include "library/pattern.h"
 #include "library/results.h"
 #include "library/tuning.h"
@@ -29,12 +30,6 @@ const char *at_rule_name(at_rule rule)
     return pick_rule_name((pick_rule)rule);
 }
 
-at_status library_refuse_null(const char *function, const char *argument, at_error *error)
-{
-    error_clear(error);
-    return error_set(error, AT_USAGE, "%s: the argument '%s' is NULL", function, argument);
-}
-
 /* ---- results ---- */
 
 /* The program may work in another folder when records are read. */
@@ -51,7 +46,7 @@ static void make_absolute(record_folders *folders)
 at_status at_open(const char *folder, at_results **out, at_error *error)
 {
     if (!out)
-        return library_refuse_null("at_open", "out", error);
+        return argument_refuse_null("at_open", "out", error);
     *out = NULL;
     error_clear(error);
     at_results *results = calloc(1, sizeof *results);
@@ -176,9 +171,8 @@ at_status library_current_device(device_properties *out, at_error *error)
     return status;
 }
 
-at_status library_device_of(at_results *results, const arch_limits **out, at_error *error)
+at_status library_device_of(at_results *results, const device_properties **out, at_error *error)
 {
-    const device_properties *current;
     at_status status = AT_OK;
     pthread_mutex_lock(&results->lock);
     if (!results->devices)
@@ -189,10 +183,7 @@ at_status library_device_of(at_results *results, const arch_limits **out, at_err
         cuda_driver_close(&results->cuda);
     pthread_mutex_unlock(&results->lock);
     if (!status)
-        status =
-            find_current(&results->cuda, results->devices, results->device_count, &current, error);
-    if (!status)
-        *out = &current->limits;
+        status = find_current(&results->cuda, results->devices, results->device_count, out, error);
     return status;
 }
 
@@ -207,7 +198,7 @@ at_status at_current_gpu(at_gpu *out, at_error *error)
 {
     device_properties p;
     if (!out)
-        return library_refuse_null("at_current_gpu", "out", error);
+        return argument_refuse_null("at_current_gpu", "out", error);
     error_clear(error);
     thread_state callers;
     at_status status = thread_state_plain(&callers, error);

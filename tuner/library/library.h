@@ -30,9 +30,6 @@ struct at_choice {
     char text[LIBRARY_TEXT_BYTES];
 };
 
-/* AT_USAGE: an argument that must not be NULL is. */
-at_status library_refuse_null(const char *function, const char *argument, at_error *error);
-
 /* The device of the calling thread's current context. */
 at_status library_current_device(device_properties *out, at_error *error);
 

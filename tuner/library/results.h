@@ -21,6 +21,6 @@ struct at_results {
 };
 
 /* The GPU of the calling thread's current context. *out lives as long as the results. */
-at_status library_device_of(at_results *results, const arch_limits **out, at_error *error);
+at_status library_device_of(at_results *results, const device_properties **out, at_error *error);
 
 #endif

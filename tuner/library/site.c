@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/thread_state.h"
+#include "library/argument.h"
 #include "library/library.h"
 #include "library/sites.h"
 
@@ -349,7 +350,7 @@ static at_status begin(at_site *site, void *stream, at_values *values, at_error 
 at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error)
 {
     if (!site || !values)
-        return library_refuse_null("at_site_begin", !site ? "site" : "values", error);
+        return argument_refuse_null("at_site_begin", !site ? "site" : "values", error);
     const site_values *settled = atomic_load_explicit(&site->settled, memory_order_acquire);
     if (settled)
         return give_values(site, settled, 0, values, error);
@@ -400,7 +401,7 @@ static void end(at_site *site, void *stream, uint64_t ticket, int64_t now_ns)
 at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error)
 {
     if (!site || !values)
-        return library_refuse_null("at_site_end", !site ? "site" : "values", error);
+        return argument_refuse_null("at_site_end", !site ? "site" : "values", error);
     if (!values->ticket)
         return AT_OK;
     error_clear(error);
@@ -451,7 +452,7 @@ static at_status refuse(at_site *site, const at_values *values, at_error *error)
 at_status at_site_invalid(at_site *site, const at_values *values, at_error *error)
 {
     if (!site || !values)
-        return library_refuse_null("at_site_invalid", !site ? "site" : "values", error);
+        return argument_refuse_null("at_site_invalid", !site ? "site" : "values", error);
     error_clear(error);
     thread_state callers;
     at_status status = thread_state_plain(&callers, error);
@@ -467,7 +468,7 @@ at_status at_site_invalid(at_site *site, const at_values *values, at_error *erro
 at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context, at_error *error)
 {
     if (!site || !valid)
-        return library_refuse_null("at_site_restrict", !site ? "site" : "valid", error);
+        return argument_refuse_null("at_site_restrict", !site ? "site" : "valid", error);
     error_clear(error);
     at_status status = AT_OK;
     pthread_mutex_lock(&site->lock);
@@ -483,7 +484,7 @@ at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context, a
 at_status at_site_freeze(at_site *site, at_error *error)
 {
     if (!site)
-        return library_refuse_null("at_site_freeze", "site", error);
+        return argument_refuse_null("at_site_freeze", "site", error);
     error_clear(error);
     pthread_mutex_lock(&site->lock);
     at_status status = open_plainly(site, error);
@@ -499,7 +500,7 @@ at_status at_site_freeze(at_site *site, at_error *error)
 at_status at_site_get(at_site *site, at_site_report *out, at_error *error)
 {
     if (!site || !out)
-        return library_refuse_null("at_site_get", !site ? "site" : "out", error);
+        return argument_refuse_null("at_site_get", !site ? "site" : "out", error);
     error_clear(error);
     pthread_mutex_lock(&site->lock);
     at_status status = open_plainly(site, error);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "library/argument.h"
 #include "record/schema.h"
 
 enum { MOST_CONFIGURATIONS = INT32_MAX, FEW_VALUES = 8, NEAR = 2 };
@@ -49,21 +50,6 @@ void site_variable_deinit(at_variable *v)
     free_text(v->name);
     free_text(v->text);
     *v = (at_variable){0};
-}
-
-value site_variable_value(const at_variable *v)
-{
-    switch (v->kind) {
-    case AT_KIND_NUMBER:
-        return (value){.kind = VALUE_NUMBER, .number = v->number};
-    case AT_KIND_BOOLEAN:
-        return (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
-    case AT_KIND_TEXT:
-        return (value){.kind = VALUE_STRING, .string = v->text};
-    case AT_KIND_INTEGER:
-        break;
-    }
-    return (value){.kind = VALUE_INTEGER, .integer = v->integer};
 }
 
 /* ---- lists ---- */
@@ -120,7 +106,7 @@ static void hash_space(site_space *s)
     for (size_t i = 0; i < s->list_count; i++)
         for (size_t v = 0; v < s->lists[i].count; v++) {
             char text[RECORD_TEXT_BYTES + RECORD_NAME_BYTES + 64], shown[RECORD_TEXT_BYTES + 32];
-            value_format(site_variable_value(&s->lists[i].values[v]), shown, sizeof shown);
+            value_format(argument_value(&s->lists[i].values[v]), shown, sizeof shown);
             int n = snprintf(text, sizeof text, "%s %d %s %016llx", s->lists[i].name,
                              (int)s->lists[i].values[v].kind, shown, (unsigned long long)h.high64);
             h = XXH3_128bits_withSeed(text, (size_t)n, h.low64);
@@ -173,7 +159,7 @@ bool site_space_find(const site_space *s, const record_values *values, uint32_t 
         const value *wanted = record_get(values, s->lists[i].name);
         size_t at = 0;
         while (wanted && at < s->lists[i].count &&
-               !value_equal(site_variable_value(&s->lists[i].values[at]), *wanted))
+               !value_equal(argument_value(&s->lists[i].values[at]), *wanted))
             at++;
         if (!wanted || at == s->lists[i].count)
             return false;

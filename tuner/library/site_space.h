@@ -37,7 +37,6 @@ void site_space_deinit(site_space *s);
 at_status site_variable_copy(const at_variable *v, const char *what, at_variable *out,
                              at_error *error);
 void site_variable_deinit(at_variable *v);
-value site_variable_value(const at_variable *v);
 
 /* The configuration's values, one for each list. */
 void site_space_values(const site_space *s, uint32_t configuration, at_variable *out);

@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/paths.h"
 #include "base/version.h"
+#include "library/argument.h"
 #include "record/schema.h"
 #include "record/store.h"
 
@@ -93,7 +94,7 @@ static void write_key(const site_key *key, char *out, size_t out_bytes)
     size_t used = (size_t)snprintf(out, out_bytes, "%s(", key->name);
     for (size_t i = 0; i < key->variable_count && used < out_bytes; i++) {
         char shown[RECORD_TEXT_BYTES + 32];
-        value_format(site_variable_value(&key->variables[i]), shown, sizeof shown);
+        value_format(argument_value(&key->variables[i]), shown, sizeof shown);
         used += (size_t)snprintf(out + used, out_bytes - used, "%s%s=%s", i ? ", " : "",
                                  key->variables[i].name, shown);
     }
@@ -143,7 +144,7 @@ static bool is_of_problem(const record_entry *e, const site_key *key)
         return false;
     for (size_t i = 0; i < key->variable_count; i++) {
         const value *v = record_get(&e->problem, key->variables[i].name);
-        if (!v || !value_equal(*v, site_variable_value(&key->variables[i])))
+        if (!v || !value_equal(*v, argument_value(&key->variables[i])))
             return false;
     }
     return text_of(&e->problem, code_name) && text_of(&e->problem, driver_name);
@@ -208,7 +209,7 @@ static json_t *pack_variables(const at_variable *variables, size_t count)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < count; i++)
-        json_put(&object, variables[i].name, json_from_value(site_variable_value(&variables[i])));
+        json_put(&object, variables[i].name, json_from_value(argument_value(&variables[i])));
     return object;
 }
 

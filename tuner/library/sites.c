@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/thread_state.h"
+#include "library/argument.h"
 #include "library/library.h"
 #include "record/schema.h"
 
@@ -126,7 +127,7 @@ at_status at_sites_open(const at_sites_options *options, at_sites **out, at_erro
     const at_sites_options none = {0};
     thread_state callers;
     if (!out)
-        return library_refuse_null("at_sites_open", "out", error);
+        return argument_refuse_null("at_sites_open", "out", error);
     *out = NULL;
     error_clear(error);
     at_status status = thread_state_plain(&callers, error);
@@ -226,15 +227,15 @@ at_status at_site_open(at_sites *sites, const char *name, const at_variable *var
                        size_t parameter_count, at_site **out, at_error *error)
 {
     if (!out)
-        return library_refuse_null("at_site_open", "out", error);
+        return argument_refuse_null("at_site_open", "out", error);
     *out = NULL;
     if (!sites || !name || (!variables && variable_count) || (!parameters && parameter_count))
-        return library_refuse_null("at_site_open",
-                                   !sites                         ? "sites"
-                                   : !name                        ? "name"
-                                   : !variables && variable_count ? "variables"
-                                                                  : "parameters",
-                                   error);
+        return argument_refuse_null("at_site_open",
+                                    !sites                         ? "sites"
+                                    : !name                        ? "name"
+                                    : !variables && variable_count ? "variables"
+                                                                   : "parameters",
+                                    error);
     error_clear(error);
     uint64_t hash = hash_site(name, variables, variable_count), place;
     at_status status = AT_OK;

@@ -13,8 +13,7 @@
 #include "base/file.h"
 #include "base/hash_text.h"
 #include "base/lock.h"
-#include "cuda/driver.h"
-#include "library/library.h"
+#include "library/argument.h"
 #include "library/pattern.h"
 #include "library/results.h"
 #include "process/beside.h"
@@ -26,10 +25,10 @@
 
 enum {
     MOST_BUDGET_S = 7 * 86400,
-    LIMIT_BUDGETS = 2, /* a tuning is ended after so many budgets, */
-    LIMIT_MORE_S = 60, /* and this */
-    CORES_PART = 4,    /* one core in so many compiles */
-    NAME_BYTES = 512,  /* of NAME=VALUE, both of which are bounded */
+    LIMIT_BUDGETS = 2,   /* a tuning is ended after so many budgets, */
+    LIMIT_MORE_S = 60,   /* and this */
+    CORES_PART = 4,      /* one core in so many compiles */
+    NAME_BYTES = 512,    /* of NAME=VALUE, both of which are bounded */
     FIXED_ARGUMENTS = 16 /* at most */
 };
 
@@ -40,10 +39,9 @@ static const char *const of_ranks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_
 struct tuning {
     tuning *next;
     char *pattern;
-    record_values problem; /* texts are owned by `texts` */
-    char **texts;          /* of names and values, two a variable; then a NAME=VALUE each */
-    at_gpu gpu;
-    char spec[32]; /* "cuda:0" */
+    record_values problem;        /* texts are owned by `texts` */
+    char **texts;                 /* of names and values, two a variable; then a NAME=VALUE each */
+    const device_properties *gpu; /* of the results' */
     char folder[PATHS_BYTES];
     char script[PATHS_BYTES], program[PATHS_BYTES];
     double budget_s, share;
@@ -76,77 +74,48 @@ void tuning_free(tuning *t)
     free(t);
 }
 
-static value value_of(const at_variable *v, const char *text)
-{
-    switch (v->kind) {
-    case AT_KIND_INTEGER:
-        return (value){.kind = VALUE_INTEGER, .integer = v->integer};
-    case AT_KIND_NUMBER:
-        return (value){.kind = VALUE_NUMBER, .number = v->number};
-    case AT_KIND_BOOLEAN:
-        return (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
-    case AT_KIND_TEXT:
-        break;
-    }
-    return (value){.kind = VALUE_STRING, .string = text};
-}
-
-/* What at_pick() has checked. */
 static at_status copy_variable(tuning *t, size_t i, const at_variable *v, at_error *error)
 {
     char text[NAME_BYTES];
     char **own = t->texts + 3 * i;
+    value is = argument_value(v);
     own[0] = strdup(v->name);
-    own[1] = strdup(v->kind == AT_KIND_TEXT && v->text ? v->text : "");
+    own[1] = strdup(is.kind == VALUE_STRING ? is.string : "");
     t->problem.count++;
     if (!own[0] || !own[1])
         return error_no_memory(error);
-    t->problem.pairs[i] = (record_pair){own[0], value_of(v, own[1])};
+    if (is.kind == VALUE_STRING)
+        is.string = own[1];
+    t->problem.pairs[i] = (record_pair){own[0], is};
     int n = snprintf(text, sizeof text, "%s=", own[0]);
-    n += n < NAME_BYTES ? value_format(t->problem.pairs[i].value, text + n, sizeof text - (size_t)n)
-                        : 0;
+    n += n < NAME_BYTES ? value_format(is, text + n, sizeof text - (size_t)n) : 0;
     if (n >= NAME_BYTES)
         return error_set(error, AT_USAGE, "the problem's variable '%.80s' is too long", v->name);
     own[2] = strdup(text);
     return own[2] ? AT_OK : error_no_memory(error);
 }
 
-/* The ordinal is the driver's handle. */
-static at_status find_spec(char *spec, size_t spec_bytes, at_error *error)
-{
-    cuda_driver cuda = {0};
-    CUdevice current;
-    at_status status = cuda_driver_open(&cuda, error);
-    if (status)
-        return status;
-    status = cuda_check(&cuda, cuda.cuCtxGetDevice(&current), AT_NO_DEVICE,
-                        "no CUDA context is current in this thread", error);
-    if (!status)
-        snprintf(spec, spec_bytes, "cuda:%d", (int)current);
-    cuda_driver_close(&cuda);
-    return status;
-}
-
 at_status tuning_new(const char *pattern_name, const at_variable *problem, size_t count,
-                     tuning **out, at_error *error)
+                     const device_properties *gpu, tuning **out, at_error *error)
 {
     tuning *t = calloc(1, sizeof *t);
     *out = t;
     if (!t)
         return error_no_memory(error);
     t->process = (beside){.life = -1, .said = -1};
+    t->gpu = gpu;
     t->pattern = strdup(pattern_name);
     t->problem.pairs = calloc(count + 1, sizeof *t->problem.pairs);
     t->texts = calloc(3 * count + 1, sizeof *t->texts);
     at_status status = t->pattern && t->problem.pairs && t->texts ? AT_OK : error_no_memory(error);
     for (size_t i = 0; !status && i < count; i++)
         status = copy_variable(t, i, &problem[i], error);
-    return status ? status : find_spec(t->spec, sizeof t->spec, error);
+    return status;
 }
 
 static bool is_same(const tuning *a, const tuning *b)
 {
-    return strcmp(a->pattern, b->pattern) == 0 && strcmp(a->spec, b->spec) == 0 &&
+    return strcmp(a->pattern, b->pattern) == 0 && a->gpu == b->gpu &&
            record_same_values(&a->problem, &b->problem);
 }
 
@@ -162,8 +131,9 @@ static tuning *find(const tunings *all, const tuning *like)
 
 static bool has_entry(const record_set *set, const tuning *t)
 {
+    const arch_limits *gpu = &t->gpu->limits;
     const pick_target target = {
-        .gpu = t->gpu.name, .major = t->gpu.major, .minor = t->gpu.minor, .problem = &t->problem};
+        .gpu = gpu->name, .major = gpu->major, .minor = gpu->minor, .problem = &t->problem};
     pick_candidate found;
     return pick(set, &target, &found) == PICK_EXACT;
 }
@@ -226,7 +196,7 @@ static at_status start_program(tuning *t, at_error *error)
     snprintf(share, sizeof share, "%.6f", t->share);
     snprintf(jobs, sizeof jobs, "%zu", cores ? cores : 1);
     const char *arguments[FIXED_ARGUMENTS + 2 * RECORD_MAX_VALUES + 1] = {
-        t->program, "tune", t->script, "--device", t->spec, "--results", t->folder,
+        t->program, "tune", t->script, "--device", t->gpu->spec, "--results", t->folder,
         "--budget", budget, "--share", share,      "--jobs",     jobs,        "--quiet"};
     size_t n = 0;
     while (arguments[n])
@@ -239,10 +209,14 @@ static at_status start_program(tuning *t, at_error *error)
     return beside_start(t->program, arguments, of_ranks, limit_s, &t->process, error);
 }
 
+bool tuning_is_open(at_tune_state state)
+{
+    return state == AT_TUNE_RUNNING || state == AT_TUNE_WAITING;
+}
+
 static void set_state(tunings *all, tuning *t, at_tune_state state)
 {
-    bool was_open = t->state == AT_TUNE_RUNNING || t->state == AT_TUNE_WAITING;
-    bool is_open = state == AT_TUNE_RUNNING || state == AT_TUNE_WAITING;
+    const bool was_open = tuning_is_open(t->state), is_open = tuning_is_open(state);
     t->state = state;
     if (is_open && !was_open)
         atomic_fetch_add(&all->open, 1);
@@ -273,7 +247,7 @@ static bool take_turn(tuning *t)
     char asked[2 * CONFIGURATION_BYTES];
     if (!t->lock) {
         record_format_values(&t->problem, text, sizeof text);
-        snprintf(asked, sizeof asked, "%s\n%s\n%s", t->gpu.name, t->pattern, text);
+        snprintf(asked, sizeof asked, "%s\n%s\n%s", t->gpu->limits.name, t->pattern, text);
         hash_text(XXH3_128bits(asked, strlen(asked)), hash);
         snprintf(folder, sizeof folder, "%.*s/.tuning", PATHS_BYTES - 64, t->folder);
         snprintf(path, sizeof path, "%.*s/%s", PATHS_BYTES - 64, folder, hash);
@@ -363,15 +337,14 @@ static at_status add(tunings *all, tuning *t, at_status program, at_error *error
     return program;
 }
 
-at_status tunings_add(const at_results *results, tuning **given, const at_gpu *gpu,
-                      const at_tune_options *options, at_error *error)
+at_status tunings_add(const at_results *results, tuning **given, const at_tune_options *options,
+                      at_error *error)
 {
     tunings *all = results->tunings;
     tuning *t = *given;
     at_status status = AT_OK;
     pthread_mutex_lock(&all->lock);
     if (!find(all, t)) {
-        t->gpu = *gpu;
         status = read_options(t, results, options, error);
         if (status != AT_USAGE) {
             *given = NULL;

@@ -8,6 +8,7 @@
 #define AUTOTUNE_LIBRARY_TUNING_H
 
 #include "autotune.h"
+#include "device/device.h"
 #include "library/knowledge.h"
 
 typedef struct tunings tunings;
@@ -19,10 +20,10 @@ tunings *tunings_new(knowledge *known);
 /* Asks the processes to end. NULL is fine. */
 void tunings_free(tunings *t);
 
-/* What is tuned, or to be: of the pattern and problem, which are copied, on the GPU of the thread's
- * current context. AT_NO_DEVICE, AT_USAGE, AT_NO_MEMORY. The caller frees *out in any case. */
+/* What is tuned, or to be: of the pattern and problem, which are checked and are copied, on one of
+ * the results' GPUs. AT_USAGE, AT_NO_MEMORY. The caller frees *out in any case. */
 at_status tuning_new(const char *pattern_name, const at_variable *problem, size_t count,
-                     tuning **out, at_error *error);
+                     const device_properties *gpu, tuning **out, at_error *error);
 void tuning_free(tuning *t); /* asks its process to end; NULL is fine */
 
 /* Is such a tuning among them? */
@@ -30,11 +31,14 @@ bool tunings_know(tunings *all, const tuning *like);
 
 /* Begins the tuning, unless it is known, and takes it: *t is NULL then. AT_USAGE takes nothing;
  * AT_NOT_FOUND, AT_IO: there is no process, and it has failed. */
-at_status tunings_add(const at_results *results, tuning **t, const at_gpu *gpu,
-                      const at_tune_options *options, at_error *error);
+at_status tunings_add(const at_results *results, tuning **t, const at_tune_options *options,
+                      at_error *error);
 
 /* Takes one that needs no process, for it is recorded. */
 void tunings_add_done(const at_results *results, tuning **t);
+
+/* Does it run, or wait? */
+bool tuning_is_open(at_tune_state state);
 
 /* What has become of it; why it failed. */
 at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error);
