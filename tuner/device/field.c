@@ -1,6 +1,6 @@
 #include "device/field.h"
 
-#include "device/arch.h"
+#include <string.h>
 
 static const device_field table[] = {
     {"bandwidth", DEVICE_FIELD_DOUBLE, offsetof(arch_limits, bandwidth_bytes_per_s)},
@@ -28,4 +28,34 @@ const device_field *device_fields(size_t *count)
 {
     *count = sizeof table / sizeof *table;
     return table;
+}
+
+const device_field *device_field_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+value_kind device_field_value_kind(const device_field *f)
+{
+    return f->kind == DEVICE_FIELD_TEXT     ? VALUE_STRING
+           : f->kind == DEVICE_FIELD_DOUBLE ? VALUE_NUMBER
+                                            : VALUE_INTEGER;
+}
+
+value device_field_value(const device_field *f, const arch_limits *device)
+{
+    const void *at = (const char *)device + f->offset;
+    value out = {.kind = device_field_value_kind(f)};
+    if (f->kind == DEVICE_FIELD_INT)
+        out.integer = *(const int *)at;
+    else if (f->kind == DEVICE_FIELD_SIZE)
+        out.integer = (int64_t) * (const size_t *)at;
+    else if (f->kind == DEVICE_FIELD_DOUBLE)
+        out.number = *(const double *)at;
+    else
+        out.string = at;
+    return out;
 }

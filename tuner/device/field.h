@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+#include "base/value.h"
+#include "device/arch.h"
+
 typedef enum device_field_kind {
     DEVICE_FIELD_INT,
     DEVICE_FIELD_SIZE, /* size_t */
@@ -22,5 +25,12 @@ enum { DEVICE_MOST_FIELDS = 32 };
 
 /* All of them, by name; static storage. */
 const device_field *device_fields(size_t *count);
+
+/* NULL: there is none of that name. */
+const device_field *device_field_find(const char *name);
+
+/* The kind of the field's values, and its value for a device, whose texts it borrows. */
+value_kind device_field_value_kind(const device_field *f);
+value device_field_value(const device_field *f, const arch_limits *device);
 
 #endif

@@ -27,13 +27,6 @@ size_t export_kernels_add_source(export_kernels *k, export_source source)
     return k->source_count - 1;
 }
 
-static size_t field_bytes(const device_field *f)
-{
-    return f->kind == DEVICE_FIELD_INT    ? sizeof(int)
-           : f->kind == DEVICE_FIELD_SIZE ? sizeof(size_t)
-                                          : sizeof(double);
-}
-
 static bool same_condition(const export_use *a, const export_use *b, size_t i)
 {
     const export_condition *x = &a->conditions[i], *y = &b->conditions[i];
@@ -43,8 +36,7 @@ static bool same_condition(const export_use *a, const export_use *b, size_t i)
         return false;
     if (!x->of_device)
         return value_equal(a->problem->pairs[x->index].value, b->problem->pairs[x->index].value);
-    const char *p = (const char *)&a->device + f->offset, *q = (const char *)&b->device + f->offset;
-    return f->kind == DEVICE_FIELD_TEXT ? strcmp(p, q) == 0 : memcmp(p, q, field_bytes(f)) == 0;
+    return value_equal(device_field_value(f, &a->device), device_field_value(f, &b->device));
 }
 
 static bool same_use(const export_use *a, const export_use *b)

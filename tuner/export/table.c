@@ -187,22 +187,6 @@ static json_t *kernel_table(const export_model *m, const export_source *s)
     return out;
 }
 
-static json_t *device_value(const arch_limits *device, const device_field *f)
-{
-    const char *at = (const char *)device + f->offset;
-    switch (f->kind) {
-    case DEVICE_FIELD_INT:
-        return json_integer(*(const int *)(const void *)at);
-    case DEVICE_FIELD_SIZE:
-        return count_of(*(const size_t *)(const void *)at);
-    case DEVICE_FIELD_DOUBLE:
-        return json_real(*(const double *)(const void *)at);
-    case DEVICE_FIELD_TEXT:
-        break;
-    }
-    return json_string(at);
-}
-
 static json_t *use_table(const export_use *u)
 {
     size_t count;
@@ -211,11 +195,11 @@ static json_t *use_table(const export_use *u)
     for (size_t i = 0; i < u->condition_count; i++) {
         size_t index = u->conditions[i].index;
         bool of_device = u->conditions[i].of_device;
-        json_append(&conditions,
-                    json_pack("{sb si so}", "of_device", of_device, "number", (int)index + 1,
-                              "value",
-                              of_device ? device_value(&u->device, &fields[index])
-                                        : json_from_value(u->problem->pairs[index].value)));
+        json_append(
+            &conditions,
+            json_pack("{sb si so}", "of_device", of_device, "number", (int)index + 1, "value",
+                      of_device ? json_from_value(device_field_value(&fields[index], &u->device))
+                                : json_from_value(u->problem->pairs[index].value)));
     }
     return json_pack("{si so so so}", "kernel", (int)u->source + 1, "configuration",
                      record_pack_values(u->configuration), "problem",
@@ -276,7 +260,8 @@ static json_t *capabilities_table(void)
             continue;
         json_t *limits = json_object();
         for (size_t k = 0; k < field_count; k++)
-            json_put(&limits, fields[k].name, device_value(&known[i], &fields[k]));
+            json_put(&limits, fields[k].name,
+                     json_from_value(device_field_value(&fields[k], &known[i])));
         json_append(&out, limits);
     }
     return out;

@@ -124,11 +124,9 @@ static int noted_device_field(lua_State *L)
 {
     const emission *e = script_of(L)->emission;
     size_t count;
-    const device_field *fields = device_fields(&count);
-    const char *name = luaL_tolstring(L, 2, NULL);
-    for (size_t i = 0; e && e->reads && i < count; i++)
-        if (strcmp(fields[i].name, name) == 0)
-            e->reads->device[i] = true;
+    const device_field *field = device_field_find(luaL_tolstring(L, 2, NULL));
+    if (e && e->reads && field)
+        e->reads->device[field - device_fields(&count)] = true;
     lua_pushvalue(L, 2);
     lua_gettable(L, lua_upvalueindex(1));
     return 1;

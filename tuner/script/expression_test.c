@@ -8,11 +8,7 @@
 
 static bool type_of_kind(value_kind kind, term_type *type)
 {
-    static const term_type types[] = {[VALUE_INTEGER] = TERM_WHOLE,
-                                      [VALUE_NUMBER] = TERM_NUMBER,
-                                      [VALUE_BOOLEAN] = TERM_TRUTH,
-                                      [VALUE_STRING] = TERM_TEXT};
-    *type = types[kind];
+    *type = term_type_of(kind);
     return kind != VALUE_NUMBER;
 }
 

@@ -35,14 +35,10 @@ struct script_facts {
 /* True where all values are of one kind; then *type is theirs. */
 static bool type_of_values(const value *values, size_t count, term_type *type)
 {
-    static const term_type types[] = {[VALUE_INTEGER] = TERM_WHOLE,
-                                      [VALUE_NUMBER] = TERM_NUMBER,
-                                      [VALUE_BOOLEAN] = TERM_TRUTH,
-                                      [VALUE_STRING] = TERM_TEXT};
     for (size_t i = 0; i < count; i++)
         if (values[i].kind != values[0].kind)
             return false;
-    *type = types[values[0].kind];
+    *type = term_type_of(values[0].kind);
     return true;
 }
 
@@ -79,12 +75,11 @@ static bool find_input(void *context, const node *leaf, uint32_t *place)
 {
     const pattern *p = &((const script *)context)->pattern;
     size_t found = SIZE_MAX, count;
-    const device_field *fields = device_fields(&count);
+    const device_field *field = leaf->op == NODE_DEVICE ? device_field_find(leaf->name) : NULL;
     if (leaf->op != NODE_DEVICE)
         found = place_of(p, leaf->name);
-    for (size_t i = 0; i < count && leaf->op == NODE_DEVICE; i++)
-        if (strcmp(fields[i].name, leaf->name) == 0)
-            found = p->parameter_count + p->problem_count + i;
+    else if (field)
+        found = p->parameter_count + p->problem_count + (size_t)(field - device_fields(&count));
     *place = (uint32_t)found;
     return found != SIZE_MAX;
 }
@@ -312,10 +307,6 @@ static void get_expressions(pack *from, script_facts *f)
 
 static void get_program(pack *from, script_facts *f)
 {
-    static const term_type field_types[] = {[DEVICE_FIELD_INT] = TERM_WHOLE,
-                                            [DEVICE_FIELD_SIZE] = TERM_WHOLE,
-                                            [DEVICE_FIELD_DOUBLE] = TERM_NUMBER,
-                                            [DEVICE_FIELD_TEXT] = TERM_TEXT};
     const pattern *p = &f->pattern;
     term_type types[MOST_INPUTS] = {0};
     size_t count, inputs = 0;
@@ -325,7 +316,7 @@ static void get_program(pack *from, script_facts *f)
     for (; inputs < p->parameter_count + p->problem_count; inputs++)
         mixed[inputs] = !type_of_input(p, inputs, &types[inputs]);
     for (size_t i = 0; i < count; i++)
-        types[inputs++] = field_types[fields[i].kind];
+        types[inputs++] = term_type_of(device_field_value_kind(&fields[i]));
     scalar_get(from, types, inputs, &f->program);
     for (size_t i = 0; i < f->program.step_count; i++) {
         const scalar_step *s = &f->program.steps[i];
@@ -416,31 +407,6 @@ static scalar scalar_of(value v)
     }
 }
 
-static scalar field_of(const arch_limits *device, const device_field *field)
-{
-    const char *at = (const char *)device + field->offset;
-    scalar out = {0};
-    int whole;
-    size_t size;
-    switch (field->kind) {
-    case DEVICE_FIELD_INT:
-        memcpy(&whole, at, sizeof whole);
-        out.whole = whole;
-        break;
-    case DEVICE_FIELD_SIZE:
-        memcpy(&size, at, sizeof size);
-        out.whole = (int64_t)size;
-        break;
-    case DEVICE_FIELD_DOUBLE:
-        memcpy(&out.number, at, sizeof out.number);
-        break;
-    case DEVICE_FIELD_TEXT:
-        out.text = at;
-        break;
-    }
-    return out;
-}
-
 static void fill_inputs(const script_facts_case *c, const uint16_t *indices,
                         scalar inputs[MOST_INPUTS])
 {
@@ -452,7 +418,7 @@ static void fill_inputs(const script_facts_case *c, const uint16_t *indices,
     for (size_t i = 0; i < p->problem_count; i++)
         inputs[n++] = scalar_of(c->problem[i]);
     for (size_t i = 0; i < count; i++)
-        inputs[n++] = field_of(c->device, &fields[i]);
+        inputs[n++] = scalar_of(device_field_value(&fields[i], c->device));
 }
 
 /* Does the steps up to the root, from *done on. */

@@ -132,21 +132,7 @@ static void push_device(lua_State *L, const arch_limits *limits)
     const device_field *fields = device_fields(&count);
     lua_createtable(L, 0, (int)count);
     for (size_t i = 0; i < count; i++) {
-        const char *field = (const char *)limits + fields[i].offset;
-        switch (fields[i].kind) {
-        case DEVICE_FIELD_INT:
-            lua_pushinteger(L, *(const int *)(const void *)field);
-            break;
-        case DEVICE_FIELD_SIZE:
-            lua_pushinteger(L, (lua_Integer) * (const size_t *)(const void *)field);
-            break;
-        case DEVICE_FIELD_DOUBLE:
-            lua_pushnumber(L, *(const double *)(const void *)field);
-            break;
-        case DEVICE_FIELD_TEXT:
-            lua_pushstring(L, field);
-            break;
-        }
+        script_push_value(L, device_field_value(&fields[i], limits));
         lua_setfield(L, -2, fields[i].name);
     }
     sandbox_protect(L, "device");

@@ -61,15 +61,6 @@ static bool spell_value(value v, char *text, size_t size_bytes)
     return v.kind != VALUE_STRING || !strpbrk(plain, "'\\");
 }
 
-static term_type type_of(value v)
-{
-    static const term_type types[] = {[VALUE_INTEGER] = TERM_WHOLE,
-                                      [VALUE_NUMBER] = TERM_NUMBER,
-                                      [VALUE_BOOLEAN] = TERM_TRUTH,
-                                      [VALUE_STRING] = TERM_TEXT};
-    return types[v.kind];
-}
-
 /* Parameters by their names, variables of the problem by their values; derived values in place. */
 static bool spell(void *context, const char *name, term_type *type, char *text, size_t size_bytes)
 {
@@ -78,9 +69,9 @@ static bool spell(void *context, const char *name, term_type *type, char *text, 
         const space_parameter *p = &s->parameters[i];
         if (strcmp(p->name, name) != 0)
             continue;
-        *type = type_of(p->values[0]);
+        *type = term_type_of(p->values[0].kind);
         for (size_t v = 1; v < p->value_count; v++) {
-            term_type other = type_of(p->values[v]);
+            term_type other = term_type_of(p->values[v].kind);
             bool numbers = other <= TERM_NUMBER && *type <= TERM_NUMBER;
             if (other != *type && !numbers)
                 return false;
@@ -94,7 +85,7 @@ static bool spell(void *context, const char *name, term_type *type, char *text, 
         const pattern_variable *variable = &s->problems[PROBLEM_TUNED][i];
         if (strcmp(variable->name, name) != 0)
             continue;
-        *type = type_of(variable->value);
+        *type = term_type_of(variable->value.kind);
         return !text || spell_value(variable->value, text, size_bytes);
     }
     return false;
@@ -103,27 +94,8 @@ static bool spell(void *context, const char *name, term_type *type, char *text, 
 static bool spell_field(void *context, const char *name, char *text, size_t size_bytes)
 {
     const arch_limits *device = &((writer *)context)->s->options.device;
-    size_t count;
-    const device_field *fields = device_fields(&count);
-    for (size_t i = 0; i < count; i++) {
-        const void *field = (const char *)device + fields[i].offset;
-        if (strcmp(fields[i].name, name) != 0)
-            continue;
-        switch (fields[i].kind) {
-        case DEVICE_FIELD_INT:
-            snprintf(text, size_bytes, "%d", *(const int *)field);
-            return true;
-        case DEVICE_FIELD_SIZE:
-            snprintf(text, size_bytes, "%zu", *(const size_t *)field);
-            return true;
-        case DEVICE_FIELD_DOUBLE:
-            return spell_value((value){.kind = VALUE_NUMBER, .number = *(const double *)field},
-                               text, size_bytes);
-        case DEVICE_FIELD_TEXT:
-            return spell_value((value){.kind = VALUE_STRING, .string = field}, text, size_bytes);
-        }
-    }
-    return false;
+    const device_field *field = device_field_find(name);
+    return field && spell_value(device_field_value(field, device), text, size_bytes);
 }
 
 /* New reference; NULL after a failure. */

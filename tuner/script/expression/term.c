@@ -62,6 +62,15 @@ const term_form term_forms[TERM_OPS] = {
     [TERM_CEIL] = {"(-(int64_t)autotune_floor(-#))", false},
 };
 
+term_type term_type_of(value_kind kind)
+{
+    static const term_type types[] = {[VALUE_INTEGER] = TERM_WHOLE,
+                                      [VALUE_NUMBER] = TERM_NUMBER,
+                                      [VALUE_BOOLEAN] = TERM_TRUTH,
+                                      [VALUE_STRING] = TERM_TEXT};
+    return types[kind];
+}
+
 /* An expression gives `value`; if `when` is there, it gives `value` where that holds, and Lua's
  * false where it does not (`tile > 32 and 2`). `value` NULL: it has no term. */
 typedef struct term {
@@ -110,9 +119,9 @@ static const node *truth(maker *m, bool is)
     return add(m, (node){.op = NODE_TRUTH, .bits = is});
 }
 
-static term give(term_type type, const node *value)
+static term give(term_type type, const node *n)
 {
-    return (term){.type = type, .value = value};
+    return (term){.type = type, .value = n};
 }
 
 static bool is_value(const term *a, term_type type)
@@ -352,16 +361,8 @@ static term make_unary(maker *m, const node *n)
 
 static term make_device(const node *n)
 {
-    static const term_type types[] = {[DEVICE_FIELD_INT] = TERM_WHOLE,
-                                      [DEVICE_FIELD_SIZE] = TERM_WHOLE,
-                                      [DEVICE_FIELD_DOUBLE] = TERM_NUMBER,
-                                      [DEVICE_FIELD_TEXT] = TERM_TEXT};
-    size_t count;
-    const device_field *fields = device_fields(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(fields[i].name, n->name) == 0)
-            return give(types[fields[i].kind], n);
-    return no_term;
+    const device_field *field = device_field_find(n->name);
+    return field ? give(term_type_of(device_field_value_kind(field)), n) : no_term;
 }
 
 /* A derived value that stays a leaf is asked for by its name, and may fail. */
@@ -417,9 +418,9 @@ static term make(maker *m, const node *n)
 }
 
 at_status term_make(tree *t, const node *expression, term_leaf leaf, void *context, term_type *type,
-                    const node **value, at_error *error)
+                    const node **out, at_error *error)
 {
-    *value = NULL;
+    *out = NULL;
     if (expression->depth > MOST_DEPTH)
         return AT_OK;
     maker m = {t, leaf, context, calloc(tree_count(t), sizeof *m.terms)};
@@ -427,7 +428,7 @@ at_status term_make(tree *t, const node *expression, term_leaf leaf, void *conte
         term made = make(&m, expression);
         *type = made.type;
         if (made.value && !made.when && made.value->depth <= MOST_DEPTH)
-            *value = made.value;
+            *out = made.value;
     }
     bool lacks = !m.terms || tree_lacks_memory(t);
     free(m.terms);

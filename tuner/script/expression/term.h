@@ -9,6 +9,7 @@
 #define AUTOTUNE_SCRIPT_EXPRESSION_TERM_H
 
 #include "base/error.h"
+#include "base/value.h"
 #include "script/expression/reader.h"
 
 typedef enum term_type {
@@ -17,6 +18,8 @@ typedef enum term_type {
     TERM_TRUTH,
     TERM_TEXT
 } term_type;
+
+term_type term_type_of(value_kind kind);
 
 /* Beside those of node_op, which have whole operands, or truths (`and`, `or`, `not`). */
 typedef enum term_op {
@@ -69,8 +72,8 @@ extern const term_form term_forms[TERM_OPS];
 typedef bool (*term_leaf)(void *context, const char *name, term_type *type, char *text,
                           size_t size_bytes);
 
-/* *value is NULL when the expression has no term. AT_NO_MEMORY. */
+/* *out is NULL when the expression has no term. AT_NO_MEMORY. */
 at_status term_make(tree *t, const node *expression, term_leaf leaf, void *context, term_type *type,
-                    const node **value, at_error *error);
+                    const node **out, at_error *error);
 
 #endif
