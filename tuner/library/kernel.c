@@ -29,7 +29,7 @@ static at_status prepare_textures(at_kernel *k, at_error *error)
     if (!k->lock || pthread_mutex_init(k->lock, NULL)) {
         free(k->lock);
         k->lock = NULL;
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     }
     k->launcher.textures = &k->textures;
     return AT_OK;

@@ -212,6 +212,16 @@ static at_status note_sources(known_script *to, const script *s, const file_stam
     return AT_OK;
 }
 
+static at_status load_script(const knowledge *k, const known_script *of, const arch_limits *limits,
+                             script **out, at_error *error)
+{
+    const script_options with = {.lua_dir = k->share.lua_dir,
+                                 .template_dir = k->share.template_dir,
+                                 .device = *limits,
+                                 .without_templates = true};
+    return script_load(of->path, &with, out, error);
+}
+
 /* A script that does not load is none. */
 static at_status load(const knowledge *k, known_script *to, const arch_limits *limits,
                       const char *name, at_error *error)
@@ -219,14 +229,10 @@ static at_status load(const knowledge *k, known_script *to, const arch_limits *l
     script *s;
     pack bytes = {0};
     at_error none = {0};
-    const script_options with = {.lua_dir = k->share.lua_dir,
-                                 .template_dir = k->share.template_dir,
-                                 .device = *limits,
-                                 .without_templates = true};
     file_stamp before;
     const int64_t since_ns = file_stamp_now_ns();
     (void)file_stamp_of(to->path, &before);
-    at_status status = script_load(to->path, &with, &s, &none);
+    at_status status = load_script(k, to, limits, &s, &none);
     if (status == AT_NO_MEMORY)
         return error_no_memory(error);
     if (status)
@@ -299,12 +305,8 @@ static bool same_device(const arch_limits *a, const arch_limits *b)
 static at_status load_lua(const knowledge *k, known_script *s, const arch_limits *limits,
                           at_error *error)
 {
-    const script_options with = {.lua_dir = k->share.lua_dir,
-                                 .template_dir = k->share.template_dir,
-                                 .device = *limits,
-                                 .without_templates = true};
     script_free(s->lua);
-    at_status status = script_load(s->path, &with, &s->lua, error);
+    at_status status = load_script(k, s, limits, &s->lua, error);
     if (status)
         return status;
     const pattern *p = script_pattern(s->lua);

@@ -68,13 +68,11 @@ void record_classes_deinit(record_classes *c)
 
 /* ---- questions ---- */
 
-/* The key of record.questions. What a kernel ran after makes another question: FNV-1a of it. */
+/* The key of record.questions. What a kernel ran after makes another question. */
 static uint64_t question(size_t problem, const record_entry *e)
 {
-    uint64_t key = (uint64_t)problem * 4 + e->warm_cache * 2 + e->energy;
-    for (const char *c = e->after ? e->after : ""; *c; c++)
-        key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    return key;
+    const uint64_t key = (uint64_t)problem * 4 + e->warm_cache * 2 + e->energy;
+    return e->after && *e->after ? XXH3_64bits_withSeed(e->after, strlen(e->after), key) : key;
 }
 
 void record_note_questions(record_reading *r, record *out)

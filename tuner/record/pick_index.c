@@ -420,7 +420,7 @@ at_status pick_index_get(pack *from, pick_table *out, at_error *error)
     size_t place = 0;
     out->owned = own;
     if (!own)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+        return error_no_memory(error);
     if (pack_get_u32(from) != index_version)
         from->failed = true;
     const size_t texts = get_count(&r, UINT32_MAX, 9);
@@ -447,6 +447,6 @@ at_status pick_index_get(pack *from, pick_table *out, at_error *error)
         *from = (pack){0};
         return AT_OK;
     }
-    return r.no_memory ? error_set(error, AT_NO_MEMORY, "out of memory")
+    return r.no_memory ? error_no_memory(error)
                        : error_set(error, AT_FORMAT, "this is no index of records");
 }

@@ -290,7 +290,7 @@ at_status pick_table_make(const record_set *set, pick_table *out, at_error *erro
         made = add_record(out, &set->records[r], &place);
     if (made && group_seen(out) && pick_table_finish(out))
         return AT_OK;
-    return error_set(error, AT_NO_MEMORY, "out of memory");
+    return error_no_memory(error);
 }
 
 bool pick_table_finish(pick_table *t)

@@ -41,7 +41,7 @@ at_status sim_kernel_load(device *d, const device_image *image, const launch_pla
     at_status status = AT_OK;
     for (uint32_t i = 0; i < plan->launch_count && !status; i++) {
         entries[i] = plan_symbol(plan, i, image->symbols);
-        status = entries[i] ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+        status = entries[i] ? AT_OK : error_no_memory(error);
     }
     if (!status)
         status = sim_kernel_init(&k->kernel, image->bytes, image->size_bytes, "PTX",
