@@ -262,24 +262,10 @@ static bool decide(const scalar_step *s, const scalar *a, const scalar *values, 
     }
 }
 
-/* Of numbers, and of texts for their bytes. False: it is neither. */
+/* Applies an operator of numbers, or of the bytes of texts. False: the step has neither. */
 static bool apply(const scalar_step *s, const scalar *a, const scalar *b, scalar *out)
 {
     switch (s->op) {
-    /* Most are of these, which vector_apply() has, too. */
-    case NODE_LESS:
-        *out = truth_of(a->whole < b->whole);
-        return true;
-    case NODE_AT_MOST:
-        *out = truth_of(a->whole <= b->whole);
-        return true;
-    case NODE_EQUAL:
-        *out = truth_of(a->whole == b->whole);
-        return true;
-    case NODE_MULTIPLY:
-        out->failed = false;
-        out->whole = (int64_t)((uint64_t)a->whole * (uint64_t)b->whole);
-        return true;
     case TERM_SAME_TEXT:
         *out = truth_of(strcmp(a->text, b->text) == 0);
         return true;
