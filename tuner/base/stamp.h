@@ -1,4 +1,4 @@
-/* What tells two states of a file apart without reading it: for what is kept of a file's contents,
+/* Stamps tell two states of a file apart without reading it: for what is kept of a file's contents,
  * and must not outlive them. */
 #ifndef AUTOTUNE_BASE_STAMP_H
 #define AUTOTUNE_BASE_STAMP_H

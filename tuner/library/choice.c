@@ -176,7 +176,7 @@ static at_status choose_with_facts(at_choice *c, const known_script *with,
     return *done ? choose_by_facts(c, &facts, target, found, error) : AT_OK;
 }
 
-/* For the problem, which the script has for this call only. */
+/* Chooses for the problem, which the script has for this call only. */
 static at_status set_and_choose(at_choice *c, script *s, pick_target *target, pick_candidate *found,
                                 bool *done, at_error *error)
 {

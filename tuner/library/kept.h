@@ -1,5 +1,5 @@
-/* What was worked out of files, kept for other processes in the compile cache: there is no need to
- * work it out again as long as the files are as they were.
+/* Results that were worked out of files are kept for other processes in the compile cache: there is
+ * no need to work them out again as long as the files are as they were.
  *
  * Nothing that goes wrong here is an error. What is not kept, or is of other states of the files,
  * is damaged, another user's or another version's, is worked out anew. */

@@ -69,7 +69,7 @@ void knowledge_release(knowledge_view *v)
 
 /* ---- records ---- */
 
-/* What the records of a pattern are kept as: all folders decide which of them count. */
+/* Records of a pattern are kept under this name: all folders decide which of them count. */
 static char *name_records(const knowledge *k, const char *pattern_name)
 {
     pack name = {0};
@@ -170,7 +170,7 @@ static at_status make_facts(known_script *to, script *s, pack *bytes, at_error *
     return status ? status : read_facts(bytes, to, error);
 }
 
-/* What the facts of a script are kept as. */
+/* Facts of a script are kept under this name. */
 static char *name_facts(const knowledge *k, const char *path)
 {
     pack name = {0};

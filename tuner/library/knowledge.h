@@ -1,4 +1,4 @@
-/* What an at_results knows of a pattern: its records, and what its script says of configurations,
+/* An at_results knows this of a pattern: its records, and what its script says of configurations,
  * as they are on disk.
  *
  * Both are read when a pattern is asked for first, and again when the files have changed. Whoever

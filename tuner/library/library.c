@@ -96,7 +96,7 @@ void at_close(at_results *results)
     free(results);
 }
 
-/* Of all patterns. What cannot be read at all has no fault of its own. */
+/* Reads the records of all patterns. What cannot be read at all has no fault of its own. */
 static void read_all(at_results *results)
 {
     at_error none = {0};
@@ -125,7 +125,7 @@ const char *at_results_problem(const at_results *results, size_t index)
 
 enum { MOST_DEVICES = 64 };
 
-/* Which of `list` is the current context's. The driver's device handles are its ordinals. */
+/* Finds which of `list` is the current context's. The driver's device handles are its ordinals. */
 static at_status find_current(const cuda_driver *cuda, const device_properties *list, size_t count,
                               const device_properties **out, at_error *error)
 {

@@ -1,4 +1,4 @@
-/* What at_open() gives: what is known of patterns, and of the GPUs at hand. */
+/* Results as at_open() gives them: what is known of patterns, and of the GPUs at hand. */
 #ifndef AUTOTUNE_LIBRARY_RESULTS_H
 #define AUTOTUNE_LIBRARY_RESULTS_H
 

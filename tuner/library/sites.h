@@ -55,7 +55,7 @@ struct at_site {
     /* NULL while it is tuned; else what all calls use from now on. */
     _Atomic(const site_values *) settled;
 
-    /* What a call uses that finds the lock taken; NULL: it waits. And how many such calls there
+    /* A call that finds the lock taken uses this; NULL: it waits. And how many such calls there
      * were that the tuner does not know of. */
     _Atomic(const site_values *) plain;
     atomic_uint_fast64_t plain_calls;

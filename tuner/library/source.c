@@ -48,7 +48,7 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
 
 enum { MOST_OPTIONS = 64 };
 
-/* With the options as scripts spell them. */
+/* Compiles with the options as scripts spell them. */
 static at_status run_nvrtc(const char *arch, const script_source *source, const char *entries,
                            bool want_ptx, nvrtc_output *out, at_error *error)
 {

@@ -13,7 +13,7 @@
 /* Between two looks of at_tune_wait(). */
 enum { WAIT_NS = 20 * 1000000 };
 
-/* What the call is about; the caller frees *out in any case. */
+/* Makes what the call is about; the caller frees *out in any case. */
 static at_status make(const at_results *results, const char *pattern, const at_variable *problem,
                       size_t count, tuning **out, at_error *error)
 {

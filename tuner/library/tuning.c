@@ -156,7 +156,7 @@ static bool is_recorded(const tunings *all, const tuning *t)
 
 /* ---- its process ---- */
 
-/* Beside the library's files, in PATH last. */
+/* Looks for the program beside the library's files, in PATH last. */
 static at_status find_program(tuning *t, const char *given, at_error *error)
 {
     const char *chosen = given && *given ? given : getenv("AUTOTUNE_PROGRAM");
@@ -240,7 +240,7 @@ static void fail(tunings *all, tuning *t, const char *why)
     set_state(all, t, AT_TUNE_FAILED);
 }
 
-/* Whose turn it is: false while another process tunes the same. */
+/* False while another process tunes the same. */
 static bool take_turn(tuning *t)
 {
     char folder[PATHS_BYTES], path[PATHS_BYTES], text[CONFIGURATION_BYTES], hash[HASH_TEXT_BYTES];
@@ -271,7 +271,7 @@ static at_status begin(tunings *all, tuning *t, at_error *error)
     return status;
 }
 
-/* What has become of it since the last look. */
+/* Sees what has become of it since the last look. */
 static void look(tunings *all, tuning *t)
 {
     at_error error = {0};

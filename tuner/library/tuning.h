@@ -20,8 +20,8 @@ tunings *tunings_new(knowledge *known);
 /* Asks the processes to end. NULL is fine. */
 void tunings_free(tunings *t);
 
-/* What is tuned, or to be: of the pattern and problem, which are checked and are copied, on one of
- * the results' GPUs. AT_USAGE, AT_NO_MEMORY. The caller frees *out in any case. */
+/* Makes what is tuned, or to be: of the pattern and problem, which are checked and are copied, on
+ * one of the results' GPUs. AT_USAGE, AT_NO_MEMORY. The caller frees *out in any case. */
 at_status tuning_new(const char *pattern_name, const at_variable *problem, size_t count,
                      const device_properties *gpu, tuning **out, at_error *error);
 void tuning_free(tuning *t); /* asks its process to end; NULL is fine */
@@ -40,7 +40,7 @@ void tunings_add_done(const at_results *results, tuning **t);
 /* Does it run, or wait? */
 bool tuning_is_open(at_tune_state state);
 
-/* What has become of it; why it failed. */
+/* Tells what has become of it, and why it failed. */
 at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error);
 
 /* For at_pick(): takes what tunings have brought meanwhile. Costs nothing where none runs. */

@@ -276,7 +276,7 @@ static void find_least(const pick_walk *w, uint32_t record_number, const double 
     }
 }
 
-/* The same, of all; false: there are none. */
+/* Adds the entries at the least distance beyond the walk's; false: there are none. */
 static bool add_nearest(pick_walk *w)
 {
     const pick_table *t = w->table;

@@ -186,7 +186,7 @@ static void *make(reader *r, size_t count, size_t size)
     return made;
 }
 
-/* How many there are of something that takes some bytes each. */
+/* Reads how many there are of something that takes some bytes each. */
 static size_t get_count(reader *r, size_t most, size_t size_bytes)
 {
     const size_t count = pack_get_u32(r->from);

@@ -16,7 +16,7 @@
  * they differ, PICK_UNLIKE, which a missing one is apart from any, too. */
 double pick_value_distance(value a, value b);
 
-/* How far what is not alike is apart. */
+/* The distance of what is not alike. */
 #define PICK_UNLIKE 256.0
 
 /* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio,
@@ -75,7 +75,7 @@ typedef struct pick_column {
 
 enum { PICK_MISSING, PICK_NUMBER, PICK_FIRST_OTHER };
 
-/* What a table that was read has instead of a set. */
+/* A table that was read has this instead of a set. */
 typedef struct pick_owned {
     unsigned char *bytes; /* in which the texts are */
     record_values *problems, *configurations, fallback;
@@ -113,12 +113,12 @@ void pick_table_deinit(pick_table *t);
 /* Works out what follows from problems, entries and records. False: no memory. */
 bool pick_table_finish(pick_table *t);
 
-/* How far each problem is from this one: the sum over all variables of both (pick_value_distance).
- * The caller gives it back. NULL: no memory. */
+/* Works out how far each problem is from this one: the sum over all variables of both
+ * (pick_value_distance). The caller gives it back. NULL: no memory. */
 double *pick_table_distances(const pick_table *t, const record_values *problem);
 void pick_table_give_back(const pick_table *t, double *distances); /* NULL is fine */
 
-/* What was seen of a configuration; NULL: nothing. */
+/* Finds what was seen of a configuration; NULL: nothing. */
 const pick_group *pick_table_group(const pick_table *t, size_t record, uint32_t configuration,
                                    bool warm_cache);
 

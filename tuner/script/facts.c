@@ -192,7 +192,7 @@ at_status script_facts_put(script *s, pack *to, at_error *error)
 
 /* ---- reading ---- */
 
-/* How many there are of something that takes some bytes each. */
+/* Reads how many there are of something that takes some bytes each. */
 static size_t get_count(pack *from, size_t most)
 {
     const size_t count = pack_get_u32(from);
@@ -488,7 +488,7 @@ static bool read_unit(const char *text, value *out)
     return true;
 }
 
-/* As lua/lib/problem.lua reads it. */
+/* lua/lib/problem.lua reads it likewise. */
 bool pattern_read_setting(const pattern *p, size_t place, const char *text, value *out)
 {
     const value is = p->problems[PROBLEM_TUNED][place].value;

@@ -1,5 +1,5 @@
-/* What choosing a configuration needs of a pattern: its parameters, constraints and features as
- * plain data, which need neither Lua nor the script.
+/* Facts are what choosing a configuration needs of a pattern: its parameters, constraints and
+ * features as plain data, which need neither Lua nor the script.
  *
  * In: a script that is loaded, or the bytes that were made of one. Out: which configurations are
  * valid, and what features are, for a problem and a device that need not be those of the script.
@@ -43,7 +43,7 @@ bool script_facts_valid(const script_facts_case *c, const uint16_t *indices, siz
  * feature is not of_configuration. */
 double script_facts_feature(const script_facts_case *c, size_t feature, const uint16_t *indices);
 
-/* What `text` means, typed after a variable's name (--set), for a variable of the pattern at
+/* Reads what `text` means, typed after a variable's name (--set), for a variable of the pattern at
  * `place`. False: it is no value for that. The value borrows from `text`. */
 bool pattern_read_setting(const pattern *p, size_t place, const char *text, value *out);
 

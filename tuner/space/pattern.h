@@ -19,8 +19,8 @@ typedef struct pattern_variable {
     value value;
 } pattern_variable;
 
-/* Which values a variable may have: those from `least` to `most`, or one of a few; with neither any
- * of its kind. */
+/* The values that a variable may have: those from `least` to `most`, or one of a few; with neither
+ * any of its kind. */
 typedef struct pattern_domain {
     bool is_range;
     value least, most;

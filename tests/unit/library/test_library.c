@@ -377,7 +377,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
         assert_int_equal(at_choice_checked(f->choice), 1);
         assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
     }
-    /* Of each device and problem, and not of the last. */
+    /* It is asked for each device and problem, and not for the last. */
     copy(script_path, c.lua, "where = {",
          "where = { \"block ^ 2 < device.major * 32 * 32 * 7 * 7 or n ~= 4096\",");
     for (int round = 0; round < 2; round++) {
@@ -663,7 +663,7 @@ TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
     assert_ok(at_pick(f->results, "saxpy", &h200, problem, 2, &f->choice, &f->error), f->error);
     f->options.script = TEST_SOURCE_DIR "/tests/fixtures/saxpy.cu";
     assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
-    /* As at_prepare() does, whatever the locale of the program. */
+    /* at_prepare() does it in this state, whatever the locale of the program. */
     thread_state before;
     assert_ok(thread_state_plain(&before, &f->error), f->error);
     assert_ok(library_source_init(&source, f->choice, &f->options, &limits, "sm_90", &f->error),

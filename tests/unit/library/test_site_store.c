@@ -1,4 +1,4 @@
-/* What sites have decided, on the disk: kept through the death of whoever writes it. */
+/* Decisions of sites, on the disk: they are kept through the death of whoever writes them. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "script/expression/vector.h"
 
-/* What operators give, then what they take: whole numbers, numbers, truths and texts; c are two
- * alike that can be compared, and x any that are alike. */
+/* Letters for what operators give, then for what they take: whole numbers, numbers, truths and
+ * texts; c are two alike that can be compared, and x any that are alike. */
 static const char *const signatures[TERM_OPS] = {
     [NODE_OR] = "ttt",
     [NODE_AND] = "ttt",

@@ -37,7 +37,7 @@ typedef struct vector_step {
  * 0 when it must be left to Lua. */
 size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
 
-/* What an operator of whole numbers, truths and texts gives for its operands, `count` of them.
+/* Applies an operator of whole numbers, truths and texts to its operands, `count` of them.
  * False as in vector_evaluate(), and for one that is of others. */
 bool vector_apply(int op, const int64_t *of, size_t count, int64_t *out);
 
