@@ -54,6 +54,27 @@ end
 
 local helpers = host.helpers()
 
+-- Goes through the names in an expression.
+local function names_in(text)
+  return string.gmatch(text, "%f[%w_][%a_][%w_]*")
+end
+
+-- A copy of the values, with the defaults of the problem's variables.
+local function with_problem(values, description)
+  local all = copied(values)
+  for name, v in pairs(description.problem) do all[name] = default_of(v) end
+  return all
+end
+
+-- The derived values and the constraints of a description, as tables whatever it has.
+local function derived_of(description)
+  return type(description.derived) == "table" and description.derived or {}
+end
+
+local function where_of(description)
+  return type(description.where) == "table" and description.where or { description.where }
+end
+
 -- The value of an expression in `scope`; nil if it has none there (it may read `device`).
 local function evaluate(expression, scope)
   if type(expression) ~= "string" then return expression end
@@ -74,7 +95,7 @@ local function macro_value(text, macros, depth)
   local expression = depth <= 8 and macro_expression(text)
   if not expression then return nil end
   local scope = {}
-  for name in string.gmatch(text, "%f[%w_][%a_][%w_]*") do
+  for name in names_in(text) do
     if macros[name] then scope[name] = macro_value(macros[name].value, macros, depth + 1) end
   end
   return evaluate(expression, scope)
@@ -94,6 +115,7 @@ local function scope_of(values, derived)
 end
 
 return {
-  parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied, read_space = read_space, default_of = default_of,
-  helpers = helpers, evaluate = evaluate, scope_of = scope_of,
+  parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied,
+  read_space = read_space, default_of = default_of, names_in = names_in, with_problem = with_problem, derived_of = derived_of,
+  where_of = where_of, helpers = helpers, evaluate = evaluate, scope_of = scope_of,
 }

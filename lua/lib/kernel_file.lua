@@ -17,8 +17,8 @@ local complete_problems = host.own "stand_ins.lua"
 local definition = host.own("written.lua").definition
 local fail, meant, KIND = check.fail, check.meant, check.KIND
 
-local parse_c, is_empty, copied, read_space = early.parse_c, early.is_empty, early.copied, early.read_space
-local default_of, helpers, evaluate, scope_of = early.default_of, early.helpers, early.evaluate, early.scope_of
+local parse_c, is_empty, read_space = early.parse_c, early.is_empty, early.read_space
+local helpers, evaluate, scope_of = early.helpers, early.evaluate, early.scope_of
 local ask, tell, SCALARS = arguments.ask, arguments.tell, arguments.SCALARS
 
 local kernel_file = {}
@@ -206,9 +206,8 @@ local MOST_THREADS = 1024
 
 local function bound_blocks(description)
   if description.where ~= nil and type(description.where) ~= "string" and type(description.where) ~= "table" then return end
-  local where = type(description.where) == "table" and description.where or { description.where }
-  local values, most = read_space(description.space), {}
-  for name, v in pairs(description.problem) do most[name] = default_of(v) end
+  local where, values = early.where_of(description), read_space(description.space)
+  local most = early.with_problem({}, description)
   for name, list in pairs(values) do
     for _, v in ipairs(list) do
       if type(v) == "number" then most[name] = math.max(most[name] or v, v) end
@@ -219,10 +218,10 @@ local function bound_blocks(description)
     for _, e in ipairs(type(launch.block) == "table" and launch.block or { launch.block }) do
       e = tostring(e)
       sides[#sides + 1] = string.find(e, "^[%w_]+$") and e or "(" .. e .. ")"
-      for name in string.gmatch(e, "[%a_][%w_]*") do varies = varies or values[name] ~= nil end
+      for name in early.names_in(e) do varies = varies or values[name] ~= nil end
     end
     local product = table.concat(sides, " * ")
-    local v = evaluate(product, scope_of(most, type(description.derived) == "table" and description.derived or {}))
+    local v = evaluate(product, scope_of(most, early.derived_of(description)))
     if varies and not (type(v) == "number" and v <= MOST_THREADS) then where[#where + 1] = product .. " <= " .. MOST_THREADS end
   end
   if type(description.launch) == "table" then bound(description.launch) end
@@ -321,14 +320,13 @@ function kernel_file.complete(description)
   local defines = macros.find_defines(description, facts, space_names, parameters)
   macros.complete_derived(description, facts, values)
   local baseline = macros.complete_baseline(description, facts, values, space_names)
-  local known = copied(baseline)
-  for name, v in pairs(description.problem) do known[name] = default_of(v) end
+  local known = early.with_problem(baseline, description)
   if host.sketches() then -- of a template's numbers
     for _, target in ipairs(targets) do
       for name in string.gmatch(target.entry, "%${([%w_]+)}") do known[name] = SKETCHED end
     end
   end
-  local derived = type(description.derived) == "table" and description.derived or {}
+  local derived = early.derived_of(description)
   local scope = scope_of(known, derived)
   local named = {}
   for key, v in pairs(type(given.args) == "table" and given.args or {}) do

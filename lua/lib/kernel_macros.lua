@@ -5,8 +5,8 @@ local host = ...
 
 local check = host.own "check.lua"
 local early = host.own "early.lua"
-local fail, KIND = check.fail, check.KIND
-local parse_c, evaluate, scope_of, default_of = early.parse_c, early.evaluate, early.scope_of, early.default_of
+local fail = check.fail
+local parse_c, evaluate, scope_of = early.parse_c, early.evaluate, early.scope_of
 
 local macros = {}
 
@@ -24,7 +24,7 @@ function macros.settle(facts, description, values)
   end
   local function makes_sense(m)
     local expression = early.macro_expression(m.value)
-    for name in string.gmatch(expression or "", "%f[%w_][%a_][%w_]*") do
+    for name in early.names_in(expression or "") do
       if not is_known(name) then return false end
     end
     return expression ~= nil
@@ -108,14 +108,14 @@ function macros.complete_derived(description, facts, values)
     local m = facts.macros[name]
     local expression = m and depth < 8 and early.macro_expression(m.value)
     if not expression then return false end
-    for inner in string.gmatch(expression, "%f[%w_][%a_][%w_]*") do
+    for inner in early.names_in(expression) do
       if not is_said(inner) and not resolve(inner, depth + 1) then return false end
     end
     derived[name], added = expression, true
     return true
   end
   for _, text in ipairs(expressions_of(description)) do
-    for name in string.gmatch(text, "%f[%w_][%a_][%w_]*") do
+    for name in early.names_in(text) do
       if not is_said(name) then resolve(name, 0) end
     end
   end
@@ -127,13 +127,11 @@ local MOST_TRIED = 10000
 -- Of parameters that neither the file nor the pattern has a value for, the first values under which the constraints
 -- hold with the others; the first of all, where these are too many to try or none will do.
 local function choose_rest(description, values, space_names, baseline)
-  local rest, known, tried = {}, early.copied(baseline), 0
+  local rest, known, tried = {}, early.with_problem(baseline, description), 0
   for _, name in ipairs(space_names) do
     if baseline[name] == nil then rest[#rest + 1] = name end
   end
-  for name, v in pairs(description.problem) do known[name] = default_of(v) end
-  local derived = type(description.derived) == "table" and description.derived or {}
-  local where = type(description.where) == "table" and description.where or { description.where }
+  local derived, where = early.derived_of(description), early.where_of(description)
   local function holds()
     local scope = scope_of(known, derived)
     for _, e in ipairs(where) do

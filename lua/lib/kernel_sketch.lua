@@ -22,7 +22,7 @@ end
 local function shaping(facts, launch, words)
   local found, of_launch = host.shaping_words(), {}
   local function add(text, to)
-    for name in string.gmatch(text or "", "%f[%w_][%a_][%w_]*") do to[name] = true end
+    for name in early.names_in(text or "") do to[name] = true end
   end
   for _, e in ipairs(launch and launch.block or {}) do add(e, of_launch) end
   for _, e in ipairs(launch and launch.grid or {}) do

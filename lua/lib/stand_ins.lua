@@ -26,7 +26,7 @@ end
 local function words_of(expressions)
   local words = {}
   for _, e in pairs(expressions) do
-    for word in string.gmatch(type(e) == "string" and e or "", "[%a_][%w_]*") do words[word] = true end
+    for word in early.names_in(type(e) == "string" and e or "") do words[word] = true end
   end
   return words
 end
@@ -65,9 +65,7 @@ local function is_launchable(description, values, derived, baseline)
     local all = copied(values)
     for name, v in pairs(parameters) do all[name] = v end
     local scope, exact = scope_of(all, derived), nil
-    for name, v in pairs(parameters) do all[name] = v end
-    for name, v in pairs(description.problem) do all[name] = default_of(v) end
-    local whole = scope_of(all, derived)
+    local whole = scope_of(early.with_problem(all, description), derived)
     for _, e in ipairs(grids(description)) do
       local v = evaluate(e, scope)
       if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
@@ -81,9 +79,7 @@ local function is_launchable(description, values, derived, baseline)
     local v = evaluate(e, scope)
     if math.type(v) == "integer" and v % 32 ~= 0 then return false end
   end
-  local where = description.where
-  if type(where) == "string" then where = { where } end
-  for _, e in ipairs(type(where) == "table" and where or {}) do
+  for _, e in ipairs(early.where_of(description)) do
     if evaluate(e, scope) == false then return false end
   end
   -- A file fills a buffer of its own size, unless its first elements will do.
@@ -169,7 +165,7 @@ return function(description, baseline)
     problem[name] = default_of(v)
     values[name] = problem[name]
   end
-  local derived = type(description.derived) == "table" and description.derived or {}
+  local derived = early.derived_of(description)
   local small = values
   if description.simulated == nil then
     local changed
