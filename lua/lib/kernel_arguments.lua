@@ -59,14 +59,14 @@ local function example_count(signature, params)
   return "n"
 end
 
--- One pointer: its buffer, completed or made. What a constant is filled from is no output.
+-- One pointer: its buffer, completed or made. A buffer that fills a constant is no output.
 local function complete_buffer(description, request, a, param, count_example)
-  local name, constants = param.name, {}
+  local name, sizes = param.name, description.sizes or {}
+  local given, role = description.buffers[name], a.const and "input" or "inout"
   local filled = type(description.kernel) == "table" and description.kernel.constants
-  for _, buffer in pairs(type(filled) == "table" and filled or {}) do constants[buffer] = true end
-  local sizes = description.sizes or {}
-  local given = description.buffers[name]
-  local role = (a.const or constants[name]) and "input" or "inout"
+  for _, buffer in pairs(type(filled) == "table" and filled or {}) do
+    if buffer == name then role = "input" end
+  end
   for i, output in ipairs(description.outputs or {}) do
     if output == name and a.const then fail({ "outputs", i }, "the kernel cannot write what %s leads to", param.text) end
     if output == name then role = "output" end
@@ -117,9 +117,9 @@ end
 -- The address that leads nowhere.
 local NULL = argument("uint64", 0)
 
--- What the kernel's own default for a parameter comes to: "= nullptr", "= 1.0f", "= make_uint3(0, 0, 0)". nil: it has none,
--- or it is none that can be told from the text.
-local function default_argument(a, param)
+-- Reads the kernel's own default for a parameter: "= nullptr", "= 1.0f", "= make_uint3(0, 0, 0)". nil: it has none, or none
+-- that can be told from the text.
+local function read_default(a, param)
   local text = string.match(param.text, "[^=<>!]=%s*([^=].-)%s*$")
   if not text then return nil end
   if a.pointer then return (text == "nullptr" or text == "NULL" or text == "0") and NULL or nil end
@@ -134,10 +134,10 @@ local function default_argument(a, param)
   return { [KIND] = "struct", members = members }
 end
 
--- Has the pattern nothing for the parameter, and the kernel a default?
-local function is_left_to_default(description, a, param, is_known)
-  local said = (description.sizes or {})[param.name] ~= nil or description.buffers[param.name] ~= nil
-  return not said and not is_known(param.name) and default_argument(a, param) ~= nil
+-- The kernel's default for a parameter of which the pattern says nothing; nil: the pattern says something, or there is none.
+local function default_argument(description, a, param, is_known)
+  local said = (description.sizes or {})[param.name] ~= nil or description.buffers[param.name] ~= nil or is_known(param.name)
+  return not said and read_default(a, param) or nil
 end
 
 -- The arguments of one kernel, by its type and the names of its parameters.
@@ -146,13 +146,14 @@ local function infer_arguments(description, request, signature, params, named, i
   for i, a in ipairs(signature) do
     local param = params[i]
     local given = named[param.name]
+    local default = given == nil and default_argument(description, a, param, is_known)
     if given ~= nil then
       args[i] = given
       if type(given) ~= "table" and not a.pointer and a.type and SCALARS[a.type] and a.lanes == 1 then
         args[i] = argument(a.type, given)
       end
-    elseif is_left_to_default(description, a, param, is_known) then
-      args[i] = default_argument(a, param)
+    elseif default then
+      args[i] = default
     elseif param.name == "" then
       fail({}, "parameter %d of the kernel has no name (%s): give it one in the file", i, param.text)
     elseif a.pointer then
