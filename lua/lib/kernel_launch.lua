@@ -166,12 +166,12 @@ local function with_added(text, added)
   return text
 end
 
---- { grid, block, shared, added, unknown } of the first launch in the file whose block can be told: lists of expressions,
+--- { grid, block, shared, added, unknown, all } of the first launch whose block can be told: lists of expressions,
 --- `grid` nil where it cannot be told; parameters, each { name, value }, that the file has as numbers; names that
---- are the problem's to be, as keys. nil: there is no such launch. `params` are the kernel's;
+--- are the problem's to be, as keys; its text. nil: there is no such launch. `launches` are the file's, `params` the kernel's;
 --- is_parameter(name) says whether it is one of the space, `template` is the template's only number.
-return function(kernel, params, is_parameter, facts, template)
-  for _, launch in ipairs(host.launches(kernel)) do
+return function(launches, params, is_parameter, facts, template)
+  for _, launch in ipairs(launches) do
     local env = { before = launch.before, arguments = {}, unknown = {}, block_names = {}, is_parameter = is_parameter }
     function env.is_said(name)
       local m = facts.macros[name]
@@ -202,7 +202,7 @@ return function(kernel, params, is_parameter, facts, template)
         return ({ float = "4", int = "4", double = "8", uint = "4", float4 = "16", float2 = "8" })[type]
       end), env, {})
       return { grid = grid, block = block, shared = shared and with_added(shared, added), added = added,
-               unknown = grid and env.unknown or of_block }
+               unknown = grid and env.unknown or of_block, all = launch.all }
     end
   end
   return nil

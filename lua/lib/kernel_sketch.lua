@@ -115,7 +115,8 @@ return function(SOME, names, request, description, facts, found, signature, defi
   local is_template = {}
   for name in string.gmatch(description.kernel.entry, "%${([%w_]+)}") do is_template[name] = true end
   for _, name in ipairs(defines) do is_template[name] = true end
-  local launch = host.own("kernel_launch.lua")(found.name, found.params, function(name) return is_template[name] end, facts,
+  local launches = host.launches(found.name)
+  local launch = host.own("kernel_launch.lua")(launches, found.params, function(name) return is_template[name] end, facts,
                                                 string.match(description.kernel.entry, "^[^$]*%${([%w_]+)}[^$]*$"))
   local is_argument = {}
   for _, p in ipairs(found.params) do is_argument[p.name] = true end
@@ -147,7 +148,7 @@ return function(SOME, names, request, description, facts, found, signature, defi
   if #names > 1 or string.find(description.kernel.entry, "<", 1, true) then of_kernel[1] = "entry = \"" .. description.kernel.entry .. "\"" end
   if args then of_kernel[#of_kernel + 1] = "args = { " .. table.concat(args.texts, ", ") .. " }" end
   if #of_kernel > 0 then field("kernel", table.concat(of_kernel, ", "), args and table.concat(args.whys, ", ") or "") end
-  local launched = host.launches(found.name)[1]
+  local launched = launch or launches[1]
   field("launch", sketch_launch(launch, count, first), launched and "the file has <<<" .. launched.all .. ">>>" or "")
   asked("sizes")
   asked("buffers")

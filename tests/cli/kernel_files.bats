@@ -376,6 +376,7 @@ template <int ROWS> __global__ void blur(const float *src, float *dst, int heigh
     for (int k = 0; k < TAPS && y < height; k++)
         dst[y * WIDTH + x] += src[y * WIDTH + x + k];
 }
+void run_some(const float *in, float *out, int rows, const int *sizes) { blur<8><<<1, sizes[0]>>>(in, out, rows); }
 void run(const float *in, float *out, int rows)
 {
     const int threads = 8;
@@ -387,6 +388,7 @@ CU
     tool new --from blur.cu
     succeeds
     says 'grid = { "WIDTH // TILE", "ceil_div(height, BLOCK_Y)" }, block = { "TILE", "BLOCK_Y" }'
+    says 'the file has <<<grid, block>>>'
     says 'TILE = at.pow2(4, 64)'
     says "left out, as they may say what is computed: WIDTH"
     says_nothing_of "WIDTH = "
