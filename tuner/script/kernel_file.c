@@ -136,12 +136,18 @@ void kernel_file_deinit(kernel_file *k)
     *k = (kernel_file){0};
 }
 
-static bool is_own(const kernel_file *k, const cpp_include *i)
+/* The unit that the line includes; 0, which no line does: it is none of the file's own. */
+static size_t own_unit(const kernel_file *k, const cpp_include *i)
 {
     for (size_t n = 1; n < k->count; n++)
         if (cpp_span_is(i->name, k->names[n]))
-            return true;
-    return false;
+            return n;
+    return 0;
+}
+
+static bool is_own(const kernel_file *k, const cpp_include *i)
+{
+    return own_unit(k, i) != 0;
 }
 
 /* Names that the compiler cannot be asked about, for they would lead out of its folders. */
@@ -436,11 +442,11 @@ static void collect_head(kernel_file *k, size_t unit, const cpp_span *given, siz
     visited[unit] = true;
     for (size_t i = 0; i < leading; i++) {
         cpp_include *one = &u->includes[i];
-        for (size_t n = 1; n < k->count; n++)
-            if (cpp_span_is(one->name, k->names[n]) && !visited[n])
-                collect_head(k, n, given, given_count, visited, has_replaced, out);
+        const size_t own = own_unit(k, one);
+        if (own && !visited[own])
+            collect_head(k, own, given, given_count, visited, has_replaced, out);
         *has_replaced = *has_replaced || is_replaced(one->name);
-        if (is_own(k, one) || one->is_missing || one->is_empty || is_replaced(one->name))
+        if (own || one->is_missing || one->is_empty || is_replaced(one->name))
             continue;
         one->is_ahead = true;
         pack_append_text(out, "#include <");

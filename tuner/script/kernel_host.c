@@ -112,6 +112,13 @@ static void push_macros(lua_State *L, const kernel_file *k)
         }
 }
 
+static void add_word(lua_State *L, cpp_span word)
+{
+    push_span(L, word);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -3);
+}
+
 /* Words of the text, as keys. */
 static void add_words(lua_State *L, cpp_span text)
 {
@@ -121,11 +128,8 @@ static void add_words(lua_State *L, cpp_span text)
             add_words(L, (cpp_span){t.span.text + 1, t.span.length - 1});
             continue;
         }
-        if (t.kind != CPP_WORD)
-            continue;
-        push_span(L, t.span);
-        lua_pushboolean(L, 1);
-        lua_rawset(L, -3);
+        if (t.kind == CPP_WORD)
+            add_word(L, t.span);
     }
 }
 
@@ -443,11 +447,8 @@ int host_shaping_words(lua_State *L)
                 continue;
             const size_t n = cpp_shaping_words(k->units[u].declarations[i].span, words,
                                                sizeof words / sizeof *words);
-            for (size_t w = 0; w < n; w++) {
-                push_span(L, words[w]);
-                lua_pushboolean(L, 1);
-                lua_rawset(L, -3);
-            }
+            for (size_t w = 0; w < n; w++)
+                add_word(L, words[w]);
         }
     return 1;
 }
