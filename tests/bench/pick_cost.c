@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/paths.h"
+#include "base/stats.h"
 #include "record/folders.h"
 #include "record/pick.h"
 #include "script/script.h"
@@ -46,18 +47,6 @@ static void die(const at_error *error)
 {
     fprintf(stderr, "pick_cost: %s\n", error->message);
     exit(1);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare_doubles);
-    return values[count / 2];
 }
 
 /* The problem of the record's first entry, with other sizes for each n. */
@@ -129,11 +118,11 @@ static void measure(const bench *b)
     for (int i = 0; i < LATER; i++)
         same[i] = pick_us(b, results, 1, false);
     at_close(results);
-    printf("open %.3f ms\nfirst pick %.3f ms, the very first %.3f ms\n", median(opens, OPENINGS),
-           median(firsts + 1, OPENINGS - 1), cold);
-    const double us = median(later, LATER);
+    printf("open %.3f ms\nfirst pick %.3f ms, the very first %.3f ms\n",
+           stats_median(opens, OPENINGS), stats_median(firsts + 1, OPENINGS - 1), cold);
+    const double us = stats_median(later, LATER);
     printf("later pick %.2f us (of hundred one %.2f us), of the same problem %.2f us\n", us,
-           later[LATER * 99 / 100], median(same, LATER));
+           later[LATER * 99 / 100], stats_median(same, LATER));
 }
 
 /* All records read, and the script loaded for a pick. */
@@ -163,7 +152,7 @@ static void measure_before(const bench *b)
         picks[i] = (double)(cpu_now_ns() - begun_ns) / 1e6;
         script_free(s);
     }
-    printf("before: open %.3f ms, pick %.3f ms\n", median(opens, 3), median(picks, 3));
+    printf("before: open %.3f ms, pick %.3f ms\n", stats_median(opens, 3), stats_median(picks, 3));
 }
 
 /* ---- a larger folder ---- */
