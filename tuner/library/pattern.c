@@ -126,7 +126,7 @@ bool library_ask(void *context, const record_feature *feature, const record_valu
 {
     script *s = ((library_check *)context)->script;
     uint16_t indices[RECORD_MAX_VALUES];
-    size_t place = script_find_feature(s, feature->name, feature->definition);
+    size_t place = pattern_find_feature(script_pattern(s), feature->name, feature->definition);
     if (place == SIZE_MAX || configuration->count != script_pattern(s)->parameter_count ||
         !record_indices(script_pattern(s), configuration, indices))
         return false;

@@ -93,8 +93,3 @@ size_t pattern_find_feature(const pattern *p, const char *name, const char *defi
     }
     return SIZE_MAX;
 }
-
-size_t script_find_feature(const script *s, const char *name, const char *definition)
-{
-    return pattern_find_feature(&s->pattern, name, definition);
-}

@@ -147,8 +147,7 @@ at_status script_check_baseline(script *s, problem_kind problem, at_error *error
 at_status script_feature(script *s, problem_kind problem, size_t feature, const uint16_t *indices,
                          double *out, at_error *error);
 
-/* The feature of this name and definition; SIZE_MAX: the script has none. */
-size_t script_find_feature(const script *s, const char *name, const char *definition);
+/* The feature of this name and definition; SIZE_MAX: the pattern has none. */
 size_t pattern_find_feature(const pattern *p, const char *name, const char *definition);
 
 /* How data lies in memory may depend on a few parameters (`layout` in the script); variants that

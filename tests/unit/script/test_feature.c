@@ -40,9 +40,12 @@ TEST(its_definition_has_the_derived_values_that_it_reads)
                           "choose_by = { x = '2 * a' },");
     assert_string_equal(script_pattern(s)->features[0].definition,
                         "2 * a; b = n // tile; a = b + 1");
-    assert_int_equal(script_find_feature(s, "x", "2 * a; b = n // tile; a = b + 1"), 0);
-    assert_int_equal(script_find_feature(s, "y", "2 * a; b = n // tile; a = b + 1"), SIZE_MAX);
-    assert_int_equal(script_find_feature(s, "x", "2 * a; b = n; a = b + 1"), SIZE_MAX);
+    assert_int_equal(
+        pattern_find_feature(script_pattern(s), "x", "2 * a; b = n // tile; a = b + 1"), 0);
+    assert_int_equal(
+        pattern_find_feature(script_pattern(s), "y", "2 * a; b = n // tile; a = b + 1"), SIZE_MAX);
+    assert_int_equal(pattern_find_feature(script_pattern(s), "x", "2 * a; b = n; a = b + 1"),
+                     SIZE_MAX);
     script_free(s);
 }
 

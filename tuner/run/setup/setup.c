@@ -168,7 +168,7 @@ bool target_feature(script *s, problem_kind problem, const record_feature *featu
                     const record_values *configuration, double *out)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
-    size_t place = script_find_feature(s, feature->name, feature->definition);
+    size_t place = pattern_find_feature(script_pattern(s), feature->name, feature->definition);
     if (place == SIZE_MAX || !record_indices(script_pattern(s), configuration, indices))
         return false;
     if (script_feature(s, problem, place, indices, out, NULL))
