@@ -1,5 +1,5 @@
--- How a kernel's own file launches it, as expressions of a pattern: what stands between <<< and >>>, through the
--- variables, macros and dim3 that it comes from. For a comment to start from: a person looks at it.
+-- Reads how a kernel's own file launches it, as expressions of a pattern: what stands between <<< and >>>, through the
+-- variables, macros and dim3 that it comes from. It is for a comment to start from, at which a person looks.
 
 local host = ...
 

@@ -16,8 +16,8 @@ local function same(a, b)
   return a == b
 end
 
---- Of several definitions of a name the first is taken that is made of numbers and of names that mean something here,
---- else the first: #ifdef A, #define B A, #else, #define B 16.
+--- Takes, of several definitions of a name, the first that is made of numbers and of names that mean something here,
+--- else the first of all: #ifdef A, #define B A, #else, #define B 16.
 function macros.settle(facts, description, values)
   local function is_known(name)
     return facts.macros[name] ~= nil or values[name] ~= nil or description.problem[name] ~= nil
@@ -80,7 +80,7 @@ function macros.refuse_misspelt(facts, space_names)
   end
 end
 
--- What of a description may read a name: a list of expressions.
+-- Lists the expressions of a description that may read a name.
 local function expressions_of(description)
   local list = {}
   local function add(v)
@@ -124,8 +124,8 @@ end
 
 local MOST_TRIED = 10000
 
--- Of parameters that neither the file nor the pattern has a value for, the first values under which the constraints
--- hold with the others; the first of all, where these are too many to try or none will do.
+-- Chooses values for the parameters that neither the file nor the pattern has one for: the first under which the constraints
+-- hold with the others; the first of each list, where there are too many to try or none will do.
 local function choose_rest(description, values, space_names, baseline)
   local rest, known, tried = {}, early.with_problem(baseline, description), 0
   for _, name in ipairs(space_names) do

@@ -101,7 +101,7 @@ local function quoted(list)
   return #texts == 1 and texts[1] or "{ " .. table.concat(texts, ", ") .. " }"
 end
 
--- What the file does itself, where that can be told; else what is done most.
+-- The text follows the file's own launch where that can be told, else the most common one.
 local function sketch_launch(launch, count, first)
   if not launch then return "grid = \"ceil_div(" .. count .. ", " .. first .. ")\", block = \"" .. first .. "\"" end
   local grid = launch.grid or {}

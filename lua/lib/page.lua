@@ -70,7 +70,7 @@ local function get(object, name)
   if object and has(object, name) then return object[name] end
 end
 
--- What the problems of several entries have in common, and what is each one's own: { { name, value }, ... } and a
+-- Separates what the problems of several entries have in common, { { name, value }, ... }, from what is each one's own, a
 -- function of an entry. Where nothing tells them apart all is each one's own.
 local function in_common(entries)
   local shared, common, differs = {}, {}, false

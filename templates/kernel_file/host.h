@@ -1,4 +1,5 @@
-// What nvcc knows without any #include, and NVRTC does not: the headers of the host's C library that device code uses.
+// What nvcc knows without any #include, and NVRTC does not: the headers of the host's C library
+// that device code uses.
 #ifndef AUTOTUNE_KERNEL_FILE_HOST_H
 #define AUTOTUNE_KERNEL_FILE_HOST_H
 
@@ -17,12 +18,14 @@
 #endif
 
 #ifdef __CUDACC_RTC__
-// Of the device's runtime library: dependent launches, which nothing waits for here.
-static __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion(void) {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+// The device's runtime library has these for dependent launches; nothing waits for one here.
+static __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
-static __device__ __forceinline__ void cudaGridDependencySynchronize(void) {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+static __device__ __forceinline__ void cudaGridDependencySynchronize(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 #endif
 
@@ -128,6 +131,8 @@ typedef double2 cufftDoubleComplex;
 #define M_SQRT2 1.41421356237309504880
 #define M_SQRT1_2 0.70710678118654752440
 
-namespace std {}
+namespace std
+{
+}
 
 #endif

@@ -142,7 +142,7 @@ VARIANTS = [("transpose", c, SMALL) for c in (
 )] + [("textured", f"reads={r}", {"rows": 64, "cols": 96}) for r in ("memory",)
 ]
 
-# Besides, of each landscape that was measured (tests/bench/landscapes.py) so many variants, on a small problem.
+# So many variants of each landscape that was measured (tests/bench/landscapes.py) are compared besides, on a small problem.
 EACH = 8
 SAMPLED = {
     "transpose": SMALL, "batched_transpose": {"batch": 16, "rows": 64, "cols": 64}, "strided": {"n": 1 << 16},
@@ -267,7 +267,7 @@ def main():
     variants = ([(script, config, dict(v.split("=") for v in problem.split(",")))
                  for script, config, problem in a.variant] if a.variant else
                 FEW if a.profile and not a.all else VARIANTS)
-    # Of those some do not fit the small problem, which says nothing of counters.
+    # Some of those do not fit the small problem, which says nothing of counters.
     more = [v for v in sampled(a.landscapes) if v not in variants] if a.landscapes else []
     variants = variants + more
     metrics = GLOBAL + SHARED + (MORE if a.profile else [])

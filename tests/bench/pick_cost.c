@@ -1,4 +1,4 @@
-/* What opening records and picking from them costs a program.
+/* Measures what opening records and picking from them costs a program.
  *
  * usage: pick_cost RESULTS PATTERN [ENTRIES]
  *
@@ -35,7 +35,7 @@ typedef struct bench {
     char cache[TEMPORARY_BYTES];
 } bench;
 
-/* Of the thread: what others do on the machine is not counted. */
+/* The thread's own time: what others do on the machine is not counted. */
 static int64_t cpu_now_ns(void)
 {
     struct timespec t;
@@ -125,7 +125,7 @@ static void measure(const bench *b)
            later[LATER * 99 / 100], stats_median(same, LATER));
 }
 
-/* All records read, and the script loaded for a pick. */
+/* Reads all records, and loads the script for a pick. */
 static void measure_before(const bench *b)
 {
     double opens[3], picks[3];

@@ -1,7 +1,7 @@
-/* How many thread instructions a second the simulator executes, all checks on, on two host threads,
- * and in a second of one core: what a busy machine tells. Fails under 150 million. Kernels: a tiled
- * transpose (memory and barriers), a dot product (loads and shuffles) and a tiled matrix
- * product (shared memory and arithmetic). */
+/* Measures how many thread instructions a second the simulator executes, all checks on, on two host
+ * threads, and in a second of one core, which a busy machine does not change. Fails under 150
+ * million. Kernels: a tiled transpose (memory and barriers), a dot product (loads and shuffles) and
+ * a tiled matrix product (shared memory and arithmetic). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static double rate_of(const char *entry, uint32_t n, uint32_t side)
     return best;
 }
 
-/* An entry: that one alone. */
+/* An argument is the one entry to measure. */
 int main(int argc, char **argv)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What variants cost that are far slower than the best: slow_ends SEEDS FILE...
+/* Tells what variants cost that are far slower than the best: slow_ends SEEDS FILE...
  *
  * Searches recorded landscapes (history/history.h) as `tune` would, with what each variant costs
  * made of its recorded time: loading and comparing, which take as long for each, and its launches.
@@ -24,10 +24,10 @@ static const double AROUND_S = 2e-3, COMPILE_S = 20e-3;
 /* Two launches are checked and one says how long a batch is to be. */
 enum { CHECKED = 3, SAMPLES = 3, QUICK_SAMPLES = 2, QUICK_LIKELY = 60 };
 
-/* What run/variant/course.c and bench/bench.c say of a launch that is too slow. */
+/* run/variant/course.c and bench/bench.c call a launch too slow by these. */
 static const double TOO_SLOW = 4, TOO_SLOW_LEAST_S = 2e-3, FIRST_LAUNCH_S = 10e-3;
 
-/* That a quick run has for its search, from when the device is ready until its race. */
+/* A quick run has so long for its search, from when the device is ready until its race. */
 static const double QUICK_S = 1.2;
 
 typedef struct run {

@@ -1,4 +1,4 @@
-"""What a tuning beside a program costs it: on a GPU, with CuPy and the Python module (PYTHONPATH, AUTOTUNE_LIBRARY).
+"""Measures what a tuning beside a program costs it: on a GPU, with CuPy and the Python module (PYTHONPATH, AUTOTUNE_LIBRARY).
 
     tune_beside.py [share] [budget_s]
 

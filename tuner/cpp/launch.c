@@ -81,7 +81,7 @@ static bool read_launch(cpp_lexer *l, cpp_launch *out)
     return false;
 }
 
-/* What stands above the place in the function that it is in. */
+/* Finds the text above the place in the function that it is in. */
 static cpp_span text_before(const cpp_unit *u, const char *at)
 {
     cpp_span found = {at, 0};
@@ -188,7 +188,7 @@ static void add_words(words *w, cpp_span text)
     }
 }
 
-/* What the file declares of that name, if the launch does not stand in it. */
+/* Adds the words of what the file declares under that name, unless the launch stands in it. */
 static void add_declared(words *w, const cpp_unit *units, size_t count, const cpp_launch *launch,
                          cpp_span name)
 {

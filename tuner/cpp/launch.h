@@ -1,4 +1,4 @@
-/* How a file's own host code launches a kernel: kernel<<<grid, block, shared, stream>>>(...).
+/* Reads how a file's own host code launches a kernel: kernel<<<grid, block, shared, stream>>>(...).
  *
  * In: units. Out: places in their texts, and what the numbers of a launch come from, as far as
  * names tell: assignments before it in the same function, macros, declarations of the file. Nothing
@@ -29,9 +29,9 @@ size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, c
 bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *launch,
                       const char *name);
 
-/* The texts that give the variable its value in `text`, in order: up to `capacity` of what stands
- * after NAME = or between NAME(...) and NAME{...}, with `member` that of NAME.member = ...; returns
- * how many. */
+/* Finds the texts that give the variable its value in `text`, in order: up to `capacity` of what
+ * stands after NAME = or within NAME(...) and NAME{...}, with `member` that of NAME.member = ...;
+ * returns how many. */
 typedef struct cpp_assignment {
     cpp_span value, member;
 } cpp_assignment;

@@ -1,6 +1,6 @@
-/* Which names of device code say how a kernel computes, and not what: extents of shared memory,
- * factors of unrolling, steps of loops, and what the place of a block or a thread is multiplied
- * with.
+/* Finds the names of device code that say how a kernel computes, and not what: extents of shared
+ * memory, factors of unrolling, steps of loops, and what the place of a block or a thread is
+ * multiplied with.
  *
  * Read off the text, statement by statement: a guess, for a person to look at. Nothing fails. */
 #ifndef AUTOTUNE_CPP_SHAPE_H

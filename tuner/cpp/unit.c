@@ -125,7 +125,7 @@ size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity)
     }
 }
 
-/* The words of a directive after its sign, up to two. */
+/* Reads the first two words of a directive after its sign; *ends: it has no more. */
 static void read_words(cpp_span directive, cpp_token words[2], bool *ends)
 {
     cpp_lexer l = cpp_lexer_make(directive.text + 1, directive.length - 1, 1);

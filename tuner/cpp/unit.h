@@ -67,7 +67,7 @@ typedef struct cpp_unit {
 at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error);
 void cpp_unit_deinit(cpp_unit *u);
 
-/* How many of the unit's #include lines, the first ones, stand before all that could say what they
+/* Counts the first of the unit's #include lines, those before anything that could change what they
  * mean: only comments, #pragma lines, definitions of `given` names and of one without a value, a
  * header's guard, are above them. */
 size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t given_count);

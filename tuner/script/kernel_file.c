@@ -557,8 +557,7 @@ static char *undefined_names(const char *log)
     return pack_take_text(&names);
 }
 
-/* Where what the kernel names is nowhere, it may be the host's: what was cut, or a header that is
- * not here. */
+/* A name that is nowhere may be the host's: it was cut, or is of a header that is not here. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "";

@@ -76,8 +76,8 @@ static void push_kernels(lua_State *L, const kernel_file *k)
 }
 
 /* Macros and constants by name, each { value, line, file, constant, others }: the first of each
- * name; `others`, where there are more, has those after it. Which is meant a condition says, that
- * is not evaluated here. */
+ * name; `others`, where there are more, has those after it. A condition, which is not evaluated
+ * here, says which is meant. */
 static void push_macros(lua_State *L, const kernel_file *k)
 {
     lua_newtable(L);

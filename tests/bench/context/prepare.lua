@@ -1,4 +1,4 @@
--- What runs before `windowed`: it writes the samples and the table that `windowed` reads.
+-- This kernel runs before `windowed`: it writes the samples and the table that `windowed` reads.
 local at = require "autotune"
 
 return at.pattern {

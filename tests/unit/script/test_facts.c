@@ -219,7 +219,7 @@ TEST_IN(what_only_lua_evaluates_has_no_facts, set_up, tear_down)
     script_free(s);
 }
 
-/* As script_load() reads --set. */
+/* pattern_read_setting() takes and refuses what script_load() does of --set. */
 TEST_IN(settings_are_read_as_the_script_reads_them, set_up, tear_down)
 {
     const fixture *f = *state;
