@@ -124,6 +124,14 @@ uint32_t pack_get_u32(pack *p)
     return at ? (uint32_t)pack_load(at, 4) : 0;
 }
 
+size_t pack_get_count(pack *p, size_t most, size_t size_bytes)
+{
+    const size_t count = pack_get_u32(p);
+    if (count > most || count > (p->size_bytes - p->position) / size_bytes)
+        p->failed = true;
+    return p->failed ? 0 : count;
+}
+
 uint64_t pack_get_u64(pack *p)
 {
     const unsigned char *at = take(p, 8);

@@ -28,6 +28,9 @@ void pack_put_string(pack *p, const char *text);                    /* NULL as "
 uint32_t pack_get_u32(pack *p);
 uint64_t pack_get_u64(pack *p);
 double pack_get_f64(pack *p);
+/* A count, of 32 bits, of items that take `size_bytes` each at least: 0, and a failure, where it is
+ * more than `most`, or than is left has room for. */
+size_t pack_get_count(pack *p, size_t most, size_t size_bytes);
 /* A view of the bytes, valid until pack_deinit; *size_bytes is 0 and the result "" after a
  * failure. */
 const void *pack_get_bytes(pack *p, size_t *size_bytes);

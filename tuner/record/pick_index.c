@@ -186,15 +186,6 @@ static void *make(reader *r, size_t count, size_t size)
     return made;
 }
 
-/* Reads how many there are of something that takes some bytes each. */
-static size_t get_count(reader *r, size_t most, size_t size_bytes)
-{
-    const size_t count = pack_get_u32(r->from);
-    if (count > most || count > (r->from->size_bytes - r->from->position) / size_bytes)
-        r->from->failed = true;
-    return r->from->failed ? 0 : count;
-}
-
 /* A number below `end`. */
 static uint32_t get_below(reader *r, size_t end)
 {
@@ -247,7 +238,7 @@ static value get_value(reader *r)
 static record_values get_values(reader *r, record_pair *pairs, size_t room)
 {
     record_values out = {.pairs = pairs};
-    const size_t count = get_count(r, RECORD_MAX_VALUES, 16);
+    const size_t count = pack_get_count(r->from, RECORD_MAX_VALUES, 16);
     if (count > room)
         r->from->failed = true;
     for (; out.count < count && !fails(r); out.count++) {
@@ -261,7 +252,8 @@ static record_values get_values(reader *r, record_pair *pairs, size_t room)
 static void get_classes(reader *r, bool numbered, record_classes *out, record_values **values,
                         record_pair **pairs)
 {
-    const size_t count = get_count(r, UINT32_MAX, 4), pair_count = get_count(r, UINT32_MAX, 16);
+    const size_t count = pack_get_count(r->from, UINT32_MAX, 4),
+                 pair_count = pack_get_count(r->from, UINT32_MAX, 16);
     size_t used = 0;
     *values = make(r, count, sizeof **values);
     *pairs = make(r, pair_count, sizeof **pairs);
@@ -315,7 +307,7 @@ static void get_node(reader *r, const record_portfolio *p, size_t at, record_nod
 
 static void get_portfolio(reader *r, record_portfolio *p, uint32_t *numbers)
 {
-    const size_t count = get_count(r, RECORD_MAX_KEPT, 4);
+    const size_t count = pack_get_count(r->from, RECORD_MAX_KEPT, 4);
     p->configurations = make(r, count, sizeof *p->configurations);
     for (; p->configuration_count < count && !fails(r); p->configuration_count++) {
         const uint32_t number = get_below(r, r->t->configurations.count);
@@ -326,13 +318,13 @@ static void get_portfolio(reader *r, record_portfolio *p, uint32_t *numbers)
     p->fixed.pairs = make(r, RECORD_MAX_VALUES, sizeof *p->fixed.pairs);
     if (!fails(r))
         p->fixed = get_values(r, p->fixed.pairs, RECORD_MAX_VALUES);
-    const size_t features = get_count(r, PATTERN_MAX_FEATURES, 8);
+    const size_t features = pack_get_count(r->from, PATTERN_MAX_FEATURES, 8);
     p->features = make(r, features, sizeof *p->features);
     for (; p->feature_count < features && !fails(r); p->feature_count++) {
         p->features[p->feature_count].name = get_text(r);
         p->features[p->feature_count].definition = get_text(r);
     }
-    const size_t nodes = get_count(r, RECORD_MAX_NODES, 8);
+    const size_t nodes = pack_get_count(r->from, RECORD_MAX_NODES, 8);
     p->nodes = make(r, nodes, sizeof *p->nodes);
     p->node_count = fails(r) ? 0 : nodes;
     for (size_t i = 0; i < p->node_count && !fails(r); i++)
@@ -344,7 +336,7 @@ static void get_portfolio(reader *r, record_portfolio *p, uint32_t *numbers)
 static void get_entries(reader *r, uint32_t record_number)
 {
     pick_table *t = r->t;
-    const size_t count = get_count(r, RECORD_MAX_ENTRIES, 20);
+    const size_t count = pack_get_count(r->from, RECORD_MAX_ENTRIES, 20);
     for (size_t i = 0; i < count && !fails(r); i++) {
         pick_entry e = {.record = record_number, .next = PICK_NO_ENTRY};
         e.problem = get_below(r, t->problems.count);
@@ -366,7 +358,7 @@ static void get_record(reader *r, record *of, size_t *place)
     of->gpu = get_text(r);
     of->major = (int)pack_get_u32(r->from);
     of->minor = (int)pack_get_u32(r->from);
-    const size_t portfolios = get_count(r, RECORD_MAX_ENTRIES, 16);
+    const size_t portfolios = pack_get_count(r->from, RECORD_MAX_ENTRIES, 16);
     of->portfolios = make(r, portfolios, sizeof *of->portfolios);
     added.portfolio_numbers =
         make(r, portfolios * RECORD_MAX_KEPT, sizeof *added.portfolio_numbers);
@@ -388,7 +380,7 @@ static void get_record(reader *r, record *of, size_t *place)
 static void get_seen(reader *r)
 {
     pick_table *t = r->t;
-    const size_t groups = get_count(r, UINT32_MAX, 12);
+    const size_t groups = pack_get_count(r->from, UINT32_MAX, 12);
     uint64_t first = 0, known;
     for (size_t g = 0; g < groups && !fails(r); g++) {
         pick_group group = {.key = pack_get_u64(r->from), .first = (uint32_t)first};
@@ -400,7 +392,7 @@ static void get_seen(reader *r)
             !keymap_put(&t->group_places, group.key, t->group_count - 1))
             r->no_memory = true;
     }
-    const size_t seen = get_count(r, UINT32_MAX, 4);
+    const size_t seen = pack_get_count(r->from, UINT32_MAX, 4);
     t->seen = make(r, seen, sizeof *t->seen);
     r->from->failed = r->from->failed || seen != first;
     for (; t->seen_count < seen && !fails(r); t->seen_count++) {
@@ -423,7 +415,7 @@ at_status pick_index_get(pack *from, pick_table *out, at_error *error)
         return error_no_memory(error);
     if (pack_get_u32(from) != index_version)
         from->failed = true;
-    const size_t texts = get_count(&r, UINT32_MAX, 9);
+    const size_t texts = pack_get_count(from, UINT32_MAX, 9);
     r.texts = make(&r, texts, sizeof *r.texts);
     for (; r.text_count < texts && !fails(&r); r.text_count++)
         r.texts[r.text_count] = pack_get_string(from);
@@ -434,7 +426,7 @@ at_status pick_index_get(pack *from, pick_table *out, at_error *error)
     if (!fails(&r))
         own->fallback = get_values(&r, own->fallback_pairs, RECORD_MAX_VALUES);
     out->fallback = has_fallback ? &own->fallback : NULL;
-    const size_t records = get_count(&r, UINT32_MAX, 16);
+    const size_t records = pack_get_count(from, UINT32_MAX, 16);
     own->records = make(&r, records, sizeof *own->records);
     own->record_count = own->records ? records : 0;
     for (size_t i = 0; i < records && !fails(&r); i++)

@@ -192,15 +192,6 @@ at_status script_facts_put(script *s, pack *to, at_error *error)
 
 /* ---- reading ---- */
 
-/* Reads how many there are of something that takes some bytes each. */
-static size_t get_count(pack *from, size_t most)
-{
-    const size_t count = pack_get_u32(from);
-    if (count > most || count > from->size_bytes - from->position)
-        from->failed = true;
-    return from->failed ? 0 : count;
-}
-
 static value get_value(pack *from)
 {
     value v = {.kind = (value_kind)pack_get_u32(from)};
@@ -227,7 +218,7 @@ static value get_value(pack *from)
 static const value *get_values(pack *from, value **next, size_t *count)
 {
     const value *first = *next;
-    *count = get_count(from, UINT16_MAX);
+    *count = pack_get_count(from, UINT16_MAX, 12);
     for (size_t i = 0; i < *count && !from->failed; i++)
         *(*next)++ = get_value(from);
     return first;
@@ -243,7 +234,7 @@ static void *make(pack *from, size_t count, size_t size)
 static void get_parameters(pack *from, script_facts *f, value **next)
 {
     pattern *p = &f->pattern;
-    const size_t count = get_count(from, PATTERN_MAX_PARAMETERS);
+    const size_t count = pack_get_count(from, PATTERN_MAX_PARAMETERS, 1);
     f->parameters = make(from, count, sizeof *f->parameters);
     f->baseline = make(from, count, sizeof *f->baseline);
     for (size_t i = 0; i < count && !from->failed; i++) {
@@ -261,7 +252,7 @@ static void get_parameters(pack *from, script_facts *f, value **next)
 static void get_problem(pack *from, script_facts *f, value **next)
 {
     pattern *p = &f->pattern;
-    const size_t count = get_count(from, PATTERN_MAX_VARIABLES);
+    const size_t count = pack_get_count(from, PATTERN_MAX_VARIABLES, 1);
     f->problem = make(from, count, sizeof *f->problem);
     f->domains = make(from, count, sizeof *f->domains);
     for (size_t i = 0; i < count && !from->failed; i++) {
@@ -286,13 +277,13 @@ static void get_problem(pack *from, script_facts *f, value **next)
 static void get_expressions(pack *from, script_facts *f)
 {
     pattern *p = &f->pattern;
-    const size_t constraints = get_count(from, SCRIPT_MAX_CONSTRAINTS);
+    const size_t constraints = pack_get_count(from, SCRIPT_MAX_CONSTRAINTS, 1);
     f->constraints = make(from, constraints, sizeof *f->constraints);
     for (size_t i = 0; i < constraints && !from->failed; i++) {
         f->constraints[i].text = pack_get_string(from);
         f->constraints[i].line = (int)pack_get_u32(from);
     }
-    const size_t features = get_count(from, PATTERN_MAX_FEATURES);
+    const size_t features = pack_get_count(from, PATTERN_MAX_FEATURES, 1);
     f->features = make(from, features, sizeof *f->features);
     for (size_t i = 0; i < features && !from->failed; i++) {
         f->features[i].name = pack_get_string(from);
