@@ -58,6 +58,24 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void open_folder(fixture *f, const char *folder)
+{
+    at_close(f->results);
+    f->results = NULL;
+    assert_ok(at_open(folder, &f->results, &f->error), f->error);
+}
+
+/* Opens results of one's own, with this record of an H200. */
+static void open_record(fixture *f, const char *name, const char *text)
+{
+    char path[TEMPORARY_BYTES + 64];
+    snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
+    assert_ok(file_make_folder(path, &f->error), f->error);
+    snprintf(path, sizeof path, "%s/nvidia-h200/%s.json", f->folder, name);
+    assert_ok(file_replace(path, text, strlen(text), &f->error), f->error);
+    open_folder(f, f->folder);
+}
+
 static void pick_size(fixture *f, const at_gpu *gpu, int64_t n)
 {
     const at_variable problem[] = {at_integer("n", n)};
@@ -137,14 +155,7 @@ TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_do
         "{\"block\": 64, \"vec\": 1,"
         " \"shared\": 0}, \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}},"
         " \"time\": {\"median_ns\": 1995, \"low_ns\": 1985, \"high_ns\": 2005}}]}";
-    char path[TEMPORARY_BYTES + 32];
-    snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
-    assert_ok(file_make_folder(path, &f->error), f->error);
-    snprintf(path, sizeof path, "%s/nvidia-h200/copied.json", f->folder);
-    assert_ok(file_replace(path, written, strlen(written), &f->error), f->error);
-    at_close(f->results);
-    f->results = NULL;
-    assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
+    open_record(f, "copied", written);
     pick_size(f, &h200, 8192);
     assert_int_equal(at_choice_rule(f->choice), AT_RULE_DEFAULT);
     assert_string_equal(at_choice_text(f->choice), "block=64,vec=1,shared=0");
@@ -199,9 +210,7 @@ static void set_up_changing(changing *c, fixture *f)
     copy(script_path, c->lua, NULL, NULL);
     copy(TEST_SOURCE_DIR "/tests/fixtures/results/nvidia-h200/copied.json", c->record, NULL, NULL);
     setenv("AUTOTUNE_SHARE", c->share, 1);
-    at_close(f->results);
-    f->results = NULL;
-    assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
+    open_folder(f, f->folder);
     unsetenv("AUTOTUNE_SHARE");
 }
 
@@ -285,11 +294,9 @@ static void pick_shipped(fixture *f, knowledge_view *view)
 {
     const at_variable problem[] = {at_integer("n", 1 << 20), at_text("dtype", "float")};
     arch_limits limits;
-    at_close(f->results);
     at_choice_free(f->choice);
-    f->results = NULL;
     f->choice = NULL;
-    assert_ok(at_open(TEST_SOURCE_DIR "/results", &f->results, &f->error), f->error);
+    open_folder(f, TEST_SOURCE_DIR "/results");
     assert_ok(at_pick(f->results, "vector_add", &h200, problem, 2, &f->choice, &f->error),
               f->error);
     assert_int_equal(at_choice_checked(f->choice), 1);
@@ -522,26 +529,17 @@ TEST_IN(a_cached_kernel_needs_no_compiler, set_up, tear_down)
 }
 
 /* A record of the installed pattern `textured`, which is picked for a small image. */
-static void prepare_textured(fixture *f, const char *reads)
+static void prepare_textured(fixture *f)
 {
-    char text[2000], path[TEMPORARY_BYTES + 64];
-    const at_variable problem[] = {at_integer("rows", 20), at_integer("cols", 24)};
-    snprintf(
-        text, sizeof text,
+    static const char written[] =
         "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"textured\", \"gpu\": "
         "\"NVIDIA H200\", \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": "
-        "{\"rows\": 20, \"cols\": 24}, \"configuration\": {\"reads\": \"%s\", \"block_x\": "
+        "{\"rows\": 20, \"cols\": 24}, \"configuration\": {\"reads\": \"texture\", \"block_x\": "
         "32, \"block_y\": 4}, \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, "
-        "\"high_ns\": 2010}}]}",
-        reads);
-    snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
-    assert_ok(file_make_folder(path, &f->error), f->error);
-    snprintf(path, sizeof path, "%s/nvidia-h200/textured.json", f->folder);
-    assert_ok(file_replace(path, text, strlen(text), &f->error), f->error);
-    at_close(f->results);
-    f->results = NULL;
+        "\"high_ns\": 2010}}]}";
+    const at_variable problem[] = {at_integer("rows", 20), at_integer("cols", 24)};
     setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
-    assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
+    open_record(f, "textured", written);
     assert_ok(at_pick(f->results, "textured", &h200, problem, 2, &f->choice, &f->error), f->error);
     f->options.script = NULL;
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
@@ -555,7 +553,7 @@ TEST_IN(a_kernel_reads_textures_of_whatever_buffers_it_is_launched_on, set_up, t
     fixture *f = *state;
     CUdeviceptr src[2], dst;
     CUstream stream;
-    prepare_textured(f, "texture");
+    prepare_textured(f);
     f->cuda.cuStreamCreate(&stream, 0);
     f->cuda.cuMemAlloc(&dst, 4 * ROWS * COLS);
     for (int i = 0; i < 2; i++) {
@@ -649,17 +647,10 @@ TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
         "4096, \"a\": 2.0}, \"configuration\": {\"BLOCK\": 128, \"VEC\": 4}, \"time\": "
         "{\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}}]}";
     fixture *f = *state;
-    char path[TEMPORARY_BYTES + 64];
     library_source source;
     arch_limits limits;
     const at_variable problem[] = {at_integer("n", 4096), at_number("a", 2)};
-    snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
-    assert_ok(file_make_folder(path, &f->error), f->error);
-    snprintf(path, sizeof path, "%s/nvidia-h200/saxpy.json", f->folder);
-    assert_ok(file_replace(path, written, strlen(written), &f->error), f->error);
-    at_close(f->results);
-    f->results = NULL;
-    assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
+    open_record(f, "saxpy", written);
     assert_ok(at_pick(f->results, "saxpy", &h200, problem, 2, &f->choice, &f->error), f->error);
     f->options.script = TEST_SOURCE_DIR "/tests/fixtures/saxpy.cu";
     assert_ok(arch_find("sm_90", &limits, &f->error), f->error);

@@ -243,15 +243,22 @@ TEST_IN(without_the_program_it_is_said_once, set_up, tear_down)
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_NEAREST);
 }
 
-TEST_IN(what_another_tunes_is_waited_for, set_up, tear_down)
+/* What another at_results tunes, the fixture's waits for. */
+static at_results *tune_after_another(fixture *f)
 {
-    fixture *f = *state;
     at_results *other = NULL;
     assert_ok(at_open(f->results, &other, &f->error), f->error);
     find_a_result(f);
     assert_ok(tune(f, other, 5000), f->error);
     assert_ok(tune(f, f->known, 5000), f->error);
     assert_int_equal(wait_for(f, f->known, 5000, 0), AT_TUNE_WAITING);
+    return other;
+}
+
+TEST_IN(what_another_tunes_is_waited_for, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_results *other = tune_after_another(f);
     let_go(f);
     assert_int_equal(wait_for(f, other, 5000, patience_ns), AT_TUNE_DONE);
     assert_int_equal(wait_for(f, f->known, 5000, patience_ns), AT_TUNE_DONE);
@@ -263,12 +270,7 @@ TEST_IN(what_another_tunes_is_waited_for, set_up, tear_down)
 TEST_IN(what_another_gives_up_is_tuned, set_up, tear_down)
 {
     fixture *f = *state;
-    at_results *other = NULL;
-    assert_ok(at_open(f->results, &other, &f->error), f->error);
-    find_a_result(f);
-    assert_ok(tune(f, other, 5000), f->error);
-    assert_ok(tune(f, f->known, 5000), f->error);
-    assert_int_equal(wait_for(f, f->known, 5000, 0), AT_TUNE_WAITING);
+    at_results *other = tune_after_another(f);
     at_close(other);
     let_go(f);
     assert_int_equal(wait_for(f, f->known, 5000, patience_ns), AT_TUNE_DONE);
