@@ -214,7 +214,7 @@ static value get_value(pack *from)
     return v;
 }
 
-/* The values go to the end of those that there are. `room` counts what is left of these. */
+/* The values go to the end of those that there are: there is room for all that the bytes hold. */
 static const value *get_values(pack *from, value **next, size_t *count)
 {
     const value *first = *next;
