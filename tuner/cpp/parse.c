@@ -207,12 +207,12 @@ static void read_brackets(parser *p, progress *g)
 {
     const bool names = (g->last.kind == CPP_WORD && !among(g->last, attributes)) ||
                        g->operator_word.kind == CPP_WORD || cpp_is(g->last, ">");
-    const bool is_name = names && !g->initialised && !g->colon;
+    const cpp_token name = g->operator_word.kind == CPP_WORD ? g->operator_word : g->last_word;
+    const bool is_name = names && name.kind == CPP_WORD && !g->initialised && !g->colon;
     const char *begin = end_of(p->token);
     cpp_lexer inside = p->lexer;
     if (cpp_is(cpp_next(&inside), "*")) /* float (*f)(int) */
         add_name(p, g, cpp_next(&inside).span);
-    cpp_token name = g->operator_word.kind == CPP_WORD ? g->operator_word : g->last_word;
     skip_group(p);
     if (!is_name)
         return;

@@ -57,6 +57,11 @@ TEST(code_of_the_host_is_cut)
            "__global__ void k() {}");
 }
 
+TEST(brackets_without_a_name_before_them_are_no_function)
+{
+    leaves("__global__ void k() {}\n>(n);", "__global__ void k() {}");
+}
+
 TEST(what_a_kernel_names_is_kept_with_what_that_names)
 {
     leaves("struct Unused { int a; };\nenum Mode { FAST, SLOW };\ntypedef struct { float x, y; } "
