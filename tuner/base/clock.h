@@ -7,7 +7,10 @@
 /* Nanoseconds of CLOCK_MONOTONIC. */
 int64_t clock_now_ns(void);
 
-/* The same in milliseconds. */
+/* Nanoseconds that a processor has spent on the calling thread. */
+int64_t clock_thread_ns(void);
+
+/* clock_now_ns() in milliseconds. */
 int64_t clock_now_ms(void);
 
 #endif

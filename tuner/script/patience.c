@@ -13,14 +13,14 @@ enum {
     INSTRUCTION_NS = 14
 };
 
-/* How many times as long a machine may take. */
+/* How many times as long a processor may take. */
 static const double SLOWEST = 8;
 
 void patience_begin(patience *p, double seconds)
 {
     p->spent_ns = 0;
     p->most_ns = (uint64_t)(seconds * 1e9);
-    p->deadline_ns = clock_now_ns() + (int64_t)(SLOWEST * seconds * 1e9);
+    p->deadline_ns = clock_thread_ns() + (int64_t)(SLOWEST * seconds * 1e9);
 }
 
 void patience_look(patience *p, uint64_t values)
@@ -42,7 +42,7 @@ bool patience_is_over(patience *p)
 {
     if (p->spent_ns >= p->most_ns)
         return true;
-    bool late = clock_now_ns() > p->deadline_ns;
+    bool late = clock_thread_ns() > p->deadline_ns;
     p->timed_out = p->timed_out || late;
     return late;
 }

@@ -2,9 +2,9 @@
  *
  * Work is counted, not timed: a search draws from the configurations that a space has, so that the
  * same script must have the same ones each time, whatever else the machine does. The unit is a
- * nanosecond of a usual machine, roughly; what is counted is told beside each function. A machine
- * that takes many times as long is ended by the clock all the same, and that is told: another run
- * may come to another end. */
+ * nanosecond of a usual machine, roughly; what is counted is told beside each function. A processor
+ * that takes many times as long is ended by its clock all the same, and that is told: another run
+ * may come to another end. What others do on the machine does not count. */
 #ifndef AUTOTUNE_SCRIPT_PATIENCE_H
 #define AUTOTUNE_SCRIPT_PATIENCE_H
 
@@ -14,7 +14,7 @@
 
 typedef struct patience { /* zeroed: it is over */
     uint64_t spent_ns, most_ns;
-    int64_t deadline_ns; /* as clock_now_ns() */
+    int64_t deadline_ns; /* as clock_thread_ns() */
     bool timed_out;      /* the clock ended it, at any time since it was zeroed */
 } patience;
 

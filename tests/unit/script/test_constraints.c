@@ -1,5 +1,4 @@
-#include <time.h>
-
+#include "base/clock.h"
 #include "script_fixture.h"
 
 TEST(an_empty_space_names_the_constraint_that_emptied_it)
@@ -135,13 +134,14 @@ TEST(progress_is_told_and_goes_one_way)
     script_free(s);
 }
 
-/* Every so many times that it is called. */
+/* Spends 2 ms of the processor, every so many times that it is called. */
 static void waste_time(void *context, const space_progress *progress)
 {
     int *calls = context;
     (void)progress;
     if (calls[0]++ % calls[1] == 0)
-        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        for (const int64_t end_ns = clock_thread_ns() + 2000000; clock_thread_ns() < end_ns;)
+            ;
 }
 
 TEST(a_sample_is_the_same_however_slow_the_machine_is)
