@@ -75,8 +75,8 @@ typedef struct pick_far {
     uint32_t record, problem;
 } pick_far;
 
-/* Looking for the next distance costs a look at all problems; after so many they are sorted. */
-enum { MOST_LEVELS = 8, MOST_ALIKE = 64 };
+/* Each next distance is looked for from the beginning; after so many, what is left is sorted. */
+enum { MOST_LEVELS = 8 };
 
 /* Their preference decides between equally far ones: a caller who says nothing more wants the
  * first. */
@@ -104,12 +104,12 @@ static int rule_of(const pick_walk *w, const record *from, int portfolio_place, 
                                   from->minor == t->minor, portfolio_place, same_problem);
 }
 
-static const double *distances_of(pick_walk *w)
+/* NULL: no memory. */
+static const pick_aim *aim_of(pick_walk *w)
 {
-    if (!w->distances)
-        w->distances = pick_table_distances(w->table, w->target->problem);
-    w->lacks_memory = w->lacks_memory || !w->distances;
-    return w->distances;
+    if (!w->aim.axes && !pick_aim_make(&w->aim, &w->table->points, w->target->problem))
+        w->lacks_memory = true;
+    return w->aim.axes ? &w->aim : NULL;
 }
 
 static bool add_item(pick_walk *w, pick_candidate c)
@@ -198,7 +198,7 @@ static bool is_of_rule(const pick_walk *w, const pick_record *r)
 }
 
 /* Sorts what is farther than the walk is. */
-static bool sort_rest(pick_walk *w, const double *distances)
+static bool sort_rest(pick_walk *w, const pick_aim *aim)
 {
     const pick_table *t = w->table;
     free(w->sorted);
@@ -212,8 +212,9 @@ static bool sort_rest(pick_walk *w, const double *distances)
         const pick_record *of = &t->records[r];
         for (uint32_t i = 0; is_of_rule(w, of) && i < of->problem_count; i++) {
             const uint32_t problem = t->record_problems[of->first_problem + i];
-            if (distances[problem] > w->distance)
-                w->sorted[w->sorted_count++] = (pick_far){distances[problem], r, problem};
+            const double distance = pick_aim_distance(aim, problem);
+            if (distance > w->distance)
+                w->sorted[w->sorted_count++] = (pick_far){distance, r, problem};
         }
     }
     qsort(w->sorted, w->sorted_count, sizeof *w->sorted, compare_far);
@@ -234,70 +235,27 @@ static bool add_sorted(pick_walk *w)
     return w->sorted_at > first;
 }
 
-static double least_of(double a, double b)
-{
-    return b < a ? b : a;
-}
-
-static double least_of_eight(const double *d)
-{
-    return least_of(least_of(least_of(d[0], d[1]), least_of(d[2], d[3])),
-                    least_of(least_of(d[4], d[5]), least_of(d[6], d[7])));
-}
-
-/* Puts the record's problems at the least distance beyond the walk's into `found`, unless those
- * that are there are nearer. *count may become more than there is room for. */
-static void find_least(const pick_walk *w, uint32_t record_number, const double *distances,
-                       pick_far found[MOST_ALIKE], size_t *count)
-{
-    const pick_record *of = &w->table->records[record_number];
-    const uint32_t *problems = w->table->record_problems + of->first_problem;
-    double least = *count ? found[0].distance : INFINITY;
-    const bool in_eights = of->in_a_row && w->distance < 0; /* all of them are beyond */
-    for (uint32_t i = 0; in_eights && i + 8 <= of->problem_count; i += 8)
-        least = least_of(least, least_of_eight(distances + problems[i]));
-    if (*count && least < found[0].distance)
-        *count = 0;
-    for (uint32_t i = 0; i < of->problem_count; i++) {
-        if (in_eights && i + 8 <= of->problem_count &&
-            least_of_eight(distances + problems[i]) > least) {
-            i += 7;
-            continue;
-        }
-        const double d = distances[problems[i]];
-        if (d > least || d <= w->distance)
-            continue;
-        if (d < least)
-            *count = 0;
-        least = d;
-        if (*count < MOST_ALIKE)
-            found[*count] = (pick_far){d, record_number, problems[i]};
-        ++*count;
-    }
-}
-
 /* Adds the entries at the least distance beyond the walk's; false: there are none. */
 static bool add_nearest(pick_walk *w)
 {
     const pick_table *t = w->table;
-    const double *distances = distances_of(w);
-    if (!distances)
+    const pick_aim *aim = aim_of(w);
+    if (!aim)
         return false;
     if (w->sorted || ++w->levels > MOST_LEVELS)
-        return (w->sorted || sort_rest(w, distances)) && add_sorted(w);
-    pick_far found[MOST_ALIKE];
-    size_t count = 0;
+        return (w->sorted || sort_rest(w, aim)) && add_sorted(w);
+    pick_nearest nearest;
+    pick_nearest_begin(&nearest, w->distance);
     for (uint32_t r = 0; r < t->record_count; r++)
         if (is_of_rule(w, &t->records[r]))
-            find_least(w, r, distances, found, &count);
-    if (count > MOST_ALIKE)
-        return sort_rest(w, distances) && add_sorted(w);
-    for (size_t i = 0; i < count; i++) {
-        w->distance = found[i].distance;
-        if (!add_problem(w, found[i].problem, found[i].record, found[i].distance))
+            pick_near_search(&t->records[r].near, aim, r, &nearest);
+    if (nearest.count > PICK_MOST_ALIKE)
+        return sort_rest(w, aim) && add_sorted(w);
+    w->distance = nearest.distance;
+    for (size_t i = 0; i < nearest.count; i++)
+        if (!add_problem(w, nearest.found[i].point, nearest.found[i].tree, nearest.distance))
             return false;
-    }
-    return count > 0;
+    return nearest.count > 0;
 }
 
 static bool add_default(pick_walk *w)
@@ -335,8 +293,7 @@ void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *targe
 
 void pick_walk_end(pick_walk *w)
 {
-    if (w->distances)
-        pick_table_give_back(w->table, w->distances);
+    pick_aim_deinit(&w->aim);
     free(w->sorted);
     free(w->items);
     *w = (pick_walk){0};
@@ -379,12 +336,21 @@ static const pick_seen *nearest_seen(pick_walk *w, const pick_candidate *c)
     while (t->records[of].from != c->from)
         of++;
     const pick_group *g = pick_table_group(t, of, c->number, c->warm_cache);
-    const double *distances = g ? distances_of(w) : NULL;
+    const pick_aim *aim = g ? aim_of(w) : NULL;
+    if (aim && g->near.count > 0) {
+        pick_nearest found;
+        pick_nearest_begin(&found, -1);
+        pick_near_search(&g->near, aim, 0, &found);
+        return &t->seen[g->first + found.first_place];
+    }
     const pick_seen *nearest = NULL;
-    for (uint32_t i = 0; distances && i < g->count; i++) {
+    double least = INFINITY;
+    for (uint32_t i = 0; aim && i < g->count; i++) {
         const pick_seen *s = &t->seen[g->first + i];
-        if (!nearest || distances[s->problem] < distances[nearest->problem])
+        const double distance = pick_aim_distance(aim, s->problem);
+        if (distance < least)
             nearest = s;
+        least = distance < least ? distance : least;
     }
     return nearest;
 }

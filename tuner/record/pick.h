@@ -88,13 +88,13 @@ typedef struct pick_walk {
     const pick_target *target;
     const record_values *fallback;
     size_t problem;      /* the target's, in the table, or RECORD_NO_CLASS */
-    double *distances;   /* of the table's problems; NULL: not asked for yet */
+    pick_aim aim;        /* the target's problem, once it is compared with others */
     int rule;            /* whose candidates are gone through */
     bool has_portfolios; /* those of its portfolios are among the items, or were */
     double distance;     /* up to here its entries are */
     size_t levels;       /* so many distances were looked for */
     size_t sorted_count, sorted_at;
-    struct pick_far *sorted; /* what is left of them, once it is worth while */
+    struct pick_far *sorted; /* what is left of them, where many more are asked for */
     size_t count, at;
     pick_candidate *items;
     bool lacks_memory; /* the walk has ended early */

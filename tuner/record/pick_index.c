@@ -9,7 +9,7 @@
 #include "space/pattern.h"
 
 /* Changes with what is written. */
-static const uint32_t index_version = 1;
+static const uint32_t index_version = 2;
 
 static const uint32_t no_text = UINT32_MAX;
 
@@ -133,6 +133,17 @@ static void put_record(writer *w, const pick_table *t, const pick_record *r)
     }
 }
 
+static void put_orders(writer *w, const pick_table *t)
+{
+    size_t count;
+    uint32_t *orders = pick_table_orders(t, &count);
+    w->body.failed = w->body.failed || !orders;
+    pack_put_u32(&w->body, (uint32_t)count);
+    for (size_t i = 0; orders && i < count; i++)
+        pack_put_u32(&w->body, orders[i]);
+    free(orders);
+}
+
 void pick_index_put(pack *to, const pick_table *t)
 {
     writer w = {0};
@@ -151,6 +162,7 @@ void pick_index_put(pack *to, const pick_table *t)
     pack_put_u32(&w.body, (uint32_t)t->seen_count);
     for (size_t i = 0; i < t->seen_count; i++)
         pack_put_u32(&w.body, t->seen[i].problem * 4 + (uint32_t)t->seen[i].standing);
+    put_orders(&w, t);
     pack_put_u32(to, index_version);
     pack_put_u32(to, (uint32_t)w.known_count);
     to->failed = to->failed || w.body.failed || w.texts.failed;
@@ -404,12 +416,22 @@ static void get_seen(reader *r)
     }
 }
 
+static uint32_t *get_orders(reader *r, size_t *count)
+{
+    *count = pack_get_count(r->from, UINT32_MAX, 4);
+    uint32_t *orders = make(r, *count, sizeof *orders);
+    for (size_t i = 0; i < *count && orders; i++)
+        orders[i] = pack_get_u32(r->from);
+    return orders;
+}
+
 at_status pick_index_get(pack *from, pick_table *out, at_error *error)
 {
     *out = (pick_table){0};
     pick_owned *own = calloc(1, sizeof *own);
     reader r = {.from = from, .t = out, .no_memory = !own};
-    size_t place = 0;
+    size_t place = 0, order_count = 0;
+    uint32_t *orders = NULL;
     out->owned = own;
     if (!own)
         return error_no_memory(error);
@@ -433,8 +455,13 @@ at_status pick_index_get(pack *from, pick_table *out, at_error *error)
         get_record(&r, &own->records[i], &place);
     if (!fails(&r))
         get_seen(&r);
+    if (!fails(&r))
+        orders = get_orders(&r, &order_count);
     free(r.texts);
-    if (!r.no_memory && pack_complete(from) && pick_table_finish(out)) {
+    const bool whole = !r.no_memory && pack_complete(from);
+    r.no_memory = whole && !pick_table_finish(out, orders, order_count);
+    free(orders);
+    if (whole && !r.no_memory) {
         own->bytes = from->bytes;
         *from = (pack){0};
         return AT_OK;

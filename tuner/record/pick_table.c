@@ -1,28 +1,9 @@
 #include "record/pick_table.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/array.h"
-
-#define AUTOTUNE_FUNCTION static inline
-#include "pick_rules.h"
-
-_Static_assert((int)PICK_UNLIKE == (int)AUTOTUNE_UNLIKE, "what is not alike is as far apart there");
-
-double pick_scale(double x)
-{
-    return autotune_scale(x);
-}
-
-double pick_value_distance(value a, value b)
-{
-    if (value_is_number(a) && value_is_number(b))
-        return autotune_apart(value_number(a), value_number(b));
-    return value_equal(a, b) ? 0 : PICK_UNLIKE;
-}
 
 int pick_preference(const record_entry *e)
 {
@@ -42,98 +23,6 @@ const record_values *pick_default(const record_set *set)
         }
     }
     return latest ? &latest->baseline : NULL;
-}
-
-/* Arrays of problems have room for whole blocks, in which compilers use vectors. */
-enum { BLOCK = 8 };
-
-static size_t blocks_of(size_t count)
-{
-    return (count + BLOCK - 1) / BLOCK;
-}
-
-static bool same_other(value a, value b)
-{
-    return a.kind == b.kind && value_equal(a, b);
-}
-
-/* The number of a value that is none; PICK_MISSING: there is none. *key: where it is, or belongs.
- */
-static uint32_t find_other(const pick_table *t, value v, uint64_t *key)
-{
-    const char *text = v.kind == VALUE_STRING ? v.string : v.boolean ? "\1" : "\2";
-    uint64_t place;
-    for (*key = XXH3_64bits(text, strlen(text)); keymap_get(&t->other_places, *key, &place); ++*key)
-        if (same_other(t->others[place], v))
-            return (uint32_t)place + PICK_FIRST_OTHER;
-    return PICK_MISSING;
-}
-
-/* PICK_MISSING: no memory. */
-static uint32_t add_other(pick_table *t, value v)
-{
-    uint64_t key;
-    const uint32_t known = find_other(t, v, &key);
-    if (known != PICK_MISSING)
-        return known;
-    if (!keymap_put(&t->other_places, key, t->other_count) ||
-        !array_add(&t->others, &t->other_count, &v, sizeof v))
-        return PICK_MISSING;
-    return (uint32_t)t->other_count - 1 + PICK_FIRST_OTHER;
-}
-
-static pick_column *find_column(const pick_table *t, const char *name)
-{
-    for (size_t c = 0; c < t->column_count; c++)
-        if (strcmp(t->columns[c].name, name) == 0)
-            return &t->columns[c];
-    return NULL;
-}
-
-static pick_column *new_column(pick_table *t, const char *name)
-{
-    const size_t count = t->problems.count;
-    pick_column column = {.name = name,
-                          .numbers = malloc((count + BLOCK) * sizeof *column.numbers),
-                          .others = calloc(count + 1, sizeof *column.others)};
-    for (size_t i = 0; column.numbers && i < count + BLOCK; i++)
-        column.numbers[i] = NAN;
-    if (column.numbers && column.others &&
-        array_add(&t->columns, &t->column_count, &column, sizeof column))
-        return &t->columns[t->column_count - 1];
-    free(column.numbers);
-    free(column.others);
-    return NULL;
-}
-
-static bool fill_columns(pick_table *t)
-{
-    for (size_t i = 0; i < t->problems.count; i++) {
-        const record_values *problem = t->problems.members[i];
-        for (size_t v = 0; v < problem->count; v++) {
-            const value is = problem->pairs[v].value;
-            pick_column *column = find_column(t, problem->pairs[v].name);
-            if (!column)
-                column = new_column(t, problem->pairs[v].name);
-            if (!column)
-                return false;
-            column->others[i] = value_is_number(is) ? PICK_NUMBER : add_other(t, is);
-            if (value_is_number(is))
-                column->numbers[i] = pick_scale(value_number(is));
-            if (column->others[i] == PICK_MISSING)
-                return false;
-        }
-    }
-    for (size_t c = 0; c < t->column_count; c++) {
-        pick_column *column = &t->columns[c];
-        column->same = column->others[0] != PICK_NUMBER;
-        column->all_numbers = true;
-        for (size_t i = 0; i < t->problems.count; i++) {
-            column->same = column->same && column->others[i] == column->others[0];
-            column->all_numbers = column->all_numbers && column->others[i] == PICK_NUMBER;
-        }
-    }
-    return true;
 }
 
 /* ---- entries ---- */
@@ -176,8 +65,6 @@ static bool link_entries(pick_table *t)
             t->entries[before].next = i;
         if (before == PICK_NO_ENTRY || t->entries[before].record != e->record) {
             t->record_problems[n++] = e->problem;
-            r->in_a_row = (r->problem_count == 0 || r->in_a_row) &&
-                          e->problem == t->record_problems[r->first_problem] + r->problem_count;
             r->problem_count++;
         }
         last[e->problem] = i;
@@ -279,6 +166,57 @@ static bool group_seen(pick_table *t)
     return made;
 }
 
+/* ---- trees ---- */
+
+/* Takes the next `count` of orders that are left. */
+static bool make_tree(pick_near *to, const pick_table *t, const uint32_t *which,
+                      size_t stride_bytes, size_t count, const uint32_t **orders,
+                      size_t *order_count)
+{
+    const bool has_order = *orders && *order_count >= count;
+    const uint32_t *order = has_order ? *orders : NULL;
+    if (has_order) {
+        *orders += count;
+        *order_count -= count;
+    }
+    return pick_near_make(to, &t->points, which, stride_bytes, count, order);
+}
+
+static bool make_trees(pick_table *t, const uint32_t *orders, size_t order_count)
+{
+    bool made = true;
+    for (size_t i = 0; i < t->record_count && made; i++) {
+        pick_record *r = &t->records[i];
+        made = make_tree(&r->near, t, t->record_problems + r->first_problem,
+                         sizeof *t->record_problems, r->problem_count, &orders, &order_count);
+    }
+    for (size_t i = 0; i < t->group_count && made; i++) {
+        pick_group *g = &t->groups[i];
+        if (g->count > PICK_NEAR_FEW)
+            made = make_tree(&g->near, t, &t->seen[g->first].problem, sizeof *t->seen, g->count,
+                             &orders, &order_count);
+    }
+    return made;
+}
+
+uint32_t *pick_table_orders(const pick_table *t, size_t *count)
+{
+    size_t n = 0, room = 0;
+    const size_t trees = t->record_count + t->group_count;
+    for (size_t i = 0; i < trees; i++)
+        room += i < t->record_count ? t->records[i].near.count
+                                    : t->groups[i - t->record_count].near.count;
+    uint32_t *orders = malloc((room + 1) * sizeof *orders);
+    for (size_t i = 0; orders && i < trees; i++) {
+        const pick_near *near =
+            i < t->record_count ? &t->records[i].near : &t->groups[i - t->record_count].near;
+        for (size_t s = 0; s < near->count; s++)
+            orders[n++] = near->spots[s].place;
+    }
+    *count = n;
+    return orders;
+}
+
 /* ---- the whole ---- */
 
 at_status pick_table_make(const record_set *set, pick_table *out, at_error *error)
@@ -288,14 +226,15 @@ at_status pick_table_make(const record_set *set, pick_table *out, at_error *erro
     *out = (pick_table){.fallback = pick_default(set)};
     for (size_t r = 0; r < set->count && made; r++)
         made = add_record(out, &set->records[r], &place);
-    if (made && group_seen(out) && pick_table_finish(out))
+    if (made && group_seen(out) && pick_table_finish(out, NULL, 0))
         return AT_OK;
     return error_no_memory(error);
 }
 
-bool pick_table_finish(pick_table *t)
+bool pick_table_finish(pick_table *t, const uint32_t *orders, size_t order_count)
 {
-    return link_entries(t) && fill_columns(t);
+    return link_entries(t) && pick_points_make(&t->points, &t->problems) &&
+           make_trees(t, orders, order_count);
 }
 
 static void free_owned(pick_owned *own)
@@ -324,117 +263,22 @@ static void free_owned(pick_owned *own)
 
 void pick_table_deinit(pick_table *t)
 {
-    for (size_t c = 0; c < t->column_count; c++) {
-        free(t->columns[c].numbers);
-        free(t->columns[c].others);
-    }
-    for (size_t r = 0; r < t->record_count; r++)
+    for (size_t r = 0; r < t->record_count; r++) {
         free(t->records[r].portfolio_numbers);
+        pick_near_deinit(&t->records[r].near);
+    }
+    for (size_t g = 0; g < t->group_count; g++)
+        pick_near_deinit(&t->groups[g].near);
     record_classes_deinit(&t->problems);
     record_classes_deinit(&t->configurations);
-    keymap_deinit(&t->other_places);
+    pick_points_deinit(&t->points);
     keymap_deinit(&t->group_places);
-    free(t->columns);
-    free(t->others);
     free(t->first_entry);
     free(t->record_problems);
     free(t->entries);
     free(t->records);
     free(t->seen);
     free(t->groups);
-    free(atomic_load(&t->spare));
     free_owned(t->owned);
     *t = (pick_table){0};
-}
-
-/* ---- distances ---- */
-
-/* A column beside the value that is compared with it. */
-typedef struct comparison {
-    const double *numbers; /* NULL: what is compared is no number, */
-    double from;
-    bool all; /* every problem has a number */
-    const uint32_t *others;
-    uint32_t same; /* but like those with this number */
-} comparison;
-
-/* Problems are compared so many at a time, whose distances the nearest cache keeps. */
-enum { CHUNK = 64 * BLOCK };
-
-/* NAN, of what is no number, is unlike any. */
-static void add_apart(const comparison *c, size_t first, size_t end, double *restrict distances)
-{
-    const double *restrict numbers = c->numbers, from = c->from;
-    for (size_t b = first; b < end; b += BLOCK)
-        for (size_t i = b; c->all && i < b + BLOCK; i++)
-            distances[i] += fabs(from - numbers[i]);
-    for (size_t b = first; b < end; b += BLOCK)
-        for (size_t i = b; !c->all && i < b + BLOCK; i++) {
-            const double d = fabs(from - numbers[i]);
-            distances[i] += d >= 0 ? d : PICK_UNLIKE;
-        }
-}
-
-static void add_unlike(const comparison *c, size_t first, size_t end, double *restrict distances)
-{
-    for (size_t i = first; i < end; i++)
-        distances[i] += c->others[i] == c->same ? 0 : PICK_UNLIKE;
-}
-
-/* False: the column makes no difference. */
-static bool compare(const pick_table *t, const pick_column *column, const value *is,
-                    comparison *out)
-{
-    uint64_t key;
-    const bool is_number = is && value_is_number(*is);
-    *out = (comparison){.others = column->others, .all = column->all_numbers};
-    if (is_number && !column->same) {
-        out->numbers = column->numbers;
-        out->from = pick_scale(value_number(*is));
-        return true;
-    }
-    out->same = !is ? PICK_MISSING : is_number ? PICK_NUMBER : find_other(t, *is, &key);
-    if (is && out->same == PICK_MISSING)
-        out->same = UINT32_MAX;
-    return !column->same || (t->problems.count > 0 && column->others[0] != out->same);
-}
-
-double *pick_table_distances(const pick_table *t, const record_values *problem)
-{
-    pick_table *shared = (pick_table *)(uintptr_t)t; /* for what is spare, which is atomic */
-    comparison *compared = malloc((t->column_count + 1) * sizeof *compared);
-    const size_t count = t->problems.count, room = blocks_of(count) * BLOCK;
-    double *distances = atomic_exchange(&shared->spare, NULL);
-    if (!distances)
-        distances = malloc((room + 1) * sizeof *distances);
-    if (!distances || !compared) {
-        free(distances);
-        free(compared);
-        return NULL;
-    }
-    double alone = 0; /* variables that no problem has */
-    size_t n = 0;
-    for (size_t v = 0; v < problem->count; v++)
-        alone += find_column(t, problem->pairs[v].name) ? 0 : PICK_UNLIKE;
-    for (size_t c = 0; c < t->column_count; c++)
-        n += compare(t, &t->columns[c], record_get(problem, t->columns[c].name), &compared[n]);
-    for (size_t first = 0; first < room; first += CHUNK) {
-        const size_t end = first + CHUNK < room ? first + CHUNK : room;
-        for (size_t b = first; b < end; b += BLOCK)
-            for (size_t i = b; i < b + BLOCK; i++)
-                distances[i] = alone;
-        for (size_t c = 0; c < n; c++)
-            if (compared[c].numbers)
-                add_apart(&compared[c], first, end, distances);
-            else
-                add_unlike(&compared[c], first, end < count ? end : count, distances);
-    }
-    free(compared);
-    return distances;
-}
-
-void pick_table_give_back(const pick_table *t, double *distances)
-{
-    pick_table *shared = (pick_table *)(uintptr_t)t;
-    free(atomic_exchange(&shared->spare, distances));
 }

@@ -7,21 +7,9 @@
 #ifndef AUTOTUNE_RECORD_PICK_TABLE_H
 #define AUTOTUNE_RECORD_PICK_TABLE_H
 
-#include <stdatomic.h>
-
 #include "base/keymap.h"
+#include "record/pick_near.h"
 #include "record/record.h"
-
-/* The distance of two values: for numbers the difference of their pick_scale(); else 0, or, where
- * they differ, PICK_UNLIKE, which a missing one is apart from any, too. */
-double pick_value_distance(value a, value b);
-
-/* The distance of what is not alike. */
-#define PICK_UNLIKE 256.0
-
-/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio,
- * and nothing but arithmetic is needed. */
-double pick_scale(double x);
 
 /* Ranks entries: lower is what a caller without further wishes wants, measured for time, after the
  * kernels that run before it in a program, else cold. 0 to PICK_PREFERENCES - 1. */
@@ -52,6 +40,7 @@ typedef struct pick_seen {
 typedef struct pick_group { /* of one record, configuration and way of measuring */
     uint64_t key;           /* which these are */
     uint32_t first, count;
+    pick_near near; /* of their problems; of none, where they are few */
 } pick_group;
 
 typedef struct pick_record {
@@ -60,20 +49,9 @@ typedef struct pick_record {
     size_t kept_count;  /* configurations of its portfolios */
     uint32_t first_entry, entry_count;
     uint32_t first_problem, problem_count; /* among record_problems */
-    bool in_a_row;                         /* their numbers follow each other */
+    pick_near near;                        /* of these */
     uint32_t *portfolio_numbers;           /* of the portfolios' configurations, in a row */
 } pick_record;
-
-/* A variable of problems. */
-typedef struct pick_column {
-    const char *name;
-    double *numbers;  /* pick_scale() of each problem's value; NAN: it is no number */
-    uint32_t *others; /* PICK_MISSING, PICK_NUMBER, or the number of a value that is none */
-    bool same;        /* all problems have the same value, which is no number */
-    bool all_numbers; /* all have a number */
-} pick_column;
-
-enum { PICK_MISSING, PICK_NUMBER, PICK_FIRST_OTHER };
 
 /* A table that was read has this instead of a set. */
 typedef struct pick_owned {
@@ -86,11 +64,7 @@ typedef struct pick_owned {
 
 typedef struct pick_table {
     record_classes problems, configurations;
-    size_t column_count;
-    pick_column *columns;
-    size_t other_count;
-    value *others;             /* from PICK_FIRST_OTHER on */
-    keymap other_places;       /* by hash */
+    pick_points points;        /* the problems */
     uint32_t *first_entry;     /* of each problem */
     uint32_t *record_problems; /* of the first record, then of the next */
     size_t entry_count;
@@ -103,20 +77,20 @@ typedef struct pick_table {
     keymap group_places;           /* by their keys */
     const record_values *fallback; /* pick_default(); NULL: none is recorded */
     pick_owned *owned;             /* NULL: it was made of a set */
-    _Atomic(double *) spare;       /* pick_table_distances(): memory for the next one who asks */
 } pick_table;
 
 /* AT_NO_MEMORY; the caller calls pick_table_deinit() in any case. */
 at_status pick_table_make(const record_set *set, pick_table *out, at_error *error);
 void pick_table_deinit(pick_table *t);
 
-/* Works out what follows from problems, entries and records. False: no memory. */
-bool pick_table_finish(pick_table *t);
+/* Works out what follows from problems, entries, records and what was seen. `orders`, if given, is
+ * what pick_table_orders() gave of the same table; what it is instead makes it slower, not wrong.
+ * False: no memory. */
+bool pick_table_finish(pick_table *t, const uint32_t *orders, size_t order_count);
 
-/* Works out how far each problem is from this one: the sum over all variables of both
- * (pick_value_distance). The caller gives it back. NULL: no memory. */
-double *pick_table_distances(const pick_table *t, const record_values *problem);
-void pick_table_give_back(const pick_table *t, double *distances); /* NULL is fine */
+/* The orders of all its trees (pick_near_make()), one after the other. NULL: no memory. The caller
+ * frees it. */
+uint32_t *pick_table_orders(const pick_table *t, size_t *count);
 
 /* Finds what was seen of a configuration; NULL: nothing. */
 const pick_group *pick_table_group(const pick_table *t, size_t record, uint32_t configuration,
