@@ -21,8 +21,8 @@ return function(covered, oracle)
   end
   local texts = {
     { "skipped", "of the tuned problem: " },
-    { "never_ran", "never executed: " },
-    { "ran_once", "loops that went round once at most, whatever the problem: " },
+    { "never_ran", "never executed, as compiled: " },
+    { "ran_once", "loops whose body, as compiled, ran once at most (it may hold several rounds), whatever the problem: " },
     { "allowed", "results that differ, as at.mismatches() allows: " },
   }
   for _, text in ipairs(texts) do

@@ -262,12 +262,12 @@ if (sum > 1 || rows == 3)
     tool check large.lua --arch sm_90
     [ "$status" -eq 3 ]
     says 'on the larger problem rows=8388608 cols=64: '
-    says 'elsewhere large.tmpl:5 never went round twice'
+    says 'elsewhere the body of the loop at large.tmpl:5, as compiled, never ran twice in turn'
     sed -i 's/rows = 1 << 21/rows = at.within(1 << 21, 1, 1 << 21)/' large.lua
     tool check large.lua --arch sm_90
     succeeds
-    says 'never executed: large.tmpl:8'
-    says 'loops that went round once at most, whatever the problem: large.tmpl:5'
+    says 'never executed, as compiled: large.tmpl:8'
+    says 'loops whose body, as compiled, ran once at most (it may hold several rounds), whatever the problem: large.tmpl:5'
 }
 
 @test "problems of gigabytes are refused by simulated devices at once" {

@@ -232,6 +232,7 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
 {
     device_slot *s = c->slot;
     at_status status = AT_OK;
+    const uint64_t most = c->how->most_work;
     bool alone = false, again = true;
     while (again && !status) {
         status = prepare(c, pattern, error);
@@ -239,14 +240,16 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
             break;
         if (s->api->arrange)
             s->api->arrange(s->device, schedule, alone);
-        give_up_after(s, c->how->most_work);
+        const bool ends = s->proves && (most == 0 || most > DEVICE_PROOF_WORK);
+        give_up_after(s, ends ? DEVICE_PROOF_WORK : most);
         status = s->api->launch(s->device, k, c->launch, s->buffers, error);
         give_up_after(s, 0);
         const char *complaint =
             !status && s->api->complaint ? s->api->complaint(s->device, &c->how->result) : NULL;
         note_printed(c, complaint != NULL);
         if (complaint)
-            snprintf(c->how->text, c->how->text_bytes, "%s", complaint);
+            snprintf(c->how->text, c->how->text_bytes, "%s%s", complaint,
+                     s->proves && c->how->result == OUTCOME_TIMEOUT ? DEVICE_PROOF_ENDED : "");
         again = complaint && s->api->arrange && !alone && s->api->varies(s->device) &&
                 (c->how->result == OUTCOME_WRONG_RESULT || c->how->result == OUTCOME_TIMEOUT);
         alone = true;

@@ -27,13 +27,19 @@ static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *er
 static at_status launch(device_slot *s, const char *name, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error)
 {
-    at_status status = s->api->launch(s->device, k, plan, buffers, error);
     outcome result;
+    if (s->api->give_up_after)
+        s->api->give_up_after(s->device, s->proves ? DEVICE_PROOF_WORK : 0);
+    at_status status = s->api->launch(s->device, k, plan, buffers, error);
+    if (s->api->give_up_after)
+        s->api->give_up_after(s->device, 0);
     if (s->api->take_printed)
         free(s->api->take_printed(s->device)); /* nobody asks what it printed */
     const char *complaint =
         !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
-    if (complaint)
+    if (complaint && result == OUTCOME_TIMEOUT && s->proves)
+        status = error_set(error, AT_NO_DEVICE, "%s" DEVICE_PROOF_ENDED, complaint);
+    else if (complaint)
         status = error_set(error, result == OUTCOME_NOT_SIMULATED ? AT_NO_DEVICE : AT_DEVICE, "%s",
                            complaint);
     return device_slot_blame(name, status, error);

@@ -108,19 +108,22 @@ static at_status check_cluster(const device *d, const char *entry, const kernel_
     const uint32_t *used = cluster_of(launch, l);
     if (asked > 0 && l->most_cluster_blocks > 0 && asked > l->most_cluster_blocks)
         return error_set(
-            error, AT_COMPILE,
+            error, AT_USAGE,
             "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
-            "allow %u",
+            "allow %u: raise the third of __launch_bounds__, or make the cluster smaller",
             entry, (unsigned long long)asked, l->most_cluster_blocks);
     if (asks && l->cluster[0] > 0 && memcmp(l->cluster, launch->cluster, sizeof l->cluster) != 0)
-        return error_set(error, AT_COMPILE,
+        return error_set(error, AT_USAGE,
                          "%s is launched in clusters of %u x %u x %u blocks; it requires "
-                         "(.reqnctapercluster) %u x %u x %u",
+                         "(.reqnctapercluster) %u x %u x %u: launch it so, or change "
+                         "__cluster_dims__",
                          entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
                          l->cluster[0], l->cluster[1], l->cluster[2]);
     if (l->explicit_cluster && used[0] == 0)
-        return error_set(error, AT_COMPILE,
-                         "%s must be launched with clusters, and this launch has none", entry);
+        return error_set(error, AT_USAGE,
+                         "%s must be launched with clusters, and this launch has none: give it "
+                         "cluster = { ... }",
+                         entry);
     if (used[0] == 0)
         return AT_OK;
     if (d->properties.limits.major < 9)
@@ -136,9 +139,9 @@ static at_status check_cluster(const device *d, const char *entry, const kernel_
     for (int axis = 0; axis < 3; axis++)
         if (launch->grid[axis] % used[axis] != 0)
             return error_set(
-                error, AT_COMPILE,
+                error, AT_USAGE,
                 "%s is launched in clusters of %u x %u x %u blocks, which do not divide its "
-                "grid of %u x %u x %u",
+                "grid of %u x %u x %u: round the grid up",
                 entry, used[0], used[1], used[2], launch->grid[0], launch->grid[1],
                 launch->grid[2]);
     return AT_OK;
@@ -152,16 +155,16 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
     uint64_t threads = plan_block_threads(launch);
     const uint32_t *block = l->required_block;
     if (l->max_threads > 0 && threads > l->max_threads)
-        return error_set(error, AT_COMPILE,
+        return error_set(error, AT_USAGE,
                          "%s is launched with blocks of %llu threads; its launch bounds (.maxntid) "
-                         "allow %llu",
+                         "allow %llu: raise __launch_bounds__, or make the block smaller",
                          name_of(k, i), (unsigned long long)threads,
                          (unsigned long long)l->max_threads);
     if (block[0] > 0 && memcmp(block, launch->block, sizeof l->required_block) != 0)
         return error_set(
-            error, AT_COMPILE,
+            error, AT_USAGE,
             "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
-            "%u x %u x %u",
+            "%u x %u x %u: launch it so, or change __block_size__",
             name_of(k, i), launch->block[0], launch->block[1], launch->block[2], block[0], block[1],
             block[2]);
     return check_cluster(d, name_of(k, i), launch, l, error);
@@ -184,7 +187,7 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
     uint64_t threads = plan_block_threads(launch);
     uint64_t shared = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes;
     if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
-        return error_set(error, AT_COMPILE, "%s asks for blocks of %llu threads; %d are possible",
+        return error_set(error, AT_USAGE, "%s asks for blocks of %llu threads; %d are possible",
                          name_of(k, i), (unsigned long long)threads, limits->max_threads_per_block);
     if (shared > limits->max_shared_per_block_bytes)
         return error_set(error, AT_COMPILE,
@@ -344,7 +347,7 @@ static void prepared_free(prepared *p)
     free(p);
 }
 
-/* Prepares the launch at place `i` of the plan. */
+/* Prepares the launch at place `i` of the plan. AT_USAGE: no GPU can make it. */
 static at_status prepare(const device *d, const device_kernel *k, const launch_plan *plan,
                          uint32_t i, device_buffer *const *buffers, prepared **out, at_error *error)
 {
@@ -425,9 +428,15 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
                          sim_fault *fault, at_error *error)
 {
     prepared *p;
-    at_status status = prepare(d, k, plan, i, buffers, &p, error);
+    at_error refused = {0};
+    at_status status = prepare(d, k, plan, i, buffers, &p, &refused);
+    if (status == AT_USAGE) {
+        *fault = (sim_fault){.kind = SIM_FAULT_LAUNCH};
+        snprintf(fault->message, sizeof fault->message, "%s", refused.message);
+        return AT_OK;
+    }
     if (status)
-        return status;
+        return error_set(error, status, "%s", refused.message);
     p->launch.check = part->check;
     p->launch.ran = part->check ? k->ran[i] : NULL;
     p->launch.clusters = part->clusters;
@@ -482,6 +491,7 @@ outcome sim_fault_outcome(sim_fault_kind kind)
 {
     static const outcome outcomes[] = {
         [SIM_FAULT_NONE] = OUTCOME_OK,
+        [SIM_FAULT_LAUNCH] = OUTCOME_LAUNCH_ERROR,
         [SIM_FAULT_BOUNDS] = OUTCOME_CRASHED,
         [SIM_FAULT_MISALIGNED] = OUTCOME_CRASHED,
         [SIM_FAULT_UNINITIALISED] = OUTCOME_WRONG_RESULT,
@@ -508,6 +518,16 @@ const char *sim_device_complaint(const device *d, outcome *result)
     return *result == OUTCOME_OK ? NULL : d->fault.message;
 }
 
+/* A launch that cannot be made is of no use to a caller that only measures. */
+static at_status refuse(at_status status, at_error *error)
+{
+    if (status != AT_USAGE)
+        return status;
+    if (error)
+        error->status = AT_COMPILE;
+    return AT_COMPILE;
+}
+
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
                              device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,
@@ -520,7 +540,7 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
     if (!status)
         status = prepare(d, k, plan, i, buffers, &p, error);
     if (status)
-        return status;
+        return refuse(status, error);
     sim_needs needs = {
         .registers = k->registers,
         .shared_bytes = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes,

@@ -47,9 +47,9 @@ TEST(every_gap_has_its_sentence)
               "            32 of the tuned problem's 2,000,000 blocks were run; 2 of them were\n"
               "            left where they wait for others; 1 ended where they read what others\n"
               "            write; 4,096 elements are the reference's\n"
-              "            never executed: a.cu:3\n"
-              "            loops that went round once at most, whatever the problem: a.cu:7,\n"
-              "            a.cu:9\n"
+              "            never executed, as compiled: a.cu:3\n"
+              "            loops whose body, as compiled, ran once at most (it may hold several\n"
+              "            rounds), whatever the problem: a.cu:7, a.cu:9\n"
               "            | one line\n"
               "            | another\n");
     free(text);

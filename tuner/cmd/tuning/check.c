@@ -1,9 +1,11 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/plain_text.h"
@@ -13,6 +15,7 @@
 #include "cmd/tuning/check_captured.h"
 #include "compile/compile.h"
 #include "record/coverage.h"
+#include "report/progress.h"
 #include "run/setup/chips.h"
 #include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
@@ -20,6 +23,9 @@
 #include "run/variant/proof.h"
 
 enum { STEP_MS = 100 };
+
+/* After so long a terminal shows that something is done. */
+static const int64_t quiet_ns = INT64_C(3) * 1000000000;
 
 typedef struct checking {
     sim_chip chip;
@@ -176,19 +182,28 @@ static at_status prove(checking *c, const options *o, at_error *error)
 {
     hangs_init(&c->hangs, script_pattern(c->script));
     c->prover = prover_new(c->script, c->pool, c->chip.arch, true, NULL);
+    progress *shown = progress_new(STDERR_FILENO, o->run.quiet || !isatty(STDERR_FILENO));
+    const int64_t begun_ns = clock_now_ns();
     at_status status = AT_OK;
     while (!status && c->done < c->count) {
         proof one;
         status = feed(c, o, error);
         if (!status)
             status = prover_work(c->prover, STEP_MS, error);
+        if (clock_now_ns() - begun_ns > quiet_ns)
+            progress_update(shown, &(progress_state){.stage = "checked",
+                                                     .done = c->done,
+                                                     .total = c->count,
+                                                     .now_ns = clock_now_ns()});
         while (!status && prover_take(c->prover, &one)) {
+            progress_clear(shown);
             status = tell(c, o, &one, error);
             note_hang(c, &one);
             proof_deinit(&one);
             c->done++;
         }
     }
+    progress_free(shown);
     return status;
 }
 

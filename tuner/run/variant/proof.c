@@ -666,8 +666,8 @@ static void conclude(prover *p, const proof *further)
     if (further->verdict == PROOF_CONVICTED) {
         snprintf(
             why, sizeof why,
-            "%s\n(elsewhere %s never went round twice: a constraint that rules such a size out "
-            "has it not tried)",
+            "%s\n(elsewhere the body of the loop at %s, as compiled, never ran twice in turn: a "
+            "constraint that rules such a size out has it not tried)",
             further->message, covered.once);
         decide(p, j, PROOF_UNKNOWN, why);
         return;

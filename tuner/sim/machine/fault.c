@@ -8,6 +8,7 @@
 
 static const char *const fault_names[] = {
     [SIM_FAULT_NONE] = "none",
+    [SIM_FAULT_LAUNCH] = "impossible launch",
     [SIM_FAULT_BOUNDS] = "out of bounds",
     [SIM_FAULT_MISALIGNED] = "misaligned",
     [SIM_FAULT_UNINITIALISED] = "uninitialised read",

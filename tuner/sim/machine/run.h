@@ -25,6 +25,7 @@
 
 typedef enum sim_fault_kind {
     SIM_FAULT_NONE,
+    SIM_FAULT_LAUNCH, /* no GPU can make it */
     SIM_FAULT_BOUNDS, /* outside every buffer, array or window */
     SIM_FAULT_MISALIGNED,
     SIM_FAULT_UNINITIALISED, /* a read of memory that nothing wrote */
