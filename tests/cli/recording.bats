@@ -314,3 +314,32 @@ assert [x["measured"].get("after") for x in e] == [None, "a"], e'
     tool b.lua --device cuda:0 --after a.lua --no-record
     fails_with 2 '--after a: its buffer m has 32768 bytes, that of the kernels after it 16384'
 }
+
+@test "a budget of time is for the proof, too, and the record says that it ended before" {
+    export AUTOTUNE_LIBCUDA=$FAKE_CUDA
+    cat >long.lua <<'EOF'
+local at = require "autotune"
+return at.pattern {
+  name = "long", problem = { n = 65536 }, ragged = { n = 1003 }, space = { block = { 64 } },
+  buffers = { x = at.input { dtype = "float", count = "n" }, y = at.output { dtype = "float", count = "n" } },
+  kernel = { template = "long.cu.tmpl", entry = "good_10", args = { "x", "y", at.int64 "n" } },
+  launch = { grid = "ceil_div(n, block)", block = "block" },
+}
+EOF
+    # The fake GPU copies; on the simulated one this takes minutes.
+    cat >long.cu.tmpl <<'EOF'
+extern "C" __global__ void good_10(const float *x, float *y, long long n)
+{
+    long long i = blockIdx.x * (long long)${block} + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < 5000 && i < n; k++)
+        sum += x[(i + k) % n];
+    if (i < n) y[i] = sum == 1e30f ? 0 : x[i];
+}
+EOF
+    tool long.lua --device cuda:0 --results r --budget 3s --quiet --json
+    succeeds
+    python3 -c 'import json; t = json.load(open("out.txt"))["wall_s"]; assert t < 10, t'
+    python3 -c 'import json; proof = json.load(open("r/fake-gpu-0/long.json"))["entries"][0]["proof"]
+assert proof == {"proven": False, "why": "the budget of time ended before"}, proof'
+}

@@ -189,8 +189,8 @@ typedef enum at_tune_state {
 } at_tune_state;
 
 typedef struct at_tune_options {
-    /* Of its search and race, after which the result is checked and proven; 0: 60. It is ended at
-     * twice that and a minute more. */
+    /* For all of it, from 1; 0: 60. A proof that does not end within it is not waited for, and the
+     * record says so. At half as much again and half a minute its process is ended. */
     double budget_s;
     double share;        /* of the GPU's time that it may use; 0: 0.1 */
     const char *script;  /* path of the pattern script; NULL: the installed one of the name */

@@ -25,8 +25,7 @@
 
 enum {
     MOST_BUDGET_S = 7 * 86400,
-    LIMIT_BUDGETS = 2,   /* a tuning is ended after so many budgets, */
-    LIMIT_MORE_S = 60,   /* and this */
+    LIMIT_MORE_S = 30,   /* a tuning is ended this long after one and a half of its budgets */
     CORES_PART = 4,      /* one core in so many compiles */
     NAME_BYTES = 512,    /* of NAME=VALUE, both of which are bounded */
     FIXED_ARGUMENTS = 16 /* at most */
@@ -205,7 +204,7 @@ static at_status start_program(tuning *t, at_error *error)
         arguments[n++] = "--set";
         arguments[n++] = t->texts[3 * i + 2];
     }
-    unsigned limit_s = (unsigned)(LIMIT_BUDGETS * t->budget_s) + LIMIT_MORE_S;
+    unsigned limit_s = (unsigned)(1.5 * t->budget_s) + LIMIT_MORE_S;
     return beside_start(t->program, arguments, of_ranks, limit_s, &t->process, error);
 }
 

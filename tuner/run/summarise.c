@@ -23,6 +23,18 @@ static double rate(const session *s, work_unit unit, int64_t time_ns)
     return time_ns > 0 ? (double)session_work(s, unit) / (double)time_ns : 0;
 }
 
+/* Of one whose proof did not end. */
+static const char *why_unproven(const summarise_input *in, const candidate *c)
+{
+    const double budget_s = in->limits.seconds;
+    if (c->verdict != PROOF_PENDING || in->end == RUN_END_INTERRUPTED ||
+        settings_are_quick(in->settings))
+        return "the run ended before";
+    return budget_s > 0 && (double)(clock_now_ns() - in->start_ns) / 1e9 >= budget_s
+               ? "the budget of time ended before"
+               : "the simulated device took too long";
+}
+
 static at_status add(builder *b, const candidate *c, const race_standing *standing, at_error *error)
 {
     const session *s = b->in->session;
@@ -48,12 +60,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     r->proven = c->verdict == PROOF_PROVEN;
     r->coverage = r->proven ? coverage_copy(c->coverage) : NULL;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
-        r->unproven =
-            memory_text(c->unproven ? c->unproven
-                        : c->verdict == PROOF_PENDING && b->in->end != RUN_END_INTERRUPTED &&
-                                !settings_are_quick(b->in->settings)
-                            ? "the simulated device took too long"
-                            : "the run ended before");
+        r->unproven = memory_text(c->unproven ? c->unproven : why_unproven(b->in, c));
     r->block_threads = plan_most_threads(&c->launches[0]);
     r->dynamic_shared_bytes = plan_most_shared_bytes(&c->launches[0]);
     memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);

@@ -12,9 +12,12 @@
 /* The proof is waited for so long at the end. */
 enum { PATIENCE_S = 20, QUICK_PATIENCE_S = 1, STEP_MS = 50 };
 
-static int64_t patience_ns(const tune *t)
+/* When it is waited for no longer, as clock_now_ns(). */
+static int64_t patience_end_ns(const tune *t)
 {
-    return INT64_C(1000000000) * (tune_is_quick(t) ? QUICK_PATIENCE_S : PATIENCE_S);
+    const int64_t end_ns =
+        clock_now_ns() + INT64_C(1000000000) * (tune_is_quick(t) ? QUICK_PATIENCE_S : PATIENCE_S);
+    return tune_end_ns(t) && tune_end_ns(t) < end_ns ? tune_end_ns(t) : end_ns;
 }
 
 /* The baseline, or what stands for it; NULL: it was not tried yet. */
@@ -84,7 +87,7 @@ static bool has_comparisons(const tune *t)
 
 at_status tune_compare_devices(tune *t, bool waits, at_error *error)
 {
-    const int64_t end_ns = clock_now_ns() + patience_ns(t);
+    const int64_t end_ns = patience_end_ns(t);
     oracle_doubt *o = &t->oracle;
     at_status status = AT_OK;
     if (script_oracle(t->session.script) == ORACLE_REFERENCE || !t->prover ||
@@ -113,7 +116,7 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error)
 
 at_status tune_judge_oracle(tune *t, bool waits, at_error *error)
 {
-    const int64_t end_ns = clock_now_ns() + patience_ns(t);
+    const int64_t end_ns = patience_end_ns(t);
     oracle_doubt *o = &t->oracle;
     if (script_oracle(t->session.script) != ORACLE_BASELINE || o->is_wrong)
         return AT_OK;

@@ -70,10 +70,13 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
     bool finished = status != AT_OK;
     if (!status && tune_is_quick(t))
         race_driver_hurry(t->driver, t->start_ns + QUICK_PROOF_MS * INT64_C(1000000));
+    else if (!status && tune_end_ns(t))
+        race_driver_hurry(t->driver, tune_end_ns(t));
     if (t->end == RUN_END_INTERRUPTED && !status)
         race_driver_stop(t->driver);
     while (!finished && t->end != RUN_END_INTERRUPTED) {
-        if (tune_interrupted(t) || (t->limits.seconds > 0 && tune_elapsed_s(t) > t->limits.seconds))
+        if (tune_interrupted(t) ||
+            (t->limits.seconds > 0 && tune_elapsed_s(t) > tune_race_end_s(t)))
             race_driver_stop(t->driver);
         int64_t start_ns = clock_now_ns();
         status = tune_unless_interrupted(t, race_driver_step(t->driver, &finished, error), error);

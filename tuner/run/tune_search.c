@@ -28,7 +28,7 @@ enum { EMIT_AT_ONCE = 8 };
 /* A leader by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
-/* The share of a budget in seconds that searching may take. The rest is for the race. */
+/* The share of the time until the race's end that searching may take. The rest is for the race. */
 static const double SEARCH_SHARE = 0.85;
 
 static bool has_budget(const tune *t)
@@ -463,7 +463,8 @@ at_status tune_search(tune *t, at_error *error)
     bool searched = false;
     stopping_init(&t->stopping, &t->limits);
     t->search_from_s = tune_elapsed_s(t);
-    t->stopping.limits.seconds *= tune_races(t) ? SEARCH_SHARE : 1;
+    if (tune_races(t))
+        t->stopping.limits.seconds = SEARCH_SHARE * tune_race_end_s(t);
     at_status status = resume_search(t, &searched, error);
     if (!status && !searched)
         status = search(t, error);

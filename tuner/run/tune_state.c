@@ -10,9 +10,25 @@
  * run would rather try more. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
+/* Of a budget of time so much, at most, is for the checks and proofs of who won. Most proofs are
+ * done when the race ends: they begin while it goes on. */
+static const double PROOF_SHARE = 0.2, MOST_PROOF_S = 20;
+
 double tune_elapsed_s(const tune *t)
 {
     return (double)(clock_now_ns() - t->start_ns) / 1e9;
+}
+
+double tune_race_end_s(const tune *t)
+{
+    const double budget_s = t->limits.seconds > 0 ? t->limits.seconds : 0;
+    return budget_s -
+           (PROOF_SHARE * budget_s < MOST_PROOF_S ? PROOF_SHARE * budget_s : MOST_PROOF_S);
+}
+
+int64_t tune_end_ns(const tune *t)
+{
+    return t->limits.seconds > 0 ? t->start_ns + (int64_t)(t->limits.seconds * 1e9) : 0;
 }
 
 /* Said also where no progress is wanted: it may take the device a while to answer. */

@@ -129,6 +129,11 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 /* ---- tune_state.c ---- */
 
 double tune_elapsed_s(const tune *t);
+/* A budget of time is for the whole run: when search and race have to be over, as
+ * tune_elapsed_s(), so that some is left for checks and proofs, and when these are waited for no
+ * longer, as clock_now_ns(). Both are 0 where there is no such budget. */
+double tune_race_end_s(const tune *t);
+int64_t tune_end_ns(const tune *t);
 bool tune_races(const tune *t);     /* does this run end in a race? */
 bool tune_is_quick(const tune *t);  /* is it to answer within seconds, with no budget of its own? */
 size_t tune_samples(const tune *t); /* first samples of a variant */
