@@ -166,7 +166,7 @@ def sampled(folder):
     return found
 
 
-# Of each kind of access one: by threads and by vectors, strided, misaligned, with conflicts, reduced, in local memory.
+# One of each kind of access: by threads and by vectors, strided, misaligned, with conflicts, reduced, in local memory.
 FEW = [("transpose", c, SMALL) for c in (
     "algorithm=naive,tile_x=32,tile_y=32,block_rows=8,pad=0",
     "algorithm=tile,pad=0",

@@ -18,7 +18,7 @@ static integer rest_of(integer a, integer b)
     return b == 0 ? -1 : a % b;
 }
 
-/* Of two operands, for the types in which they are. */
+/* Evaluates what has two operands, for the types in which they are. */
 static bool binary(const char *name, integer a, integer b, integer *v)
 {
     static const char *const names[] = {"add", "sub", "div", "rem", "min", "max", NULL};
@@ -55,7 +55,7 @@ static bool multiply(const opcode *o, const uint64_t *s, uint64_t *d)
     bool short_ones = strstr(o->words[0], "24") != NULL, adds = o->words[0][1] == 'a';
     kind k = o->kinds[0], factor = k, wide = {k.letter, 2 * k.bits, false};
     factor.bits = short_ones ? 24 : k.bits;
-    /* Of 64 bits the product has no sign to spare. */
+    /* A product of 64 bits has no sign to spare. */
     soft_bits exact = (soft_bits)integer_of(factor, s[0]) * (soft_bits)integer_of(factor, s[1]);
     integer product = (integer)exact;
     if (opcode_has(o, "wide")) {

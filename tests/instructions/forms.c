@@ -275,7 +275,7 @@ static const row rows[] = {
     {"cvt.pack.sat.{u16,s16}.s32", "r:rr", NULL},
     {"cvt.pack.sat.{u8,s8,u4,s4,u2,s2}.s32.b32", "r:rrr", NULL},
 
-    /* Of integers and floats. */
+    /* Integers and floats. */
     {"cvt" ROUNDINGS "{,.sat}.f32.{u8,s8,u32,s32}", "f:r", NULL},
     {"cvt" ROUNDINGS "{,.sat}.f32.{u16,s16}", "f:h", NULL},
     {"cvt" ROUNDINGS "{,.sat}.f32.{u64,s64}", "f:x", NULL},
@@ -301,7 +301,7 @@ static const row rows[] = {
     {"cvt{.rni,.rzi,.rmi,.rpi}.{u16,s16}.bf16", "h:B", NULL},
     {"cvt{.rni,.rzi,.rmi,.rpi}.{u64,s64}.bf16", "x:B", NULL},
 
-    /* Of floats. */
+    /* Floats. */
     {"cvt{,.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}.f32.f32", "f:f", NULL},
     {"cvt{,.rni,.rzi,.rmi,.rpi}{,.sat}.f64.f64", "g:g", NULL},
     {"cvt{,.rni,.rzi,.rmi,.rpi}{,.sat}.f16.f16", "H:H", NULL},
@@ -351,7 +351,7 @@ static const row rows[] = {
     {"vset{2,4}.{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge}", "r:rrr", NULL},
     {"vset{2,4}.{u32,s32}.{u32,s32}.lt.add", "r:rrr", NULL},
 
-    /* Of the warp. */
+    /* The warp's. */
     {"shfl.sync.{up,down,bfly,idx}.b32", "r:rss",
      "{.reg .pred q; $0 $d|q, $a, $b, $c, -1; @q xor.b32 $d, $d, 0x5a5a5a5a;}"},
     {"vote.sync.ballot.b32", "r:p", "$0 $d, $a, -1;"},

@@ -14,7 +14,7 @@ enum { HEADER_TEXT_BYTES = 60 * 1024 };
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Of a script's text, which may get long. */
+/* Adds to a script's text, which may get long. */
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
 {
     size_t used = strlen(text), room = HEADER_TEXT_BYTES - used;

@@ -53,8 +53,7 @@ const char *nearest_name(const char *typed, const char *const *names, size_t cou
         if (other > LONGEST)
             continue;
         size_t d = distance(typed, length, names[i], other);
-        /* Of several that are as near, the one that begins alike: "row" is "rows", and not "how".
-         */
+        /* Among equals the one that begins alike wins: "row" is "rows", and not "how". */
         if (d > most || (nearest && d == most &&
                          common_prefix(typed, names[i]) <= common_prefix(typed, nearest)))
             continue;

@@ -364,7 +364,7 @@ pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen
 {
     if (!is_possible(w->target, c->configuration))
         return PICK_IMPOSSIBLE;
-    /* Of a problem that was measured nothing else is asked. */
+    /* A problem that was measured itself needs no neighbour. */
     const bool asked = c->from && c->ahead < 0 && c->rule != PICK_EXACT;
     const pick_seen *s = asked ? nearest_seen(w, c) : NULL;
     bool faster = !s || s->standing == RECORD_FASTER;

@@ -23,7 +23,7 @@ static double rate(const session *s, work_unit unit, int64_t time_ns)
     return time_ns > 0 ? (double)session_work(s, unit) / (double)time_ns : 0;
 }
 
-/* Of one whose proof did not end. */
+/* Says why a variant's proof did not end. */
 static const char *why_unproven(const summarise_input *in, const candidate *c)
 {
     const double budget_s = in->limits.seconds;

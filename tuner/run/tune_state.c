@@ -10,8 +10,8 @@
  * run would rather try more. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
-/* Of a budget of time so much, at most, is for the checks and proofs of who won. Most proofs are
- * done when the race ends: they begin while it goes on. */
+/* Checks and proofs of who won get at most this share of a budget, and at most these seconds. Most
+ * proofs are done when the race ends: they begin while it goes on. */
 static const double PROOF_SHARE = 0.2, MOST_PROOF_S = 20;
 
 double tune_elapsed_s(const tune *t)

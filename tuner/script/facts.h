@@ -23,9 +23,9 @@ at_status script_facts_read(const void *bytes, size_t size_bytes, script_facts *
                             at_error *error);
 void script_facts_free(script_facts *f); /* NULL is fine */
 
-/* Of its members these are filled in: path, name, the tuned problem (with the values that the
- * script has) and its domains, the parameters, the texts and lines of constraints, the features,
- * the baseline. */
+/* These members of the script are filled in: path, name, the tuned problem (with the values that
+ * the script has) and its domains, the parameters, the texts and lines of constraints, the
+ * features, the baseline. */
 const pattern *script_facts_pattern(const script_facts *f);
 
 /* A problem on a device, for which facts are asked. */

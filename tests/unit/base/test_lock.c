@@ -122,7 +122,7 @@ static void a_file_is_locked_as_a_folder_is(void **state)
     lock_close(second);
 }
 
-/* Of many processes that add to a number in a file none is lost, though some are killed while they
+/* Many processes add to a number in a file: no addition is lost, though some are killed while they
  * hold the lock. */
 static void nothing_is_lost_among_processes_some_of_which_are_killed(void **state)
 {

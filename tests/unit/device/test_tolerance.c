@@ -255,7 +255,7 @@ TEST(elements_are_told_by_their_type)
     assert_told(DTYPE_DOUBLE, &(double){0.1}, "0.10000000000000001");
 }
 
-/* Of 16 bits all are tried. */
+/* All numbers of 16 bits are tried. */
 TEST(different_numbers_read_differently)
 {
     for (int type = DTYPE_HALF; type <= DTYPE_BFLOAT16; type++) {

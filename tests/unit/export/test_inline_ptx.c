@@ -205,7 +205,7 @@ TEST(what_is_no_ptx_is_an_error)
 
 /* ---- what a compiler makes of it ---- */
 
-/* Of the texts in the literals of an asm statement their lines; `operands` stand for %0, %1 ... */
+/* Prints the lines in the literals of an asm statement; `operands` stand for %0, %1 and so on. */
 static void print_assembly(const char *kernel, const char *const *operands, FILE *to)
 {
     const char *at = strstr(kernel, "asm volatile(") + strlen("asm volatile(");

@@ -21,8 +21,8 @@ static value number(int64_t n)
     return (value){.kind = VALUE_INTEGER, .integer = n};
 }
 
-/* Of n = 1, 4, 16 ... the first configuration is best on small ones, the second on large ones; the
- * default is twice as slow. */
+/* Among n = 1, 4, 16 and so on the first configuration is best on small ones, the second on large
+ * ones; the default is twice as slow. */
 typedef struct fixture {
     value problems[2 * ROWS];
     double ratios[COUNT * ROWS], defaults[ROWS];

@@ -328,7 +328,7 @@ TEST(harm_that_no_race_could_tell_counts)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
-/* Of few problems each may have a leaf of its own. */
+/* Each of few problems may have a leaf of its own. */
 TEST(few_problems_are_told_apart)
 {
     const value problems[] = {
@@ -343,7 +343,7 @@ TEST(few_problems_are_told_apart)
         assert_float_equal(loss_of(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
 
-/* Of words one may have nothing in common with another: the first configuration is hopeless for
+/* A word may have nothing in common with another: the first configuration is hopeless for
  * "b". */
 TEST(what_words_part_is_learnt_apart)
 {

@@ -8,7 +8,7 @@
 #include "record/combine.h"
 #include "temporary.h"
 
-/* Of n = 1: when, with which block, how fast, of which template; with members between the
+/* An entry for n = 1: when, with which block, how fast, of which template; with members between the
  * braces. */
 #define ENTRY(date, block, ns, hash, more)                                                         \
     "{\"problem\": {\"n\": 1}, \"configuration\": {\"block\": " #block "}, \"date\": \"" date      \

@@ -117,7 +117,7 @@ TEST_IN(and_the_default_at_last, set_up, tear_down)
     assert_int_equal(pick_for(f, "NVIDIA V100", 7, 0, 8192, "float", &tile), PICK_DEFAULT);
     const record_values *baseline = pick_default(&f->set);
     assert_non_null(baseline);
-    /* Of the latest entries (dated the 4th) the first. */
+    /* The first of the latest entries (dated the 4th) decides. */
     assert_int_equal(record_get(baseline, "tile")->integer, 1004);
     record_set none = {0};
     assert_null(pick_default(&none));
@@ -240,8 +240,8 @@ TEST(a_portfolio_is_asked_by_its_tree)
     record_deinit(&r);
 }
 
-/* Of 8192 rows on G: tile 1, and the next as contender, beside the default's 1000 ns; of 1024 rows
- * tile 5, which was twice as fast. On H, of the same capability, tile 6 was, of 8000 rows. */
+/* On G 8192 rows have tile 1, and the next as contender, beside the default's 1000 ns; 1024 rows
+ * have tile 5, which was twice as fast. On H, of the same capability, 8000 rows have tile 6. */
 static const char beside_default[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"%s\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": %d},"
@@ -340,7 +340,7 @@ TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
     assert_int_equal(tile, 1);
 }
 
-/* Of no entry is a default known: the portfolio was slower than one, and the entry is for what it
+/* No entry has a default: the portfolio was slower than one, and the entry is for what it
  * is for. */
 TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
 {

@@ -84,7 +84,8 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, t
     free(best);
 }
 
-/* Of this GPU and problem: it answers no more, but is tried first, and raced and recorded again. */
+/* The record is of this GPU and problem: it answers no more, but is tried first, and raced and
+ * recorded again. */
 TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run, tables_run_close)
 {
     fixture *f = *state;

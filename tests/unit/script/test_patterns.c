@@ -103,7 +103,7 @@ static void submit(batch *b, const char *what, const launch_plan *plan, const em
     assert_ok(compile_submit(b->pool, &request, &error), error);
 }
 
-/* Of each problem of each pattern; $AUTOTUNE_SAMPLES: for a longer run. */
+/* Samples of each problem of each pattern; $AUTOTUNE_SAMPLES: for a longer run. */
 static int samples_wanted(void)
 {
     const char *wanted = getenv("AUTOTUNE_SAMPLES");

@@ -499,7 +499,8 @@ static double cost_without_least_values(const space *s, uint64_t configuration)
     return 10 - (double)least_values(s, configuration);
 }
 
-/* Of `evaluations` each for 40 seeds, how many configurations with a least value were tried. */
+/* Counts the configurations with a least value that were tried, by 40 seeds of `evaluations`
+ * each. */
 static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t evaluations,
                                     size_t *found)
 {

@@ -170,7 +170,7 @@ TEST(all_of_shared_memory_is_filled)
     sim_test_deinit(&t);
 }
 
-/* Of each type: zeros, infinities, not a number, the ends of its range, and neighbours of what is
+/* Each type has: zeros, infinities, not a number, the ends of its range, and neighbours of what is
  * expected. */
 static void make_elements(rng *r, dtype type, unsigned char *found, unsigned char *expected,
                           size_t count)

@@ -511,7 +511,8 @@ static script *own_problem(const subject *s, const arch_limits *limits)
     return out;
 }
 
-/* Of the shell: `compiler` is what compiles a .cu, `include` where the headers of its CUDA are. */
+/* Variables of the shell: `compiler` is what compiles a .cu, `include` where the headers of its
+ * CUDA are. */
 static void a_program_launches_what_the_library_would(const char *set_compiler_and_include)
 {
     static const struct {

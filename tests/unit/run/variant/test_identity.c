@@ -5,7 +5,7 @@
 
 #include "run/variant/identity.h"
 
-/* Of a plan: changing one byte makes another variant. */
+/* Offsets within a plan: changing one byte there makes another variant. */
 #define OF(field) offsetof(launch_plan, field)
 static const size_t changed_bytes[] = {
     OF(entries[0]),

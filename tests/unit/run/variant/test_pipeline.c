@@ -295,7 +295,7 @@ TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_sessi
     assert_int_equal(all->items[0]->found.outcome, OUTCOME_COMPILE_ERROR);
 }
 
-/* Of those after the first twenty each is faster than all before it. */
+/* After the first twenty each one is faster than all before it. */
 TEST_IN(who_overtakes_those_that_are_prepared_is_prepared_too, open_session, close_session)
 {
     fixture *f = *state;

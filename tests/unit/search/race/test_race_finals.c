@@ -72,7 +72,7 @@ TEST(a_hopeless_default_races_when_all_others_fail)
     race_free(r);
 }
 
-/* Of the finals' samples, how many are the default's and how many the winner's. */
+/* Counts the finals' samples that are the default's, and those that are the winner's. */
 static void count_finals(double default_ns, size_t *of_default, size_t *of_winner)
 {
     set_up(20, 1e5, 0.01);
