@@ -40,6 +40,14 @@ TEMPLATE = """extern "C" __global__ void copy(const float *src, float *dst, unsi
         dst[i] = src[i];
 }
 """
+KERNEL_FILE = """/* autotune
+problem = { n = 4096 }
+space = { BLOCK = { 128, 256 } }
+sizes = { x = "n" }
+launch = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+*/
+%s__global__ void grown(float *x, int n) { for (int i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += n) x[i] = M%d; }
+"""
 
 
 def configuration(i):
@@ -80,7 +88,14 @@ def write_script(folder, count, lines):
             template.write((TEMPLATE % more).replace("void copy", "void reference" if "ref" in name else "void copy"))
 
 
-# By name: what is run in a folder that has cache.json, records/, script/grown.lua, long/grown.lua, each of that size.
+def write_kernel_file(path, count):
+    """Macros that name the one before, five hundred in a row, and functions of the host."""
+    lines = (f"#define M{i} {i % 1000 and f'M{i - 2}'}\n" if i % 2 == 0 else f"int h{i}() {{ return M{i - 1}; }}\n"
+             for i in range(count))
+    open(path, "w").write(KERNEL_FILE % ("".join(lines), count - 2))
+
+
+# By name: what is run in a folder that has cache.json, records/, script/grown.lua, long/grown.lua, grown.cu, each of that size.
 COMMANDS = {
     "replay": "replay cache.json --strategy random --repeat 2 --budget 20",
     "importance": "importance cache.json --json",
@@ -107,6 +122,7 @@ COMMANDS = {
     "space": "space script/grown.lua",
     "space --list": "space script/grown.lua --list",
     "lint": "lint script/grown.lua",
+    "kernel file": "space grown.cu --arch sm_90",
     "emit": "emit long/grown.lua -o emitted.cu",
     "tune": "script/grown.lua --arch sm_90 --budget 3 --quiet",
     "warm start": "script/grown.lua --arch sm_90 --budget 3 --quiet --warm-start records/nvidia-h200/grown.json",
@@ -147,6 +163,7 @@ def main():
             write_record(f"{top}/{size}/records", size)
             write_script(f"{top}/{size}/script", size, 0)
             write_script(f"{top}/{size}/long", 100, size)
+            write_kernel_file(f"{top}/{size}/grown.cu", size)
             os.makedirs(f"{top}/{size}/few")
         for name, words in COMMANDS.items():
             if only and name != only:

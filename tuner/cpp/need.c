@@ -4,44 +4,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/keymap.h"
 
-/* Words met so far. Two words of one hash count as the same: then more is wanted than need be. */
+/* What has a name: a macro or a declaration. */
+typedef struct named {
+    uint64_t key; /* of the name */
+    size_t unit, index;
+    bool is_macro;
+} named;
+
+/* Words that are met are looked up once each, in the order of `met`. Two words of one key count as
+ * the same: then more is wanted than need be. */
 typedef struct search {
     cpp_unit *units;
     size_t count;
+    named *all; /* by key */
+    size_t named_count;
     keymap words;
+    uint64_t *met;
+    size_t met_count;
     bool failed;
-    bool grew;
 } search;
 
-static uint64_t word_key(cpp_span s)
-{
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < s.length; i++)
-        h = (h ^ (unsigned char)s.text[i]) * UINT64_C(1099511628211);
-    return h;
-}
-
-static bool has_word(const search *s, cpp_span word)
+static void meet(search *s, uint64_t key)
 {
     uint64_t value;
-    return keymap_get(&s->words, word_key(word), &value);
+    if (keymap_get(&s->words, key, &value))
+        return;
+    s->failed = s->failed || !keymap_put(&s->words, key, 0) ||
+                !array_add(&s->met, &s->met_count, &key, sizeof key);
 }
 
 static void add_words(search *s, cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
-    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
-        if (t.kind == CPP_DIRECTIVE) { /* a condition within a function, #define NAME VALUE */
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l))
+        if (t.kind == CPP_DIRECTIVE) /* a condition within a function, #define NAME VALUE */
             add_words(s, (cpp_span){t.span.text + 1, t.span.length - 1});
-            continue;
-        }
-        if (t.kind != CPP_WORD || has_word(s, t.span))
-            continue;
-        s->grew = true;
-        s->failed = s->failed || !keymap_put(&s->words, word_key(t.span), 0);
-    }
+        else if (t.kind == CPP_WORD)
+            meet(s, cpp_span_key(t.span));
 }
 
 /* An annotation by a macro of a header that is not here: FORCE_DEVICE. */
@@ -129,14 +131,14 @@ static bool is_usable(const search *s, const cpp_unit *u, size_t i)
     }
 }
 
-static bool is_named(const search *s, const cpp_unit *u, const cpp_declaration *d)
+/* Is it wanted whatever is named? */
+static bool is_always_named(const search *s, const cpp_unit *u, const cpp_declaration *d)
 {
     if (d->member || d->kind == CPP_USING || d->kind == CPP_OTHER || d->name_count == 0 ||
         (d->kind == CPP_FUNCTION && is_macro_call(s, d)))
         return true;
     for (size_t i = 0; i < d->name_count; i++)
-        if (has_word(s, u->names[d->first_name + i]) ||
-            cpp_span_is(u->names[d->first_name + i], "operator"))
+        if (cpp_span_is(u->names[d->first_name + i], "operator"))
             return true;
     return false;
 }
@@ -144,8 +146,9 @@ static bool is_named(const search *s, const cpp_unit *u, const cpp_declaration *
 static void want(search *s, cpp_unit *u, size_t i)
 {
     cpp_declaration *d = &u->declarations[i];
+    if (d->wanted || !is_usable(s, u, i))
+        return;
     d->wanted = true;
-    s->grew = true;
     if (d->kind == CPP_TYPE && d->has_body) {
         /* Its members one by one: what is left out wants nothing. */
         const char *end = d->span.text + d->span.length, *at = d->span.text;
@@ -165,22 +168,49 @@ static void want(search *s, cpp_unit *u, size_t i)
     add_words(s, d->span);
 }
 
-static void add_macros(search *s)
+static void add_named(search *s, named n, cpp_span name)
 {
-    for (size_t i = 0; i < s->count; i++)
-        for (size_t k = 0; k < s->units[i].macro_count; k++)
-            if (has_word(s, s->units[i].macros[k].name))
-                add_words(s, s->units[i].macros[k].value);
+    n.key = cpp_span_key(name);
+    s->failed = s->failed || !array_add(&s->all, &s->named_count, &n, sizeof n);
 }
 
-static void add_declarations(search *s)
+static int compare_keys(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static void index_names(search *s)
 {
     for (size_t i = 0; i < s->count; i++) {
-        cpp_unit *u = &s->units[i];
+        const cpp_unit *u = &s->units[i];
+        for (size_t k = 0; k < u->macro_count; k++)
+            add_named(s, (named){.unit = i, .index = k, .is_macro = true}, u->macros[k].name);
         for (size_t k = 0; k < u->declaration_count; k++)
-            if (!u->declarations[k].wanted && is_usable(s, u, k) &&
-                is_named(s, u, &u->declarations[k]))
-                want(s, u, k);
+            for (size_t n = 0; n < u->declarations[k].name_count; n++)
+                add_named(s, (named){.unit = i, .index = k},
+                          u->names[u->declarations[k].first_name + n]);
+    }
+    if (s->named_count > 0)
+        qsort(s->all, s->named_count, sizeof *s->all, compare_keys);
+}
+
+static void want_named(search *s, uint64_t key)
+{
+    size_t low = 0, high = s->named_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->all[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < s->named_count && s->all[low].key == key; low++) {
+        cpp_unit *u = &s->units[s->all[low].unit];
+        if (s->all[low].is_macro)
+            add_words(s, u->macros[s->all[low].index].value);
+        else
+            want(s, u, s->all[low].index);
     }
 }
 
@@ -188,16 +218,20 @@ at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t 
                    at_error *error)
 {
     search s = {.units = units, .count = count};
+    index_names(&s);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < units[i].declaration_count; k++)
             units[i].declarations[k].wanted = false;
     for (size_t i = 0; i < root_count; i++)
         add_words(&s, roots[i]);
-    for (s.grew = true; s.grew && !s.failed;) {
-        s.grew = false;
-        add_macros(&s);
-        add_declarations(&s);
-    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < units[i].declaration_count; k++)
+            if (is_always_named(&s, &units[i], &units[i].declarations[k]))
+                want(&s, &units[i], k);
+    for (size_t i = 0; i < s.met_count && !s.failed; i++)
+        want_named(&s, s.met[i]);
     keymap_deinit(&s.words);
+    free(s.met);
+    free(s.all);
     return s.failed ? error_no_memory(error) : AT_OK;
 }

@@ -174,15 +174,20 @@ typedef struct progress {
     size_t first_inner; /* declarations of its members begin here */
 } progress;
 
+static void append_name(parser *p, progress *g, cpp_span name)
+{
+    if (g->d.name_count == 0)
+        g->d.first_name = p->u->name_count;
+    add(p, &p->u->names, &p->u->name_count, &name, sizeof name);
+    g->d.name_count++;
+}
+
 static void add_name(parser *p, progress *g, cpp_span name)
 {
     for (size_t i = 0; i < g->d.name_count; i++)
         if (cpp_spans_equal(p->u->names[g->d.first_name + i], name))
             return;
-    if (g->d.name_count == 0)
-        g->d.first_name = p->u->name_count;
-    add(p, &p->u->names, &p->u->name_count, &name, sizeof name);
-    g->d.name_count++;
+    append_name(p, g, name);
 }
 
 /* The words of an enum's body that are its constants. */
@@ -195,7 +200,7 @@ static void add_enumerators(parser *p, progress *g, const char *begin, const cha
         if (t.kind == CPP_DIRECTIVE)
             continue;
         if (t.kind == CPP_WORD && name_next)
-            add_name(p, g, t.span);
+            append_name(p, g, t.span);
         depth += cpp_is(t, "{") || cpp_is(t, "(");
         depth -= cpp_is(t, "}") || cpp_is(t, ")");
         name_next = depth == 1 && (cpp_is(t, "{") || cpp_is(t, ","));

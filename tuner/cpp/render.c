@@ -94,12 +94,13 @@ static cpp_span used_namespace(const cpp_unit *u, const cpp_declaration *d)
     return plain ? name : (cpp_span){name.text, 0};
 }
 
-/* Text that stays, with what has to stand before some of its declarations. */
-static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end)
+/* Text that stays, with what has to stand before some of its declarations; *next: the first of the
+ * unit's that may stand there. */
+static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end, size_t *next)
 {
-    for (size_t i = 0; i < u->declaration_count; i++) {
-        const cpp_declaration *d = &u->declarations[i];
-        if (d->span.text < at || d->span.text >= end)
+    for (; *next < u->declaration_count && u->declarations[*next].span.text < end; ++*next) {
+        const cpp_declaration *d = &u->declarations[*next];
+        if (d->span.text < at)
             continue;
         pack_append(out, at, (size_t)(d->span.text - at));
         at = d->span.text;
@@ -119,11 +120,12 @@ char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count)
     pack out = {0};
     collect(u, given, given_count, &c);
     const char *at = u->text, *end = u->text + u->length;
+    size_t next = 0;
     for (size_t i = 0; i < c.count; i++) {
         const char *begin = c.all[i].text, *after = begin + c.all[i].length;
         if (begin < at)
             continue;
-        put_kept(&out, u, at, begin);
+        put_kept(&out, u, at, begin, &next);
         put_directives(&out, c.all[i]);
         /* The rest of the line that it ends on has nothing more, mostly. */
         const char *rest = after + strspn(after, " \t\r");
@@ -131,7 +133,7 @@ char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count)
         pack_append_text(&out, empty && *rest == '\n' ? "\v" : " ");
         at = after;
     }
-    put_kept(&out, u, at, end);
+    put_kept(&out, u, at, end, &next);
     free(c.all);
     char *text = pack_take_text(&out);
     if (!c.failed)

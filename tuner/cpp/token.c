@@ -23,6 +23,14 @@ bool cpp_is(cpp_token t, const char *text)
     return (t.kind == CPP_WORD || t.kind == CPP_SYMBOL) && cpp_span_is(t.span, text);
 }
 
+uint64_t cpp_span_key(cpp_span s)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < s.length; i++)
+        h = (h ^ (unsigned char)s.text[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
 static char peek(const cpp_lexer *l, size_t ahead)
 {
     return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Text within a file: not ended by a NUL, owned by whoever has the file. */
 typedef struct cpp_span {
@@ -43,6 +44,7 @@ cpp_token cpp_next(cpp_lexer *l);
 bool cpp_span_is(cpp_span s, const char *text);
 bool cpp_spans_equal(cpp_span a, cpp_span b);
 bool cpp_is(cpp_token t, const char *text); /* a word or a symbol */
+uint64_t cpp_span_key(cpp_span s);          /* the same for equal spans, mostly another otherwise */
 
 /* The next comment at or after the lexer's place, with its signs; false: there is none. The lexer
  * is after it then. */

@@ -6,12 +6,23 @@
 #include "cpp/comment.h"
 #include "cpp/parse.h"
 
+static bool index_macros(cpp_unit *u)
+{
+    for (size_t i = 0; i < u->macro_count; i++) {
+        const uint64_t key = cpp_span_key(u->macros[i].name);
+        uint64_t first;
+        if (!keymap_get(&u->first_macros, key, &first) && !keymap_put(&u->first_macros, key, i))
+            return false;
+    }
+    return true;
+}
+
 at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error)
 {
     *out = (cpp_unit){.text = text, .length = strlen(text), .own_comment = {text, 0}};
     int line;
     cpp_comment_find(text, &out->own_comment, &line);
-    if (cpp_parse(out))
+    if (cpp_parse(out) && index_macros(out))
         return AT_OK;
     cpp_unit_deinit(out);
     return error_no_memory(error);
@@ -25,33 +36,43 @@ void cpp_unit_deinit(cpp_unit *u)
     free(u->macros);
     free(u->includes);
     free(u->names);
+    keymap_deinit(&u->first_macros);
     *u = (cpp_unit){0};
 }
 
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name)
 {
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < units[i].macro_count; k++)
+    for (size_t i = 0; i < count; i++) {
+        uint64_t first;
+        if (!keymap_get(&units[i].first_macros, cpp_span_key(name), &first))
+            continue;
+        /* The first one itself, but for two names of one key. */
+        for (size_t k = (size_t)first; k < units[i].macro_count; k++)
             if (cpp_spans_equal(units[i].macros[k].name, name))
                 return &units[i].macros[k];
+    }
     return NULL;
 }
 
-/* Macros name macros; none that people write go deeper. */
-enum { MAX_EXPANSION = 6 };
+/* Macros name macros; none that people write go deeper, or are longer. A macro that names itself
+ * several times, or a chain of such, would otherwise be as much text as that number to the power
+ * of the depth. */
+enum { MAX_EXPANSION = 6, MAX_EXPANDED_TOKENS = 4096 };
 
 static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
-                     int depth)
+                     int depth, int *expanded)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (depth > 0 && ++*expanded > MAX_EXPANDED_TOKENS)
+            return false;
         if (t.kind != CPP_WORD)
             continue;
         for (const char *const *w = words; *w; w++)
             if (cpp_is(t, *w))
                 return true;
         const cpp_macro *m = depth < MAX_EXPANSION ? cpp_find_macro(units, count, t.span) : NULL;
-        if (m && !m->is_constant && text_has(units, count, m->value, words, depth + 1))
+        if (m && !m->is_constant && text_has(units, count, m->value, words, depth + 1, expanded))
             return true;
     }
     return false;
@@ -59,7 +80,8 @@ static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const c
 
 bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words)
 {
-    return text_has(units, count, text, words, 0);
+    int expanded = 0;
+    return text_has(units, count, text, words, 0, &expanded);
 }
 
 bool cpp_is_kernel(const cpp_unit *units, size_t count, const cpp_declaration *d)

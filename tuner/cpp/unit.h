@@ -9,6 +9,7 @@
 #define AUTOTUNE_CPP_UNIT_H
 
 #include "base/error.h"
+#include "base/keymap.h"
 #include "cpp/token.h"
 
 typedef enum cpp_kind {
@@ -60,6 +61,7 @@ typedef struct cpp_unit {
     cpp_include *includes;
     cpp_span *names;
     size_t declaration_count, macro_count, include_count, name_count;
+    keymap first_macros;  /* by cpp_span_key() of a name: the first macro of that key */
     cpp_span own_comment; /* the one that begins with the word "autotune"; "" */
 } cpp_unit;
 
@@ -76,7 +78,7 @@ size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t giv
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name);
 
 /* Does the text have one of the words, itself or by the macros that it uses? `words` ends with
- * NULL. */
+ * NULL. Macros are followed as far as people's annotations go: six deep, a few thousand tokens. */
 bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words);
 
 /* Is it a function that is annotated __global__? */

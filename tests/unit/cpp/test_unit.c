@@ -88,6 +88,27 @@ TEST(macros_that_annotate_and_declare_are_looked_into)
            "#define MAKE(T) __global__ void k##T(T *x) {} MAKE(int) __global__ void k() {}");
 }
 
+TEST(macros_that_name_themselves_are_followed_to_an_end)
+{
+    char text[1024] = "#define A";
+    for (int i = 0; i < 100; i++)
+        strcat(text, " A B");
+    strcat(text, "\n#define B A A A A A A\nA int host() { return 1; }\n__global__ void k() {}");
+    char *left = cut(text, "k", "A"); /* which would be 200 to the power of 6 words otherwise */
+    assert_string_equal(left, "#define B A A A A A A __global__ void k() {}");
+    free(left);
+}
+
+TEST(what_is_declared_before_its_first_use_is_kept_whatever_the_order)
+{
+    leaves("__device__ int a() { return ONE; }\n__device__ int b() { return a(); }\n"
+           "__device__ int c() { return b(); }\nenum { ZERO, ONE };\n__device__ int z();\n"
+           "__global__ void k(int *x) { x[0] = c(); }",
+           "__device__ int a() { return ONE; } __device__ int b() { return a(); } "
+           "__device__ int c() { return b(); } enum { ZERO, ONE }; "
+           "__global__ void k(int *x) { x[0] = c(); }");
+}
+
 TEST(members_that_only_the_host_can_call_are_cut)
 {
     leaves("struct Tile {\n  int n;\n  Tile(int a) : n(a) { puts(\"\"); }\n  __device__ int get() "
