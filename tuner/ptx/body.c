@@ -1,7 +1,7 @@
 
 #include "ptx/parser.h"
 
-enum { MAX_OPERANDS = 16, MAX_ITEMS = 64, MAX_DEPTH = 32 };
+enum { MAX_OPERANDS = 16, MAX_ITEMS = 256, MAX_DEPTH = 32 };
 
 static void parse_operand(ptx_parser *p, ptx_operand *out, int depth);
 
@@ -14,11 +14,11 @@ static int add_operands(ptx_parser *p, const ptx_operand *items, int count)
     return first;
 }
 
-/* The label's number, which it gets here if it is new; 0 after a failure. */
+/* The label's number, which it gets here if it is new in this block; 0 after a failure. */
 static int find_label(ptx_parser *p, ptx_text name)
 {
     int kind, index;
-    if (ptx_scope_find(&p->label_names, name, &kind, &index))
+    if (ptx_scope_find(&p->label_names, name, &kind, &index) && index >= p->first_label)
         return index;
     ptx_module *m = p->module;
     const ptx_label label = {.name = name, .statement = PTX_NONE, .line = p->token.line};
@@ -306,12 +306,38 @@ static void parse_directive(ptx_parser *p)
     ptx_skip_unread(p, &begin);
 }
 
+/* A block ends. Labels are its own, whatever is around it has; those that it names and has not are
+ * of the block around it. */
+static void end_labels(ptx_parser *p, size_t mark, int first_around, size_t first_operand)
+{
+    ptx_module *m = p->module;
+    const int first = p->first_label, end = (int)m->label_count;
+    ptx_scope_pop(&p->label_names, mark);
+    p->first_label = first_around;
+    for (int i = first; i < end && !p->status; i++) {
+        if (m->labels[i].statement != PTX_NONE || m->labels[i].count > 0)
+            continue;
+        int around = -1;
+        for (size_t k = first_operand; k < m->operand_count && !p->status; k++) {
+            if (m->operands[k].kind != PTX_OPERAND_LABEL || m->operands[k].index != i)
+                continue;
+            if (around < 0)
+                around = find_label(p, m->labels[i].name);
+            m->operands[k].index = around;
+        }
+    }
+}
+
 ptx_text ptx_parse_block(ptx_parser *p, int depth)
 {
-    size_t mark = p->names.count;
+    const size_t mark = p->names.count, label_mark = p->label_names.count,
+                 first_operand = p->module->operand_count;
+    const int first_around = p->first_label;
     const char *begin = p->token.text.at + 1;
     if (depth > MAX_DEPTH)
         ptx_fail(p, "blocks nest more than %d deep", MAX_DEPTH);
+    if (depth > 0)
+        p->first_label = (int)p->module->label_count;
     ptx_expect(p, '{');
     while (!ptx_at(p, '}') && !p->status) {
         if (ptx_at(p, '{'))
@@ -322,6 +348,8 @@ ptx_text ptx_parse_block(ptx_parser *p, int depth)
             parse_instruction(p);
     }
     ptx_scope_pop(&p->names, mark);
+    if (depth > 0)
+        end_labels(p, label_mark, first_around, first_operand);
     const ptx_text inside = {begin, p->status ? 0 : (uint32_t)(p->token.text.at - begin)};
     ptx_advance(p);
     return inside;

@@ -19,6 +19,7 @@ typedef struct ptx_parser {
     ptx_token token;       /* the one looked at */
     ptx_scope names;       /* registers, variables, functions */
     ptx_scope label_names; /* of the function being parsed */
+    int first_label;       /* of the block being parsed: earlier ones are of those around it */
     int location;          /* of the last .loc */
     bool rolled;           /* .pragma "nounroll" stands before what follows */
     char shown[64];        /* ptx_token_text() */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "sim/program/warpgroup.h"
 
 /* Machine instructions for one of PTX. `wide`: for operands of 64 bits. The first row whose opcode
  * begins so counts. */
@@ -21,6 +22,7 @@ static const struct expansion {
     {"cp.async", SIM_PIPE_MEMORY, 1, 1},     {"prefetch", SIM_PIPE_MEMORY, 1, 1},
     {"shfl", SIM_PIPE_MEMORY, 1, 1},         {"ldmatrix", SIM_PIPE_MEMORY, 1, 1},
     {"stmatrix", SIM_PIPE_MEMORY, 1, 1},     {"mma", SIM_PIPE_MATRIX, 1, 1},
+    {"wgmma.mma", SIM_PIPE_MATRIX, 1, 1},    {"wgmma", SIM_PIPE_OTHER, 1, 1},
     {"wmma", SIM_PIPE_MATRIX, 2, 2},         {"div.full.f32", SIM_PIPE_FLOAT, 4, 4},
     {"div.approx", SIM_PIPE_FLOAT, 2, 2},    {"div.rn.f32", SIM_PIPE_FLOAT, 10, 10},
     {"div.rn.f64", SIM_PIPE_DOUBLE, 12, 12}, {"div", SIM_PIPE_INTEGER, 18, 70},
@@ -185,6 +187,11 @@ void sim_issue_find(const sim_program *p, const sim_counter *counters, double bl
             add_noted(s, n / copies[i], out);
         else
             add_expanded(s, n, out);
+        /* It is issued once and does the work of n / 8 times mma.m16n8: as many clocks of an SM's
+         * tensor cores for 64 rows (sim/machine/trace.c has the source). */
+        if (c->kind == SIM_WARPGROUP_PRODUCT)
+            out->pipes[SIM_PIPE_MATRIX] +=
+                n / (copies ? copies[i] : 1) * (sim_warpgroup_product_of(p, c)->part.n / 8.0 - 1);
         if (copies && c->kind == SIM_BARRIER) {
             out->pipes[SIM_PIPE_BARRIER] += n;
             out->total += n;

@@ -111,6 +111,31 @@ TEST(nested_scopes_hide_registers_and_give_them_back)
     ptx_module_free(m);
 }
 
+/* The statement to which the branch of that number goes. */
+static int target_of(const ptx_module *m, int branch)
+{
+    const ptx_operand *o = &m->operands[m->statements[branch].first];
+    assert_int_equal(o->kind, PTX_OPERAND_LABEL);
+    return m->labels[o->index].statement;
+}
+
+TEST(labels_of_a_block_are_its_own_and_others_those_around_it)
+{
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(parse(".visible .entry k()\n{\n"
+                    "L:\tbra L;\n"                      /* 0 */
+                    "{ bra L; L: bra L; bra OUT; }\n"   /* 1 2 3 */
+                    "{ L: bra L; { bra L; bra OUT; } }" /* 4 5 6 */
+                    "\tbra L;\nOUT:\tret;\n}\n",        /* 7 8 */
+                    &m, &error),
+              error);
+    static const int targets[] = {0, 2, 2, 8, 4, 4, 8, 0};
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(target_of(m, i), targets[i]);
+    ptx_module_free(m);
+}
+
 TEST(an_address_may_have_coordinates_in_a_view)
 {
     ptx_module *m;

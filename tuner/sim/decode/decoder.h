@@ -154,11 +154,16 @@ extern const family decode_engine_families[];
 extern const family decode_matrix_families[];
 extern const family decode_memory_families[];
 extern const family decode_video_families[];
+extern const family decode_warpgroup_families[];
 
 at_status decode_arithmetic(decoder *d); /* everything that is in the tables of operations */
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */
 int64_t decode_groups(decoder *d);
 at_status decode_cluster_barrier(decoder *d);
+/* The modifiers that are types of elements of matrices (sim_element), in their order; how many
+ * there are. And how products of such elements are counted. */
+int decode_elements(const decoder *d, int32_t found[4]);
+sim_class decode_matrix_class(int32_t element);
 bool decode_atomic_fits(sim_atomic_op op, ptx_type t); /* does such an atomic exist? */
 at_status decode_thread_copy(decoder *d);              /* cp.async by each thread */
 at_status decode_ignored(decoder *d);                  /* hints: prefetch, createpolicy ... */

@@ -144,8 +144,7 @@ static bool find_shape(const decoder *d, sim_matrix *x)
     return false;
 }
 
-/* The modifiers that are types of elements, in their order; how many there are. */
-static int find_elements(const decoder *d, int32_t found[4])
+int decode_elements(const decoder *d, int32_t found[4])
 {
     int count = 0;
     for (int i = 0; i < d->op.count; i++) {
@@ -158,7 +157,8 @@ static int find_elements(const decoder *d, int32_t found[4])
 
 static bool is_integer(int32_t e)
 {
-    return e == SIM_ELEMENT_S8 || e == SIM_ELEMENT_U8 || e == SIM_ELEMENT_S4 || e == SIM_ELEMENT_U4;
+    return e == SIM_ELEMENT_S8 || e == SIM_ELEMENT_U8 || e == SIM_ELEMENT_S4 ||
+           e == SIM_ELEMENT_U4 || e == SIM_ELEMENT_B1;
 }
 
 /* Do such operands go together? */
@@ -181,7 +181,7 @@ static bool are_multiplied(const int32_t e[4])
     return (a == SIM_ELEMENT_BF16 || a == SIM_ELEMENT_TF32) && b == a && singles;
 }
 
-static sim_class class_of(int32_t element)
+sim_class decode_matrix_class(int32_t element)
 {
     return element == SIM_ELEMENT_F64    ? SIM_CLASS_DOUBLE
            : element == SIM_ELEMENT_TF32 ? SIM_CLASS_FLOAT
@@ -197,7 +197,7 @@ static at_status decode_multiply(decoder *d)
                                          "f8f6f4", "kind::f8f6f4",         "rz", "rm",
                                          "rp"};
     sim_matrix x;
-    int found = find_elements(d, x.elements);
+    int found = decode_elements(d, x.elements);
     if (found == 2) {
         x.elements[SIM_MATRIX_C] = x.elements[1];
         x.elements[SIM_MATRIX_A] = x.elements[SIM_MATRIX_B] = SIM_ELEMENT_F16;
@@ -228,7 +228,7 @@ static at_status decode_multiply(decoder *d)
                                                            wide ? PTX_F64 : PTX_B32);
         }
     }
-    sim_instruction *c = decode_emit(d, SIM_MATRIX, class_of(x.elements[SIM_MATRIX_A]));
+    sim_instruction *c = decode_emit(d, SIM_MATRIX, decode_matrix_class(x.elements[SIM_MATRIX_A]));
     c->saturate = decode_has(d, "satfinite");
     c->list = (int32_t)d->program->list_count;
     int32_t words[sizeof x / sizeof(int32_t)];
@@ -347,7 +347,7 @@ static at_status decode_fragment(decoder *d)
     layout f = {.bytes = 0};
     int32_t found[4];
     int count = 0;
-    if (find_elements(d, found) != 1 || !find_shape(d, &f.x) || !find_operand(d, &f.operand) ||
+    if (decode_elements(d, found) != 1 || !find_shape(d, &f.x) || !find_operand(d, &f.operand) ||
         rows == decode_has(d, "col") || sim_element_bits((sim_element)found[0]) < 8)
         return decode_unknown(d);
     decode_count(d, 2, 3);

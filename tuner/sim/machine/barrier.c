@@ -3,6 +3,7 @@
 
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
+#include "sim/machine/warpgroup.h"
 
 static void order(sim_block *b, uint32_t id)
 {
@@ -285,6 +286,10 @@ void sim_report_deadlock(sim_block *b)
             sim_fail(
                 b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask), SIM_FAULT_BARRIER,
                 "the barrier of its cluster is not reached by all warps: others wait elsewhere");
+            return;
+        }
+        if (w->barrier == SIM_BARRIER_OF_WARPGROUP) {
+            sim_warpgroup_report(b, w);
             return;
         }
         const sim_barrier_state *s = &b->barriers[w->barrier];

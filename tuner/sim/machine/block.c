@@ -12,6 +12,7 @@
 #include "sim/machine/shared.h"
 #include "sim/machine/values.h"
 #include "sim/machine/warp.h"
+#include "sim/machine/warpgroup.h"
 
 static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 {
@@ -159,6 +160,8 @@ void sim_block_deinit(sim_block *b)
         free(b->warps[i].kept);
     }
     sim_order_deinit(b);
+    if (b->warps)
+        sim_warpgroups_free(b);
     free(b->warps);
     free(b->memory);
     free(b->shared);
@@ -225,6 +228,7 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
         sim_set_clear(&b->watch->pool, &b->visits);
     sim_shared_reset(b);
     sim_engine_reset(b);
+    sim_warpgroups_reset(b);
     start_warps(b);
     b->met_unwritten = false;
     sim_values_start(b);
@@ -329,6 +333,7 @@ static sim_turn run_warps(sim_block *b)
         polled = polled || w->state == SIM_POLLING;
     }
     bool opened = sim_barriers_open(b);
+    opened = sim_warpgroups_open(b) || opened;
     if (b->starved && b->fault.kind == SIM_FAULT_NONE)
         sim_fail(b, &b->warps[0], b->program->code, 0, SIM_FAULT_INTERNAL,
                  "no memory for what its threads know");
@@ -336,7 +341,7 @@ static sim_turn run_warps(sim_block *b)
         return SIM_TURN_FAULT;
     if (!b->ended && sim_warps_left(b) == 0) {
         b->ended = true;
-        if (!sim_engine_allows_end(b) || !sim_cluster_allows_end(b))
+        if (!sim_engine_allows_end(b) || !sim_warpgroups_allow_end(b) || !sim_cluster_allows_end(b))
             return SIM_TURN_FAULT;
     }
     return ran || opened || b->moment != moment ? SIM_TURN_ON

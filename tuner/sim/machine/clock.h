@@ -21,6 +21,8 @@ enum {
     SIM_UNIT_BLOCK = 0x4000, /* all threads of the block: those before its barrier number `until` */
     SIM_UNIT_COPIES =
         0x5000, /* plus a warp: copies by its threads that an mbarrier tracks, up to the number */
+    SIM_UNIT_PRODUCTS =
+        0x6000, /* plus a warpgroup: reads of shared memory by its products, up to the number */
     SIM_UNIT_ENGINE =
         0x8000, /* plus an mbarrier's offset / 8: copies that its phases up to `until` completed */
 };

@@ -7,7 +7,8 @@
  * stores at what places.c finds, shared.c and global.c watch memory for races, which race.c knows
  * by what order.c knows of happens-before, piece by piece or by lines (line.c), peers.c has what
  * one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and
- * mbarriers, engine.c has the copies under way, atomic.c computes atomics, collective.c exchanges
+ * mbarriers, engine.c has the copies under way, warpgroup.c the products of matrices under way,
+ * atomic.c computes atomics, collective.c exchanges
  * values within a warp, shuffle.c says whose, repeat.c knows loops that have no end, values.c
  * follows values that nothing wrote, fault.c records what went wrong, print.c what is printed. The
  * functions of each are in the header of its name. No other room includes this. */
@@ -24,7 +25,8 @@ enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SEEN = 64 
 
 enum {
     SIM_BARRIER_OF_CLUSTER =
-        SIM_BARRIERS /* sim_warp.barrier of those that wait for their cluster */
+        SIM_BARRIERS,        /* sim_warp.barrier of those that wait for their cluster, */
+    SIM_BARRIER_OF_WARPGROUP /* and for products of matrices */
 };
 
 typedef struct sim_path { /* lanes that are at the same place */
@@ -47,6 +49,9 @@ typedef struct sim_copy { /* a cp.async that has not landed */
     const sim_instruction *instruction;
     uint8_t data[16];
 } sim_copy;
+
+typedef struct sim_products sim_products;
+typedef struct sim_warpgroup sim_warpgroup;
 
 struct sim_warp {
     uint8_t *registers;
@@ -72,7 +77,8 @@ struct sim_warp {
     size_t copy_count;
     uint32_t copy_groups[SIM_LANES]; /* being filled, by lane */
     uint32_t copies_begun;
-    int32_t wait_pc; /* WAITING, POLLING: of the barrier */
+    sim_products *products; /* of matrices, by its warpgroup; NULL until there are any; owned */
+    int32_t wait_pc;        /* WAITING, POLLING: of the barrier */
     uint32_t wait_mask;
     uint32_t arrived, waited; /* barriers of the cluster: arrived at, and seen complete */
     uint64_t slice_end;       /* `executed` when other warps have their turn */
@@ -145,12 +151,13 @@ struct sim_block {
     sim_set visits;        /* accesses to its shared memory by other blocks of the cluster */
     sim_releases releases; /* in shared memory */
     uint32_t shared_bytes;
-    uint32_t epoch;     /* barriers of the whole block passed */
-    uint32_t moment;    /* counts mbarrier operations */
-    uint64_t work;      /* of all its warps (sim_launch.work) */
-    bool learned;       /* a warp has a clock */
-    bool starved;       /* there was no memory for one */
-    sim_engine *engine; /* NULL until something needs it */
+    uint32_t epoch;            /* barriers of the whole block passed */
+    uint32_t moment;           /* counts mbarrier operations */
+    uint64_t work;             /* of all its warps (sim_launch.work) */
+    bool learned;              /* a warp has a clock */
+    bool starved;              /* there was no memory for one */
+    sim_engine *engine;        /* NULL until something needs it */
+    sim_warpgroup *warpgroups; /* likewise; one of every four warps */
     sim_barrier_state barriers[SIM_BARRIERS];
     sim_counter *counters; /* this host thread's own; NULL when not counting */
     uint64_t limit;

@@ -265,6 +265,25 @@ void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before
         expect_memory(b, sim_clock_add(to, &copies, 1));
 }
 
+void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
+{
+    const sim_known known = {.block = b->number, .unit = unit, .lanes = 1, .until = until};
+    sim_clock *before = NULL;
+    if (!b->launch->check || !lore_of(b, w))
+        return;
+    for (int l = 0; l < SIM_LANES; l++) {
+        sim_clock **at = &w->lore[l].clocks[SIM_LORE_KNOWN];
+        const bool again = l > 0 && *at == before; /* lanes mostly know the same */
+        if (!again)
+            put(&before, *at);
+        if (again)
+            put(at, w->lore[l - 1].clocks[SIM_LORE_KNOWN]);
+        else
+            expect_memory(b, sim_clock_add(at, &known, 1));
+    }
+    sim_clock_drop(before);
+}
+
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     if (!b->launch->check || !lore_of(b, w))

@@ -77,6 +77,9 @@ void sim_order_get_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from);
  * for whoever knows the clock. */
 void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to);
 
+/* All lanes of the warp learn of the operations of that unit of their block, up to the number. */
+void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until);
+
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask);
 /* Was the access known at a proxy fence that happened before what the lane does now? */

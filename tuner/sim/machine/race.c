@@ -147,7 +147,7 @@ static void describe_place(const sim_race_access *a, char *text, size_t bytes)
  * `ordered` matters, one that this thread does not follow. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
-    if (s->unit >= SIM_UNIT_ENGINE)
+    if (s->unit >= SIM_UNIT_PRODUCTS)
         return s->epoch;
     uint32_t lanes = s->lanes;
     if (!sim_is_by_thread(s))
@@ -197,6 +197,8 @@ static bool report_under_way(const sim_race_access *a, const sim_stamp *s, bool 
 {
     char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
     const char *copy = s->flags & SIM_STAMP_BULK ? "a bulk copy" : "a copy";
+    if (a->block->program->code[s->pc].kind == SIM_WARPGROUP_PRODUCT)
+        copy = "a product (wgmma)";
     describe_place(a, place, sizeof place);
     describe_party(a, s, party, sizeof party);
     describe_line(a, s, line, sizeof line);
@@ -481,10 +483,11 @@ static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
         describe_place(a, place, sizeof place);
         describe_party(a, s, party, sizeof party);
         describe_line(a, s, line, sizeof line);
-        return sim_fail(
-            a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-            "%s: copied by the engine after a write by %s without a fence.proxy.async between%s",
-            place, is_this_thread(a, s) ? "this thread" : party, line);
+        return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                        "%s: %s after a write by %s without a fence.proxy.async between%s", place,
+                        a->instruction->kind == SIM_WARPGROUP_PRODUCT ? "read by wgmma"
+                                                                      : "copied by the engine",
+                        is_this_thread(a, s) ? "this thread" : party, line);
     }
     return true;
 }
@@ -532,10 +535,29 @@ static void remove_under_way(const sim_race_access *a, sim_set *set, uint32_t nu
     }
 }
 
+/* Who knows of a product knows of those of its warpgroup before it: one stands for all. False:
+ * there was none. */
+static bool follow_product(sim_set *reads, const sim_stamp *landed)
+{
+    sim_more *more = reads->more;
+    for (uint32_t i = 0; i <= (more ? more->count : 0); i++) {
+        sim_stamp *s = more && i < more->count ? &more->stamps[i] : &reads->last;
+        if (s->block != landed->block || s->unit != landed->unit)
+            continue;
+        if (s->order < landed->order)
+            *s = *landed;
+        return true;
+    }
+    return false;
+}
+
 void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
                    const sim_stamp *landed)
 {
     remove_under_way(a, writes ? &cell->writes : &cell->reads, number);
+    if (landed->unit >= SIM_UNIT_PRODUCTS && landed->unit < SIM_UNIT_ENGINE &&
+        follow_product(&cell->reads, landed))
+        return;
     if (writes)
         note_write(a, cell, landed);
     else

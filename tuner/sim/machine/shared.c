@@ -62,7 +62,8 @@ static bool look_for_unwritten(const sim_race_access *a, uint32_t bytes)
 {
     const uint8_t *valid = a->owner->shared_valid + a->offset;
     for (uint32_t i = 0; i < bytes; i++)
-        if (valid[i] == SIM_NEVER_WRITTEN && a->instruction->kind == SIM_LOAD) {
+        if (valid[i] == SIM_NEVER_WRITTEN &&
+            (a->instruction->kind == SIM_LOAD || a->instruction->kind == SIM_WARPGROUP_PRODUCT)) {
             a->block->met_unwritten = true;
         } else if (valid[i] != SIM_WRITTEN) {
             char place[SIM_PLACE_BYTES];

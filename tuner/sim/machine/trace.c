@@ -4,18 +4,26 @@
 #include <string.h>
 
 #include "sim/machine/machine.h"
+#include "sim/program/warpgroup.h"
 
 enum { LOADS = 64, GROUPS = 8, MBARRIERS = 64 };
 
-typedef struct traced_warp {
-    uint64_t front;          /* no instruction begins before */
-    uint64_t begun;          /* the last instruction that began */
-    uint64_t stored;         /* the last store, or other instruction without a result, began */
-    uint64_t written[2];     /* the last store to global, to shared memory began */
-    uint64_t copied;         /* the last asynchronous copy that was not committed ends */
+/* Asynchronous operations of one kind, which are waited for in groups. */
+typedef struct flights {
+    uint64_t open;           /* the last that was not committed ends */
     uint64_t groups[GROUPS]; /* ends of the committed ones, in a ring */
-    uint64_t loads[LOADS];   /* ends of the last words loaded, in a ring */
-    uint32_t group_count, load_count;
+    uint32_t group_count;
+} flights;
+
+typedef struct traced_warp {
+    uint64_t front;      /* no instruction begins before */
+    uint64_t begun;      /* the last instruction that began */
+    uint64_t stored;     /* the last store, or other instruction without a result, began */
+    uint64_t written[2]; /* the last store to global, to shared memory began */
+    flights copies, products;
+    uint64_t multiplied;   /* the tensor core is busy until then */
+    uint64_t loads[LOADS]; /* ends of the last words loaded, in a ring */
+    uint32_t load_count;
     uint32_t passed[SIM_BARRIERS]; /* barriers arrived at */
     int32_t waits;                 /* for this barrier; -1: none */
 } traced_warp;
@@ -276,13 +284,31 @@ static uint64_t *mbarrier_at(sim_trace *t, const sim_warp *w, int32_t slot, uint
 }
 
 /* The end of the committed group after which `left` others may still be under way. */
-static uint64_t group_end(const traced_warp *w, uint32_t left)
+static uint64_t group_end(const flights *f, uint32_t left)
 {
     uint64_t at = 0;
-    for (uint32_t i = 0; i < w->group_count && i < GROUPS; i++)
+    for (uint32_t i = 0; i < f->group_count && i < GROUPS; i++)
         if (i >= left)
-            at = later(at, w->groups[(w->group_count - 1 - i) % GROUPS]);
+            at = later(at, f->groups[(f->group_count - 1 - i) % GROUPS]);
     return at;
+}
+
+static void commit(flights *f)
+{
+    f->groups[f->group_count++ % GROUPS] = f->open;
+    f->open = 0;
+}
+
+/* A product of a warpgroup, whose warps each have a tensor core, takes n / 2 clocks whatever its
+ * elements: 64 * n * 16 products of halves at the 512 a clock of a tensor core of sm_90 (H100
+ * white paper: 989 teraflops at 1.83 GHz on 132 SMs), and m64n256k16 took 128 clocks in Luo et al.,
+ * "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking". Not
+ * measured here. */
+static void multiply(traced_warp *w, const sim_program *p, const sim_instruction *c, uint64_t at)
+{
+    const int32_t clocks = sim_warpgroup_product_of(p, c)->part.n / 2;
+    w->multiplied = later(w->multiplied, at) + (uint64_t)clocks;
+    w->products.open = w->multiplied;
 }
 
 static void synchronise(sim_trace *t, traced_warp *w, uint32_t rank, uint32_t id)
@@ -343,12 +369,20 @@ static void other(sim_trace *t, traced_warp *w, const view *v, const sim_warp *w
         w->front = later(at, w->stored) + t->latencies.levels[SIM_LEVEL_L2];
         break;
     case SIM_COPY_COMMIT:
-        w->groups[w->group_count++ % GROUPS] = w->copied;
-        w->copied = 0;
+        commit(&w->copies);
         break;
     case SIM_COPY_WAIT:
-        w->front = later(at, c->offset < 0 ? later(w->copied, group_end(w, 0))
-                                           : group_end(w, (uint32_t)c->offset));
+        w->front = later(at, c->offset < 0 ? later(w->copies.open, group_end(&w->copies, 0))
+                                           : group_end(&w->copies, (uint32_t)c->offset));
+        break;
+    case SIM_WARPGROUP_PRODUCT:
+        multiply(w, v->block->program, c, at);
+        break;
+    case SIM_WARPGROUP_COMMIT:
+        commit(&w->products);
+        break;
+    case SIM_WARPGROUP_WAIT:
+        w->front = later(at, group_end(&w->products, (uint32_t)c->offset));
         break;
     case SIM_MBARRIER:
         if (mask && (c->op == SIM_MBARRIER_TEST || c->op == SIM_MBARRIER_TEST_PARITY))
@@ -398,7 +432,7 @@ void sim_trace_step(sim_trace *t, const sim_block *b, const sim_warp *warp,
                                                    : t->latencies.levels[SIM_LEVEL_L2]));
         break;
     case SIM_COPY_ASYNC:
-        w->copied = later(w->copied, at + t->latencies.levels[reached]);
+        w->copies.open = later(w->copies.open, at + t->latencies.levels[reached]);
         break;
     case SIM_BULK_LOAD: {
         uint64_t *landed = mbarrier_at(t, warp, c->e, 4, mask, c->e_offset);

@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/shuffle.h"
-#include "sim/program/matrix.h"
 #include "sim/program/operations.h"
+#include "sim/program/warpgroup.h"
 
 /* The origin of missing values: a load. */
 struct sim_origin {
@@ -491,6 +491,10 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         fine = need(b, w, c, mask, c->a, c->source_width, address) &&
                need(b, w, c, mask, c->b, c->op == SIM_MBARRIER_TEST ? 8 : 4, operand);
         break;
+    case SIM_WARPGROUP_PRODUCT:
+        fine = need(b, w, c, mask, c->a, 8, address) && need(b, w, c, mask, c->b, 8, address) &&
+               need(b, w, c, mask, c->c, 0, operand);
+        break;
     case SIM_ALIGNED:
         fine = need(b, w, c, mask & (uint32_t)c->target, c->a, c->source_width, address);
         break;
@@ -585,15 +589,47 @@ void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_
         memset(b->origin_in + (valid - b->local_valid), w->origin_of[slot / SIM_SLOT_STEP], bytes);
 }
 
+/* Values are kept from now on. */
+static bool keep(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
+{
+    if (w->lacks)
+        return true;
+    if (!b->lacks && !sim_values_reserve(b))
+        return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL,
+                        "no memory to follow values that nothing wrote");
+    begin(b);
+    return true;
+}
+
+bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
+                          const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps)
+{
+    const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, c);
+    const int32_t *d = sim_warpgroup_slots(b->program, c, SIM_MATRIX_D),
+                  *a = sim_warpgroup_slots(b->program, c, SIM_MATRIX_A);
+    if (!keep(b, w, c, 0))
+        return false;
+    uint16_t origin = b->met_unwritten ? origin_at(b, (int32_t)(c - b->program->code),
+                                                   "shared memory that nothing wrote")
+                                       : UNWRITTEN_REGISTER;
+    b->met_unwritten = false;
+    for (int i = 0; i < x->part.registers[SIM_MATRIX_A]; i++)
+        if (lacking(w, a[i], 4, UINT64_MAX))
+            origin = w->origin_of[a[i] / SIM_SLOT_STEP];
+    for (int i = 0; keeps && i < x->part.registers[SIM_MATRIX_D]; i++)
+        if (lacking(w, d[i], 4, UINT64_MAX))
+            origin = w->origin_of[d[i] / SIM_SLOT_STEP];
+    if (sim_warpgroup_lose(b->program, c, b->shared_valid, a_pieces, b_pieces, keeps, w->lacks))
+        for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++)
+            w->origin_of[d[i] / SIM_SLOT_STEP] = origin;
+    return true;
+}
+
 bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
                      uint64_t bits, const char *where, const uint8_t *local)
 {
-    if (!w->lacks) {
-        if (!b->lacks && !sim_values_reserve(b))
-            return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL,
-                            "no memory to follow values that nothing wrote");
-        begin(b);
-    }
+    if (!keep(b, w, c, lane))
+        return false;
     if (c->width == 8)
         lacks64(w, slot)[lane] = bits;
     else

@@ -33,6 +33,11 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
 /* The same of a product of matrices. */
 void sim_values_multiply(const sim_block *b, sim_warp *w, const sim_instruction *c);
 
+/* The same of one by a warpgroup, whose pieces are there in shared memory. False, with a fault: no
+ * memory. */
+bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
+                          const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
+
 /* The lane has loaded bits into that register that nothing wrote, from the place that `where`
  * tells; `local`, unless NULL, is where its local memory says that it was not written. False, with
  * a fault: no memory. */

@@ -18,6 +18,7 @@
 #include "sim/machine/texture.h"
 #include "sim/machine/trace.h"
 #include "sim/machine/values.h"
+#include "sim/machine/warpgroup.h"
 #include "sim/program/operations.h"
 
 /* Lanes of the instruction's width. */
@@ -342,6 +343,11 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         return sim_texture_fetch(b, w, c, mask);
     case SIM_MATRIX:
         return sim_multiply(b, w, c, mask);
+    case SIM_WARPGROUP_FENCE:
+    case SIM_WARPGROUP_PRODUCT:
+    case SIM_WARPGROUP_COMMIT:
+    case SIM_WARPGROUP_WAIT:
+        return sim_warpgroup_execute(b, w, c, mask);
     case SIM_ALIGNED:
         return sim_aligned(b, w, c, mask & (uint32_t)c->target);
     case SIM_CLOCK:
@@ -442,7 +448,9 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             note_ran(&b->launch->ran[top->pc],
                      mask != 0 && c->kind == SIM_BRANCH && c->target <= top->pc);
         top->pc++;
-        if ((w->lacks && !sim_values_step(b, w, c, mask)) || (mask != 0 && !step(b, w, c, mask)))
+        if ((w->lacks && !sim_values_step(b, w, c, mask)) ||
+            (w->products && mask != 0 && !sim_warpgroup_step(b, w, c)) ||
+            (mask != 0 && !step(b, w, c, mask)))
             return false;
         if (b->launch->trace && (mask != 0 || c->kind == SIM_BRANCH))
             sim_trace_step(b->launch->trace, b, w, c, mask);

@@ -16,7 +16,8 @@ static const struct {
     [SIM_ELEMENT_F64] = {"f64", 64},   [SIM_ELEMENT_E4M3] = {"e4m3", 8},
     [SIM_ELEMENT_E5M2] = {"e5m2", 8},  [SIM_ELEMENT_S8] = {"s8", 8},
     [SIM_ELEMENT_U8] = {"u8", 8},      [SIM_ELEMENT_S4] = {"s4", 4},
-    [SIM_ELEMENT_U4] = {"u4", 4},      [SIM_ELEMENT_S32] = {"s32", 32}};
+    [SIM_ELEMENT_U4] = {"u4", 4},      [SIM_ELEMENT_B1] = {"b1", 1},
+    [SIM_ELEMENT_S32] = {"s32", 32}};
 
 sim_element sim_element_of(const char *modifier)
 {
@@ -92,7 +93,7 @@ static uint64_t bits_in(const uint8_t *registers, int32_t slot, uint32_t bits, i
     return bits == 32 ? word : word >> (bits * (uint32_t)element) & ((1u << bits) - 1);
 }
 
-static double value_of(sim_element element, uint64_t bits)
+double sim_element_value(sim_element element, uint64_t bits)
 {
     switch (element) {
     case SIM_ELEMENT_F16:
@@ -111,6 +112,7 @@ static double value_of(sim_element element, uint64_t bits)
         return (int8_t)(bits << 4) / 16;
     case SIM_ELEMENT_U8:
     case SIM_ELEMENT_U4:
+    case SIM_ELEMENT_B1:
         return (double)bits;
     case SIM_ELEMENT_S32:
         return (int32_t)bits;
@@ -120,8 +122,7 @@ static double value_of(sim_element element, uint64_t bits)
     }
 }
 
-/* Integers are exact, too: a double has 53 bits, and a sum of 64 products of bytes 38. */
-static uint64_t bits_of_result(sim_element element, double v, bool saturate)
+uint64_t sim_element_encode(sim_element element, double v, bool saturate)
 {
     switch (element) {
     case SIM_ELEMENT_F16:
@@ -153,8 +154,8 @@ static void gather(const sim_program *p, const sim_instruction *c, sim_operand o
             {
                 int32_t row, column;
                 place_of(f, of_lane, operand, e, l, &row, &column);
-                double v = value_of((sim_element)x->elements[operand],
-                                    bits_in(registers, slots[i], bits, e, l));
+                double v = sim_element_value((sim_element)x->elements[operand],
+                                             bits_in(registers, slots[i], bits, e, l));
                 /* Rows of a beside columns of b. */
                 if (operand == SIM_MATRIX_B)
                     to[column][row] = v;
@@ -204,7 +205,7 @@ void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t
                 v = fma(a[i][k], b[j][k], v);
             for (int k = 0; !doubles && k < x->k; k++)
                 v += a[i][k] * b[j][k];
-            of[i][j] = bits_of_result((sim_element)x->elements[SIM_MATRIX_D], v, c->saturate);
+            of[i][j] = sim_element_encode((sim_element)x->elements[SIM_MATRIX_D], v, c->saturate);
         }
     scatter(p, c, of, registers);
 }

@@ -29,6 +29,7 @@ typedef enum sim_element {
     SIM_ELEMENT_U8,
     SIM_ELEMENT_S4,
     SIM_ELEMENT_U4,
+    SIM_ELEMENT_B1,
     SIM_ELEMENT_S32,
     SIM_ELEMENT_COUNT
 } sim_element;
@@ -60,6 +61,11 @@ static inline const int32_t *sim_matrix_slots(const sim_program *p, const sim_in
 /* The element type of a modifier, "bf16"; SIM_ELEMENT_COUNT: it is none. */
 sim_element sim_element_of(const char *modifier);
 uint32_t sim_element_bits(sim_element element);
+/* What the bits of an element stand for; and the bits of a result, rounded or, of integers, modulo
+ * 2^32 unless it is to saturate. Integers are exact: a double has 53 bits, and no sum of a product
+ * has more than 41. */
+double sim_element_value(sim_element element, uint64_t bits);
+uint64_t sim_element_encode(sim_element element, double v, bool saturate);
 /* Elements of a register; and registers of a lane that hold a whole operand, 0 where such a shape
  * does not fill them. */
 int32_t sim_matrix_elements(const sim_matrix *x, sim_operand operand);

@@ -1,11 +1,29 @@
 #include "sim/program/operands.h"
 
-#include "sim/program/matrix.h"
+#include "sim/program/warpgroup.h"
 
 static void add(int32_t *slots, int *count, int32_t slot)
 {
     if (slot >= 0 && *count < SIM_MOST_OPERANDS)
         slots[(*count)++] = slot;
+}
+
+/* d is read where a constant does not say that it is not. */
+static void add_warpgroup(const sim_program *p, const sim_instruction *c, sim_operands *out)
+{
+    const sim_warpgroup_product *x = sim_warpgroup_product_of(p, c);
+    const int32_t *d = sim_warpgroup_slots(p, c, SIM_MATRIX_D),
+                  *a = sim_warpgroup_slots(p, c, SIM_MATRIX_A);
+    bool reads = true;
+    for (size_t i = 0; i < p->constant_count; i++)
+        reads = reads && !(p->constants[i].slot == c->c && p->constants[i].bits == 0);
+    for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++) {
+        add(out->writes, &out->write_count, d[i]);
+        if (reads)
+            add(out->reads, &out->read_count, d[i]);
+    }
+    for (int i = 0; i < x->part.registers[SIM_MATRIX_A]; i++)
+        add(out->reads, &out->read_count, a[i]);
 }
 
 void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operands *out)
@@ -33,7 +51,9 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
             add(reads ? out->reads : out->writes, reads ? &out->read_count : &out->write_count,
                 slots[k]);
     }
-    if (transfers || c->kind == SIM_MATRIX)
+    if (c->kind == SIM_WARPGROUP_PRODUCT)
+        add_warpgroup(p, c, out);
+    if (transfers || c->kind == SIM_MATRIX || c->kind == SIM_WARPGROUP_PRODUCT)
         return;
     add(out->writes, &out->write_count, c->d);
     /* Elsewhere d2 is a number. */

@@ -7,7 +7,7 @@
 
 #include "sim/program/program.h"
 
-enum { SIM_MOST_OPERANDS = 32 };
+enum { SIM_MOST_OPERANDS = 144 }; /* wgmma has 128 accumulators */
 
 typedef struct sim_operands {
     int32_t reads[SIM_MOST_OPERANDS], writes[SIM_MOST_OPERANDS];

@@ -75,7 +75,13 @@ typedef enum sim_kind {
     SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
                       read */
     SIM_MATRIX,    /* d = a * b + c of matrices: sim/program/matrix.h */
-    SIM_ALIGNED,   /* a fault where an address a of the lanes `target` is no multiple of `vector` */
+    SIM_WARPGROUP_FENCE,
+    SIM_WARPGROUP_PRODUCT, /* sim/program/warpgroup.h: d and a as lists say, a in shared memory
+                              where the descriptor in the slot a says, b likewise; predicate c: what
+                              is in d is added */
+    SIM_WARPGROUP_COMMIT,
+    SIM_WARPGROUP_WAIT, /* at most `offset` groups stay under way */
+    SIM_ALIGNED, /* a fault where an address a of the lanes `target` is no multiple of `vector` */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
     SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address
                       a */
