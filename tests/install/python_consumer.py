@@ -1,5 +1,6 @@
 """The Python module, as a wheel brings it: tunes, picks, launches, and tunes a site. FAKE_CUDA is the fake driver."""
 import ctypes
+import inspect
 import os
 import subprocess
 import sys
@@ -133,6 +134,39 @@ class Wheel(unittest.TestCase):
                 return block
             self.assertEqual([work(), work()], [128, 128])
         self.assertEqual(seen.count(64), 1)
+
+    def test_a_method_is_a_site_of_its_class(self):
+        with autotune.Sites(self.folder.name, clock="host") as sites:
+            class Layer:
+                @autotune.site(sites=sites, block=[64, 128])
+                def forward(self, x, block):
+                    return self, x, block
+            one = Layer()
+            self.assertEqual(one.forward(3), (one, 3, 64))
+
+    def test_a_bool_of_another_package_is_a_bool(self):
+        of_numpy = type("bool_", (), {"__bool__": lambda self: True, "__index__": lambda self: 1})()
+        self.assertEqual(autotune._text(of_numpy), "true")
+        v = autotune._library.to_variables({"on": of_numpy})[0]
+        self.assertEqual((v.kind, v.integer), (autotune._library.BOOLEAN, 1))
+
+    def test_all_that_is_public_is_typed_and_described(self):
+        def functions():
+            for name in autotune.__all__:
+                what = getattr(autotune, name)
+                if inspect.isfunction(what):
+                    yield name, what
+                elif inspect.isclass(what):
+                    self.assertTrue(inspect.getdoc(what), f"{name} has no docstring")
+                    for member, function in inspect.getmembers(what, inspect.isfunction):
+                        if function.__module__.startswith("autotune") and (member == "__init__" or not member.startswith("_")):
+                            yield f"{name}.{member}", function
+        self.assertTrue(os.path.exists(os.path.join(os.path.dirname(autotune.__file__), "py.typed")))
+        for name, function in functions():
+            self.assertTrue(name.endswith("__init__") or inspect.getdoc(function), f"{name} has no docstring")
+            signature = inspect.signature(function)
+            types = [p.annotation for p in signature.parameters.values() if p.name != "self"] + [signature.return_annotation]
+            self.assertNotIn(inspect.Signature.empty, types, f"{name} leaves a type out")
 
     def test_importing_the_module_loads_neither_the_library_nor_json(self):
         said = subprocess.run([sys.executable, "-c", "import sys, autotune; print('json' in sys.modules, "

@@ -13,20 +13,22 @@ What goes wrong is an autotune.Error, with `status`, `file` and `line`.
 from __future__ import annotations
 
 import sys
+from typing import Any, Callable, Generic, Iterable, TypeVar, Union
 
 from ._library import (Error, InterruptedTuning, NoDeviceError, NotFoundError, NoToolchainError, ScriptError, UsageError)
 
 __all__ = ["tune", "tune_beside", "pick", "prepare", "launch", "site", "Sites", "Site", "Run", "Tuning", "Choice", "Kernel", "InvalidConfiguration",
            "Error", "InterruptedTuning", "NoDeviceError", "NotFoundError", "NoToolchainError", "ScriptError", "UsageError",
-           "version"]
+           "Value", "version"]
 
-Value = "int | float | bool | str"
+Value = Union[int, float, bool, str]  # of a parameter, or a variable of a problem
+Result = TypeVar("Result")
 
 
 def version() -> str:
     """The version of the library, as "0.1.0"."""
     from ._library import library
-    return library().at_version().decode()
+    return str(library().at_version(), "ascii")
 
 
 # ---- tuning ----
@@ -36,7 +38,7 @@ class Run:
     """What a tuning found. `values` is the fastest configuration, `time_ns` its median time, `json` all that
     `autotune tune --json` says (share/autotune/schemas/commands/tune.json describes it)."""
 
-    def __init__(self, json: dict):
+    def __init__(self, json: dict[str, Any]) -> None:
         self.json = json
         self.values: dict[str, Value] = json["best"]["config"]
         self.time_ns: int = json["best"]["time_ns"]
@@ -50,8 +52,9 @@ class Run:
 STATUS_OF_EXIT = {2: "usage", 3: "no_device", 4: "io", 130: "interrupted"}
 
 
-def _text(value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _text(value: Value) -> str:
+    from ._library import is_bool
+    return str(bool(value)).lower() if is_bool(value) else str(value)
 
 
 def tune(script: str, *, device: str | None = None, options: list[str] | tuple[str, ...] = (), **problem: Value) -> Run:
@@ -89,7 +92,7 @@ def tune(script: str, *, device: str | None = None, options: list[str] | tuple[s
 
 
 class _Results:
-    def __init__(self, folder: str | None):
+    def __init__(self, folder: str | None) -> None:
         import ctypes
         import os
 
@@ -97,7 +100,7 @@ class _Results:
         self.handle, self._close = ctypes.c_void_p(), library().at_close
         call("open", os.fsencode(folder) if folder else None, ctypes.byref(self.handle))
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "handle", None):
             self._close(self.handle)
 
@@ -111,7 +114,7 @@ def _results(folder: str | None) -> _Results:
     return _opened[folder]
 
 
-def _call_on_gpu(name: str, *arguments) -> None:
+def _call_on_gpu(name: str, *arguments: Any) -> None:
     """Calls it in the current context; where there is none, in one that is made."""
     from ._library import call
     try:
@@ -128,7 +131,7 @@ class Choice:
     "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu"); `checked` whether the
     pattern's constraints allow it here; `time_ns` and `gpu` where it was measured (0 and "": the default)."""
 
-    def __init__(self, results: _Results, handle, pattern: str):
+    def __init__(self, results: _Results, handle: Any, pattern: str) -> None:
         from ._library import library, to_value
         lib = library()
         self._results, self._handle, self._free = results, handle, lib.at_choice_free
@@ -142,6 +145,7 @@ class Choice:
         self.gpu: str = lib.at_choice_gpu(handle).decode("utf-8", "replace")
         self.time_ns: int = lib.at_choice_time_ns(handle)
         self.text: str = lib.at_choice_text(handle).decode("utf-8", "replace")
+        self._kernel: Kernel | None = None
 
     def __getitem__(self, name: str) -> Value:
         return self.values[name]
@@ -149,7 +153,7 @@ class Choice:
     def __repr__(self) -> str:
         return f"<autotune.Choice {self.pattern}: {self.text} ({self.rule})>"
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "_handle", None):
             self._free(self._handle)
 
@@ -179,7 +183,7 @@ class Tuning:
 
     STATES = ("none", "running", "waiting", "done", "failed")
 
-    def __init__(self, results: _Results, pattern: str, problem: dict[str, Value]):
+    def __init__(self, results: _Results, pattern: str, problem: dict[str, Value]) -> None:
         self._results, self.pattern, self._problem, self.message = results, pattern, problem, ""
 
     def wait(self, seconds: float = 0) -> str:
@@ -198,8 +202,8 @@ def tune_beside(pattern: str, *, results: str | None = None, budget_s: float = 6
     """Tunes a problem that is not recorded in a process of its own, on the GPU of the current CUDA context, and returns at
     once; the first pick() after its end has the result. For what is recorded, or being tuned, it does nothing.
 
-    It is searched and raced for `budget_s` seconds, on at most the `share` of the GPU's time; `script`: the pattern's path,
-    where it is not an installed one.
+    It takes `budget_s` seconds, proofs included, and at most the `share` of the GPU's time; `script`: the pattern's path, where
+    it is not an installed one.
     """
     import os
 
@@ -217,7 +221,7 @@ class Kernel:
     """A choice's kernel, compiled and loaded into the current CUDA context: kernel(src, dst) launches it. `buffers` are
     the names of its arrays, in their order."""
 
-    def __init__(self, choice: Choice, script: str | None = None, includes: tuple[str, ...] | list[str] = ()):
+    def __init__(self, choice: Choice, script: str | None = None, includes: tuple[str, ...] | list[str] = ()) -> None:
         import ctypes
         import os
 
@@ -236,9 +240,10 @@ class Kernel:
     @property
     def source(self) -> str:
         """Its CUDA C++."""
-        return self._lib.at_kernel_source(self._handle).decode("utf-8", "replace")
+        text: bytes = self._lib.at_kernel_source(self._handle)
+        return text.decode("utf-8", "replace")
 
-    def __call__(self, *arrays, stream: int | None = None) -> None:
+    def __call__(self, *arrays: Any, stream: int | None = None) -> None:
         """Launches it on device arrays, one a buffer, in the stream in which their package works; returns at once."""
         from ._arrays import address_and_bytes, current_stream
         from ._library import call
@@ -253,7 +258,7 @@ class Kernel:
             addresses[i] = address
         call("launch", self._handle, current_stream(arrays) if stream is None else stream, addresses)
 
-    def __del__(self):
+    def __del__(self) -> None:
         # At the end of the interpreter the context may be gone before.
         if getattr(self, "_handle", None) and sys is not None and not sys.is_finalizing():
             self._lib.at_kernel_free(self._handle)
@@ -265,12 +270,11 @@ def prepare(choice: Choice, *, script: str | None = None, includes: tuple[str, .
     return Kernel(choice, script, includes)
 
 
-def launch(choice: Choice, *arrays, stream: int | None = None) -> None:
+def launch(choice: Choice, *arrays: Any, stream: int | None = None) -> None:
     """Launches a choice on device arrays: it is prepared at the first time, which compiles or reads the cache."""
-    kernel = getattr(choice, "_kernel", None)
-    if kernel is None:
-        kernel = choice._kernel = prepare(choice)
-    kernel(*arrays, stream=stream)
+    if choice._kernel is None:
+        choice._kernel = prepare(choice)
+    choice._kernel(*arrays, stream=stream)
 
 
 # ---- sites ----
@@ -287,7 +291,7 @@ class Sites:
 
     CLOCKS = {"auto": 0, "events": 1, "host": 2}
 
-    def __init__(self, folder: str | None = None, *, code: str = "", share: float = 0.02, clock: str = "auto"):
+    def __init__(self, folder: str | None = None, *, code: str = "", share: float = 0.02, clock: str = "auto") -> None:
         import ctypes
         import os
 
@@ -309,12 +313,12 @@ class Sites:
         """Writes what is decided; no call of a site may be under way."""
         if self._handle:
             self._lib.at_sites_close(self._handle)
-            self._handle = None
+            self._handle.value = None
 
     def __enter__(self) -> "Sites":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -330,39 +334,48 @@ def _default_sites() -> Sites:
     return _sites
 
 
-class Site:
-    """A function whose keyword arguments of some names are chosen: see site()."""
+class Site(Generic[Result]):
+    """A function whose keyword arguments of some names are chosen: see site(). A method may be one, too."""
 
     STATES = "tuning", "decided", "recalled", "frozen", "off"
 
-    def __init__(self, function, parameters: dict, name: str, key, sites: Sites | None):
+    def __init__(self, function: Callable[..., Result], parameters: dict[str, Iterable[Value]], name: str,
+                 key: Callable[..., dict[str, Value]] | None, sites: Sites | None) -> None:
         import functools
         functools.update_wrapper(self, function)
         self._function, self._parameters, self._name, self._key, self._sites = function, parameters, name, key, sites
-        self._handles: dict = {}
-        self._c_parameters = self._keep = None
+        self._handles: dict[Any, Any] = {}
+        self._c_parameters: Any = None
+        self._keep: list[Any] = []
 
-    def _declare(self):
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        from types import MethodType
+        return MethodType(self, instance)
+
+    def _declare(self) -> None:
         import ctypes
 
         from ._library import CParameter, INTEGER, NUMBER, TEXT
-        out, keep = (CParameter * len(self._parameters))(), []
+        out, keep = (CParameter * len(self._parameters))(), list[Any]()
         for p, (name, values) in zip(out, self._parameters.items()):
-            values = list(values)
-            p.name, p.count = name.encode(), len(values)
-            if values and all(isinstance(v, str) for v in values):
-                array, p.kind = (ctypes.c_char_p * len(values))(*(v.encode() for v in values)), TEXT
+            all_values: list[Any] = list(values)
+            p.name, p.count = name.encode(), len(all_values)
+            array: Any
+            if all_values and all(isinstance(v, str) for v in all_values):
+                array, p.kind = (ctypes.c_char_p * len(all_values))(*(v.encode() for v in all_values)), TEXT
                 p.texts = array
-            elif all(hasattr(v, "__index__") for v in values):
-                array, p.kind = (ctypes.c_int64 * len(values))(*values), INTEGER
+            elif all(hasattr(v, "__index__") for v in all_values):
+                array, p.kind = (ctypes.c_int64 * len(all_values))(*all_values), INTEGER
                 p.integers = array
             else:
-                array, p.kind = (ctypes.c_double * len(values))(*values), NUMBER
+                array, p.kind = (ctypes.c_double * len(all_values))(*all_values), NUMBER
                 p.numbers = array
             keep.append(array)
         self._c_parameters, self._keep = out, keep
 
-    def _open(self, problem: dict):
+    def _open(self, problem: dict[str, Value]) -> tuple[Any, dict[int, dict[str, Value]]]:
         import ctypes
 
         from ._library import call, to_variables
@@ -375,15 +388,15 @@ class Site:
              len(self._parameters), ctypes.byref(handle))
         return handle, {}
 
-    def _of(self, args, kwargs):
+    def _of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[int, dict[str, Value]]]:
         problem = self._key(*args, **kwargs) if self._key else {}
         key = tuple(problem.items())
-        found = self._handles.get(key)
-        if found is None:
-            found = self._handles[key] = self._open(problem)
-        return found
+        if key not in self._handles:
+            self._handles[key] = self._open(problem)
+        handle, known = self._handles[key]
+        return handle, known
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Result:
         from ctypes import byref
 
         from ._arrays import current_stream
@@ -407,7 +420,7 @@ class Site:
             call("site_end", handle, stream, byref(values))
             return out
 
-    def report(self, *args, **kwargs) -> dict:
+    def report(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """How the site of these arguments stands: state, values, calls, trials, seen_ns, spent_ns."""
         from ctypes import byref
 
@@ -418,13 +431,14 @@ class Site:
         return {"state": self.STATES[r.state], "calls": r.calls, "trials": r.trials, "seen_ns": r.seen_ns,
                 "spent_ns": r.spent_ns, "values": {v.name.decode(): to_value(v) for v in r.values.items[:r.values.count]}}
 
-    def freeze(self, *args, **kwargs) -> None:
+    def freeze(self, *args: Any, **kwargs: Any) -> None:
         """No more trials for these arguments."""
         from ._library import call
         call("site_freeze", self._of(args, kwargs)[0])
 
 
-def site(*, key=None, name: str | None = None, sites: Sites | None = None, **parameters):
+def site(*, key: Callable[..., dict[str, Value]] | None = None, name: str | None = None, sites: Sites | None = None,
+         **parameters: Iterable[Value]) -> Callable[[Callable[..., Result]], Site[Result]]:
     """Has a function tuned while the program works: it is called with one of the values of each parameter, which come as
     keyword arguments, the default first.
 
@@ -438,6 +452,6 @@ def site(*, key=None, name: str | None = None, sites: Sites | None = None, **par
     if not parameters:
         raise UsageError("a site has at least one parameter: site(block=[128, 256])", "usage")
 
-    def decorate(function) -> Site:
+    def decorate(function: Callable[..., Result]) -> Site[Result]:
         return Site(function, parameters, name or function.__name__.strip("_"), key, sites)
     return decorate

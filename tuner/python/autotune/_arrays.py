@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from typing import Any, Iterable, Sequence
 
 from ._library import UsageError
 
@@ -17,7 +18,7 @@ class _DLTensor(ctypes.Structure):
 _ON_A_GPU = 2, 13  # kDLCUDA, kDLCUDAManaged
 
 
-def _is_dense(shape, strides, unit: int) -> bool:
+def _is_dense(shape: Sequence[int], strides: Sequence[int], unit: int) -> bool:
     for length, stride in zip(reversed(shape), reversed(strides)):
         if length > 1 and stride != unit:
             return False
@@ -25,14 +26,14 @@ def _is_dense(shape, strides, unit: int) -> bool:
     return True
 
 
-def _size(shape) -> int:
+def _size(shape: Iterable[int]) -> int:
     count = 1
     for length in shape:
         count *= length
     return count
 
 
-def _from_interface(array) -> tuple[int, int]:
+def _from_interface(array: Any) -> tuple[int, int]:
     facts = array.__cuda_array_interface__
     item_bytes = int(facts["typestr"].lstrip("<>|=biufcVOSU") or 1)
     shape, strides = facts["shape"], facts.get("strides")
@@ -41,7 +42,7 @@ def _from_interface(array) -> tuple[int, int]:
     return facts["data"][0] or 0, _size(shape) * item_bytes
 
 
-def _from_dlpack(array) -> tuple[int, int]:
+def _from_dlpack(array: Any) -> tuple[int, int]:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     # The capsule is looked at and not consumed: the array keeps its data.
@@ -54,7 +55,7 @@ def _from_dlpack(array) -> tuple[int, int]:
     return tensor.data + tensor.byte_offset, _size(shape) * ((tensor.bits * tensor.lanes + 7) // 8)
 
 
-def address_and_bytes(array) -> tuple[int, int]:
+def address_and_bytes(array: Any) -> tuple[int, int]:
     """The device address of an array and its size in bytes."""
     if isinstance(array, int):
         return array, 0
@@ -74,18 +75,18 @@ def address_and_bytes(array) -> tuple[int, int]:
                      "__dlpack__", "usage")
 
 
-def current_stream(arrays) -> int:
+def current_stream(arrays: Sequence[Any]) -> int:
     """The stream in which the arrays' own package works now; 0: the default stream."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     for array in arrays:
         if torch is not None and isinstance(array, torch.Tensor) and array.is_cuda:
-            return torch.cuda.current_stream(array.device).cuda_stream
+            return int(torch.cuda.current_stream(array.device).cuda_stream)
         if cupy is not None and isinstance(array, cupy.ndarray):
-            return cupy.cuda.get_current_stream().ptr
+            return int(cupy.cuda.get_current_stream().ptr)
     for array in arrays:
         facts = getattr(array, "__cuda_array_interface__", None) if not isinstance(array, int) else None
         if facts and facts.get("stream"):
-            return facts["stream"]
+            return int(facts["stream"])
     return 0
 
 

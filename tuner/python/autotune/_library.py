@@ -5,6 +5,7 @@ import ctypes
 import os
 import sys
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.join(HERE, "_tree")
@@ -55,7 +56,7 @@ class CReport(ctypes.Structure):
 class Error(Exception):
     """What autotune could not do. `status` is the library's ("script", "no_device" ...), `file` and `line` say where."""
 
-    def __init__(self, message: str, status: str = "internal", file: str | None = None, line: int | None = None):
+    def __init__(self, message: str, status: str = "internal", file: str | None = None, line: int | None = None) -> None:
         place = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
         super().__init__(place + message)
         self.status, self.file, self.line = status, file, line
@@ -181,23 +182,29 @@ def library() -> ctypes.CDLL:
     return _lib
 
 
-def call(name: str, *arguments) -> str:
+def call(name: str, *arguments: Any) -> str:
     """Calls a function that can fail; raises what it says. Returns what else it says."""
     lib, error = library(), CError()
     status = getattr(lib, "at_" + name)(*arguments, byref(error))
     if status:
         raise make_error(error.message.decode("utf-8", "replace"), lib.at_status_name(status).decode(),
                          os.fsdecode(error.file) or None, error.line or None)
-    return error.message.decode("utf-8", "replace")
+    said: bytes = error.message
+    return said.decode("utf-8", "replace")
 
 
-def to_variables(values: dict) -> ctypes.Array:
+def is_bool(value: Any) -> bool:
+    """NumPy's are no bool of Python's."""
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+def to_variables(values: dict[str, Any]) -> Any:
     """Named values as the library takes them. A bool is no integer here."""
     out = (CVariable * max(len(values), 1))()
     for v, (name, value) in zip(out, values.items()):
         v.name = name.encode()
-        if isinstance(value, bool):
-            v.kind, v.integer = BOOLEAN, value
+        if is_bool(value):
+            v.kind, v.integer = BOOLEAN, bool(value)
         elif isinstance(value, str):
             v.kind, v.text = TEXT, value.encode()
         elif hasattr(value, "__index__"):
@@ -211,5 +218,5 @@ def to_variables(values: dict) -> ctypes.Array:
 
 def to_value(v: CVariable) -> int | float | bool | str:
     if v.kind == TEXT:
-        return v.text.decode("utf-8", "replace")
-    return v.number if v.kind == NUMBER else bool(v.integer) if v.kind == BOOLEAN else v.integer
+        return str(v.text, "utf-8", "replace")
+    return float(v.number) if v.kind == NUMBER else bool(v.integer) if v.kind == BOOLEAN else int(v.integer)
