@@ -36,6 +36,7 @@
 #include <stdint.h>
 #include <string.h>
 
+% include "export/both.h"
 % include "export/prelude.h"
 % for _, columns in ipairs { p.variables, p.parameters } do
 %   for _, column in ipairs(columns) do
@@ -343,4 +344,5 @@ autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_
     return best;
 }
 
+% include "export/both_end.h"
 #endif

@@ -9,6 +9,7 @@
 #ifndef AUTOTUNE_LAUNCHES_${p.name}_h
 #define AUTOTUNE_LAUNCHES_${p.name}_h
 
+% include "export/both.h"
 
 #ifndef AUTOTUNE_PLAN_DEFINED
 #define AUTOTUNE_PLAN_DEFINED
@@ -300,4 +301,5 @@ cudaError_t autotune_${p.name}_launch(const autotune_${p.name}_problem *problem,
 #endif
 #endif
 
+% include "export/both_end.h"
 #endif

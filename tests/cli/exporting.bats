@@ -33,7 +33,7 @@ int main(void)
 }
 END
     cc -std=c11 -Wall -Wextra -Werror -pedantic main.c -o c
-    c++ -std=c++17 -Wall -Wextra -Werror -pedantic -Wno-missing-field-initializers -x c++ main.c -o cpp
+    c++ -std=c++17 -Wall -Wextra -Werror -pedantic -Wno-missing-field-initializers -Wold-style-cast -x c++ main.c -o cpp
     [ "$(./c)" = "exact 128
 default 64" ]
     [ "$(./cpp)" = "$(./c)" ]
@@ -320,7 +320,7 @@ END
     [ "$(./c)" = "default 1 2 256
 none" ]
     cc -E -DAUTOTUNE_WITHOUT_CUDA main.c >/dev/null
-    c++ -std=c++17 -Wall -Wextra -Werror -pedantic -Wno-missing-field-initializers -DAUTOTUNE_WITHOUT_CUDA -x c++ main.c -o cpp
+    c++ -std=c++17 -Wall -Wextra -Werror -pedantic -Wno-missing-field-initializers -Wold-style-cast -DAUTOTUNE_WITHOUT_CUDA -x c++ main.c -o cpp
     [ "$(./cpp)" = "$(./c)" ]
 }
 

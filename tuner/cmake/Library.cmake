@@ -22,6 +22,7 @@ if(NOT AUTOTUNE_STATIC_DEPENDENCIES)
     target_link_options(autotune_shared PRIVATE LINKER:--exclude-libs,ALL
         $<$<NOT:$<BOOL:${AUTOTUNE_SANITIZE}>>:LINKER:--no-undefined>)
     list(APPEND libraries autotune_shared)
+    add_library(autotune::autotune ALIAS autotune_shared)
 endif()
 
 # The static library is one object in which every name but the public ones has become local, so
@@ -39,6 +40,7 @@ set_source_files_properties(${static_object} PROPERTIES EXTERNAL_OBJECT ON GENER
 add_library(autotune_static STATIC ${static_object})
 set_target_properties(autotune_static PROPERTIES OUTPUT_NAME autotune EXPORT_NAME autotune_static
     LINKER_LANGUAGE C)
+add_library(autotune::autotune_static ALIAS autotune_static)
 set(static_libraries lua5.4 jansson xxhash z m pthread ${CMAKE_DL_LIBS})
 target_link_libraries(autotune_static INTERFACE ${static_libraries})
 
@@ -46,6 +48,15 @@ foreach(library IN LISTS libraries)
     target_include_directories(${library} INTERFACE
         $<BUILD_INTERFACE:${library_include}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
+
+# A project that has this one within it has what find_package() gives.
+include(AutotuneEmbed)
+set(autotune_PROGRAM $<TARGET_FILE:autotune> CACHE INTERNAL "")
+set(autotune_RESULTS ${PROJECT_SOURCE_DIR}/results CACHE INTERNAL "")
+if(NOT PROJECT_IS_TOP_LEVEL)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/autotune)
+    file(CREATE_LINK ${autotune_RESULTS} ${PROJECT_BINARY_DIR}/share/autotune/results SYMBOLIC)
+endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/autotune)
 install(TARGETS ${libraries} EXPORT autotuneTargets

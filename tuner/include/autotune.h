@@ -20,11 +20,13 @@
  * Functions that can fail return AT_OK or a status, and write what went wrong into the at_error
  * that their last argument points to (NULL is fine). An argument that is NULL and may not be is
  * AT_USAGE; functions that do not return a status give 0, "" or AT_RULE_DEFAULT for it, and for an
- * index beyond the count. A handle is freed by the function named with its type; NULL is fine
- * there. Threads may share handles; only freeing one may not overlap with another call. Nothing is
- * printed, all state is in handles, and the process's environment, signals and working folder are
- * not changed. Neither are the locale, the rounding mode and the floating-point traps of the
- * calling thread, and nothing depends on them: numbers in texts have a point in every program. */
+ * index beyond the count. After a failure there is no handle: *out is NULL. A handle is freed by
+ * the function named with its type; NULL is fine there. Arguments are copied, and texts that are
+ * given live as long as the handle that they were asked of. Threads may share handles; only freeing
+ * one may not overlap with another call. Nothing is printed, all state is in handles, and the
+ * process's environment, signals and working folder are not changed. Neither are the locale, the
+ * rounding mode and the floating-point traps of the calling thread, and nothing depends on them:
+ * numbers in texts have a point in every program. */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
 
@@ -228,7 +230,9 @@ typedef struct at_kernel_options {
  * next best that is possible is taken, finally the default: at_kernel_rule() and at_kernel_text()
  * say which. AT_NOT_FOUND when none is possible. Buffers of tensor maps must be
  * aligned to 16 bytes, those of textures as the driver says. AT_SCRIPT, AT_COMPILE,
- * AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. The kernel borrows from `choice`. */
+ * AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. It takes as long as NVRTC does where the cache has
+ * nothing: seconds, perhaps. The kernel borrows from `choice`, which is freed after it; at_close()
+ * may come before. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
                             at_kernel **out, at_error *error);
 
@@ -245,13 +249,15 @@ AT_API size_t at_kernel_buffer_count(const at_kernel *kernel);
 AT_API const char *at_kernel_buffer_name(const at_kernel *kernel, size_t index);
 AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
 
-/* Launches it in `stream` (a CUstream; NULL: the default stream) on device addresses (CUdeviceptr),
- * one a buffer in their order; returns as soon as it is queued. A pattern of several launches
- * queues them in order. If the pattern fills __constant__ data from a buffer, that is copied first,
- * and launches of one at_kernel must then not overlap. A stream may be captured: the graph has what
- * would have been launched, and the kernel must outlive it. Allocates nothing, takes no lock; but
- * for a kernel that reads textures, which has one for each address that it was launched on, until
- * it is freed. AT_DEVICE with the driver's message. */
+/* Launches it in `stream` (a CUstream or cudaStream_t; NULL: the default stream) on device
+ * addresses (CUdeviceptr, or what cudaMalloc() gave), one a buffer in their order, each of at least
+ * at_kernel_buffer_bytes(). The context into which it was loaded must be current. It returns as
+ * soon as it is queued. A pattern of several launches queues them in order. If the pattern fills
+ * __constant__ data from a buffer, that is copied first, and launches of one at_kernel must then
+ * not overlap. A stream may be captured: the graph has what would have been launched, and the
+ * kernel must outlive it. Allocates nothing, takes no lock; but for a kernel that reads textures,
+ * which has one for each address that it was launched on, until it is freed. AT_DEVICE with the
+ * driver's message. */
 AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
                            at_error *error);
 
@@ -373,7 +379,8 @@ AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *con
                                   at_error *error);
 
 /* Gives the values to use this time, and AT_NOT_FOUND where none is valid. `stream` is a CUstream;
- * NULL: the default stream. */
+ * NULL: the default stream. After AT_OK at_site_end() or at_site_invalid() follows with the same
+ * values, once; after an error there is nothing to end. */
 AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error);
 
 /* Ends the call that began with `values`. */
