@@ -140,6 +140,8 @@ static uint32_t wanted_words(const reshaper *r, const ptx_operand *data, bool is
 static void add_reach(reshaper *r, int statement, bool is_shared, bool is_store)
 {
     const ptx_statement *s = &r->module->statements[r->function->first_statement + statement];
+    if (s->count != 2)
+        return;
     const ptx_operand *o = &r->module->operands[s->first], *address = &o[is_store ? 0 : 1];
     reach a = {.statement = statement,
                .is_store = is_store,
@@ -148,7 +150,7 @@ static void add_reach(reshaper *r, int statement, bool is_shared, bool is_store)
                .turn = r->turns[is_shared],
                .era = r->eras[is_shared]};
     int count;
-    if (s->count != 2 || address->kind != PTX_OPERAND_ADDRESS || address->count != 1 ||
+    if (address->kind != PTX_OPERAND_ADDRESS || address->count != 1 ||
         !cut(s->opcode, &a.kind, &a.element, &count))
         return;
     const ptx_operand *base = &r->module->operands[address->first], *data = &o[is_store ? 1 : 0];
