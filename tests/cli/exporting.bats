@@ -172,7 +172,7 @@ END
     record results/nvidia-a100 "NVIDIA A100" 8.0
     tool export scale transpose --format json -o all.json
     succeeds
-    python3 - "$BATS_TEST_DIRNAME/../../docs/export.schema.json" <<'END'
+    python3 - "$BATS_TEST_DIRNAME/../../tuner/schemas/export.json" <<'END'
 import json, sys
 d = json.load(open("all.json"))
 scale, transpose = d["patterns"]

@@ -1,0 +1,20 @@
+# The target `installed`: what `cmake --install` copies, without the tests. It has every target that a build of all has, but
+# those of folders that are added after this.
+function(autotune_targets_below folder out)
+    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(target IN LISTS targets)
+        get_target_property(type ${target} TYPE)
+        get_target_property(by_name ${target} EXCLUDE_FROM_ALL)
+        if(type MATCHES "EXECUTABLE|STATIC|SHARED|MODULE" AND NOT by_name)
+            list(APPEND ${out} ${target})
+        endif()
+    endforeach()
+    get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+    foreach(inner IN LISTS folders)
+        autotune_targets_below(${inner} ${out})
+    endforeach()
+    set(${out} ${${out}} PARENT_SCOPE)
+endfunction()
+
+autotune_targets_below(${PROJECT_SOURCE_DIR} autotune_built)
+add_custom_target(installed DEPENDS ${autotune_built} completions)
