@@ -331,7 +331,7 @@ none" ]
     tool export transfer --format cuda -o transfer.cu
     fails_with 2 "'transfer' moves data between host and device"
     tool export transpose --format cuda
-    fails_with 2 "this makes 2 files (transpose.cu, transpose.h): name a folder for them with -o FOLDER/, or -o FILE.cu"
+    fails_with 2 "makes two files, the kernels and a header: name them with -o FILE.cu, or a folder for them with -o FOLDER/"
     tool export transpose --format cuda -o transpose.c
     fails_with 2 "its name must end in .cu"
     tool export transpose --format cuda --over rws=5 -o transpose.cu

@@ -52,6 +52,38 @@ load helpers
     done
 }
 
+@test "an option that several commands take is explained as each of them has it" {
+    tool check --help
+    says "the simulated GPU that proves"
+    says "check N variants of the space, drawn at random"
+    tool results --help
+    says "only entries whose problem has this value"
+    tool capture --help
+    says "the folder for what is captured"
+    tool new --help
+    says "which kernel is meant"
+}
+
+@test "every command's help has its exit codes, and --help fits 80 columns in a file" {
+    for command in tune check pick results new help; do
+        tool "$command" --help
+        says "Exit codes of every command: 0 done, 2 the command line"
+    done
+    tool --help
+    lacks -E '^.{81}' out.txt
+}
+
+@test "a device where an architecture is meant, and the other way round, names the option" {
+    tool check transpose --device sim
+    fails_with 2 "unknown option '--device'; did you mean --arch?"
+    tool transpose --jobs 0
+    fails_with 2 "--jobs takes a whole number from 1 to 1024"
+    tool transpose --device sm_90
+    fails_with 2 "there is no device 'sm_90'; did you mean sim:sm_90?"
+    tool check transpose --budget 10s
+    fails_with 2 "--budget of a check is a number of variants"
+}
+
 @test "no argument at all is a usage error that shows the help" {
     tool
     [ "$status" -eq 2 ]

@@ -24,6 +24,24 @@ END
     says "rule      same_capability"
 }
 
+@test "pick says in words why the rule holds: what is near, what other GPUs have, that there are no results" {
+    tool pick "$FIXTURES/scale.lua" --gpu sm_90
+    succeeds
+    says "why       the script's default, for no results of it are in "
+    record
+    tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu nvidia-h200
+    says "why       measured on this GPU and this problem"
+    tool pick "$FIXTURES/scale.lua" --set n=8192 --gpu nvidia-h200
+    says "the nearest is n=4096"
+    tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu sm_80
+    says "results are only of NVIDIA H200 (sm_90), and another major capability"
+    tool pick "$FIXTURES/scale.lua" --gpu h200
+    fails_with 2 "'NVIDIA H200' (or nvidia-h200), or an architecture (sm_90)"
+    tool pick conv2d --set rows=1000 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
+    says "rule      portfolio"
+    says "the tree of its portfolio chooses number"
+}
+
 @test "what a constraint forbids for the problem is not given, and pick names the constraint" {
     record
     tool pick "$FIXTURES/scale.lua" --set n=4099 --gpu nvidia-h200

@@ -94,12 +94,14 @@ static at_status send_opened(child *c, at_error *error)
 
 static at_status open_device(child *c, const device_worker_options *options, at_error *error)
 {
+    const bool is_arch = strncmp(options->spec, "sm_", 3) == 0;
     c->api = device_api_find(options->spec);
     if (!c->api)
         return error_set(error, AT_USAGE,
-                         "there is no device '%s': cuda:0, cuda:1, ... are GPUs, sim and sim:sm_XX "
-                         "simulated ones; 'autotune devices' lists them",
-                         options->spec);
+                         "there is no device '%s'%s%s%s cuda:0, cuda:1, ... are GPUs, sim and "
+                         "sim:sm_XX simulated ones; 'autotune devices' lists them",
+                         options->spec, is_arch ? "; did you mean sim:" : ":",
+                         is_arch ? options->spec : "", is_arch ? "?" : "");
     c->bench.api = c->api;
     c->bench.cache = options->cache;
     c->bench.watchdog_floor_ns = options->watchdog_floor_ns;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,7 @@ static void print_version(void)
 
 static void print_help(void)
 {
+    enum { SUMMARY_COLUMN = 28 };
     puts("Usage: autotune [tune] SCRIPT [OPTION]...\n"
          "       autotune COMMAND ...\n"
          "\n"
@@ -101,9 +103,15 @@ static void print_help(void)
          "Commands ('autotune COMMAND --help' explains each):");
     size_t count;
     const command *const *all = commands_all(&count);
-    for (size_t i = 0; i < count; i++)
-        printf("  %-10s  %-12s  %s\n", all[i]->name, all[i]->operand ? all[i]->operand : "",
-               all[i]->summary);
+    for (size_t i = 0; i < count; i++) {
+        char left[96];
+        int wide = snprintf(left, sizeof left, "  %-10s  %s", all[i]->name,
+                            all[i]->operand ? all[i]->operand : "");
+        if (wide >= SUMMARY_COLUMN)
+            puts(left);
+        wrap_print(terminal_page(), SUMMARY_COLUMN, wide < SUMMARY_COLUMN ? left : "",
+                   all[i]->summary, stdout);
+    }
     char text[OPTIONS_DETAILS_BYTES];
     options_details("autotune", text);
     printf("\n%s", text);
@@ -116,11 +124,12 @@ static bool reader_left(void)
     return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
-/* Wraps lines at the width of a terminal until end_wrapping(), which takes what this returns. */
+/* Wraps lines at the width of a terminal, or at $COLUMNS, until end_wrapping(), which takes what
+ * this returns. */
 static FILE *start_wrapping(bool wanted)
 {
     FILE *whole = stdout;
-    FILE *f = wanted && isatty(STDOUT_FILENO) ? wrap_stream(whole, terminal_page()) : NULL;
+    FILE *f = wanted && terminal_columns(SIZE_MAX) ? wrap_stream(whole, terminal_page()) : NULL;
     if (f)
         stdout = f;
     return whole;

@@ -181,19 +181,36 @@ static at_status write_into(const char *folder, const export_files *files, at_er
 }
 
 /* Two files beside each other; the first has the name that is asked for. */
-static at_status write_pair(const options *o, const exporter *e, const export_files *files,
-                            at_error *error)
+static at_status write_pair(const options *o, const export_files *files, at_error *error)
 {
     char folder[PATHS_BYTES];
     const char *slash = strrchr(o->output, '/');
-    size_t length = strlen(o->output), ending = strlen(e->extension);
-    if (length < ending || strcmp(o->output + length - ending, e->extension) != 0)
-        return error_set(error, AT_USAGE,
-                         "-o %.200s: its name must end in %s; the header lies beside it", o->output,
-                         e->extension);
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - o->output + 1) : 1,
              slash ? o->output : ".");
     return write_into(folder, files, error);
+}
+
+/* What the command line alone shows to be wrong is said before any kernel is compiled. */
+static at_status check_output(const options *o, const exporter *e, at_error *error)
+{
+    const char *to = o->output ? o->output : "";
+    size_t length = strlen(to), ending = e->pair ? strlen(e->extension) : 0;
+    if (is_folder(o->output))
+        return AT_OK;
+    if (o->operand_count > 1 && !e->several)
+        return error_set(error, AT_USAGE,
+                         "%s is of one pattern: name a folder for the files of %zu with -o FOLDER/",
+                         e->name, o->operand_count);
+    if (e->pair && !o->output)
+        return error_set(error, AT_USAGE,
+                         "--format %s makes two files, the kernels and a header: name them with -o "
+                         "FILE%s, or a folder for them with -o FOLDER/",
+                         e->name, e->extension);
+    if (length < ending || strcmp(to + length - ending, e->pair ? e->extension : "") != 0)
+        return error_set(error, AT_USAGE,
+                         "-o %.200s: its name must end in %s; the header lies beside it", to,
+                         e->extension);
+    return AT_OK;
 }
 
 static at_status write_one(const options *o, const exporter *e, const export_files *files,
@@ -206,10 +223,9 @@ static at_status write_one(const options *o, const exporter *e, const export_fil
     if (files->count > 1)
         return error_set(
             error, AT_USAGE,
-            "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/%s%s",
+            "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/",
             files->count, files->files[0].name, files->files[1].name,
-            files->count > 2 ? " ..." : "", e->pair ? ", or -o FILE" : "",
-            e->pair ? e->extension : "");
+            files->count > 2 ? " and more" : "");
     return terminal_or_file(o->output, files->files[0].text, files->files[0].size_bytes, error);
 }
 
@@ -224,10 +240,6 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
     at_status status = AT_OK;
     for (size_t i = 0; i < count; i++)
         models[i] = &subjects[i].model;
-    if (count > 1 && !folder && !e->several)
-        return error_set(error, AT_USAGE,
-                         "%s is of one pattern: name a folder for the files of %zu with -o FOLDER/",
-                         e->name, count);
     if (folder) {
         for (size_t i = 0; i < count && !status; i++)
             status = exporter_write(e, &models[i], 1, subjects[i].name, &files, error);
@@ -240,7 +252,7 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
     }
     if (!status)
         status = folder                 ? write_into(o->output, &files, error)
-                 : e->pair && o->output ? write_pair(o, e, &files, error)
+                 : e->pair && o->output ? write_pair(o, &files, error)
                                         : write_one(o, e, &files, error);
     export_files_deinit(&files);
     return status;
@@ -306,7 +318,11 @@ static at_status run(const options *o, at_error *error)
     if (o->sweep_count > 0 && !e->kernels)
         return error_set(error, AT_USAGE, "--over is for kernels (--format cuda): %s has none",
                          e->name);
-    kernel_ptx ptx = {0};
+    status = check_output(o, e, error);
+    if (status)
+        return status;
+    kernel_ptx ptx = {.jobs = o->run.jobs,
+                      .shown = e->kernels ? progress_new(STDERR_FILENO, o->run.quiet) : NULL};
     subject *subjects = memory_new(o->operand_count, sizeof *subjects);
     for (size_t i = 0; i < o->operand_count && !status; i++) {
         status = subject_init(o, e, o->operands[i], &ptx, &subjects[i], error);
@@ -314,6 +330,7 @@ static at_status run(const options *o, at_error *error)
             if (strcmp(subjects[i].name, subjects[j].name) == 0)
                 status = error_set(error, AT_USAGE, "'%s' is named twice", subjects[i].name);
     }
+    progress_clear(ptx.shown);
     if (!status)
         status = write_subjects(o, e, subjects, error);
     for (size_t i = 0; i < o->operand_count && !status; i++) {
@@ -334,7 +351,7 @@ const command cmd_export = {
     .operands_least = 1,
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Write the recorded configurations of all GPUs for use without autotune.",
-    .options = "describe format template output over results set include",
+    .options = "describe format template output over results set include jobs quiet",
     .chooses = "format",
     .words = "header|cuda|json|wisdom|t4",
     .raw = true,

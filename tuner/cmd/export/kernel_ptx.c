@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "export/inline_ptx.h"
 #include "run/setup/setup.h"
 
@@ -11,7 +12,8 @@ enum {
 
 static at_status open_pool(kernel_ptx *k, at_error *error)
 {
-    at_status status = compile_pool_new(&(compile_options){.use_cache = true}, &k->pool, error);
+    at_status status =
+        compile_pool_new(&(compile_options){.use_cache = true, .jobs = k->jobs}, &k->pool, error);
     k->unavailable = status == AT_NO_TOOLCHAIN;
     if (k->unavailable)
         fprintf(stderr,
@@ -32,6 +34,7 @@ at_status kernel_ptx_add(kernel_ptx *k, export_kernels *kernels, size_t place,
     if (plan->launch_count == 0 || (source->capability > 0 && source->capability <= capability))
         return AT_OK;
     source->capability = capability;
+    k->submitted++;
     snprintf(arch, sizeof arch, "sm_%d", capability);
     return submit_source(k->pool, place * CAPABILITIES + (size_t)capability, variant, name, plan,
                          arch, true, error);
@@ -57,6 +60,10 @@ at_status kernel_ptx_finish(kernel_ptx *k, const export_launch *launch, export_k
     while (k->pool && compile_pending(k->pool) > 0 && !status) {
         compile_result r = {0};
         status = compile_take(k->pool, -1, &r, error);
+        progress_update(k->shown, &(progress_state){.stage = "compiled",
+                                                    .done = ++k->taken,
+                                                    .total = k->submitted,
+                                                    .now_ns = clock_now_ns()});
         if (!status)
             status = keep(&r, launch, kernels, error);
         if (!status && r.outcome != COMPILE_OK && refused++ == 0)
@@ -70,5 +77,6 @@ at_status kernel_ptx_finish(kernel_ptx *k, const export_launch *launch, export_k
 void kernel_ptx_deinit(kernel_ptx *k)
 {
     compile_pool_free(k->pool);
+    progress_free(k->shown);
     *k = (kernel_ptx){0};
 }

@@ -13,12 +13,16 @@
 #include "compile/compile.h"
 #include "device/plan.h"
 #include "export/kernels.h"
+#include "report/progress.h"
 #include "script/emit.h"
 
 /* Serves one model after the other. */
 typedef struct kernel_ptx {
+    int jobs;           /* workers; 0: as many as cores */
+    progress *shown;    /* owned; NULL: silent */
     compile_pool *pool; /* NULL: not opened yet */
     bool unavailable;   /* there is no NVRTC */
+    size_t submitted, taken;
 } kernel_ptx;
 
 /* Has the source at `place` compiled for a capability, as 90, unless that is done for a lesser one.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/pack.h"
@@ -425,6 +426,10 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
         status = export_model_add_problems(m, problems->problems, problems->count, error);
     for (size_t i = 0; i < problems->count && !status; i++) {
         k.problem = &problems->problems[i];
+        progress_update(ptx->shown, &(progress_state){.stage = "problems",
+                                                      .done = i,
+                                                      .total = problems->count,
+                                                      .now_ns = clock_now_ns()});
         for (size_t r = 0; r < scripts && !status; r++)
             status = add_for_record(&k, records->count ? &records->records[r] : NULL, r, error);
     }

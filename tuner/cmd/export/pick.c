@@ -10,8 +10,10 @@
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "base/wrap.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"
+#include "cmd/line/terminal.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
@@ -48,19 +50,21 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
     for (size_t i = 0; i < records->count; i++) {
         const char *name = records->records[i].gpu;
         char quoted[128], slug[PATHS_SLUG_BYTES];
-        snprintf(quoted, sizeof quoted, ", '%.120s'", name);
         paths_slug(name, slug);
+        snprintf(quoted, sizeof quoted, ", '%.60s' (or %.60s)", name, slug);
         const char *ways[] = {name, slug};
         if (!strstr(known, quoted))
             text_add(known, sizeof known, "%s", quoted);
         if (!nearest && nearest_name(o->gpu, ways, 2))
             nearest = name;
     }
-    return error_set(
-        error, AT_USAGE,
-        "no results are of a GPU '%s'%s%s%s; name one of theirs, or its architecture (sm_90)%s%s",
-        o->gpu, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
-        *known ? "; there are: " : "", *known ? known + 2 : "");
+    return error_set(error, AT_USAGE,
+                     "no results are of a GPU '%s'%s%s%s; %s%s, or an architecture (sm_90)", o->gpu,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                     *known ? "--gpu takes one of theirs: "
+                            : "there are no results at all: --results DIR names "
+                              "a folder of them. --gpu takes a GPU of theirs",
+                     *known ? known + 2 : "");
 }
 
 /* Says what a candidate was measured for. */
@@ -130,30 +134,111 @@ static void refused(void *context, const pick_candidate *c, pick_verdict verdict
     memory_add(&a->refused, &a->refused_count, &r, sizeof r);
 }
 
-static void print_text(const char *pattern_name, const arch_limits *gpu,
-                       const record_values *problem, const picking *a)
+/* Which of a portfolio's configurations that is, from 1 and of how many; 0: of none. */
+static size_t number_in_portfolio(const pick_candidate *c, size_t *count)
 {
-    char text[LINE_BYTES], measured[LINE_BYTES];
-    record_format_values(problem, text, sizeof text);
-    printf("%s for %s on %s (%d.%d)\n\n", pattern_name, text, gpu->name, gpu->major, gpu->minor);
-    if (a->choice.configuration) {
-        record_format_values(a->choice.configuration, text, sizeof text);
-        printf("gives     %s\n", text);
-    } else {
-        puts("gives     nothing: no configuration that is known is possible");
+    for (size_t i = 0; i < c->from->portfolio_count; i++) {
+        const record_portfolio *p = &c->from->portfolios[i];
+        *count = p->configuration_count;
+        for (size_t k = 0; k < p->configuration_count; k++)
+            if (record_same_values(&p->configurations[k], c->configuration))
+                return k + 1;
     }
-    describe(&a->choice, text, sizeof text);
-    printf("rule      %s%s%s\n", pick_rule_name(a->choice.rule), a->choice.from ? ": " : "",
-           a->choice.from ? text : "");
-    if (a->choice.entry)
-        printf("time      %.4g us there%s\n", (double)a->choice.entry->time_ns / 1e3,
-               a->choice.rule == PICK_EXACT ? "" : "; not measured here");
+    return 0;
+}
+
+/* Why the default is given: nothing is recorded, or of other GPUs alone, or the rest was refused.
+ */
+static void say_default(const options *o, const record_set *records, const arch_limits *gpu,
+                        const picking *a, char *text, size_t size_bytes)
+{
+    record_folders folders;
+    if (a->refused_count > 0) {
+        snprintf(text, size_bytes, "the script's default, for what is recorded is not given here:");
+        return;
+    }
+    if (records->count == 0) {
+        known_folders(o, &folders);
+        snprintf(text, size_bytes, "the script's default, for no results of it are in");
+        for (size_t i = 0; i < folders.count; i++)
+            text_add(text, size_bytes, "%s %.300s", i ? " or" : "", folders.paths[i]);
+        return;
+    }
+    snprintf(text, size_bytes, "the script's default, for results are only of");
+    for (size_t i = 0; i < records->count; i++)
+        text_add(text, size_bytes, "%s %.80s (sm_%d%d)", i ? "," : "", records->records[i].gpu,
+                 records->records[i].major, records->records[i].minor);
+    if (records->records[0].major != gpu->major)
+        text_add(text, size_bytes, ", and another major capability is another kind of GPU");
+}
+
+/* What the rule means for the answer, in words. */
+static void say_rule(const options *o, const record_set *records, const arch_limits *gpu,
+                     const picking *a, char *text, size_t size_bytes)
+{
+    const pick_candidate *c = &a->choice;
+    const char *from = c->from ? c->from->gpu : "";
+    char problem[LINE_BYTES] = "";
+    size_t number = 0, count = 0;
+    if (c->entry)
+        record_format_values(&c->entry->problem, problem, sizeof problem);
+    else if (c->from)
+        number = number_in_portfolio(c, &count);
+    if (c->rule == PICK_EXACT)
+        snprintf(text, size_bytes, "measured on this GPU and this problem");
+    else if (c->rule == PICK_DEFAULT)
+        say_default(o, records, gpu, a, text, size_bytes);
+    else if (c->rule == PICK_NONE)
+        snprintf(text, size_bytes, "no configuration that is known is possible");
+    else if (c->rule == PICK_NEAREST)
+        snprintf(text, size_bytes, "this problem was not measured on this GPU; the nearest is %s",
+                 problem);
+    else if (c->rule == PICK_PORTFOLIO)
+        snprintf(text, size_bytes, "this problem was not measured on this GPU");
+    else
+        snprintf(text, size_bytes, "nothing is recorded of this GPU; %s has %s%s%s", from,
+                 c->rule == PICK_CAPABILITY ? "the same compute capability"
+                 : c->rule == PICK_MAJOR    ? "the same major capability"
+                                            : "nothing in common with it, but the default is "
+                                              "impossible",
+                 *problem ? "; there the nearest problem is " : "", problem);
+    if (number)
+        text_add(text, size_bytes,
+                 "; the tree of its portfolio chooses number %zu of %zu ('autotune results show' "
+                 "prints it)",
+                 number, count);
+}
+
+/* A label and words beside it. */
+static void print_beside(const char *label, const char *words)
+{
+    wrap_print(terminal_page(), 10, label, words, stdout);
+}
+
+static void print_text(const options *o, const char *pattern_name, const record_set *records,
+                       const arch_limits *gpu, const record_values *problem, const picking *a)
+{
+    char text[2 * LINE_BYTES], values[LINE_BYTES], measured[LINE_BYTES];
+    const pick_candidate *c = &a->choice;
+    record_format_values(problem, values, sizeof values);
+    printf("%s for %s on %s (%d.%d)\n\n", pattern_name, values, gpu->name, gpu->major, gpu->minor);
+    if (c->configuration)
+        record_format_values(c->configuration, text, sizeof text);
+    print_beside("gives", c->configuration ? text : "nothing");
+    print_beside("rule", pick_rule_name(c->rule));
+    say_rule(o, records, gpu, a, text, sizeof text);
+    print_beside("why", text);
+    if (c->entry)
+        printf("time      %.4g us there%s\n", (double)c->entry->time_ns / 1e3,
+               c->rule == PICK_EXACT ? "" : "; not measured here");
     for (size_t i = 0; i < a->refused_count; i++) {
         const refusal *r = &a->refused[i];
         describe(&r->candidate, measured, sizeof measured);
-        record_format_values(r->candidate.configuration, text, sizeof text);
-        printf("%s%s, %s\n            %s\n            %s\n", i ? "          " : "not       ",
-               pick_rule_name(r->candidate.rule), measured, text, r->why);
+        record_format_values(r->candidate.configuration, values, sizeof values);
+        snprintf(text, sizeof text, "%s, %s", pick_rule_name(r->candidate.rule), measured);
+        print_beside(i ? "" : "not", text);
+        wrap_print(terminal_page(), 12, "", values, stdout);
+        wrap_print(terminal_page(), 12, "", r->why, stdout);
     }
 }
 
@@ -221,7 +306,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     if (o->json)
         status = print_json(p->name, &gpu, &problem, &a, error);
     else
-        print_text(p->name, &gpu, &problem, &a);
+        print_text(o, p->name, &own, &gpu, &problem, &a);
     *exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
 cleanup:
     free(a.refused);

@@ -50,6 +50,12 @@ static const char details[] = {
 #include "commands.txt.inc"
 };
 
+/* Of every command; what another code means to one of them is in its own paragraphs. */
+static const char exit_codes[] =
+    "Exit codes of every command: 0 done, 2 the command line or the script is wrong, 3 there is no "
+    "usable device or CUDA toolchain, 4 a file cannot be read or written, 5 a bug, 130 "
+    "interrupted.\n";
+
 enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
 #define AT(member) offsetof(options, member)
@@ -110,7 +116,7 @@ static const option_info known[] = {
     {"prove", "finalists|all",
      "which variants to run on a simulated GPU, as 'check' does (default finalists)",
      .type = CELL_CHOICE, AT(run.prove_all)},
-    {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.jobs), 0, 1024},
+    {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.jobs), 1, 1024},
     {"cache", "cold|warm", "flush the L2 cache before each sample, or not (default cold)",
      .type = CELL_CHOICE, AT(run.warm_cache)},
     {"after", "SCRIPT[@DIR[:N]]",
@@ -173,11 +179,9 @@ static const option_info known[] = {
     {"format", "NAME", "what to write (see below)", .type = CELL_TEXT, AT(format)},
     {"template", "FILE", "write what a template of one's own makes of the same data (see below)",
      .type = CELL_TEXT, AT(template_path)},
-    {"output", "FILE",
-     "write there instead of stdout, which '-' names, too; what is captured goes into a folder",
-     .type = CELL_TEXT, AT(output)},
-    {"kernel", "NAME", "the kernel that is meant; to capture, part of its name will do",
-     .type = CELL_TEXT, AT(capture.kernel)},
+    {"output", "FILE", "write there instead of stdout, which '-' names, too", .type = CELL_TEXT,
+     AT(output)},
+    {"kernel", "NAME", "the kernel that is meant", .type = CELL_TEXT, AT(capture.kernel)},
     {"nth", "N", "which of their launches (default 1)", .type = CELL_COUNT, AT(capture.nth), 1,
      0x1p53},
     {"shapes", "N",
@@ -190,6 +194,32 @@ static const option_info known[] = {
 };
 
 enum { KNOWN = sizeof known / sizeof *known };
+
+/* What an option is to one command, where that is not what it is to the others. */
+static const struct {
+    const char *command, *option, *help;
+} particular[] = {
+    {"check", "arch", "the simulated GPU that proves: sm_80, sm_90 (default sm_90); needs no GPU"},
+    {"explain", "arch",
+     "the simulated GPU that counts: sm_80, sm_90 (default sm_90); needs no GPU"},
+    {"check", "budget", "check N variants of the space, drawn at random"},
+    {"replay", "budget", "end each search after N variants"},
+    {"portfolio", "budget",
+     "end the searches of all problems together after N variants, or a time (30s, 10m, 1h)"},
+    {"sweep", "budget", "end the search of each point after N variants, or a time (30s, 10m, 1h)"},
+    {"mix", "budget", "end the search of each launch after N variants, or a time (30s, 10m, 1h)"},
+    {"results", "set", "only entries whose problem has this value; repeatable"},
+    {"verify", "set", "only entries whose problem has this value; repeatable"},
+    {"results", "gpu", "only entries of this GPU"},
+    {"export", "output",
+     "write there instead of stdout, which '-' names, too; several files need a folder, DIR/"},
+    {"export", "over",
+     "with --format cuda: make kernels for these values of a variable, too; repeatable"},
+    {"portfolio", "over", "the range of a variable, LO..HI, or its values, V1,V2; repeatable"},
+    {"capture", "output", "the folder for what is captured; it must be new or empty"},
+    {"capture", "kernel", "capture a launch of the kernel whose name has this part"},
+    {"new", "kernel", "which kernel is meant, where the file has several"},
+};
 
 static at_status read_count(const option_info *info, const char *text, uint64_t *out,
                             at_error *error)
@@ -428,6 +458,10 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     const char *nearest = nearest_name(typed, names, n);
+    /* Both name what a kernel is for; a command takes one of them. */
+    const char *other = strcmp(typed, "device") == 0 ? "arch" : "device";
+    for (size_t i = 0; i < n && (strcmp(typed, "device") == 0 || strcmp(typed, "arch") == 0); i++)
+        nearest = strcmp(names[i], other) == 0 ? other : nearest;
     if (nearest)
         return error_set(error, AT_USAGE, "unknown option '%s'; did you mean --%s?", word, nearest);
     return error_set(error, AT_USAGE, "unknown option '%s'; 'autotune %s --help' lists them", word,
@@ -513,6 +547,16 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     return AT_OK;
 }
 
+/* What the option does, as this command has it. */
+static const char *help_of(const command *c, const option_info *info)
+{
+    for (size_t i = 0; i < sizeof particular / sizeof *particular; i++)
+        if (strcmp(particular[i].command, c->name) == 0 &&
+            strcmp(particular[i].option, info->name) == 0)
+            return particular[i].help;
+    return info->help;
+}
+
 /* Writes the values of --strategy, which is checked where the table of strategies is. */
 static void strategy_words(char words[OPTION_WORDS_BYTES])
 {
@@ -529,7 +573,7 @@ bool options_describe(const command *c, size_t i, option_description *out)
         if (command_takes(c, info) && i-- == 0) {
             const char *words = words_of(c, info);
             *out = (option_description){
-                .name = info->name, .argument = info->argument, .help = info->help};
+                .name = info->name, .argument = info->argument, .help = help_of(c, info)};
             snprintf(out->words, sizeof out->words, "%s", words ? words : "");
             if (strcmp(info->name, "strategy") == 0)
                 strategy_words(out->words);
@@ -608,4 +652,6 @@ void options_print_help(const command *c, FILE *to)
     options_details(c->name, text);
     fputs(*text ? "\n" : "", to);
     print_paragraphs(text, columns, to);
+    fputs("\n", to);
+    print_paragraphs(exit_codes, columns, to);
 }

@@ -226,6 +226,9 @@ static at_status open_all(const options *o, checking *c, at_error *error)
             status = script_problem_plan(c->script, (problem_kind)kind, NULL, 1, &plan, error);
     if (status)
         return status;
+    if (o->run.budget_s > 0)
+        return error_set(error, AT_USAGE,
+                         "--budget of a check is a number of variants, which are drawn at random");
     status = o->run.budget_evaluations
                  ? choose_many(c, o->run.budget_evaluations, o->run.seed, error)
                  : choose_one(c, o->configuration, error);
