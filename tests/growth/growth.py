@@ -95,7 +95,7 @@ def write_kernel_file(path, count):
     open(path, "w").write(KERNEL_FILE % ("".join(lines), count - 2))
 
 
-# By name: what is run in a folder that has cache.json, records/, script/grown.lua, long/grown.lua, grown.cu, each of that size.
+# By name: what is run in a folder that has cache.json, records/, script/grown.lua, long/grown.lua, kernel.cu, each of that size.
 COMMANDS = {
     "replay": "replay cache.json --strategy random --repeat 2 --budget 20",
     "importance": "importance cache.json --json",
@@ -122,7 +122,7 @@ COMMANDS = {
     "space": "space script/grown.lua",
     "space --list": "space script/grown.lua --list",
     "lint": "lint script/grown.lua",
-    "kernel file": "space grown.cu --arch sm_90",
+    "kernel file": "space kernel.cu --arch sm_90",
     "emit": "emit long/grown.lua -o emitted.cu",
     "tune": "script/grown.lua --arch sm_90 --budget 3 --quiet",
     "warm start": "script/grown.lua --arch sm_90 --budget 3 --quiet --warm-start records/nvidia-h200/grown.json",
@@ -163,7 +163,7 @@ def main():
             write_record(f"{top}/{size}/records", size)
             write_script(f"{top}/{size}/script", size, 0)
             write_script(f"{top}/{size}/long", 100, size)
-            write_kernel_file(f"{top}/{size}/grown.cu", size)
+            write_kernel_file(f"{top}/{size}/kernel.cu", size)
             os.makedirs(f"{top}/{size}/few")
         for name, words in COMMANDS.items():
             if only and name != only:
