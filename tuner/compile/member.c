@@ -11,7 +11,7 @@ bool word_is(word w, const char *name)
 
 bool names_have(const void *list, size_t size, word w)
 {
-    const char *end = (const char *)list + size;
+    const char *end = size > 0 ? (const char *)list + size : list;
     for (const char *p = list; p < end;) {
         size_t n = (size_t)((const char *)memchr(p, '\n', (size_t)(end - p)) - p);
         if (n == w.size && memcmp(p, w.start, n) == 0)

@@ -5,7 +5,8 @@
 
 cpp_lexer cpp_lexer_make(const char *text, size_t length, int line)
 {
-    return (cpp_lexer){.at = text, .end = text + length, .line = line, .at_line_start = true};
+    const char *end = length > 0 ? text + length : text; /* which may be NULL then */
+    return (cpp_lexer){.at = text, .end = end, .line = line, .at_line_start = true};
 }
 
 bool cpp_span_is(cpp_span s, const char *text)
