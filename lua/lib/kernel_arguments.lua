@@ -22,7 +22,7 @@ local function ask(request, field, text, why)
   end
   local one = request.of[field]
   one.texts[#one.texts + 1] = text
-  one.whys[#one.whys + 1] = why
+  if why ~= "" then one.whys[#one.whys + 1] = why end
 end
 
 local function tell(request, had, what)
@@ -59,9 +59,18 @@ local function example_count(signature, params)
   return "n"
 end
 
+-- Examples whose product is about a million elements, of `count` numbers.
+local function example_size(count)
+  return "1 << " .. math.max(4, 20 // math.max(1, count))
+end
+
 -- One pointer: its buffer, completed or made. A buffer that fills a constant is no output.
 local function complete_buffer(description, request, a, param, count_example)
   local name, sizes = param.name, description.sizes or {}
+  local seen = request.seen
+  local count_seen = seen and seen.counts[name]
+  count_example = count_seen or seen and seen.covered or count_example
+  local in_brackets = string.find(count_example, "[^%w_]") and "(" .. count_example .. ")" or count_example
   local given, role = description.buffers[name], a.const and "input" or "inout"
   local filled = type(description.kernel) == "table" and description.kernel.constants
   for _, buffer in pairs(type(filled) == "table" and filled or {}) do
@@ -92,20 +101,24 @@ local function complete_buffer(description, request, a, param, count_example)
       return
     elseif a.bytes % 4 == 0 then
       ask(request, "buffers", string.format("%s = at.%s { dtype = \"float\", count = \"%d * %s\" }", name, given[KIND],
-                                            a.bytes // 4, count_example),
+                                            a.bytes // 4, in_brackets),
           param.text .. " leads to structs of " .. a.bytes .. " bytes")
       return
     else
       ask(request, "buffers", string.format("%s = at.%s { dtype = \"uint8\", count = \"%d * %s\" }", name, given[KIND],
-                                            a.bytes, count_example),
+                                            a.bytes, in_brackets),
           param.text .. " leads to structs of " .. a.bytes .. " bytes")
       return
     end
   end
+  if seen and string.find(given.dtype or "", "int") and role ~= "output" and host.is_index_array(name) then
+    ask(request, "buffers", string.format("%s = at.%s { fill = \"below\", limit = \"%s\" }", name, role, seen.least or count_example),
+        name .. " has indices, it seems: below what?")
+  end
   if given.count == nil then
     local size = sizes[name]
     if size == nil then
-      ask(request, "sizes", name .. " = \"" .. count_example .. "\"", "elements of " .. param.text)
+      ask(request, "sizes", name .. " = \"" .. count_example .. "\"", count_seen and "" or "elements of " .. param.text)
     elseif a.lanes > 1 and (type(size) == "string" or type(size) == "number") then
       given.count = "(" .. tostring(size) .. ") * " .. a.lanes
     else
@@ -142,7 +155,11 @@ end
 
 -- The arguments of one kernel, by its type and the names of its parameters.
 local function infer_arguments(description, request, signature, params, named, is_known)
-  local args, example = {}, example_count(signature, params)
+  local args, example, asked = {}, example_count(signature, params), 0
+  for i, a in ipairs(signature) do
+    local whole = not a.pointer and a.lanes == 1 and a.type and string.find(a.type, "int")
+    if whole and named[params[i].name] == nil and not is_known(params[i].name) then asked = asked + 1 end
+  end
   for i, a in ipairs(signature) do
     local param = params[i]
     local given = named[param.name]
@@ -173,9 +190,13 @@ local function infer_arguments(description, request, signature, params, named, i
         fail({ "problem", param.name }, "is a text, and the kernel takes %s; what follows from others is a derived value: "
              .. "derived = { %s = %q }", param.text, param.name, v)
       end
-      if not is_known(param.name) then
+      local seen = request.seen
+      if not is_known(param.name) and seen and seen.derived[param.name] then
+        ask(request, "derived", param.name .. " = \"" .. seen.derived[param.name] .. "\"", param.text)
+      elseif not is_known(param.name) then
         local whole = string.find(a.type, "int") ~= nil
-        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or whole and "1 << 20" or "1.0"), param.text)
+        local value = seen and math.type(seen.values[param.name]) and tostring(seen.values[param.name])
+        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or value or whole and example_size(asked) or "1.0"), param.text)
       end
       args[i] = argument(a.type, param.name)
     else

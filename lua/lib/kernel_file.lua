@@ -131,7 +131,8 @@ local function ask_signature(entry, roots, defines, scope, file)
     for _, name in ipairs(undefined) do
       local known = false
       for _, d in ipairs(defines) do known = known or d == name end
-      if not known and not helpers[name] and (scope[name] ~= nil or host.sketches()) then
+      local sketches = host.sketches() and not string.find(name, "^__")
+      if not known and not helpers[name] and (scope[name] ~= nil or sketches) then
         defines[#defines + 1], grew = name, true
         if scope[name] == nil then scope[name] = host.is_type_like(name) and "float" or SKETCHED end
       end
@@ -346,12 +347,15 @@ function kernel_file.complete(description)
                         function(e) return evaluate(e, scope_of(known, derived)) end)
       captured.complete_constants(description, given, launch)
     end
+    if host.sketches() then
+      request.seen = host.own("kernel_values.lua")(found, signature, description.kernel.entry, defines, facts)
+    end
     if type(target.of.args) ~= "table" then
       target.of.args = arguments.infer(description, request, signature, found.params, named,
                                        function(name) return known[name] ~= nil or derived[name] ~= nil end)
     end
     if #request.order == 0 then arguments.check(description, signature, found.params, target.of.args) end
-    if host.sketches() then host.sketch(host.own("kernel_sketch.lua")(SKETCHED, kernel_names(facts), request, description, facts, found, signature, defines, file)) end
+    if host.sketches() then host.sketch(host.own("kernel_sketch.lua")(SKETCHED, kernel_names(facts), request, description, facts, found, signature, defines)) end
   end
   if not launch then constants.complete(description, request, given, facts, file) end
   check_names(description, "sizes", params, given.constants)

@@ -6,6 +6,7 @@ local host = ...
 local early = host.own "early.lua"
 
 local MOST_DEPTH = 6
+local MOST_CALLERS = 3
 
 -- The parts of a list, at its commas.
 local function split(text)
@@ -56,8 +57,8 @@ local function round_up(text)
     return "ceil_div" .. args
   end)
   local operand = "(%(?[%w_%.%s%*]+%)?)"
-  text = string.gsub(text, "%(%s*([%w_%.]+)%s*%+%s*" .. operand .. "%s*%-%s*1%s*%)%s*/%s*" .. operand, function(a, b, c)
-    b, c = string.match(b, "^%s*(.-)%s*$"), string.match(c, "^%s*(.-)%s*$")
+  text = string.gsub(text, "%(%s*([%w_%.][%w_%.%s%*]*)%s*%+%s*" .. operand .. "%s*%-%s*1%s*%)%s*/%s*" .. operand, function(a, b, c)
+    a, b, c = string.match(a, "^(.-)%s*$"), string.match(b, "^%s*(.-)%s*$"), string.match(c, "^%s*(.-)%s*$")
     return unwrapped(b) == unwrapped(c) and "ceil_div(" .. a .. ", " .. b .. ")" or nil
   end)
   text = string.gsub(text, "%(%s*([%w_%.]+)%s*%+%s*(%d+)%s*%)%s*/%s*(%d+)", function(a, b, c)
@@ -89,10 +90,18 @@ local function sides_of(text, before, depth)
   return sides and #sides > 0 and sides or { text }
 end
 
+-- Of types, in bytes.
+local WIDTHS = { char = 1, bool = 1, short = 2, half = 2, __half = 2, __nv_bfloat16 = 2, int = 4, float = 4, unsigned = 4, uint = 4,
+                 ["unsigned int"] = 4, double = 8, long = 8, size_t = 8, float2 = 8, int2 = 8, float4 = 16, int4 = 16, double2 = 16 }
+
 -- An expression of the pattern; nil: it reads what a pattern cannot know. A name that the host is given, such as a
--- function's parameter, is a variable of the problem to be: env.unknown. `trail` has the variables that are being followed.
+-- function's parameter, is a variable of the problem to be: env.unknown, with the level at which it stands; with `keeps_numbers`
+-- so is one that the host gives a number. `trail` has the variables that are being followed.
 local function translate(text, env, trail)
-  text = round_up(uncast((string.gsub(text, "/%*.-%*/", ""))))
+  text = string.gsub(string.gsub(text, "/%*.-%*/", ""), "sizeof%s*%(%s*([%w_ ]-)%s*%)", function(type)
+    return WIDTHS[type] and tostring(WIDTHS[type])
+  end)
+  text = string.gsub(round_up(uncast(text)), "/", "//") -- of what is put in for names it is done already
   if string.find(text, "[^%w_%s()+%-*/%%<>.,]") or string.find(text, "%f[%w_]sizeof%f[^%w_]") then return nil end
   local fine = true
   text = string.gsub(text, "%f[%w_.]([%a_][%w_]*)%.([xyz])%f[^%w_]", function(name, member)
@@ -113,8 +122,18 @@ local function translate(text, env, trail)
     if env.arguments[name] then return env.arguments[name] .. blank end
     if env.is_said(name) then return nil end
     local all = not trail[name] and host.assigned(env.before, name) or {}
-    if #all ~= 1 and not trail[name] then
-      env.unknown[name] = true
+    if #all == 0 and not trail[name] and env.passed[name] then
+      local v = translate(env.passed[name], env.caller, {})
+      for one, at in pairs(v and env.caller.unknown or {}) do env.unknown[one] = at end
+      if v then return (string.find(v, "^[%w_]+$") and v or "(" .. v .. ")") .. blank end
+    end
+    local is_number = #all == 1 and env.whole.keeps_numbers and math.type(early.parse_c(all[1].value))
+    for _, one in ipairs(is_number and env.whole.added or {}) do -- the block's own number
+      if not one.of_template and tostring(one.value) == tostring(early.parse_c(all[1].value)) then return one.name .. blank end
+    end
+    if (#all ~= 1 or is_number) and not trail[name] then
+      if env.whole.keeps_numbers and env.whole.taken[name] then fine = false end -- another one of that name
+      env.unknown[name] = env
       return nil
     elseif #all ~= 1 or all[1].member ~= "" then
       fine = false
@@ -126,13 +145,18 @@ local function translate(text, env, trail)
     fine = fine and v ~= nil
     return v and (string.find(v, "^[%w_]+$") and v or "(" .. v .. ")") .. blank or nil
   end)
-  text = string.gsub(text, "/", "//")
   text = string.gsub(text, "%s+", " ")
   return fine and host.load("return " .. text, "=launch") and text or nil
 end
 
 local SIDES = { "_X", "_Y", "_Z" }
 local SOME_THREADS = { 256, 16, 8 } -- along each side, of blocks with so many, where the file does not say it
+
+local function forget(env, name)
+  while env do
+    env.unknown[name], env = nil, env.caller
+  end
+end
 
 -- The block: its sides, and the parameters that stand for those which are mere numbers in the file, or come from where a
 -- pattern does not see, where the kernel asks how large its block is.
@@ -142,15 +166,22 @@ local function read_block(text, env, may_vary, template)
     local e = translate(side, env, {})
     if not e then return nil end
     local number = math.tointeger(early.parse_c(e)) or early.macro_expression(e) and math.tointeger(early.evaluate(e, early.helpers))
-    if env.unknown[e] then
-      env.unknown[e] = nil
+    local is_open = env.unknown[e] ~= nil -- the host's own choice, or its caller's
+    if is_open then
+      forget(env, e)
       number = SOME_THREADS[#sides] or 1
       e = template or e
     end
-    if number and number > 1 and (may_vary or e == template) then
+    if number and number > 1 and (may_vary or is_open or e == template) then
       local name = e == template and template or "BLOCK" .. (#sides > 1 and SIDES[i] or "")
       added[#added + 1] = { name = name, value = number, text = side, of_template = e == template }
       e = name
+    end
+    for name in early.names_in(e) do -- what the host chooses, and the block follows
+      if env.unknown[name] and not env.taken[name] then
+        added[#added + 1] = { name = name, value = SOME_THREADS[1], text = name }
+        forget(env, name)
+      end
     end
     block[i] = e
   end
@@ -166,20 +197,50 @@ local function with_added(text, added)
   return text
 end
 
---- { grid, block, shared, added, unknown, all } of the first launch whose block can be told: lists of expressions,
---- `grid` nil where it cannot be told; parameters, each { name, value }, that the file has as numbers; names that
---- are the problem's to be, as keys; its text. nil: there is no such launch. `launches` are the file's, `params` the kernel's;
---- is_parameter(name) says whether it is one of the space, `template` is the template's only number.
-return function(launches, params, is_parameter, facts, template)
-  for _, launch in ipairs(launches) do
-    local env = { before = launch.before, arguments = {}, unknown = {}, block_names = {}, is_parameter = is_parameter }
-    function env.is_said(name)
-      local m = facts.macros[name]
-      return m ~= nil and early.macro_expression(m.value) ~= nil
+-- What a name stands for in the function of a launch or a call, and in those that call it: `before` is the text above, `arguments`
+-- has the kernel's parameter for a text that it is given as, `passed` the text that the caller gives for a parameter of the
+-- function, to be read in `caller`.
+local function new_level(seen, is_parameter, is_said, depth, whole)
+  local env = { before = seen.before, arguments = {}, unknown = {}, block_names = {}, passed = {}, is_parameter = is_parameter,
+                is_said = is_said }
+  env.whole = whole or env
+  local call = depth < MOST_CALLERS and seen.within ~= "" and host.calls(seen.within)[1]
+  if call and call.within ~= seen.within then
+    env.caller = new_level(call, is_parameter, is_said, depth + 1, env.whole)
+    for i, text in ipairs(split(call.arguments)) do
+      local own = seen.parameters[i]
+      if own and own.name ~= "" and text ~= "" then env.passed[own.name] = text end
     end
-    for i, text in ipairs(split(launch.arguments)) do
-      local is_name = string.find(text, "^[%a_][%w_.]*$") and params[i] and params[i].name ~= ""
-      if is_name and not env.arguments[text] then env.arguments[text] = params[i].name end
+  end
+  return env
+end
+
+-- The host's name for what the kernel calls so, here and where it is passed from.
+local function name_argument(env, text, parameter)
+  if not string.find(text, "^[%a_][%w_.]*$") then return end
+  env.arguments[text] = env.arguments[text] or parameter
+  if env.caller and env.passed[text] and #host.assigned(env.before, text) == 0 then
+    name_argument(env.caller, env.passed[text], parameter)
+  end
+end
+
+--- The first launch whose block can be told: { grid, block, shared, added, unknown, all, env, given }: lists of expressions,
+--- `grid` nil where it cannot be told; parameters, each { name, value }, that the file has as numbers; names that
+--- are the problem's to be, as keys; its text; what names stand for there; the texts of its arguments. nil: there is no such
+--- launch. `launches` are the file's, `params` the kernel's; is_parameter(name) says whether it is one of the space, `template` is
+--- the template's only number.
+local function read(launches, params, is_parameter, facts, template)
+  local function is_said(name)
+    local m = facts.macros[name]
+    return m ~= nil and early.macro_expression(m.value) ~= nil
+  end
+  for _, launch in ipairs(launches) do
+    local env = new_level(launch, is_parameter, is_said, 0)
+    local given = split(launch.arguments)
+    env.taken = {}
+    for _, p in ipairs(params) do env.taken[p.name] = true end
+    for i, text in ipairs(given) do
+      if params[i] and params[i].name ~= "" then name_argument(env, text, params[i].name) end
     end
     local words = host.kernel_words()
     local block, added = read_block(launch.block, env, words.blockDim, template)
@@ -192,18 +253,26 @@ return function(launches, params, is_parameter, facts, template)
       for _, one in ipairs(added) do
         if string.find(one.text, "^[%a_][%w_]*$") then env.arguments[one.text] = one.name end
       end
+      for i, side in ipairs(sides_of(launch.block, launch.before, 0)) do
+        if string.find(side, "^[%a_][%w_]*$") then env.arguments[side] = block[i] end
+      end
+      if #block == 1 and string.find(launch.block, "^[%a_][%w_]*$") then env.arguments[launch.block] = block[1] end
+      env.keeps_numbers, env.added = true, added
       local of_block, grid = early.copied(env.unknown), {}
       for i, side in ipairs(sides_of(launch.grid, launch.before, 0)) do
         local e = grid and translate(side, env, {})
         if e then grid[i] = with_added(e, added) else grid = nil end
       end
       while grid and #grid > 1 and grid[#grid] == "1" do grid[#grid] = nil end
-      local shared = launch.shared and launch.shared ~= "0" and translate(string.gsub(launch.shared, "sizeof%s*%(%s*(%w+)%s*%)", function(type)
-        return ({ float = "4", int = "4", double = "8", uint = "4", float4 = "16", float2 = "8" })[type]
-      end), env, {})
-      return { grid = grid, block = block, shared = shared and with_added(shared, added), added = added,
-               unknown = grid and env.unknown or of_block, all = launch.all }
+      local known = early.copied(env.unknown)
+      local shared = launch.shared and launch.shared ~= "0" and translate(launch.shared, env, {})
+      if not shared then env.unknown = known end
+      local unknown = grid and early.copied(env.unknown) or of_block
+      return { grid = grid, block = block, shared = shared and with_added(shared, added), added = added, unknown = unknown,
+               all = launch.all, env = env, given = given }
     end
   end
   return nil
 end
+
+return { read = read, translate = translate, split = split, uncast = uncast, WIDTHS = WIDTHS }

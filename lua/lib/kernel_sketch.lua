@@ -37,7 +37,7 @@ local function shaping(facts, launch, words)
 end
 
 local function sketch_space(SOME, facts, defines, words, entry, launch, arguments_of)
-  local space, whys, first, shapes, left_out = {}, {}, nil, shaping(facts, launch, words), {}
+  local space, whys, first, shapes, left_out, values = {}, {}, nil, shaping(facts, launch, words), {}, {}
   for name in string.gmatch(entry, "%${([%w_]+)}") do
     space[#space + 1] = name .. " = at.pow2(" .. SOME .. ", " .. SOME * 32 .. ")"
     whys[#whys + 1] = name .. " is the template's"
@@ -53,8 +53,8 @@ local function sketch_space(SOME, facts, defines, words, entry, launch, argument
   for _, name in ipairs(names) do
     local v = parse_c(facts.macros[name].value)
     if words[name] and not arguments_of[name] and math.type(v) == "integer" and v >= 0 and v <= 4096 and not string.find(name, "^_") then
-      if shapes[name] then
-        space[#space + 1] = name .. " = " .. suggested_values(v)
+      if shapes[name] and not (v == 32 and string.find(string.lower(name), "warp")) then
+        space[#space + 1], values[name] = name .. " = " .. suggested_values(v), v
         whys[#whys + 1] = name .. " is " .. v
         first = first or name
       else
@@ -64,7 +64,7 @@ local function sketch_space(SOME, facts, defines, words, entry, launch, argument
   end
   for _, one in ipairs(launch and launch.added or {}) do
     if one.of_template then goto next end
-    space[#space + 1] = one.name .. " = " .. suggested_values(one.value)
+    space[#space + 1], values[one.name] = one.name .. " = " .. suggested_values(one.value), one.value
     whys[#whys + 1] = one.name .. " is " .. one.value .. " in the launch"
     first = first or one.name
     ::next::
@@ -89,9 +89,9 @@ local function sketch_space(SOME, facts, defines, words, entry, launch, argument
   if #left_out > 0 then whys[#whys + 1] = "left out, as they may say what is computed: " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. (#left_out > 8 and " ..." or "") end
   if #space == 0 then
     table.insert(whys, 1, "nothing in the kernel says how it is launched")
-    return "BLOCK = at.pow2(64, 1024)", table.concat(whys, ", "), "BLOCK"
+    return "BLOCK = at.pow2(64, 1024)", table.concat(whys, ", "), "BLOCK", values
   end
-  return table.concat(space, ", "), table.concat(whys, ", "), first
+  return table.concat(space, ", "), table.concat(whys, ", "), first, values
 end
 
 -- A grid or block, of one side or more.
@@ -102,46 +102,55 @@ local function quoted(list)
 end
 
 -- The text follows the file's own launch where that can be told, else the most common one.
-local function sketch_launch(launch, count, first)
-  if not launch then return "grid = \"ceil_div(" .. count .. ", " .. first .. ")\", block = \"" .. first .. "\"" end
+local function sketch_launch(launch, count, first, words)
+  local is_dynamic = words.extern and words.__shared__
+  if not launch then
+    return "grid = \"ceil_div(" .. count .. ", " .. first .. ")\", block = \"" .. first .. "\""
+      .. (is_dynamic and ", shared = \"" .. first .. " * 4\"" or "")
+  end
   local grid = launch.grid or {}
   for i, side in ipairs(launch.grid and {} or launch.block) do grid[i] = "ceil_div(" .. count .. ", " .. side .. ")" end
   return "grid = " .. quoted(grid) .. ", block = " .. quoted(launch.block)
-    .. (launch.shared and ", shared = \"" .. launch.shared .. "\"" or "")
+    .. (launch.shared and ", shared = \"" .. launch.shared .. "\""
+        or is_dynamic and ", shared = \"" .. table.concat(launch.block, " * ") .. " * 4\"" or "")
 end
 
 --- The comment, with its last line's end. `names` are the file's kernels, SOME what its unknown numbers were.
-return function(SOME, names, request, description, facts, found, signature, defines, file)
-  local is_template = {}
-  for name in string.gmatch(description.kernel.entry, "%${([%w_]+)}") do is_template[name] = true end
-  for _, name in ipairs(defines) do is_template[name] = true end
-  local launches = host.launches(found.name)
-  local launch = host.own("kernel_launch.lua")(launches, found.params, function(name) return is_template[name] end, facts,
-                                                string.match(description.kernel.entry, "^[^$]*%${([%w_]+)}[^$]*$"))
+return function(SOME, names, request, description, facts, found, signature, defines)
+  local seen = request.seen or {}
+  local launches, launch = seen.launches, seen.launch
   local is_argument = {}
   for _, p in ipairs(found.params) do is_argument[p.name] = true end
-  local space, space_why, first = sketch_space(SOME, facts, defines, host.kernel_words(), description.kernel.entry, launch, is_argument)
+  local space, space_why, first, values = sketch_space(SOME, facts, defines, host.kernel_words(), description.kernel.entry, launch, is_argument)
   local count = arguments.example_count(signature, found.params)
-  local lines, ins, outs = {}, {}, {}
+  local lines, outs = {}, {}
   for i, a in ipairs(signature) do
-    local list = a.const and ins or outs
-    if a.pointer then list[#list + 1] = found.params[i].name end
+    if a.pointer and not a.const then outs[#outs + 1] = found.params[i].name end
   end
   local function field(name, text, why)
     lines[#lines + 1] = string.format("%-7s = { %s }%s", name, text, why ~= "" and "   -- " .. why or "")
   end
-  local function asked(name)
+  local function asked(name, more)
     local one = request.of[name]
-    if one then field(name, table.concat(one.texts, ", "), table.concat(one.whys, ", ")) end
+    local whys = one and table.concat(one.whys, ", ") or ""
+    if one then field(name, table.concat(one.texts, ", "), whys .. (whys ~= "" and more and "; " or "") .. (more or "")) end
   end
   local unknown = {}
   for name in pairs(launch and launch.unknown or {}) do unknown[#unknown + 1] = name end
   table.sort(unknown)
-  for _, name in ipairs(unknown) do arguments.ask(request, "problem", name .. " = 1 << 10", name .. " of the host's launch") end
+  for _, name in ipairs(unknown) do
+    arguments.ask(request, "problem", name .. " = " .. tostring(seen.value_of(name) or "1 << 10"), name .. " of the host's code")
+  end
   -- The examples' own size, where no number of the kernel is one.
   local has_count = false
   for _, p in ipairs(found.params) do has_count = has_count or p.name == count end
   if request.of.problem and not has_count then arguments.ask(request, "problem", count .. " = 1 << 20", "elements") end
+  local derived = request.of.derived
+  if derived and not request.of.problem then arguments.ask(request, "problem", "n = 1 << 20", "of nothing yet") end
+  if derived then -- on one line with what it follows from
+    local one = request.of.problem
+    one.texts[#one.texts] = one.texts[#one.texts] .. " } derived = { " .. table.concat(derived.texts, ", ")
+  end
   if request.of.problem then asked("problem") else field("problem", "n = 1 << 20", "no number is a parameter") end
   field("space", space, space_why)
   local of_kernel, args = {}, request.of["kernel.args"]
@@ -149,12 +158,12 @@ return function(SOME, names, request, description, facts, found, signature, defi
   if args then of_kernel[#of_kernel + 1] = "args = { " .. table.concat(args.texts, ", ") .. " }" end
   if #of_kernel > 0 then field("kernel", table.concat(of_kernel, ", "), args and table.concat(args.whys, ", ") or "") end
   local launched = launch or launches[1]
-  field("launch", sketch_launch(launch, count, first), launched and "the file has <<<" .. launched.all .. ">>>" or "")
-  asked("sizes")
-  asked("buffers")
-  if #outs > 0 then
-    field("outputs", "", "in and out: " .. table.concat(outs, ", ") .. "; name those that are written only"
-          .. (#ins > 0 and "; inputs: " .. table.concat(ins, ", ") or ""))
+  field("launch", sketch_launch(launch, count, first, host.kernel_words()), launched and "the file has <<<" .. launched.all .. ">>>" or "")
+  for _, field_of in ipairs { "sizes", "buffers" } do -- data are the same for all variants
+    local texts = request.of[field_of] and request.of[field_of].texts or {}
+    for i, text in ipairs(texts) do texts[i] = string.gsub(text, "%f[%w_][%a_][%w_]*", values) end
   end
+  asked("sizes", #outs > 0 and "in and out: " .. table.concat(outs, ", ") .. "; outputs = { \"" .. outs[1] .. "\" } says that it is only written" or nil)
+  asked("buffers")
   return "/* autotune\n" .. table.concat(lines, "\n") .. "\n*/\n"
 end

@@ -108,7 +108,7 @@ local function set_alike(problem, values, name, v)
   end
 end
 
--- Halves the largest variables that say how large something is, as long as all still runs.
+-- Halves the largest variables that say how large something is, as long as all still runs; odd ones stay odd.
 local function shrink(description, values, problem, derived, baseline)
   local sizes = {}
   for _, b in pairs(description.buffers) do
@@ -126,14 +126,14 @@ local function shrink(description, values, problem, derived, baseline)
     local largest
     for name in pairs(problem) do
       local v = small[name]
-      if named[name] and not fixed[problem[name]] and math.type(v) == "integer" and v % 2 == 0 and v > 32
+      if named[name] and not fixed[problem[name]] and math.type(v) == "integer" and v > 32
           and (not largest or v > small[largest]) then
         largest = name
       end
     end
     if not largest then break end
     local trial = copied(small)
-    set_alike(problem, trial, largest, small[largest] // 2)
+    set_alike(problem, trial, largest, small[largest] // 2 | small[largest] & 1)
     if is_launchable(description, trial, derived, baseline) then
       small = trial
     else

@@ -444,3 +444,79 @@ CU
     tool space image.cu --arch sm_90
     succeeds
 }
+
+@test "the comment to start from has the sizes and numbers that the file's own host code gives, through who calls it" {
+    cat >rows.cu <<'CU'
+#include <vector>
+struct pair_of { float a, b, c; };
+__global__ void rows(float *out, const float *in, const int *places, const pair_of *pairs, int total, int cols, float scale)
+{
+    extern __shared__ float sums[];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    sums[threadIdx.x] = i < total ? in[places[i]] * scale + pairs[0].c : 0; // BLOCK
+    if (i < total) out[i] = sums[threadIdx.x] + cols;
+}
+static void launch(float *out, const float *in, const int *places, const pair_of *pairs, int n, int m, int block_size)
+{
+    // twice nothing
+    size_t bytes = block_size * sizeof(float); /* of a block */
+    rows<<<(n * m + block_size - 1) / block_size, block_size, bytes>>>(out, in, places, pairs, n * m, m, 0.5f);
+}
+int main()
+{
+    int height = 96, width = 1000;
+    float *d_out, *d_in; int *d_places; pair_of *d_pairs;
+    const size_t bytes = height * width * sizeof(float);
+    cudaMalloc((void **)&d_out, bytes);
+    cudaMalloc(&d_in, bytes);
+    cudaMalloc(&d_places, sizeof(int) * height * width);
+    cudaMalloc(&d_pairs, 7 * sizeof(pair_of));
+    for (int block = 32; block <= 1024; block *= 2) launch(d_out, d_in, d_places, d_pairs, height, width, block);
+}
+CU
+    tool new --from rows.cu --write
+    succeeds
+    says 'problem = { cols = 1000, scale = 0.5, height = 96 } derived = { total = "height * cols" }'
+    says 'grid = "ceil_div(height * cols, BLOCK)", block = "BLOCK", shared = "(BLOCK * 4)"'
+    says 'sizes   = { out = "height * cols", in_ = "height * cols", places = "height * cols" }'
+    says 'places = at.input { fill = "below", limit = "cols" }'
+    says 'pairs_ = at.input { dtype = "float", count = "3 * 7" }'
+    [ "$(grep -c ' = {' rows.cu)" -le 6 ]
+    tool check rows.cu --budget 2
+    says "agree with the baseline"
+}
+
+@test "a file that is a piece of another is told with that one's name" {
+    printf '#define TWICE(x) (2 * (x))\n#include "piece.cu"\n' >whole.cu
+    printf '__global__ void twice(float *x) { x[threadIdx.x] = TWICE(x[threadIdx.x]) + side(); }\n' >piece.cu
+    tool new --from piece.cu
+    fails_with 2 "whole.cu includes this file, and may define what it lacks: name that one"
+}
+
+@test "device code may name types that come with the headers of libraries and of Thrust" {
+    cat >types.cu <<'CU'
+#include <cublas_v2.h>
+#include <thrust/device_vector.h>
+#include <thrust/tuple.h>
+/* autotune
+problem = { n = 1024 }
+space   = { BLOCK = { 64, 128 } }
+launch  = { grid = "n // BLOCK", block = "BLOCK" }
+sizes   = { x = "n" }
+*/
+__global__ void both(__nv_bfloat16 *x)
+{
+    thrust::tuple<float, int> t = thrust::make_tuple(1.0f, 2);
+    x[blockIdx.x * BLOCK + threadIdx.x] = __float2bfloat16(thrust::get<0>(t) + thrust::get<1>(t));
+}
+int main() { thrust::device_vector<float> v(3); cublasHandle_t h; cublasCreate(&h); }
+CU
+    tool check types.cu
+    succeeds
+}
+
+@test "a kernel that stands under an #if that does not hold is told as that" {
+    printf '#define WIDE\n#ifndef WIDE\n__global__ void narrow(float *x) { x[0] = 1; }\n#endif\n' >under.cu
+    tool new --from under.cu
+    fails_with 2 "as its #if lines are, the file has no such kernel"
+}

@@ -45,10 +45,28 @@ static bool skip_angles(cpp_lexer *l)
     return false;
 }
 
+/* Reads from the bracket on. */
+static bool read_arguments(cpp_lexer *l, cpp_launch *out)
+{
+    const cpp_token bracket = cpp_next(l);
+    const char *begin = bracket.span.text + 1;
+    if (!cpp_is(bracket, "("))
+        return false;
+    int depth = 1;
+    for (cpp_token t = cpp_next(l); t.kind != CPP_END; t = cpp_next(l)) {
+        depth += opens(t) - closes(t);
+        if (depth == 0) {
+            out->arguments = from_to(begin, t.span.text);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Reads from after <<<. */
 static bool read_launch(cpp_lexer *l, cpp_launch *out)
 {
-    const char *begin = l->at, *part = l->at;
+    const char *part = l->at, *begin = l->at;
     int depth = 0;
     for (cpp_token t = cpp_next(l); t.kind != CPP_END; t = cpp_next(l)) {
         cpp_lexer after = *l;
@@ -66,31 +84,70 @@ static bool read_launch(cpp_lexer *l, cpp_launch *out)
         if (depth < 0 || cpp_is(t, ";"))
             return false;
     }
-    cpp_token bracket = cpp_next(l);
-    if (!cpp_is(bracket, "(") || out->part_count < 2)
-        return false;
-    begin = bracket.span.text + 1;
-    depth = 1;
-    for (cpp_token t = cpp_next(l); t.kind != CPP_END; t = cpp_next(l)) {
-        depth += opens(t) - closes(t);
-        if (depth == 0) {
-            out->arguments = from_to(begin, t.span.text);
-            return true;
-        }
-    }
-    return false;
+    return out->part_count >= 2 && read_arguments(l, out);
 }
 
-/* Finds the text above the place in the function that it is in. */
-static cpp_span text_before(const cpp_unit *u, const char *at)
+/* Finds the function that the place is in, and its text above the place. */
+static void set_surroundings(const cpp_unit *u, const char *at, cpp_launch *out)
 {
-    cpp_span found = {at, 0};
+    out->before = out->within = out->parameters = (cpp_span){at, 0};
     for (size_t i = 0; i < u->declaration_count; i++) {
         const cpp_declaration *d = &u->declarations[i];
         const bool within = d->kind == CPP_FUNCTION && d->has_body && d->span.text < at &&
                             at < d->span.text + d->span.length;
-        if (within)
-            found = from_to(d->span.text, at);
+        if (within) {
+            out->before = from_to(d->span.text, at);
+            out->within = d->name;
+            out->parameters = d->parameters;
+        }
+    }
+}
+
+/* A launch, from after the kernel's name on. */
+static bool takes_launch(cpp_lexer *l, cpp_launch *out)
+{
+    cpp_token sign = cpp_next(l);
+    if (!cpp_is(sign, "<"))
+        return false;
+    bool launches = takes_three(l, sign, "<");
+    if (!launches && skip_angles(l)) {
+        sign = cpp_next(l);
+        launches = takes_three(l, sign, "<");
+    }
+    return launches && read_launch(l, out);
+}
+
+/* A call, from after the function's name on: what is no declaration of it, by what is around. */
+static bool takes_call(cpp_lexer *l, cpp_launch *out)
+{
+    cpp_lexer ahead = *l;
+    if (cpp_is(cpp_next(&ahead), "<")) {
+        *l = ahead;
+        if (!skip_angles(l))
+            return false;
+    }
+    /* In its own head, and at the file's scope, it is declared. */
+    return out->before.length > 0 && memchr(out->before.text, '{', out->before.length) &&
+           read_arguments(l, out);
+}
+
+static size_t find(const cpp_unit *units, size_t count, cpp_span name,
+                   bool (*takes)(cpp_lexer *, cpp_launch *), cpp_launch *out, size_t capacity)
+{
+    size_t found = 0;
+    for (size_t u = 0; u < count; u++) {
+        cpp_lexer l = cpp_lexer_make(units[u].text, units[u].length, 1);
+        for (cpp_token t = cpp_next(&l); t.kind != CPP_END && found < capacity; t = cpp_next(&l)) {
+            if (t.kind != CPP_WORD || !cpp_spans_equal(t.span, name))
+                continue;
+            cpp_lexer ahead = l;
+            cpp_launch one = {.unit = u, .line = t.line};
+            set_surroundings(&units[u], t.span.text, &one);
+            if (!takes(&ahead, &one))
+                continue;
+            out[found++] = one;
+            l = ahead;
+        }
     }
     return found;
 }
@@ -98,30 +155,13 @@ static cpp_span text_before(const cpp_unit *u, const char *at)
 size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, cpp_launch *out,
                          size_t capacity)
 {
-    size_t found = 0;
-    for (size_t u = 0; u < count; u++) {
-        cpp_lexer l = cpp_lexer_make(units[u].text, units[u].length, 1);
-        for (cpp_token t = cpp_next(&l); t.kind != CPP_END && found < capacity; t = cpp_next(&l)) {
-            if (t.kind != CPP_WORD || !cpp_spans_equal(t.span, kernel))
-                continue;
-            cpp_lexer ahead = l;
-            cpp_token sign = cpp_next(&ahead);
-            if (!cpp_is(sign, "<"))
-                continue;
-            bool launches = takes_three(&ahead, sign, "<");
-            if (!launches && skip_angles(&ahead)) {
-                sign = cpp_next(&ahead);
-                launches = takes_three(&ahead, sign, "<");
-            }
-            cpp_launch one = {.unit = u, .line = t.line};
-            if (!launches || !read_launch(&ahead, &one))
-                continue;
-            one.before = text_before(&units[u], t.span.text);
-            out[found++] = one;
-            l = ahead;
-        }
-    }
-    return found;
+    return find(units, count, kernel, takes_launch, out, capacity);
+}
+
+size_t cpp_find_calls(const cpp_unit *units, size_t count, cpp_span function, cpp_launch *out,
+                      size_t capacity)
+{
+    return find(units, count, function, takes_call, out, capacity);
 }
 
 /* Up to the end of what a declaration or an assignment says. */

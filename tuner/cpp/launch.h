@@ -1,4 +1,5 @@
-/* Reads how a file's own host code launches a kernel: kernel<<<grid, block, shared, stream>>>(...).
+/* Reads how a file's own host code launches a kernel: kernel<<<grid, block, shared, stream>>>(...),
+ * and who calls the function that this stands in.
  *
  * In: units. Out: places in their texts, and what the numbers of a launch come from, as far as
  * names tell: assignments before it in the same function, macros, declarations of the file. Nothing
@@ -18,12 +19,18 @@ typedef struct cpp_launch {
     size_t part_count;
     cpp_span arguments; /* between its brackets */
     cpp_span before;    /* of the function that it stands in, what is above it; "": of none */
+    cpp_span within;    /* that function's name, and what is between its own brackets */
+    cpp_span parameters;
 } cpp_launch;
 
 /* Up to `capacity` launches of the kernel of that name, in the order of the text; returns how many
  * it wrote. */
 size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, cpp_launch *out,
                          size_t capacity);
+
+/* Likewise the calls of a function of that name, which have no parts. */
+size_t cpp_find_calls(const cpp_unit *units, size_t count, cpp_span function, cpp_launch *out,
+                      size_t capacity);
 
 /* Does the name stand in what grid, block or shared bytes come from? */
 bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *launch,

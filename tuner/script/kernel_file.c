@@ -8,10 +8,26 @@
 #include "base/pack.h"
 #include "cpp/need.h"
 #include "cpp/render.h"
+#include "script/includer.h"
 #include "script/state.h"
 
 /* Names under which the compiler gets the headers of templates/kernel_file. */
 static const char host_name[] = "autotune_host.h", signature_name[] = "autotune_signature.h";
+
+/* Types that the headers of the Toolkit's libraries have from others of it. */
+static const char *const library_types[] = {"half",
+                                            "__half",
+                                            "half2",
+                                            "__half2",
+                                            "__nv_bfloat16",
+                                            "nv_bfloat16",
+                                            "__nv_bfloat162",
+                                            "nv_bfloat162",
+                                            "cuComplex",
+                                            "cuFloatComplex",
+                                            "cuDoubleComplex",
+                                            "cudaDataType",
+                                            NULL};
 
 static bool has_file(const kernel_file *k, const char *name)
 {
@@ -21,17 +37,33 @@ static bool has_file(const kernel_file *k, const char *name)
     return false;
 }
 
-/* Names of which the compiler gets a text of our own. */
-static const struct {
+/* Headers of which the compiler gets a text of our own, where the kernel has one of the words;
+ * none: always. A name may be the beginning of many. */
+static const struct replacement {
     const char *name, *file;
-} replaced[] = {{"cub/cub.cuh", "cub.h"}};
+    const char *const *words;
+} replaced[] = {
+    {"cub/cub.cuh", "cub.h", NULL},
+    {"thrust/", "thrust.h", (const char *const[]){"thrust", NULL}},
+    {"cublas", "libraries.h", library_types},
+    {"cusparse", "libraries.h", library_types},
+    {"cusolver", "libraries.h", library_types},
+};
+enum { REPLACED = sizeof replaced / sizeof *replaced };
+
+/* The place of its row; REPLACED: it is the Toolkit's own text. */
+static size_t replacement_of(cpp_span name)
+{
+    for (size_t i = 0; i < REPLACED; i++)
+        if (name.length >= strlen(replaced[i].name) &&
+            memcmp(name.text, replaced[i].name, strlen(replaced[i].name)) == 0)
+            return i;
+    return REPLACED;
+}
 
 static bool is_replaced(cpp_span name)
 {
-    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
-        if (cpp_span_is(name, replaced[i].name))
-            return true;
-    return false;
+    return replacement_of(name) < REPLACED;
 }
 
 static at_status read_unit(kernel_file *k, const char *name, const char *path, at_error *error)
@@ -161,27 +193,13 @@ static bool leads_away(cpp_span name)
 /* Whose parts device code has in the Toolkit's library, or none. */
 static bool is_hostile(cpp_span name)
 {
-    static const char *const names[] = {"cuda.h",
-                                        "nvrtc.h",
-                                        "cuda_profiler_api.h",
-                                        "cublas_v2.h",
-                                        "cublas.h",
-                                        "cublasLt.h",
-                                        "cufft.h",
-                                        "cufftXt.h",
-                                        "cusparse.h",
-                                        "cusparse_v2.h",
-                                        "cusolverDn.h",
-                                        "cusolverSp.h",
-                                        "cuda_gl_interop.h",
-                                        "cudaGL.h",
-                                        "nvToolsExt.h",
-                                        "curand_mtgp32_host.h"};
+    static const char *const names[] = {"cuda.h",   "nvrtc.h",      "cuda_profiler_api.h",
+                                        "cufft.h",  "cufftXt.h",    "cuda_gl_interop.h",
+                                        "cudaGL.h", "nvToolsExt.h", "curand_mtgp32_host.h"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (cpp_span_is(name, names[i]))
             return true;
-    return (name.length > 7 && memcmp(name.text, "thrust/", 7) == 0) ||
-           (name.length > 6 && memcmp(name.text, "nvtx3/", 6) == 0);
+    return name.length > 6 && memcmp(name.text, "nvtx3/", 6) == 0;
 }
 
 /* A source whose PTX has a number for each #include that leads to the Toolkit, in order: is it
@@ -386,7 +404,16 @@ static std_use find_std(const kernel_file *k)
 }
 
 /* The host's headers that those of the Toolkit include: host.h has their contents. */
-static const char *const of_toolkit[] = {"stdint.h", "stdlib.h", "stddef.h", "string.h"};
+static const char *const of_toolkit[] = {"stdint.h", "stdlib.h", "stddef.h",
+                                         "string.h", "limits.h", "stdio.h"};
+
+static bool has_header(const kernel_file *k, const char *name)
+{
+    for (size_t n = 0; n < k->headers.count; n++)
+        if (strcmp(k->headers.headers[n].name, name) == 0)
+            return true;
+    return false;
+}
 
 /* <vector> and <stdio.h> stay in the text, for nvcc; for NVRTC there is nothing in them. */
 static at_status add_empty_headers(kernel_file *k, at_error *error)
@@ -397,22 +424,48 @@ static at_status add_empty_headers(kernel_file *k, at_error *error)
             cpp_include *one = &k->units[u].includes[i];
             char name[256];
             snprintf(name, sizeof name, "%.*s", (int)one->name.length, one->name.text);
-            bool known = !one->is_empty;
-            for (size_t n = 0; n < k->headers.count; n++)
-                known = known || strcmp(k->headers.headers[n].name, name) == 0;
-            if (!known)
+            if (one->is_empty && !has_header(k, name))
                 status = add_header(&k->headers, name, strdup(""), error);
         }
     return status;
 }
 
-static bool includes(const kernel_file *k, const char *name)
+/* Which rows of `replaced` what is wanted has use for; the lines of the others are left out. */
+static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
 {
+    for (size_t r = 0; r < REPLACED; r++) {
+        in_use[r] = !replaced[r].words;
+        for (size_t u = 0; u < k->count && !in_use[r]; u++)
+            for (size_t i = 0; i < k->units[u].declaration_count && !in_use[r]; i++) {
+                const cpp_declaration *d = &k->units[u].declarations[i];
+                in_use[r] = d->wanted && d->kind != CPP_USING &&
+                            cpp_text_has(k->units, k->count, d->span, replaced[r].words);
+            }
+    }
     for (size_t u = 0; u < k->count; u++)
-        for (size_t i = 0; i < k->units[u].include_count; i++)
-            if (cpp_span_is(k->units[u].includes[i].name, name))
-                return true;
-    return false;
+        for (size_t i = 0; i < k->units[u].include_count; i++) {
+            cpp_include *one = &k->units[u].includes[i];
+            if (is_replaced(one->name) && !is_own(k, one))
+                one->is_missing = !in_use[replacement_of(one->name)];
+        }
+}
+
+/* The texts of our own, under the names that the files include. */
+static at_status add_replaced(kernel_file *k, const char *host_dir, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; !status && i < k->units[u].include_count; i++) {
+            const cpp_include *one = &k->units[u].includes[i];
+            char name[256];
+            snprintf(name, sizeof name, "%.*s", (int)one->name.length, one->name.text);
+            if (is_replaced(one->name) && !one->is_missing && !is_own(k, one) &&
+                !has_header(k, name))
+                status =
+                    add_host_header(&k->headers, host_dir, replaced[replacement_of(one->name)].file,
+                                    NULL, name, error);
+        }
+    return status;
 }
 
 /* Appends the #include lines of a header of templates/kernel_file. */
@@ -433,9 +486,9 @@ static at_status append_includes(const char *dir, const char *file, pack *out, a
 }
 
 /* Appends the Toolkit's headers that a unit begins with, through those of the file's own;
- * *has_replaced: one that has a text of our own is among them. Their lines in the files go. */
+ * replaces[row]: one that has a text of our own is among them. Their lines in the files go. */
 static void collect_head(kernel_file *k, size_t unit, const cpp_span *given, size_t given_count,
-                         bool visited[SOURCE_HEADERS_MAX], bool *has_replaced, pack *out)
+                         bool visited[SOURCE_HEADERS_MAX], bool replaces[REPLACED + 1], pack *out)
 {
     const cpp_unit *u = &k->units[unit];
     const size_t leading = cpp_leading_includes(u, given, given_count);
@@ -444,8 +497,9 @@ static void collect_head(kernel_file *k, size_t unit, const cpp_span *given, siz
         cpp_include *one = &u->includes[i];
         const size_t own = own_unit(k, one);
         if (own && !visited[own])
-            collect_head(k, own, given, given_count, visited, has_replaced, out);
-        *has_replaced = *has_replaced || is_replaced(one->name);
+            collect_head(k, own, given, given_count, visited, replaces, out);
+        if (!own && !one->is_missing)
+            replaces[replacement_of(one->name)] = true;
         if (own || one->is_missing || one->is_empty || is_replaced(one->name))
             continue;
         one->is_ahead = true;
@@ -468,14 +522,16 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
         status = cpp_need(k->units, k->count, roots, root_count, error);
     if (status)
         return status;
-    bool visited[SOURCE_HEADERS_MAX] = {false}, has_replaced = false;
+    bool visited[SOURCE_HEADERS_MAX] = {false}, in_use[REPLACED], replaces[REPLACED + 1] = {false};
+    choose_replaced(k, in_use);
     pack head = {0};
     for (size_t u = 0; u < k->count; u++)
         for (size_t i = 0; i < k->units[u].include_count; i++)
             k->units[u].includes[i].is_ahead = false;
-    collect_head(k, 0, given, given_count, visited, &has_replaced, &head);
-    if (has_replaced)
-        status = append_includes(host_dir, replaced[0].file, &head, error);
+    collect_head(k, 0, given, given_count, visited, replaces, &head);
+    for (size_t r = 0; !status && r < REPLACED; r++)
+        if (replaces[r])
+            status = append_includes(host_dir, replaced[r].file, &head, error);
     k->head = pack_take_text(&head);
     if (!status && !k->head)
         status = error_no_memory(error);
@@ -498,10 +554,8 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
         status = add_header(&k->headers, of_toolkit[i], strdup(""), error);
     if (!status)
         status = add_empty_headers(k, error);
-    for (size_t i = 0; !status && i < sizeof replaced / sizeof *replaced; i++)
-        if (includes(k, replaced[i].name))
-            status = add_host_header(&k->headers, host_dir, replaced[i].file, NULL,
-                                     replaced[i].name, error);
+    if (!status)
+        status = add_replaced(k, host_dir, error);
     return status;
 }
 
@@ -560,16 +614,23 @@ static char *undefined_names(const char *log)
 /* A name that is nowhere may be the host's: it was cut, or is of a header that is not here. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
-    char said[1024], missing[400] = "";
+    char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";
     const bool lacks =
         k->missing ||
         (log && (strstr(log, "is undefined") || strstr(log, "must be a class or namespace name")));
     add_log(said, sizeof said, log ? log : "");
+    if (strncmp(said, signature_name, strlen(signature_name)) == 0)
+        snprintf(said, sizeof said,
+                 "as its #if lines are, the file has no such kernel, or it has a template that the "
+                 "entry's arguments do not fit");
     if (k->missing)
         snprintf(missing, sizeof missing,
                  "\nNothing is used of these headers, which are not here: %.300s", k->missing);
-    return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile%s:\n%s%s",
-                        lacks ? " without the host's code around it" : "", said, missing);
+    if (script_find_includer(k->path, includer, sizeof includer))
+        snprintf(around, sizeof around,
+                 "\n%s includes this file, and may define what it lacks: name that one", includer);
+    return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile%s:\n%s%s%s",
+                        lacks ? " without the host's code around it" : "", said, missing, around);
 }
 
 at_status kernel_file_signature(const kernel_file *k, const char *entry, const char *defines,

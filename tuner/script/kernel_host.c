@@ -7,6 +7,7 @@
 
 #include "base/value.h"
 #include "cpp/launch.h"
+#include "cpp/name.h"
 #include "cpp/shape.h"
 #include "script/fields.h"
 #include "script/kernel_file.h"
@@ -373,43 +374,71 @@ int host_unfilled(lua_State *L)
     return 1;
 }
 
-/* On one line, without blanks at its ends. */
+/* On one line, without comments and blanks at its ends. */
 static void set_plain(lua_State *L, const char *field, cpp_span s)
 {
     luaL_Buffer b;
     luaL_buffinit(L, &b);
-    for (size_t i = 0; i < s.length; i++) {
-        const bool blank = strchr(" \t\r\n", s.text[i]) != NULL;
-        if (!blank)
-            luaL_addchar(&b, s.text[i]);
-        else if (luaL_bufflen(&b) > 0 && i + 1 < s.length && !strchr(" \t\r\n", s.text[i + 1]))
+    const char *end = s.text;
+    cpp_lexer l = cpp_lexer_make(s.text, s.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (luaL_bufflen(&b) > 0 && t.span.text > end)
             luaL_addchar(&b, ' ');
+        luaL_addlstring(&b, t.span.text, t.span.length);
+        end = t.span.text + t.span.length;
     }
     luaL_pushresult(&b);
     lua_setfield(L, -2, field);
 }
 
-/* host.launches(kernel): where the file launches it, each { all, grid, block, shared, arguments,
- * before }: what stands between <<< and >>>, its parts, what is between the brackets, and the text
- * of the function above it. */
-int host_launches(lua_State *L)
+static int push_launches(lua_State *L,
+                         size_t (*find)(const cpp_unit *, size_t, cpp_span, cpp_launch *, size_t))
 {
     enum { MOST = 8 };
     static const char *const parts[] = {"grid", "block", "shared"};
     const kernel_file *k = &script_of(L)->kernel_source;
     const char *name = luaL_checkstring(L, 1);
     cpp_launch found[MOST];
-    const size_t n =
-        cpp_find_launches(k->units, k->count, (cpp_span){name, strlen(name)}, found, MOST);
+    const size_t n = find(k->units, k->count, (cpp_span){name, strlen(name)}, found, MOST);
     lua_createtable(L, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 6);
+        lua_createtable(L, 0, 8);
         set_plain(L, "all", found[i].all);
         for (size_t p = 0; p < found[i].part_count && p < sizeof parts / sizeof *parts; p++)
             set_plain(L, parts[p], found[i].parts[p]);
         set_plain(L, "arguments", found[i].arguments);
         set_span(L, "before", found[i].before);
+        set_span(L, "within", found[i].within);
+        push_parameters(L, found[i].parameters);
+        lua_setfield(L, -2, "parameters");
         lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* host.launches(kernel): where the file launches it, each { all, grid, block, shared, arguments,
+ * before, within, parameters }: what stands between <<< and >>>, its parts, what is between the
+ * brackets; of the function that it stands in the text above it, the name and the parameters. */
+int host_launches(lua_State *L)
+{
+    return push_launches(L, cpp_find_launches);
+}
+
+/* host.calls(function): where the file calls it, likewise, without parts. */
+int host_calls(lua_State *L)
+{
+    return push_launches(L, cpp_find_calls);
+}
+
+/* host.texts(): the texts of the file and of those that it includes. */
+int host_texts(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    lua_createtable(L, (int)k->count, 0);
+    for (size_t u = 0; u < k->count; u++) {
+        sandbox_charge(L, k->units[u].length / 4);
+        lua_pushlstring(L, k->units[u].text, k->units[u].length);
+        lua_rawseti(L, -2, (lua_Integer)u + 1);
     }
     return 1;
 }
@@ -468,49 +497,42 @@ int host_sketch(lua_State *L)
     sandbox_raise(L, AT_NOT_FOUND, s->path, 0, "no pattern is made of a sketch");
 }
 
+/* Does it hold of the name in one of the file's units? */
+static int push_if_any(lua_State *L, bool (*holds)(cpp_span, const char *))
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    const char *name = luaL_checkstring(L, 1);
+    bool found = false;
+    for (size_t u = 0; u < k->count && !found; u++)
+        found = holds((cpp_span){k->units[u].text, k->units[u].length}, name);
+    lua_pushboolean(L, found);
+    return 1;
+}
+
 /* host.is_declared(name): is it a variable of a function or of the file, after a type: int N = 4?
  */
 int host_is_declared(lua_State *L)
 {
-    static const char *const no_types[] = {"return", "else", "case", "goto", "delete", "throw"};
-    static const char *const ends[] = {"=", ";", "[", ",", "{", "("};
-    const kernel_file *k = &script_of(L)->kernel_source;
-    const char *name = luaL_checkstring(L, 1);
-    bool found = false;
-    for (size_t u = 0; u < k->count && !found; u++) {
-        cpp_lexer l = cpp_lexer_make(k->units[u].text, k->units[u].length, 1);
-        cpp_token before = {0};
-        for (cpp_token t = cpp_next(&l), next; t.kind != CPP_END && !found; t = next) {
-            next = cpp_next(&l);
-            bool after_type = before.kind == CPP_WORD && cpp_is(t, name), ended = false;
-            for (size_t i = 0; i < sizeof no_types / sizeof *no_types; i++)
-                after_type = after_type && !cpp_is(before, no_types[i]);
-            for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-                ended = ended || cpp_is(next, ends[i]);
-            found = after_type && ended;
-            before = t;
-        }
-    }
-    lua_pushboolean(L, found);
-    return 1;
+    return push_if_any(L, cpp_is_declared);
 }
 
 /* host.is_type_like(name): does the name stand where a type does, before another name? */
 int host_is_type_like(lua_State *L)
 {
+    return push_if_any(L, cpp_is_type_like);
+}
+
+/* host.is_index_array(name): do elements of that array of the kernel's say where others are? */
+int host_is_index_array(lua_State *L)
+{
     const kernel_file *k = &script_of(L)->kernel_source;
     const char *name = luaL_checkstring(L, 1);
     bool found = false;
-    for (size_t u = 0; u < k->count && !found; u++) {
-        cpp_lexer l = cpp_lexer_make(k->units[u].text, k->units[u].length, 1);
-        bool after_const = false;
-        for (cpp_token t = cpp_next(&l), next; t.kind != CPP_END && !found; t = next) {
-            next = cpp_next(&l);
-            if (cpp_is(t, name))
-                found = after_const || next.kind == CPP_WORD;
-            after_const = cpp_is(t, "const");
+    for (size_t u = 0; u < k->count && !found; u++)
+        for (size_t i = 0; i < k->units[u].declaration_count && !found; i++) {
+            const cpp_declaration *d = &k->units[u].declarations[i];
+            found = d->wanted && d->kind == CPP_FUNCTION && cpp_is_index_array(d->span, name);
         }
-    }
     lua_pushboolean(L, found);
     return 1;
 }

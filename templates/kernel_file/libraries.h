@@ -1,0 +1,10 @@
+// What device code has of the headers of cuBLAS, cuSPARSE and cuSOLVER, in their place: the types.
+#ifndef AUTOTUNE_KERNEL_FILE_LIBRARIES_H
+#define AUTOTUNE_KERNEL_FILE_LIBRARIES_H
+
+#include <cuComplex.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <library_types.h>
+
+#endif
