@@ -282,8 +282,11 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         if (!conflicts(a, cell, s, reads) ||
             (same && s->scope == 0 && !(s->flags & SIM_STAMP_UNDER_WAY)))
             continue;
-        if (set == &cell->writes ? was_observed(a, cell, s)
-                                 : sim_order_follows_read(a->warp, a->lane, s))
+        /* Where the reads are over of what a copy brought, it has arrived: it may be overwritten.
+         */
+        const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
+        if ((set == &cell->writes && was_observed(a, cell, s)) ||
+            (is_over && sim_order_follows_read(a->warp, a->lane, s)))
             continue;
         return s;
     }

@@ -1,0 +1,317 @@
+#include "warpgroup_forms.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { B_AT = 32768 };
+
+const warpgroup_form warpgroup_forms[] = {
+    {"f32.f16.f16", 64, 16, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.f16.f16", 64, 32, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.f16.f16", 64, 64, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.f16.f16", 64, 128, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.f16.f16", 64, 128, .scale_a = 1, .scale_b = 1, .keeps = true, .offset = 32},
+    {"f32.f16.f16", 64, 128, .scale_a = 1, .scale_b = 1, .keeps = true, .offset = 96},
+    {"f32.bf16.bf16", 256, 128, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.bf16.bf16", 8, 128, .scale_a = -1, .scale_b = 1, .keeps = true},
+    {"f32.bf16.bf16", 24, 64, .scale_a = 1, .scale_b = -1, .keeps = false},
+    {"f32.bf16.bf16", 40, 64, .scale_a = -1, .scale_b = -1, .keeps = true},
+    {"f16.f16.f16", 128, 128, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f16.f16.f16", 16, 32, .scale_a = 1, .scale_b = -1, .keeps = false},
+    {"f32.f16.f16", 64, 16, .turned_a = true, .turned_b = true, .scale_a = 1, .scale_b = 1},
+    {"f32.f16.f16", 48, 32, .turned_a = true, .turned_b = true, .scale_a = 1, .scale_b = 1},
+    {"f32.f16.f16", 96, 64, .turned_a = true, .turned_b = true, .scale_a = 1, .scale_b = 1},
+    {"f32.f16.f16", 256, 128, .turned_a = true, .turned_b = true, .scale_a = 1, .scale_b = 1},
+    {"f32.f16.f16", 128, 128, .turned_a = true, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.bf16.bf16", 128, 128, .turned_b = true, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.bf16.bf16", 128, 128, .a_in_registers = true, .turned_b = true, .scale_a = 1,
+     .scale_b = -1, .keeps = true},
+    {"f16.f16.f16", 64, 64, .a_in_registers = true, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.tf32.tf32", 32, 128, .scale_a = 1, .scale_b = -1, .keeps = true},
+    {"f32.tf32.tf32", 72, 32, .a_in_registers = true, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f32.e4m3.e5m2", 64, 128, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"f16.e5m2.e4m3", 64, 16, .a_in_registers = true, .scale_a = 1, .scale_b = 1, .keeps = true},
+    {"s32.s8.u8", 64, 128, .keeps = true},
+    {"s32.u8.s8", 96, 64, .a_in_registers = true, .keeps = true},
+    {"satfinite.s32.s8.s8", 16, 16, .keeps = true},
+    {"s32.b1.b1.and.popc", 32, 128, .keeps = true},
+    {"s32.b1.b1.and.popc", 128, 32, .a_in_registers = true, .keeps = true},
+    {"f32.f16.f16", 64, 128, .scale_a = 1, .scale_b = 1, .base = 3},
+    {"f32.f16.f16", 64, 64, .scale_a = 1, .scale_b = 1, .base = 1},
+    {0},
+};
+
+typedef enum operand { D, A, B } operand;
+
+/* The type of an operand, cut out of the opcode. */
+static void type_of(const warpgroup_form *f, operand o, char text[8])
+{
+    const char *types = f->types + (strncmp(f->types, "satfinite.", 10) == 0 ? 10 : 0);
+    for (int i = 0; i < (int)o; i++)
+        types = strchr(types, '.') + 1;
+    snprintf(text, 8, "%.*s", (int)strcspn(types, "."), types);
+}
+
+static int bits_of(const warpgroup_form *f, operand o)
+{
+    char type[8];
+    type_of(f, o, type);
+    return strcmp(type, "tf32") == 0    ? 32
+           : strstr(type, "16")         ? 16
+           : strcmp(type, "b1") == 0    ? 1
+           : type[0] == 'e'             ? 8
+           : strcmp(type + 1, "8") == 0 ? 8
+                                        : 32;
+}
+
+static double small(uint32_t bits, int exponent_bits, int fraction_bits)
+{
+    int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));
+    double fraction = (double)(bits & ((1u << fraction_bits) - 1));
+    int bias = (1 << (exponent_bits - 1)) - 1;
+    double v = exponent == 0
+                   ? ldexp(fraction, 1 - bias - fraction_bits)
+                   : ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
+    return bits >> (exponent_bits + fraction_bits) & 1 ? -v : v;
+}
+
+static double worth(const char *type, uint32_t bits)
+{
+    if (strcmp(type, "f16") == 0)
+        return small(bits, 5, 10);
+    if (strcmp(type, "bf16") == 0)
+        return small(bits, 8, 7);
+    if (strcmp(type, "tf32") == 0)
+        return small(bits >> 13, 8, 10);
+    if (strcmp(type, "f32") == 0)
+        return small(bits, 8, 23);
+    if (strcmp(type, "e4m3") == 0)
+        return small(bits, 4, 3);
+    if (strcmp(type, "e5m2") == 0)
+        return small(bits, 5, 2);
+    if (strcmp(type, "s8") == 0)
+        return (int8_t)bits;
+    return strcmp(type, "s32") == 0 ? (double)(int32_t)bits : bits;
+}
+
+static uint32_t next(uint64_t *random)
+{
+    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*random >> 32);
+}
+
+/* Bits of a type, between -4 and 4 where it is a float. */
+static uint32_t some_bits(const char *type, uint64_t *random)
+{
+    const uint32_t r = next(random), sign = r >> 31;
+    if (strcmp(type, "f16") == 0)
+        return sign << 15 | (16 - (r >> 12 & 3)) << 10 | (r & 0x3ff);
+    if (strcmp(type, "bf16") == 0)
+        return sign << 15 | (128 - (r >> 12 & 3)) << 7 | (r & 0x7f);
+    if (strcmp(type, "tf32") == 0 || strcmp(type, "f32") == 0)
+        return sign << 31 | (128 - (r >> 28 & 3)) << 23 | (r & 0x7fffff);
+    if (strcmp(type, "e4m3") == 0)
+        return sign << 7 | (8 - (r >> 12 & 3)) << 3 | (r & 7);
+    if (strcmp(type, "e5m2") == 0)
+        return sign << 7 | (16 - (r >> 12 & 3)) << 2 | (r & 3);
+    if (strcmp(type, "s32") == 0)
+        return r;
+    return strcmp(type, "b1") == 0 ? r & 1 : r & 0xff;
+}
+
+/* Strides of an operand in shared memory, in bytes: those of groups of eight along k, or across,
+ * that lie side by side. */
+typedef struct strides {
+    int leading, stride;
+} strides;
+
+static strides strides_of(const warpgroup_form *f, operand o)
+{
+    const bool turned = o == A ? f->turned_a : f->turned_b;
+    const int across = o == A ? WARPGROUP_ROWS : f->n;
+    if (!turned && f->swizzle == 16)
+        return (strides){across * 16 + 16, 128}; /* a gap between the two columns */
+    if (!turned)
+        return (strides){16, 8 * f->swizzle};
+    if (f->swizzle == 16)
+        return (strides){across * 16 + 128, 128};
+    return (strides){2048 / 128 * f->swizzle, 8 * f->swizzle};
+}
+
+/* Where a byte of an element lies: `across` is its row of a or column of b. */
+static int place_of(const warpgroup_form *f, operand o, int across, int k, int byte_of_k)
+{
+    const strides s = strides_of(f, o);
+    const bool turned = o == A ? f->turned_a : f->turned_b;
+    const int pattern = (o == A ? 0 : B_AT) + f->base * 128, reach = f->swizzle / 2;
+    int at = pattern + f->offset;
+    if (!turned && f->swizzle == 16)
+        at += across / 8 * s.stride + across % 8 * 16 + byte_of_k / 16 * s.leading + byte_of_k % 16;
+    else if (!turned)
+        at += across / 8 * s.stride + across % 8 * f->swizzle + byte_of_k;
+    else if (f->swizzle == 16)
+        at += across / 8 * s.stride + k / 8 * s.leading + k % 8 * 16 + across % 8 * 2;
+    else
+        at +=
+            across / reach * s.leading + k / 8 * s.stride + k % 8 * f->swizzle + across % reach * 2;
+    if (turned)
+        at += byte_of_k % 2;
+    return at ^ ((at - pattern) / 128 & (f->swizzle / 16 - 1)) * 16;
+}
+
+static void put_operand(const warpgroup_form *f, uint8_t *image, operand o, int across, int k,
+                        uint32_t bits)
+{
+    const int width = bits_of(f, o);
+    if (width == 1) {
+        image[place_of(f, o, across, k, k / 8)] |= (uint8_t)(bits << k % 8);
+        return;
+    }
+    for (int i = 0; i < width / 8; i++)
+        image[place_of(f, o, across, k, k * (width / 8) + i)] = (uint8_t)(bits >> 8 * i);
+}
+
+static uint64_t descriptor_of(const warpgroup_form *f, operand o)
+{
+    static const int modes[] = {[1] = 0, [2] = 3, [4] = 2, [8] = 1};
+    const strides s = strides_of(f, o);
+    const int begin = (o == A ? 0 : B_AT) + f->base * 128 + f->offset;
+    return (uint64_t)begin / 16 | (uint64_t)s.leading / 16 << 16 | (uint64_t)s.stride / 16 << 32 |
+           (uint64_t)f->base << 49 | (uint64_t)modes[f->swizzle / 16] << 62;
+}
+
+static int k_of(const warpgroup_form *f)
+{
+    return 256 / bits_of(f, A);
+}
+
+void warpgroup_fill(const warpgroup_form *f, warpgroup_data *d)
+{
+    char type[3][8];
+    const int k_count = k_of(f), of_a = 32 / bits_of(f, A), of_d = bits_of(f, D) == 16 ? 2 : 1;
+    uint64_t random = 1;
+    for (int i = 0; i < 3; i++)
+        type_of(f, (operand)i, type[i]);
+    memset(d, 0, sizeof *d);
+    d->at_a = descriptor_of(f, A);
+    d->at_b = descriptor_of(f, B);
+    for (int i = 0; i < WARPGROUP_ROWS; i++)
+        for (int k = 0; k < k_count; k++)
+            put_operand(f, d->image, A, i, k, d->a[i][k] = some_bits(type[A], &random));
+    for (int j = 0; j < f->n; j++)
+        for (int k = 0; k < k_count; k++)
+            put_operand(f, d->image, B, j, k, d->b[j][k] = some_bits(type[B], &random));
+    for (int i = 0; i < WARPGROUP_ROWS; i++)
+        for (int j = 0; j < f->n; j++)
+            d->c[i][j] = some_bits(type[D], &random);
+    for (int t = 0; t < WARPGROUP_THREADS; t++) {
+        const int row = t / 32 * 16 + t % 32 / 4, of_four = t % 4;
+        for (int r = 0; r < 4; r++)
+            for (int e = 0; e < of_a; e++)
+                d->a_registers[t][r] |= d->a[row + r % 2 * 8][(r / 2 * 4 + of_four) * of_a + e]
+                                        << e * bits_of(f, A);
+        for (int i = 0; i < f->n / 2; i++)
+            d->d_registers[t][i / of_d] |=
+                d->c[row + i / 2 % 2 * 8][i / 4 * 8 + of_four * 2 + i % 2] << i % of_d * 16;
+    }
+}
+
+void warpgroup_kernel(const warpgroup_form *f, char *text, size_t size)
+{
+    const int of_d = f->n / 2 / (bits_of(f, D) == 16 ? 2 : 1), of_a = f->a_in_registers ? 4 : 0;
+    const bool floats = strncmp(f->types, "f32", 3) == 0, whole = strstr(f->types, "s32") != NULL;
+    size_t n = (size_t)snprintf(
+        text, size,
+        "extern \"C\" __global__ void k(const unsigned *image, const unsigned *A, unsigned *D,\n"
+        "    unsigned long long at_a, unsigned long long at_b, int keeps)\n"
+        "{\n"
+        "extern __shared__ unsigned shared[];\n"
+        "%s d[%d]; unsigned a[4];\n"
+        "for (int i = threadIdx.x; i < %d; i += 128) shared[i] = image[i];\n"
+        "for (int i = 0; i < %d; i++) d[i] = %s(D[threadIdx.x * 128 + i]);\n"
+        "for (int i = 0; i < 4; i++) a[i] = A[threadIdx.x * 4 + i];\n"
+        "asm volatile(\"fence.proxy.async;\" ::: \"memory\");\n"
+        "__syncthreads();\n"
+        "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+        "asm volatile(\"{.reg .pred p; setp.ne.b32 p, %%%d, 0;\"\n"
+        "\"wgmma.mma_async.sync.aligned.m64n%dk%d.%s {",
+        floats ? "float" : "unsigned", of_d, WARPGROUP_IMAGE_BYTES / 4, of_d,
+        floats ? "__uint_as_float" : "", of_d + (of_a ? of_a : 1) + 1, f->n, k_of(f), f->types);
+    for (int i = 0; i < of_d; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%%%d", i ? "," : "", i);
+    if (of_a)
+        n += (size_t)snprintf(text + n, size - n, "}, {%%%d,%%%d,%%%d,%%%d}, %%%d, p", of_d,
+                              of_d + 1, of_d + 2, of_d + 3, of_d + 4);
+    else
+        n += (size_t)snprintf(text + n, size - n, "}, %%%d, %%%d, p", of_d, of_d + 1);
+    if (!whole)
+        n += (size_t)snprintf(text + n, size - n, ", %d, %d", f->scale_a, f->scale_b);
+    if (!whole && bits_of(f, A) == 16 && !of_a)
+        n += (size_t)snprintf(text + n, size - n, ", %d", f->turned_a);
+    if (!whole && bits_of(f, A) == 16)
+        n += (size_t)snprintf(text + n, size - n, ", %d", f->turned_b);
+    n += (size_t)snprintf(text + n, size - n, ";}\" : ");
+    for (int i = 0; i < of_d; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s\"+%c\"(d[%d])", i ? ", " : "",
+                              floats ? 'f' : 'r', i);
+    for (int i = 0; i < of_a; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s\"r\"(a[%d])", i ? ", " : " : ", i);
+    snprintf(text + n, size - n,
+             "%s \"l\"(at_b), \"r\"(keeps) : \"memory\");\n"
+             "asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
+             "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n"
+             "for (int i = 0; i < %d; i++) D[threadIdx.x * 128 + i] = %s(d[i]);\n"
+             "}\n",
+             of_a ? "," : " : \"l\"(at_a),", of_d, floats ? "__float_as_uint" : "");
+}
+
+static double evaluate(const warpgroup_form *f, const warpgroup_data *d, int row, int column,
+                       double *scale)
+{
+    char type[3][8];
+    for (int i = 0; i < 3; i++)
+        type_of(f, (operand)i, type[i]);
+    double v = f->keeps ? worth(type[D], d->c[row][column]) : 0;
+    const bool whole = strcmp(type[D], "s32") == 0;
+    *scale = fabs(v);
+    for (int k = 0; k < k_of(f); k++) {
+        const double one = worth(type[A], d->a[row][k]) * worth(type[B], d->b[column][k]) *
+                           (whole ? 1 : f->scale_a * f->scale_b);
+        v += one;
+        *scale += fabs(one);
+    }
+    if (strncmp(f->types, "satfinite", 9) == 0)
+        return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+    return whole ? (double)(int32_t)(uint32_t)(int64_t)v : v;
+}
+
+double warpgroup_distance(const warpgroup_form *f, const warpgroup_data *d, int *row, int *column)
+{
+    char type[8];
+    type_of(f, D, type);
+    const int of_d = strcmp(type, "f16") == 0 ? 2 : 1;
+    const bool whole = strcmp(type, "s32") == 0;
+    double worst = 0;
+    *row = *column = 0;
+    for (int thread = 0; thread < WARPGROUP_THREADS; thread++)
+        for (int i = 0; i < f->n / 2; i++) {
+            const int at[2] = {thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8,
+                               i / 4 * 8 + thread % 4 * 2 + i % 2};
+            const uint32_t bits = d->d_registers[thread][i / of_d] >> i % of_d * 16;
+            double scale, wanted = evaluate(f, d, at[0], at[1], &scale),
+                          apart = fabs(worth(type, of_d == 2 ? bits & 0xffff : bits) - wanted);
+            apart = whole ? (apart == 0 ? 0 : INFINITY) : apart / scale;
+            if (apart <= worst)
+                continue;
+            worst = apart == apart ? apart : INFINITY;
+            *row = at[0];
+            *column = at[1];
+        }
+    return worst;
+}
+
+double warpgroup_allowed(const warpgroup_form *f)
+{
+    return bits_of(f, D) == 16 ? 0x1p-10 : 0x1p-22;
+}
