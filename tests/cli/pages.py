@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The README and the pages of docs/: examples run, links lead somewhere, what is to be short is short.
+"""The README and the pages of docs/: examples run, links lead somewhere, what is to be short is short, and the
+README's figures are what the records print.
 
 Usage: pages.py BINARY [PAGE...]
 
@@ -77,10 +78,22 @@ def run_example(binary, page, text):
     return None
 
 
+def untrue_lines(binary, readme):
+    """What the README shows of `results show` that this does not print, and counts of the space that `space` does not."""
+    shown = re.search(r"^    \$ autotune (results show .*)\n((?:    .+\n)+)", readme, re.M)
+    ask = lambda words: subprocess.run([binary, *words.split()], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    printed = ask(shown.group(1)).splitlines()
+    wrong = [f"README.md: 'autotune {shown.group(1)}' does not print: {line.strip()}" for line in shown.group(2).splitlines()
+             if line[4:] not in printed]
+    pattern = shown.group(1).split()[2]
+    counts = re.search(r"(\d+) points in the product, (\d+) valid", ask(f"space {pattern} --arch sm_90")).groups()
+    return wrong + [f"README.md: 'autotune space {pattern}' says {n}" for n in (f"{int(c):,}" for c in counts) if n not in readme]
+
+
 def main():
     binary, asked = os.path.realpath(sys.argv[1]), sys.argv[2:]
     pages = texts()
-    wrong = [] if asked else broken_links(pages) + too_long(pages["README.md"])
+    wrong = [] if asked else broken_links(pages) + too_long(pages["README.md"]) + untrue_lines(binary, pages["README.md"])
     for path, text in pages.items():
         page = os.path.basename(path)[:-3]
         if os.path.dirname(path) == "docs" and page not in LISTS and (not asked or page in asked):

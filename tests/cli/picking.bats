@@ -39,7 +39,7 @@ END
     fails_with 2 "'NVIDIA H200' (or nvidia-h200), or an architecture (sm_90)"
     tool pick conv2d --set rows=1000 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
     says "rule      portfolio"
-    says "the tree of its portfolio chooses number"
+    says "the tree of its portfolio chooses configuration"
 }
 
 @test "what a constraint forbids for the problem is not given, and pick names the constraint" {

@@ -19,7 +19,8 @@ PY
     tool results list --results "$RECORDS"
     succeeds
     says 'NVIDIA H200 (9.0)'
-    says 'all: dtype=float'
+    says 'all problems: dtype=float'
+    says 'reaches: the share of the rate at which this GPU copies'
     says 'rows=8192,cols=8192 '
     [ "$(grep -v '^[a-z0-9_]*: \|^Searched' out.txt | awk '{ if (length > 80) n++ } END { print n + 0 }')" -eq 0 ]
     # No two rows of a file are the same: what tells problems apart is there on a narrow page too.
@@ -46,7 +47,7 @@ PY
     tool results show transpose --set rows=8192
     succeeds
     for words in 'transpose on NVIDIA H200' 'rows=8192, cols=8192' 'us a launch' 'ceiling (copy)' 'simulated GPU' \
-        'registers' 'came next' 'driver 580' 'NVRTC 13' '/entries/0'; do
+        'registers' 'MiB that must move' 'came next' 'driver 580' 'NVRTC 13' '/entries/0'; do
         says "$words"
     done
     says_nothing_of 'rows=16384'

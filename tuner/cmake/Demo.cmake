@@ -89,7 +89,7 @@ function(add_column title configuration)
 endfunction()
 
 function(print_table)
-    set(labels "kernel" "predicted time" "sectors a read" "sectors a write" "bank conflicts" "occupancy" "held up by")
+    set(labels "kernel" "predicted time" "sectors a read" "sectors a write" "bank conflicts" "occupancy" "limited by")
     set(text "")
     foreach(row RANGE 6)
         list(GET labels ${row} line)
@@ -131,15 +131,11 @@ if(devices MATCHES "\"cuda:0\"")
     endif()
     set(next "autotune export transpose --results ${FOLDER}   # what was found, as a C header")
 else()
-    string(JOIN " " command tune transpose --device sim:${arch} ${small} ${textbook})
-    say("This machine has no GPU: a simulated ${arch} runs the kernels and predicts their times.\n\n$ autotune ${command}\n")
+    say("This machine has no GPU. A simulated ${arch} tunes a transpose of 1024 x 1024 floats:\n")
     ask(found tune transpose --device sim:${arch} ${small} ${textbook} --no-record --json)
     string(JSON winner GET "${found}" best config)
     string(JSON right GET "${found}" counts ok)
-    string(JSON share_ns GET "${found}" best time_ns)
-    tenths(share_us ${share_ns} 1000)
-    string(JSON tied GET "${found}" tied)
-    say("\n${right} variants are right. The fastest is predicted to take ${share_us} us, and ${tied} others are as fast.")
+    say("${right} variants are right.")
     set(next "autotune transpose   # on a machine with a GPU: times instead of predictions")
 endif()
 
@@ -149,11 +145,10 @@ set(reasons "")
 add_column("naive" ${naive})
 add_column("unpadded tile" ${unpadded})
 add_column("winner" ${winner})
-say("\nThree kernels on 8192 x 8192 floats, as 'autotune explain' counts them on a simulated ${arch}:\n")
+say("\nThe winner beside two kernels of textbooks, all for 8192 x 8192 floats, on a simulated ${arch}:\n")
 print_table()
-say("A warp's 32 floats are 4 sectors of 32 bytes, where they lie side by side.${reasons}\n\nThe winner is ${winner}.\n
-Next:
+say("Times are predicted; counts are of the whole launch, from a sample of its blocks. A warp's 32 floats\nare 4 sectors of 32 bytes, where they lie side by side.${reasons}\n\nThe winner is ${winner}.\n
+Next (autotune is ${AUTOTUNE}):
   autotune explain transpose --config algorithm=naive   # the same for each line of a kernel
   ${next}
-  autotune new mine.lua   # a kernel of your own; 'autotune help' lists the pages
-The program autotune is ${AUTOTUNE}")
+  autotune new mine.lua   # a kernel of your own; 'autotune help' lists the pages")

@@ -1,17 +1,30 @@
 # autotune_share(<folder> <file>...) puts files where the binary looks for them: into
-# share/autotune/<folder> of the build tree at each build, and of the prefix at install.
+# share/autotune/<folder> of the build tree at each build, and of the prefix at install. Those of one
+# folder are copied together, so that a build has one line for them.
 function(autotune_share folder)
     set(copies)
+    set(inners)
     foreach(file IN LISTS ARGN)
-        set(copy ${PROJECT_BINARY_DIR}/share/autotune/${folder}/${file})
-        get_filename_component(parent ${copy} DIRECTORY)
-        get_filename_component(inner ${file} DIRECTORY)
-        add_custom_command(OUTPUT ${copy}
-            COMMAND ${CMAKE_COMMAND} -E make_directory ${parent}
-            COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${copy}
-            DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file} VERBATIM)
-        list(APPEND copies ${copy})
+        get_filename_component(inner "${file}" DIRECTORY)
+        list(APPEND inners "/${inner}")
+        list(APPEND "files/${inner}" ${file})
         install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/autotune/${folder}/${inner})
+    endforeach()
+    list(REMOVE_DUPLICATES inners)
+    foreach(inner IN LISTS inners)
+        set(to ${PROJECT_BINARY_DIR}/share/autotune/${folder}${inner})
+        set(files ${files${inner}})
+        set(made)
+        foreach(file IN LISTS files)
+            get_filename_component(name ${file} NAME)
+            list(APPEND made ${to}/${name})
+        endforeach()
+        list(TRANSFORM files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+        add_custom_command(OUTPUT ${made}
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${to}
+            COMMAND ${CMAKE_COMMAND} -E copy ${files} ${to}
+            DEPENDS ${files} COMMENT "Copying ${folder}${inner}" VERBATIM)
+        list(APPEND copies ${made})
     endforeach()
     add_custom_target(autotune_share_${folder} ALL DEPENDS ${copies})
     add_dependencies(autotune autotune_share_${folder}) # it runs as soon as it is built

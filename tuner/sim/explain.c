@@ -1,6 +1,5 @@
 #include "sim/explain.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,10 +122,9 @@ static void judge_access(explanation *e, const char *line, explain_kind kind, co
             line, 1 + per(c->turns, c->requests));
     if (c->shared_requests > 0 && per(c->wavefronts, c->ideal) > good_ratio)
         say(e,
-            "%s conflicts: it %s shared memory with %.1f wavefronts a request where %.1f would do "
-            "(%" PRIu64 " conflicts).",
+            "%s conflicts: it %s shared memory with %.1f wavefronts a request where %.1f would do.",
             line, verbs[kind], per(c->wavefronts, c->shared_requests),
-            per(c->ideal, c->shared_requests), c->conflicts);
+            per(c->ideal, c->shared_requests));
     if (c->constant_requests > 0 && per(c->constant_passes, c->constant_requests) > good_ratio)
         say(e,
             "%s reads constant memory at different addresses: %.1f passes a request, since its "

@@ -134,17 +134,16 @@ static void refused(void *context, const pick_candidate *c, pick_verdict verdict
     memory_add(&a->refused, &a->refused_count, &r, sizeof r);
 }
 
-/* Which of a portfolio's configurations that is, from 1 and of how many; 0: of none. */
-static size_t number_in_portfolio(const pick_candidate *c, size_t *count)
+/* Which of its portfolio's configurations that is, from 0; -1: of none. */
+static int place_in_portfolio(const pick_candidate *c)
 {
     for (size_t i = 0; i < c->from->portfolio_count; i++) {
         const record_portfolio *p = &c->from->portfolios[i];
-        *count = p->configuration_count;
         for (size_t k = 0; k < p->configuration_count; k++)
             if (record_same_values(&p->configurations[k], c->configuration))
-                return k + 1;
+                return (int)k;
     }
-    return 0;
+    return -1;
 }
 
 /* Why the default is given: nothing is recorded, or of other GPUs alone, or the rest was refused.
@@ -179,11 +178,11 @@ static void say_rule(const options *o, const record_set *records, const arch_lim
     const pick_candidate *c = &a->choice;
     const char *from = c->from ? c->from->gpu : "";
     char problem[LINE_BYTES] = "";
-    size_t number = 0, count = 0;
+    int place = -1;
     if (c->entry)
         record_format_values(&c->entry->problem, problem, sizeof problem);
     else if (c->from)
-        number = number_in_portfolio(c, &count);
+        place = place_in_portfolio(c);
     if (c->rule == PICK_EXACT)
         snprintf(text, size_bytes, "measured on this GPU and this problem");
     else if (c->rule == PICK_DEFAULT)
@@ -202,11 +201,11 @@ static void say_rule(const options *o, const record_set *records, const arch_lim
                                             : "nothing in common with it, but the default is "
                                               "impossible",
                  *problem ? "; there the nearest problem is " : "", problem);
-    if (number)
+    if (place >= 0)
         text_add(text, size_bytes,
-                 "; the tree of its portfolio chooses number %zu of %zu ('autotune results show' "
-                 "prints it)",
-                 number, count);
+                 "; the tree of its portfolio chooses configuration %d ('autotune results show "
+                 "%s' prints both)",
+                 place, c->from->pattern);
 }
 
 /* A label and words beside it. */
