@@ -33,6 +33,9 @@ static const uint64_t most_dear = 1 << 25;
 /* At least so much is spent on places, of which each may need a block of its own. */
 static const uint64_t most_at_places = 1 << 20;
 
+/* Instructions that a sweep follows, and all that look for an element. */
+static const uint64_t most_swept = 1 << 24, most_sought = 1 << 24;
+
 struct device_excerpt {
     device *device;
     problem_plan plan;
@@ -82,7 +85,8 @@ at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_exc
 
 typedef struct choice {
     uint64_t extent[3], total; /* clusters, */
-    uint64_t blocks;           /* and blocks of each */
+    uint64_t blocks;           /* and blocks of each, */
+    const uint32_t *cluster;   /* along each axis */
     uint64_t chosen[MOST_CLUSTERS];
     size_t count, most;
 } choice;
@@ -120,8 +124,22 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* One for each way in which threads go through the kernel. */
+static void choose_ways(choice *c, const sim_sweep *swept)
+{
+    for (size_t i = 0; i < swept->block_count + swept->is_outside; i++) {
+        uint64_t block = i < swept->block_count ? swept->blocks[i] : swept->outside, at[3];
+        for (int axis = 0; axis < 3; axis++) {
+            const uint64_t extent = c->extent[axis] * c->cluster[axis];
+            at[axis] = block % extent / c->cluster[axis];
+            block /= extent;
+        }
+        choose(c, at);
+    }
+}
+
 /* `most` of the clusters, without the last, those first that differ most. */
-static void choose_clusters(choice *c, size_t most, uint64_t seed)
+static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, uint64_t seed)
 {
     rng r = rng_seeded(seed);
     c->chosen[0] = c->total - 1;
@@ -129,6 +147,7 @@ static void choose_clusters(choice *c, size_t most, uint64_t seed)
     c->most = most + 1;
     for (uint64_t n = 0; c->total <= most + 1 && n < c->total; n++)
         choose(c, (const uint64_t[3]){n, 0, 0});
+    choose_ways(c, swept);
     choose_edges(c, 0);
     choose(c, (const uint64_t[3]){c->extent[0] > 1, 0, 0});
     choose_edges(c, 1);
@@ -156,6 +175,8 @@ typedef struct checking {
     uint64_t spent; /* on the variant's blocks */
     uint64_t launches, launched;
     uint64_t unfinished; /* bits of clusters of the last launch, in the order in which they ran */
+    sim_sweep swept;     /* of the last launch */
+    uint64_t ends[PLAN_MAX_BUFFERS]; /* of buffers: elements that are results */
     sim_fault fault;
 } checking;
 
@@ -204,7 +225,8 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES);
     const bool is_last = ++c->launched == c->launches;
     const uint8_t mark = is_last ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN;
-    choice all = {.blocks = (uint64_t)cluster[0] * cluster[1] * cluster[2], .count = 1};
+    choice all = {
+        .blocks = (uint64_t)cluster[0] * cluster[1] * cluster[2], .cluster = cluster, .count = 1};
     for (int axis = 0; axis < 3; axis++)
         all.extent[axis] = launch->grid[axis] / cluster[axis];
     all.total = plan_grid_blocks(launch) / all.blocks;
@@ -212,7 +234,11 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     uint64_t work = 0;
     sim_excerpt last = {.later = !c->complete, .mark = mark, .least = 1};
     c->coverage->blocks += plan_grid_blocks(launch);
-    at_status status = run_some(c, i, &all, 0, &last, &work, error);
+    at_status status = sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
+                                        sim_data_buffers(c->excerpt->data), &c->excerpt->plan,
+                                        c->ends, most_swept, &c->swept, error);
+    if (!status)
+        status = run_some(c, i, &all, 0, &last, &work, error);
     if (status || c->fault.kind != SIM_FAULT_NONE)
         return status;
     const uint64_t most = share / (work ? work : 1);
@@ -220,7 +246,7 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
                     most < 1                   ? 1
                     : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
                                                : (size_t)most,
-                    c->excerpt->plan.seed + c->launched);
+                    &c->swept, c->excerpt->plan.seed + c->launched);
     /* Blocks that wait for others wait for those of lower numbers, most often. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, compare_numbers);
@@ -542,6 +568,114 @@ static void compare_places(checking *c, uint32_t buffer, const sim_hole *hole,
     judge(&one);
 }
 
+/* Does the reference write all results? One that leaves some alone is refused on smaller problems;
+ * a baseline may. */
+static at_status writes_all(const checking *c, uint32_t i, bool *all, at_error *error)
+{
+    const device_excerpt *x = c->excerpt;
+    sim_sweep swept;
+    *all = x->plan.oracle == ORACLE_REFERENCE;
+    if (*all)
+        return AT_OK;
+    at_status status = sim_device_sweep(x->device, x->reference, &x->reference_launch, 0, x->view,
+                                        &x->plan, c->ends, most_swept, &swept, error);
+    *all = !status && swept.ended && swept.written[i].is_known &&
+           sim_written_all(&swept.written[i], c->ends[i]);
+    return status;
+}
+
+/* How many elements before `end` are written beyond those that are there, in *beyond. False: that
+ * is not known. */
+static at_status count_before(const checking *c, uint32_t i, uint64_t end, int64_t *beyond,
+                              uint64_t *work, bool *known, at_error *error)
+{
+    const device_excerpt *x = c->excerpt;
+    uint64_t ends[PLAN_MAX_BUFFERS] = {0};
+    sim_sweep swept;
+    ends[i] = end;
+    at_status status = sim_device_sweep(x->device, c->kernel, c->plan, 0, sim_data_buffers(x->data),
+                                        &x->plan, ends, most_swept, &swept, error);
+    *work += swept.work;
+    *known = !status && swept.ended && swept.written[i].is_known && *work < most_sought;
+    *beyond = (int64_t)(swept.written[i].count - end);
+    return status;
+}
+
+/* An element that is not written: between two places where fewer are written than there are. *found
+ * says if there are such places among those that were looked at, *element which it is; the buffer's
+ * end: that would take too long. */
+static at_status seek(const checking *c, uint32_t i, bool *found, uint64_t *element,
+                      at_error *error)
+{
+    enum { PARTS = 16 };
+    const uint64_t end = c->ends[i];
+    uint64_t from = 0, to = 0, work = c->swept.work;
+    int64_t before = 0, after = 0;
+    bool known = true;
+    at_status status = AT_OK;
+    *element = end;
+    *found = c->swept.written[i].count < end;
+    if (*found) {
+        to = end;
+        after = (int64_t)(c->swept.written[i].count - end);
+    }
+    for (uint64_t n = 1; !status && known && !*found && n <= PARTS; n++) {
+        from = to;
+        before = after;
+        to = end / PARTS * n + (n == PARTS ? end % PARTS : 0);
+        status = count_before(c, i, to, &after, &work, &known, error);
+        *found = known && after < before;
+    }
+    while (!status && *found && known && from + 1 < to) {
+        const uint64_t middle = from + (to - from) / 2;
+        int64_t here;
+        status = count_before(c, i, middle, &here, &work, &known, error);
+        if (here < before) {
+            to = middle;
+        } else {
+            from = middle;
+            before = here;
+        }
+    }
+    if (known && *found)
+        *element = from;
+    return status;
+}
+
+/* Does the whole grid leave results alone? */
+static at_status find_unwritten(const checking *c, uint32_t i, sim_hole *hole, at_error *error)
+{
+    const buffer_plan *plan = &c->excerpt->plan.buffers[i];
+    const sim_written *w = &c->swept.written[i];
+    const uint64_t end = c->ends[i];
+    uint64_t element = end;
+    bool due = false, found = false;
+    if (!c->swept.ended || !w->is_known || plan->role != BUFFER_OUTPUT)
+        return AT_OK;
+    if (sim_written_all(w, end)) {
+        hole->kind = SIM_HOLE_NONE;
+        return AT_OK;
+    }
+    at_status status = writes_all(c, i, &due, error);
+    if (!status && due)
+        status = seek(c, i, &found, &element, error);
+    /* As many as there are, but others. */
+    if (status || !due || (!found && w->count > end))
+        return status;
+    hole->kind = SIM_HOLE_CERTAIN;
+    if (element < end)
+        snprintf(hole->why, sizeof hole->why,
+                 "no block writes element %" PRIu64 " of %s: the whole grid writes %" PRIu64
+                 " elements, and %" PRIu64 " are due",
+                 element, plan->name, w->count, end);
+    else
+        snprintf(hole->why, sizeof hole->why,
+                 "no block writes some elements of %s: the whole grid writes %" PRIu64
+                 " elements%s, and %" PRIu64 " are due",
+                 plan->name, w->count, w->count < end ? "" : ", some of them twice", end);
+    return AT_OK;
+}
+
 /* Finds results that no block writes, and those that are wrong where arithmetic ends. Each kernel
  * begins with the data as they were. */
 static at_status find_holes(checking *c, device_excerpt_result *out, at_error *error)
@@ -564,7 +698,11 @@ static at_status find_holes(checking *c, device_excerpt_result *out, at_error *e
         if (status)
             break;
         compare_places(c, i, &hole, out);
-        if (out->result != OUTCOME_OK || hole.kind == SIM_HOLE_NONE)
+        if (out->result != OUTCOME_OK)
+            continue;
+        if (hole.kind != SIM_HOLE_CERTAIN)
+            status = find_unwritten(c, i, &hole, error);
+        if (status || hole.kind == SIM_HOLE_NONE)
             continue;
         if (hole.kind == SIM_HOLE_LIKELY)
             owe(c->coverage, "a result may be missing", hole.why);
@@ -594,6 +732,8 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
                            : share > most_spent ? most_spent
                                                 : share};
     *out = (device_excerpt_result){.result = OUTCOME_OK};
+    for (uint32_t i = 0; i < x->plan.buffer_count; i++)
+        c.ends[i] = plan_compared(&x->plan, plan, i);
     sim_data_reset(x->data);
     at_status status = sim_device_set_constants(k, plan, sim_data_buffers(x->data), error);
     launch_walk walk = {0};

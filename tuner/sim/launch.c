@@ -462,6 +462,36 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     return status == AT_USAGE ? AT_COMPILE : status;
 }
 
+/* A launch that cannot be made is of no use to a caller that only measures. */
+static at_status refuse(at_status status, at_error *error)
+{
+    if (status != AT_USAGE)
+        return status;
+    if (error)
+        error->status = AT_COMPILE;
+    return AT_COMPILE;
+}
+
+at_status sim_device_sweep(const device *d, const device_kernel *k, const launch_plan *plan,
+                           uint32_t i, device_buffer *const *buffers, const problem_plan *problem,
+                           const uint64_t *ends, uint64_t most, sim_sweep *out, at_error *error)
+{
+    prepared *p;
+    sim_sweep_buffer all[PLAN_MAX_BUFFERS];
+    at_status status = prepare(d, k, plan, i, buffers, &p, error);
+    if (status)
+        return refuse(status, error);
+    for (uint32_t n = 0; n < problem->buffer_count; n++)
+        all[n] = (sim_sweep_buffer){.base = buffers[n]->base,
+                                    .size_bytes = buffers[n]->size_bytes,
+                                    .end = ends[n],
+                                    .element_bytes =
+                                        (uint32_t)dtype_get(problem->buffers[n].type)->size_bytes};
+    sim_sweep_run(&p->launch, all, problem->buffer_count, most, out);
+    prepared_free(p);
+    return AT_OK;
+}
+
 at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error)
 {
@@ -516,16 +546,6 @@ const char *sim_device_complaint(const device *d, outcome *result)
 {
     *result = sim_fault_outcome(d->fault.kind);
     return *result == OUTCOME_OK ? NULL : d->fault.message;
-}
-
-/* A launch that cannot be made is of no use to a caller that only measures. */
-static at_status refuse(at_status status, at_error *error)
-{
-    if (status != AT_USAGE)
-        return status;
-    if (error)
-        error->status = AT_COMPILE;
-    return AT_COMPILE;
 }
 
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,

@@ -457,22 +457,32 @@ static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cl
     return status;
 }
 
-static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
+/* Has the block run of which `row` would have the byte. */
+static at_status try_row(sim_owners *o, uint32_t i, const interval *row, uint64_t offset,
+                         int *tries, at_error *error)
 {
     const footprint *f = &o->ways[o->way].prints[i];
     const ran_cluster *found;
+    uint64_t at[3];
+    if (!solve(o, f, row, offset, at))
+        return AT_OK;
+    at_status status = run(o, number_of(o, at), &found, error);
+    return status || (*tries)++ > 0 ? status : follow(o, i, offset, found, error);
+}
+
+static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
+{
+    const footprint *f = &o->ways[o->way].prints[i];
     at_status status = AT_OK;
     int tries = 0;
     for (size_t row = 0; !status && row < f->count && tries < TRIES && o->work < o->most &&
                          !is_written(o->buffers[i], offset);
-         row++) {
-        uint64_t at[3];
-        if (!solve(o, f, &f->rows[row], offset, at))
-            continue;
-        status = run(o, number_of(o, at), &found, error);
-        if (!status && tries++ == 0)
-            status = follow(o, i, offset, found, error);
-    }
+         row++)
+        status = try_row(o, i, &f->rows[row], offset, &tries, error);
+    /* Another block may leave no gaps where the first one does. */
+    if (!status && f->count > 1 && tries == 0 && o->work < o->most)
+        status = try_row(o, i, &(interval){f->rows[0].from, f->rows[f->count - 1].to}, offset,
+                         &tries, error);
     return status;
 }
 

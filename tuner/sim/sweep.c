@@ -1,0 +1,555 @@
+#include "sim/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "sim/program/operands.h"
+#include "sim/symbolic.h"
+
+enum { MOST_WAITING = 4096, MOST_WAYS = 256 };
+
+/* What a branch that depends on data may skip: from it to where its sides meet again. */
+typedef struct region {
+    bool is_known, is_harmless; /* it writes nothing that counts */
+    int32_t *slots;             /* that it writes */
+    size_t count;
+} region;
+
+typedef struct waiting {
+    affine_box box;
+    uint64_t muted; /* instructions of which what they write has been added */
+} waiting;
+
+typedef struct sweep {
+    const sim_launch *launch;
+    const sim_program *program;
+    const sim_sweep_buffer *buffers;
+    size_t buffer_count;
+    symbolic values; /* of the present box */
+    region *regions;
+    uint64_t executed, muted, most;
+    uint64_t way; /* a hash of how its branches went */
+    affine cut;   /* where the box is to be cut; DATA: nowhere */
+    waiting *waiting;
+    size_t waiting_count;
+    uint64_t ways[MOST_WAYS];
+    size_t way_count;
+    double followed; /* share of the threads, */
+    uint64_t boxes;  /* in so many boxes */
+    sim_sweep *out;
+} sweep;
+
+/* Of an instruction. */
+typedef enum turn { TURN_ON, TURN_END, TURN_CUT } turn;
+
+static affine *value_of(const sweep *s, int32_t slot)
+{
+    return symbolic_value(&s->values, slot);
+}
+
+/* Asks for a box in which the value is exact. */
+static turn want(sweep *s, const affine *v)
+{
+    s->cut = v->kind == AFFINE_CUT     ? *v
+             : v->kind == AFFINE_RANGE ? affine_cut_range(&s->values.box, v)
+                                       : affine_data();
+    return TURN_CUT;
+}
+
+/* The program. */
+
+static void hash_way(sweep *s, uint64_t with)
+{
+    s->way = (s->way ^ with) * UINT64_C(0x9e3779b97f4a7c15);
+    s->way ^= s->way >> 29;
+}
+
+static void put(sweep *s, int32_t slot, affine v, int width, const affine *guard)
+{
+    if (slot == SIM_NO_SLOT)
+        return;
+    if (guard->kind != AFFINE_EXACT)
+        v = *guard;
+    *value_of(s, slot) = width == 4 && v.kind == AFFINE_EXACT ? affine_wrap32(&v) : v;
+}
+
+static void lose(sweep *s, const sim_instruction *c)
+{
+    sim_operands of;
+    sim_operands_of(s->program, c, &of);
+    for (int i = 0; i < of.write_count; i++)
+        *value_of(s, of.writes[i]) = affine_data();
+}
+
+static uint64_t triangle(uint64_t n)
+{
+    return n < 2 ? 0 : (uint64_t)((affine_integer)n * (n - 1) / 2);
+}
+
+static uint64_t pyramid(uint64_t n)
+{
+    return n < 2 ? 0
+                 : (uint64_t)((affine_integer)n * (n - 1) / 2 * (2 * (affine_integer)n - 1) / 3);
+}
+
+/* Adds elements that all threads of the box write; a box is a product of ranges, so that sums over
+ * it are products of sums. */
+static void add_elements(const affine_box *box, sim_written *w, const affine_whole *element)
+{
+    const uint64_t base = (uint64_t)element->base;
+    uint64_t all = 1, sum = 0, squares = 0;
+    for (int i = 0; i < AFFINE_AXES; i++)
+        all *= box->count[i];
+    sum = all * base;
+    squares = all * base * base;
+    for (int i = 0; i < AFFINE_AXES; i++) {
+        const uint64_t step = (uint64_t)element->step[i], n = box->count[i];
+        if (n < 2 || step == 0)
+            continue;
+        const uint64_t others = all / n;
+        sum += step * others * triangle(n);
+        squares += 2 * base * step * others * triangle(n) + step * step * others * pyramid(n);
+        for (int k = 0; k < i; k++)
+            if (box->count[k] > 1)
+                squares += 2 * step * (uint64_t)element->step[k] * (others / box->count[k]) *
+                           triangle(n) * triangle(box->count[k]);
+    }
+    w->count += all;
+    w->sum += sum;
+    w->squares += squares;
+}
+
+static turn write_elements(sweep *s, size_t i, const affine *to, const affine_whole *address,
+                           uint32_t bytes)
+{
+    const sim_sweep_buffer *b = &s->buffers[i];
+    sim_written *w = &s->out->written[i];
+    const int64_t size = b->element_bytes;
+    affine_whole e = *address;
+    bool even = bytes % size == 0;
+    e.base -= b->base;
+    e.low -= b->base;
+    e.high -= b->base;
+    even = even && e.base % size == 0;
+    for (int k = 0; k < AFFINE_AXES; k++)
+        even = even && (s->values.box.count[k] < 2 || e.step[k] % size == 0);
+    if (!even) {
+        w->is_known = false;
+        return TURN_ON;
+    }
+    e.base /= size;
+    e.low /= size;
+    e.high /= size;
+    for (int k = 0; k < AFFINE_AXES; k++)
+        e.step[k] = s->values.box.count[k] < 2 ? 0 : e.step[k] / size;
+    const affine_integer end = b->end, of_each = bytes / size;
+    if (e.low < end && e.high + of_each > end && e.low < e.high) {
+        s->cut = e.low + of_each > end ? symbolic_worst(&s->values, (const affine *const[]){to}, 1)
+                                       : affine_cut_where(&s->values.box, &e, end - of_each + 1);
+        return TURN_CUT;
+    }
+    for (affine_integer n = 0; n < of_each && e.low < end && s->executed >= s->muted; n++) {
+        add_elements(&s->values.box, w, &e);
+        e.base++;
+        e.low++;
+    }
+    return TURN_ON;
+}
+
+static uint64_t first_block(const sweep *s)
+{
+    const uint32_t *grid = s->launch->grid;
+    return s->values.box.from[3] +
+           grid[0] * (s->values.box.from[4] + (uint64_t)grid[1] * s->values.box.from[5]);
+}
+
+/* Is it in memory that does not count: shared or local, or a variable of the module? */
+static bool is_elsewhere(affine_integer low, affine_integer high)
+{
+    return low >= (affine_integer)SIM_WORKSPACE_BASE &&
+           high < (affine_integer)(SIM_PARAM_WINDOW + SIM_WINDOW_BYTES);
+}
+
+static turn store(sweep *s, const sim_instruction *c)
+{
+    const affine *to = value_of(s, c->a);
+    const uint32_t bytes = ptx_type_bytes((ptx_type)c->type) * c->vector;
+    affine_whole at;
+    if (c->space != PTX_SPACE_GLOBAL && c->space != PTX_SPACE_GENERIC)
+        return TURN_ON;
+    if (to->kind != AFFINE_EXACT)
+        return want(s, to);
+    const affine offset = affine_number((uint64_t)c->offset), sum = affine_add(to, &offset);
+    if (!affine_whole_of(&s->values.box, &sum, 64, AFFINE_UNSIGNED, &at, &s->cut))
+        return TURN_CUT;
+    if (is_elsewhere(at.low, at.high))
+        return TURN_ON;
+    for (size_t i = 0; i < s->buffer_count; i++) {
+        const sim_sweep_buffer *b = &s->buffers[i];
+        const affine_integer begin = b->base, end = begin + (affine_integer)b->size_bytes;
+        if (at.low < begin && at.high >= begin) {
+            s->cut = affine_cut_where(&s->values.box, &at, begin);
+            return TURN_CUT;
+        }
+        if (at.low < begin || at.low >= end)
+            continue;
+        if (at.high + bytes <= end)
+            return write_elements(s, i, to, &at, bytes);
+        if (at.low + bytes <= end) {
+            s->cut = affine_cut_where(&s->values.box, &at, end - bytes + 1);
+            return TURN_CUT;
+        }
+        break;
+    }
+    if (!s->out->is_outside) {
+        s->out->is_outside = true;
+        s->out->outside = first_block(s);
+    }
+    return TURN_ON;
+}
+
+/* Values that are added up, or that another unit writes: whose elements is not known. */
+static void blur(sweep *s, const affine *address)
+{
+    affine_whole at;
+    affine cut;
+    const bool is_known = address && address->kind == AFFINE_EXACT &&
+                          affine_whole_of(&s->values.box, address, 64, AFFINE_UNSIGNED, &at, &cut);
+    for (size_t i = 0; i < s->buffer_count; i++)
+        if (!is_known || (at.high >= (affine_integer)s->buffers[i].base &&
+                          at.low < (affine_integer)s->buffers[i].base +
+                                       (affine_integer)s->buffers[i].size_bytes))
+            s->out->written[i].is_known = false;
+}
+
+static bool counts(const sim_instruction *c)
+{
+    const bool outside = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
+    return c->kind == SIM_BULK_STORE || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_CALLEE ||
+           c->kind == SIM_TRAP || c->kind == SIM_ASSERTION ||
+           ((c->kind == SIM_STORE || c->kind == SIM_ATOMIC) && outside);
+}
+
+static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen)
+{
+    const sim_program *p = s->program;
+    int32_t *due = NULL;
+    size_t due_count = 0;
+    memory_add(&due, &due_count, &from, sizeof from);
+    while (due_count > 0 && r->is_harmless) {
+        int32_t pc = due[--due_count];
+        for (; (size_t)pc < p->code_count && pc != to && !seen[pc] && r->is_harmless; pc++) {
+            const sim_instruction *c = &p->code[pc];
+            sim_operands of;
+            seen[pc] = 1;
+            r->is_harmless = !counts(c) && (c->kind != SIM_EXIT || to == SIM_EXIT_PC);
+            sim_operands_of(p, c, &of);
+            for (int i = 0; i < of.write_count; i++)
+                memory_add(&r->slots, &r->count, &of.writes[i], sizeof of.writes[i]);
+            if (c->kind == SIM_BRANCH)
+                memory_add(&due, &due_count, &c->target, sizeof c->target);
+            if ((c->kind == SIM_BRANCH || c->kind == SIM_EXIT) && c->guard == SIM_NO_SLOT)
+                break;
+        }
+    }
+    free(due);
+}
+
+/* A branch that data decide: its sides are as good as not run where neither writes what counts. */
+static turn skip_region(sweep *s, int32_t *pc)
+{
+    const sim_instruction *c = &s->program->code[*pc];
+    region *r = &s->regions[*pc];
+    if (!r->is_known) {
+        uint8_t *seen = memory_new(s->program->code_count + 1, 1);
+        *r = (region){.is_known = true, .is_harmless = true};
+        explore(s, r, *pc + 1, c->reconverge, seen);
+        explore(s, r, c->target, c->reconverge, seen);
+        free(seen);
+    }
+    if (!r->is_harmless)
+        return want(s, &(affine){.kind = AFFINE_DATA});
+    for (size_t i = 0; i < r->count; i++)
+        *value_of(s, r->slots[i]) = affine_data();
+    if (c->reconverge == SIM_EXIT_PC)
+        return TURN_END;
+    *pc = c->reconverge;
+    return TURN_ON;
+}
+
+static void load_parameters(sweep *s, const sim_instruction *c, const affine *guard)
+{
+    const affine *at = value_of(s, c->a);
+    const uint32_t bytes = ptx_type_bytes((ptx_type)c->type);
+    for (int i = 0; i < c->vector; i++) {
+        const uint64_t from = (uint64_t)at->base + (uint64_t)c->offset + (uint64_t)i * bytes;
+        affine v = affine_data();
+        if (affine_is_number(at) && bytes <= 8 && from + bytes <= s->program->parameter_bytes) {
+            uint64_t bits = 0;
+            memcpy(&bits, s->launch->parameters + from, bytes);
+            if (symbolic_order((ptx_type)c->type) == AFFINE_SIGNED && bytes < 4)
+                bits = (uint64_t)((int64_t)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+            v = affine_number(bits);
+        }
+        put(s, s->program->lists[c->list + i], v, c->width, guard);
+    }
+}
+
+/* Executes what only computes. False: it is another one. */
+static bool step_plain(sweep *s, const sim_instruction *c, int32_t pc, const affine *guard)
+{
+    affine v, third, p;
+    switch (c->kind) {
+    case SIM_COMPUTE:
+        put(s, c->d, symbolic_compute(&s->values, pc), c->width, guard);
+        return true;
+    case SIM_CONVERT:
+        put(s, c->d, symbolic_convert(&s->values, pc), c->width, guard);
+        return true;
+    case SIM_COMPARE:
+        v = symbolic_compare(&s->values, pc);
+        p = symbolic_negated(&v, true);
+        if (c->c != SIM_NO_SLOT) {
+            third = symbolic_negated(value_of(s, c->c), c->negate_c);
+            v = symbolic_logic((sim_logic)c->op, &v, &third);
+            p = symbolic_logic((sim_logic)c->op, &p, &third);
+        }
+        put(s, c->d, v, 0, guard);
+        put(s, c->d2, p, 0, guard);
+        return true;
+    case SIM_LOGIC:
+        v = symbolic_negated(value_of(s, c->a), c->negate_a);
+        p = symbolic_negated(value_of(s, c->b), c->negate_b);
+        put(s, c->d, symbolic_logic((sim_logic)c->op, &v, &p), 0, guard);
+        return true;
+    case SIM_LOAD:
+        if (c->space == PTX_SPACE_PARAM)
+            load_parameters(s, c, guard);
+        else
+            lose(s, c);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Blocks that go different ways are told apart, threads are not. */
+static bool parts_blocks(const affine *p)
+{
+    return p->kind == AFFINE_CUT && p->axis >= 3;
+}
+
+static turn step(sweep *s, int32_t *pc)
+{
+    const sim_instruction *c = &s->program->code[*pc];
+    affine guard = affine_number(1);
+    if (c->guard != SIM_NO_SLOT) {
+        guard = symbolic_negated(value_of(s, c->guard), c->guard_negated);
+        const bool decides = counts(c) || c->kind == SIM_EXIT || c->kind == SIM_BRANCH;
+        if (guard.kind == AFFINE_EXACT)
+            hash_way(s, ((uint64_t)*pc << 1) | (guard.base & 1));
+        if (guard.kind == AFFINE_DATA && c->kind == SIM_BRANCH)
+            return skip_region(s, pc);
+        if (guard.kind != AFFINE_EXACT && (decides || parts_blocks(&guard)))
+            return want(s, &guard);
+        if (guard.kind == AFFINE_EXACT && !(guard.base & 1)) {
+            ++*pc;
+            return TURN_ON;
+        }
+    }
+    const int32_t here = (*pc)++;
+    if (step_plain(s, c, here, &guard))
+        return TURN_ON;
+    const affine *p;
+    affine chosen_by;
+    switch (c->kind) {
+    case SIM_SELECT:
+        chosen_by = symbolic_negated(value_of(s, c->c), c->negate_c);
+        p = &chosen_by;
+        if (parts_blocks(p))
+            return want(s, p);
+        if (p->kind == AFFINE_EXACT)
+            hash_way(s, ((uint64_t)here << 1) | (p->base & 1));
+        put(s, c->d, p->kind == AFFINE_EXACT ? *value_of(s, p->base & 1 ? c->a : c->b) : *p,
+            c->width, &guard);
+        return TURN_ON;
+    case SIM_BRANCH:
+        *pc = c->target;
+        return TURN_ON;
+    case SIM_EXIT:
+        return TURN_END;
+    case SIM_STORE:
+        return store(s, c);
+    case SIM_ATOMIC:
+        if (counts(c))
+            blur(s, value_of(s, c->a));
+        break;
+    case SIM_BULK_STORE:
+        blur(s, NULL);
+        break;
+    case SIM_BRANCH_INDEXED:
+    case SIM_CALLEE:
+    case SIM_TRAP:
+    case SIM_UNKNOWN:
+        return want(s, &(affine){.kind = AFFINE_DATA});
+    default:
+        break;
+    }
+    lose(s, c);
+    return TURN_ON;
+}
+
+/* Values where a thread begins. */
+
+static void set_special(sweep *s, sim_special which, affine v)
+{
+    const int32_t slot = s->program->special_slots[which];
+    if (slot != SIM_NO_SLOT)
+        *value_of(s, slot) = affine_wrap32(&v);
+}
+
+static void begin(sweep *s)
+{
+    const sim_program *p = s->program;
+    const sim_launch *l = s->launch;
+    for (size_t i = 0; i < p->register_bytes / SIM_SLOT_STEP + 1; i++)
+        s->values.values[i].kind = AFFINE_DATA;
+    for (size_t i = 0; i < p->constant_count; i++) {
+        affine v = affine_number(p->constants[i].bits);
+        *value_of(s, p->constants[i].slot) = p->constants[i].width == 4 ? affine_wrap32(&v) : v;
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int of_block = 0; of_block < 2; of_block++) {
+            const int axis = i + 3 * of_block;
+            affine v = affine_number(s->values.box.from[axis]);
+            v.step[axis] = s->values.box.count[axis] > 1;
+            set_special(s, (sim_special)((of_block ? SIM_CTAID_X : SIM_TID_X) + i), v);
+        }
+        set_special(s, (sim_special)(SIM_NTID_X + i), affine_number(l->block[i]));
+        set_special(s, (sim_special)(SIM_NCTAID_X + i), affine_number(l->grid[i]));
+    }
+    set_special(s, SIM_DYNAMIC_SMEM, affine_number(l->dynamic_shared_bytes));
+    if (l->block[1] * l->block[2] > 1)
+        return;
+    affine_whole thread = {.base = (affine_integer)s->values.box.from[0]};
+    affine warp, lane, cut;
+    thread.low = thread.base;
+    thread.high = thread.base + (affine_integer)(s->values.box.count[0] - 1);
+    thread.step[0] = s->values.box.count[0] > 1;
+    if (!affine_divide(&s->values.box, &thread, SIM_LANES, &warp, &lane, &cut))
+        warp = lane = cut;
+    set_special(s, SIM_LANEID, lane);
+    set_special(s, SIM_WARPID, warp);
+}
+
+static void note_way(sweep *s)
+{
+    sim_sweep *out = s->out;
+    for (size_t i = 0; i < s->way_count; i++)
+        if (s->ways[i] == s->way)
+            return;
+    if (s->way_count < MOST_WAYS)
+        s->ways[s->way_count++] = s->way;
+    const uint64_t block = first_block(s);
+    for (size_t i = 0; i < out->block_count; i++)
+        if (out->blocks[i] == block)
+            return;
+    if (s->way_count < MOST_WAYS && out->block_count < SWEEP_MOST_BLOCKS)
+        out->blocks[out->block_count++] = block;
+}
+
+/* Cuts the box as is wanted. False: it cannot be cut. */
+static bool cut(sweep *s)
+{
+    const int axis = s->cut.axis;
+    const uint64_t at = (uint64_t)s->cut.base;
+    if (s->cut.kind != AFFINE_CUT || at == 0 || at >= s->values.box.count[axis] ||
+        s->waiting_count + 2 > MOST_WAITING)
+        return false;
+    waiting parts[2] = {{s->values.box, s->executed}, {s->values.box, s->executed}};
+    if (s->muted > s->executed)
+        parts[0].muted = parts[1].muted = s->muted;
+    parts[0].box.from[axis] += at;
+    parts[0].box.count[axis] -= at;
+    parts[1].box.count[axis] = at;
+    for (int i = 0; i < 2; i++)
+        memory_add(&s->waiting, &s->waiting_count, &parts[i], sizeof parts[i]);
+    return true;
+}
+
+static double share_of(const sweep *s)
+{
+    double share = 1;
+    for (int i = 0; i < AFFINE_AXES; i++)
+        share *=
+            (double)s->values.box.count[i] / (i < 3 ? s->launch->block[i] : s->launch->grid[i - 3]);
+    return share;
+}
+
+/* Is the grid falling into so many boxes that there is no end to be seen? */
+static bool is_hopeless(const sweep *s)
+{
+    enum { MANY_BOXES = 10000, AT_ODDS = 4 };
+    return s->boxes > MANY_BOXES && s->followed * (double)s->most * AT_ODDS < (double)s->out->work;
+}
+
+/* Follows the box to the end of its threads, or to where it is cut. False: it is not known. */
+static bool follow(sweep *s)
+{
+    int32_t pc = 0;
+    s->executed = 0;
+    s->way = 0;
+    begin(s);
+    while ((size_t)pc < s->program->code_count) {
+        if (++s->out->work > s->most)
+            return false;
+        const turn t = step(s, &pc);
+        if (t == TURN_CUT)
+            return cut(s);
+        if (t == TURN_END)
+            break;
+        s->executed++;
+    }
+    note_way(s);
+    s->boxes++;
+    s->followed += share_of(s);
+    return !is_hopeless(s);
+}
+
+void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                   uint64_t most, sim_sweep *out)
+{
+    const sim_program *p = launch->program;
+    sweep s = {.launch = launch,
+               .program = p,
+               .buffers = buffers,
+               .buffer_count = buffer_count,
+               .regions = memory_new(p->code_count + 1, sizeof *s.regions),
+               .most = most,
+               .out = out};
+    waiting all = {.muted = 0};
+    *out = (sim_sweep){.ended = true};
+    symbolic_init(&s.values, p);
+    for (size_t i = 0; i < buffer_count; i++)
+        out->written[i].is_known = true;
+    for (int i = 0; i < AFFINE_AXES; i++)
+        all.box.count[i] = i < 3 ? launch->block[i] : launch->grid[i - 3];
+    memory_add(&s.waiting, &s.waiting_count, &all, sizeof all);
+    while (s.waiting_count > 0 && out->ended) {
+        const waiting next = s.waiting[--s.waiting_count];
+        s.values.box = next.box;
+        s.muted = next.muted;
+        out->ended = follow(&s);
+    }
+    for (size_t i = 0; i < p->code_count; i++)
+        free(s.regions[i].slots);
+    free(s.regions);
+    symbolic_deinit(&s.values);
+    free(s.waiting);
+}
+
+bool sim_written_all(const sim_written *w, uint64_t end)
+{
+    return w->count == end && w->sum == triangle(end) && w->squares == pyramid(end);
+}

@@ -1,0 +1,835 @@
+#include "sim/symbolic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/memory.h"
+
+typedef enum rule {
+    RULE_NUMBERS, /* computed of numbers alone */
+    RULE_COPY,
+    RULE_ADD,
+    RULE_SUBTRACT,
+    RULE_MULTIPLY,
+    RULE_MULTIPLY_ADD,
+    RULE_SHIFT_LEFT,
+    RULE_SHIFT_RIGHT,
+    RULE_DIVIDE,
+    RULE_REMAINDER,
+    RULE_AND,
+    RULE_OR,
+    RULE_WIDEN,
+    RULE_LEAST,
+    RULE_MOST,
+    RULE_MONOTONE, /* in each operand, as long as it keeps its sign */
+    RULE_EQUAL,
+    RULE_UNEQUAL,
+    RULE_LESS,
+    RULE_LESS_EQUAL,
+    RULE_GREATER,
+    RULE_GREATER_EQUAL
+} rule;
+
+/* How an instruction computes with functions: `order` is that of its operands. */
+struct symbolic_manner {
+    uint8_t rule, order;
+    bool is_wide; /* operands of 32 bits, and a result of 64 */
+};
+
+typedef struct symbolic_manner manner;
+
+/* Rules. */
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+static affine_order order_of(const char *name)
+{
+    const char *type = strrchr(name, '.');
+    return type && type[1] == 's'   ? AFFINE_SIGNED
+           : type && type[1] == 'f' ? AFFINE_REAL
+                                    : AFFINE_UNSIGNED;
+}
+
+static const char *name_of(sim_compute compute)
+{
+    static const sim_operation *const tables[] = {sim_integer_operations, sim_bit_operations,
+                                                  sim_float_operations};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const sim_operation *o = tables[t]; o->name; o++)
+            if (o->compute == compute)
+                return o->name;
+    return "";
+}
+
+static manner manner_of_compute(const sim_instruction *c)
+{
+    static const struct {
+        const char *name;
+        rule rule;
+    } rows[] = {{"mov.", RULE_COPY},
+                {"narrow", RULE_COPY},
+                {"space.add", RULE_ADD},
+                {"space.sub", RULE_SUBTRACT},
+                {"extend.", RULE_WIDEN},
+                {"add.u32", RULE_ADD},
+                {"add.u64", RULE_ADD},
+                {"sub.u32", RULE_SUBTRACT},
+                {"sub.u64", RULE_SUBTRACT},
+                {"mul.lo.u32", RULE_MULTIPLY},
+                {"mul.lo.u64", RULE_MULTIPLY},
+                {"mul.wide.u32", RULE_MULTIPLY},
+                {"mul.wide.s32", RULE_MULTIPLY},
+                {"mad.lo.u32", RULE_MULTIPLY_ADD},
+                {"mad.lo.u64", RULE_MULTIPLY_ADD},
+                {"mad.wide.u32", RULE_MULTIPLY_ADD},
+                {"mad.wide.s32", RULE_MULTIPLY_ADD},
+                {"shl.b32", RULE_SHIFT_LEFT},
+                {"shl.b64", RULE_SHIFT_LEFT},
+                {"shr.u32", RULE_SHIFT_RIGHT},
+                {"shr.s32", RULE_SHIFT_RIGHT},
+                {"shr.u64", RULE_SHIFT_RIGHT},
+                {"shr.s64", RULE_SHIFT_RIGHT},
+                {"div.u32", RULE_DIVIDE},
+                {"div.s32", RULE_DIVIDE},
+                {"div.u64", RULE_DIVIDE},
+                {"div.s64", RULE_DIVIDE},
+                {"rem.u32", RULE_REMAINDER},
+                {"rem.s32", RULE_REMAINDER},
+                {"rem.u64", RULE_REMAINDER},
+                {"rem.s64", RULE_REMAINDER},
+                {"and.b", RULE_AND},
+                {"or.b", RULE_OR},
+                {"xor.b", RULE_OR},
+                {"min.u32", RULE_LEAST},
+                {"min.s32", RULE_LEAST},
+                {"min.u64", RULE_LEAST},
+                {"min.s64", RULE_LEAST},
+                {"max.u32", RULE_MOST},
+                {"max.s32", RULE_MOST},
+                {"max.u64", RULE_MOST},
+                {"max.s64", RULE_MOST},
+                {"mul.hi.u32", RULE_MONOTONE},
+                {"mul.hi.s32", RULE_MONOTONE},
+                {"mul.hi.u64", RULE_MONOTONE},
+                {"mul.hi.s64", RULE_MONOTONE}};
+    static const char *const real[] = {"add.",  "sub.",  "mul.", "fma.", "mad.",  "div.",
+                                       "min.f", "max.f", "neg.", "rcp.", "sqrt.", "rsqrt."};
+    const char *name = name_of(c->compute);
+    manner m = {.rule = RULE_NUMBERS, .order = (uint8_t)order_of(name)};
+    if (c->saturate)
+        return m;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (begins(name, rows[i].name))
+            m.rule = (uint8_t)rows[i].rule;
+    for (size_t i = 0; m.order == AFFINE_REAL && i < sizeof real / sizeof *real; i++)
+        if (begins(name, real[i]) && !strstr(name, "x2"))
+            m.rule = RULE_MONOTONE;
+    m.is_wide = strstr(name, ".wide.") != NULL;
+    m.order = m.rule == RULE_WIDEN && name[7] == 's' ? AFFINE_SIGNED : m.order;
+    return m;
+}
+
+affine_order symbolic_order(ptx_type t)
+{
+    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 ? AFFINE_SIGNED
+           : t == PTX_F32 || t == PTX_F64                              ? AFFINE_REAL
+                                                                       : AFFINE_UNSIGNED;
+}
+
+static manner manner_of_compare(const sim_instruction *c)
+{
+    static const struct {
+        const char *name;
+        rule rule;
+    } rows[] = {{"eq", RULE_EQUAL},        {"ne", RULE_UNEQUAL},    {"lt", RULE_LESS},
+                {"le", RULE_LESS_EQUAL},   {"gt", RULE_GREATER},    {"ge", RULE_GREATER_EQUAL},
+                {"lo", RULE_LESS},         {"ls", RULE_LESS_EQUAL}, {"hi", RULE_GREATER},
+                {"hs", RULE_GREATER_EQUAL}};
+    manner m = {.rule = RULE_NUMBERS, .order = (uint8_t)symbolic_order((ptx_type)c->type)};
+    const uint32_t bytes = ptx_type_bytes((ptx_type)c->type);
+    if (bytes < 4 || c->type == PTX_F16X2 || c->type == PTX_BF16X2)
+        return m;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && m.rule == RULE_NUMBERS; i++)
+        if (sim_compare_find(rows[i].name, (ptx_type)c->type) == c->compare)
+            m.rule = (uint8_t)rows[i].rule;
+    return m;
+}
+
+void symbolic_init(symbolic *s, const sim_program *p)
+{
+    *s = (symbolic){.program = p,
+                    .manners = memory_new(p->code_count + 1, sizeof *s->manners),
+                    .values = memory_new(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *s->values)};
+    for (size_t i = 0; i < p->code_count; i++)
+        s->manners[i] = p->code[i].kind == SIM_COMPUTE   ? manner_of_compute(&p->code[i])
+                        : p->code[i].kind == SIM_COMPARE ? manner_of_compare(&p->code[i])
+                                                         : (manner){0};
+}
+
+void symbolic_deinit(symbolic *s)
+{
+    free(s->manners);
+    free(s->values);
+}
+
+affine *symbolic_value(const symbolic *s, int32_t slot)
+{
+    return &s->values[slot / SIM_SLOT_STEP];
+}
+
+/* Values. */
+
+typedef union lanes {
+    uint32_t w32[SIM_LANES];
+    uint64_t w64[SIM_LANES];
+} lanes;
+
+/* A value that an operation cannot go on with: the first that is of data, else the first that is
+ * known of a smaller box. */
+affine symbolic_worst(const symbolic *s, const affine *const v[], int count)
+{
+    for (int i = 0; i < count; i++)
+        if (v[i]->kind == AFFINE_DATA)
+            return *v[i];
+    for (int i = 0; i < count; i++)
+        if (v[i]->kind == AFFINE_CUT)
+            return *v[i];
+    for (int i = 0; i < count; i++)
+        if (v[i]->kind == AFFINE_RANGE)
+            return affine_cut_range(&s->box, v[i]);
+    for (int i = 0; i < count; i++) {
+        affine_whole whole = {.base = 0};
+        if (affine_is_number(v[i]))
+            continue;
+        memcpy(whole.step, v[i]->step, sizeof whole.step);
+        for (int k = 0; k < AFFINE_AXES; k++) {
+            const affine_integer far =
+                (affine_integer)whole.step[k] * (affine_integer)(s->box.count[k] - 1);
+            *(far < 0 ? &whole.low : &whole.high) += far;
+        }
+        return affine_cut_where(&s->box, &whole, (whole.low + whole.high) / 2 + 1);
+    }
+    return affine_halve(&s->box);
+}
+
+static uint64_t bits_of(const affine *v, int bytes)
+{
+    return bytes == 4 ? (uint32_t)(uint64_t)v->base : (uint64_t)v->base;
+}
+
+/* The two ends of a value, as a register has them. False: *cut. */
+static bool ends_of(const symbolic *s, const affine *v, int bytes, affine_order order,
+                    uint64_t ends[2], affine *cut)
+{
+    affine_whole whole;
+    if (v->kind == AFFINE_RANGE && v->order == order) {
+        ends[0] = (uint64_t)v->base;
+        ends[1] = (uint64_t)v->step[0];
+        return true;
+    }
+    if (affine_is_number(v)) {
+        ends[0] = ends[1] = bits_of(v, bytes);
+        return true;
+    }
+    *cut = symbolic_worst(s, (const affine *const[]){v}, 1);
+    if (v->kind == AFFINE_RANGE && v->order != AFFINE_REAL && order != AFFINE_REAL) {
+        /* Both orders agree where the ends have one sign. */
+        const int shift = 8 * bytes - 1;
+        if (((uint64_t)v->base >> shift & 1) != ((uint64_t)v->step[0] >> shift & 1))
+            return false;
+        ends[0] = (uint64_t)v->base;
+        ends[1] = (uint64_t)v->step[0];
+        return true;
+    }
+    if (v->kind != AFFINE_EXACT || order == AFFINE_REAL ||
+        !affine_whole_of(&s->box, v, 8 * bytes, order, &whole, cut))
+        return false;
+    ends[0] = (uint64_t)whole.low;
+    ends[1] = (uint64_t)whole.high;
+    return true;
+}
+
+/* The axis along which the value changes most. */
+static uint8_t axis_of(const symbolic *s, const affine *v)
+{
+    uint8_t axis = v->axis;
+    affine_integer most = 0;
+    for (int i = 0; v->kind == AFFINE_EXACT && i < AFFINE_AXES; i++) {
+        affine_integer far = (affine_integer)v->step[i] * (affine_integer)(s->box.count[i] - 1);
+        far = far < 0 ? -far : far;
+        if (far > most) {
+            most = far;
+            axis = (uint8_t)i;
+        }
+    }
+    return axis;
+}
+
+static bool is_less(uint64_t a, uint64_t b, int bytes, affine_order order)
+{
+    if (order == AFFINE_REAL && bytes == 4)
+        return float_of_bits((uint32_t)a) < float_of_bits((uint32_t)b);
+    if (order == AFFINE_REAL)
+        return double_of_bits(a) < double_of_bits(b);
+    if (order == AFFINE_SIGNED && bytes == 4)
+        return (int32_t)(uint32_t)a < (int32_t)(uint32_t)b;
+    return order == AFFINE_SIGNED ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static bool is_odd(uint64_t v, int bytes, affine_order order)
+{
+    return order == AFFINE_REAL &&
+           (bytes == 4 ? !isfinite(float_of_bits((uint32_t)v)) : !isfinite(double_of_bits(v)));
+}
+
+/* The value between the least and the greatest of results. */
+static affine between(const symbolic *s, const uint64_t *results, int count, int bytes,
+                      affine_order order, uint8_t axis)
+{
+    affine v = {.kind = AFFINE_RANGE, .order = (uint8_t)order, .axis = axis};
+    uint64_t low = results[0], high = results[0];
+    for (int i = 0; i < count; i++) {
+        if (count > 1 && is_odd(results[i], bytes, order))
+            return affine_halve_range(&s->box, &v);
+        low = is_less(results[i], low, bytes, order) ? results[i] : low;
+        high = is_less(high, results[i], bytes, order) ? results[i] : high;
+    }
+    if (low == high)
+        return affine_number(low);
+    v.base = (int64_t)low;
+    v.step[0] = (int64_t)high;
+    return v;
+}
+
+static const affine *operand(const symbolic *s, const sim_instruction *c, int i)
+{
+    const int32_t slots[] = {c->a, c->b, c->c, c->e};
+    return symbolic_value(s, slots[i]);
+}
+
+static int operand_count(const sim_instruction *c)
+{
+    int count = 0;
+    while (count < 4 && c->widths[count])
+        count++;
+    return count;
+}
+
+static void compute_lanes(const sim_instruction *c, lanes sources[4], lanes *result)
+{
+    const void *from[4] = {&sources[0], &sources[1], &sources[2], &sources[3]};
+    for (int i = 0; c->flush && i < 3; i++)
+        sim_flush_lanes(c->flush, sources[i].w32);
+    c->compute(result, from);
+    if (c->op != SIM_TINY_NEVER)
+        sim_flush_tiny(c->flush, (sim_tiny)c->op,
+                       (const uint32_t *const[]){sources[0].w32, sources[1].w32, sources[2].w32},
+                       result->w32);
+    if (c->flush)
+        sim_flush_lanes(c->flush, result->w32);
+}
+
+/* Computes it of each choice of the operands' ends. */
+static affine compute_ends(const symbolic *s, const sim_instruction *c, const uint64_t ends[4][2],
+                           int count, affine_order order, uint8_t axis)
+{
+    lanes sources[4] = {0}, result;
+    uint64_t results[16];
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < 1 << count; k++) {
+            if (c->widths[i] == 8)
+                sources[i].w64[k] = ends[i][k >> i & 1];
+            else
+                sources[i].w32[k] = (uint32_t)ends[i][k >> i & 1];
+        }
+    compute_lanes(c, sources, &result);
+    for (int k = 0; k < 1 << count; k++)
+        results[k] = c->width == 8 ? result.w64[k] : result.w32[k];
+    return between(s, results, 1 << count, c->width, order, axis);
+}
+
+/* Does a divisor change its sign? */
+static bool meets_zero(const uint64_t ends[2], int bytes)
+{
+    const double low = bytes == 4 ? float_of_bits((uint32_t)ends[0]) : double_of_bits(ends[0]),
+                 high = bytes == 4 ? float_of_bits((uint32_t)ends[1]) : double_of_bits(ends[1]);
+    return !(low > 0 || high < 0);
+}
+
+static affine monotone(const symbolic *s, const sim_instruction *c, const manner *m, bool divides)
+{
+    uint64_t ends[4][2];
+    affine cut;
+    uint8_t axis = 0;
+    const int count = operand_count(c);
+    for (int i = 0; i < count; i++) {
+        const affine *v = operand(s, c, i);
+        if (!ends_of(s, v, c->widths[i], (affine_order)m->order, ends[i], &cut))
+            return cut;
+        if (ends[i][0] != ends[i][1])
+            axis = axis_of(s, v);
+    }
+    if (divides && ends[count - 1][0] != ends[count - 1][1] && m->order == AFFINE_REAL &&
+        meets_zero(ends[count - 1], c->widths[count - 1]))
+        return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
+    return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)m->order, axis);
+}
+
+/* Integers of which one is a range: the operation on intervals, where its result does not wrap. */
+static affine on_ranges(const symbolic *s, const sim_instruction *c, const manner *m, rule r)
+{
+    affine_integer low[3] = {0}, high[3] = {0};
+    affine cut;
+    affine_order order = AFFINE_SIGNED;
+    uint8_t axis = 0;
+    const int count = operand_count(c);
+    for (int i = 0; i < count; i++)
+        if (operand(s, c, i)->kind == AFFINE_RANGE) {
+            order = (affine_order)operand(s, c, i)->order;
+            axis = operand(s, c, i)->axis;
+        }
+    order = m->is_wide ? (affine_order)m->order : order;
+    for (int i = 0; i < count; i++) {
+        uint64_t ends[2];
+        const int bytes = c->widths[i];
+        if (order == AFFINE_REAL || !ends_of(s, operand(s, c, i), bytes, order, ends, &cut))
+            return symbolic_worst(s, (const affine *const[]){operand(s, c, i)}, 1);
+        for (int k = 0; k < 2; k++)
+            *(k ? &high[i] : &low[i]) = order == AFFINE_UNSIGNED ? (affine_integer)ends[k]
+                                        : bytes == 4 ? (affine_integer)(int32_t)(uint32_t)ends[k]
+                                                     : (affine_integer)(int64_t)ends[k];
+    }
+    if (r == RULE_SUBTRACT) {
+        const affine_integer t = low[1];
+        low[1] = -high[1];
+        high[1] = -t;
+    }
+    affine_integer least = low[0] + low[1], greatest = high[0] + high[1];
+    if (r == RULE_SHIFT_LEFT) {
+        if (low[1] != high[1] || low[1] < 0 || low[1] > 62)
+            return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
+        low[1] = high[1] = (affine_integer)1 << low[1];
+    }
+    if (r == RULE_MULTIPLY || r == RULE_MULTIPLY_ADD || r == RULE_SHIFT_LEFT) {
+        const affine_integer products[] = {low[0] * low[1], low[0] * high[1], high[0] * low[1],
+                                           high[0] * high[1]};
+        least = greatest = products[0];
+        for (int i = 1; i < 4; i++) {
+            least = products[i] < least ? products[i] : least;
+            greatest = products[i] > greatest ? products[i] : greatest;
+        }
+        least += low[2];
+        greatest += high[2];
+    }
+    /* A difference of unsigned numbers may be negative for a while. */
+    const int bits = 8 * c->width;
+    const affine_integer half = (affine_integer)1 << (bits - 1);
+    if (order == AFFINE_UNSIGNED && least < 0)
+        order = AFFINE_SIGNED;
+    if (order == AFFINE_SIGNED ? least < -half || greatest >= half : greatest >= 2 * half)
+        return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
+    const uint64_t results[] = {bits == 32 ? (uint32_t)least : (uint64_t)least,
+                                bits == 32 ? (uint32_t)greatest : (uint64_t)greatest};
+    return between(s, results, 2, c->width, order, axis);
+}
+
+/* A range where the result would be exact after a cut. */
+static affine ordered(const symbolic *s, const sim_instruction *c, const manner *m,
+                      const affine *cut)
+{
+    affine range = monotone(s, c, m, false);
+    if (range.kind == AFFINE_RANGE && cut->kind == AFFINE_CUT) {
+        range.axis = cut->axis;
+        range.step[1] = cut->base;
+    }
+    return range;
+}
+
+static affine quotient(const symbolic *s, const sim_instruction *c, const manner *m, rule r)
+{
+    const affine *a = operand(s, c, 0), *b = operand(s, c, 1);
+    affine_whole whole;
+    affine q, rest, cut;
+    int64_t by = affine_is_number(b) ? b->base : 0;
+    if (r == RULE_SHIFT_RIGHT)
+        by = by >= 0 && by < 62 ? INT64_C(1) << by : 0;
+    else if (c->widths[1] == 4 && m->order == AFFINE_UNSIGNED)
+        by = (int64_t)(uint32_t)(uint64_t)by;
+    if (by <= 0)
+        return symbolic_worst(s, (const affine *const[]){a, b}, 2);
+    if (a->kind == AFFINE_RANGE && r != RULE_REMAINDER)
+        return monotone(s, c, m, false);
+    if (a->kind != AFFINE_EXACT)
+        return symbolic_worst(s, (const affine *const[]){a}, 1);
+    if (!affine_whole_of(&s->box, a, 8 * c->widths[0], (affine_order)m->order, &whole, &cut))
+        return cut;
+    /* Division rounds to zero, a shift down. */
+    if (r != RULE_SHIFT_RIGHT && whole.low < 0)
+        return whole.high < 0 ? symbolic_worst(s, (const affine *const[]){a}, 1)
+                              : affine_cut_where(&s->box, &whole, 0);
+    if (affine_divide(&s->box, &whole, by, &q, &rest, &cut))
+        return r == RULE_REMAINDER ? rest : q;
+    return r == RULE_REMAINDER ? cut : ordered(s, c, m, &cut);
+}
+
+/* A mask of low bits, or of all but low bits. */
+static affine masked(const symbolic *s, const sim_instruction *c, const manner *m)
+{
+    const affine *a = operand(s, c, 0), *b = operand(s, c, 1);
+    if (affine_is_number(a)) {
+        const affine *t = a;
+        a = b;
+        b = t;
+    }
+    const int bits = 8 * c->width;
+    const uint64_t all = bits == 32 ? UINT32_MAX : UINT64_MAX;
+    const uint64_t mask = bits_of(b, c->width) & all;
+    const bool is_high = mask >> (bits - 1) & 1;
+    affine_whole whole;
+    affine q, rest, cut;
+    if (!affine_is_number(b) || a->kind != AFFINE_EXACT)
+        return symbolic_worst(s, (const affine *const[]){a, b}, 2);
+    if (mask == all)
+        return *a;
+    const uint64_t low = is_high ? ~mask & all : mask;
+    if (low & (low + 1) || low >> 61)
+        return symbolic_worst(s, (const affine *const[]){a, b}, 2);
+    if (!affine_whole_of(&s->box, a, bits, AFFINE_UNSIGNED, &whole, &cut))
+        return cut;
+    if (affine_divide(&s->box, &whole, (int64_t)low + 1, &q, &rest, &cut)) {
+        q = affine_scale(&q, (int64_t)low + 1);
+        return is_high ? q : rest;
+    }
+    return is_high ? ordered(s, c, m, &cut) : cut;
+}
+
+/* The sum, if they have no bit in common. */
+static affine united(const symbolic *s, const sim_instruction *c)
+{
+    const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
+    affine_whole whole;
+    affine cut;
+    for (int i = 0; i < 2; i++)
+        if (v[i]->kind == AFFINE_EXACT && v[1 - i]->kind == AFFINE_EXACT &&
+            affine_whole_of(&s->box, v[i], 8 * c->width, AFFINE_UNSIGNED, &whole, &cut) &&
+            whole.high < (affine_integer)1 << affine_zero_bits(&s->box, v[1 - i]))
+            return affine_add(v[0], v[1]);
+    return symbolic_worst(s, v, 2);
+}
+
+static affine widened(const symbolic *s, const affine *v, affine_order order)
+{
+    affine_whole whole;
+    affine out = {.kind = AFFINE_EXACT}, cut;
+    if (v->kind == AFFINE_RANGE && v->order == order && order != AFFINE_REAL) {
+        affine wide = *v;
+        if (order == AFFINE_SIGNED) {
+            wide.base = (int32_t)(uint32_t)(uint64_t)v->base;
+            wide.step[0] = (int32_t)(uint32_t)(uint64_t)v->step[0];
+        }
+        return wide;
+    }
+    if (v->kind != AFFINE_EXACT)
+        return symbolic_worst(s, &v, 1);
+    if (!affine_whole_of(&s->box, v, 32, order, &whole, &cut))
+        return cut;
+    out.base = (int64_t)whole.base;
+    memcpy(out.step, whole.step, sizeof out.step);
+    return out;
+}
+
+static affine product(const symbolic *s, const manner *m, const affine *a, const affine *b)
+{
+    const affine *v[] = {a, b};
+    affine wide[2];
+    for (int i = 0; m->is_wide && i < 2; i++) {
+        wide[i] = widened(s, v[i], (affine_order)m->order);
+        if (wide[i].kind != AFFINE_EXACT)
+            return wide[i];
+        v[i] = &wide[i];
+    }
+    if (affine_is_number(v[0]))
+        return affine_scale(v[1], v[0]->base);
+    return affine_is_number(v[1]) ? affine_scale(v[0], v[1]->base) : symbolic_worst(s, v, 2);
+}
+
+/* The lesser or the greater of two. */
+static affine chosen(const symbolic *s, const sim_instruction *c, const manner *m, bool least)
+{
+    const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
+    affine_whole a, b;
+    affine cut;
+    if (v[0]->kind != AFFINE_EXACT || v[1]->kind != AFFINE_EXACT)
+        return symbolic_worst(s, v, 2);
+    if (!affine_whole_of(&s->box, v[0], 8 * c->width, (affine_order)m->order, &a, &cut) ||
+        !affine_whole_of(&s->box, v[1], 8 * c->width, (affine_order)m->order, &b, &cut))
+        return cut;
+    a.base -= b.base;
+    a.low = a.high = a.base;
+    for (int i = 0; i < AFFINE_AXES; i++) {
+        a.step[i] -= b.step[i];
+        const affine_integer far =
+            (affine_integer)a.step[i] * (affine_integer)(s->box.count[i] - 1);
+        *(far < 0 ? &a.low : &a.high) += far;
+    }
+    if (a.low >= 0)
+        return *v[least];
+    return a.high < 0 ? *v[!least] : affine_cut_where(&s->box, &a, 0);
+}
+
+affine symbolic_compute(const symbolic *s, int32_t pc)
+{
+    const sim_instruction *c = &s->program->code[pc];
+    const manner *m = &s->manners[pc];
+    const int count = operand_count(c);
+    const affine *v[4] = {NULL};
+    bool numbers = true, exact = true, ranges = true;
+    for (int i = 0; i < count; i++) {
+        v[i] = operand(s, c, i);
+        if (v[i]->kind == AFFINE_DATA)
+            return *v[i];
+        numbers = numbers && affine_is_number(v[i]);
+        exact = exact && v[i]->kind == AFFINE_EXACT;
+        ranges = ranges && v[i]->kind != AFFINE_CUT;
+    }
+    affine t;
+    switch (m->rule) {
+    case RULE_COPY:
+        /* Half of a range need not be one. */
+        return v[0]->kind == AFFINE_RANGE && c->width < c->widths[0] ? symbolic_worst(s, v, 1)
+                                                                     : *v[0];
+    case RULE_WIDEN:
+        return widened(s, v[0], (affine_order)m->order);
+    case RULE_ADD:
+    case RULE_SUBTRACT:
+        if (!exact)
+            return ranges ? on_ranges(s, c, m, (rule)m->rule) : symbolic_worst(s, v, count);
+        t = affine_scale(v[1], m->rule == RULE_ADD ? 1 : -1);
+        return affine_add(v[0], &t);
+    case RULE_MULTIPLY:
+    case RULE_MULTIPLY_ADD:
+        if (!exact)
+            return ranges ? on_ranges(s, c, m, (rule)m->rule) : symbolic_worst(s, v, count);
+        t = product(s, m, v[0], v[1]);
+        return m->rule == RULE_MULTIPLY || t.kind != AFFINE_EXACT ? t : affine_add(&t, v[2]);
+    case RULE_SHIFT_LEFT:
+        if (!affine_is_number(v[1]))
+            return symbolic_worst(s, v, count);
+        if (!exact)
+            return ranges ? on_ranges(s, c, m, RULE_SHIFT_LEFT) : symbolic_worst(s, v, count);
+        return (uint64_t)v[1]->base >= 8u * c->width
+                   ? affine_number(0)
+                   : affine_scale(v[0], (int64_t)(UINT64_C(1) << v[1]->base));
+    case RULE_SHIFT_RIGHT:
+    case RULE_DIVIDE:
+    case RULE_REMAINDER:
+        if (!numbers)
+            return quotient(s, c, m, (rule)m->rule);
+        break;
+    case RULE_AND:
+        if (!numbers)
+            return masked(s, c, m);
+        break;
+    case RULE_OR:
+        if (!numbers)
+            return united(s, c);
+        break;
+    case RULE_LEAST:
+    case RULE_MOST:
+        if (!numbers)
+            return chosen(s, c, m, m->rule == RULE_LEAST);
+        break;
+    case RULE_MONOTONE:
+        if (!numbers)
+            return ranges || exact ? monotone(s, c, m, true) : symbolic_worst(s, v, count);
+        break;
+    default:
+        break;
+    }
+    if (!numbers)
+        return symbolic_worst(s, v, count);
+    uint64_t ends[4][2];
+    for (int i = 0; i < count; i++)
+        ends[i][0] = ends[i][1] = bits_of(v[i], c->widths[i]);
+    return compute_ends(s, c, (const uint64_t(*)[2])ends, count, AFFINE_UNSIGNED, 0);
+}
+
+affine symbolic_convert(const symbolic *s, int32_t pc)
+{
+    const sim_instruction *c = &s->program->code[pc];
+    const affine *v = symbolic_value(s, c->a);
+    const ptx_type to = (ptx_type)c->type, from = (ptx_type)c->source_type;
+    const int bytes = (int)ptx_type_bytes(from), lane = bytes < 4 ? 4 : bytes;
+    const affine_order order = symbolic_order(to);
+    const bool whole = order != AFFINE_REAL && symbolic_order(from) != AFFINE_REAL;
+    const bool plain = !c->saturate && !c->relu && from != PTX_F16 && from != PTX_BF16 &&
+                       to != PTX_F16 && to != PTX_BF16;
+    uint64_t ends[2];
+    affine cut;
+    if (v->kind == AFFINE_DATA || v->kind == AFFINE_CUT)
+        return *v;
+    const int least = (int)ptx_type_bytes(to) < bytes ? (int)ptx_type_bytes(to) : bytes;
+    if (v->kind == AFFINE_EXACT && !affine_is_number(v) && plain && whole && least < 4) {
+        affine_whole part;
+        affine out = {.kind = AFFINE_EXACT};
+        if (!affine_whole_of(&s->box, v, 8 * least,
+                             ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : symbolic_order(from), &part,
+                             &cut))
+            return cut;
+        out.base = (int64_t)part.base;
+        memcpy(out.step, part.step, sizeof out.step);
+        return out;
+    }
+    if (!affine_is_number(v) && (!plain || least < 4))
+        return symbolic_worst(s, &v, 1);
+    if (whole && !affine_is_number(v)) {
+        if (bytes == 4 && ptx_type_bytes(to) == 8)
+            return widened(s, v, symbolic_order(from));
+        return v->kind == AFFINE_EXACT ? *v : symbolic_worst(s, &v, 1);
+    }
+    if (!ends_of(s, v, lane, symbolic_order(from), ends, &cut))
+        return cut;
+    lanes source = {0}, result;
+    for (int k = 0; k < 2; k++) {
+        if (lane == 8)
+            source.w64[k] = ends[k];
+        else
+            source.w32[k] = (uint32_t)ends[k];
+    }
+    const sim_conversion conversion = {to,       from,        (sim_rounding)c->op,
+                                       c->flush, c->saturate, c->relu};
+    sim_convert(&conversion, &result, &source);
+    uint64_t results[2];
+    for (int k = 0; k < 2; k++)
+        results[k] = c->width == 8 ? result.w64[k] : result.w32[k];
+    return between(s, results, affine_is_number(v) ? 1 : 2, c->width, order, axis_of(s, v));
+}
+
+/* Predicates are numbers: 0 or 1. */
+
+affine symbolic_negated(const affine *p, bool negate)
+{
+    return negate && p->kind == AFFINE_EXACT ? affine_number(!p->base) : *p;
+}
+
+affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
+{
+    const bool known[] = {a->kind == AFFINE_EXACT, b->kind == AFFINE_EXACT};
+    if (op == SIM_LOGIC_NOT)
+        return symbolic_negated(a, true);
+    if (op == SIM_LOGIC_MOVE)
+        return *a;
+    if (op == SIM_LOGIC_XOR && known[0] && known[1])
+        return affine_number((a->base ^ b->base) & 1);
+    const int64_t settles = op == SIM_LOGIC_OR;
+    if (op != SIM_LOGIC_XOR) {
+        if ((known[0] && (a->base & 1) == settles) || (known[1] && (b->base & 1) == settles))
+            return affine_number((uint64_t)settles);
+        if (known[0])
+            return *b;
+        if (known[1])
+            return *a;
+    }
+    return known[0] || (!known[1] && a->kind == AFFINE_DATA) ? *b : *a;
+}
+
+/* Is a < b, and a == b? Of both 1: yes, 0: no, -1: of some threads. */
+static affine settle(rule r, int less, int equal, const affine *cut)
+{
+    int found;
+    switch (r) {
+    case RULE_EQUAL:
+    case RULE_UNEQUAL:
+        found = equal < 0 ? -1 : equal ^ (r == RULE_UNEQUAL);
+        break;
+    case RULE_LESS:
+    case RULE_GREATER_EQUAL:
+        found = less < 0 ? -1 : less ^ (r == RULE_GREATER_EQUAL);
+        break;
+    default: {
+        const int at_most = less == 1 || equal == 1 ? 1 : less == 0 && equal == 0 ? 0 : -1;
+        found = at_most < 0 ? -1 : at_most ^ (r == RULE_GREATER);
+    }
+    }
+    return found < 0 ? *cut : affine_number((uint64_t)found);
+}
+
+static affine compare_exact(const symbolic *s, rule r, affine_whole *a, const affine_whole *b)
+{
+    a->base -= b->base;
+    a->low = a->high = a->base;
+    for (int i = 0; i < AFFINE_AXES; i++) {
+        a->step[i] = (int64_t)((uint64_t)a->step[i] - (uint64_t)b->step[i]);
+        const affine_integer far =
+            (affine_integer)a->step[i] * (affine_integer)(s->box.count[i] - 1);
+        *(far < 0 ? &a->low : &a->high) += far;
+    }
+    const int less = a->high < 0   ? 1
+                     : a->low >= 0 ? 0
+                                   : -1,
+              equal = a->low == 0 && a->high == 0 ? 1
+                      : a->low > 0 || a->high < 0 ? 0
+                                                  : -1,
+              at_most = a->high <= 0 ? 1
+                        : a->low > 0 ? 0
+                                     : -1;
+    const bool strict = r == RULE_LESS || r == RULE_GREATER_EQUAL;
+    affine cut = affine_data();
+    if (strict ? less < 0 : r == RULE_EQUAL || r == RULE_UNEQUAL ? equal < 0 : at_most < 0) {
+        const bool at_zero = strict || (a->low < 0 && r != RULE_LESS_EQUAL && r != RULE_GREATER);
+        return affine_cut_where(&s->box, a, at_zero ? 0 : 1);
+    }
+    if (!strict && r != RULE_EQUAL && r != RULE_UNEQUAL)
+        return affine_number((uint64_t)(at_most ^ (r == RULE_GREATER)));
+    return settle(r, less, equal, &cut);
+}
+
+affine symbolic_compare(const symbolic *s, int32_t pc)
+{
+    const sim_instruction *c = &s->program->code[pc];
+    const manner *m = &s->manners[pc];
+    const affine *v[] = {symbolic_value(s, c->a), symbolic_value(s, c->b)};
+    const int bytes = (int)ptx_type_bytes((ptx_type)c->type), lane = bytes < 4 ? 4 : bytes;
+    affine_whole a, b;
+    affine cut;
+    uint64_t ends[2][2];
+    if (affine_is_number(v[0]) && affine_is_number(v[1])) {
+        lanes x = {0}, y = {0};
+        x.w64[0] = bits_of(v[0], lane);
+        y.w64[0] = bits_of(v[1], lane);
+        if (c->flush) {
+            sim_flush_lanes(c->flush, x.w32);
+            sim_flush_lanes(c->flush, y.w32);
+        }
+        return affine_number(c->compare(&x, &y) & 1);
+    }
+    if (m->rule == RULE_NUMBERS || v[0]->kind <= AFFINE_CUT || v[1]->kind <= AFFINE_CUT)
+        return symbolic_worst(s, v, 2);
+    if (m->order != AFFINE_REAL && v[0]->kind == AFFINE_EXACT && v[1]->kind == AFFINE_EXACT) {
+        if (!affine_whole_of(&s->box, v[0], 8 * bytes, (affine_order)m->order, &a, &cut) ||
+            !affine_whole_of(&s->box, v[1], 8 * bytes, (affine_order)m->order, &b, &cut))
+            return cut;
+        return compare_exact(s, (rule)m->rule, &a, &b);
+    }
+    for (int i = 0; i < 2; i++)
+        if (!ends_of(s, v[i], bytes, (affine_order)m->order, ends[i], &cut))
+            return cut;
+    const affine_order order = (affine_order)m->order;
+    const int less = is_less(ends[0][1], ends[1][0], bytes, order)    ? 1
+                     : !is_less(ends[0][0], ends[1][1], bytes, order) ? 0
+                                                                      : -1,
+              greater = is_less(ends[1][1], ends[0][0], bytes, order)    ? 1
+                        : !is_less(ends[1][0], ends[0][1], bytes, order) ? 0
+                                                                         : -1;
+    const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
+    cut = affine_halve_range(&s->box, v[0]->kind == AFFINE_RANGE ? v[0] : v[1]);
+    if (m->rule == RULE_LESS_EQUAL || m->rule == RULE_GREATER)
+        return greater < 0 ? cut
+                           : affine_number((uint64_t)(greater ^ (m->rule == RULE_LESS_EQUAL)));
+    return settle((rule)m->rule, less, equal, &cut);
+}
