@@ -343,4 +343,5 @@ EOF
     python3 -c 'import json; t = json.load(open("out.txt"))["wall_s"]; assert t < 10, t'
     python3 -c 'import json; proof = json.load(open("r/fake-gpu-0/long.json"))["entries"][0]["proof"]
 assert proof == {"proven": False, "why": "the budget of time ended before"}, proof'
+    [ -s r/.index/long ]
 }

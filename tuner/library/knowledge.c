@@ -5,8 +5,10 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/derived.h"
 #include "base/error.h"
 #include "library/kept.h"
+#include "record/index_file.h"
 #include "record/pick_index.h"
 #include "script/facts.h"
 
@@ -113,8 +115,10 @@ static at_status read_records(const knowledge *k, const char *pattern_name, int6
         return error_no_memory(error);
     at_status status = AT_OK;
     if (to->files.count > 0 && !fetch_records(name, to)) {
-        status = record_search(&k->folders, pattern_name, &to->set, error);
-        if (!status)
+        const bool indexed = record_index_fetch(&k->folders, pattern_name, &to->files, &to->table);
+        if (!indexed)
+            status = record_search(&k->folders, pattern_name, &to->set, error);
+        if (!indexed && !status)
             status = pick_table_make(&to->set, &to->table, error);
         if (!status)
             keep_records(name, to, since_ns);
@@ -197,6 +201,27 @@ static bool fetch_facts(const char *name, known_script *to)
     return fetched;
 }
 
+/* Those of an installed script are beside it. */
+static bool fetch_installed_facts(const knowledge *k, known_script *to, const char *name,
+                                  int64_t since_ns)
+{
+    char path[PATHS_BYTES];
+    pack bytes;
+    const size_t length = strlen(k->share.lua_dir);
+    if (strncmp(to->path, k->share.lua_dir, length) != 0 ||
+        !script_facts_path(k->share.lua_dir, to->path, path, sizeof path) ||
+        !derived_fetch(path, SCRIPT_FACTS_KIND, k->share.lua_dir, &to->sources, &bytes))
+        return false;
+    const bool fetched =
+        strcmp(to->sources.items[0].path, to->path) == 0 && !read_facts(&bytes, to, NULL);
+    if (fetched)
+        kept_store("facts", name, &to->sources, since_ns, &bytes);
+    else
+        stamped_files_deinit(&to->sources);
+    pack_deinit(&bytes);
+    return fetched;
+}
+
 static at_status note_sources(known_script *to, const script *s, const file_stamp *before,
                               int64_t since_ns, at_error *error)
 {
@@ -253,7 +278,9 @@ static at_status read_script(const knowledge *k, known_script *to, const arch_li
     char *name = name_facts(k, to->path);
     if (!name)
         return error_no_memory(error);
-    at_status status = fetch_facts(name, to) ? AT_OK : load(k, to, limits, name, error);
+    const bool fetched =
+        fetch_facts(name, to) || fetch_installed_facts(k, to, name, file_stamp_now_ns());
+    at_status status = fetched ? AT_OK : load(k, to, limits, name, error);
     free(name);
     return status;
 }

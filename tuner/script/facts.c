@@ -1,6 +1,7 @@
 #include "script/facts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -380,6 +381,13 @@ void script_facts_free(script_facts *f)
 const pattern *script_facts_pattern(const script_facts *f)
 {
     return &f->pattern;
+}
+
+bool script_facts_path(const char *lua_dir, const char *script_path, char *out, size_t out_bytes)
+{
+    const char *name = strrchr(script_path, '/');
+    const int n = snprintf(out, out_bytes, "%s/.facts/%s", lua_dir, name ? name + 1 : script_path);
+    return n > 0 && (size_t)n < out_bytes;
 }
 
 /* ---- asking ---- */
