@@ -274,6 +274,19 @@ END
     fails_with 2 "nothing is recorded of transpose"
 }
 
+@test "an exported file has the name that is asked for, in any letters" {
+    recorded=$BATS_TEST_DIRNAME/../../results
+    for name in über $'\xff\n' "a$(printf 'ü%.0s' {1..90})" "$(printf 'n%.0s' {1..150})"; do
+        tool export dot --results "$recorded" -o "$name.h"
+        succeeds
+        [ -s "$name.h" ]
+    done
+    tool export transpose --results nowhere --format cuda -o über.cu
+    succeeds
+    header=$(sed -n 's/^#include "\(.*\)"$/\1/p' über.cu)
+    [ -s "$header" ]
+}
+
 @test "of the problems that a portfolio was made on kernels are exported for what others of its range can use" {
     recorded=$BATS_TEST_DIRNAME/../../results
     tool export dot --results "$recorded" --format cuda -o dot.cu

@@ -26,7 +26,7 @@ static const char *remedy(int code)
         {EROFS, "; choose a folder that can be written"},
         {EACCES, "; choose a folder that you may write"},
         {ENOTDIR, "; a part of the path is a file"},
-        {ENXIO, "; nobody reads this pipe"},
+        {ENXIO, "; nobody reads this pipe or socket"},
     };
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
         if (remedies[i].code == code)
@@ -161,8 +161,8 @@ static at_status sync_folder(const char *folder, at_error *error)
     return failed ? io_error(error, failed, "flush", folder) : AT_OK;
 }
 
-/* A new file beside `path`, with a name of its own. Its mode is what the umask allows, as
- * for a file written directly. */
+/* A new file beside `path`, with a name of its own, which is short enough where that of `path` is
+ * as long as names may be. Its mode is what the umask allows, as for a file written directly. */
 static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, at_error *error)
 {
     char folder[PATH_BYTES];
@@ -171,8 +171,8 @@ static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, 
     if (status)
         return status;
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        int n =
-            snprintf(out, PATH_BYTES, "%s/.%s.%ld-%u.tmp", folder, name, (long)getpid(), attempt);
+        int n = snprintf(out, PATH_BYTES, "%s/.%.128s.%ld-%u.tmp", folder, name, (long)getpid(),
+                         attempt);
         if (n < 0 || n >= PATH_BYTES)
             return path_too_long(error, path);
         *fd = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

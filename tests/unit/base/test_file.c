@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -102,6 +103,19 @@ TEST_IN(a_link_keeps_pointing_where_it_points, set_up, temporary_file_tear_down)
     assert_int_equal(lstat(link, &s), 0);
     assert_true(S_ISLNK(s.st_mode));
     assert_contents(f, f->path, "new");
+}
+
+TEST_IN(a_name_may_be_as_long_as_the_file_system_has_them, set_up, temporary_file_tear_down)
+{
+    fixture *f = *state;
+    char path[TEMPORARY_BYTES + NAME_MAX + 2];
+    int folder = snprintf(path, sizeof path, "%s/", f->folder);
+    memset(path + folder, 'n', NAME_MAX);
+    path[folder + NAME_MAX] = '\0';
+    assert_ok(file_replace(path, "one", 3, &f->error), f->error);
+    assert_ok(file_replace(path, "two", 3, &f->error), f->error);
+    assert_contents(f, path, "two");
+    assert_int_equal(count_files(f->folder), 1);
 }
 
 TEST_IN(a_device_is_written_to_and_not_replaced, set_up, temporary_file_tear_down)

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/paths.h"
+#include "base/plain_text.h"
 #include "base/text.h"
 #include "cmd/export/exported.h"
 #include "cmd/export/kernels.h"
@@ -157,22 +158,29 @@ static bool is_folder(const char *output)
            (output[length - 1] == '/' || (stat(output, &s) == 0 && S_ISDIR(s.st_mode)));
 }
 
-/* The name of the output, without folder and extension. */
+/* The name of the output, without folder and extension, as text: a template gets it. */
 static void stem_of(const char *output, char out[EXPORT_FILE_NAME_BYTES])
 {
+    enum { MOST_BYTES = 100 };
     const char *slash = strrchr(output, '/');
-    snprintf(out, EXPORT_FILE_NAME_BYTES, "%.100s", slash ? slash + 1 : output);
+    plain_text_escape(slash ? slash + 1 : output, out, MOST_BYTES + 1);
     char *dot = strrchr(out, '.');
     if (dot && dot != out)
         *dot = '\0';
 }
 
-static at_status write_into(const char *folder, const export_files *files, at_error *error)
+/* Writes the files into the folder, the first one under the path `first` unless that is NULL. */
+static at_status write_into(const char *folder, const char *first, const export_files *files,
+                            at_error *error)
 {
     char path[PATHS_BYTES];
     at_status status = file_make_folder(folder, error);
     for (size_t i = 0; i < files->count && !status; i++) {
         const export_file *f = &files->files[i];
+        if (first && i == 0) {
+            status = file_replace(first, f->text, f->size_bytes, error);
+            continue;
+        }
         if (snprintf(path, sizeof path, "%s/%s", folder, f->name) >= (int)sizeof path)
             return error_set(error, AT_USAGE, "%.200s...: the path is too long", folder);
         status = file_replace(path, f->text, f->size_bytes, error);
@@ -180,14 +188,15 @@ static at_status write_into(const char *folder, const export_files *files, at_er
     return status;
 }
 
-/* Two files beside each other; the first has the name that is asked for. */
+/* Two files beside each other; the first has the name that is asked for, the second one that C++
+ * can include. */
 static at_status write_pair(const options *o, const export_files *files, at_error *error)
 {
     char folder[PATHS_BYTES];
     const char *slash = strrchr(o->output, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - o->output + 1) : 1,
              slash ? o->output : ".");
-    return write_into(folder, files, error);
+    return write_into(folder, o->output, files, error);
 }
 
 /* What the command line alone shows to be wrong is said before any kernel is compiled. */
@@ -251,7 +260,7 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
         status = exporter_write(e, models, count, stem, &files, error);
     }
     if (!status)
-        status = folder                 ? write_into(o->output, &files, error)
+        status = folder                 ? write_into(o->output, NULL, &files, error)
                  : e->pair && o->output ? write_pair(o, &files, error)
                                         : write_one(o, e, &files, error);
     export_files_deinit(&files);
