@@ -86,7 +86,7 @@ END
         succeeds
     done
     tool results show scale
-    says "tree           waves of configuration 0 below 2? yes: configuration 0 no: configuration 1"
+    says "waves of configuration 0 below 2? yes: configuration 0 no: configuration 1"
 }
 
 @test "a portfolio whose features the script has no more, or means otherwise, is not followed" {

@@ -17,6 +17,10 @@ page() {
     grep -q 'It keeps more bytes in flight' report.html
     grep -q '<td>bank conflicts</td>' report.html
     grep -q 'autotune transpose.lua --set rows=8192' report.html
+    # Figures are explained where they stand: intervals, shares, bars that surprise, pictures that are not there.
+    grep -q '95 % +-: half of its 95 % interval; of copy: the share of a copy of the same bytes' report.html
+    grep -q 'can so be less than what it decides alone' report.html
+    grep -q 'No picture: of this GPU only the fastest variants are kept' report.html
     grep -Eo '(src|href)="[^"]{0,20}' report.html >links.txt
     lacks -Ev '"(data:|#)' links.txt
     lacks 'url(' report.html

@@ -104,7 +104,9 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     # Whole sectors for all but the naive kernel's writes; conflicts in the unpadded tile alone.
     grep -qx 'sectors a write  *32.0  *4.0  *4.0' out.txt
     grep -qx 'bank conflicts  *0  *[1-9][0-9]*\(,[0-9]\{3\}\)*  *0' out.txt
-    grep -qx 'held up by  *L2  *shared memory  *DRAM' out.txt
+    grep -qx 'limited by  *L2  *shared memory  *DRAM' out.txt
+    says "all for 8192 x 8192 floats"
+    lacks 'conflicts)' out.txt
     says "naive: Line 18 (transpose_naive.tmpl:26) wastes sectors"
     says "Next:"
     says "autotune new mine.lua"

@@ -249,7 +249,10 @@ static void add_picture(json_t **list, const recorded *all, const ceiling_rates 
     char *bytes;
     size_t size_bytes = 0;
     at_error error = {0};
-    plot_request q = {.kind = kind, .title = all->kernel, .format = PLOT_SVG, .ceilings = ceilings};
+    char title[TEXT_BYTES];
+    snprintf(title, sizeof title, "%s%s%s on %s", all->kernel, *all->problem ? ", " : "",
+             all->problem, all->device);
+    plot_request q = {.kind = kind, .title = title, .format = PLOT_SVG, .ceilings = ceilings};
     at_status status = plot_draw(all, &q, &bytes, &size_bytes, &error);
     char *data = status ? NULL : base64(bytes, size_bytes);
     json_append(list, status ? json_pack("{so}", "why", json_said(error.message))
@@ -288,13 +291,24 @@ static void add_landscape(json_t **list, const record *r)
     const char *slash = strrchr(r->path, '/');
     int folder = slash ? (int)(slash - r->path) : 0;
     snprintf(path, sizeof path, "%.*s/landscapes/%s.json.gz", folder, r->path, r->pattern);
-    if (recorded_read(path, &all, &error))
+    if (recorded_read(path, &all, &error)) {
+        snprintf(path, sizeof path,
+                 "of this GPU only the fastest variants are kept. 'autotune plot' draws what "
+                 "'autotune %s --effort exhaustive --json --top 1000000' prints there",
+                 r->pattern);
+        json_append(list, json_pack("{ss}", "why", path));
         return;
+    }
     all.kernel = r->pattern;
     all.device = r->gpu;
     add_picture(list, &all, NULL, "rank",
                 "Every variant: of each value of what decides most, its variants, fastest first.");
-    add_picture(list, &all, NULL, "importance", "Which parameters decide how fast a variant is.");
+    add_picture(
+        list, &all, NULL, "importance",
+        "Which parameters decide how fast a variant is. Constraints tie parameters together: a "
+        "value of one leaves few of another. What a parameter decides once all others are "
+        "fixed (total) can so be less than what it decides alone. The longest bar is on "
+        "top.");
     add_picture(list, &all, NULL, "heatmap",
                 "The two parameters that decide together: the best time with each pair of values.");
     recorded_deinit(&all);
