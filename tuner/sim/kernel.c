@@ -17,6 +17,7 @@ void sim_kernel_deinit(sim_kernel *k)
         sim_program_free(k->programs[i]);
     ptx_module_free(k->module);
     free(k->variables);
+    sim_heap_free(k->heap);
     *k = (sim_kernel){0};
 }
 
@@ -75,6 +76,12 @@ at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const cha
                    v->size_bytes);
     }
     relocate(k);
+    bool allocates = false;
+    for (size_t i = 0; i < k->program_count; i++)
+        allocates = allocates || k->programs[i]->allocates;
+    k->heap = allocates ? sim_heap_new() : NULL;
+    if (allocates && !k->heap)
+        status = error_set(error, AT_NO_MEMORY, "no memory for a kernel's heap");
 cleanup:
     if (status)
         sim_kernel_deinit(k);
@@ -117,6 +124,10 @@ at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_e
         snprintf(r.name, sizeof r.name, "%.*s", (int)(v->name.length > 60 ? 60 : v->name.length),
                  v->name.at);
         status = sim_memory_add(memory, &r, error);
+    }
+    if (!status && k->heap) {
+        const sim_region heap = sim_heap_region(k->heap);
+        status = sim_memory_add(memory, &heap, error);
     }
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "device/plan.h"
+#include "sim/machine/heap.h"
 #include "sim/machine/memory.h"
 #include "sim/program/program.h"
 
@@ -15,6 +16,7 @@ typedef struct sim_kernel {
     size_t program_count;
     sim_program *programs[PLAN_MAX_LAUNCHES]; /* of each entry; they share the variables */
     uint8_t *variables;                       /* programs[0]->global_bytes, from SIM_MODULE_BASE */
+    sim_heap *heap;                           /* NULL: no program uses it */
 } sim_kernel;
 
 /* Makes a kernel of PTX text; `name` is used in messages. An entry may occur more than once; NULL
@@ -29,8 +31,8 @@ void sim_kernel_deinit(sim_kernel *k);
 at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
                                   uint64_t size_bytes, at_error *error);
 
-/* Adds the kernel's variables to `memory`, which must be given to sim_run() and freed by the caller
- * before the kernel is. */
+/* Adds the kernel's variables, and its heap, to `memory`, which must be given to sim_run() and
+ * freed by the caller before the kernel is. */
 at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error);
 
 #endif

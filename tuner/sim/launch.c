@@ -371,11 +371,15 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         prepared_free(p);
         return status;
     }
+    /* What one launch of the plan has taken is there for those after it. */
+    if (k->kernel.heap && i == 0)
+        sim_heap_reset(k->kernel.heap);
     for (uint32_t n = 0; n < plan->view_count; n++)
         p->textures[n] = texture_of(&plan->views[n], buffers);
     p->launch = (sim_launch){.program = program,
                              .workspace = launch->cooperative ? SIM_WORKSPACE_BASE : 0,
                              .memory = &p->memory,
+                             .heap = k->kernel.heap,
                              .parameters = p->parameters,
                              .textures = p->textures,
                              .texture_count = plan->view_count,

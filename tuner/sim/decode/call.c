@@ -126,7 +126,11 @@ static const struct {
     const char *name;
     sim_kind kind;
     int parameters, results;
-} built_in[] = {{"vprintf", SIM_PRINT, 2, 1}, {"__assertfail", SIM_ASSERTION, 5, 0}};
+    uint8_t op;
+} built_in[] = {{"vprintf", SIM_PRINT, 2, 1, 0},
+                {"__assertfail", SIM_ASSERTION, 5, 0, 0},
+                {"malloc", SIM_HEAP, 1, 1, SIM_HEAP_MALLOC},
+                {"free", SIM_HEAP, 1, 0, SIM_HEAP_FREE}};
 
 /* Emits the call of a function that is built in; false: it is none. */
 static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
@@ -142,7 +146,10 @@ static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
         find_places(d, c->results, b.at + f->parameter_count);
         for (int k = 0; k < f->parameter_count + f->result_count; k++)
             decode_list(d, (int32_t)b.at[k]);
-        decode_emit(d, built_in[i].kind, SIM_CLASS_CONTROL)->target = first;
+        sim_instruction *emitted = decode_emit(d, built_in[i].kind, SIM_CLASS_CONTROL);
+        emitted->target = first;
+        emitted->op = built_in[i].op;
+        d->program->allocates = d->program->allocates || built_in[i].kind == SIM_HEAP;
         return true;
     }
     return false;

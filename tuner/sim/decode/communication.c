@@ -69,6 +69,7 @@ void communication_find(sim_program *p)
         sim_instruction *c = &p->code[i];
         if (c->kind == SIM_ATOMIC && c->d2 != 0 && c->d >= 0 && !is_read[c->d / SIM_SLOT_STEP])
             c->d2 = 0;
+        p->communicates = p->communicates || c->kind == SIM_HEAP;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
         if (accesses && c->scope && reaches_global(c))
             p->communicates = true;

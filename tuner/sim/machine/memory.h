@@ -36,8 +36,9 @@ typedef struct sim_region {
     char name[64];
     uint64_t base, size_bytes;
     uint8_t *bytes;
-    uint8_t *valid; /* NULL: all of it is written */
-    bool read_only; /* a kernel must not write here */
+    uint8_t *valid;      /* NULL: all of it is written */
+    const uint8_t *held; /* of each byte: may it be accessed now? NULL: all may */
+    bool read_only;      /* a kernel must not write here */
     bool filled; /* what `valid` does not say to be written holds what the buffer was filled with */
     uint8_t *made; /* of each chunk; NULL: all are there */
     sim_make make;

@@ -1,6 +1,7 @@
 #include "sim/machine/places.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "sim/machine/fault.h"
 #include "sim/program/operations.h"
@@ -44,7 +45,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
         low = p->address[l] < low ? p->address[l] : low;
         high = p->address[l] > high ? p->address[l] : high;
     }
-    if (low < r->base || high - r->base >= r->size_bytes ||
+    if (r->held || low < r->base || high - r->base >= r->size_bytes ||
         bytes > r->size_bytes - (high - r->base) || (is_write && r->read_only))
         return false;
     /* Chunks between those that are touched are not to be made. */
@@ -87,6 +88,11 @@ bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c,
                             "%s of %u bytes at global address 0x%" PRIx64 ", %s",
                             is_write ? "write" : "read", bytes, p->address[l], where);
         }
+        if (r->held && memchr(r->held + offset, 0, bytes))
+            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                            "%s of %u bytes at global address 0x%" PRIx64
+                            ", which malloc() has not given or free() has taken back",
+                            is_write ? "write" : "read", bytes, p->address[l]);
         if (is_write && r->read_only) {
             char where[SIM_PLACE_BYTES];
             sim_region_name(r, offset, where, sizeof where);

@@ -111,6 +111,7 @@ typedef struct sim_launch {
     sim_prints *prints; /* gets what threads print; NULL: nobody */
     uint64_t
         workspace; /* address of the grid's workspace, of a cooperative launch; 0: it has none */
+    struct sim_heap *heap; /* for malloc(), whose region is in `memory`; NULL: there is none */
     const struct sim_texture *textures; /* that the kernel is given */
     uint32_t texture_count;
     bool announce;           /* call the observer at each cluster's start, with instruction NULL */

@@ -9,6 +9,7 @@
 #include "sim/machine/collective.h"
 #include "sim/machine/copies.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/heap.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/peers.h"
 #include "sim/machine/places.h"
@@ -303,6 +304,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         return branch_indexed(b, w, c, mask);
     case SIM_PRINT:
         return sim_print(b, w, c, mask);
+    case SIM_HEAP:
+        return sim_heap_call(b, w, c, mask);
     case SIM_ASSERTION:
         return sim_assertion(b, w, c, mask);
     case SIM_CALLEE:

@@ -88,6 +88,7 @@ typedef enum sim_kind {
     SIM_PRINT,     /* vprintf: where its variables lie in local memory is in lists from `target` on,
                       results last */
     SIM_ASSERTION, /* __assertfail: likewise */
+    SIM_HEAP,      /* malloc and free: likewise; sim_heap_op */
     SIM_UNKNOWN    /* not simulated, for sim_program.reasons[target] */
 } sim_kind;
 
@@ -183,6 +184,8 @@ typedef enum sim_mbarrier_op {
     SIM_MBARRIER_TEST,
     SIM_MBARRIER_TEST_PARITY
 } sim_mbarrier_op;
+
+typedef enum sim_heap_op { SIM_HEAP_MALLOC, SIM_HEAP_FREE } sim_heap_op;
 
 typedef enum sim_rounding { /* of conversions and arithmetic */
                             SIM_ROUND_NONE,
@@ -391,6 +394,7 @@ typedef struct sim_program {
     uint32_t global_cell_bytes; /* likewise, global */
     bool *deciding; /* for each step of slots: does what it holds decide where the program goes? */
     bool reads_unwritten; /* may a thread read a register that nothing wrote? */
+    bool allocates;       /* does it call malloc() or free()? */
     bool communicates;    /* may a block see what others do meanwhile, or the result depend on which
                              comes first? */
 } sim_program;
@@ -409,6 +413,8 @@ static inline uint64_t sim_function_address(int function)
 {
     return SIM_CODE_BASE + ((uint64_t)function + 1) * SIM_CODE_STEP;
 }
+/* What malloc() gives: sim/machine/heap.h. */
+#define SIM_HEAP_BASE 0x79e000000000ull
 /* The workspace of a cooperative launch, in which its blocks meet, in the form of CUDA's
  * cooperative_groups/details/driver_abi.h. */
 #define SIM_WORKSPACE_BASE 0x79f000000000ull

@@ -1,0 +1,169 @@
+#include "sim/machine/heap.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "sim/machine/fault.h"
+#include "sim/machine/global.h"
+
+enum {
+    ALIGNMENT = 16, /* and the least distance of what is given */
+    ROOM = 64 << 20,
+    MOST_HELD = 8 << 20 /* cudaLimitMallocHeapSize, where a program does not change it */
+};
+
+typedef struct piece {
+    uint64_t at, bytes;
+    bool held;
+} piece;
+
+struct sim_heap {
+    uint8_t *bytes, *written, *held; /* one of each byte; owned */
+    piece *pieces;                   /* in the order of their places; owned */
+    size_t piece_count;
+    uint64_t used; /* of the room, by all that was ever given */
+    uint64_t held_bytes;
+};
+
+sim_heap *sim_heap_new(void)
+{
+    sim_heap *h = calloc(1, sizeof *h);
+    if (!h)
+        return NULL;
+    /* Only the pages that something touches take memory. */
+    h->bytes = calloc(1, ROOM);
+    h->written = calloc(1, ROOM);
+    h->held = calloc(1, ROOM);
+    if (h->bytes && h->written && h->held)
+        return h;
+    sim_heap_free(h);
+    return NULL;
+}
+
+void sim_heap_free(sim_heap *h)
+{
+    if (!h)
+        return;
+    free(h->bytes);
+    free(h->written);
+    free(h->held);
+    free(h->pieces);
+    free(h);
+}
+
+void sim_heap_reset(sim_heap *h)
+{
+    memset(h->written, 0, h->used);
+    memset(h->held, 0, h->used);
+    h->piece_count = 0;
+    h->used = h->held_bytes = 0;
+}
+
+sim_region sim_heap_region(const sim_heap *h)
+{
+    return (sim_region){.name = "the heap",
+                        .base = SIM_HEAP_BASE,
+                        .size_bytes = ROOM,
+                        .bytes = h->bytes,
+                        .valid = h->written,
+                        .held = h->held};
+}
+
+static piece *find(const sim_heap *h, uint64_t address)
+{
+    size_t low = 0, high = h->piece_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (h->pieces[middle].at < address - SIM_HEAP_BASE)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool found = low < h->piece_count && h->pieces[low].at == address - SIM_HEAP_BASE;
+    return found ? &h->pieces[low] : NULL;
+}
+
+/* NULL where there is too little. */
+static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
+                 uint64_t *address)
+{
+    sim_heap *h = b->launch->heap;
+    *address = 0;
+    if (bytes == 0 || bytes > MOST_HELD - h->held_bytes)
+        return true;
+    const piece p = {.at = h->used, .bytes = bytes, .held = true};
+    const uint64_t whole = (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (whole > ROOM - h->used)
+        return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
+                        "more than %d bytes of malloc() in one launch are not simulated", ROOM);
+    if (!array_add(&h->pieces, &h->piece_count, &p, sizeof p))
+        return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory for the heap");
+    memset(h->held + p.at, 1, bytes);
+    h->used += whole;
+    h->held_bytes += bytes;
+    *address = SIM_HEAP_BASE + p.at;
+    return true;
+}
+
+/* It writes there, as far as others are concerned, and nothing that one of them did. */
+static bool overwrite(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const piece *p)
+{
+    enum { AT_ONCE = 256 };
+    uint8_t fresh[AT_ONCE];
+    memset(fresh, 0xdb, sizeof fresh);
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.region = sim_memory_find(b->launch->memory, SIM_HEAP_BASE + p->at);
+    if (!b->launch->check || !sim_is_watched(b->watch, a.region))
+        return true;
+    const uint64_t cell = b->program->global_cell_bytes,
+                   end = (p->at + p->bytes + cell - 1) / cell * cell;
+    for (uint64_t at = p->at; at < end; at += AT_ONCE) {
+        const uint32_t bytes = end - at < AT_ONCE ? (uint32_t)(end - at) : AT_ONCE;
+        if (!sim_global_touch(&a, at, bytes, SIM_TOUCH_WRITE, fresh))
+            return false;
+    }
+    return true;
+}
+
+static bool take_back(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      uint64_t address)
+{
+    sim_heap *h = b->launch->heap;
+    piece *p = find(h, address);
+    if (address == 0)
+        return true;
+    if (!p || !p->held)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "free() of 0x%" PRIx64 ", which %s",
+                        address, p ? "was freed before" : "malloc() has not given");
+    if (!overwrite(b, w, c, lane, p))
+        return false;
+    memset(h->held + p->at, 0, p->bytes);
+    h->held_bytes -= p->bytes;
+    p->held = false;
+    return true;
+}
+
+bool sim_heap_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const int32_t *places = &b->program->lists[c->target];
+    if (!b->launch->heap)
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN,
+                        "the launch has no heap for malloc()");
+    SIM_EACH_OF(l, mask)
+    {
+        uint8_t *local = w->local + (size_t)l * b->program->local_bytes;
+        uint64_t v;
+        memcpy(&v, local + places[0], sizeof v);
+        if (c->op == SIM_HEAP_FREE ? !take_back(b, w, c, l, v) : !give(b, w, c, l, v, &v))
+            return false;
+        if (c->op == SIM_HEAP_FREE)
+            continue;
+        memcpy(local + places[1], &v, sizeof v);
+        if (w->local_valid)
+            memset(w->local_valid + (size_t)l * b->program->local_bytes + places[1], 1, sizeof v);
+    }
+    sim_note_change(b, w);
+    return true;
+}
