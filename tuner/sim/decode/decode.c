@@ -53,11 +53,11 @@ static void cut_opcode(opcode *op, ptx_text text)
 
 static const family *find_family(const char *name)
 {
-    static const family *const tables[] = {decode_compute_families, decode_memory_families,
-                                           decode_call_families,    decode_control_families,
-                                           decode_engine_families,  decode_cluster_families,
-                                           decode_carry_families,   decode_video_families,
-                                           decode_matrix_families,  decode_warpgroup_families};
+    static const family *const tables[] = {
+        decode_compute_families,   decode_memory_families, decode_call_families,
+        decode_control_families,   decode_engine_families, decode_cluster_families,
+        decode_carry_families,     decode_video_families,  decode_matrix_families,
+        decode_warpgroup_families, decode_stack_families};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const family *f = tables[t]; f->name; f++)
             if (strcmp(f->name, name) == 0)
@@ -119,11 +119,13 @@ static at_status decode_function(decoder *d, const ptx_function *f)
     for (int i = 0; i < f->register_count; i++)
         here.slots[i] = SIM_NO_SLOT;
     d->frame = &here;
+    const int32_t stack = decode_stack_enter(d, f);
     for (int i = 0; i < f->statement_count && !d->status; i++) {
         here.label_pc[i] = (int32_t)d->program->code_count;
         decode_statement(d, &d->module->statements[f->first_statement + i]);
     }
     here.label_pc[f->statement_count] = (int32_t)d->program->code_count;
+    decode_stack_leave(d, stack);
     if (!d->status)
         patch_branches(d, first);
     d->frame = here.outer;
@@ -290,8 +292,12 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     sim_program *p = d->program;
     for (int i = 0; i < SIM_SPECIAL_COUNT; i++)
         p->special_slots[i] = SIM_NO_SLOT;
-    if (lay_out(d) || lay_out_parameters(d, f) || decode_function(d, f))
+    if (lay_out(d) || lay_out_parameters(d, f))
         return d->status;
+    decode_stack_begin(d);
+    if (decode_function(d, f))
+        return d->status;
+    decode_stack_end(d);
     /* Falling off the end is a return. */
     static const ptx_statement end = {
         .opcode = {"ret", 3}, .guard = PTX_NONE, .location = PTX_NONE};
@@ -318,6 +324,7 @@ static at_status decode_with(const ptx_module *module, int function, int most_co
                  .error = error,
                  .function = decode_function,
                  .most_copies = most_copies,
+                 .stack = SIM_NO_SLOT,
                  .carry = SIM_NO_SLOT};
     d.program = memory_new(1, sizeof *d.program);
     d.local_at = memory_new(module->variable_count, sizeof *d.local_at);

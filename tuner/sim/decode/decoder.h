@@ -46,6 +46,7 @@ typedef struct decoder {
     int most_copies; /* of a function within one another, beside the outermost */
     bool too_large;  /* copies make more instructions than there may be: decode with fewer */
     const ptx_statement *statement;
+    int32_t stack;     /* slot of the stack pointer; SIM_NO_SLOT: nothing takes memory there */
     int32_t carry;     /* predicate slot of CC.CF; SIM_NO_SLOT until used */
     int64_t *local_at; /* variables in local memory (and .param of callees): offset or -1 */
     opcode op;
@@ -153,6 +154,7 @@ extern const family decode_control_families[];
 extern const family decode_engine_families[];
 extern const family decode_matrix_families[];
 extern const family decode_memory_families[];
+extern const family decode_stack_families[];
 extern const family decode_video_families[];
 extern const family decode_warpgroup_families[];
 
@@ -160,6 +162,12 @@ at_status decode_arithmetic(decoder *d); /* everything that is in the tables of 
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */
 int64_t decode_groups(decoder *d);
 at_status decode_cluster_barrier(decoder *d);
+/* The kernel begins and has ended; a function of it begins, and gives back what it took: `kept` is
+ * what the first of these two returned. */
+void decode_stack_begin(decoder *d);
+void decode_stack_end(decoder *d);
+int32_t decode_stack_enter(decoder *d, const ptx_function *f);
+void decode_stack_leave(decoder *d, int32_t kept);
 /* The modifiers that are types of elements of matrices (sim_element), in their order; how many
  * there are. And how products of such elements are counted. */
 int decode_elements(const decoder *d, int32_t found[4]);

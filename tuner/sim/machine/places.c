@@ -117,8 +117,8 @@ bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c,
 /* Shared, local and parameter memory: a block of bytes from address 0, each lane's `stride` after
  * the one before. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid,
-                           size_t stride, sim_places *p)
+                           ptx_space space, uint32_t bytes, uint64_t size, uint8_t *first,
+                           uint8_t *valid, size_t stride, sim_places *p)
 {
     SIM_EACH_OF(l, mask)
     {
@@ -126,10 +126,7 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
         if (p->address[l] >= size || bytes > size - p->address[l])
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
-                            c->kind == SIM_LOAD ? "read" : "write", bytes,
-                            ptx_space_name((ptx_space)c->space == PTX_SPACE_GENERIC
-                                               ? PTX_SPACE_SHARED
-                                               : (ptx_space)c->space),
+                            c->kind == SIM_LOAD ? "read" : "write", bytes, ptx_space_name(space),
                             p->address[l], size);
         p->at[l] = first + place;
         p->valid[l] = valid ? valid + place : NULL;
@@ -145,13 +142,14 @@ bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
         return false;
     switch (space) {
     case PTX_SPACE_SHARED:
-        return resolve_window(b, w, c, mask, bytes, b->shared_bytes, p->owner->shared, NULL, 0, p);
+        return resolve_window(b, w, c, mask, space, bytes, b->shared_bytes, p->owner->shared, NULL,
+                              0, p);
     case PTX_SPACE_LOCAL:
-        return resolve_window(b, w, c, mask, bytes, program->local_bytes, w->local, w->local_valid,
-                              program->local_bytes, p);
+        return resolve_window(b, w, c, mask, space, bytes, program->local_bytes, w->local,
+                              w->local_valid, program->local_bytes, p);
     case PTX_SPACE_PARAM:
         /* Only loads reach parameters: decoding refuses others. */
-        return resolve_window(b, w, c, mask, bytes, program->parameter_bytes,
+        return resolve_window(b, w, c, mask, space, bytes, program->parameter_bytes,
                               (uint8_t *)(uintptr_t)b->launch->parameters, NULL, 0, p);
     default:
         return sim_places_find_global(b, w, c, mask, bytes, is_write, p);
