@@ -108,7 +108,7 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     says "all for 8192 x 8192 floats"
     lacks 'conflicts)' out.txt
     says "naive: Line 18 (transpose_naive.tmpl:26) wastes sectors"
-    says "Next:"
+    says "Next (autotune is"
     says "autotune new mine.lua"
     [ ! -s err.txt ] || lacks -v '^search\|^$' err.txt
     lacks -E 'CMake (Error|Warning)' out.txt err.txt
