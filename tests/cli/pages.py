@@ -15,7 +15,7 @@ import tempfile
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
 LISTS = {"patterns", "spill_thresholds", "record_table"}
-README_LINES, README_WORDS, ROW_COLUMNS = 200, 1600, 160
+README_LINES, README_WORDS, ROW_COLUMNS, GLOSSARY_WORDS = 200, 1600, 160, 12
 
 
 def texts():
@@ -78,6 +78,11 @@ def run_example(binary, page, text):
     return None
 
 
+def long_words(glossary):
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", glossary, re.M)
+    return [f"docs/glossary.md: '{word}' takes {len(meaning.split())} words" for word, meaning in rows if len(meaning.split()) > GLOSSARY_WORDS]
+
+
 def untrue_lines(binary, readme):
     """What the README shows of `results show` that this does not print, and counts of the space that `space` does not."""
     shown = re.search(r"^    \$ autotune (results show .*)\n((?:    .+\n)+)", readme, re.M)
@@ -94,6 +99,7 @@ def main():
     binary, asked = os.path.realpath(sys.argv[1]), sys.argv[2:]
     pages = texts()
     wrong = [] if asked else broken_links(pages) + too_long(pages["README.md"]) + untrue_lines(binary, pages["README.md"])
+    wrong += [] if asked else long_words(pages["docs/glossary.md"])
     for path, text in pages.items():
         page = os.path.basename(path)[:-3]
         if os.path.dirname(path) == "docs" and page not in LISTS and (not asked or page in asked):

@@ -69,6 +69,8 @@ class Wheel(unittest.TestCase):
 
     def test_a_tuning_gives_its_fastest_configuration(self):
         run = autotune.tune("vector_add", device="sim:sm_90", options=["--budget", "2", "--no-record"], n=4096)
+        self.assertTrue(run.predicted)
+        self.assertIn(" ns predicted, ", repr(run))
         self.assertIn("block", run.values)
         self.assertEqual(run.json["problem"]["n"], 4096)
 

@@ -35,18 +35,21 @@ def version() -> str:
 
 
 class Run:
-    """What a tuning found. `values` is the fastest configuration, `time_ns` its median time, `json` all that
-    `autotune tune --json` says (share/autotune/schemas/commands/tune.json describes it)."""
+    """What a tuning found. `values` is the fastest configuration, `time_ns` its median time, or on a simulated
+    device (`predicted`) what is predicted, `json` all that `autotune tune --json` says
+    (share/autotune/schemas/commands/tune.json describes it)."""
 
     def __init__(self, json: dict[str, Any]) -> None:
         self.json = json
         self.values: dict[str, Value] = json["best"]["config"]
         self.time_ns: int = json["best"]["time_ns"]
         self.verdict: str = json["verdict"]
+        self.predicted: bool = json["device"]["kind"] == "sim"
         self.speedup: float | None = json["speedup"]
 
     def __repr__(self) -> str:
-        return f"<autotune.Run {self.json['pattern']}: {self.values}, {self.time_ns} ns, {self.verdict}>"
+        return f"<autotune.Run {self.json['pattern']}: {self.values}, {self.time_ns} ns{' predicted' if self.predicted else ''}, " \
+            f"{self.verdict}>"
 
 
 STATUS_OF_EXIT = {2: "usage", 3: "no_device", 4: "io", 130: "interrupted"}
@@ -58,7 +61,7 @@ def _text(value: Value) -> str:
 
 
 def tune(script: str, *, device: str | None = None, options: list[str] | tuple[str, ...] = (), **problem: Value) -> Run:
-    """Tunes a script, a kernel's file or an installed pattern for a problem, and records what is found.
+    """Tunes a script, a kernel's file or an installed pattern for a problem, and records what is found on a GPU.
 
     `device` is as on the command line ("cuda:0", "sim:sm_90"); `options` are more of its options
     (["--budget", "100"], ["--results", "folder"]). Waits until it is done.
