@@ -7,167 +7,14 @@
 #include "base/bits.h"
 #include "base/memory.h"
 
-typedef enum rule {
-    RULE_NUMBERS, /* computed of numbers alone */
-    RULE_COPY,
-    RULE_ADD,
-    RULE_SUBTRACT,
-    RULE_MULTIPLY,
-    RULE_MULTIPLY_ADD,
-    RULE_SHIFT_LEFT,
-    RULE_SHIFT_RIGHT,
-    RULE_DIVIDE,
-    RULE_REMAINDER,
-    RULE_AND,
-    RULE_OR,
-    RULE_WIDEN,
-    RULE_LEAST,
-    RULE_MOST,
-    RULE_MONOTONE, /* in each operand, as long as it keeps its sign */
-    RULE_EQUAL,
-    RULE_UNEQUAL,
-    RULE_LESS,
-    RULE_LESS_EQUAL,
-    RULE_GREATER,
-    RULE_GREATER_EQUAL
-} rule;
-
-/* How an instruction computes with functions: `order` is that of its operands. */
-struct symbolic_manner {
-    uint8_t rule, order;
-    bool is_wide; /* operands of 32 bits, and a result of 64 */
-};
-
-typedef struct symbolic_manner manner;
-
-/* Rules. */
-
-static bool begins(const char *name, const char *with)
-{
-    return strncmp(name, with, strlen(with)) == 0;
-}
-
-static affine_order order_of(const char *name)
-{
-    const char *type = strrchr(name, '.');
-    return type && type[1] == 's'   ? AFFINE_SIGNED
-           : type && type[1] == 'f' ? AFFINE_REAL
-                                    : AFFINE_UNSIGNED;
-}
-
-static const char *name_of(sim_compute compute)
-{
-    static const sim_operation *const tables[] = {sim_integer_operations, sim_bit_operations,
-                                                  sim_float_operations};
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const sim_operation *o = tables[t]; o->name; o++)
-            if (o->compute == compute)
-                return o->name;
-    return "";
-}
-
-static manner manner_of_compute(const sim_instruction *c)
-{
-    static const struct {
-        const char *name;
-        rule rule;
-    } rows[] = {{"mov.", RULE_COPY},
-                {"narrow", RULE_COPY},
-                {"space.add", RULE_ADD},
-                {"space.sub", RULE_SUBTRACT},
-                {"extend.", RULE_WIDEN},
-                {"add.u32", RULE_ADD},
-                {"add.u64", RULE_ADD},
-                {"sub.u32", RULE_SUBTRACT},
-                {"sub.u64", RULE_SUBTRACT},
-                {"mul.lo.u32", RULE_MULTIPLY},
-                {"mul.lo.u64", RULE_MULTIPLY},
-                {"mul.wide.u32", RULE_MULTIPLY},
-                {"mul.wide.s32", RULE_MULTIPLY},
-                {"mad.lo.u32", RULE_MULTIPLY_ADD},
-                {"mad.lo.u64", RULE_MULTIPLY_ADD},
-                {"mad.wide.u32", RULE_MULTIPLY_ADD},
-                {"mad.wide.s32", RULE_MULTIPLY_ADD},
-                {"shl.b32", RULE_SHIFT_LEFT},
-                {"shl.b64", RULE_SHIFT_LEFT},
-                {"shr.u32", RULE_SHIFT_RIGHT},
-                {"shr.s32", RULE_SHIFT_RIGHT},
-                {"shr.u64", RULE_SHIFT_RIGHT},
-                {"shr.s64", RULE_SHIFT_RIGHT},
-                {"div.u32", RULE_DIVIDE},
-                {"div.s32", RULE_DIVIDE},
-                {"div.u64", RULE_DIVIDE},
-                {"div.s64", RULE_DIVIDE},
-                {"rem.u32", RULE_REMAINDER},
-                {"rem.s32", RULE_REMAINDER},
-                {"rem.u64", RULE_REMAINDER},
-                {"rem.s64", RULE_REMAINDER},
-                {"and.b", RULE_AND},
-                {"or.b", RULE_OR},
-                {"xor.b", RULE_OR},
-                {"min.u32", RULE_LEAST},
-                {"min.s32", RULE_LEAST},
-                {"min.u64", RULE_LEAST},
-                {"min.s64", RULE_LEAST},
-                {"max.u32", RULE_MOST},
-                {"max.s32", RULE_MOST},
-                {"max.u64", RULE_MOST},
-                {"max.s64", RULE_MOST},
-                {"mul.hi.u32", RULE_MONOTONE},
-                {"mul.hi.s32", RULE_MONOTONE},
-                {"mul.hi.u64", RULE_MONOTONE},
-                {"mul.hi.s64", RULE_MONOTONE}};
-    static const char *const real[] = {"add.",  "sub.",  "mul.", "fma.", "mad.",  "div.",
-                                       "min.f", "max.f", "neg.", "rcp.", "sqrt.", "rsqrt."};
-    const char *name = name_of(c->compute);
-    manner m = {.rule = RULE_NUMBERS, .order = (uint8_t)order_of(name)};
-    if (c->saturate)
-        return m;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (begins(name, rows[i].name))
-            m.rule = (uint8_t)rows[i].rule;
-    for (size_t i = 0; m.order == AFFINE_REAL && i < sizeof real / sizeof *real; i++)
-        if (begins(name, real[i]) && !strstr(name, "x2"))
-            m.rule = RULE_MONOTONE;
-    m.is_wide = strstr(name, ".wide.") != NULL;
-    m.order = m.rule == RULE_WIDEN && name[7] == 's' ? AFFINE_SIGNED : m.order;
-    return m;
-}
-
-affine_order symbolic_order(ptx_type t)
-{
-    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 ? AFFINE_SIGNED
-           : t == PTX_F32 || t == PTX_F64                              ? AFFINE_REAL
-                                                                       : AFFINE_UNSIGNED;
-}
-
-static manner manner_of_compare(const sim_instruction *c)
-{
-    static const struct {
-        const char *name;
-        rule rule;
-    } rows[] = {{"eq", RULE_EQUAL},        {"ne", RULE_UNEQUAL},    {"lt", RULE_LESS},
-                {"le", RULE_LESS_EQUAL},   {"gt", RULE_GREATER},    {"ge", RULE_GREATER_EQUAL},
-                {"lo", RULE_LESS},         {"ls", RULE_LESS_EQUAL}, {"hi", RULE_GREATER},
-                {"hs", RULE_GREATER_EQUAL}};
-    manner m = {.rule = RULE_NUMBERS, .order = (uint8_t)symbolic_order((ptx_type)c->type)};
-    const uint32_t bytes = ptx_type_bytes((ptx_type)c->type);
-    if (bytes < 4 || c->type == PTX_F16X2 || c->type == PTX_BF16X2)
-        return m;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && m.rule == RULE_NUMBERS; i++)
-        if (sim_compare_find(rows[i].name, (ptx_type)c->type) == c->compare)
-            m.rule = (uint8_t)rows[i].rule;
-    return m;
-}
-
 void symbolic_init(symbolic *s, const sim_program *p)
 {
     *s = (symbolic){.program = p,
                     .manners = memory_new(p->code_count + 1, sizeof *s->manners),
                     .values = memory_new(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *s->values)};
     for (size_t i = 0; i < p->code_count; i++)
-        s->manners[i] = p->code[i].kind == SIM_COMPUTE   ? manner_of_compute(&p->code[i])
-                        : p->code[i].kind == SIM_COMPARE ? manner_of_compare(&p->code[i])
+        s->manners[i] = p->code[i].kind == SIM_COMPUTE   ? sim_rule_of_compute(&p->code[i])
+                        : p->code[i].kind == SIM_COMPARE ? sim_rule_of_compare(&p->code[i])
                                                          : (manner){0};
 }
 
@@ -477,7 +324,68 @@ static affine quotient(const symbolic *s, const sim_instruction *c, const manner
     return r == RULE_REMAINDER ? cut : ordered(s, c, m, &cut);
 }
 
-/* A mask of low bits, or of all but low bits. */
+/* What bits of two numbers can be together. */
+static affine bounded(const symbolic *s, const sim_instruction *c, const affine_whole of[2],
+                      const affine *cut)
+{
+    const affine_integer least = of[0].low > of[1].low ? of[0].low : of[1].low,
+                         most = of[0].high > of[1].high ? of[0].high : of[1].high,
+                         lesser = of[0].high < of[1].high ? of[0].high : of[1].high;
+    const bool is_both = c->flow == SIM_FLOW_AND, is_either = c->flow == SIM_FLOW_OR;
+    int width = 0;
+    while (most >> width > 0)
+        width++;
+    if (cut->kind != AFFINE_CUT || width > 62)
+        return *cut;
+    const uint64_t ends[] = {is_either ? (uint64_t)least : 0,
+                             is_both ? (uint64_t)lesser : (UINT64_C(1) << width) - 1};
+    affine range = between(s, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis);
+    if (range.kind == AFFINE_RANGE)
+        range.step[1] = cut->base;
+    return range;
+}
+
+/* Bit by bit, of numbers of which the second is below a power of two: what the first has above it
+ * stays as it is, or is lost. */
+static affine combined(const symbolic *s, const sim_instruction *c)
+{
+    const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
+    const int bits = 8 * c->width;
+    affine_whole whole[2];
+    affine quotient, rest, cut;
+    for (int i = 0; i < 2; i++)
+        if (v[i]->kind != AFFINE_EXACT)
+            return symbolic_worst(s, v, 2);
+        else if (!affine_whole_of(&s->box, v[i], bits, AFFINE_UNSIGNED, &whole[i], &cut))
+            return cut;
+    const int low = whole[0].high < whole[1].high ? 0 : 1, high = 1 - low;
+    int width = 0;
+    while (whole[low].high >> width > 0)
+        width++;
+    if (width > 61)
+        return symbolic_worst(s, v, 2);
+    const int64_t period = INT64_C(1) << width;
+    /* Nothing in common. */
+    if (whole[low].high < (affine_integer)1 << affine_zero_bits(&s->box, v[high]) &&
+        c->flow != SIM_FLOW_AND)
+        return affine_add(v[0], v[1]);
+    if (!affine_divide(&s->box, &whole[high], period, &quotient, &rest, &cut))
+        return bounded(s, c, whole, &cut);
+    const affine *parts[] = {&rest, v[low]};
+    if (!affine_is_number(&rest) || !affine_is_number(v[low])) {
+        cut = symbolic_worst(s, parts, 2);
+        return bounded(s, c, whole, &cut);
+    }
+    lanes sources[4] = {0}, result;
+    for (int i = 0; i < 2; i++)
+        sources[i].w64[0] = bits_of(parts[i], c->width);
+    compute_lanes(c, sources, &result);
+    const affine together = affine_number(c->width == 8 ? result.w64[0] : result.w32[0]);
+    quotient = affine_scale(&quotient, c->flow == SIM_FLOW_AND ? 0 : period);
+    return affine_add(&quotient, &together);
+}
+
+/* A mask of bits that lie together. */
 static affine masked(const symbolic *s, const sim_instruction *c, const manner *m)
 {
     const affine *a = operand(s, c, 0), *b = operand(s, c, 1);
@@ -487,39 +395,64 @@ static affine masked(const symbolic *s, const sim_instruction *c, const manner *
         b = t;
     }
     const int bits = 8 * c->width;
-    const uint64_t all = bits == 32 ? UINT32_MAX : UINT64_MAX;
-    const uint64_t mask = bits_of(b, c->width) & all;
-    const bool is_high = mask >> (bits - 1) & 1;
+    const uint64_t mask = bits_of(b, c->width), lowest = mask & (0 - mask);
+    const bool is_high = mask >> (bits - 1) & 1, together = ((mask + lowest) & mask) == 0;
     affine_whole whole;
-    affine q, rest, cut;
-    if (!affine_is_number(b) || a->kind != AFFINE_EXACT)
-        return symbolic_worst(s, (const affine *const[]){a, b}, 2);
-    if (mask == all)
-        return *a;
-    const uint64_t low = is_high ? ~mask & all : mask;
-    if (low & (low + 1) || low >> 61)
-        return symbolic_worst(s, (const affine *const[]){a, b}, 2);
+    affine q, part, rest, cut;
+    if (!affine_is_number(b) || !together || (!is_high && mask >> 61))
+        return combined(s, c);
+    if (mask == 0)
+        return *b;
+    if (a->kind == AFFINE_RANGE && is_high)
+        return monotone(s, c, m, false);
+    if (a->kind != AFFINE_EXACT)
+        return combined(s, c);
     if (!affine_whole_of(&s->box, a, bits, AFFINE_UNSIGNED, &whole, &cut))
         return cut;
-    if (affine_divide(&s->box, &whole, (int64_t)low + 1, &q, &rest, &cut)) {
-        q = affine_scale(&q, (int64_t)low + 1);
-        return is_high ? q : rest;
-    }
-    return is_high ? ordered(s, c, m, &cut) : cut;
+    part = *a;
+    if (!is_high && (!affine_divide(&s->box, &whole, (int64_t)(mask + lowest), &q, &part, &cut) ||
+                     !affine_whole_of(&s->box, &part, bits, AFFINE_UNSIGNED, &whole, &cut)))
+        return cut;
+    if (!affine_divide(&s->box, &whole, (int64_t)lowest, &q, &rest, &cut))
+        return is_high ? ordered(s, c, m, &cut) : cut;
+    rest = affine_scale(&rest, -1);
+    return affine_add(&part, &rest);
 }
 
-/* The sum, if they have no bit in common. */
-static affine united(const symbolic *s, const sim_instruction *c)
+/* A field of so many bits from a place on: cut out of the first operand, or put into the second. */
+static affine field(const symbolic *s, const sim_instruction *c, bool inserts)
 {
-    const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
-    affine_whole whole;
-    affine cut;
-    for (int i = 0; i < 2; i++)
-        if (v[i]->kind == AFFINE_EXACT && v[1 - i]->kind == AFFINE_EXACT &&
-            affine_whole_of(&s->box, v[i], 8 * c->width, AFFINE_UNSIGNED, &whole, &cut) &&
-            whole.high < (affine_integer)1 << affine_zero_bits(&s->box, v[1 - i]))
-            return affine_add(v[0], v[1]);
-    return symbolic_worst(s, v, 2);
+    const int bits = 8 * c->widths[0];
+    const affine *a = operand(s, c, 0), *b = inserts ? operand(s, c, 1) : a,
+                 *place = operand(s, c, 1 + inserts), *length = operand(s, c, 2 + inserts);
+    affine_whole from, into, high;
+    affine q, low, rest, cut;
+    if (a->kind != AFFINE_EXACT || b->kind != AFFINE_EXACT || !affine_is_number(place) ||
+        !affine_is_number(length))
+        return symbolic_worst(s, (const affine *const[]){a, b, place, length}, 4);
+    const int64_t first = place->base & 255, count = length->base & 255;
+    if (first + count > bits || first + count > 61 || count == 0)
+        return symbolic_worst(s, (const affine *const[]){a, b}, 2);
+    if (!affine_whole_of(&s->box, a, bits, AFFINE_UNSIGNED, &from, &cut) ||
+        !affine_whole_of(&s->box, b, bits, AFFINE_UNSIGNED, &into, &cut))
+        return cut;
+    if (!inserts) {
+        if (!affine_divide(&s->box, &from, INT64_C(1) << first, &q, &rest, &cut) ||
+            !affine_whole_of(&s->box, &q, bits, AFFINE_UNSIGNED, &high, &cut) ||
+            !affine_divide(&s->box, &high, INT64_C(1) << count, &q, &rest, &cut))
+            return cut;
+        return rest;
+    }
+    if (!affine_divide(&s->box, &from, INT64_C(1) << count, &q, &rest, &cut))
+        return cut;
+    rest = affine_scale(&rest, INT64_C(1) << first);
+    if (!affine_divide(&s->box, &into, INT64_C(1) << first, &q, &low, &cut))
+        return cut;
+    rest = affine_add(&rest, &low);
+    if (!affine_divide(&s->box, &into, INT64_C(1) << (first + count), &q, &low, &cut))
+        return cut;
+    q = affine_scale(&q, INT64_C(1) << (first + count));
+    return affine_add(&rest, &q);
 }
 
 static affine widened(const symbolic *s, const affine *v, affine_order order)
@@ -637,8 +570,20 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
         break;
     case RULE_OR:
         if (!numbers)
-            return united(s, c);
+            return combined(s, c);
         break;
+    case RULE_TAKE_FIELD:
+    case RULE_PUT_FIELD:
+        if (!numbers)
+            return field(s, c, m->rule == RULE_PUT_FIELD);
+        break;
+    case RULE_NOT:
+    case RULE_NEGATE:
+        if (!exact)
+            return symbolic_worst(s, v, count);
+        t = affine_scale(v[0], -1);
+        t.base = (int64_t)((uint64_t)t.base - (m->rule == RULE_NOT));
+        return t;
     case RULE_LEAST:
     case RULE_MOST:
         if (!numbers)
@@ -665,8 +610,8 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
     const affine *v = symbolic_value(s, c->a);
     const ptx_type to = (ptx_type)c->type, from = (ptx_type)c->source_type;
     const int bytes = (int)ptx_type_bytes(from), lane = bytes < 4 ? 4 : bytes;
-    const affine_order order = symbolic_order(to);
-    const bool whole = order != AFFINE_REAL && symbolic_order(from) != AFFINE_REAL;
+    const affine_order order = sim_rule_order(to);
+    const bool whole = order != AFFINE_REAL && sim_rule_order(from) != AFFINE_REAL;
     const bool plain = !c->saturate && !c->relu && from != PTX_F16 && from != PTX_BF16 &&
                        to != PTX_F16 && to != PTX_BF16;
     uint64_t ends[2];
@@ -678,7 +623,7 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
         affine_whole part;
         affine out = {.kind = AFFINE_EXACT};
         if (!affine_whole_of(&s->box, v, 8 * least,
-                             ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : symbolic_order(from), &part,
+                             ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : sim_rule_order(from), &part,
                              &cut))
             return cut;
         out.base = (int64_t)part.base;
@@ -689,10 +634,10 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
         return symbolic_worst(s, &v, 1);
     if (whole && !affine_is_number(v)) {
         if (bytes == 4 && ptx_type_bytes(to) == 8)
-            return widened(s, v, symbolic_order(from));
+            return widened(s, v, sim_rule_order(from));
         return v->kind == AFFINE_EXACT ? *v : symbolic_worst(s, &v, 1);
     }
-    if (!ends_of(s, v, lane, symbolic_order(from), ends, &cut))
+    if (!ends_of(s, v, lane, sim_rule_order(from), ends, &cut))
         return cut;
     lanes source = {0}, result;
     for (int k = 0; k < 2; k++) {

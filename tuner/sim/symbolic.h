@@ -9,12 +9,11 @@
 
 #include "sim/affine.h"
 #include "sim/program/operations.h"
-
-typedef struct symbolic_manner symbolic_manner;
+#include "sim/rules.h"
 
 typedef struct symbolic {
     const sim_program *program; /* borrowed */
-    symbolic_manner *manners;   /* how each instruction computes */
+    manner *manners;            /* how each instruction computes */
     affine *values;             /* one for each step of slots */
     affine_box box;
 } symbolic;
@@ -33,7 +32,5 @@ affine symbolic_convert(const symbolic *s, int32_t pc);
 affine symbolic_compare(const symbolic *s, int32_t pc);
 affine symbolic_logic(sim_logic op, const affine *a, const affine *b);
 affine symbolic_negated(const affine *p, bool negate);
-
-affine_order symbolic_order(ptx_type t);
 
 #endif
