@@ -11,7 +11,7 @@ return function(covered, oracle)
     local parts = {
       { "cut", "; %s of them were left where they wait for others" },
       { "blind", "; %s ended where they read what others write" },
-      { "compared", "; %s elements are the " .. (oracle == "reference" and oracle or oracle and "baseline" or "reference") .. "'s" },
+      { "compared", "; %s elements of these equal the " .. (oracle == "reference" and oracle or oracle and "baseline" or "reference") .. "'s" },
     }
     for _, part in ipairs(parts) do
       local n = tuned[part[1]]

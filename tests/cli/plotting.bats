@@ -14,6 +14,12 @@ tool_without_gnuplot() {
     errors=$(cat err.txt)
 }
 
+@test "a file that is not there is told with where journals are" {
+    tool plot nothing.json
+    fails_with 2 "there is no file nothing.json"
+    fails_with 2 "runs keep journals in $WORK/state/autotune/journal"
+}
+
 @test "every kind that a recorded space has data for is drawn as SVG" {
     needs_gnuplot
     for kind in rank sweep heatmap convergence importance; do

@@ -61,7 +61,7 @@ PY
     tool results show transpose --set rows=8192
     succeeds
     says 'on the small problem rows=512'
-    says "32 of the tuned problem's 65,536 blocks were run; 1 of them were left where they wait for others; 770 elements are the reference's"
+    says "32 of the tuned problem's 65,536 blocks were run; 1 of them were left where they wait for others; 770 elements of these equal the reference's"
     says 'never executed, as compiled: t.tmpl:7'
     tool results validate
     says_nothing_of 'proof'

@@ -15,6 +15,11 @@ assert eval(sys.argv[1].replace("\n", " ")), points' "$1"
     done
 }
 
+@test "a range is refused with the command that takes ranges" {
+    tool sweep "$FIXTURES/scale.lua" --over n=64K..1M --device sim:sm_90
+    fails_with 2 "'64K..1M' is a range, which 'autotune portfolio' takes; here values are listed"
+}
+
 @test "sweep --json has a point for each combination, in order" {
     tool sweep "$FIXTURES/scale.lua" --over n=1000,...,1001 --over scale=2,3 --device sim:sm_90 \
         --budget 1 --json --quiet

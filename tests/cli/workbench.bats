@@ -28,6 +28,14 @@ load helpers
     [ "$(cat mine_ref.cu.tmpl)" = precious ]
 }
 
+@test "new says that an installed pattern has the name, which now means the new one" {
+    tool new transpose
+    succeeds
+    [[ "$errors" == *"an installed pattern is called 'transpose', too"* ]]
+    tool new mine
+    [[ "$errors" != *warning* ]]
+}
+
 @test "new refuses what is no pattern's name" {
     for name in ../mine 1st "two words" mine.lua ""; do
         tool new "$name"

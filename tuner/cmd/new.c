@@ -159,8 +159,16 @@ static at_status run(const options *o, at_error *error)
             unlink(to[i]);
         else
             puts(to[i]);
-    if (!status)
+    char installed[PATHS_BYTES + 64];
+    if (!status) {
         fprintf(stderr, "autotune: 'autotune %s' tunes it as it stands\n", to[0]);
+        snprintf(installed, sizeof installed, "%s/%s", p.lua_dir, to[0]);
+        if (access(installed, F_OK) == 0)
+            fprintf(stderr,
+                    "autotune: warning: an installed pattern is called '%s', too; in this folder "
+                    "the name now means the new one\n",
+                    o->operand);
+    }
     return status;
 }
 

@@ -10,6 +10,8 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "base/paths.h"
+#include "journal/journal.h"
 
 /* Unpacked: a few MiB of gzip may become anything. */
 static const size_t size_limit_bytes = (size_t)512 << 20;
@@ -199,11 +201,15 @@ at_status recorded_read(const char *path, recorded *out, at_error *error)
     size_t size_bytes = 0;
     *out = (recorded){0};
     at_status status = read_file(path, &text, &size_bytes, error);
-    if (status == AT_NOT_FOUND)
-        status = error_set(error, status,
-                           "there is no file %.1000s. 'autotune SCRIPT --json --top 1000000 >FILE' "
-                           "writes one, and a run keeps a journal in ~/.local/state/autotune",
-                           path);
+    if (status == AT_NOT_FOUND) {
+        char journals[PATHS_BYTES];
+        bool known = journal_folder(journals, sizeof journals, NULL) == AT_OK;
+        status =
+            error_set(error, status,
+                      "there is no file %.1000s. 'autotune SCRIPT --json --top 1000000 >FILE' "
+                      "writes one%s%s",
+                      path, known ? ", and runs keep journals in " : "", known ? journals : "");
+    }
     if (!status)
         status = recorded_parse(text, size_bytes, path, out, error);
     free(text);

@@ -439,8 +439,8 @@ static void warn(builder *b)
     const pipeline_state *p = pipeline_get_state(b->in->pipeline);
     const race_driver_state *c = b->in->driver ? race_driver_get_state(b->in->driver) : NULL;
     if (s->workers->driver_less[0])
-        run_summary_warn(b->out, "%s: %s stands in for a GPU, its times are predictions",
-                         s->workers->driver_less, s->workers->properties.spec);
+        run_summary_warn(b->out, "%s stands in for a GPU, and its times are predictions (%s)",
+                         s->workers->properties.spec, s->workers->driver_less);
     if (space_is_sample(s->space))
         run_summary_warn(b->out,
                          "the space is too large to enumerate: %llu of its valid configurations "

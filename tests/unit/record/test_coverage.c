@@ -46,7 +46,7 @@ TEST(every_gap_has_its_sentence)
         text, "proven      a=1\n"
               "            32 of the tuned problem's 2,000,000 blocks were run; 2 of them were\n"
               "            left where they wait for others; 1 ended where they read what others\n"
-              "            write; 4,096 elements are the reference's\n"
+              "            write; 4,096 elements of these equal the reference's\n"
               "            never executed, as compiled: a.cu:3\n"
               "            loops whose body, as compiled, ran once at most (it may hold several\n"
               "            rounds), whatever the problem: a.cu:7, a.cu:9\n"

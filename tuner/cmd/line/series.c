@@ -122,7 +122,12 @@ at_status series_parse(const char *name, const char *list, series *out, at_error
             gap = true;
             continue;
         }
-        if (gap)
+        if (strstr(word, ".."))
+            status = error_set(error, AT_USAGE,
+                               "--over %s: '%.60s' is a range, which 'autotune portfolio' takes; "
+                               "here values are listed, or continued: 64,128,...,1024",
+                               name, word);
+        else if (gap)
             status = continue_to(name, word, out, error);
         gap = false;
         if (!status)

@@ -57,7 +57,7 @@ static at_status list_files(const options *o, file_list *list, at_error *error)
     known_folders(o, &folders);
     for (size_t i = 0; i < folders.count && !status; i++)
         status = add_folder(list, folders.paths[i], !o->results, error);
-    return status;
+    return status || list->count > 0 ? status : record_check_folders(&folders, error);
 }
 
 static at_status read_schema(json_t **out, at_error *error)

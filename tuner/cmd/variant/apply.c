@@ -198,8 +198,9 @@ static at_status choose(application *a, const arch_limits *arch, at_error *error
         status = best_find(a->o, a->s, arch, c->indices, &rule, error);
         if (!status && rule == PICK_DEFAULT)
             status = error_set(error, AT_USAGE,
-                               "nothing is recorded of %s for %s: tune it there first, or give the "
-                               "values, --config %s=...",
+                               "nothing is recorded of %s for %s, and runs on simulated devices "
+                               "record nothing: tune it there first, or give the values, --config "
+                               "%s=...",
                                script_pattern(a->s)->name, arch->name,
                                script_pattern(a->s)->parameters[0].name);
     }
