@@ -67,6 +67,17 @@ class Wheel(unittest.TestCase):
             autotune.tune(path, device="sim:sm_90")
         self.assertEqual((os.path.basename(caught.exception.file), caught.exception.line), ("wrong.lua", 3))
 
+    def test_without_nvrtc_it_is_the_toolchain_that_is_missing(self):
+        before = os.environ.get("AUTOTUNE_NVRTC")
+        os.environ["AUTOTUNE_NVRTC"] = "/nowhere/libnvrtc.so"
+        try:
+            with self.assertRaises(autotune.NoToolchainError):
+                autotune.tune("vector_add", device="sim:sm_90", options=["--budget", "2", "--no-record"], n=4096)
+        finally:
+            del os.environ["AUTOTUNE_NVRTC"]
+            if before:
+                os.environ["AUTOTUNE_NVRTC"] = before
+
     def test_a_tuning_gives_its_fastest_configuration(self):
         run = autotune.tune("vector_add", device="sim:sm_90", options=["--budget", "2", "--no-record"], n=4096)
         self.assertTrue(run.predicted)

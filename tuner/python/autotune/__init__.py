@@ -85,8 +85,11 @@ def tune(script: str, *, device: str | None = None, options: list[str] | tuple[s
         import re
         said = done.stderr.strip().removeprefix("autotune: ")
         place = re.match(r"([^\s:]+):(\d+): ", said)
-        raise make_error(said[place.end():] if place else said or "no variant worked",
-                         "script" if place else STATUS_OF_EXIT.get(done.returncode, "not_found"),
+        status = "script" if place else STATUS_OF_EXIT.get(done.returncode, "not_found")
+        # The command has one code for what is missing.
+        if status == "no_device" and said.startswith("NVRTC"):
+            status = "no_toolchain"
+        raise make_error(said[place.end():] if place else said or "no variant worked", status,
                          place and place[1], place and int(place[2]))
     return Run(found)
 
