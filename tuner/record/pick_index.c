@@ -147,6 +147,10 @@ static void put_orders(writer *w, const pick_table *t)
 void pick_index_put(pack *to, const pick_table *t)
 {
     writer w = {0};
+    if (t->owned) {
+        pack_append(to, t->owned->bytes, t->owned->size_bytes);
+        return;
+    }
     put_classes(&w, &t->problems);
     put_classes(&w, &t->configurations);
     pack_put_u32(&w.body, t->fallback != NULL);
@@ -463,6 +467,7 @@ at_status pick_index_get(pack *from, pick_table *out, at_error *error)
     free(orders);
     if (whole && !r.no_memory) {
         own->bytes = from->bytes;
+        own->size_bytes = from->size_bytes;
         *from = (pack){0};
         return AT_OK;
     }

@@ -55,7 +55,8 @@ typedef struct pick_record {
 
 /* A table that was read has this instead of a set. */
 typedef struct pick_owned {
-    unsigned char *bytes; /* in which the texts are */
+    unsigned char *bytes; /* that were read, in which the texts are */
+    size_t size_bytes;
     record_values *problems, *configurations, fallback;
     record_pair *problem_pairs, *configuration_pairs, *fallback_pairs;
     size_t record_count;
