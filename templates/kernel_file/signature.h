@@ -2,7 +2,10 @@
 //
 // autotune_signature holds 32-bit numbers: how many parameters, and one; then of each parameter whether it is a pointer;
 // whether what it leads to is const; of each the type's number, the lanes of a vector, the bytes. tuner/cpp/signature.c
-// reads them from PTX. Names are long so that no macro of the file is one of them.
+// reads them from PTX. Names are long so that no macro of the file is one of them. For another kernel of the file it is
+// included again; AUTOTUNE_SIGNATURE is the array's name then.
+#ifndef AUTOTUNE_NUMBERS_OF
+#define AUTOTUNE_NUMBERS_OF
 namespace autotune_of_kernel {
 
 template <class autotune_T> struct scalar_of {
@@ -110,6 +113,12 @@ __device__ constexpr numbers_of<autotune_A...> autotune_numbers_of(void (*)(auto
 template <class autotune_T> __device__ autotune_T pointer_to(autotune_T);
 
 } // namespace autotune_of_kernel
+#endif
 
-extern "C" __device__ const auto autotune_signature =
+#ifndef AUTOTUNE_SIGNATURE
+#define AUTOTUNE_SIGNATURE autotune_signature
+#endif
+extern "C" __device__ const auto AUTOTUNE_SIGNATURE =
     autotune_of_kernel::autotune_numbers_of(decltype(autotune_of_kernel::pointer_to(AUTOTUNE_ENTRY))());
+#undef AUTOTUNE_SIGNATURE
+#undef AUTOTUNE_ENTRY

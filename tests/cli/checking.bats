@@ -125,12 +125,8 @@ CUDA
     cp "$FIXTURES"/scale* .
     sed -i 's/^{$/{ nothing;/' scale_ref.cu.tmpl
     tool check scale.lua --arch sm_90
-    [ "$status" -eq 3 ]
-    says 'the reference kernel cannot be compiled'
-    says 'scale_ref.cu.tmpl('
-    says 'identifier "nothing" is undefined'
-    tool check scale.lua --arch sm_90 --json
-    says 'identifier \"nothing\" is undefined'
+    fails_with 2 'the reference kernel cannot be compiled'
+    [[ $errors == *'scale_ref.cu.tmpl('*'identifier "nothing" is undefined'* ]]
     tool explain scale.lua --arch sm_90
     [ "$status" -eq 3 ]
     says 'Nothing says that it is right: the reference kernel cannot be compiled'
@@ -144,9 +140,8 @@ CUDA
     echo 'extern "C" __global__ void prepare(float *src) { src[0] = nothing; }' >prepare.tmpl
     sed -i 's/reference = at.reference/prepare = at.kernel { template = "prepare.tmpl", args = { "src" }, grid = 1, block = 1 },\n  &/' scale.lua
     tool check scale.lua --arch sm_90
-    [ "$status" -eq 3 ]
-    says 'the kernel that prepares inputs cannot be compiled'
-    says 'prepare.tmpl(1): error: identifier "nothing" is undefined'
+    fails_with 2 'the kernel that prepares inputs cannot be compiled'
+    [[ $errors == *'prepare.tmpl(1): error: identifier "nothing" is undefined'* ]]
 }
 
 @test "what a kernel prints is shown by check, for people and for programs" {
@@ -292,4 +287,44 @@ runs = [json.load(open(f"{vec}.json"))["variants"][0]["covered"]["problems"] for
 assert "the ragged problem n=1003" in runs[0] and "ragged" not in runs[1], runs
 assert all("the small problem n=16384" in r and "blocks of the tuned problem" in r for r in runs), runs
 PYTHON
+}
+
+@test "a buffer that its kernel reads as another type is refused, with the script's line" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/src = at.input  { dtype = "dtype"/src = at.input { dtype = "double"/' scale.lua
+    for command in "check scale.lua --arch sm_90" "lint scale.lua" "scale.lua --device sim:sm_90"; do
+        tool $command
+        fails_with 2 "scale.lua:$(grep -n "src = " scale.lua | cut -d: -f1): src is a buffer of double, and argument 1 of the kernel scale is const float *"
+        [[ $errors == *'give the buffer dtype = "float"'* ]]
+    done
+}
+
+@test "words of bits, bytes and vectors over a buffer of floats are no mistake" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    for type in 'const unsigned' 'const char' 'const void' 'const float4'; do
+        sed "s/const \${T} \*__restrict__ src/$type *source/;s/^{$/{ const float *src = (const float *)source;/" \
+            "$FIXTURES/scale.cu.tmpl" >scale.cu.tmpl
+        grep -q "$type" scale.cu.tmpl
+        tool check scale.lua --arch sm_90
+        succeeds
+        [ -z "$errors" ]
+    done
+}
+
+@test "arguments that the kernel does not take are refused before anything is launched" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/args = { "src", "dst", /args = { "dst", /' scale.lua
+    tool check scale.lua --arch sm_90
+    fails_with 2 "scale.lua:$(grep -n 'kernel = ' scale.lua | cut -d: -f1): the kernel scale takes 4 arguments (const float *, float *, long long, double), and args has 3"
+}
+
+@test "a source that does not compile is a mistake of the script's, for check and for tune" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i '/^{$/s/$/ int unused; undefined_name = 1;/' scale.cu.tmpl
+    tool check scale.lua --arch sm_90
+    fails_with 2 'identifier "undefined_name" is undefined'
+    [[ $errors != *warning* ]]
+    tool scale.lua --device sim:sm_90
+    fails_with 2 "the script's default does not compile, nor does any of the "
+    [ -z "$output" ]
 }

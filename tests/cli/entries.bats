@@ -90,13 +90,13 @@ END
 @test "an entry that names no kernel is told with the nearest that there is" {
     sed -i 's/lib::scale</lib::scael</' own/scaled.lua
     tool check own/scaled.lua -I far
-    says "lib/scale.cuh(7): error: there is no kernel 'lib::scael<64, lib::once>'; did you mean 'lib::scale<...>'"
+    fails_with 2 "lib/scale.cuh(7): error: there is no kernel 'lib::scael<64, lib::once>'; did you mean 'lib::scale<...>'"
 }
 
 @test "folders of headers elsewhere are the command line's to name" {
     tool check own/scaled.lua
-    says 'cannot open source file "common/index.h"'
-    says "-I DIR"
+    fails_with 2 'cannot open source file "common/index.h"'
+    fails_with 2 "-I DIR"
     tool check own/scaled.lua -I nowhere
     fails_with 2 "there is none at 'nowhere'"
     sed -i 's/include = "include"/include = "..\/far"/' own/scaled.lua

@@ -92,7 +92,7 @@ load helpers
 @test "escape sequences of a script are shown, not obeyed" {
     cp "$FIXTURES"/scale* .
     escape=$'\033]0;title\007\033[31m'
-    { printf '#error %s\n' "$escape"; cat "$FIXTURES/scale.cu.tmpl"; } >scale.cu.tmpl
+    { printf '%% if vec > 1 then\n#error %s\n%% end\n' "$escape"; cat "$FIXTURES/scale.cu.tmpl"; } >scale.cu.tmpl
     tool scale.lua --device sim:sm_90 --no-record
     says title
     sed -i "s/block <= /'x' ~= '$escape' and block <= /" scale.lua

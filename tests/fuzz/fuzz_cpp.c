@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
     text[size_bytes] = '\0';
     cut(text);
     read_comment(text);
-    cpp_signature_read(text, arguments, &count);
+    cpp_signature_read(text, "autotune_signature", arguments, &count);
     free(text);
     return 0;
 }

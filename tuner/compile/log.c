@@ -135,14 +135,29 @@ at_status compile_log_read(const char *log, const char *entry, kernel_resources 
                      entry);
 }
 
+/* Does what the front end says from this line on, up to the next empty line, go without saying
+ * beside an error: a warning, and how to be rid of warnings? */
+static bool is_beside_errors(text_view line)
+{
+    return find_in(line, "): warning #") ||
+           strncmp(line.start, "Remark: The warnings can", 24) == 0;
+}
+
 void compile_log_trim(char *log)
 {
+    const bool has_errors = strstr(log, "): error") != NULL;
     const char *rest = log;
     char *end = log;
+    bool skips = false;
     text_view line;
     while (take_line(&rest, &line)) {
         if (strncmp(line.start, "ptxas info", 10) == 0 || strncmp(line.start, "ptxas  ", 7) == 0)
             continue;
+        skips = has_errors && (skips || is_beside_errors(line));
+        if (skips) {
+            skips = line.size > 0;
+            continue;
+        }
         size_t n = (size_t)(rest - line.start);
         memmove(end, line.start, n);
         end += n;

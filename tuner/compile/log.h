@@ -18,7 +18,8 @@
 at_status compile_log_read(const char *log, const char *entry, kernel_resources *out,
                            at_error *error);
 
-/* Removes ptxas's informational lines in place, and trailing blank lines. */
+/* Removes ptxas's informational lines in place, and trailing blank lines; beside errors warnings,
+ * too. */
 void compile_log_trim(char *log);
 
 /* Finds where a source first has `word` after its head: "file:line" as its #line directives say.

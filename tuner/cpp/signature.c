@@ -1,5 +1,6 @@
 #include "cpp/signature.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,12 @@ static size_t read_words(const char *at, int32_t *words, size_t capacity)
     return byte;
 }
 
-bool cpp_signature_read(const char *ptx, cpp_argument out[CPP_MAX_PARAMETERS], size_t *count)
+bool cpp_signature_read(const char *ptx, const char *name, cpp_argument out[CPP_MAX_PARAMETERS],
+                        size_t *count)
 {
-    static const char sign[] = " autotune_signature[";
+    char sign[80];
     int32_t words[1 + MEMBERS * CPP_MAX_PARAMETERS];
+    snprintf(sign, sizeof sign, " %s[", name);
     const char *found = strstr(ptx, sign);
     const char *open = found ? strchr(found, '{') : NULL;
     const char *semicolon = found ? strchr(found, ';') : NULL;

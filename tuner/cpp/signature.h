@@ -1,8 +1,8 @@
 /* A kernel's parameters, as the compiler tells them.
  *
  * templates/kernel_file/signature.h, included after a kernel, makes an array of the kernel's type,
- * which PTX holds as bytes. That is the compiler's own word: typedefs, templates and macros are
- * resolved. */
+ * autotune_signature unless it is told another name, which PTX holds as bytes. That is the
+ * compiler's own word: typedefs, templates and macros are resolved. */
 #ifndef AUTOTUNE_CPP_SIGNATURE_H
 #define AUTOTUNE_CPP_SIGNATURE_H
 
@@ -22,7 +22,8 @@ typedef struct cpp_argument {
     uint32_t bytes; /* of what a pointer leads to, or of the argument; 0: void */
 } cpp_argument;
 
-/* Reads the array from PTX text. False: it is not there. */
-bool cpp_signature_read(const char *ptx, cpp_argument out[CPP_MAX_PARAMETERS], size_t *count);
+/* Reads the array of that name from PTX text. False: it is not there. */
+bool cpp_signature_read(const char *ptx, const char *name, cpp_argument out[CPP_MAX_PARAMETERS],
+                        size_t *count);
 
 #endif

@@ -25,6 +25,9 @@ enum { AHEAD_IN_ORDER = 8 };
 /* Emitting so many takes less time than a GPU has requests for. */
 enum { EMIT_AT_ONCE = 8 };
 
+/* If so many do not compile, the source is wrong. */
+enum { UNCOMPILED_FIRST = 8 };
+
 /* A leader by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
@@ -137,6 +140,8 @@ void tune_learn(tune *t, candidate *c)
         t->leader = c;
     t->failed += !ok && !slow;
     t->left += slow;
+    t->learned++;
+    t->uncompiled += c->found.outcome == OUTCOME_COMPILE_ERROR;
     /* The first of a class that is told is the evaluation: which of them stands for the others is a
      * matter of time. */
     candidate *lead = twins_lead(c);
@@ -181,6 +186,27 @@ static uint64_t evaluations_left(const tune *t)
              spent = t->asked - (t->settings->counts_twins ? 0 : t->twins);
     bool enough = spent >= most || t->asked / TWINS_AN_EVALUATION >= most;
     return enough ? 0 : most - spent;
+}
+
+/* Is it the source that is wrong, and no choice of a parameter? So it is where the first variants
+ * do not compile, nor does the default: it is the first that is tried. */
+static at_status check_source(const tune *t, bool at_end, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    const candidate *first = NULL;
+    if (t->learned == 0 || t->uncompiled < t->learned || (!at_end && t->learned < UNCOMPILED_FIRST))
+        return AT_OK;
+    for (size_t i = 0; !first && i < all->count; i++)
+        if (candidate_is_finished(all->items[i]) &&
+            (!t->has_baseline || all->items[i]->configuration == t->baseline))
+            first = all->items[i];
+    if (!first || first->found.outcome != OUTCOME_COMPILE_ERROR)
+        return AT_OK;
+    return error_set(error, AT_SCRIPT,
+                     "%s does not compile, nor does any of the %llu variants that were tried:\n"
+                     "%.2000s",
+                     t->has_baseline ? "the script's default" : "the first variant",
+                     (unsigned long long)t->learned, first->found.message);
 }
 
 static bool is_asked_out(const tune *t)
@@ -356,6 +382,8 @@ static at_status search(tune *t, at_error *error)
         /* The race checks at its end. */
         if (!status && !ended && pipeline_in_flight(t->pipeline) && !late)
             status = check_leader(t, error);
+        if (!status)
+            status = check_source(t, false, error);
         status = tune_unless_interrupted(t, status, error);
         if (status || t->end == RUN_END_INTERRUPTED)
             return status;
@@ -368,7 +396,7 @@ static at_status search(tune *t, at_error *error)
                        pipeline_get_state(t->pipeline)->finished == t->asked;
     if (!ended || whole)
         t->end = end_of_search(t);
-    return AT_OK;
+    return check_source(t, true, error);
 }
 
 /* Tries what the journal says that the search had tried, which it also knows the outcomes of. */

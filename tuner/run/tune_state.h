@@ -59,7 +59,8 @@ struct tune {
                              counts: nobody asked for the limit, and a large problem takes long */
     bool retraced;        /* the journal knew what the search had tried */
     uint64_t asked, twins, failed, left;
-    size_t proof_next; /* candidate, with --prove all */
+    uint64_t learned, uncompiled; /* of which so many did not compile */
+    size_t proof_next;            /* candidate, with --prove all */
 
     /* A strategy that learns asks for the same each time only if it is told the same in the same
      * order. No two runs are alike if outcomes are measured. If they are predicted, or there are

@@ -633,6 +633,13 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
                         lacks ? " without the host's code around it" : "", said, missing, around);
 }
 
+at_status kernel_file_add_signature(included *to, const char *host_dir, const char **name,
+                                    at_error *error)
+{
+    *name = signature_name;
+    return add_host_header(to, host_dir, "signature.h", NULL, signature_name, error);
+}
+
 at_status kernel_file_signature(const kernel_file *k, const char *entry, const char *defines,
                                 const char *const *options, size_t option_count,
                                 const char *host_dir, const script_compiler *compiler,
@@ -667,7 +674,7 @@ at_status kernel_file_signature(const kernel_file *k, const char *entry, const c
                                           .options = options,
                                           .option_count = option_count},
                          &ptx, &log, error);
-    if (!status && (!ptx || !cpp_signature_read(ptx, out, count))) {
+    if (!status && (!ptx || !cpp_signature_read(ptx, "autotune_signature", out, count))) {
         status = refuse(k, log, error);
         *undefined = undefined_names(log ? log : "");
     }

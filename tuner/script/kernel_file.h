@@ -50,6 +50,11 @@ at_status kernel_file_signature(const kernel_file *k, const char *entry, const c
                                 cpp_argument out[CPP_MAX_PARAMETERS], size_t *count,
                                 char **undefined, at_error *error);
 
+/* Adds the header by which a source tells what its kernels take (cpp/signature.h), and its name
+ * in *name. AT_IO, AT_NO_MEMORY. */
+at_status kernel_file_add_signature(included *to, const char *host_dir, const char **name,
+                                    at_error *error);
+
 /* Copies of the headers, for a source that was emitted. AT_NO_MEMORY. */
 at_status kernel_file_headers(const kernel_file *k, included *out, at_error *error);
 

@@ -360,40 +360,44 @@ static int evaluate_launch(lua_State *L)
     return 0;
 }
 
-typedef struct places {
+typedef struct planned {
     evaluation of;
-    const launch_plan *plan;
-    const launch_c *launch;
-    int *places;
-} places;
+    const script_launch **launches;
+} planned;
 
-static int find_places(lua_State *L)
+static int find_planned(lua_State *L)
 {
-    const places *p = lua_touserdata(L, 1);
+    const planned *p = lua_touserdata(L, 1);
     const script_kernel *k = p->of.kernel;
-    uint32_t planned = 0;
-    for (size_t i = 0; i < k->launch_count; i++) {
-        if (evaluate_times(L, &p->of, &k->launches[i]) == 0)
-            continue;
-        for (size_t e = 0; e < p->launch->entry_count; e++)
-            if (strcmp(p->launch->entries[e], k->launches[i].entry_text) == 0)
-                p->places[e] = (int)plan_entry_place(p->plan, planned);
-        planned++;
-    }
+    size_t count = 0;
+    for (size_t i = 0; i < k->launch_count; i++)
+        if (evaluate_times(L, &p->of, &k->launches[i]) > 0)
+            p->launches[count++] = &k->launches[i];
     return 0;
+}
+
+at_status script_planned_launches(script *s, problem_kind problem, const uint16_t *indices,
+                                  const script_launch *out[PLAN_MAX_LAUNCHES], at_error *error)
+{
+    planned p = {.of = {.s = s, .problem = problem, .indices = indices, .kernel = &s->kernel},
+                 .launches = out};
+    memset(out, 0, PLAN_MAX_LAUNCHES * sizeof *out);
+    return sandbox_call(&s->box, find_planned, &p, false, error);
 }
 
 at_status script_entry_places(script *s, problem_kind problem, const uint16_t *indices,
                               const launch_plan *plan, const launch_c *launch,
                               int out[PLAN_MAX_LAUNCHES], at_error *error)
 {
-    places p = {.of = {.s = s, .problem = problem, .indices = indices, .kernel = &s->kernel},
-                .plan = plan,
-                .launch = launch,
-                .places = out};
+    const script_launch *launches[PLAN_MAX_LAUNCHES];
+    at_status status = script_planned_launches(s, problem, indices, launches, error);
     for (size_t e = 0; e < PLAN_MAX_LAUNCHES; e++)
         out[e] = -1;
-    return sandbox_call(&s->box, find_places, &p, false, error);
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++)
+        for (size_t e = 0; e < launch->entry_count; e++)
+            if (strcmp(launch->entries[e], launches[i]->entry_text) == 0)
+                out[e] = (int)plan_entry_place(plan, i);
+    return status;
 }
 
 static at_status plan_launch(script *s, const script_kernel *kernel, problem_kind problem,

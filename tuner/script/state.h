@@ -370,6 +370,10 @@ size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
 uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *indices,
                            const script_buffer *b, dtype *type);
 
+/* The script's launches that a configuration's plan has, in its order. */
+at_status script_planned_launches(script *s, problem_kind problem, const uint16_t *indices,
+                                  const script_launch *out[PLAN_MAX_LAUNCHES], at_error *error);
+
 /* In script/view.c: a tensor map or a texture of a buffer. Raises at the field that makes no
  * sense. */
 void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,

@@ -121,6 +121,23 @@ TEST(trimming_leaves_what_is_meant_for_people)
     assert_string_equal(nothing, "");
 }
 
+TEST(beside_errors_no_warning_is_told)
+{
+    char log[] = "a.cu(13): error: expected a \";\"\n"
+                 "  }\n"
+                 "  ^\n\n"
+                 "a.cu(7): warning #177-D: variable \"x\" was declared but never referenced\n"
+                 "      int x;\n"
+                 "          ^\n\n"
+                 "Remark: The warnings can be suppressed with \"-diag-suppress <number>\"\n\n"
+                 "1 error detected in the compilation of \"a.cu\".\n";
+    compile_log_trim(log);
+    assert_string_equal(log, "a.cu(13): error: expected a \";\"\n"
+                             "  }\n"
+                             "  ^\n\n"
+                             "1 error detected in the compilation of \"a.cu\".");
+}
+
 TEST(places_in_a_source_are_those_of_its_line_directives)
 {
     static const char source[] = "#include <cuda_fp16.h>\n"

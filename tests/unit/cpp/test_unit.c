@@ -189,13 +189,15 @@ TEST(a_signature_is_read_from_what_the_compiler_wrote)
         ".global .align 4 .b8 autotune_signature[44] = {3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, "
         "0, 1, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 255, 255, 255, 255, 4, 0, 0, 0, 1, 0, 0, "
         "0, 16, 0, 0, 0, 0, 1};",
-        a, &count));
+        "autotune_signature", a, &count));
     assert_int_equal(count, 2);
     assert_true(a[0].is_pointer && a[0].is_const && a[0].type == 10 && a[0].lanes == 4 &&
                 a[0].bytes == 16);
     assert_true(!a[1].is_pointer && a[1].type == -1 && a[1].bytes == 256);
-    assert_false(cpp_signature_read(".global .b8 other[4] = {3};", a, &count));
-    assert_false(cpp_signature_read(" autotune_signature[4] = {255, 255, 255, 255};", a, &count));
+    assert_false(
+        cpp_signature_read(".global .b8 other[4] = {3};", "autotune_signature", a, &count));
+    assert_false(cpp_signature_read(" autotune_signature[4] = {255, 255, 255, 255};",
+                                    "autotune_signature", a, &count));
 }
 
 TEST(any_cut_of_a_file_is_read_without_harm)

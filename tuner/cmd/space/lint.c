@@ -5,6 +5,7 @@
 
 #include "cmd/line/commands.h"
 #include "cmd/space/unchecked.h"
+#include "run/setup/prototypes.h"
 #include "run/setup/setup.h"
 #include "run/variant/identity.h"
 #include "script/emit.h"
@@ -30,6 +31,32 @@ static void lint_kernels(linting *l)
                p->template_path);
         l->warnings++;
     }
+}
+
+static void tell_doubt(void *context, const char *path, int line, const char *text)
+{
+    linting *l = context;
+    printf("%s:%d: %s\n", path, line, text);
+    l->warnings++;
+}
+
+/* What the kernels of the default take, as the compiler has it; without one nothing is said. */
+static at_status lint_prototype(linting *l, const options *o, const arch_limits *limits,
+                                at_error *error)
+{
+    char arch[16];
+    compile_pool *pool = NULL;
+    at_status status = compile_pool_new(
+        &(compile_options){.jobs = 1, .use_cache = o->run.use_cache}, &pool, error);
+    if (status)
+        return error_forgive(status, AT_NO_TOOLCHAIN, error);
+    snprintf(arch, sizeof arch, "sm_%d%d", limits->major, limits->minor);
+    space_at(l->space, 0, l->one);
+    const pattern *p = script_pattern(l->script);
+    status = prototypes_check(l->script, PROBLEM_TUNED, p->baseline ? p->baseline : l->one, pool,
+                              arch, tell_doubt, l, error);
+    compile_pool_free(pool);
+    return status;
 }
 
 static void lint_constraints(linting *l)
@@ -170,6 +197,9 @@ static at_status run(const options *o, at_error *error)
     if (status)
         goto cleanup;
     lint_kernels(&l);
+    status = lint_prototype(&l, o, &arch, error);
+    if (status)
+        goto cleanup;
     lint_constraints(&l);
     lint_values(&l);
     status = lint_starts(&l, error);

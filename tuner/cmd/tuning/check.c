@@ -18,6 +18,7 @@
 #include "report/progress.h"
 #include "run/setup/chips.h"
 #include "run/setup/pattern_json.h"
+#include "run/setup/prototypes.h"
 #include "run/setup/setup.h"
 #include "run/variant/hangs.h"
 #include "run/variant/proof.h"
@@ -34,7 +35,7 @@ typedef struct checking {
     prover *prover;
     uint16_t *indices; /* of all variants that are checked */
     hangs hangs;
-    size_t count, submitted, done;
+    size_t count, submitted, done, uncompiled;
     uint64_t counts[PROOF_UNKNOWN + 1];
     json_t *variants; /* --json */
     char *told;       /* owned: what was said of the variant before; NULL: nothing */
@@ -178,6 +179,13 @@ static void note_hang(checking *c, const proof *one)
         withdraw(c);
 }
 
+/* Where none compiles, nothing was checked: it is the script or a template that is wrong. */
+static at_status refuse_source(const checking *c, const char *why, at_error *error)
+{
+    return error_set(error, AT_SCRIPT, "%s%s", why,
+                     c->count > 1 ? "\nNone of the variants compiles." : "");
+}
+
 static at_status prove(checking *c, const options *o, at_error *error)
 {
     hangs_init(&c->hangs, script_pattern(c->script));
@@ -197,7 +205,10 @@ static at_status prove(checking *c, const options *o, at_error *error)
                                                      .now_ns = clock_now_ns()});
         while (!status && prover_take(c->prover, &one)) {
             progress_clear(shown);
-            status = tell(c, o, &one, error);
+            c->uncompiled += one.uncompiled;
+            status = one.uncompiled && c->uncompiled == c->count
+                         ? refuse_source(c, one.message, error)
+                         : tell(c, o, &one, error);
             note_hang(c, &one);
             proof_deinit(&one);
             c->done++;
@@ -236,7 +247,9 @@ static at_status open_all(const options *o, checking *c, at_error *error)
         status =
             compile_pool_new(&(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache},
                              &c->pool, error);
-    return status;
+    return status ? status
+                  : prototypes_check(c->script, PROBLEM_TUNED, c->indices, c->pool, c->chip.arch,
+                                     prototypes_warn, NULL, error);
 }
 
 static at_status print_end(const checking *c, const options *o, at_error *error)

@@ -17,8 +17,9 @@ static at_status tune_and_print(const options *o, const settings *asked, int *ex
     if (!t)
         return status;
     const run_summary *s = tune_summary(t);
-    /* An error before anything was tried says all there is to say. */
-    bool empty = status && !s->result_count;
+    /* An error before anything was tried says all there is to say; so it does where nothing
+     * compiles. */
+    bool empty = status && s->result_count == s->counts[OUTCOME_COMPILE_ERROR];
     at_status printed =
         empty ? AT_OK
               : page_show(o, "tune", 2, report_pack(s, o->top),

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "record/ceilings.h"
+#include "run/setup/prototypes.h"
 #include "run/setup/setup.h"
 
 enum { STEP_MS = 100 };
@@ -112,6 +113,7 @@ problem_kind session_problem(const session *s, size_t slot)
 
 /* The id of the first compile result of the device's own kernels; no candidate has such ids. */
 static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
+static const uint64_t PROTOTYPE_ID = UINT64_C(3) << 61;
 
 static at_status send_to(session *s, device_worker *w, at_error *error)
 {
@@ -134,21 +136,29 @@ static at_status send_to_all(session *s, at_error *error)
 
 bool session_owns(uint64_t compile_id)
 {
-    return problem_support_owns(SUPPORT_ID, compile_id);
+    return compile_id == PROTOTYPE_ID || problem_support_owns(SUPPORT_ID, compile_id);
 }
 
 at_status session_take(session *s, compile_result *r, at_error *error)
 {
+    if (r->id == PROTOTYPE_ID) {
+        s->prototype_waiting = false;
+        return prototypes_take(s->script, s->problem, s->prototype, r, prototypes_warn, NULL,
+                               error);
+    }
     at_status status = problem_support_take(&s->support, r, error);
     return status || s->support.waiting > 0 || s->problems.waiting > 0 ? status
                                                                        : send_to_all(s, error);
 }
 
-/* Takes the references and, if the session is to be settled, the device's own kernels. */
+/* Takes the references and, if the session is to be settled, the device's own kernels; a simulated
+ * device waits for the prototype, too, which takes less time than a variant. */
 static at_status take_results(session *s, bool settled, at_error *error)
 {
     at_status status = AT_OK;
-    while (!status && (s->problems.waiting > 0 || (settled && s->support.waiting > 0))) {
+    const bool predicted = s->workers->properties.predicted;
+    while (!status && (s->problems.waiting > 0 || (settled && s->support.waiting > 0) ||
+                       ((settled || predicted) && s->prototype_waiting))) {
         compile_result r = {0};
         status = compile_take(s->workers->pool, STEP_MS, &r, error);
         if (status)
@@ -181,6 +191,19 @@ static at_status check_sizes(const session *s, at_error *error)
     return AT_OK;
 }
 
+/* The baseline's; or, where that is not in the space, of the first configuration. */
+static at_status submit_prototype(session *s, at_error *error)
+{
+    const pattern *p = script_pattern(s->script);
+    uint64_t place = 0;
+    if (p->baseline && !space_find(s->space, p->baseline, &place))
+        place = 0;
+    space_at(s->space, place, s->prototype);
+    return prototypes_submit(s->script, s->problem, s->prototype, s->workers->pool,
+                             s->workers->properties.arch, PROTOTYPE_ID, &s->prototype_waiting,
+                             error);
+}
+
 /* Compiles the references and sends the set-up, once the support code is there as well; its answer
  * (DEVICE_READY) is the pipeline's. */
 static at_status send_setup(const settings *o, session *s, at_error *error)
@@ -209,6 +232,8 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
         status = problem_set_submit(&s->problems, s->workers->pool, s->workers->properties.arch,
                                     ptx, 0, s->reference_hash, s->reference_place,
                                     sizeof s->reference_place, error);
+    if (!status)
+        status = submit_prototype(s, error);
     if (!status)
         status = take_results(s, false, error);
     s->slots = status ? 0 : slots;

@@ -42,6 +42,10 @@ typedef struct session {
     int64_t open_ns;      /* until the device was described */
     problem_support
         support; /* the device's own kernels, until the set-up is sent (session_take()) */
+    /* The configuration whose kernels are compared with the script (script/prototype.h), until that
+     * is done. */
+    uint16_t prototype[PATTERN_MAX_PARAMETERS];
+    bool prototype_waiting;
 } session;
 
 /* Opens a session. With an architecture and no device only the compiler is opened. Errors name the
@@ -53,7 +57,8 @@ at_status session_open(const settings *o, progress *shown, session *out, at_erro
 /* Is a result of the pool the session's? */
 bool session_owns(uint64_t compile_id);
 
-/* Takes it, with its bytes, and sends the devices their set-up. */
+/* Takes it, with its bytes, and sends the devices their set-up. AT_SCRIPT if the kernels take other
+ * arguments than the script gives them. */
 at_status session_take(session *s, compile_result *r, at_error *error);
 
 /* Waits for what session_open() left to come, while nothing else compiles. */

@@ -632,9 +632,10 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     if (j->decided)
         return AT_OK;
     if (r->outcome != COMPILE_OK) {
-        char why[512];
-        snprintf(why, sizeof why, "it does not compile for the simulated device (%s): %.400s",
+        char why[1600];
+        snprintf(why, sizeof why, "it does not compile for the simulated device (%s):\n%.1500s",
                  compile_outcome_name(r->outcome), r->log ? r->log : "");
+        j->proof.uncompiled = r->outcome == COMPILE_ERROR;
         decide(p, j, PROOF_UNKNOWN, why);
         return AT_OK;
     }
@@ -791,6 +792,7 @@ bool prover_take(prover *p, proof *out)
     if (!j)
         return false;
     *out = j->proof;
+    out->uncompiled |= p->broken < UINT64_MAX;
     j->proof = (proof){0};
     p->taken++;
     return true;

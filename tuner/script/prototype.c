@@ -1,0 +1,226 @@
+#include "script/prototype.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pack.h"
+#include "cpp/signature.h"
+#include "script/state.h"
+
+enum { NAME_BYTES = 32, TYPE_BYTES = 64 };
+
+/* The array of the plan's kernel at a place, as plan_entry_place() numbers them. */
+static void array_name(uint32_t place, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "autotune_signature%u", place);
+}
+
+at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indices,
+                         const launch_plan *plan, emitted *out, at_error *error)
+{
+    const char *header;
+    pack text = {0};
+    at_status status = emit_variant(s, problem, indices, true, out, error);
+    if (!status)
+        status = kernel_file_add_signature(&out->includes, s->template_dir, &header, error);
+    if (status)
+        return status;
+    pack_append(&text, out->source, out->size_bytes);
+    for (uint32_t i = 0, told = 0; i < plan->launch_count; i++) {
+        char name[NAME_BYTES];
+        if (plan_entry_place(plan, i) < told)
+            continue;
+        array_name(told++, name);
+        const char *const parts[] = {"\n#define AUTOTUNE_SIGNATURE ",
+                                     name,
+                                     "\n#define AUTOTUNE_ENTRY ",
+                                     plan_entry(plan, i),
+                                     "\n#include \"",
+                                     header,
+                                     "\"\n"};
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+            pack_append_text(&text, parts[p]);
+    }
+    free(out->source);
+    out->size_bytes = text.size_bytes;
+    out->source = pack_take_text(&text);
+    return out->source ? AT_OK : error_no_memory(error);
+}
+
+typedef struct comparison {
+    const script *s;
+    const problem_plan *problem;
+    const char *entry;
+    prototype_doubt *doubt;
+    void *context;
+} comparison;
+
+/* As C++ has it: "const float *", "int4". */
+static void type_text(const cpp_argument *a, char text[TYPE_BYTES])
+{
+    char base[TYPE_BYTES / 2];
+    if (a->type >= 0 && a->type < DTYPE_COUNT && a->lanes > 1)
+        snprintf(base, sizeof base, "%u of %s", a->lanes, dtype_get((dtype)a->type)->c_name);
+    else if (a->type >= 0 && a->type < DTYPE_COUNT)
+        snprintf(base, sizeof base, "%s", dtype_get((dtype)a->type)->c_name);
+    else if (a->type == CPP_TYPE_BOOL)
+        snprintf(base, sizeof base, "bool");
+    else
+        snprintf(base, sizeof base, "a type of %u bytes", a->bytes);
+    snprintf(text, TYPE_BYTES, "%s%s%s", a->is_pointer && a->is_const ? "const " : "", base,
+             a->is_pointer ? " *" : "");
+}
+
+typedef enum fit { FIT_FINE, FIT_ODD, FIT_WRONG } fit;
+
+/* May a kernel read elements of one type as another? Unsigned words move any number as bits, whole
+ * numbers that are wider hold several (half2 in an int), bytes a part. */
+static fit fit_of(dtype elements, dtype read)
+{
+    const dtype_info *is = dtype_get(elements), *as = dtype_get(read);
+    const bool as_unsigned = read == DTYPE_UINT16 || read == DTYPE_UINT32 || read == DTYPE_UINT64;
+    const bool same_size = is->size_bytes == as->size_bytes;
+    if (elements == read)
+        return FIT_FINE;
+    if (as->is_float)
+        return !is->is_float && same_size ? FIT_ODD : FIT_WRONG;
+    if (as->size_bytes > is->size_bytes || as->size_bytes == 1)
+        return FIT_FINE;
+    if (as_unsigned)
+        return is->is_float || same_size ? FIT_FINE : FIT_ODD;
+    return is->is_float ? FIT_ODD : same_size ? FIT_FINE : FIT_WRONG;
+}
+
+static at_status compare_buffer(const comparison *c, uint32_t buffer, uint32_t place,
+                                const cpp_argument *takes, at_error *error)
+{
+    const script_buffer *b = &c->s->buffers[buffer];
+    const dtype elements = c->problem->buffers[buffer].type;
+    char type[TYPE_BYTES], text[512];
+    const bool scalar = takes->type >= 0 && takes->type < DTYPE_COUNT && takes->lanes == 1;
+    type_text(takes, type);
+    if (!takes->is_pointer && scalar && takes->type != DTYPE_INT64 && takes->type != DTYPE_UINT64)
+        return error_set_at(error, AT_SCRIPT, c->s->path, b->line,
+                            "args gives the buffer %s as argument %u of the kernel %s, which takes "
+                            "a number there: %s. Are the arguments in the kernel's order?",
+                            b->name, place, c->entry, type);
+    const fit found = takes->is_pointer && scalar ? fit_of(elements, (dtype)takes->type) : FIT_FINE;
+    if (found == FIT_FINE)
+        return AT_OK;
+    snprintf(text, sizeof text,
+             "%s is a buffer of %s, and argument %u of the kernel %s is %s: give the buffer "
+             "dtype = \"%s\", or the kernel a pointer to %s",
+             b->name, dtype_get(elements)->name, place, c->entry, type,
+             dtype_get((dtype)takes->type)->name, dtype_get(elements)->c_name);
+    if (found == FIT_WRONG)
+        return error_set_at(error, AT_SCRIPT, c->s->path, b->line, "%s", text);
+    c->doubt(c->context, c->s->path, b->line, text);
+    return AT_OK;
+}
+
+/* The element type of a number among the arguments; one without a type is an int, or a bool. */
+static bool number_type(const script_argument *from, const argument_plan *plan, dtype *out)
+{
+    *out = from->type == ARGUMENT_PLAIN ? DTYPE_INT32 : (dtype)(from->type - ARGUMENT_INT8);
+    return from->type != ARGUMENT_BOOL && (from->type != ARGUMENT_PLAIN || plan->size_bytes == 4);
+}
+
+/* What a script writes for an argument of that type. */
+static const char *remedy(const cpp_argument *takes, char text[TYPE_BYTES])
+{
+    if (takes->is_pointer)
+        return "the name of a buffer";
+    if (takes->type < 0 || takes->type >= DTYPE_COUNT || takes->lanes != 1)
+        return "its members, at.struct { ... }";
+    snprintf(text, TYPE_BYTES, "at.%s(...)", dtype_get((dtype)takes->type)->name);
+    return text;
+}
+
+static int argument_line(const script_argument *from)
+{
+    int line = from->value.line;
+    for (size_t i = 0; line == 0 && i < from->member_count; i++)
+        line = from->members[i].value.line;
+    return line;
+}
+
+static at_status compare_argument(const comparison *c, const script_argument *from,
+                                  const argument_plan *plan, uint32_t place,
+                                  const cpp_argument *takes, at_error *error)
+{
+    char type[TYPE_BYTES], write[TYPE_BYTES];
+    dtype number;
+    const uint32_t bytes = takes->is_pointer ? 8 : takes->bytes;
+    const int line = argument_line(from);
+    type_text(takes, type);
+    if (plan->size_bytes != bytes)
+        return error_set_at(error, AT_SCRIPT, c->s->path, line ? line : c->s->kernel.template_line,
+                            "argument %u of the kernel %s is %s, of %u bytes, and args gives %u: "
+                            "write %s",
+                            place, c->entry, type, bytes, plan->size_bytes, remedy(takes, write));
+    if (from->type == ARGUMENT_BUFFER)
+        return compare_buffer(c, from->buffer, place, takes, error);
+    if (from->type == ARGUMENT_STRUCT || from->type == ARGUMENT_TENSOR ||
+        from->type == ARGUMENT_TEXTURE || !number_type(from, plan, &number))
+        return AT_OK;
+    if (takes->is_pointer && plan->bits != 0)
+        return error_set_at(error, AT_SCRIPT, c->s->path, line,
+                            "argument %u of the kernel %s is %s, and args gives a number: name a "
+                            "buffer",
+                            place, c->entry, type);
+    if (!takes->is_pointer && takes->lanes == 1 && takes->type >= 0 && takes->type < DTYPE_COUNT &&
+        takes->type != (int)number &&
+        (dtype_get((dtype)takes->type)->is_float || dtype_get(number)->is_float))
+        return error_set_at(error, AT_SCRIPT, c->s->path, line,
+                            "argument %u of the kernel %s is %s, and args gives its bytes as %s: "
+                            "write %s",
+                            place, c->entry, type, dtype_get(number)->c_name, remedy(takes, write));
+    return AT_OK;
+}
+
+static at_status compare_launch(const comparison *c, const script_launch *from,
+                                const launch_plan *plan, uint32_t launch, const cpp_argument *takes,
+                                size_t count, at_error *error)
+{
+    const kernel_launch *l = &plan->launches[launch];
+    const uint32_t of_transfer = plan_transfers(plan) ? 2 : 0;
+    at_status status = AT_OK;
+    if (l->argument_count + of_transfer != count) {
+        char types[1024] = "", type[TYPE_BYTES];
+        for (size_t i = 0, used = 0; i < count && used < sizeof types - TYPE_BYTES - 2; i++) {
+            type_text(&takes[i], type);
+            used +=
+                (size_t)snprintf(types + used, sizeof types - used, "%s%s", i ? ", " : "", type);
+        }
+        return error_set_at(error, AT_SCRIPT, c->s->path, c->s->kernel.template_line,
+                            "the kernel %s takes %zu arguments (%s), and args has %u%s", c->entry,
+                            count, types, l->argument_count,
+                            of_transfer ? ", to which a transfer adds two" : "");
+    }
+    for (uint32_t i = 0; !status && i < l->argument_count; i++)
+        status = compare_argument(c, &from->arguments[i], &plan->arguments[l->first_argument + i],
+                                  i + 1, &takes[i], error);
+    return status;
+}
+
+at_status prototype_compare(script *s, problem_kind problem, const uint16_t *indices,
+                            const launch_plan *plan, const char *ptx, prototype_doubt *doubt,
+                            void *context, at_error *error)
+{
+    const script_launch *launches[PLAN_MAX_LAUNCHES];
+    problem_plan buffers;
+    at_status status = script_planned_launches(s, problem, indices, launches, error);
+    if (!status)
+        status = script_problem_plan(s, problem, indices, 1, &buffers, error);
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
+        cpp_argument takes[CPP_MAX_PARAMETERS];
+        char name[NAME_BYTES];
+        size_t count;
+        const comparison c = {s, &buffers, plan_entry(plan, i), doubt, context};
+        array_name(plan_entry_place(plan, i), name);
+        if (cpp_signature_read(ptx, name, takes, &count))
+            status = compare_launch(&c, launches[i], plan, i, takes, count, error);
+    }
+    return status;
+}
