@@ -80,10 +80,24 @@ END
 }
 
 @test "an installed pattern without results exports its default and says so" {
-    tool export transpose
+    mkdir none
+    tool export transpose --results none
     succeeds
     says "autotune_transpose_config autotune_transpose_default(void)"
-    [[ "$errors" == *"only the script's default is exported"* ]]
+    [[ "$errors" == *"there are no results for transpose in none: only the script's default is exported"* ]]
+}
+
+@test "the records that come with autotune are found in any folder, and their GPUs by short names" {
+    tool export transpose
+    succeeds
+    [ -z "$errors" ]
+    for gpu in 'NVIDIA H200' nvidia-h200 h200 H200; do
+        tool pick transpose --gpu "$gpu"
+        succeeds
+        says 'on NVIDIA H200 (9.0)'
+    done
+    tool pick transpose --gpu h200 --results none
+    fails_with 2 "there are no results of any GPU in none"
 }
 
 @test "a pattern that is nowhere is a usage error" {
@@ -170,7 +184,7 @@ END
 @test "json has the records whole and keeps to its schema" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     record results/nvidia-a100 "NVIDIA A100" 8.0
-    tool export scale transpose --format json -o all.json
+    tool export scale transpose --results results --format json -o all.json
     succeeds
     python3 - "$BATS_TEST_DIRNAME/../../tuner/schemas/export.json" <<'END'
 import json, sys

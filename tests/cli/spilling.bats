@@ -21,6 +21,24 @@ load helpers
     says 'the fastest that spills'
 }
 
+@test "points without a variant are counted, with the constraint that they break" {
+    tool spills "$FIXTURES/scale.lua" --config cached=false,vec=2 --over vec=1,2,4 --arch sm_90
+    succeeds
+    says 'no spills along vec'
+    line=$(grep -n 'cached or vec' "$FIXTURES/scale.lua" | cut -d: -f1)
+    says "1 of the line's points breaks the constraint of line $line: cached or vec > 1"
+}
+
+@test "spills of a default says so, and how to look at other configurations" {
+    tool spills spill.lua --arch sm_90
+    succeeds
+    says 'the compiler goes no lower than '
+    says 'stored, loaded: bytes of registers'
+    tool spills "$FIXTURES/scale.lua" --arch sm_90
+    says "That is the script's default configuration: --config names another"
+    says "'autotune scale --arch sm_90' compiles the whole space"
+}
+
 @test "a cap that no kernel can have is refused" {
     tool spills spill.lua --over registers=8 --arch sm_90
     fails_with 2 'from 16 to 255'

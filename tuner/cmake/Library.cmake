@@ -83,7 +83,10 @@ configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/autotune.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc DESTINATION ${pkgconfig_dir} COMPONENT development)
 
-# The records that come with autotune; the default of autotune_embed().
+# The records that come with autotune; the default of autotune_embed(). A build tree has them as they
+# are in the sources.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/autotune)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/results ${PROJECT_BINARY_DIR}/share/autotune/results SYMBOLIC)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/results/
     DESTINATION ${CMAKE_INSTALL_DATADIR}/autotune/results FILES_MATCHING PATTERN "*.json"
     PATTERN landscapes EXCLUDE)

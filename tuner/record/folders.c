@@ -40,8 +40,7 @@ void record_folders_find(const char *given, const paths *own, record_folders *ou
         add(out, installed);
 }
 
-/* Writes "A, B and C", as far as it fits. */
-static void folders_text(const record_folders *f, char *text, size_t size_bytes)
+void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
 {
     text[0] = '\0';
     for (size_t i = 0; i < f->count; i++)
@@ -100,7 +99,7 @@ static at_status append(record_set *all, record_set *more, at_error *error)
 static at_status refuse_missing(const record_folders *folders, at_error *error)
 {
     char names[3 * PATHS_BYTES];
-    folders_text(folders, names, sizeof names);
+    record_folders_text(folders, names, sizeof names);
     return error_set(error, AT_NOT_FOUND,
                      "there is no folder of results; looked for %.1000s. 'autotune tune' on a GPU "
                      "makes one, --results DIR names another",

@@ -28,6 +28,9 @@ void record_folders_find(const char *given, const paths *own, record_folders *ou
 at_status record_search(const record_folders *folders, const char *pattern_name, record_set *out,
                         at_error *error);
 
+/* Writes their names as a sentence has them, "A, B and C", as far as they fit. */
+void record_folders_text(const record_folders *f, char *text, size_t size_bytes);
+
 /* The files that record_search() would read for the pattern, as they are. AT_IO, AT_NO_MEMORY. */
 at_status record_find_files(const record_folders *folders, const char *pattern_name,
                             stamped_files *out, at_error *error);

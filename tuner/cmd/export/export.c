@@ -55,14 +55,16 @@ static void name_from_operand(const char *operand, char out[RECORD_NAME_BYTES])
         *dot = '\0';
 }
 
-static void say_what_is_missing(const export_model *m)
+static void say_what_is_missing(const options *o, const export_model *m)
 {
+    char folders[1024];
+    known_folders_text(o, folders, sizeof folders);
     if (m->row_count == 0)
-        fprintf(
-            stderr,
-            "autotune: warning: there are no results for %s: only the script's default is "
-            "exported. 'autotune tune %s' on a GPU records some, --results DIR names a folder\n",
-            m->pattern, m->pattern);
+        fprintf(stderr,
+                "autotune: warning: there are no results for %s in %s: only the script's default "
+                "is exported. 'autotune tune %s' on a GPU records some, --results DIR names a "
+                "folder\n",
+                m->pattern, folders, m->pattern);
     for (size_t i = 0; i < m->constraint_count; i++)
         if (!m->constraints[i].c)
             fprintf(stderr,
@@ -343,7 +345,7 @@ static at_status run(const options *o, at_error *error)
     if (!status)
         status = write_subjects(o, e, subjects, error);
     for (size_t i = 0; i < o->operand_count && !status; i++) {
-        say_what_is_missing(&subjects[i].model);
+        say_what_is_missing(o, &subjects[i].model);
         if (e->kernels)
             say_what_is_fixed(&subjects[i].model, subjects[i].problems.wanted);
     }

@@ -3,7 +3,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/json_text.h"
 #include "base/memory.h"
@@ -20,16 +19,24 @@
 
 enum { LINE_BYTES = CONFIGURATION_BYTES };
 
-/* Finds a GPU of the records by its name or the name of its folder. It has the limits of its
- * capability. */
+/* Is that how a GPU of the records may be called: by its name, that of its folder, or the latter's
+ * end, "h200" for nvidia-h200? */
+static bool is_called(const record *r, const char *name)
+{
+    char slug[PATHS_SLUG_BYTES], asked[PATHS_SLUG_BYTES];
+    paths_slug(r->gpu, slug);
+    paths_slug(name, asked);
+    const size_t whole = strlen(slug), part = strlen(asked);
+    return strcmp(slug, asked) == 0 || (part < whole && slug[whole - part - 1] == '-' &&
+                                        strcmp(slug + whole - part, asked) == 0);
+}
+
+/* It has the limits of its capability. */
 static bool find_recorded(const record_set *records, const char *name, arch_limits *out)
 {
     for (size_t i = 0; i < records->count; i++) {
         const record *r = &records->records[i];
-        char slug[PATHS_SLUG_BYTES];
-        paths_slug(r->gpu, slug);
-        if ((strcasecmp(r->gpu, name) == 0 || strcmp(slug, name) == 0) &&
-            arch_of_gpu(r->gpu, r->major, r->minor, out, NULL) == AT_OK)
+        if (is_called(r, name) && arch_of_gpu(r->gpu, r->major, r->minor, out, NULL) == AT_OK)
             return true;
     }
     return false;
@@ -46,6 +53,13 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
     if (!status)
         return AT_OK;
     char known[1024] = "";
+    if (records->count == 0) {
+        known_folders_text(o, known, sizeof known);
+        return error_set(error, AT_USAGE,
+                         "there are no results of any GPU in %s, so '%s' is unknown: name an "
+                         "architecture (sm_90), or --results DIR",
+                         known, o->gpu);
+    }
     const char *nearest = NULL;
     for (size_t i = 0; i < records->count; i++) {
         const char *name = records->records[i].gpu;

@@ -10,6 +10,13 @@ void known_folders(const options *o, record_folders *out)
     record_folders_find(o->results, found ? &own : NULL, out);
 }
 
+void known_folders_text(const options *o, char *text, size_t size_bytes)
+{
+    record_folders folders;
+    known_folders(o, &folders);
+    record_folders_text(&folders, text, size_bytes);
+}
+
 at_status known_records(const options *o, const char *pattern_name, bool may_be_none,
                         record_set *out, at_error *error)
 {

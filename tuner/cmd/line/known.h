@@ -8,6 +8,9 @@
 /* Lists these folders. */
 void known_folders(const options *o, record_folders *out);
 
+/* Writes their names as a sentence has them. */
+void known_folders_text(const options *o, char *text, size_t size_bytes);
+
 /* Reads the records of a pattern (NULL: of all), as record_search(); what cannot be read is
  * reported on stderr. With `may_be_none` a missing folder is no error. */
 at_status known_records(const options *o, const char *pattern_name, bool may_be_none,

@@ -222,6 +222,27 @@ static json_t *why_nothing(const explored *x, size_t line)
              : json_pack("{so}", "log", json_said(row->log ? row->log : ""));
 }
 
+/* The constraints that points of the line break, each with how many do, and how many points do not
+ * compile. */
+static json_t *pack_left_out(const explored *x, size_t line, json_int_t *uncompiled)
+{
+    const pattern *p = script_pattern(x->script);
+    json_t *out = json_array();
+    *uncompiled = 0;
+    for (size_t c = 0; c < p->constraint_count; c++) {
+        json_int_t points = 0;
+        for (size_t i = 0; i < x->map.line_length; i++) {
+            const spill_point *one = spill_map_point(&x->map, line, i);
+            points += one->asked && !one->row.valid && one->row.broken == c;
+            *uncompiled += c == 0 && one->asked && one->row.valid && one->row.outcome != COMPILE_OK;
+        }
+        if (points > 0)
+            json_append(&out, json_pack("{si so sI}", "line", p->constraints[c].line, "constraint",
+                                        json_said(p->constraints[c].text), "points", points));
+    }
+    return out;
+}
+
 /* The value on the line before the threshold at which something was compiled. */
 static json_t *pack_before(const spill_map *m, size_t line)
 {
@@ -239,15 +260,18 @@ static json_t *line_words(const explored *x, size_t line)
 {
     const spill_map *m = &x->map;
     json_t *new = json_array(), *why_not = json_array();
+    json_int_t uncompiled;
+    json_t *left_out = pack_left_out(x, line, &uncompiled);
     size_t before = SIZE_MAX;
     for (size_t i = next_shown(m, line, 0); i < m->line_length;
          before = i, i = next_shown(m, line, i + 1)) {
         json_append(&new, json_boolean(!says_nothing_new(m, line, before, i)));
         json_append(&why_not, json_string(spill_map_point(m, line, i)->why_not));
     }
-    return json_pack("{so so so so so so}", "is_new", new, "why_not", why_not, "before",
+    return json_pack("{so so so so so so so sI}", "is_new", new, "why_not", why_not, "before",
                      pack_before(m, line), "stretches", pack_stretches(x, line), "nothing",
-                     why_nothing(x, line), "payoff", x->timed ? pack_payoff(x, line) : json_null());
+                     why_nothing(x, line), "payoff", x->timed ? pack_payoff(x, line) : json_null(),
+                     "left_out", left_out, "uncompiled", uncompiled);
 }
 
 static at_status print(const options *o, const explored *all, size_t count, at_error *error)
@@ -270,10 +294,13 @@ static at_status print(const options *o, const explored *all, size_t count, at_e
                                       (int)m->axes[0].ordered, "timed", (int)all[i].timed, "shared",
                                       (int)m->shared_spills, "lines", of_lines));
     }
-    return page_show(o, "spills", 1,
-                     json_pack("{ss ss so}", "pattern", script_pattern(all[0].script)->name, "axis",
-                               all[0].map.axes[0].name, "archs", archs),
-                     json_pack("{so}", "words", words), error);
+    return page_show(
+        o, "spills", 1,
+        json_pack("{ss ss so}", "pattern", script_pattern(all[0].script)->name, "axis",
+                  all[0].map.axes[0].name, "archs", archs),
+        json_pack("{so sb}", "words", words, "is_default",
+                  !o->configuration && all[0].map.axis_count == 1 && all[0].map.cap_axis == 0),
+        error);
 }
 
 /* ---- the command ---- */
