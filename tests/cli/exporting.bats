@@ -97,7 +97,7 @@ END
         says 'on NVIDIA H200 (9.0)'
     done
     tool pick transpose --gpu h200 --results none
-    fails_with 2 "there are no results of any GPU in none"
+    fails_with 2 "there are no results at all"
 }
 
 @test "a pattern that is nowhere is a usage error" {

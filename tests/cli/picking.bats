@@ -35,8 +35,8 @@ END
     says "the nearest is n=4096"
     tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu sm_80
     says "results are only of NVIDIA H200 (sm_90), and another major capability"
-    tool pick "$FIXTURES/scale.lua" --gpu h200
-    fails_with 2 "'NVIDIA H200' (or nvidia-h200), or an architecture (sm_90)"
+    tool pick "$FIXTURES/scale.lua" --gpu h20
+    fails_with 2 "'NVIDIA H200' (or nvidia-h200), "
     tool pick conv2d --set rows=1000 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
     says "rule      portfolio"
     says "the tree of its portfolio chooses configuration"

@@ -53,13 +53,6 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
     if (!status)
         return AT_OK;
     char known[1024] = "";
-    if (records->count == 0) {
-        known_folders_text(o, known, sizeof known);
-        return error_set(error, AT_USAGE,
-                         "there are no results of any GPU in %s, so '%s' is unknown: name an "
-                         "architecture (sm_90), or --results DIR",
-                         known, o->gpu);
-    }
     const char *nearest = NULL;
     for (size_t i = 0; i < records->count; i++) {
         const char *name = records->records[i].gpu;
