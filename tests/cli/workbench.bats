@@ -63,6 +63,14 @@ load helpers
     fails_with 2 "did you mean 'templates'?"
 }
 
+@test "a page's tables fit the page: cells that have no room stand below each other" {
+    tool help commands
+    succeeds
+    lacks -E '^\|.{80}' out.txt
+    says "find the fastest configuration, and record it \`autotune transpose.lua\`"
+    lacks -E '^ {4,}.{77}' out.txt
+}
+
 @test "lint warns of likely mistakes" {
     cp "$FIXTURES"/scale* .
     sed -i 's/vec   = { 1, 2, 4 }/vec = { 1, 2, 4, 1024 }, unread = { 1, 2 }/; s/"cached or vec > 1",/"cached or vec > 1", "block > 1",/; /ragged  =/d; s/scale_ref.cu.tmpl/scale.cu.tmpl/' scale.lua

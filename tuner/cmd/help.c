@@ -8,7 +8,9 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/paths.h"
+#include "base/wrap.h"
 #include "cmd/line/options.h"
+#include "cmd/line/terminal.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
 
@@ -122,13 +124,65 @@ static at_status find_topics(const options *o, const char *folder, topics *out, 
     return AT_OK;
 }
 
+/* The text of a cell of a table's row, without what is beside it; *rest gets the cells after it. */
+static char *take_cell(char **rest)
+{
+    char *cell = *rest + strspn(*rest, "| "), *end = strstr(cell, " |");
+    end = end ? end : cell + strlen(cell);
+    *rest = end + strspn(end, " |");
+    *end = '\0';
+    return cell;
+}
+
+/* A row of a table that the page has no room for: what comes first, and the others beside or below
+ * it. `line` is changed. */
+static void print_row(char *line, size_t columns)
+{
+    enum { LABEL = 28, INDENT = 4 };
+    char *rest = line;
+    const char *label = take_cell(&rest);
+    const bool beside = strlen(label) < LABEL;
+    if (!beside)
+        wrap_print(columns, 0, "", label, stdout);
+    while (*rest) {
+        wrap_print(columns, beside ? LABEL : INDENT, beside ? label : "", take_cell(&rest), stdout);
+        label = "";
+    }
+}
+
+/* Whether a row of the table that begins here is too long for the page. */
+static bool is_wide_table(const char *text, size_t columns)
+{
+    bool is_wide = false;
+    for (; *text == '|'; text += strcspn(text, "\n"), text += *text == '\n')
+        is_wide = is_wide || strcspn(text, "\n") > columns;
+    return is_wide;
+}
+
+/* The text of a page, in which tables fit the terminal. */
+static void print_lines(char *text)
+{
+    const size_t columns = terminal_page();
+    bool in_table = false, is_wide = false;
+    for (char *line, *rest = text; rest && *rest;) {
+        if (*rest == '|' && !in_table)
+            is_wide = is_wide_table(rest, columns);
+        in_table = *rest == '|';
+        line = strsep(&rest, "\n");
+        if (!in_table || !is_wide)
+            puts(line);
+        else if (line[strspn(line, "|- ")] != '\0')
+            print_row(line, columns);
+    }
+}
+
 static at_status print_page(const paths *p, const char *folder, const char *page, at_error *error)
 {
     char name[TOPIC_BYTES + 4], *text = NULL;
     snprintf(name, sizeof name, "%s.md", page);
     at_status status = read_text(folder, name, &text, error);
     if (!status)
-        fputs(text, stdout);
+        print_lines(text);
     free(text);
     return !status && strcmp(page, "templates") == 0 ? print_includes(p, error) : status;
 }
