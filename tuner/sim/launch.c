@@ -241,6 +241,16 @@ static sim_texture texture_of(const view_plan *v, device_buffer *const *buffers)
                          .mode = modes[v->address]};
 }
 
+static ptx_type tensor_type(dtype type)
+{
+    static const ptx_type types[DTYPE_COUNT] = {
+        [DTYPE_INT8] = PTX_B8,       [DTYPE_UINT8] = PTX_B8,   [DTYPE_INT16] = PTX_B8,
+        [DTYPE_UINT16] = PTX_B8,     [DTYPE_INT32] = PTX_S32,  [DTYPE_UINT32] = PTX_U32,
+        [DTYPE_INT64] = PTX_S64,     [DTYPE_UINT64] = PTX_U64, [DTYPE_HALF] = PTX_F16,
+        [DTYPE_BFLOAT16] = PTX_BF16, [DTYPE_FLOAT] = PTX_F32,  [DTYPE_DOUBLE] = PTX_F64};
+    return types[type];
+}
+
 /* Makes the value that is passed for a view, the plan's at `place`. */
 static void make_view(const launch_plan *plan, uint64_t place, device_buffer *const *buffers,
                       uint8_t out[VIEW_TENSOR_BYTES])
@@ -252,7 +262,8 @@ static void make_view(const launch_plan *plan, uint64_t place, device_buffer *co
                           .rank = (uint8_t)v->rank,
                           .element_bytes = (uint8_t)dtype_get(v->type)->size_bytes,
                           .swizzle = (uint8_t)v->swizzle,
-                          .nan_outside = v->nan_outside != 0};
+                          .nan_outside = v->nan_outside != 0,
+                          .type = (uint8_t)tensor_type(v->type)};
     _Static_assert((int)SIM_TENSOR_MAP_BYTES == (int)VIEW_TENSOR_BYTES,
                    "a tensor map is an argument");
     memset(out, 0, VIEW_TENSOR_BYTES);

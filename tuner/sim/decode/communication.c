@@ -73,8 +73,11 @@ void communication_find(sim_program *p)
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
         if (accesses && c->scope && reaches_global(c))
             p->communicates = true;
-        bool reduces = c->kind == SIM_BULK_STORE && c->target != SIM_NO_SLOT;
-        p->communicates = p->communicates || (reduces && !commutes_as(c, c->target));
+        bool reduces = c->kind == SIM_BULK_STORE && c->reduction >= 0;
+        /* Of which type a tensor is says its map. */
+        bool may_round = c->target_count > 0 && c->reduction == SIM_ATOMIC_ADD;
+        p->communicates =
+            p->communicates || (reduces && (may_round || !commutes_as(c, c->reduction)));
         if (c->kind != SIM_ATOMIC || !reaches_global(c))
             continue;
         bool alike = op < 0 || (op == c->op && type == c->type);

@@ -69,6 +69,7 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
                                .guard = guard,
                                .guard_negated = s->guard_negated,
                                .vector = 1,
+                               .reduction = -1,
                                .d = SIM_NO_SLOT,
                                .d2 = SIM_NO_SLOT,
                                .a = SIM_NO_SLOT,

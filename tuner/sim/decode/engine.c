@@ -105,15 +105,17 @@ static int reduction_of(decoder *d)
         {"inc", SIM_ATOMIC_INC}, {"dec", SIM_ATOMIC_DEC}, {"and", SIM_ATOMIC_AND},
         {"or", SIM_ATOMIC_OR},   {"xor", SIM_ATOMIC_XOR}, {0}};
     int op = decode_choice(d, names, -1);
-    if (decode_has(d, "reduce") != (op >= 0) || (op >= 0 && d->op.type_count != 1) ||
-        (op >= 0 && !decode_atomic_fits((sim_atomic_op)op, d->op.types[0])))
+    /* A tensor says itself of which type it is. */
+    const bool names_type = op >= 0 && !decode_has(d, "tensor");
+    if (decode_has(d, "reduce") != (op >= 0) || (names_type && d->op.type_count != 1) ||
+        (names_type && !decode_atomic_fits((sim_atomic_op)op, d->op.types[0])))
         decode_unknown(d);
     return op;
 }
 
-/* cp.async.bulk.shared.global [to], [from], bytes, [barrier]{, blocks}, from shared memory
- * likewise, and cp{.reduce}.async.bulk.global.shared [to], [from], bytes; each may end in a cache
- * policy. Which of the two spaces is first says the way. */
+/* cp.async.bulk.shared.global [to], [from], bytes, [barrier]{, blocks}, cp{.reduce} from shared
+ * memory likewise, and cp{.reduce}.async.bulk.global.shared [to], [from], bytes; each may end in a
+ * cache policy. Which of the two spaces is first says the way. */
 static at_status decode_copy(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
@@ -139,7 +141,8 @@ static at_status decode_copy(decoder *d)
                                      moves ? SIM_CLASS_SHARED : SIM_CLASS_GLOBAL);
     const place *other = loads ? &from : &to, *shared = loads ? &to : &from;
     decode_put_place(c, other);
-    c->target = loads ? blocks : reduction;
+    c->target = blocks;
+    c->reduction = (int8_t)reduction;
     c->type = (uint8_t)(reduction >= 0 ? d->op.types[0] : PTX_B8);
     c->b = shared->slot;
     c->op = shared->width;
@@ -152,18 +155,19 @@ static at_status decode_copy(decoder *d)
 }
 
 /* cp.async.bulk.tensor.Nd.shared.global [to], [map, {x, y ...}], [barrier]{, blocks}, and
- * cp.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]; each may end in a cache
+ * cp{.reduce}.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]; each may end in a cache
  * policy. */
 static at_status decode_tensor(decoder *d)
 {
-    static const char *const others[] = {"reduce",         "im2col",         "im2col_no_offs",
-                                         "im2col::w",      "im2col::w::128", "tile::gather4",
-                                         "tile::scatter4", "cta_group::1",   "cta_group::2"};
+    static const char *const others[] = {"im2col",         "im2col_no_offs", "im2col::w",
+                                         "im2col::w::128", "tile::gather4",  "tile::scatter4",
+                                         "cta_group::1",   "cta_group::2"};
     const bool loads = decode_has(d, "mbarrier::complete_tx::bytes"),
                spreads = decode_has(d, "multicast::cluster");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (decode_has(d, others[i]))
             return decode_unknown(d);
+    const int reduction = reduction_of(d);
     const int operands = (loads ? 3 : 2) + spreads + decode_has(d, "L2::cache_hint");
     decode_count(d, operands, operands);
     const ptx_operand *tensor = decode_operand(d, loads ? 1 : 0);
@@ -187,6 +191,7 @@ static at_status decode_tensor(decoder *d)
     sim_instruction *c = decode_emit(d, loads ? SIM_BULK_LOAD : SIM_BULK_STORE, SIM_CLASS_GLOBAL);
     decode_put_place(c, &map);
     c->target = blocks;
+    c->reduction = (int8_t)reduction;
     c->target_count = coordinates->count;
     c->type = PTX_B8;
     c->b = shared.slot;
@@ -210,7 +215,7 @@ static at_status decode_bulk(decoder *d)
         return decode_ignored(d);
     if (decode_has(d, "tensor"))
         return loads || decode_has(d, "bulk_group") ? decode_tensor(d) : decode_unknown(d);
-    if (loads && decode_has(d, "reduce"))
+    if (loads && decode_has(d, "reduce") && decode_has(d, "global"))
         return decode_unknown(d);
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
 }

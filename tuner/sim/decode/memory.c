@@ -265,7 +265,7 @@ static const ptx_operand *element_at(const decoder *d, const ptx_operand *o, int
 static at_status decode_store_async(decoder *d)
 {
     const bool reduces = strcmp(d->op.name, "red") == 0;
-    const int op = reduces ? decode_choice(d, atomics, -1) : SIM_NO_SLOT;
+    const int op = reduces ? decode_choice(d, atomics, -1) : -1;
     if (!decode_has(d, "mbarrier::complete_tx::bytes") || d->op.type_count != 1 ||
         (reduces && (op < 0 || !decode_atomic_fits((sim_atomic_op)op, d->op.types[0]))))
         return decode_unknown(d);
@@ -288,7 +288,7 @@ static at_status decode_store_async(decoder *d)
     c->e = barrier.slot;
     c->e_offset = (int32_t)barrier.offset;
     c->d2 = barrier.width;
-    c->target = op;
+    c->reduction = (int8_t)op;
     return d->status;
 }
 

@@ -732,26 +732,25 @@ bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                    uint32_t bytes, uint32_t number, const uint8_t *from, const sim_region **region,
-                    uint64_t *offset)
+bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_type type,
+                    uint64_t address, uint32_t bytes, uint32_t number, const uint8_t *from,
+                    const sim_region **region, uint64_t *offset)
 {
     sim_places p;
     if (!resolve_bulk(b, w, c, lane, address, bytes, true, &p))
         return false;
     tell_place(&p, lane, region, offset);
-    const bool adds = c->target != SIM_NO_SLOT;
+    const bool adds = c->reduction >= 0;
     if (b->launch->check &&
         (!sim_global_begin(b, w, c, lane, *region, *offset, bytes,
                            adds ? SIM_TOUCH_ATOMIC : SIM_TOUCH_WRITE, number, true) ||
          (adds && !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "atomic"))))
         return false;
-    const uint32_t each = adds ? ptx_type_bytes((ptx_type)c->type) : 1;
+    const uint32_t each = adds ? ptx_type_bytes(type) : 1;
     for (uint32_t i = 0; i < bytes; i += each) {
         uint64_t operand = load_bytes(from + i, each);
         if (adds)
-            sim_atomic_apply(p.at[lane] + i, (sim_atomic_op)c->target, (ptx_type)c->type, true,
-                             operand, 0);
+            sim_atomic_apply(p.at[lane] + i, (sim_atomic_op)c->reduction, type, true, operand, 0);
         else
             store_bytes(p.at[lane] + i, 1, operand);
     }

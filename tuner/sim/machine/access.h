@@ -12,9 +12,9 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
 bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                    uint32_t bytes, uint32_t number, uint8_t *to, const sim_region **region,
                    uint64_t *offset);
-bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                    uint32_t bytes, uint32_t number, const uint8_t *from, const sim_region **region,
-                    uint64_t *offset);
+bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_type type,
+                    uint64_t address, uint32_t bytes, uint32_t number, const uint8_t *from,
+                    const sim_region **region, uint64_t *offset);
 
 /* Counts reads of texels by the lanes of `mask`. */
 void sim_count_texels(sim_block *b, const sim_instruction *c, uint32_t mask,

@@ -124,7 +124,7 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
 /* Does it add to what is in shared memory? */
 static bool adds(const sim_instruction *c)
 {
-    return c->kind == SIM_STORE_ASYNC && c->target != SIM_NO_SLOT;
+    return c->kind != SIM_BULK_STORE && c->reduction >= 0;
 }
 
 /* Lands the copies that report to this barrier; all have arrived when somebody asks. */
@@ -139,10 +139,14 @@ static void land(sim_block *b, sim_mbarrier_state *m)
             continue;
         }
         if (adds(f.instruction)) {
-            uint64_t operand = 0;
-            memcpy(&operand, f.data, f.bytes);
-            sim_atomic_apply(b->shared + f.at, (sim_atomic_op)f.instruction->target,
-                             (ptx_type)f.instruction->type, false, operand, 0);
+            const ptx_type type = (ptx_type)f.instruction->type;
+            const uint32_t each = ptx_type_bytes(type);
+            for (uint32_t n = 0; n < f.bytes; n += each) {
+                uint64_t operand = 0;
+                memcpy(&operand, f.data + n, each);
+                sim_atomic_apply(b->shared + f.at + n, (sim_atomic_op)f.instruction->reduction,
+                                 type, false, operand, 0);
+            }
         } else {
             memcpy(b->shared + f.at, f.data, f.bytes);
         }
@@ -480,8 +484,8 @@ bool sim_bulk_part_out(sim_block *b, sim_warp *w, const sim_instruction *c, int 
         return false;
     f.at += p->skip;
     return sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, SIM_TOUCH_READ, f.number, true) &&
-           sim_bulk_write(b, w, c, lane, p->global, f.bytes, f.number, b->shared + f.at, &f.region,
-                          &f.offset) &&
+           sim_bulk_write(b, w, c, lane, p->type, p->global, f.bytes, f.number, b->shared + f.at,
+                          &f.region, &f.offset) &&
            (take(b->engine, &f) || no_memory(b, w, c, lane));
 }
 
@@ -494,6 +498,7 @@ bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         const sim_bulk_part all = {.shared = address_of(w, c->b, c->op, c->d2, l),
                                    .global = other,
                                    .bytes = bytes,
+                                   .type = (ptx_type)c->type,
                                    .moved = bytes};
         if (c->kind != SIM_BULK_MOVE && (other % BULK_BYTES || bytes % BULK_BYTES))
             return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
@@ -522,7 +527,7 @@ static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
     sim_stamp landed = sim_race_access_of(b, w, f->instruction, lane).stamp;
     if (!had_read)
         sim_shared_land(b, b, w, f->instruction, lane, f->at, f->bytes, false, f->number, &landed);
-    if (f->instruction->target != SIM_NO_SLOT)
+    if (f->instruction->reduction >= 0)
         landed.scope = SIM_SCOPE_GPU;
     if (wholly)
         sim_global_land(b, w, f->instruction, lane, f->region, f->offset, f->moved, true, f->number,

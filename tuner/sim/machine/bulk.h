@@ -16,6 +16,7 @@ typedef struct sim_bulk_part {
     uint64_t shared, global;
     uint32_t bytes, skip, moved;
     uint32_t nan_bytes; /* 0: zeros */
+    ptx_type type;      /* of its elements, where they are added to what is there */
 } sim_bulk_part;
 
 /* Begins it for a lane's SIM_BULK_LOAD, to all blocks that it names, or SIM_BULK_STORE. */

@@ -68,6 +68,7 @@ static sim_bulk_part part_of(const row *r, uint32_t from, uint32_t bytes, uint64
                   first = begin < 0 ? 0 : begin, last = end > most ? most : end;
     sim_bulk_part p = {.shared = swizzled(shared, map->swizzle),
                        .bytes = bytes,
+                       .type = (ptx_type)map->type,
                        .nan_bytes = map->nan_outside ? map->element_bytes : 0};
     if (first < last) {
         p.skip = (uint32_t)(first - begin);
@@ -91,6 +92,28 @@ static bool copy_row(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     return true;
 }
 
+/* PTX ISA, "cp.reduce.async.bulk.tensor": the operations of each type. */
+static bool is_added(ptx_type type, sim_atomic_op op)
+{
+    const bool compares = op == SIM_ATOMIC_MIN || op == SIM_ATOMIC_MAX;
+    switch (type) {
+    case PTX_U32:
+    case PTX_U64:
+        return true;
+    case PTX_S32:
+    case PTX_S64:
+        return op != SIM_ATOMIC_INC && op != SIM_ATOMIC_DEC;
+    case PTX_F16:
+    case PTX_BF16:
+        return op == SIM_ATOMIC_ADD || compares;
+    case PTX_F32:
+    case PTX_F64:
+        return op == SIM_ATOMIC_ADD;
+    default:
+        return false;
+    }
+}
+
 bool sim_tensor_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     for (; mask; mask &= mask - 1) {
@@ -103,6 +126,9 @@ bool sim_tensor_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
             (uint64_t)(int64_t)c->d2;
         if (!find_map(b, w, c, lane, &map))
             return false;
+        if (c->reduction >= 0 && !is_added((ptx_type)map.type, (sim_atomic_op)c->reduction))
+            return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
+                            "such a reduction of a tensor of these elements is not simulated");
         if (shared % SHARED_ALIGNMENT)
             return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
                             "a copy of a box at shared address %llu: %d is needed",

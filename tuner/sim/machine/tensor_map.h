@@ -17,6 +17,7 @@ typedef struct sim_tensor_map {
     uint8_t rank, element_bytes;
     uint8_t swizzle; /* bits of the address that are exchanged: 0 to 3 */
     uint8_t nan_outside;
+    uint8_t type; /* ptx_type of an element; PTX_B8: one that nothing is added to */
 } sim_tensor_map;
 
 #endif

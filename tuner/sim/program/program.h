@@ -65,11 +65,8 @@ typedef enum sim_kind {
                         SIM_NO_SLOT. With `target_count` coordinates in lists: a box of the tensor
                         whose map is at a */
     SIM_BULK_MOVE,   /* the same from the block's own shared memory at a */
-    SIM_BULK_STORE,  /* c bytes from shared b to global a; `target`, unless SIM_NO_SLOT, is the
-                        sim_atomic_op by which they are added to what is there, as `type`.
-                        With coordinates: likewise */
-    SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e; `target` as
-                        of bulk stores */
+    SIM_BULK_STORE,  /* c bytes from shared b to global a. With coordinates: likewise */
+    SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e */
     SIM_TEXTURE,     /* the vector in lists of the texture a at `op` coordinates in b and c */
     SIM_BULK_COMMIT,
     SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
@@ -288,12 +285,15 @@ typedef struct sim_instruction {
     uint8_t scope;                     /* sim_scope: of a strong memory access, or of a fence */
     uint8_t acquires;                  /* sim_acquires */
     bool releases;
-    bool is_volatile;  /* strong for that reason alone */
-    bool noncoherent;  /* a load through the read-only path */
-    bool cluster;      /* of shared memory: also of other blocks of the cluster */
-    bool proxy;        /* a proxy fence: orders accesses of threads and of the copy engine */
-    bool publishes;    /* makes what the block did before it visible to other blocks */
-    uint8_t flow;      /* SIM_COMPUTE: sim_flow */
+    bool is_volatile; /* strong for that reason alone */
+    bool noncoherent; /* a load through the read-only path */
+    bool cluster;     /* of shared memory: also of other blocks of the cluster */
+    bool proxy;       /* a proxy fence: orders accesses of threads and of the copy engine */
+    bool publishes;   /* makes what the block did before it visible to other blocks */
+    uint8_t flow;     /* SIM_COMPUTE: sim_flow */
+    int8_t
+        reduction; /* of copies and asynchronous stores: the sim_atomic_op by which they are added
+                      to what is there, as `type` (of boxes: as the tensor's); -1: they are not */
     uint8_t widths[4]; /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0: there is none */
     int32_t guard;     /* slot; SIM_NO_SLOT */
     int32_t d, d2;     /* slots */
