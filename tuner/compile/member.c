@@ -267,7 +267,9 @@ static void read_source(reader *r)
  * it is the source's own. */
 static bool alignment_is_known(const reader *r)
 {
-    const char *p = (const char *)r->dynamic.bytes, *end = p + r->dynamic.size_bytes;
+    const char *p = (const char *)r->dynamic.bytes, *end = p;
+    if (r->dynamic.size_bytes > 0)
+        end += r->dynamic.size_bytes;
     while (p < end) { /* every name ends in '\n': no word goes past the end */
         word w = word_at(p);
         if (w.size && names_have(r->declared.bytes, r->declared.size_bytes, w))

@@ -131,7 +131,7 @@ static uint32_t merge(sim_known *to, const sim_known *a, uint32_t a_count, const
         uint32_t i = order <= 0 ? unit_length(a, a_count) : 0,
                  j = order >= 0 ? unit_length(b, b_count) : 0;
         n += merge_unit(to + n, a, i, b, j);
-        a += i;
+        a = i > 0 ? a + i : a; /* NULL where there are none */
         a_count -= i;
         b += j;
         b_count -= j;
