@@ -80,8 +80,8 @@ static const option_info known[] = {
      "also -I DIR: look for the files that kernels include in this folder, too; repeatable",
      .type = CELL_INCLUDE},
     {"device", "NAME",
-     "cuda:N, for tuning also cuda:0,2 or all; sim or sim:sm_XX, a simulated GPU; 'autotune "
-     "devices' lists them",
+     "cuda:N, for tuning also cuda:0,2 or all; a simulated GPU: sim, sim:sm_XX or by its chip, "
+     "sim:h100; 'autotune devices' lists them",
      .type = CELL_TEXT, AT(run.device)},
     {"verify-on", "none|all", "race the winner on every other GPU of --device, too (default none)",
      .type = CELL_CHOICE, AT(run.verify_all)},
