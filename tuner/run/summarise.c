@@ -234,9 +234,8 @@ static int by_tuned_time(const void *a, const void *b)
 static bool stands_in(const session *s)
 {
     const pattern *p = script_pattern(s->script);
-    for (size_t i = 0; s->problem == PROBLEM_SIMULATED && i < p->problem_count; i++)
-        if (!value_equal(p->problems[PROBLEM_SIMULATED][i].value,
-                         p->problems[PROBLEM_TUNED][i].value))
+    for (size_t i = 0; i < p->problem_count; i++)
+        if (!value_equal(p->problems[s->problem][i].value, p->problems[PROBLEM_TUNED][i].value))
             return true;
     return false;
 }

@@ -1,7 +1,7 @@
 /* Predicted times of the tuned problem, for configurations that a simulated device tried on the
  * script's smaller one: what is alike there need not be alike here.
  *
- * In: a session whose problem is PROBLEM_SIMULATED. Out: the predicted time of each configuration.
+ * In: a session whose problem is not PROBLEM_TUNED. Out: the predicted time of each configuration.
  * Each is compiled for the tuned problem, of which a sample of blocks is run (sim/estimate.h); it
  * is not checked there. */
 #ifndef AUTOTUNE_RUN_TUNED_TIMES_H

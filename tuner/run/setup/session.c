@@ -17,6 +17,27 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
+/* A simulated device runs the smaller problem that the script has for it, or the one that --set
+ * asks for; of one with more bytes than it runs in seconds it runs the script's, and what was asked
+ * for is predicted (run/tuned_times.h). */
+static at_status choose_problem(session *s, at_error *error)
+{
+    static const uint64_t most_bytes = 16u << 20;
+    problem_plan asked, small;
+    s->problem = PROBLEM_TUNED;
+    if (!s->workers->properties.predicted ||
+        !script_pattern(s->script)->has_problem[PROBLEM_SIMULATED])
+        return AT_OK;
+    s->problem = PROBLEM_SIMULATED;
+    at_status status = script_problem_plan(s->script, PROBLEM_SIMULATED, NULL, 1, &asked, error);
+    /* The script's own values need not go with what else was set. */
+    if (!status && plan_problem_bytes(&asked) > most_bytes &&
+        !script_problem_plan(s->script, PROBLEM_SMALL, NULL, 1, &small, NULL) &&
+        plan_problem_bytes(&small) < plan_problem_bytes(&asked))
+        s->problem = PROBLEM_SMALL;
+    return status;
+}
+
 static at_status load_space(const settings *o, progress *shown, session *s, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
@@ -24,9 +45,9 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     if (status)
         return status;
     const pattern *p = script_pattern(s->script);
-    s->problem = s->workers->properties.predicted && p->has_problem[PROBLEM_SIMULATED]
-                     ? PROBLEM_SIMULATED
-                     : PROBLEM_TUNED;
+    status = choose_problem(s, error);
+    if (status)
+        return status;
     if (o->must_record && !session_measures(s))
         return error_set(
             error, AT_USAGE,
