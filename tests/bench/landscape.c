@@ -43,9 +43,11 @@ typedef struct field {
     }
 #define TRAFFIC(of)                                                                                \
     NUMBER(of.sectors), NUMBER(of.distinct), NUMBER(of.missed), NUMBER(of.partial),                \
-        NUMBER(of.torn), NUMBER(of.moved), NUMBER(of.sent), NUMBER(of.fresh), NUMBER(of.runs),     \
-        NUMBER(of.lines)
-#define BUFFER(i) NUMBER(buffers[i].bytes), NUMBER(buffers[i].fresh)
+        NUMBER(of.torn), NUMBER(of.moved), NUMBER(of.sent), NUMBER(of.parts), NUMBER(of.fresh),    \
+        NUMBER(of.runs), NUMBER(of.lines)
+#define BUFFER(i)                                                                                  \
+    NUMBER(buffers[i].bytes), NUMBER(buffers[i].distinct), NUMBER(buffers[i].fresh),               \
+        NUMBER(buffers[i].runs), NUMBER(buffers[i].first_fresh), NUMBER(buffers[i].later_fresh)
 static const field fields[] = {
     COUNT(blocks),
     COUNT(threads),
@@ -69,6 +71,7 @@ static const field fields[] = {
     NUMBER(issue.pipes[6]),
     NUMBER(issue.pipes[7]),
     NUMBER(issue.pipes[8]),
+    NUMBER(issue.code_bytes),
     NUMBER(issue.locals),
     NUMBER(issued),
     NUMBER(loads),
@@ -89,6 +92,7 @@ static const field fields[] = {
     NUMBER(wave.write_run),
     NUMBER(wave.first_fresh),
     NUMBER(wave.later_fresh),
+    NUMBER(wave.bytes),
     NUMBER(hot.operations),
     NUMBER(hot.sectors),
     NUMBER(hot.doubles),
@@ -163,20 +167,11 @@ static at_status read_lines(work *w, at_error *error)
 static at_status load(work *w, const char *script_path, const script_setting *wanted,
                       size_t setting_count, at_error *error)
 {
-    paths p;
-    char path[PATHS_BYTES];
     problem_plan plan;
-    at_status status = paths_find(&p, error);
-    if (!status)
-        status = paths_find_script(&p, script_path, path, sizeof path, error);
-    if (!status)
-        status = script_load(path,
-                             &(script_options){.lua_dir = p.lua_dir,
-                                               .template_dir = p.template_dir,
-                                               .settings = wanted,
-                                               .setting_count = setting_count,
-                                               .device = w->chip.limits},
-                             &w->script, error);
+    settings o = {.script = script_path, .variable_count = setting_count, .use_cache = true};
+    if (setting_count > 0)
+        memcpy(o.variables, wanted, setting_count * sizeof *wanted);
+    at_status status = target_load_script(&o, &w->chip.limits, &w->script, error);
     if (!status)
         status = script_problem_plan(w->script, PROBLEM_TUNED, NULL, 1, &plan, error);
     if (!status)

@@ -250,6 +250,37 @@ __global__ void add_shared(int words, int step, int rounds, unsigned *out)
         *out = 1;
 }
 
+// "code": a loop of N multiplications and additions in eight chains, of 16 bytes of machine code each.
+template <int N>
+__global__ void code(int rounds, float *out)
+{
+    float v[8];
+    for (int c = 0; c < 8; c++)
+        v[c] = threadIdx.x + c;
+#pragma unroll 1
+    for (int k = 0; k < rounds; k++)
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            v[i % 8] = v[i % 8] * 0.5f + float(i);
+    float sum = 0;
+    for (int c = 0; c < 8; c++)
+        sum += v[c];
+    if (sum == 1)
+        *out = sum;
+}
+
+template <int N>
+static void run_code(float *out)
+{
+    printf(" %d KiB", N * 16 / 1024);
+    for (int warps : {4, 8, 16, 32}) {
+        const int rounds = (1 << 21) / N;
+        printf(" %.2f", time_of([&] { code<N><<<sms, 32 * warps>>>(rounds, out); }, false) * clocks_a_ns * 4 /
+                            (double(N) * rounds * warps));
+    }
+    printf(";");
+}
+
 // "turnaround": blocks that do nothing for so long.
 __global__ void spin(int clocks)
 {
@@ -359,6 +390,10 @@ int main()
         printf(" %d %.2f %.2f;", count,
                time_of([&] { add_shared<<<sms * 2, 1024>>>(count, 1, 256, out); }, false) * each,
                time_of([&] { add_shared<<<sms * 2, 1024>>>(count, 32, 256, out); }, false) * each);
+    printf("\ncode, clocks an instruction of a scheduler, by warps 4, 8, 16, 32 an SM:");
+    float *floats = reinterpret_cast<float *>(other);
+    run_code<256>(floats), run_code<1024>(floats), run_code<2048>(floats), run_code<4096>(floats);
+    run_code<8192>(floats), run_code<16384>(floats);
     printf("\nturnaround, clocks between two blocks of threads:");
     for (int threads : {128, 256, 512, 1024}) {
         const int waves = sms * (2048 / threads);

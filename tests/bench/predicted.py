@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How well predicted times order measured ones: predicted.py BUILD [--device DEVICE.json] LANDSCAPE...
+"""How well predicted times order measured ones: predicted.py BUILD [--device DEVICE.json] [--before OUTPUT] LANDSCAPE...
 
 A LANDSCAPE is a file FOLDER/PATTERN.jsonl(.gz) with features (tests/bench/landscape.c); the first
 line names the GPU it was measured on. No GPU is needed. For each, beside how many variants it has
 and how much slower its slowest tenth begins than its best: Spearman's rank correlation of predicted
 with measured time; how much slower than the best measured the first predicted is, and the best of
-the first 20; the mean error of time; how many measured times are in the interval of their prediction.
-Last, the bars that are missed."""
+the first 20; the mean error of time; how many measured times are in the interval of their prediction,
+and in one that is as wide as nine of ten errors of the other patterns are, by the longest term.
+Of an OUTPUT of this script, rank, first and error stand beside those of now, in brackets.
+Last, the bars that are missed, and the interval's factors that all landscapes together would give."""
 import gzip
 import json
 import os
@@ -72,33 +74,86 @@ def predict(build, chip, device, lines):
     return rows
 
 
+def factor(row):
+    """By how much the prediction is off, either way."""
+    return max(row[0] / row[1], row[1] / row[0])
+
+
+def limit(row):
+    return max(range(len(row[2])), key=lambda t: row[2][t])
+
+
+def nine_of_ten(rows):
+    """{longest term: the factor within which nine of ten predictions are}"""
+    found = {}
+    for row in rows:
+        found.setdefault(limit(row), []).append(factor(row))
+    return {t: sorted(f)[min(len(f) * 9 // 10, len(f) - 1)] for t, f in found.items()}
+
+
+def held_out(name, rows_of):
+    """The share of a landscape's rows within the factors of all other patterns'."""
+    pattern = name.split()[0]
+    others = [r for other, rows in rows_of.items() if other.split()[0] != pattern for r in rows]
+    if not others:
+        return None
+    factors, all_terms = nine_of_ten(others), sorted(factor(r) for r in others)[len(others) * 9 // 10]
+    rows = rows_of[name]
+    return sum(factor(r) <= factors.get(limit(r), all_terms) for r in rows) / len(rows)
+
+
+def read_before(path):
+    """{"pattern chip": (rank, first, error)} of an output of this script"""
+    found = {}
+    with open(path) as f:
+        for line in f:
+            cells = line.split("|")
+            if len(cells) == 10 and cells[0].split()[1:]:
+                found[" ".join(cells[0].split())] = [cells[i].split()[0] for i in (3, 4, 6)]
+    return found
+
+
 def chip_of(gpu):
     return next((c for c in ("h200", "h100", "a100") if c in gpu.lower()), "sm_90")
 
 
+TERMS = "DRAM latency blocks issue L1 shared constant L2 atomics last turns".split()
+
+
 def main(arguments):
-    build, device, missed = arguments[0], [], []
+    build, device, before, missed, rows_of = arguments[0], [], {}, [], {}
     arguments = arguments[1:]
-    if arguments[:1] == ["--device"]:
-        device, arguments = [arguments[1]], arguments[2:]
-    print(f"{'landscape':24s} {'n':>5s} {'slow':>6s} {'rank':>6s} {'first %':>8s} {'of 20 %':>8s} {'error %':>8s} {'within %':>8s}")
+    while arguments[:1] in (["--device"], ["--before"]):
+        if arguments[0] == "--device":
+            device = [arguments[1]]
+        else:
+            before = read_before(arguments[1])
+        arguments = arguments[2:]
     for path in arguments:
         lines = lines_of(path)
         head = json.loads(lines[0])
         gpu = head.get("gpu", os.path.basename(os.path.dirname(path)))
-        rows = predict(build, chip_of(gpu), device, lines[1:] if "gpu" in head else lines)
-        name = os.path.basename(path).split(".")[0]
+        name = f"{os.path.basename(path).split('.')[0]} {chip_of(gpu)}"
+        rows_of[name] = predict(build, chip_of(gpu), device, lines[1:] if "gpu" in head else lines)
+    print(f"{'landscape':24s} |   n | slow  | rank        | first %       | of 20 % | error %     | within % | held out % |")
+    for name, rows in rows_of.items():
         if len(rows) < 20:
-            print(f"{name:24s} {len(rows):5d}   too few")
+            print(f"{name:24s} | {len(rows):3d} | too few")
             continue
         j = judge(rows)
-        print(f"{name:24s} {j['n']:5d} {j['slow']:6.2f} {j['rank']:6.2f} {100 * j['first']:8.1f} "
-              f"{100 * j['of20']:8.1f} {100 * j['error']:8.1f} {100 * j['within']:8.0f}")
+        was = [f"({w})" for w in before.get(name, [])] or [""] * 3
+        out = held_out(name, rows_of)
+        print(f"{name:24s} | {j['n']:3d} | {j['slow']:5.2f} | {j['rank']:4.2f} {was[0]:6s} | {100 * j['first']:5.1f} {was[1]:7s} | "
+              f"{100 * j['of20']:7.1f} | {100 * j['error']:4.1f} {was[2]:6s} | {100 * j['within']:8.0f} | "
+              + (f"{100 * out:10.0f} |" if out is not None else f"{'':10s} |"))
         bars = [("rank", -j["rank"], -0.8 if j["slow"] >= 1.3 else -0.6), ("first", j["first"], 0.10),
                 ("best of 20", j["of20"], 0.02), ("error", j["error"], 0.08 if j["memory"] else 0.15)]
         missed += [f"{name}: {bar} {abs(value):.3f}, the bar is {abs(most):.2f}"
                    for bar, value, most in bars if value > most]
     print("\n".join(["", "missed:"] + missed) if missed else "\nno bar is missed")
+    everything = [r for rows in rows_of.values() for r in rows]
+    print("\nnine of ten are within: " + ", ".join(
+        f"{TERMS[t]} {f:.2f}" for t, f in sorted(nine_of_ten(everything).items())) if everything else "")
     return 0
 
 

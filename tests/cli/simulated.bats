@@ -84,7 +84,7 @@ load helpers
 }
 
 @test "predictions that the model cannot tell apart are called tied, none of them the best" {
-    tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 6 --quiet --no-record
+    tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 6 --quiet --no-record --only vec=4
     succeeds
     says "tied with"
     says "which the model cannot tell apart"
@@ -180,6 +180,11 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
     tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=4096
     succeeds
     says_nothing_of "'simulated' problem"
+    # Of what would take minutes a sample is run.
+    tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=268435456
+    succeeds
+    says "which is run up to 16 MiB, and predicted beyond ('tuned us')"
+    says "on the tuned problem"
     tool sweep "$FIXTURES/scale.lua" --over n=4096,8192 --device sim --budget 2 --quiet
     succeeds
     says "variables that neither --over nor --set gives are those of the script's 'simulated' problem"

@@ -41,18 +41,24 @@ static const struct row {
     {"a100-40gb", "A100", "sm_80", 0, 1555e9, 4096, 261.5, 466.3, 96, 122, {0}},
     {"rtx3090", "RTX 3090", "sm_86", 0, 0, 1536, 273, 541.5, 96, 122, {0}},
     {"rtx4090", "RTX 4090", "sm_89", 0, 0, 3072, 273, 541.5, 96, 122, {0}},
-    {"h200", "H200", "sm_90", 0, 0, 4178, 263, 478.8, 110, 140, {0, 0.053, 0.052, 0.013}},
+    {"h200", "H200", "sm_90", 0, 0, 4178, 263, 478.8, 110, 140, {0, 0.027, 0.025, 0.007}},
     {"h100", "H100", "sm_90", 50, 3.35e12, 4178, 263, 478.8, 96, 122, {0, 0.013, 0.012, 0.004}},
-    {"h200", "-", "sm_90a", 0, 0, 4178, 263, 478.8, 110, 140, {0, 0.053, 0.052, 0.013}},
+    {"h200", "-", "sm_90a", 0, 0, 4178, 263, 478.8, 110, 140, {0, 0.027, 0.025, 0.007}},
     {"b200", "B200", "sm_100", 0, 0, 4178, 263, 478.8, 96, 122, {0}},
     {"b300", "B300", "sm_103", 0, 0, 4178, 263, 478.8, 96, 122, {0}},
     {"rtx5090", "RTX 5090", "sm_120", 0, 0, 3072, 273, 541.5, 96, 122, {0}},
 };
 static const size_t table_count = sizeof table / sizeof *table;
 
-/* Shares of the datasheet's bandwidth that reading, writing and copying kernels reach: measured on
- * an H200 (results/nvidia-h200/device.json); taken for the others, of which no source is known. */
-static const double read_share = 0.956, write_share = 0.965, copy_share = 0.884;
+/* Bytes a ns that kernels which do nothing else read, write and copy (results, device.json). */
+static const struct {
+    const char *name;
+    double read, write, copy;
+} bandwidths[] = {{"h200", 4622, 4662, 4262}, {"h100", 3184, 3294, 3061}};
+
+/* Shares of the datasheet's bandwidth that these are, on average: taken for the others, of which no
+ * source is known. */
+static const double read_share = 0.957, write_share = 0.977, copy_share = 0.901;
 
 /* The L2 is written at this share of what it is read at: an H100 reads 226 sectors a ns and writes
  * 98, in part, to 140, whole. */
@@ -92,6 +98,13 @@ static void fill(const struct row *r, sim_chip *out)
     out->read_bytes_per_ns = rate * read_share;
     out->write_bytes_per_ns = rate * write_share;
     out->copy_bytes_per_ns = rate * copy_share;
+    for (size_t i = 0; i < sizeof bandwidths / sizeof *bandwidths; i++)
+        if (strcmp(bandwidths[i].name, r->name) == 0) {
+            out->read_bytes_per_ns = bandwidths[i].read;
+            out->write_bytes_per_ns = bandwidths[i].write;
+            out->copy_bytes_per_ns = bandwidths[i].copy;
+            out->measured = true;
+        }
     out->l2_bytes_per_ns = r->l2 * clock;
     out->l2_written_per_ns = r->l2 * clock * written_share;
     /* "NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 64 bytes a clock and SM. */
@@ -114,17 +127,14 @@ static void fill(const struct row *r, sim_chip *out)
      * Capabilities", 7.5 to 12.0. Kernels that do nothing but multiply and add reach 0.95 of that
      * on an H100 and an H200 (results, "fp32"); taken for the others. */
     out->issue_per_clock = 4 * 0.95;
-    out->measured = strcmp(r->gpu, "H100") == 0 || strcmp(r->gpu, "H200") == 0;
     /* Measured on an H200: an empty kernel takes 2.9 us between two events, of which a kernel with
      * work hides a part. No source for the others. */
     out->launch_ns = 2500;
     out->block_ns = block_every / clock;
     out->block_clocks = 60 * clock;
-    /* Runs of 32, 64, 128 and 256 bytes at random places are read at 0.33, 0.65, 0.91 and 0.96 of
-     * the bandwidth of long ones on an H100, and written at 0.26, 0.50, 0.88 and 0.95
-     * (microbenchmarks.cu "runs"). Taken for the others. */
-    out->read_piece_bytes = 96;
-    out->write_piece_bytes = 122;
+    out->read_piece_bytes = r->read_piece;
+    out->write_piece_bytes = r->write_piece;
+    memcpy(out->hint_costs, r->hint_costs, sizeof out->hint_costs);
     out->double_atomic_ns = float_atomic / clock;
     out->atomic_sector_ns = atomic_sector / clock;
     out->double_sector_ns = double_sector / clock;

@@ -2,16 +2,17 @@
 
 #include <math.h>
 
-/* Exponents of the norms. Bytes in flight against bandwidth: a kernel with half of what Little's
+/* Exponent of the norm by which bytes in flight meet bandwidth: a kernel with half of what Little's
  * law asks for reaches 0.79 of the bandwidth, one with all of it 0.96 (a read of 256 MiB by 2 to
- * 512 KiB in flight an SM, on H100 and H200; tests/bench/microbenchmarks.cu "flight"). Others: at
- * their crossing two pipes that are busy together take a tenth longer than one. */
-static const double flight_norm = 2.8, pipe_norm = 9;
+ * 512 KiB in flight an SM, on H100 and H200; tests/bench/microbenchmarks.cu "flight"). */
+static const double flight_norm = 2.8;
 
 /* A first-level cache and the shared memory of a block are the same memory: CUDA C++ Programming
  * Guide, "Shared Memory" of 8.0 and 9.0: 192 and 256 KiB together. The system keeps 1 KiB a block.
  */
 enum { RESERVED_BYTES = 1024 };
+
+enum { SCHEDULERS = 4 }; /* of an SM: CUDA C++ Programming Guide, "Compute Capabilities", 7.5 on */
 
 /* Registers of a thread that hold no loaded value: addresses, counters, sums. A load takes a
  * register from its issue on. */
@@ -87,7 +88,8 @@ occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim
 
 /* How much longer DRAM takes for runs of neighbours than for long ones: it is read and written in
  * pieces, of which one costs the same when less of it is asked for (microbenchmarks.cu "runs": the
- * curve is theirs). What blocks of a wave access side by side is one run where they go together. */
+ * curve is theirs). What blocks of a wave access side by side is one run where they go together:
+ * how far, no microbenchmark tells. */
 static double short_runs(double bytes, double runs, double wave_sectors, double piece)
 {
     static const double sharpness = 4, together = 0.15;
@@ -118,27 +120,65 @@ static double overflow(double bytes, double capacity)
 
 typedef struct flow { /* bytes of the launch, and sectors of a block */
     double read, written;
-    double l1_wavefronts, l2_read, l2_written; /* sectors; and lines of 128 bytes: */
-    double l2_read_lines, l2_written_lines;
+    double read_long; /* bytes of long runs that would take as long to read */
+    double l1_wavefronts, l2_read, l2_written; /* sectors; */
+    double l2_parts;                           /* those written that a store covers in part; */
+    double l2_read_lines, l2_written_lines;    /* and lines of 128 bytes */
 } flow;
 
 /* The L2 is in two halves, and what SMs of both read is in both: "NVIDIA A100 Tensor Core GPU
  * Architecture" whitepaper; random reads of 64 MiB find 0.44 of the L2's size there (H100). */
 static const double held_share = 0.45;
 
-/* Bytes read from DRAM, where blocks read that share of what is fresh of each buffer. A buffer of
- * which more is read than it has is read again: then the L2 has what it holds of it. */
-static double buffers_read(const sim_profile *p, double share, double l2_held)
+/* How far the L2 serves what blocks share. */
+typedef struct sharing {
+    bool stays; /* it holds what a wave reads until the next one */
+    double fit; /* share that it holds of what a wave reads at about the same time */
+} sharing;
+
+/* The share of the sectors that are fresh to a run of blocks which come from DRAM: no block of its
+ * wave has read them before, nor, where the L2 keeps what a wave reads, one of the wave before. */
+static double wave_share(double distinct, double fresh, double first, double later,
+                         const sharing *s)
 {
-    double known = 0, sum = 0;
+    if (first <= 0 || fresh <= 0)
+        return 1;
+    const double shared = (1 - (s->stays ? later : first)) * s->fit;
+    return fmin(distinct * (1 - shared) / fresh, 1);
+}
+
+/* DRAM's pieces for loads; those of .L2::256B bring so much (PTX ISA, "ld"). */
+static double read_piece(const sim_profile *p, const sim_chip *chip)
+{
+    static const double wide_bytes = 256;
+    const double wide = p->hinted[SIM_HINT_WIDE];
+    return (1 - wide) * chip->read_piece_bytes + wide * wide_bytes;
+}
+
+/* Adds what is read of DRAM. A buffer of which more is read than it has is read again: then the L2
+ * has what it holds of it. */
+static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing *with,
+                      double l2_held, flow *f)
+{
+    const double launch = (double)p->blocks * SIM_SECTOR_BYTES, piece = read_piece(p, chip);
+    double known = 0;
     for (int i = 0; i < SIM_PROFILE_BUFFERS && p->buffers[i].bytes > 0; i++) {
         const sim_buffer_reads *b = &p->buffers[i];
-        const double bytes = (double)p->blocks * SIM_SECTOR_BYTES * b->fresh * share;
-        const double again = fmax(bytes - b->bytes, 0);
+        const double share =
+            wave_share(b->distinct, b->fresh, b->first_fresh, b->later_fresh, with);
+        const double bytes = launch * b->fresh * share, again = fmax(bytes - b->bytes, 0);
+        const double read = bytes - again + again * overflow(b->bytes, l2_held);
         known += b->fresh;
-        sum += bytes - again + again * overflow(b->bytes, l2_held);
+        f->read += read;
+        f->read_long +=
+            read * short_runs(SIM_SECTOR_BYTES * b->distinct, b->runs, p->wave.read_run, piece);
     }
-    return sum + (double)p->blocks * SIM_SECTOR_BYTES * fmax(p->read.fresh - known, 0) * share;
+    const double rest =
+        launch * fmax(p->read.fresh - known, 0) *
+        wave_share(p->read.distinct, p->read.fresh, p->wave.first_fresh, p->wave.later_fresh, with);
+    f->read += rest;
+    f->read_long += rest * short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs,
+                                      p->wave.read_run, piece);
 }
 
 /* Where a block's accesses are served. */
@@ -150,28 +190,25 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     const double local = local_sectors(p, needs);
     const double held = resident * (double)p->threads * needs->local_bytes;
     const double local_missed = local * overflow(held, l1_bytes(chip, needs, resident));
-    /* Sectors that other blocks of a wave read too come from DRAM once; those of the wave before
-     * are still in the L2 if it holds a wave. */
-    double share = 1;
-    if (p->wave.first_fresh > 0 && p->read.fresh > 0) {
-        const double wave = resident * sms * SIM_SECTOR_BYTES * p->read.distinct;
-        const bool stays = wave * p->wave.first_fresh < l2_held;
-        share =
-            p->read.distinct * (stays ? p->wave.later_fresh : p->wave.first_fresh) / p->read.fresh;
-    }
+    const sharing with = {
+        .stays =
+            resident * sms * SIM_SECTOR_BYTES * p->read.distinct * p->wave.first_fresh < l2_held,
+        .fit = 1 - overflow(p->wave.bytes, l2_held)};
     /* What is read with a hint that it is read once is the first to leave the L2. */
     const double kept = 1 - p->hinted[SIM_HINT_STREAMING] - p->hinted[SIM_HINT_NO_ALLOCATE];
-    const double read = buffers_read(p, fmin(share, 1), l2_held * fmax(kept, 0));
+    flow f = {.written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
+    add_reads(p, chip, &with, l2_held * fmax(kept, 0), &f);
     /* Where a block's own share of the L1 does not hold what it reads again, the L2 does. */
-    flow f = {.read = read, .written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
     const double local_dram =
         blocks * SIM_SECTOR_BYTES * local_missed * overflow(held * sms, l2_bytes);
     if (needs->warm && f.read + f.written <= l2_bytes)
-        f.read = f.written = 0;
+        f.read = f.read_long = f.written = 0;
     /* What is written in part is read to be made whole. */
-    if (f.written > 0)
-        f.read += blocks * SIM_SECTOR_BYTES * p->write.torn;
-    f.read += local_dram / 2;
+    const double more =
+        (f.written > 0 ? blocks * SIM_SECTOR_BYTES * p->write.torn : 0) + local_dram / 2;
+    f.read += more;
+    f.read_long += more * short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs,
+                                     p->wave.read_run, read_piece(p, chip));
     f.written += local_dram / 2;
     const double requests =
         (double)(p->totals.global_load.requests + p->totals.global_store.requests +
@@ -182,37 +219,36 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     /* Local memory is written through: the counters of Nsight Compute have each sector of local
      * stores in the L2, too (microbenchmarks.cu "local"). */
     f.l2_written = p->write.sent + local / 2;
+    f.l2_parts = p->write.parts;
     f.l2_read_lines = p->read.moved + local_missed / 8;
     f.l2_written_lines = p->write.moved + local_missed / 8;
     return f;
 }
 
-/* What the L2 takes for the sectors of a block: a line of which one sector is read costs as much as
- * one of which two are, and a line that is written costs beside its sectors (microbenchmarks.cu
- * "l2 sectors": sectors a ns by words between lanes, on H100 and H200). */
+/* What the L2 takes for the sectors of a block, in sectors that are read: a line of which one
+ * sector is read costs as much as one of which two are; a line that is written costs beside its
+ * sectors, of which those written in part cost more (microbenchmarks.cu "l2 sectors": sectors a ns
+ * by words between lanes: 1.92, 1.72 on an H100, 1.89, 1.77 on an H200; "fields", 512 MiB: what
+ * this says of structs of 6, 8 and 16 words is within 5 % of what an H100 takes). */
 static double l2_ns(const sim_chip *chip, const flow *f)
 {
-    static const double read_line = 1.75, written_line = 1.8; /* sectors that are read */
+    static const double read_line = 1.75, written_line = 1.75, part = 1.9;
     const double read = SIM_SECTOR_BYTES / chip->l2_bytes_per_ns;
+    const double written = SIM_SECTOR_BYTES / chip->l2_written_per_ns;
+    const double parts = fmin(f->l2_parts, f->l2_written);
     return fmax(f->l2_read, read_line * f->l2_read_lines) * read +
-           f->l2_written * SIM_SECTOR_BYTES / chip->l2_written_per_ns +
+           (f->l2_written - parts) * written + parts * fmax(part * read, written) +
            written_line * f->l2_written_lines * read;
 }
 
 static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
 {
-    /* Loads of .L2::256B bring so much (PTX ISA, "ld"). */
-    static const double wide_bytes = 256;
-    const double wide = p->hinted[SIM_HINT_WIDE];
-    const double piece = (1 - wide) * chip->read_piece_bytes + wide * wide_bytes;
-    const double reads =
-        short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs, p->wave.read_run, piece);
     const double writes = short_runs(SIM_SECTOR_BYTES * p->write.distinct, p->write.runs,
                                      p->wave.write_run, chip->write_piece_bytes);
     double hints = 1;
     for (int i = 0; i < SIM_HINT_COUNT && f->written > f->read / 20; i++)
         hints += p->hinted[i] * chip->hint_costs[i];
-    return mixed_ns(chip, f->read * reads, f->written * writes) * hints;
+    return mixed_ns(chip, f->read_long, f->written * writes) * hints;
 }
 
 /* How much longer DRAM takes for more bytes in flight to an SM than it needs: its queues reorder
@@ -228,10 +264,19 @@ static double crowding(double flight_bytes)
  * takes 3 % longer by them than by many short ones (as above). */
 static const double drifting = 1.03;
 
+/* How much longer instructions take that the instruction cache does not hold: an SM with 16 and 32
+ * warps takes 1.03 clocks an instruction of a scheduler in a loop of up to 32 KiB, 1.8 on average
+ * in one of 64, 128 and 256 KiB (microbenchmarks.cu "code", on an H100). */
+static double fetching(double code_bytes)
+{
+    static const double held_bytes = 32768, longer = 0.7;
+    return 1 + longer * fmin(fmax(code_bytes / held_bytes - 1, 0), 1);
+}
+
 static double issue_clocks(const sim_profile *p, const sim_chip *chip, sim_pipe *busiest)
 {
     double rates[SIM_PIPE_COUNT];
-    double most = p->issue.total / chip->issue_per_clock;
+    double most = p->issue.total / chip->issue_per_clock * fetching(p->issue.code_bytes);
     *busiest = SIM_PIPE_OTHER;
     sim_pipe_rates(chip->limits.major, chip->limits.minor, rates);
     for (int i = 0; i < SIM_PIPE_COUNT; i++)
@@ -252,6 +297,30 @@ static double atomics_ns(const sim_profile *p, const sim_chip *chip)
         h->doubles * chip->double_sector_ns + (1 - h->doubles) * chip->atomic_sector_ns;
     return fmax(fmax(h->operations * address, h->sectors * line),
                 (double)p->blocks * p->atomic_sectors / chip->atomic_sectors_per_ns);
+}
+
+/* What work takes beyond its busiest station where `customers` visit all of them in turn, none of
+ * which is at two at a time: mean value analysis of a closed network (Reiser and Lavenberg,
+ * "Mean-Value Analysis of Closed Multichain Queuing Networks", JACM 27, 1980), one chain. Between
+ * whole numbers of customers it goes in a straight line. */
+static double queueing_ns(const double *stations_ns, size_t count, double customers)
+{
+    enum { MOST_STATIONS = 8 };
+    double queues[MOST_STATIONS] = {0}, most = 0, last = 0, time = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, stations_ns[i]);
+    for (double n = 1; most > 0 && n < customers + 1; n++) {
+        double round = 0;
+        for (size_t i = 0; i < count; i++)
+            round += stations_ns[i] * (1 + queues[i]);
+        for (size_t i = 0; i < count; i++)
+            queues[i] = n * stations_ns[i] * (1 + queues[i]) / round;
+        last = time;
+        time = round / n;
+        if (n > customers)
+            time = last + (time - last) * (customers - n + 1);
+    }
+    return time - most;
 }
 
 static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
@@ -299,13 +368,24 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
                                            chip->l2_bytes_per_clock_sm / clock);
     t[SIM_TERM_ATOMICS] = atomics_ns(p, chip);
     /* The slice of the L2 that has the address serves its part of all other sectors besides. */
-    if (t[SIM_TERM_ATOMICS] > 0)
-        t[SIM_TERM_ATOMICS] += blocks * l2_ns(chip, &f);
+    if (t[SIM_TERM_ATOMICS] > 0) {
+        const double others = fmax(1 - p->atomic_sectors / fmax(f.l2_written, 1), 0);
+        flow rest = f;
+        rest.l2_written *= others;
+        rest.l2_parts *= others;
+        rest.l2_written_lines *= others;
+        t[SIM_TERM_ATOMICS] += blocks * l2_ns(chip, &rest);
+    }
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
     const bool stays = blocks <= sms * out->occupancy.blocks_per_sm && rounds > 1.5;
     out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / rounds;
     out->needed_bytes = chip->read_bytes_per_ns / sms * chip->dram_clocks / clock;
     t[SIM_TERM_DRAM] = dram_ns(p, chip, &f) * crowding(out->flight_bytes) * (stays ? drifting : 1);
+    const double warps = ceil((double)p->threads / SIM_LANES) * resident;
+    const double stations[] = {fmax(t[SIM_TERM_DRAM], t[SIM_TERM_L2]), t[SIM_TERM_ISSUE],
+                               t[SIM_TERM_SHARED], t[SIM_TERM_L1]};
+    t[SIM_TERM_TURNS] =
+        queueing_ns(stations, sizeof stations / sizeof *stations, fmax(warps / SCHEDULERS, 1));
 }
 
 /* The factor within which nine of ten predictions lay of what was measured, by what limits: of
@@ -318,7 +398,7 @@ static double error_factor(sim_term limit, const sim_chip *chip)
         [SIM_TERM_DRAM] = 1.19,   [SIM_TERM_BLOCKS] = 1.19, [SIM_TERM_ATOMICS] = 1.19,
         [SIM_TERM_SHARED] = 1.27, [SIM_TERM_LATENCY] = 1.4, [SIM_TERM_ISSUE] = 1.7,
         [SIM_TERM_L2] = 1.6,      [SIM_TERM_L1] = 1.6,      [SIM_TERM_CONSTANT] = 1.6,
-        [SIM_TERM_LAST] = 1.6};
+        [SIM_TERM_LAST] = 1.6,    [SIM_TERM_TURNS] = 1.6};
     const double factor = factors[limit];
     return chip->measured ? factor : factor * factor;
 }
@@ -332,17 +412,17 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
         p->sampled == 0)
         return;
     find_terms(p, needs, chip, out);
-    double roofs[SIM_TERM_COUNT];
-    int count = 0;
-    roofs[count++] = norm(
+    double longest = norm(
         flight_norm, (double[]){out->terms_ns[SIM_TERM_DRAM], out->terms_ns[SIM_TERM_LATENCY]}, 2);
-    for (int i = 0; i < SIM_TERM_COUNT; i++) {
-        if (i != SIM_TERM_DRAM && i != SIM_TERM_LATENCY && i != SIM_TERM_LAST)
-            roofs[count++] = out->terms_ns[i];
+    for (int i = 0; i < SIM_TERM_LAST; i++) {
+        longest = fmax(longest, out->terms_ns[i]);
         if (out->terms_ns[i] > out->terms_ns[out->limit])
             out->limit = (sim_term)i;
     }
-    out->time_ns = chip->launch_ns + norm(pipe_norm, roofs, count) + out->terms_ns[SIM_TERM_LAST];
+    if (out->terms_ns[SIM_TERM_LAST] > out->terms_ns[out->limit])
+        out->limit = SIM_TERM_LAST;
+    out->time_ns =
+        chip->launch_ns + longest + out->terms_ns[SIM_TERM_LAST] + out->terms_ns[SIM_TERM_TURNS];
     out->low_ns = out->time_ns / error_factor(out->limit, chip);
     out->high_ns = out->time_ns * error_factor(out->limit, chip);
 }
@@ -362,6 +442,7 @@ static const struct {
     [SIM_TERM_ATOMICS] = {"atomics on one address", "atomic",
                           "fewer additions to one address would help"},
     [SIM_TERM_LAST] = {"the last block", "last", "less work for the last block would help"},
+    [SIM_TERM_TURNS] = {"warps in turns", "turns", "more warps an SM would help"},
 };
 
 const char *sim_term_name(sim_term term)

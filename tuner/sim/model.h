@@ -2,15 +2,11 @@
  *
  * In: a profile (sim/profile.h), the kernel's resources, a chip. Out: the time, and the time that
  * each mechanism alone would take. No coefficient belongs to a pattern. A chip's figures are
- * published or measured by kernels that do one thing (sim/chip.h). Three constants were chosen
- * while looking at measured patterns on an H100 (the norm of the pipes, the share of a buffer that
- * the L2 keeps, what a written sector takes of the L2): the landscapes of an H200 tell how far off
- * they are there, and nothing does for other chips.
+ * published or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md of results);
+ * one constant has no measurement of its own (`together`, sim/model.c).
  *
- * Mechanisms meet as roofs do, by a norm: what takes half as long as another adds a little to it,
- * as each finds the other's queues. The whole is
- *
- *   launch + norm_q(norm_p(DRAM, latency), blocks, issue, L1, shared, constant, L2, atomics) + last
+ *   launch + turns + last + max of
+ *     norm(DRAM, latency), blocks, issue, L1, shared, constant, L2, atomics
  *
  * DRAM       bytes read and written over the bandwidth of either; more where runs of neighbours are
  *            short, or where both are mixed
@@ -21,6 +17,8 @@
  * L2         sectors over the bandwidth of all of it, or of one SM's way to it
  * atomics    those on the line that gets the most, one after the other, beside what else its slice
  *            of the L2 has to do; or all, over the rate of the L2
+ * turns      what memory, issue, shared memory and L1 wait for each other: a warp is at one of them
+ *            at a time, and the fewer warps a scheduler has, the less one hides another
  * last       what a block does that finds itself the last one, when all others have ended */
 #ifndef AUTOTUNE_SIM_MODEL_H
 #define AUTOTUNE_SIM_MODEL_H
@@ -47,6 +45,7 @@ typedef enum sim_term {
     SIM_TERM_L2,
     SIM_TERM_ATOMICS,
     SIM_TERM_LAST,
+    SIM_TERM_TURNS,
     SIM_TERM_COUNT
 } sim_term;
 

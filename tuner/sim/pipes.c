@@ -7,6 +7,9 @@
 #include "base/memory.h"
 #include "sim/program/warpgroup.h"
 
+/* Of machine code since sm_70: CUDA Binary Utilities, "Instruction Set Reference"; 128 bits. */
+enum { INSTRUCTION_BYTES = 16 };
+
 /* Machine instructions for one of PTX. `wide`: for operands of 64 bits. The first row whose opcode
  * begins so counts. */
 static const struct expansion {
@@ -151,6 +154,7 @@ static void add_noted(const ptx_statement *s, double n, sim_issue *out)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         out->pipes[pipes[i]] += parts[i] * n;
         out->total += parts[i] * n;
+        out->code_bytes += parts[i] * INSTRUCTION_BYTES;
     }
     out->locals += note->locals * n;
 }
@@ -159,8 +163,9 @@ static void add_expanded(const ptx_statement *s, double issued, sim_issue *out)
 {
     const ptx_text text = s->opcode;
     const struct expansion e = expand(text);
-    const double n = (is_wide(text) ? e.wide : e.narrow) * issued;
+    const double each = is_wide(text) ? e.wide : e.narrow, n = each * issued;
     out->total += n;
+    out->code_bytes += each * INSTRUCTION_BYTES;
     /* ptxas has products of one add and shift where the other pipe is busy: about every fourth
      * time. */
     if (e.pipe == SIM_PIPE_INTEGER &&

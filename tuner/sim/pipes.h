@@ -26,6 +26,7 @@ typedef enum sim_pipe {
 typedef struct sim_issue {        /* of a block */
     double total;                 /* machine instructions of all its warps */
     double pipes[SIM_PIPE_COUNT]; /* of these, by the pipe that executes them */
+    double code_bytes;            /* of the machine code that is executed */
     double locals; /* accesses to local memory, of spilled registers too; negative: only those of
                       the PTX are known */
 } sim_issue;

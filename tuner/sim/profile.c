@@ -33,23 +33,34 @@ typedef struct ticket {
 } ticket;
 enum { MOST_TICKETS = 8 };
 
+enum { LINE_WORDS = 128 / 4 };
+
 typedef struct hot_line {
-    sim_hot sum;    /* `doubles` and `floats`: sectors, not shares */
-    uint64_t first; /* cluster that updated it */
-    bool shared;    /* another did, too */
+    sim_hot sum;             /* `doubles` and `floats`: sectors, not shares; no operations: */
+    float words[LINE_WORDS]; /* those on each */
+    uint64_t first;          /* cluster that updated it */
+    bool shared;             /* another did, too */
 } hot_line;
 
 /* The stores of a warp one after the other merge on their way to the L2 where they are of the same
- * few lines: sectors that arrive there were counted by ncu for structs of 2 to 32 words that warps
- * store word by word (microbenchmarks.cu "fields": of 2 to 4 lines all merge, of 6 some, of 8
- * none). */
-enum { MERGED_LINES = 6 };
+ * few lines: of structs of K words that warps store word by word, K lines a store, so many lines of
+ * what could merge did, by the counts of Nsight Compute on an H100 (microbenchmarks.cu "fields"):
+ * 2: 0.99, 3: 0.98, 4: 0.96, 6: 0.54, 8: 0.08, 16: none. */
+enum { MERGED_LINES = 4, APART_LINES = 8 };
 
 typedef struct merging {
-    uint64_t lines[MERGED_LINES];
-    uint64_t sectors[MERGED_LINES * 4];
+    uint64_t lines[APART_LINES];
+    uint64_t sectors[APART_LINES * 4];
     int line_count, sector_count; /* line_count 0: the next store begins anew */
 } merging;
+
+/* The buffers that are read, in the order in which they were met. */
+typedef struct buffer_table {
+    const sim_memory *memory;
+    uint64_t bases[SIM_PROFILE_BUFFERS];
+    size_t count, last; /* last: that a sector was of, of these addresses: */
+    uint64_t last_from, last_to;
+} buffer_table;
 
 typedef struct watcher {
     sector_set block[2]; /* loads, stores of the current block */
@@ -63,9 +74,7 @@ typedef struct watcher {
     hot_line *hot;    /* owned */
     double atomic_sectors;
     sim_buffer_reads buffers[SIM_PROFILE_BUFFERS];
-    uint64_t bases[SIM_PROFILE_BUFFERS];
-    size_t buffer_count, last; /* last: that a sector was of, of these addresses: */
-    uint64_t last_from, last_to;
+    buffer_table table;
     uint64_t position; /* blocks begun */
     double critical;   /* clocks: sum of clusters */
     ticket tickets[MOST_TICKETS];
@@ -142,27 +151,22 @@ static int compare_sectors(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* A sector of some buffer has been read for the first time. */
-static void note_buffer(watcher *w, uint64_t sector)
+/* The buffer that has the sector; SIM_PROFILE_BUFFERS: none, or one too many. */
+static size_t buffer_of(buffer_table *t, uint64_t sector)
 {
     const uint64_t address = sector * SIM_SECTOR_BYTES;
-    if (address < w->last_from || address >= w->last_to) {
-        const sim_region *r = sim_memory_find(w->launch->memory, address);
-        if (!r)
-            return;
-        size_t i = 0;
-        while (i < w->buffer_count && w->bases[i] != r->base)
-            i++;
-        if (i == SIM_PROFILE_BUFFERS)
-            return;
-        w->buffer_count += i == w->buffer_count;
-        w->bases[i] = r->base;
-        w->buffers[i].bytes = (double)r->size_bytes;
-        w->last = i;
-        w->last_from = r->base;
-        w->last_to = r->base + r->size_bytes;
-    }
-    w->buffers[w->last].fresh++;
+    if (address >= t->last_from && address < t->last_to)
+        return t->last;
+    const sim_region *r = sim_memory_find(t->memory, address);
+    size_t i = 0;
+    while (r && i < t->count && t->bases[i] != r->base)
+        i++;
+    if (!r || i == SIM_PROFILE_BUFFERS)
+        return SIM_PROFILE_BUFFERS;
+    t->count += i == t->count;
+    t->bases[i] = t->last_from = r->base;
+    t->last_to = r->base + r->size_bytes;
+    return t->last = i;
 }
 
 /* Adds what the block that just ended did. */
@@ -191,13 +195,22 @@ static void close_block(watcher *w, int kind)
             continue;
         }
         sum->fresh += is_new;
-        if (kind == 0 && is_new)
-            note_buffer(w, s->keys[i] - 1);
+        const size_t buffer =
+            kind == 0 ? buffer_of(&w->table, s->keys[i] - 1) : SIM_PROFILE_BUFFERS;
+        if (buffer < SIM_PROFILE_BUFFERS) {
+            w->buffers[buffer].distinct++;
+            w->buffers[buffer].fresh += is_new;
+        }
     }
     if (n > 0)
         qsort(w->sorted, n, sizeof *w->sorted, compare_sectors);
     for (size_t i = 0; i < n; i++) {
-        sum->runs += i == 0 || w->sorted[i] != w->sorted[i - 1] + 1;
+        const bool begins = i == 0 || w->sorted[i] != w->sorted[i - 1] + 1;
+        const size_t buffer =
+            begins && kind == 0 ? buffer_of(&w->table, w->sorted[i]) : SIM_PROFILE_BUFFERS;
+        sum->runs += begins;
+        if (buffer < SIM_PROFILE_BUFFERS)
+            w->buffers[buffer].runs++;
         sum->lines += i == 0 || w->sorted[i] / 4 != w->sorted[i - 1] / 4;
     }
     sum->distinct += (double)n;
@@ -234,8 +247,9 @@ static void end_block(watcher *w)
         w->critical += (double)sim_trace_end(w->trace);
 }
 
-/* The level that has the sector for a load. The L1 replaces what it has held longest, and does not
- * keep what a hint says is read once. */
+/* The level that has the sector for a load. The L1 replaces what it has held longest, and keeps
+ * what is read once, too, unless it is told not to allocate a line (PTX ISA, "Cache Operators",
+ * .cs, and "Cache Eviction Priority Hints"). */
 static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t sector)
 {
     bool is_new;
@@ -244,7 +258,7 @@ static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t secto
         return SIM_LEVEL_L1;
     }
     uint32_t *filled = &w->held.used[place_of(&w->held, sector)];
-    const bool is_kept = c->kind != SIM_LOAD || c->op == SIM_HINT_NONE;
+    const bool is_kept = c->kind != SIM_LOAD || c->op != SIM_HINT_NO_ALLOCATE;
     if (!is_new && is_kept && w->misses - *filled < w->l1_sectors)
         return SIM_LEVEL_L1;
     *filled = w->misses++;
@@ -322,25 +336,30 @@ static void watch_atomic(watcher *w, const sim_instruction *c, const sim_sectors
         hot_line *line = &w->hot[*place];
         line->shared = line->shared || line->first != w->position;
         line->sum.sectors++;
-        line->sum.operations += floats ? meeting(c, s, i) : 1;
+        for (int k = 0; k < SIM_SECTOR_BYTES / 4; k++)
+            if (s->used[i] >> (4 * k) & 1)
+                line->words[s->sector[i] % 4 * (SIM_SECTOR_BYTES / 4) + (uint64_t)k] +=
+                    floats ? (float)meeting(c, s, i) : 1;
         line->sum.doubles += c->type == PTX_F64;
         line->sum.floats += c->type == PTX_F32;
     }
 }
 
-/* The line with the most operations. One that a single block alone updates gets no hotter with more
- * blocks. */
+/* The line with the most sectors, and its word with the most operations. One that a single block
+ * alone updates gets no hotter with more blocks. */
 static sim_hot hottest(const watcher *w, double scale)
 {
     sim_hot most = {0};
     for (size_t i = 0; i < w->lines.count; i++) {
         const hot_line *line = &w->hot[i];
         const double times = line->shared ? scale : 1;
-        if (line->sum.operations * times <= most.operations)
+        if (line->sum.sectors * times <= most.sectors)
             continue;
-        most =
-            (sim_hot){line->sum.operations * times, line->sum.sectors * times,
-                      line->sum.doubles / line->sum.sectors, line->sum.floats / line->sum.sectors};
+        most = (sim_hot){.sectors = line->sum.sectors * times,
+                         .doubles = line->sum.doubles / line->sum.sectors,
+                         .floats = line->sum.floats / line->sum.sectors};
+        for (int k = 0; k < LINE_WORDS; k++)
+            most.operations = fmax(most.operations, line->words[k] * times);
     }
     return most;
 }
@@ -351,6 +370,12 @@ static bool holds(const uint64_t *values, int count, uint64_t v)
         if (values[i] == v)
             return true;
     return false;
+}
+
+/* The share of the sectors of a store to so many lines that merge with the one before. */
+static double merging_share(int lines)
+{
+    return fmin(1, fmax(0, (double)(APART_LINES - lines) / (APART_LINES - MERGED_LINES)));
 }
 
 /* Counts what a store sends to the L2. */
@@ -365,20 +390,28 @@ static void send(watcher *w, const sim_sectors *s)
             continue;
         lines++;
         merges = merges && holds(m->lines, m->line_count, line);
-        if (next.line_count < MERGED_LINES)
+        if (next.line_count < APART_LINES)
             next.lines[next.line_count++] = line;
     }
-    if (!merges) {
+    const double apart = 1 - merging_share(lines);
+    for (int i = 0; i < s->count; i++)
+        w->sum[1].parts += s->used[i] != UINT32_MAX ? apart : 0;
+    if (lines >= APART_LINES) {
+        m->line_count = 0;
+        w->sum[1].moved += lines;
+        w->sum[1].sent += s->count;
+        return;
+    }
+    if (merges)
+        w->sum[1].moved += lines * apart;
+    else {
         w->sum[1].moved += lines;
         *m = next;
-        if (lines > MERGED_LINES) {
-            m->line_count = 0;
-            w->sum[1].sent += s->count;
-            return;
-        }
     }
     for (int i = 0; i < s->count; i++)
-        if (!holds(m->sectors, m->sector_count, s->sector[i])) {
+        if (holds(m->sectors, m->sector_count, s->sector[i]))
+            w->sum[1].sent += apart;
+        else {
             m->sectors[m->sector_count++] = s->sector[i];
             w->sum[1].sent++;
         }
@@ -447,6 +480,7 @@ static void divide(sim_traffic *t, double n)
     t->missed /= n;
     t->moved /= n;
     t->sent /= n;
+    t->parts /= n;
     t->partial /= n;
     t->torn /= n;
     t->fresh /= n;
@@ -464,8 +498,12 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
             out->hinted[c->op] +=
                 (double)launch->counters[i].requests / (double)out->totals.global_load.requests;
     }
-    for (size_t i = 0; i < w->buffer_count; i++)
-        out->buffers[i] = (sim_buffer_reads){w->buffers[i].bytes, w->buffers[i].fresh / n};
+    for (size_t i = 0; i < w->table.count; i++)
+        out->buffers[i] = (sim_buffer_reads){
+            .bytes = (double)sim_memory_find(launch->memory, w->table.bases[i])->size_bytes,
+            .distinct = w->buffers[i].distinct / n,
+            .fresh = w->buffers[i].fresh / n,
+            .runs = w->buffers[i].runs / n};
     out->read = w->sum[0];
     out->write = w->sum[1];
     divide(&out->read, n);
@@ -484,10 +522,17 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->trips = out->issued > 0 ? squares / (out->issued * n) / (warps * n) : 0;
 }
 
+/* The sectors that clusters read, and those of them that none did before; of each buffer, and of
+ * all together as the last. */
+typedef struct wave_reads {
+    double all[SIM_PROFILE_BUFFERS + 1], fresh[SIM_PROFILE_BUFFERS + 1];
+} wave_reads;
+
 typedef struct wave_watcher {
     sector_set touched[2]; /* loads, stores; `used`: number of the last cluster that did */
     uint32_t position;     /* clusters begun */
-    double reads;          /* different sectors of each cluster */
+    buffer_table *table;
+    wave_reads reads;
     bool failed;
 } wave_watcher;
 
@@ -503,7 +548,13 @@ static void watch_wave(void *context, const sim_instruction *c, bool is_store, c
             return;
         }
         uint32_t *last = &set->used[place_of(set, s->sector[i])];
-        w->reads += !is_store && *last != w->position;
+        for (int k = 0; !is_store && *last != w->position && k < 2; k++) {
+            const size_t of = k ? SIM_PROFILE_BUFFERS : buffer_of(w->table, s->sector[i]);
+            if (k || of < SIM_PROFILE_BUFFERS) {
+                w->reads.all[of]++;
+                w->reads.fresh[of] += is_new;
+            }
+        }
         *last = w->position;
     }
 }
@@ -540,9 +591,15 @@ static at_status run_wave(const sim_launch *launch, uint64_t first, uint64_t cou
     return status;
 }
 
-/* A kernel that needs its other warps may fault here; then there is nothing to say. */
-static at_status profile_wave(const sim_launch *launch, uint64_t wave, sim_wave *out,
-                              at_error *error)
+static double share_of(const wave_reads *r, size_t i)
+{
+    return r->all[i] > 0 ? r->fresh[i] / r->all[i] : 1;
+}
+
+/* Fills the wave of *out, and its buffers' part of it. A kernel that needs its other warps may
+ * fault here; then there is nothing to say. */
+static at_status profile_wave(const sim_launch *launch, uint64_t wave, buffer_table *table,
+                              sim_profile *out, at_error *error)
 {
     uint64_t each = sim_launch_cluster_blocks(launch);
     uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / each;
@@ -550,17 +607,27 @@ static at_status profile_wave(const sim_launch *launch, uint64_t wave, sim_wave 
     wave = wave > total ? total : wave;
     const uint64_t next = total - wave > wave ? wave : total - wave;
     const uint64_t first = (total - wave - next) / 2;
-    wave_watcher w = {0};
+    wave_watcher w = {.table = table};
     sim_fault fault;
     at_status status = run_wave(launch, first, wave, &w, &fault, error);
     if (!status && fault.kind == SIM_FAULT_NONE) {
-        const double found = (double)w.touched[0].count, reads = w.reads;
-        *out = (sim_wave){run_length(&w.touched[0]), run_length(&w.touched[1]), 1, 1};
-        out->first_fresh = out->later_fresh = reads > 0 ? found / reads : 1;
+        const wave_reads one = w.reads;
+        out->wave.bytes = one.fresh[SIM_PROFILE_BUFFERS] * SIM_SECTOR_BYTES *
+                          ceil((double)out->threads / SIM_LANES);
+        out->wave.read_run = run_length(&w.touched[0]);
+        out->wave.write_run = run_length(&w.touched[1]);
+        w.reads = (wave_reads){0};
         if (next > 0)
             status = run_wave(launch, first + wave, next, &w, &fault, error);
-        if (next > 0 && fault.kind == SIM_FAULT_NONE && w.reads > reads)
-            out->later_fresh = ((double)w.touched[0].count - found) / (w.reads - reads);
+        const wave_reads *two =
+            next > 0 && !status && fault.kind == SIM_FAULT_NONE ? &w.reads : &one;
+        for (size_t i = 0; i <= SIM_PROFILE_BUFFERS; i++) {
+            sim_buffer_reads *b = &out->buffers[i % SIM_PROFILE_BUFFERS];
+            *(i < SIM_PROFILE_BUFFERS ? &b->first_fresh : &out->wave.first_fresh) =
+                share_of(&one, i);
+            *(i < SIM_PROFILE_BUFFERS ? &b->later_fresh : &out->wave.later_fresh) =
+                share_of(two->all[i] > 0 ? two : &one, i);
+        }
     }
     if (!status && w.failed)
         status = error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
@@ -654,6 +721,7 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
     for (size_t i = 0; i < launch->memory->count; i++)
         memory_bytes += launch->memory->regions[i].size_bytes;
     w.launch = &l;
+    w.table.memory = launch->memory;
     l.announce = true;
     status = run_sample(&l, how->all, fault, error);
     end_block(&w);
@@ -673,7 +741,7 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
     if (status)
         goto cleanup;
     if (how->wave > 0)
-        status = profile_wave(launch, how->wave, &out->wave, error);
+        status = profile_wave(launch, how->wave, &w.table, out, error);
 cleanup:
     for (int kind = 0; kind < 2; kind++) {
         set_deinit(&w.block[kind]);

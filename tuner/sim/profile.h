@@ -24,7 +24,8 @@ typedef struct sim_traffic { /* of loads or stores, a block */
     double runs;             /* maximal runs of neighbouring sectors among the different ones */
     double lines;            /* different aligned pieces of 128 bytes */
     double moved;            /* such pieces of each request that goes to the L2, summed; stores: */
-    double sent;             /* and sectors, after neighbours of one warp have merged */
+    double sent;             /* and sectors, after neighbours of one warp have merged, */
+    double parts;            /* and of these, those of which a store alone writes a part */
 } sim_traffic;
 
 /* All that runs at the same time, as L2 and DRAM see it: by the first warps of all blocks of a
@@ -33,21 +34,23 @@ typedef struct sim_wave {
     double read_run, write_run; /* mean length of runs of neighbouring sectors; 0: not sampled */
     double first_fresh;         /* share of the sectors read that no other block of the wave read */
     double later_fresh;         /* and that no block of the wave before read, either */
+    double bytes; /* different ones that all its warps read in as many accesses; 0: not sampled */
 } sim_wave;
 
 /* Atomics of the launch on the line of 128 bytes that gets the most of them: they follow one
  * another. */
 typedef struct sim_hot {
-    double operations; /* those on one address, of lanes; integers of one warp count once, for it
-                          adds them up before */
+    double operations; /* those on one word of it, of lanes; integers of one warp count once, for
+                          it adds them up before */
     double sectors;    /* sectors of warps' operations */
     double doubles;    /* share of the sectors where floats of 64 bits are added, */
     double floats;     /* and of 32 */
 } sim_hot;
 
-typedef struct sim_buffer_reads { /* of a buffer that is read */
-    double bytes;                 /* its size */
-    double fresh;                 /* as sim_traffic's, of this buffer */
+typedef struct sim_buffer_reads {    /* of a buffer that is read */
+    double bytes;                    /* its size */
+    double distinct, fresh, runs;    /* as sim_traffic's, */
+    double first_fresh, later_fresh; /* and sim_wave's, of this buffer; 0: not sampled */
 } sim_buffer_reads;
 
 enum { SIM_PROFILE_BUFFERS = 6 };

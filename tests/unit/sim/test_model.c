@@ -1,6 +1,7 @@
 /* What the model must say whatever its figures: more work is never faster, each resource that is
  * overloaded shows as the limit, and the same kernel is limited by the same on chips that differ
  * only in bandwidth. */
+#include <math.h>
 #include <string.h>
 
 #include "check.h"
@@ -12,8 +13,8 @@ static sim_profile transpose_like(void)
     p.read = (sim_traffic){
         .sectors = 128, .distinct = 128, .missed = 128, .fresh = 128, .runs = 32, .lines = 32};
     p.write = p.read;
-    p.wave = (sim_wave){64, 16, 1, 1};
-    p.buffers[0] = (sim_buffer_reads){65536.0 * 128 * 32, 128};
+    p.wave = (sim_wave){64, 16, 1, 1, 1 << 20};
+    p.buffers[0] = (sim_buffer_reads){65536.0 * 128 * 32, 128, 128, 32, 1, 1};
     p.issue.total = p.issue.pipes[SIM_PIPE_INTEGER] = 200;
     p.critical_clocks = 1200;
     p.totals.shared_load.wavefronts = p.totals.shared_load.ideal = 32 * 16;
@@ -98,6 +99,45 @@ TEST(more_of_anything_takes_no_less)
     assert_true(predict(&p).time_ns > least);
 }
 
+TEST(few_warps_hide_less_of_memory_behind_instructions)
+{
+    sim_profile p = transpose_like();
+    p.issue.total = p.issue.pipes[SIM_PIPE_INTEGER] = 3000;
+    const sim_prediction many = predict(&p), few = predict_on("h200", &p, 100 << 10);
+    assert_true(many.occupancy.warps_per_sm >= 4 * few.occupancy.warps_per_sm);
+    assert_true(few.terms_ns[SIM_TERM_TURNS] > 2 * many.terms_ns[SIM_TERM_TURNS]);
+    /* One warp at a time is at each in turn. */
+    p.threads = 32;
+    const sim_prediction one = predict_on("h200", &p, 200 << 10);
+    double sum = 0;
+    for (int t = 0; t < SIM_TERM_COUNT; t++)
+        sum += t == SIM_TERM_DRAM || t == SIM_TERM_ISSUE || t == SIM_TERM_SHARED || t == SIM_TERM_L1
+                   ? one.terms_ns[t]
+                   : 0;
+    const double longest = fmax(one.terms_ns[SIM_TERM_DRAM], one.terms_ns[SIM_TERM_ISSUE]);
+    assert_float_equal(one.terms_ns[SIM_TERM_TURNS], sum - longest, 1);
+}
+
+TEST(code_that_the_instruction_cache_does_not_hold_is_issued_more_slowly)
+{
+    sim_profile p = transpose_like();
+    p.issue.total *= 40;
+    p.issue.code_bytes = 32 << 10;
+    const double held = predict(&p).terms_ns[SIM_TERM_ISSUE];
+    p.issue.code_bytes = 128 << 10;
+    assert_float_equal(predict(&p).terms_ns[SIM_TERM_ISSUE], 1.7 * held, 0.01 * held);
+}
+
+TEST(other_sectors_of_its_slice_are_counted_beside_atomics_and_their_own_are_not)
+{
+    sim_profile p = transpose_like();
+    p.write.sent = p.write.sectors, p.write.moved = p.write.lines;
+    p.hot.sectors = 1e6, p.atomic_sectors = 0;
+    const double others = predict(&p).terms_ns[SIM_TERM_ATOMICS];
+    p.atomic_sectors = p.write.sent;
+    assert_true(predict(&p).terms_ns[SIM_TERM_ATOMICS] < others);
+}
+
 TEST(doubles_cost_more_than_integers_at_one_address)
 {
     sim_profile p = transpose_like();
@@ -111,8 +151,17 @@ TEST(reads_that_a_wave_shares_come_from_dram_once)
 {
     sim_profile p = transpose_like();
     const double alone = predict(&p).dram_read_bytes;
-    p.wave.first_fresh = p.wave.later_fresh = 0.125;
+    p.buffers[0].first_fresh = p.buffers[0].later_fresh = 0.125;
     assert_float_equal(predict(&p).dram_read_bytes, alone / 8, 1);
+}
+
+TEST(reads_of_a_wave_that_the_l2_cannot_hold_are_shared_in_part)
+{
+    sim_profile p = transpose_like();
+    const double alone = predict(&p).dram_read_bytes;
+    p.buffers[0].first_fresh = p.buffers[0].later_fresh = 0.5;
+    p.wave.bytes = 2 * 0.45 * (double)chip_of("h200").limits.l2_bytes;
+    assert_float_equal(predict(&p).dram_read_bytes, 0.75 * alone, 1);
 }
 
 TEST(a_buffer_that_the_l2_holds_comes_from_dram_once)

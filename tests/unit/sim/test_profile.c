@@ -122,9 +122,13 @@ static sim_profile profile_stores(int words)
 
 TEST(stores_of_a_warp_to_the_same_few_lines_merge)
 {
-    const sim_profile near = profile_stores(2), far = profile_stores(16);
+    const sim_profile near = profile_stores(2), some = profile_stores(6), far = profile_stores(16);
     assert_float_equal(near.write.sectors, 16, 0);
     assert_float_equal(near.write.sent, 8, 0);
+    /* Of six lines half of the sectors merge: two stores to 24. */
+    assert_float_equal(some.write.sectors, 48, 0);
+    assert_float_equal(some.write.sent, 36, 0);
+    assert_float_equal(some.write.parts, 24, 0);
     assert_float_equal(far.write.sectors, 64, 0);
     assert_float_equal(far.write.sent, 64, 0);
 }
@@ -138,6 +142,37 @@ TEST(what_all_blocks_of_a_wave_read_is_fresh_once)
     const sim_profile found = profile(source, 32, 32, 4096, 32);
     assert_float_equal(found.wave.first_fresh, 1.0 / 16, 1e-9);
     assert_float_equal(found.wave.later_fresh, 0, 1e-9);
+}
+
+TEST(a_wave_shares_of_each_buffer_what_it_reads_of_that_one)
+{
+    static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
+                                 "{\n"
+                                 "    unsigned at = blockIdx.x * 32 + threadIdx.x;\n"
+                                 "    p[8192 + at] = p[at] + p[4096 + threadIdx.x];\n"
+                                 "}\n";
+    const sim_profile found = profile(source, 32, 32, 4096, 32);
+    /* One buffer, of which half of what a block reads is its own. */
+    assert_float_equal(found.buffers[0].distinct, 8, 0);
+    assert_float_equal(found.buffers[0].first_fresh, (16 + 1) / 32.0, 1e-9);
+    assert_float_equal(found.buffers[0].later_fresh, 0.5, 1e-9);
+}
+
+TEST(what_is_loaded_with_a_streaming_hint_stays_in_the_l1_and_what_allocates_no_line_does_not)
+{
+    static const char source[] =
+        "extern \"C\" __global__ void k(unsigned *p)\n"
+        "{\n"
+        "    unsigned a, b, *at = p + blockIdx.x * 64 + 2 * threadIdx.x;\n"
+        "    asm volatile(\"ld.global%s.u32 %%0,[%%1];\" : \"=r\"(a) : \"l\"(at));\n"
+        "    asm volatile(\"ld.global%s.u32 %%0,[%%1];\" : \"=r\"(b) : \"l\"(at + 1));\n"
+        "    at[4096] = a + b;\n"
+        "}\n";
+    char streaming[512], apart_from_l1[512];
+    snprintf(streaming, sizeof streaming, source, ".cs", ".cs");
+    snprintf(apart_from_l1, sizeof apart_from_l1, source, ".L1::no_allocate", ".L1::no_allocate");
+    assert_float_equal(profile(streaming, 16, 32, 4096, 32).read.missed, 8, 0);
+    assert_float_equal(profile(apart_from_l1, 16, 32, 4096, 32).read.missed, 16, 0);
 }
 
 TEST(a_block_that_finds_itself_the_last_is_run_as_such)
@@ -172,4 +207,13 @@ TEST(atomics_on_one_address_are_counted_by_type)
     assert_float_equal(found.hot.operations, 32 * 32, 0);
     assert_float_equal(found.hot.sectors, 32, 0);
     assert_float_equal(found.hot.doubles, 1, 0);
+}
+
+TEST(atomics_on_the_words_of_a_line_are_told_from_those_on_one_word)
+{
+    static const char source[] =
+        "extern \"C\" __global__ void k(unsigned *p) { atomicAdd(p + threadIdx.x, 1u); }\n";
+    const sim_profile found = profile(source, 32, 32, 4096, 32);
+    assert_float_equal(found.hot.operations, 32, 0);
+    assert_float_equal(found.hot.sectors, 4 * 32, 0);
 }
