@@ -7,9 +7,9 @@ local early = host.own "early.lua"
 local arguments = host.own "kernel_arguments.lua"
 local helpers, parse_c = early.helpers, early.parse_c
 
--- Values around the one that a macro has.
+-- Values around the one that a macro has. It shapes the kernel: it is a size, which may divide, unless it is 0 already.
 local function suggested_values(v)
-  if v == 0 or v == 1 then return "{ 0, 1 }" end
+  if v == 0 then return "{ 0, 1 }" end
   if helpers.is_pow2(v) then
     local first, last = math.max(1, v // 4), math.max(v, math.min(v * 4, 1024))
     return "at.pow2(" .. first .. ", " .. last .. ")"

@@ -394,6 +394,24 @@ CU
     says_nothing_of "WIDTH = "
 }
 
+@test "a number that shapes the launch is not suggested to be 0, and values that a formula cannot take are named" {
+    cat >copy.cu <<'CU'
+#define ROWS 1
+__global__ void copy(const float *src, float *dst, int n)
+{
+    for (int i = blockIdx.x * ROWS * 128 + threadIdx.x; i < n && i < (blockIdx.x + 1) * ROWS * 128; i += 128)
+        dst[i] = src[i];
+}
+void run(const float *in, float *out, int n) { copy<<<(n + 128 * ROWS - 1) / (128 * ROWS), 128>>>(in, out, n); }
+CU
+    tool new --from copy.cu --write
+    succeeds
+    grep -q 'ROWS = at.pow2(1, 4)' copy.cu
+    sed -i 's/ROWS = at.pow2(1, 4)/ROWS = { 0, 1 }/' copy.cu
+    tool check copy.cu --config ROWS=0
+    fails_with 2 "divide by zero, where n is 32768, ROWS is 0"
+}
+
 @test "what a line of the file costs is told by the file's own line" {
     cp "$FIXTURES/saxpy.cu" .
     tool explain saxpy.cu --arch sm_90

@@ -2,6 +2,7 @@
 
 #include <lauxlib.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -304,6 +305,44 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
     return (int)e->input_count;
 }
 
+const char *expression_values(const script *s, const expression *e, problem_kind problem,
+                              const uint16_t *indices, char *text, size_t size_bytes)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < e->input_count; i++) {
+        const expression_input input = e->inputs[i];
+        char one[64];
+        value_format(input.is_parameter ? s->parameters[input.index].values[indices[input.index]]
+                                        : s->problems[problem][input.index].value,
+                     one, sizeof one);
+        const size_t room = size_bytes - length;
+        const int n = snprintf(text + length, room, "%s%s is %s", i ? ", " : ", where ",
+                               expression_input_name(s, input), one);
+        if ((size_t)n >= room) {
+            text[length] = '\0';
+            break;
+        }
+        length += (size_t)n;
+    }
+    return text;
+}
+
+/* Raises what is wrong with a value, and what the names of the expression stood for: the fault is
+ * that of one of them, mostly. */
+static int __attribute__((noreturn, format(printf, 5, 6)))
+raise_value(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
+            const char *format, ...)
+{
+    char what[400], read[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    expression_raise(L, e, "%s%s", what,
+                     expression_values(script_of(L), e, problem, indices, read, sizeof read));
+}
+
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices)
 {
@@ -316,7 +355,7 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
     if (result != LUA_OK && s->box.raised)
         lua_error(L);
     if (result != LUA_OK)
-        expression_raise(L, e, "%s", expression_failure(L));
+        raise_value(L, e, problem, indices, "%s", expression_failure(L));
 }
 
 int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,
@@ -324,14 +363,16 @@ int64_t expression_integer(lua_State *L, const expression *e, problem_kind probl
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TNUMBER)
-        expression_raise(L, e, "gives a %s where a whole number is needed", luaL_typename(L, -1));
+        raise_value(L, e, problem, indices, "gives a %s where a whole number is needed",
+                    luaL_typename(L, -1));
     int whole;
     int64_t n = lua_tointegerx(L, -1, &whole);
     if (!whole)
-        expression_raise(L, e, "gives %.17g where a whole number is needed", lua_tonumber(L, -1));
+        raise_value(L, e, problem, indices, "gives %.17g where a whole number is needed",
+                    lua_tonumber(L, -1));
     if (n < least || n > most)
-        expression_raise(L, e, "gives %lld, which is not between %lld and %lld", (long long)n,
-                         (long long)least, (long long)most);
+        raise_value(L, e, problem, indices, "gives %lld, which is not between %lld and %lld",
+                    (long long)n, (long long)least, (long long)most);
     lua_pop(L, 1);
     return n;
 }
@@ -341,10 +382,11 @@ double expression_number(lua_State *L, const expression *e, problem_kind problem
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TNUMBER)
-        expression_raise(L, e, "gives a %s where a number is needed", luaL_typename(L, -1));
+        raise_value(L, e, problem, indices, "gives a %s where a number is needed",
+                    luaL_typename(L, -1));
     double n = lua_tonumber(L, -1);
     if (!isfinite(n))
-        expression_raise(L, e, "gives %g, which is not a finite number", n);
+        raise_value(L, e, problem, indices, "gives %g, which is not a finite number", n);
     lua_pop(L, 1);
     return n;
 }
@@ -354,7 +396,8 @@ bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
 {
     expression_any(L, e, problem, indices);
     if (!lua_isboolean(L, -1))
-        expression_raise(L, e, "gives a %s where true or false is needed", luaL_typename(L, -1));
+        raise_value(L, e, problem, indices, "gives a %s where true or false is needed",
+                    luaL_typename(L, -1));
     bool truth = lua_toboolean(L, -1);
     lua_pop(L, 1);
     return truth;
@@ -365,8 +408,9 @@ const char *expression_string(lua_State *L, const expression *e, problem_kind pr
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TSTRING)
-        expression_raise(L, e, "gives a %s where a string is needed", luaL_typename(L, -1));
+        raise_value(L, e, problem, indices, "gives a %s where a string is needed",
+                    luaL_typename(L, -1));
     if (strlen(lua_tostring(L, -1)) != lua_rawlen(L, -1))
-        expression_raise(L, e, "gives a string with a NUL in it");
+        raise_value(L, e, problem, indices, "gives a string with a NUL in it");
     return lua_tostring(L, -1);
 }

@@ -100,11 +100,14 @@ void expression_prepare_tests(lua_State *L, expression *e)
     memcpy(e->steps, steps, e->step_count * sizeof *e->steps);
 }
 
-/* Lua's message, with the expression and its place. */
-static at_status blame(script *s, const expression *e, const char *message, at_error *error)
+/* Lua's message, with the expression, its place and the values that it read. */
+static at_status blame(script *s, const expression *e, problem_kind problem,
+                       const uint16_t *indices, const char *message, at_error *error)
 {
-    return error_set_at(error, AT_SCRIPT, s->path, e->line, "%s: \"%.200s\": %s", e->what, e->text,
-                        message);
+    char read[256];
+    return error_set_at(error, AT_SCRIPT, s->path, e->line, "%s: \"%.200s\": %s%s", e->what,
+                        e->text, message,
+                        expression_values(s, e, problem, indices, read, sizeof read));
 }
 
 at_status expression_test(script *s, const expression *e, problem_kind problem,
@@ -122,12 +125,12 @@ at_status expression_test(script *s, const expression *e, problem_kind problem,
     if (result == LUA_ERRMEM || (result != LUA_OK && s->box.raised))
         status = sandbox_failure(&s->box, result, error);
     else if (result != LUA_OK)
-        status = blame(s, e, expression_failure(L), error);
+        status = blame(s, e, problem, indices, expression_failure(L), error);
     else if (lua_type(L, -1) != LUA_TBOOLEAN) {
         char message[128];
         snprintf(message, sizeof message, "gives a %s where true or false is needed",
                  luaL_typename(L, -1));
-        status = blame(s, e, message, error);
+        status = blame(s, e, problem, indices, message, error);
     } else
         *holds = lua_toboolean(L, -1);
     lua_settop(L, top);

@@ -276,6 +276,11 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
 /* The message on top of the stack; "expression:1: attempt to ..." without its place. */
 const char *expression_failure(lua_State *L);
 
+/* In script/expression.c: writes ", where rows is 0, tile is 32", the values that an expression
+ * reads, as many as there is room for; nothing where it reads none. Returns `text`. */
+const char *expression_values(const script *s, const expression *e, problem_kind problem,
+                              const uint16_t *indices, char *text, size_t size_bytes);
+
 const char *expression_input_name(const script *s, expression_input input);
 
 /* The place of a field of `device` among device_fields(); -1: there is none of that name, and

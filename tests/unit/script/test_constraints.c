@@ -134,13 +134,18 @@ TEST(progress_is_told_and_goes_one_way)
     script_free(s);
 }
 
-/* Spends 2 ms of the processor, every so many times that it is called. */
+typedef struct waste {
+    int calls, every, ms;
+} waste;
+
+/* Spends so many milliseconds of the processor, every so many times that it is called. */
 static void waste_time(void *context, const space_progress *progress)
 {
-    int *calls = context;
+    waste *w = context;
     (void)progress;
-    if (calls[0]++ % calls[1] == 0)
-        for (const int64_t end_ns = clock_thread_ns() + 2000000; clock_thread_ns() < end_ns;)
+    if (w->calls++ % w->every == 0)
+        for (const int64_t end_ns = clock_thread_ns() + w->ms * 1000000;
+             clock_thread_ns() < end_ns;)
             ;
 }
 
@@ -152,11 +157,11 @@ TEST(a_sample_is_the_same_however_slow_the_machine_is)
     bool timed_out = true;
     for (int i = 0; i < 2; i++) {
         script_space_limits limits = script_space_defaults();
-        int calls[2] = {0, 8};
+        waste wasted = {.every = 8, .ms = 2};
         limits.enumerate_s = 0.2;
         limits.sample_s = 0.2;
         limits.show = i == 1 ? waste_time : NULL;
-        limits.show_context = calls;
+        limits.show_context = &wasted;
         limits.timed_out = &timed_out;
         assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &samples[i], &error), error);
         assert_false(timed_out);
@@ -181,11 +186,11 @@ TEST(a_machine_that_is_far_too_slow_is_ended_by_the_clock_which_is_told)
     space *sp;
     at_error error = {0};
     bool timed_out = false;
-    int calls[2] = {0, 1};
+    waste wasted = {.every = 1, .ms = 20};
     script_space_limits limits = script_space_defaults();
     limits.enumerate_s = limits.sample_s = 0.01;
     limits.show = waste_time;
-    limits.show_context = calls;
+    limits.show_context = &wasted;
     limits.timed_out = &timed_out;
     assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &sp, &error), error);
     assert_true(space_is_sample(sp));
