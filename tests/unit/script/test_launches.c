@@ -174,7 +174,8 @@ TEST(balanced_is_true_or_false)
         script *s = fixture_load_pattern(&(fixture_pattern){.launch = launch});
         assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, NULL, &p, &error), AT_SCRIPT);
         assert_string_equal(error.message,
-                            "launch.balanced: \"n\": gives a number where true or false is needed");
+                            "launch.balanced: \"n\": gives a number where true or false is "
+                            "needed, where n is 1024");
         assert_int_equal(error.line, 9);
         script_free(s);
     }
