@@ -78,8 +78,8 @@ def parse(path):
     return expected, regex, sections
 
 
-def check(binary, folder, arch, cores):
-    found = subprocess.run([binary, "check", "pattern.lua", "--arch", arch, "--jobs", "1"],
+def check(binary, folder, cores):
+    found = subprocess.run([binary, "check", "pattern.lua", "--arch", "sm_90", "--jobs", "1"],
                            cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, timeout=120,
                            preexec_fn=lambda: os.sched_setaffinity(0, cores))
@@ -96,15 +96,13 @@ def judge(binary, path, on_all):
         for name, text in texts.items():
             (Path(folder) / name).write_text(text)
         every = sorted(os.sched_getaffinity(0))
-        # ptxas has these for the very GPU alone.
-        arch = "sm_90a" if "wgmma." in sections["kernel"] else "sm_90"
         try:
-            status, text = check(binary, folder, arch, every[:1])
+            status, text = check(binary, folder, every[:1])
             if status != EXITS[expected]:
                 return f"exit code {status}, not {EXITS[expected]}: {text[:1500]}"
             if not re.search(regex, text):
                 return f"nothing says '{regex}': {text[:1500]}"
-            if on_all and len(every) > 1 and check(binary, folder, arch, every) != (status, text):
+            if on_all and len(every) > 1 and check(binary, folder, every) != (status, text):
                 return f"another verdict on {len(every)} cores than on one: {text[:1500]}"
         except subprocess.TimeoutExpired:
             return "it does not end"

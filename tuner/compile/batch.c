@@ -83,7 +83,8 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
     nvrtc_output output;
     compile_way way = {.minimal = !include && strcmp(r.name, c->full_name) != 0,
                        .include = include,
-                       .resources = true};
+                       .resources = true,
+                       .own = compiler_needs_own(source)};
     compiler_run(c, &r, way, &output);
     /* NVRTC keeps to itself what ptxas has against a source, where ptxas is to tell resources. */
     if (output.code == NVRTC_ERROR_COMPILATION && output.log && !strstr(output.log, "error")) {

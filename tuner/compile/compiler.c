@@ -40,10 +40,24 @@ static bool misses_declarations(const char *log)
     return false;
 }
 
+bool compiler_needs_own(const char *source)
+{
+    return strstr(source, "wgmma.") || strstr(source, "setmaxnreg.");
+}
+
+/* Has an architecture ("sm_90") a variant of its own ("sm_90a"), and is it not that? */
+static bool has_own(const char *arch)
+{
+    const size_t n = strlen(arch);
+    return n > 3 && strncmp(arch, "sm_", 3) == 0 && atoi(arch + 3) >= 90 && arch[n - 1] >= '0' &&
+           arch[n - 1] <= '9';
+}
+
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out)
 {
     char arch[128];
-    snprintf(arch, sizeof arch, "--gpu-architecture=%s", r->arch);
+    snprintf(arch, sizeof arch, "--gpu-architecture=%s%s", r->arch,
+             way.own && has_own(r->arch) ? "a" : "");
     const char *options[COMPILE_OPTIONS_MAX + 11];
     size_t n = 0;
     options[n++] = arch;
@@ -121,7 +135,8 @@ static bool compile_precompiled(compiler *c, const compile_request *r, compile_w
 
 static void compile_source(compiler *c, const compile_request *r, nvrtc_output *out)
 {
-    compile_way way = {.include = has_include(r->source), .resources = true};
+    compile_way way = {
+        .include = has_include(r->source), .resources = true, .own = compiler_needs_own(r->source)};
     way.minimal = !way.include && strcmp(r->name, c->full_name) != 0;
     if (way.include && compile_precompiled(c, r, way, out))
         return;
@@ -135,6 +150,12 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
     }
     if (out->code == NVRTC_ERROR_COMPILATION && out->log && !strstr(out->log, "error"))
         ask_ptxas(c, r, way, out);
+    /* A header has written them. */
+    if (out->code == NVRTC_ERROR_COMPILATION && out->log && !way.own && has_own(r->arch) &&
+        strstr(out->log, "not supported on .target")) {
+        way.own = true;
+        run_again(c, r, way, out);
+    }
 }
 
 /* Whether the compiler says something about the source, and not about its own state, which is not
@@ -269,14 +290,23 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
 
 /* A source with includes depends on the Toolkit's headers, which are many: they are not read until
  * then. */
-const char *compiler_identity(compiler *c, const compile_request *r)
+static const char *identity_of(compiler *c, bool includes)
 {
-    if (!has_include(r->source))
+    if (!includes)
         return c->identity;
     if (!c->with_toolkit[0])
         snprintf(c->with_toolkit, sizeof c->with_toolkit, "%s, headers %016llx", c->identity,
                  (unsigned long long)toolkit_hash(c->nvrtc.include_dir));
     return c->with_toolkit;
+}
+
+const char *compiler_identity(compiler *c, const compile_request *r)
+{
+    const char *identity = identity_of(c, has_include(r->source));
+    if (!compiler_needs_own(r->source))
+        return identity;
+    snprintf(c->with_own, sizeof c->with_own, "%s, for its own", identity);
+    return c->with_own;
 }
 
 /* The image of a group is an entry of its own, and once there for all its members, which have its

@@ -17,6 +17,7 @@ typedef struct compiler {
     bool cache_reads, cache_writes;
     char identity[128];     /* of this compiler, for cache keys */
     char with_toolkit[192]; /* that and of the Toolkit's headers; "" until they are needed */
+    char with_own[224];     /* either, of a source that was made for its very architecture */
     int fd;                 /* to the tuner */
     preambles preambles;
     /* The last source name whose sources needed what --minimal leaves out: the next variant of the
@@ -42,9 +43,13 @@ const char *compiler_identity(compiler *c, const compile_request *r);
 /* The way in which a source is compiled. */
 typedef struct compile_way {
     bool minimal, include;
-    bool resources;          /* ptxas tells them */
+    bool resources; /* ptxas tells them */
+    bool own;       /* for the very architecture, sm_90a, which alone has some instructions */
     const char *precompiled; /* NVRTC's option that reads or writes headers; NULL: none */
 } compile_way;
+
+/* Does the source itself write instructions that only the very architecture has? */
+bool compiler_needs_own(const char *source);
 
 /* Runs NVRTC on a request as it is. */
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);

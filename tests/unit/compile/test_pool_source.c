@@ -197,6 +197,30 @@ TEST(an_error_names_the_templates_line_and_the_next_source_compiles)
     compile_pool_free(pool);
 }
 
+TEST(instructions_of_the_very_architecture_are_compiled_for_it)
+{
+    static const char *const sources[] = {
+        "extern \"C\" __global__ void k(int *p) { asm volatile(\"wgmma.fence.sync.aligned;\"); }",
+        /* As a header may write it. */
+        "#define NAME \"wg\" \"mma\"\n"
+        "extern \"C\" __global__ void k(int *p) { asm volatile(NAME \".fence.sync.aligned;\"); }"};
+    compile_pool *pool = open_pool(1, 0);
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        compile_request r = request_of(i + 1, sources[i]);
+        r.want_ptx = true;
+        compile_result result = compile_one(pool, &r);
+        assert_int_equal(result.outcome, COMPILE_OK);
+        assert_non_null(strstr(result.ptx, ".target sm_90a"));
+        compile_result_deinit(&result);
+        r.arch = "sm_80"; /* which has none of its own */
+        result = compile_one(pool, &r);
+        assert_int_equal(result.outcome, COMPILE_ERROR);
+        assert_non_null(strstr(result.log, "not supported on .target 'sm_80'"));
+        compile_result_deinit(&result);
+    }
+    compile_pool_free(pool);
+}
+
 TEST(what_ptxas_refuses_is_said_with_the_templates_line)
 {
     compile_pool *pool = open_pool(1, 0);
