@@ -127,9 +127,8 @@ static void fill(const struct row *r, sim_chip *out)
      * Capabilities", 7.5 to 12.0. Kernels that do nothing but multiply and add reach 0.95 of that
      * on an H100 and an H200 (results, "fp32"); taken for the others. */
     out->issue_per_clock = 4 * 0.95;
-    /* Measured on an H200: an empty kernel takes 2.9 us between two events, of which a kernel with
-     * work hides a part. No source for the others. */
-    out->launch_ns = 2500;
+    /* Measured on an H200: an empty kernel between two events. No source for the others. */
+    out->launch_ns = 2900;
     out->block_ns = block_every / clock;
     out->block_clocks = 60 * clock;
     out->read_piece_bytes = r->read_piece;

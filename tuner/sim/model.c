@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-/* Exponent of the norm by which bytes in flight meet bandwidth: a kernel with half of what Little's
- * law asks for reaches 0.79 of the bandwidth, one with all of it 0.96 (a read of 256 MiB by 2 to
- * 512 KiB in flight an SM, on H100 and H200; tests/bench/microbenchmarks.cu "flight"). */
-static const double flight_norm = 2.8;
+/* Exponent of the norm by which latency meets bandwidth: reads of 256 MiB with 4 KiB in flight to
+ * an SM tell the latency, long ones the bandwidth; those with 8, 16 and 32 KiB are between by an
+ * exponent of 2.2 to 2.6, on an H100 and an H200 (microbenchmarks.cu "flight"). */
+static const double flight_norm = 2.5;
 
 /* A first-level cache and the shared memory of a block are the same memory: CUDA C++ Programming
  * Guide, "Shared Memory" of 8.0 and 9.0: 192 and 256 KiB together. The system keeps 1 KiB a block.
@@ -252,8 +252,8 @@ static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
 }
 
 /* How much longer DRAM takes for more bytes in flight to an SM than it needs: its queues reorder
- * less well. A copy by 64 KiB in flight takes 1.5 % longer than one by 32, and so on (H200,
- * microbenchmarks.cu "oneshot" and "flight"). */
+ * less well. From 32 to 256 KiB in flight a copy takes 1 % longer each time they double on an H100,
+ * 2 % on an H200 (microbenchmarks.cu "oneshot"); reads lose half as much, which is left out. */
 static double crowding(double flight_bytes)
 {
     static const double enough_bytes = 32768, each_doubling = 0.015;
