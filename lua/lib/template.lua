@@ -95,6 +95,13 @@ local function quote(s)
   return string.format("%q", s)
 end
 
+-- A chain of .. is nested as deeply as it is long, for Lua, which has a limit: halves in brackets are not.
+local function joined(parts, first, last)
+  if last - first < 32 then return table.concat(parts, "..", first, last) end
+  local middle = (first + last) // 2
+  return "(" .. joined(parts, first, middle) .. ")..(" .. joined(parts, middle + 1, last) .. ")"
+end
+
 local function text_code(line, place, mark)
   local pieces = split(line, place)
   local first, last = pieces[1], pieces[#pieces]
@@ -108,7 +115,7 @@ local function text_code(line, place, mark)
     parts[i] = type(piece) == "string" and quote(piece)
       or "__text(" .. piece[1] .. "," .. quote(piece[1]) .. ")"
   end
-  return string.format("__put(%d,%s)", mark, table.concat(parts, ".."))
+  return string.format("__put(%d,%s)", mark, joined(parts, 1, #parts))
 end
 
 -- NAME in a line `% include "NAME"`; nil when the line is something else.

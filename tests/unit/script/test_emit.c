@@ -221,6 +221,22 @@ static const template_case template_cases[] = {
     {"% local function f() f() return 1 end f()\n", 1, "stack overflow"},
 };
 
+TEST(a_line_has_as_many_expressions_as_one_likes)
+{
+    enum { COUNT = 1000 };
+    static char text[COUNT * 6 + 16];
+    for (size_t i = 0; i < COUNT; i++)
+        strcat(text, "<${1}>");
+    emitted out;
+    at_error error;
+    assert_ok(emit_text(text, false, &out, &error), error);
+    size_t found = 0;
+    for (const char *at = out.source; (at = strstr(at, "<1>")); at++)
+        found++;
+    assert_int_equal(found, COUNT);
+    emitted_deinit(&out);
+}
+
 TEST(what_is_wrong_in_a_template_is_told_with_its_line)
 {
     for (size_t i = 0; i < sizeof template_cases / sizeof *template_cases; i++) {

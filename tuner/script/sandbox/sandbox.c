@@ -294,6 +294,12 @@ bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char 
         lua_setupvalue(L, -2, 1);
     else
         lua_pop(L, 1);
+    const char *message = loaded ? NULL : lua_tostring(L, -1);
+    if (message && strcmp(message, "C stack overflow") == 0) {
+        lua_pop(L, 1);
+        lua_pushliteral(L, "C stack overflow: it is nested too deeply for Lua, which reads up to "
+                           "200 brackets or operators within each other");
+    }
     return loaded;
 }
 
