@@ -22,6 +22,7 @@ when a verdict is another one. The file `pending` lists cases whose verdict is n
 has become right must be taken off it.
 """
 import os
+import queue
 import re
 import subprocess
 import sys
@@ -86,8 +87,8 @@ def check(binary, folder, cores):
     return found.returncode, found.stdout
 
 
-def judge(binary, path, on_all):
-    """None where the verdict is the expected one, else what is wrong."""
+def judge(binary, path, on_all, core):
+    """None where the verdict is the expected one, else what is wrong. `core` is this case's own."""
     expected, regex, sections = parse(path)
     with tempfile.TemporaryDirectory() as folder:
         texts = {"pattern.lua": PATTERN % sections["pattern"], "kernel.cu": sections["kernel"],
@@ -97,7 +98,7 @@ def judge(binary, path, on_all):
             (Path(folder) / name).write_text(text)
         every = sorted(os.sched_getaffinity(0))
         try:
-            status, text = check(binary, folder, every[:1])
+            status, text = check(binary, folder, [core])
             if status != EXITS[expected]:
                 return f"exit code {status}, not {EXITS[expected]}: {text[:1500]}"
             if not re.search(regex, text):
@@ -134,8 +135,19 @@ def main():
     pending = HERE / "pending"
     pending = set(pending.read_text().split()) if pending.exists() else set()
     failed = 0
-    with ThreadPoolExecutor(min(4, len(os.sched_getaffinity(0)))) as pool:
-        for path, wrong in zip(cases, pool.map(lambda p: judge(binary, p, is_on_all(p)), cases)):
+    cores = queue.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0))[:16]:
+        cores.put(core)
+
+    def judge_on_a_core(path):
+        core = cores.get()
+        try:
+            return judge(binary, path, is_on_all(path), core)
+        finally:
+            cores.put(core)
+
+    with ThreadPoolExecutor(cores.qsize()) as pool:
+        for path, wrong in zip(cases, pool.map(judge_on_a_core, cases)):
             name = str(path.relative_to(HERE))
             if name in pending:
                 wrong = None if wrong else "it is right now: take it off the list of the pending"

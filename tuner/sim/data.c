@@ -13,6 +13,9 @@
  * never, where their places are not found. */
 enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
 
+/* Instructions of a sweep (sim/sweep.h) that tells how much such a kernel writes. */
+enum { MOST_SWEPT = 1 << 20 };
+
 /* The source of each buffer. */
 typedef struct source {
     sim_data *data;
@@ -65,6 +68,32 @@ static void note_trouble(sim_data *d, const char *why)
         snprintf(d->trouble, sizeof d->trouble, "the kernel that prepares inputs: %s", why);
 }
 
+/* How often the filler's whole grid writes elements before `end`; false: that cannot be told. */
+static bool count_writes(const source *s, uint64_t end, uint64_t *count)
+{
+    const sim_data *d = s->data;
+    uint64_t ends[PLAN_MAX_BUFFERS] = {0};
+    sim_sweep swept;
+    ends[s->index] = end;
+    if (sim_device_sweep(d->device, d->filler, &d->filler_launch, 0, d->raw, &d->plan, ends,
+                         MOST_SWEPT, &swept, NULL))
+        return false;
+    *count = swept.written[s->index].count;
+    return swept.ended && swept.written[s->index].is_known;
+}
+
+/* Has the filler written all that it writes of these bytes? As many elements are written there as its
+ * grid writes. */
+static bool is_complete(const source *s, uint64_t from, uint64_t to)
+{
+    const uint64_t size = dtype_get(s->plan.type)->size_bytes;
+    uint64_t found = 0, before, all;
+    for (uint64_t at = from; at < to; at += size)
+        found += s->raw->valid[at] == SIM_BYTE_LAST;
+    return count_writes(s, from / size, &before) && count_writes(s, to / size, &all) &&
+           all - before == found;
+}
+
 /* Has the filler write what it writes of the chunk. */
 static void prepare_chunk(source *s, uint64_t from, uint64_t to)
 {
@@ -73,17 +102,19 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
     at_status status = AT_OK;
     uint64_t threads = plan_block_threads(&d->filler_launch.launches[0]);
     uint64_t blocks = plan_grid_blocks(&d->filler_launch.launches[0]);
-    bool single = plan_launches_run(&d->filler_launch) == 1, found = single;
+    bool single = plan_launches_run(&d->filler_launch) == 1, all_found = single;
     uint64_t size = dtype_get(s->plan.type)->size_bytes;
-    for (uint64_t at = from; !status && found && !d->is_all_filled && at < to; at += size) {
+    for (uint64_t at = from; !status && single && !d->is_all_filled && at < to; at += size) {
+        bool found;
         if (s->raw->valid[at] == SIM_BYTE_LAST)
             continue;
         status = sim_owners_write(d->owners, s->index, at, &found, &error);
         /* A buffer that the filler does not write at all is as filled. */
         if (!status && !found && !sim_owners_knows(d->owners, s->index))
             return;
+        all_found = all_found && found;
     }
-    if (!status && !found && !d->is_all_filled) {
+    if (!status && !all_found && !d->is_all_filled && !(single && is_complete(s, from, to))) {
         if (single && blocks <= MOST_THREADS / (threads ? threads : 1)) {
             d->is_all_filled = true;
             status = sim_owners_write_all(d->owners, &error);
