@@ -230,6 +230,7 @@ static affine monotone(const symbolic *s, const sim_instruction *c, const manner
 /* Integers of which one is a range: the operation on intervals, where its result does not wrap. */
 static affine on_ranges(const symbolic *s, const sim_instruction *c, const manner *m, rule r)
 {
+    const affine_integer most = (affine_integer)1 << 62;
     affine_integer low[3] = {0}, high[3] = {0};
     affine cut;
     affine_order order = AFFINE_SIGNED;
@@ -250,6 +251,9 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, const manne
             *(k ? &high[i] : &low[i]) = order == AFFINE_UNSIGNED ? (affine_integer)ends[k]
                                         : bytes == 4 ? (affine_integer)(int32_t)(uint32_t)ends[k]
                                                      : (affine_integer)(int64_t)ends[k];
+        /* Their products fit. */
+        if (low[i] < -most || high[i] > most)
+            return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
     }
     if (r == RULE_SUBTRACT) {
         const affine_integer t = low[1];
@@ -505,7 +509,7 @@ static affine chosen(const symbolic *s, const sim_instruction *c, const manner *
     a.base -= b.base;
     a.low = a.high = a.base;
     for (int i = 0; i < AFFINE_AXES; i++) {
-        a.step[i] -= b.step[i];
+        a.step[i] = (int64_t)((uint64_t)a.step[i] - (uint64_t)b.step[i]);
         const affine_integer far =
             (affine_integer)a.step[i] * (affine_integer)(s->box.count[i] - 1);
         *(far < 0 ? &a.low : &a.high) += far;
