@@ -92,6 +92,8 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     tool ceilings --device sim:sm_80
     fails_with 3 'sim:sm_80 is a simulated device'
     [ ! -e results ]
+    tool verify --results "$BATS_TEST_DIRNAME/../../results"
+    fails_with 3 'recorded winners are raced on the GPU that they were measured on, and there is no CUDA driver'
     tool calibrate
     fails_with 3 'simulated device, of which they are not known: there is no CUDA driver'
 }

@@ -303,6 +303,12 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     at_status status = choose(o, &v, error);
     if (!status)
         status = open_gpu(o, &v, error);
+    if (status == AT_NO_DEVICE) {
+        char why[400];
+        snprintf(why, sizeof why, "%s", error->message);
+        error_set(error, status,
+                  "recorded winners are raced on the GPU that they were measured on, and %s", why);
+    }
     if (!status)
         status = list_questions(o, &v, error);
     if (status)
