@@ -80,7 +80,6 @@ RUNS = [
     ("portfolio", 0, ["faults/ranged.lua", "--over", "rows=16..64", "--over", "cols=16..64", "--problems", "2",
                       "--held-out", "1", "--finals", "6", *GPU, *QUIET, "--results", NEW]),
     ("inspect", 1, ["latin.lua", *ARCH]),
-    ("tune", 1, ["latin.lua", *ARCH, *QUIET, "--budget", "2"]),
 ]
 
 

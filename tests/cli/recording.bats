@@ -37,7 +37,7 @@ PY
     AUTOTUNE_RESULTS=mine tool results list
     succeeds
     says 'Searched: mine, results'
-    tool results list --gpu nvidia-h200 --set rows=16384 --json
+    tool results list --results results --gpu nvidia-h200 --set rows=16384 --json
     succeeds
     [ "$(python3 -c 'import json; print(len(json.load(open("out.txt"))["entries"]))')" -eq 1 ]
 }
@@ -222,12 +222,12 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     succeeds
     says 'removed   transpose of NVIDIA H200, rows=8192'
     says 'it is of 2020-01-01'
-    tool results list
+    tool results list --results results
     says 'rows=8192'
     tool results prune --older-than 2021-01-01
     succeeds
     says '1 removed'
-    tool results list
+    tool results list --results results
     says 'rows=16384'
     says_nothing_of 'rows=8192'
     tool results prune --older-than soon
