@@ -198,3 +198,20 @@ offered() {
     [ "$(fish -c "source out.txt; complete -C 'autotune tune transpose --only algorithm=na'" | cut -f 1)" = algorithm=naive ]
     fish -c "source out.txt; complete -C 'autotune explain transp'" | cut -f 1 | grep -qx transpose
 }
+
+@test "configurations that have a name: the script's default, and what the records give" {
+    tool check "$FIXTURES/scale.lua" --config baseline --arch sm_90
+    succeeds
+    says 'block=256,vec=1,cached=true'
+    tool emit transpose --config best --arch sm_90
+    succeeds
+    tool explain "$FIXTURES/scale.lua" --config best --arch sm_90
+    fails_with 2 "--config best is what the records give, and none has scale"
+}
+
+@test "values that no valid configuration has are told with what they break, what its names mean, and the nearest" {
+    tool check transpose --config pad=0,algorithm=async,tile_x=128,tile_y=128,load_vec=1 --arch sm_90
+    fails_with 2 "no valid configuration has these values"
+    [[ $errors == *"where turned = algorithm == 'registers' or algorithm == 'async'"* ]]
+    [[ $errors == *"the nearest valid one has "*"="* ]]
+}

@@ -24,6 +24,7 @@
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
 #include "cmd/table.h"
+#include "cmd/variant/best.h"
 #include "compile/worker.h"
 #include "process/confine.h"
 #include "process/interrupt.h"
@@ -157,8 +158,23 @@ static int end_output(at_status status, int code, at_error *error)
     return exit_code_of(status);
 }
 
+/* --config baseline and --config best are names for configurations; `text` keeps the latter. */
+static at_status name_configuration(options *o, char text[CONFIGURATION_BYTES], at_error *error)
+{
+    if (!o->configuration || !o->operand)
+        return AT_OK;
+    if (strcmp(o->configuration, "baseline") == 0)
+        o->configuration = NULL;
+    else if (strcmp(o->configuration, "best") == 0) {
+        o->configuration = text;
+        return best_text(o, text, error);
+    }
+    return AT_OK;
+}
+
 static int run(const command *c, int argc, char **argv)
 {
+    char best[CONFIGURATION_BYTES];
     at_error error = {0};
     options o;
     int code = EXIT_OK;
@@ -167,6 +183,8 @@ static int run(const command *c, int argc, char **argv)
     if (!status && o.help)
         options_print_help(c, stdout);
     o.commands = commands_all(&o.command_count);
+    if (!status && !o.help)
+        status = name_configuration(&o, best, &error);
     if (!status && !o.help)
         status = c->answer ? c->answer(&o, &code, &error) : c->run(&o, &error);
     end_wrapping(whole);

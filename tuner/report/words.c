@@ -6,7 +6,8 @@
  *   exact_speedup, share (of the best), energy_j, power_w, rate_units [text],
  *   parameters [name], rows [row], shown (rows before a baseline that is not among them), all
  *   {count, least, most, spilling, full} (of what was compiled; registers a thread), stood_for
- *   {name: value}: the tuned problem, where it differs from this one, which stands in for it.
+ *   {name: value}: the tuned problem, where it differs from this one, which stands in for it,
+ *   explain: the command that shows why the winner wins; "": not said.
  *
  * A row: values (one a parameter), baseline, median_ns, tuned_ns, low_ns, high_ns, rates, share,
  * tied, registers, spill_bytes, shared_bytes, occupancy, blocks, limit (no registers: they are not
@@ -181,6 +182,7 @@ json_t *report_pack_words(const run_summary *s, size_t top)
         pack_bound(s), "exact_speedup", json_exact(s->speedup), "rate_units", pack_units(s),
         "parameters", names, "rows", rows, "shown", (json_int_t)shown, "all", all);
     put_best(&words, s);
+    json_put(&words, "explain", json_string(""));
     json_put(&words, "stood_for", record_pack_stood_for(s->tuned, s->problem, s->problem_count));
     return words;
 }

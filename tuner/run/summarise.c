@@ -203,7 +203,8 @@ static double resolution_ns(const builder *b, double best_ns)
     return given < 0 && margin_ns < floor_ns / 20 ? floor_ns / 20 : margin_ns;
 }
 
-/* The tuned problem's times decide once the best has one; a result without one stays as it was. */
+/* The tuned problem's times decide once the best has one: of a result without one it is not known
+ * whether it is as fast. */
 static void tie_predictions(builder *b, size_t ok)
 {
     run_result *all = b->out->results;
@@ -213,8 +214,7 @@ static void tie_predictions(builder *b, size_t ok)
     b->out->tied_count = 0;
     for (size_t i = 0; i < ok; i++) {
         const double time_ns = tuned ? all[i].tuned_ns : (double)all[i].time.median_ns;
-        if (!tuned || time_ns > 0)
-            all[i].tied = all[i].lead != all[0].lead && time_ns - best_ns <= limit_ns;
+        all[i].tied = time_ns > 0 && all[i].lead != all[0].lead && time_ns - best_ns <= limit_ns;
         b->out->tied_count += all[i].tied && !all[i].is_twin;
     }
     b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;

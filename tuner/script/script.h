@@ -142,6 +142,10 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
  * asks. It may break those of a ragged problem, and --only may rule it out. */
 at_status script_check_baseline(script *s, problem_kind problem, at_error *error);
 
+/* Writes what the derived names stand for that a constraint reads, ", where turned = a == 'b'"; ""
+ * where it reads none. */
+void script_tell_derived(const script *s, size_t constraint, char *text, size_t size_bytes);
+
 /* Evaluates a feature of the pattern for a configuration; `indices` is not read where the feature
  * is not of_configuration. AT_SCRIPT, with its line, when it fails or gives no finite number. */
 at_status script_feature(script *s, problem_kind problem, size_t feature, const uint16_t *indices,

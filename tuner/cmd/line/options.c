@@ -67,7 +67,8 @@ static const option_info known[] = {
     {"describe", "FILE", "the fields of a kernel's file, which has no comment of its own then",
      .type = CELL_TEXT, AT(run.describe)},
     {"config", "NAME=VALUE,...",
-     "the configuration; other parameters keep the script's default, or that of the nearest valid "
+     "the configuration: 'baseline' is the script's default, 'best' what the records give; "
+     "parameters that are not named keep the default's value, or that of the nearest valid "
      "configuration",
      .type = CELL_TEXT, AT(configuration)},
     {"captured", "DIR[:N]", "a launch that 'autotune capture' took from a program",

@@ -2,12 +2,32 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/json_text.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/tuning/models.h"
 #include "ranks/wire.h"
 #include "report/report.h"
 #include "run/tune.h"
+
+/* The words, with the command that explains the winner where no record is kept of it: its many
+ * names are not to be typed. */
+static json_t *pack_words(const options *o, const settings *asked, const run_summary *s)
+{
+    const run_result *best = run_summary_best(s);
+    char text[2 * CONFIGURATION_BYTES] = "";
+    json_t *words = report_pack_words(s, o->top);
+    if (best && s->device.predicted) {
+        text_add(text, sizeof text, "autotune explain %s", asked->script);
+        for (size_t i = 0; i < asked->variable_count; i++)
+            text_add(text, sizeof text, " --set %s=%s", asked->variables[i].name,
+                     asked->variables[i].text);
+        text_add(text, sizeof text, " --arch %s --config %s", s->device.arch, best->configuration);
+    }
+    json_put(&words, "explain", json_string(text));
+    return words;
+}
 
 static at_status tune_and_print(const options *o, const settings *asked, int *exit_code,
                                 at_error *error)
@@ -23,7 +43,7 @@ static at_status tune_and_print(const options *o, const settings *asked, int *ex
     at_status printed =
         empty ? AT_OK
               : page_show(o, "tune", 2, report_pack(s, o->top),
-                          o->json ? NULL : report_pack_words(s, o->top), status ? NULL : error);
+                          o->json ? NULL : pack_words(o, asked, s), status ? NULL : error);
     status = status ? status : printed;
     *exit_code = s->best_found || (s->compiled_only && s->counts[OUTCOME_OK]) ? 0 : 1;
     tune_free(t);

@@ -2,6 +2,8 @@
 
 #include "cmd/line/known.h"
 #include "library/pattern.h"
+#include "run/setup/chips.h"
+#include "run/setup/setup.h"
 
 at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                     pick_rule *rule, at_error *error)
@@ -37,4 +39,32 @@ at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_
         "nothing that is known is possible for this problem; 'autotune pick %s' says "
         "why",
         p->name);
+}
+
+at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *error)
+{
+    sim_chip chip;
+    arch_limits gpu;
+    script *s = NULL;
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    pick_rule rule = PICK_NONE;
+    settings named = o->run;
+    named.script = o->operand;
+    at_status status = o->run.arch ? chips_wanted(&o->run, &chip, error) : target_here(&gpu, error);
+    if (!status && o->run.arch)
+        gpu = chip.limits;
+    if (!status)
+        status = target_load_script(&named, &gpu, &s, error);
+    if (!status)
+        status = best_find(o, s, &gpu, indices, &rule, error);
+    if (!status && rule == PICK_DEFAULT)
+        status = error_set(error, AT_USAGE,
+                           "--config best is what the records give, and none has %s for this "
+                           "problem: runs on a simulated device are not recorded, but their "
+                           "summary has the winner's configuration",
+                           script_pattern(s)->name);
+    if (!status)
+        script_format_configuration(s, indices, text, CONFIGURATION_BYTES);
+    script_free(s);
+    return status;
 }

@@ -12,4 +12,8 @@
 at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                     pick_rule *rule, at_error *error);
 
+/* Writes the configuration that the records give the options' script for its problem, on --arch or
+ * on this machine's GPU, as --config takes it. AT_USAGE: nothing is recorded that could be it. */
+at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *error);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/pack.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "bench/client.h"
 #include "process/interrupt.h"
 #include "record/record.h"
@@ -176,19 +177,19 @@ bool target_feature(script *s, problem_kind problem, const record_feature *featu
     return true;
 }
 
-/* Tells which values of the configuration are not as `asked`. */
-static void tell_completed(const script *s, const uint16_t *asked, const uint16_t *indices)
+/* Writes the values of the configuration that are not as `asked`, with blanks before them. */
+static void changed_text(const script *s, const uint16_t *asked, const uint16_t *indices, char *out,
+                         size_t size_bytes)
 {
     const pattern *p = script_pattern(s);
-    fputs("autotune: the nearest valid configuration has", stderr);
+    out[0] = '\0';
     for (size_t i = 0; i < p->parameter_count; i++) {
         char text[64];
         if (asked[i] == indices[i])
             continue;
         value_format(p->parameters[i].values[indices[i]], text, sizeof text);
-        fprintf(stderr, " %s=%s", p->parameters[i].name, text);
+        text_add(out, size_bytes, " %s=%s", p->parameters[i].name, text);
     }
-    fputs(" as well\n", stderr);
 }
 
 at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
@@ -204,25 +205,44 @@ at_status setup_choose_configuration(script *s, problem_kind problem, const char
     memcpy(asked, indices, script_pattern(s)->parameter_count * sizeof *asked);
     status =
         script_complete_configuration(s, problem, is_given, is_swept, indices, &changed, error);
-    if (!status && changed)
-        tell_completed(s, asked, indices);
+    if (!status && changed) {
+        char more[CONFIGURATION_BYTES];
+        changed_text(s, asked, indices, more, sizeof more);
+        fprintf(stderr, "autotune: the nearest valid configuration has%s as well\n", more);
+    }
     return status;
+}
+
+/* Names the constraint that a configuration breaks, and what is valid near it. */
+static at_status refuse_broken(script *s, problem_kind problem, const uint16_t *indices,
+                               size_t broken, at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    const bool none[PATTERN_MAX_PARAMETERS] = {false};
+    char derived[512], near[512];
+    uint16_t nearest[PATTERN_MAX_PARAMETERS];
+    bool changed = false;
+    memcpy(nearest, indices, p->parameter_count * sizeof *nearest);
+    if (script_complete_configuration(s, problem, none, NULL, nearest, &changed, NULL))
+        changed = false;
+    changed_text(s, indices, nearest, near, sizeof near);
+    script_tell_derived(s, broken, derived, sizeof derived);
+    return error_set_at(
+        error, AT_USAGE, p->path, p->constraints[broken].line,
+        "no valid configuration has these values: they break a constraint: %s%s%s%s",
+        p->constraints[broken].text, derived, changed ? "; the nearest valid one has" : "",
+        changed ? near : "");
 }
 
 at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices,
                              at_error *error)
 {
-    const pattern *p = script_pattern(s);
     bool valid = true;
     size_t broken = 0;
     at_status status = setup_choose_configuration(s, problem, text, NULL, indices, error);
     if (!status)
         status = script_valid(s, problem, indices, &valid, &broken, error);
-    if (!status && !valid)
-        status =
-            error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
-                         "the configuration breaks a constraint: %s", p->constraints[broken].text);
-    return status;
+    return !status && !valid ? refuse_broken(s, problem, indices, broken, error) : status;
 }
 
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
