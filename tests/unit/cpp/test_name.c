@@ -28,10 +28,14 @@ TEST(a_type_stands_before_a_name_or_after_const)
 
 TEST(an_array_has_indices_if_its_elements_say_where_others_are)
 {
-    const cpp_span text = span("y[at[i]] = 1; int row = rows[i]; p = x + row * w; int n = sizes[i];"
-                               "for (int k = 0; k < n; k++) s += values[k];");
+    const cpp_span text =
+        span("y[at[i]] = *(x + deltas[i]); int row = rows[i]; p = x + row * w; int n = sizes[i];"
+             "for (int k = 0; k < n; k++) s += values[k];"
+             "for (int j = starts[i] + t; j < n; j++) s += values[j];");
     assert_true(cpp_is_index_array(text, "at"));
     assert_true(cpp_is_index_array(text, "rows"));
+    assert_true(cpp_is_index_array(text, "starts"));
+    assert_true(cpp_is_index_array(text, "deltas"));
     assert_false(cpp_is_index_array(text, "sizes"));
     assert_false(cpp_is_index_array(text, "values"));
     assert_false(cpp_is_index_array(text, "y"));
