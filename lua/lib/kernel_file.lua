@@ -106,7 +106,10 @@ local function choose_entry(facts, given, file)
   if given.entry ~= nil then return check.string(given.entry, { "kernel", "entry" }, "the name of a kernel") end
   local names = kernel_names(facts)
   if #names == 1 then return names[1] end
-  if #names == 0 then fail({ "kernel", "source" }, "%s has no kernel: no function that is __global__", file) end
+  if #names == 0 then
+    fail({ "kernel", "source" }, "%s has no kernel: no function that is __global__%s", file,
+         facts.words.__global__ and "; one that a macro or a class makes is not seen: write it out" or "")
+  end
   fail({}, "%s has %d kernels; write which is meant: kernel = { entry = \"%s\" }%s", file, #names, names[1],
        "\n  there are: " .. table.concat(names, ", "))
 end
@@ -121,8 +124,26 @@ local function definitions(defines, scope)
   return table.concat(lines)
 end
 
+-- Kernels of one name that differ in what they take are told apart by their types.
+local function refuse_overloads(file, entry, found)
+  if #found < 2 or entry ~= found[1].name and entry ~= found[1].scope .. found[1].name then return end
+  local casts, seen = {}, {}
+  for _, k in ipairs(found) do
+    local types = {}
+    for i, p in ipairs(k.params) do
+      types[i] = string.match(string.gsub(p.text, "%s+", " "), "^(.-)%s*%f[%w_]" .. p.name .. "$") or p.text
+    end
+    local cast = "(void (*)(" .. table.concat(types, ", ") .. ")) " .. entry
+    if not seen[cast] then casts[#casts + 1] = "kernel = { entry = \"" .. cast .. "\" }" end
+    seen[cast] = true
+  end
+  if #casts < 2 then return end
+  host.fail_in(file, found[1].line, string.format("%d kernels are called %s; write which is meant:\n  %s", #casts, entry,
+                                                  table.concat(casts, "\n  ", 1, math.min(#casts, 8))))
+end
+
 -- The kernel's type. What the compiler calls undefined and the pattern has is a macro, too: it is added to `defines`.
-local function ask_signature(entry, roots, defines, scope, file)
+local function ask_signature(entry, roots, defines, scope, file, facts)
   while true do
     host.cut_kernel(roots, defines)
     local signature, message, undefined = host.kernel_signature(entry_in(entry, scope), definitions(defines, scope), OPTIONS)
@@ -138,6 +159,7 @@ local function ask_signature(entry, roots, defines, scope, file)
       end
     end
     if not grew then
+      refuse_overloads(file, entry, find_kernels(facts, entry))
       local more = #undefined > 10 and ", ..." or ""
       host.fail_in(file, 0, message .. (#undefined == 0 and "" or
         "\nNothing defines " .. table.concat(undefined, ", ", 1, math.min(#undefined, 10)) .. more
@@ -312,6 +334,13 @@ function kernel_file.complete(description)
   end
   bound_blocks(description)
   local values, space_names = read_space(description.space)
+  for name, list in pairs(values) do
+    for _, v in ipairs(list) do
+      if type(v) == "function" or type(v) == "table" then
+        fail({ "space", name }, "has %s among its values; values are numbers, strings and booleans", check.show(v))
+      end
+    end
+  end
   macros.settle(facts, description, values)
   macros.refuse_misspelt(facts, space_names)
   local parameters = {}
@@ -337,7 +366,7 @@ function kernel_file.complete(description)
   if named_only then given.args = nil end
   local params, whole = {}, nil
   for _, target in ipairs(targets) do
-    local signature = ask_signature(target.entry, roots, defines, scope, file)
+    local signature = ask_signature(target.entry, roots, defines, scope, file, facts)
     local found = match_kernel(facts, target.entry, signature)
     rename_reserved(found.params)
     for _, p in ipairs(found.params) do params[#params + 1] = p end

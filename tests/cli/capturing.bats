@@ -163,7 +163,7 @@ END
     fails_with 2 "needs a program"
     AUTOTUNE_LIBCUPTI=/nowhere program -o large --kernel scale_by --limit 100 -- scale 64
     succeeds
-    says "allocations of 512 bytes, more than --limit, 100, allows"
+    says "allocations of 512 bytes, more than --limit, 100, allows: --limit 512 takes it"
     tool check --captured large
     fails_with 4 "that launch is not whole"
 }
@@ -195,6 +195,7 @@ broken() { # broken SED CODE TEXT: capture.json changed so is refused
     fails_with 2 "it has a table, but no captured launch"
     broken '1s/{/[/' 4 "broken/capture.json:"
     broken 's/"version": 1/"version": 2/' 4 "/version"
+    broken '/"captured"/,$s/"grid": \[8/"grid": [0/' 4 "/captured/0/grid/0: must be at least 1"
     broken 's/"size_bytes": 4000/"size_bytes": "many"/' 4 "size_bytes"
     broken 's/"allocation": 1/"allocation": 7/' 4 "a pointer of argument 2 contradicts the others"
     broken 's/"e8030000"/"e803"/' 4 "argument 3 contradicts the others"

@@ -538,3 +538,38 @@ CU
     tool new --from under.cu
     fails_with 2 "as its #if lines are, the file has no such kernel"
 }
+
+saxpy_with() { # saxpy_with SED: the fixture otherwise, as bad.cu
+    sed "$1" "$FIXTURES/saxpy.cu" >bad.cu
+    tool check bad.cu --budget 1
+}
+
+@test "what is wrong with a file is told with its line and what to do" {
+    saxpy_with 's/^problem/space = { N = { 1 } }\nproblem/'
+    fails_with 2 "space is given twice"
+    saxpy_with '/y\[i\] = a/{n;d}'
+    fails_with 2 "the brace that opens in line"
+    saxpy_with 's/BLOCK *= [^,]*,/BLOCK = print,/'
+    fails_with 2 "values are numbers, strings and booleans"
+    { printf '// \xff\n'; cat "$FIXTURES/saxpy.cu"; } >bad.cu
+    tool check bad.cu
+    fails_with 2 "bad.cu:1: the byte 0xff is here"
+    mkdir folder.cu
+    ln -s turn.cu turn.cu
+    tool check folder.cu
+    fails_with 2 "folder.cu is no file that can be read: a folder"
+    tool check turn.cu
+    fails_with 2 "a link that leads to itself"
+    printf '#define KERNEL(T) __global__ void k(T *x) {}\nKERNEL(float)\n' >made.cu
+    tool new --from made.cu
+    fails_with 2 "one that a macro or a class makes is not seen"
+    printf '__global__ void k(float *x) {}\n__global__ void k(double *x, int n) {}\n' >two.cu
+    tool new --from two.cu
+    fails_with 2 'kernel = { entry = "(void (*)(double *, int)) k" }'
+}
+
+@test "a byte order mark, lines that end in CR LF, and tabs are no matter" {
+    { printf '\xef\xbb\xbf'; sed 's/$/\r/; s/    /\t/g' "$FIXTURES/saxpy.cu"; } >marked.cu
+    tool check marked.cu --budget 2
+    succeeds
+}

@@ -1,6 +1,7 @@
 #include "base/paths.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,21 @@ static bool is_file(const char *path)
 {
     struct stat s;
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+static bool is_there(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && !is_file(path);
+}
+
+/* Of what is there and no file: what it is. */
+static const char *kind_of(const char *path)
+{
+    struct stat s;
+    if (stat(path, &s) != 0)
+        return errno == ELOOP ? "a link that leads to itself" : "a link that leads nowhere";
+    return S_ISDIR(s.st_mode) ? "a folder; name the file in it" : "a pipe, socket or device";
 }
 
 static at_status set_dirs(paths *out, const char *share, at_error *error)
@@ -90,6 +106,9 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
                 return AT_OK;
         }
     }
+    if (is_there(name))
+        return error_set(error, AT_USAGE, "%s is no file that can be read: %s", name,
+                         kind_of(name));
     if (!bare)
         return error_set(error, AT_USAGE, "there is no script '%s'", name);
     char scripts[MOST_SCRIPTS][64];

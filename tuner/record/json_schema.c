@@ -281,6 +281,9 @@ static void check_combinations(validation *v, const json_t *schema, const json_t
 {
     const json_t *one = json_object_get(schema, "oneOf"), *any = json_object_get(schema, "anyOf");
     const char *title = json_string_value(json_object_get(schema, "description"));
+    const json_t *all = json_object_get(schema, "allOf");
+    for (size_t i = 0; i < json_array_size(all); i++)
+        check(v, json_array_get(all, i), value, pointer);
     size_t matches = one || any ? count_matches(v, one ? one : any, value, pointer) : 1;
     if (matches == 0 || (one && matches > 1))
         violate(v, pointer, "must be %s", title ? title : "one of the kinds that the schema has");

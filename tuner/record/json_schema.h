@@ -3,7 +3,7 @@
  * It knows the keywords that this project's schemas use: type, enum, const, properties, required,
  * additionalProperties, propertyNames, items, minItems, maxItems, minProperties, maxProperties,
  * minimum, exclusiveMinimum, maximum, maxLength, pattern (a POSIX extended regular expression),
- * oneOf, anyOf, $ref into "#/$defs/". It ignores others, as the standard allows. */
+ * oneOf, anyOf, allOf, $ref into "#/$defs/". It ignores others, as the standard allows. */
 #ifndef AUTOTUNE_RECORD_JSON_SCHEMA_H
 #define AUTOTUNE_RECORD_JSON_SCHEMA_H
 

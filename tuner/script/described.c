@@ -49,7 +49,10 @@ static void read_comment(lua_State *L, script *s)
         sandbox_raise(L, AT_SCRIPT, s->path, 0, "it holds a NUL, at which C++ source ends");
     const bool found = cpp_comment_find(text->bytes, &comment, &line);
     if (s->sketches && found)
-        sandbox_raise(L, AT_USAGE, s->path, line, "there is a comment that begins with autotune");
+        sandbox_raise(
+            L, AT_USAGE, s->path, line,
+            "there is a comment that begins with autotune already: 'autotune %s' tunes by it",
+            s->path);
     if (found && !cpp_comment_is_closed(comment))
         sandbox_raise(L, AT_SCRIPT, s->path, line, "the comment that begins here has no end, */");
     cpp_span other;
@@ -79,8 +82,20 @@ static void read_comment(lua_State *L, script *s)
     lua_pop(L, 1);
 }
 
-/* Replaces the environment on top of the stack by an empty table over it, to which the assignments
- * of the text go. */
+/* The assignments of the text go to the first upvalue, each name once. */
+static int add_field(lua_State *L)
+{
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
+        return luaL_error(L, "%s is given twice: of two values only one can be meant",
+                          luaL_tolstring(L, 2, NULL));
+    lua_pop(L, 1);
+    lua_rawset(L, lua_upvalueindex(1));
+    return 0;
+}
+
+/* Replaces the environment on top of the stack by a table of fields and, above it, the environment
+ * in which the text runs: what it assigns are fields, what it reads are these or the old one's. */
 static void push_fields(lua_State *L)
 {
     lua_newtable(L);
@@ -89,6 +104,14 @@ static void push_fields(lua_State *L)
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
     lua_remove(L, -2);
+    lua_newtable(L);
+    lua_createtable(L, 0, 2);
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "__index");
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, add_field, 1);
+    lua_setfield(L, -2, "__newindex");
+    lua_setmetatable(L, -2);
 }
 
 /* kernel.source of the fields on top of the stack, unless it is given. */
@@ -126,7 +149,6 @@ void script_load_described(lua_State *L)
     else
         read_comment(L, s);
     push_fields(L);
-    lua_pushvalue(L, -1);
     script_load_text(L, s->source.bytes, s->source.size_bytes, s->path, chunk_name);
     s->box.line = source_line(script_source_text(s), NULL, 0);
     lua_call(L, 0, 0);

@@ -66,6 +66,29 @@ static bool is_replaced(cpp_span name)
     return replacement_of(name) < REPLACED;
 }
 
+static int line_of(const char *text, const char *at)
+{
+    int line = 1;
+    for (; text < at; text++)
+        line += *text == '\n';
+    return line;
+}
+
+/* Refuses what the compiler would end at without a word; a byte order mark becomes blanks. */
+static at_status check_bytes(script_range *text, const char *path, at_error *error)
+{
+    const char *stop = memchr(text->bytes, 0xff, text->size_bytes);
+    if (strlen(text->bytes) != text->size_bytes)
+        return error_set_at(error, AT_SCRIPT, path, 0, "it holds a NUL, at which C++ source ends");
+    if (stop)
+        return error_set_at(error, AT_SCRIPT, path, line_of(text->bytes, stop),
+                            "the byte 0xff is here, at which the compiler stops to read: save the "
+                            "file as UTF-8");
+    if (strncmp(text->bytes, "\xef\xbb\xbf", 3) == 0)
+        memset(text->bytes, ' ', 3);
+    return AT_OK;
+}
+
 static at_status read_unit(kernel_file *k, const char *name, const char *path, at_error *error)
 {
     if (k->count == SOURCE_HEADERS_MAX - 1)
@@ -75,9 +98,10 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     at_status status = script_read_file(path, &text, error);
     if (status)
         return status;
-    if (strlen(text.bytes) != text.size_bytes) {
+    status = check_bytes(&text, path, error);
+    if (status) {
         free(text.bytes);
-        return error_set_at(error, AT_SCRIPT, path, 0, "it holds a NUL, at which C++ source ends");
+        return status;
     }
     k->texts[k->count] = text.bytes;
     k->names[k->count] = strdup(name);
@@ -611,6 +635,21 @@ static char *undefined_names(const char *log)
     return pack_take_text(&names);
 }
 
+/* The line of the last brace that no other closes; 0: there is none. */
+static int open_brace(cpp_span text)
+{
+    int lines[64] = {0}, depth = 0;
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (cpp_is(t, "{") && depth < 64)
+            lines[depth] = t.line;
+        depth += cpp_is(t, "{") - cpp_is(t, "}");
+        if (depth < 0)
+            return 0;
+    }
+    return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
+}
+
 /* A name that is nowhere may be the host's: it was cut, or is of a header that is not here. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
@@ -619,7 +658,10 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
         k->missing ||
         (log && (strstr(log, "is undefined") || strstr(log, "must be a class or namespace name")));
     add_log(said, sizeof said, log ? log : "");
-    if (strncmp(said, signature_name, strlen(signature_name)) == 0)
+    const int open = open_brace((cpp_span){k->units[0].text, k->units[0].length});
+    if (strncmp(said, signature_name, strlen(signature_name)) == 0 && open > 0)
+        snprintf(said, sizeof said, "the brace that opens in line %d has no end", open);
+    else if (strncmp(said, signature_name, strlen(signature_name)) == 0)
         snprintf(said, sizeof said,
                  "as its #if lines are, the file has no such kernel, or it has a template that the "
                  "entry's arguments do not fit");

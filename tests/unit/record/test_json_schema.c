@@ -60,6 +60,7 @@ TEST(each_keyword_tells_good_from_bad)
         {"{\"propertyNames\": {\"pattern\": \"^a\"}}", "{\"ab\": 1}", "{\"b\": 1}", "/b",
          "must match"},
         {"{\"anyOf\": [{\"type\": \"null\"}, {\"minimum\": 5}]}", "6", "4", "", "one of the kinds"},
+        {"{\"allOf\": [{\"minimum\": 2}, {\"maximum\": 4}]}", "3", "5", "", "at most 4"},
         {"{\"oneOf\": [{\"maximum\": 3}, {\"minimum\": 2}]}", "1", "2.5", "", "one of the kinds"},
         {"{\"$ref\": \"#/$defs/n\", \"$defs\": {\"n\": {\"const\": 1}}}", "1", "2", "", "constant"},
     };

@@ -249,8 +249,8 @@ static bool take_inputs(const snapshot *s)
     if (total > s->limit_bytes) {
         rows_trouble(out->trouble,
                      "its arguments point into allocations of %" PRIu64
-                     " bytes, more than --limit, %" PRIu64 ", allows",
-                     total, s->limit_bytes);
+                     " bytes, more than --limit, %" PRIu64 ", allows: --limit %" PRIu64 " takes it",
+                     total, s->limit_bytes, total);
         return false;
     }
     for (uint32_t k = 0; k < out->allocation_count; k++) {
