@@ -70,6 +70,12 @@ function macros.refuse_misspelt(facts, space_names)
   end
   table.sort(known)
   for _, name in ipairs(space_names) do
+    local line, file
+    if not facts.macros[name] then line, file = host.variable_line(name) end
+    if line then
+      host.fail_in(file, line, string.format("%s is declared here, and a parameter stands for a macro, or for a constant that is "
+                                             .. "declared alone and has a value: write #define %s ...", name, name))
+    end
     if not facts.words[name] then
       local nearest = host.nearest(name, known)
       if nearest then

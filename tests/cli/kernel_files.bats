@@ -547,10 +547,17 @@ saxpy_with() { # saxpy_with SED: the fixture otherwise, as bad.cu
 @test "what is wrong with a file is told with its line and what to do" {
     saxpy_with 's/^problem/space = { N = { 1 } }\nproblem/'
     fails_with 2 "space is given twice"
-    saxpy_with '/y\[i\] = a/{n;d}'
-    fails_with 2 "the brace that opens in line"
-    saxpy_with 's/BLOCK *= [^,]*,/BLOCK = print,/'
+    printf '__global__ void k(float *x)\n{\n    if (x) { x[0] = 1;\n}\n' >open.cu
+    tool new --from open.cu
+    fails_with 2 "the brace that opens in line 2 has no end"
+    saxpy_with 's/^#define VEC 2/enum { VEC = 2, OTHER };/'
+    fails_with 2 "VEC is declared here"
+    saxpy_with 's/^#define VEC 2/const int OTHER = 1, VEC = 2;/'
+    fails_with 2 "VEC is declared here"
+    saxpy_with 's/BLOCK = at.pow2(64, 512)/BLOCK = math.max/'
     fails_with 2 "values are numbers, strings and booleans"
+    saxpy_with 's/x = "n"/x = n/'
+    fails_with 2 'bad.cu:12: there is no n here; an expression is a text: "n"'
     { printf '// \xff\n'; cat "$FIXTURES/saxpy.cu"; } >bad.cu
     tool check bad.cu
     fails_with 2 "bad.cu:1: the byte 0xff is here"
@@ -572,4 +579,8 @@ saxpy_with() { # saxpy_with SED: the fixture otherwise, as bad.cu
     { printf '\xef\xbb\xbf'; sed 's/$/\r/; s/    /\t/g' "$FIXTURES/saxpy.cu"; } >marked.cu
     tool check marked.cu --budget 2
     succeeds
+    tool apply marked.cu --arch sm_90 --config BLOCK=128,VEC=4 --write
+    succeeds
+    tool apply marked.cu --arch sm_90 --config BLOCK=256,VEC=2 --write
+    cmp marked.cu <(printf '\xef\xbb\xbf'; sed 's/$/\r/; s/    /\t/g' "$FIXTURES/saxpy.cu")
 }

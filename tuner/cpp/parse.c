@@ -320,7 +320,7 @@ static void classify(progress *g)
         g->d.kind = CPP_VARIABLE;
 }
 
-/* const or constexpr NAME = VALUE; */
+/* const or constexpr NAME = VALUE; or NAME{VALUE}; */
 static void note_constant(parser *p, const progress *g, const char *value, const char *end)
 {
     static const char *const words[] = {"const", "constexpr", NULL};
@@ -360,9 +360,11 @@ static void step(parser *p, progress *g, bool *ends, const char **value)
         read_brackets(p, g);
     else if (cpp_is(t, "["))
         skip_group(p);
-    else if (cpp_is(t, "{"))
+    else if (cpp_is(t, "{")) {
+        if (!g->called && !g->initialised && g->type_word.kind == CPP_END && !*value)
+            *value = t.span.text;
         *ends = read_brace(p, g);
-    else if (cpp_is(t, "operator"))
+    } else if (cpp_is(t, "operator"))
         read_operator(p, g);
     else {
         take(p);
@@ -432,8 +434,10 @@ static void parse_declaration(parser *p, const char *scope, bool c_linkage, bool
         g.d.name_count = 0;
         add_name(p, &g, g.d.name);
     }
-    if (g.d.kind == CPP_VARIABLE && value && end[-1] == ';')
-        note_constant(p, &g, value, end - 1);
+    if (g.d.kind == CPP_VARIABLE && value && end[-1] == ';') {
+        const char *brace = *value == '{' ? memchr(value, '}', (size_t)(end - value)) : NULL;
+        note_constant(p, &g, value + (brace != NULL), brace ? brace : end - 1);
+    }
     add_declaration(p, &g, scope);
 }
 

@@ -119,7 +119,7 @@ char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count)
     cuts c = {0};
     pack out = {0};
     collect(u, given, given_count, &c);
-    const char *at = u->text, *end = u->text + u->length;
+    const char *at = cpp_lexer_make(u->text, u->length, 1).at, *end = u->text + u->length;
     size_t next = 0;
     for (size_t i = 0; i < c.count; i++) {
         const char *begin = c.all[i].text, *after = begin + c.all[i].length;

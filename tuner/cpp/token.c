@@ -6,6 +6,8 @@
 cpp_lexer cpp_lexer_make(const char *text, size_t length, int line)
 {
     const char *end = length > 0 ? text + length : text; /* which may be NULL then */
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3; /* a byte order mark */
     return (cpp_lexer){.at = text, .end = end, .line = line, .at_line_start = true};
 }
 

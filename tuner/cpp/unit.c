@@ -84,6 +84,22 @@ bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char
     return text_has(units, count, text, words, 0, &expanded);
 }
 
+const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name)
+{
+    for (size_t i = 0; i < u->declaration_count; i++) {
+        const cpp_declaration *d = &u->declarations[i];
+        if (d->member || (d->kind != CPP_VARIABLE && d->kind != CPP_TYPE))
+            continue;
+        /* What stands before the brace is the type's own name. */
+        const char *brace = memchr(d->span.text, '{', d->span.length);
+        for (size_t n = 0; n < d->name_count; n++)
+            if (cpp_span_is(u->names[d->first_name + n], name) &&
+                (d->kind == CPP_VARIABLE || (brace && u->names[d->first_name + n].text > brace)))
+                return d;
+    }
+    return NULL;
+}
+
 bool cpp_is_kernel(const cpp_unit *units, size_t count, const cpp_declaration *d)
 {
     static const char *const words[] = {"__global__", NULL};

@@ -41,7 +41,8 @@ typedef struct cpp_macro {
     cpp_span span; /* the directive, or the declaration of a constant */
     int line;
     bool has_parameters;
-    bool is_constant; /* const or constexpr NAME = VALUE; at file scope, and no macro */
+    bool is_constant; /* const or constexpr NAME = VALUE; or NAME{VALUE}; at file scope, and no
+                         macro */
 } cpp_macro;
 
 typedef struct cpp_include {
@@ -76,6 +77,10 @@ size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t giv
 
 /* The macro of this name in one of the units; NULL: there is none. */
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name);
+
+/* The declaration at file scope that declares a variable or an enumerator of this name; NULL: there
+ * is none in the unit. */
+const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name);
 
 /* Does the text have one of the words, itself or by the macros that it uses? `words` ends with
  * NULL. Macros are followed as far as people's annotations go: six deep, a few thousand tokens. */

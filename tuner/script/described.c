@@ -94,6 +94,16 @@ static int add_field(lua_State *L)
     return 0;
 }
 
+/* Reads a name: a field, or one of the environment, which are the first upvalue's. */
+static int read_name(lua_State *L)
+{
+    lua_pushvalue(L, 2);
+    if (lua_gettable(L, lua_upvalueindex(1)) != LUA_TNIL)
+        return 1;
+    const char *name = luaL_tolstring(L, 2, NULL);
+    return luaL_error(L, "there is no %s here; an expression is a text: \"%s\"", name, name);
+}
+
 /* Replaces the environment on top of the stack by a table of fields and, above it, the environment
  * in which the text runs: what it assigns are fields, what it reads are these or the old one's. */
 static void push_fields(lua_State *L)
@@ -107,6 +117,7 @@ static void push_fields(lua_State *L)
     lua_newtable(L);
     lua_createtable(L, 0, 2);
     lua_pushvalue(L, -3);
+    lua_pushcclosure(L, read_name, 1);
     lua_setfield(L, -2, "__index");
     lua_pushvalue(L, -3);
     lua_pushcclosure(L, add_field, 1);

@@ -437,6 +437,7 @@ static void push_host(lua_State *L)
         {"shaping_words", host_shaping_words},
         {"is_declared", host_is_declared},
         {"is_type_like", host_is_type_like},
+        {"variable_line", host_variable_line},
         {"is_index_array", host_is_index_array},
         {"sketches", host_sketches},
         {"sketch", host_sketch},

@@ -74,8 +74,8 @@ static int line_of(const char *text, const char *at)
     return line;
 }
 
-/* Refuses what the compiler would end at without a word; a byte order mark becomes blanks. */
-static at_status check_bytes(script_range *text, const char *path, at_error *error)
+/* Refuses what the compiler would end at without a word. */
+static at_status check_bytes(const script_range *text, const char *path, at_error *error)
 {
     const char *stop = memchr(text->bytes, 0xff, text->size_bytes);
     if (strlen(text->bytes) != text->size_bytes)
@@ -84,8 +84,6 @@ static at_status check_bytes(script_range *text, const char *path, at_error *err
         return error_set_at(error, AT_SCRIPT, path, line_of(text->bytes, stop),
                             "the byte 0xff is here, at which the compiler stops to read: save the "
                             "file as UTF-8");
-    if (strncmp(text->bytes, "\xef\xbb\xbf", 3) == 0)
-        memset(text->bytes, ' ', 3);
     return AT_OK;
 }
 

@@ -536,3 +536,20 @@ int host_is_index_array(lua_State *L)
     lua_pushboolean(L, found);
     return 1;
 }
+
+/* host.variable_line(name): the line at which the file declares a variable or an enumerator of that
+ * name, and its file; nil: it does not. */
+int host_variable_line(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    const char *name = luaL_checkstring(L, 1);
+    for (size_t u = 0; u < k->count; u++) {
+        const cpp_declaration *d = cpp_find_variable(&k->units[u], name);
+        if (!d)
+            continue;
+        lua_pushinteger(L, d->line);
+        lua_pushstring(L, k->names[u]);
+        return 2;
+    }
+    return 0;
+}

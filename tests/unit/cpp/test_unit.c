@@ -212,3 +212,26 @@ TEST(any_cut_of_a_file_is_read_without_harm)
             free(part);
         }
 }
+
+TEST(variables_and_enumerators_of_the_file_are_found_and_constants_that_stand_alone_have_values)
+{
+    static const char text[] = "enum { A = 1, B };\nenum C { D };\nstruct E { int F; };\n"
+                               "const int H = 1, I = 2;\nstatic constexpr unsigned J{3};\n"
+                               "void f() { int K = 4; }\n";
+    cpp_unit u;
+    at_error error = {0};
+    assert_ok(cpp_unit_read(text, &u, &error), error);
+    static const char *const found[] = {"A", "B", "D", "H", "I"}, *const others[] = {"C", "E", "F",
+                                                                                     "K", "f"};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+        if (!cpp_find_variable(&u, found[i]))
+            fail_msg("%s is not found", found[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (cpp_find_variable(&u, others[i]))
+            fail_msg("%s is found", others[i]);
+    const cpp_macro *j = cpp_find_macro(&u, 1, (cpp_span){"J", 1});
+    assert_non_null(j);
+    assert_true(j->is_constant && cpp_span_is(j->value, "3"));
+    assert_null(cpp_find_macro(&u, 1, (cpp_span){"I", 1}));
+    cpp_unit_deinit(&u);
+}
