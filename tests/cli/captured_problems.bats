@@ -109,7 +109,26 @@ END
     says "on 2 launches"
     AUTOTUNE_LIBCUDA=$FAKE_CUDA tool mix "$FIXTURES/captured.cu" --captured seen --device cuda:0 --budget 2 --results r --quiet
     says "The best of each launch is recorded (2 of 2)"
+    says "Into the file: autotune apply FILE.cu --captured seen"
     [ "$(grep -c '"problem"' r/*/captured.json)" -ge 2 ]
+    # What was found for the mix is what is applied, not what either launch has for itself.
+    python3 - r/*/captured.json <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+p = d["portfolios"][0]
+assert p["fixed"] == {} and len(p["configurations"]) == 1 and len(p["problems"]) == 2
+p["configurations"][0].update(BLOCK=32, ITEMS=2)
+for e in d["entries"]: e["configuration"].update(BLOCK=64, ITEMS=1)
+json.dump(d, open(sys.argv[1], "w"))
+END
+    cp "$FIXTURES/captured.cu" .
+    AUTOTUNE_LIBCUDA=$FAKE_CUDA tool apply captured.cu --captured seen --results r
+    says "+#define BLOCK 32"
+    says "+#define ITEMS 2"
+    AUTOTUNE_LIBCUDA=$FAKE_CUDA tool apply captured.cu --captured seen:2 --results r
+    says "+#define BLOCK 64"
+    AUTOTUNE_LIBCUDA=$FAKE_CUDA tool apply captured.cu --captured seen --results none
+    fails_with 2 "no mix of captured launches is recorded for Fake GPU 0"
     tool mix "$FIXTURES/captured.cu"
     fails_with 2 "--captured DIR says which launches"
     tool mix "$FIXTURES/captured.cu" --captured nowhere

@@ -195,7 +195,7 @@ broken() { # broken SED CODE TEXT: capture.json changed so is refused
     fails_with 2 "it has a table, but no captured launch"
     broken '1s/{/[/' 4 "broken/capture.json:"
     broken 's/"version": 1/"version": 2/' 4 "/version"
-    broken '/"captured"/,$s/"grid": \[8/"grid": [0/' 4 "/captured/0/grid/0: must be at least 1"
+    broken '/"captured"/,${/"grid"/{n;s/8/0/}}' 4 "/captured/0/grid/0: must be at least 1"
     broken 's/"size_bytes": 4000/"size_bytes": "many"/' 4 "size_bytes"
     broken 's/"allocation": 1/"allocation": 7/' 4 "a pointer of argument 2 contradicts the others"
     broken 's/"e8030000"/"e803"/' 4 "argument 3 contradicts the others"

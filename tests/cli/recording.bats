@@ -307,6 +307,11 @@ assert [x["measured"].get("after") for x in e] == [None, "a"], e'
     fails_with 2 '--after takes a GPU'
     tool b.lua --device cuda:0 --after a.lua --energy
     fails_with 2 '--after and energy do not go together'
+    cp a.cu.tmpl prepare.tmpl
+    sed 's/  launch =/  prepare = at.kernel { template = "prepare.tmpl", args = { "x", "x", at.int64 "n" }, grid = 1, block = 1 },\n&/' \
+        a.lua >prepared.lua
+    tool b.lua --device cuda:0 --after prepared.lua
+    fails_with 2 'prepared.lua: --after prepared.lua: a kernel prepares its inputs, which --after does not run'
     tool b.lua --device cuda:0 --after nothing.lua
     fails_with 2 '--after nothing.lua: '
     tool b.lua --device cuda:0 --after a.lua --after a.lua --after a.lua --after a.lua --after a.lua

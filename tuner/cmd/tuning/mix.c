@@ -2,8 +2,10 @@
  * as often as the program made it.
  *
  * Each launch is tuned, and its own best recorded; then what was good for one, and the baseline, is
- * timed on all. What serves the mix is for the file ('autotune apply'): at run time each launch may
- * have its own. */
+ * timed on all. What serves the mix is recorded as a portfolio of one configuration: 'autotune
+ * apply
+ * --captured DIR' has it for the file, and a pick gives it to launches that were not captured. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "capture/capture.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
+#include "record/draft.h"
 #include "run/setup/workers.h"
 #include "run/tune.h"
 
@@ -25,6 +28,7 @@ enum { NAME_BYTES = 4096 };
 typedef struct mixed_launch {
     char name[NAME_BYTES]; /* "DIR:2" */
     captured_launch captured;
+    record_values problem;  /* owned; its texts are the mix's */
     int64_t own_ns;         /* the fastest when it was tuned for itself */
     int64_t ns[MOST_TRIED]; /* of each that was tried; 0: it does not work here */
 } mixed_launch;
@@ -33,11 +37,16 @@ typedef struct mix {
     const options *o;
     workers workers;
     size_t launch_count, tried_count, recorded_count;
-    mixed_launch *launches;     /* owned */
-    char *tried[MOST_TRIED];    /* configurations; owned; the first is the baseline */
-    json_t *values[MOST_TRIED]; /* the same for --json */
-    char pattern[128], device[256];
+    mixed_launch *launches;                   /* owned */
+    char *tried[MOST_TRIED];                  /* configurations; owned; the first is the baseline */
+    json_t *values[MOST_TRIED];               /* the same for --json */
+    record_values configurations[MOST_TRIED]; /* likewise; owned */
+    char pattern[128], script_hash[33], template_hash[33];
+    arch_limits device;
     bool predicted;
+    char **texts; /* owned; names and values of all these */
+    size_t text_count;
+    char record_path[PATH_MAX]; /* of the mix; "": it is not recorded */
     at_error *error;
 } mix;
 
@@ -65,6 +74,21 @@ static at_status open_launches(mix *m)
     return status;
 }
 
+/* A copy that outlives the run. */
+static const char *keep(mix *m, const char *text)
+{
+    char *copy = memory_text(text);
+    memory_add(&m->texts, &m->text_count, &copy, sizeof copy);
+    return copy;
+}
+
+static void put_pair(mix *m, record_values *v, const char *name, value of)
+{
+    if (of.kind == VALUE_STRING)
+        of.string = keep(m, of.string);
+    v->pairs[v->count++] = (record_pair){.name = keep(m, name), .value = of};
+}
+
 static void add_tried(mix *m, const run_summary *s, const run_result *r)
 {
     for (size_t i = 0; i < m->tried_count; i++)
@@ -72,6 +96,10 @@ static void add_tried(mix *m, const run_summary *s, const run_result *r)
             return;
     if (m->tried_count == MOST_TRIED)
         return;
+    record_values *own = &m->configurations[m->tried_count];
+    own->pairs = memory_new(s->parameter_count, sizeof *own->pairs);
+    for (size_t i = 0; i < s->parameter_count; i++)
+        put_pair(m, own, s->parameters[i], r->values[i]);
     m->values[m->tried_count] = json_from_values(s->parameters, r->values, s->parameter_count);
     m->tried[m->tried_count++] = memory_text(r->configuration);
 }
@@ -84,7 +112,9 @@ static bool works(const run_result *r)
 static void note_run(mix *m, const run_summary *s)
 {
     snprintf(m->pattern, sizeof m->pattern, "%s", s->pattern);
-    snprintf(m->device, sizeof m->device, "%s", s->device.limits.name);
+    memcpy(m->script_hash, s->script_hash, sizeof m->script_hash);
+    memcpy(m->template_hash, s->template_hash, sizeof m->template_hash);
+    m->device = s->device.limits;
     m->predicted = s->device.predicted;
 }
 
@@ -122,6 +152,11 @@ static at_status tune_alone(mix *m, mixed_launch *l)
     at_status status = run(m, &asked, &t);
     const run_summary *s = t ? tune_summary(t) : NULL;
     m->recorded_count += s && s->record_path[0];
+    if (!status && s) {
+        l->problem.pairs = memory_new(s->problem_count, sizeof *l->problem.pairs);
+        for (size_t i = 0; i < s->problem_count; i++)
+            put_pair(m, &l->problem, s->problem[i].name, s->problem[i].value);
+    }
     if (!status && s && s->has_baseline)
         add_tried(m, s, &s->results[s->baseline]);
     for (size_t i = 0; !status && s && i < s->result_count && i < KEPT; i++)
@@ -185,6 +220,35 @@ static bool find_best(const mix *m, size_t *best)
     return least > 0;
 }
 
+/* As a portfolio: whoever picks for a problem that has no entry of its own has this one. */
+static at_status record_mix(mix *m, size_t best)
+{
+    char date[32];
+    run_summary_date(date, sizeof date);
+    record_node leaf = {.has_default = total_ns(m, 0) > 0, .default_at = best == 0 ? 0 : 1};
+    const record_portfolio kept = {.configuration_count = 1,
+                                   .configurations = &m->configurations[best],
+                                   .node_count = 1,
+                                   .nodes = &leaf,
+                                   .date = date};
+    draft_problem rows[MOST_LAUNCHES];
+    for (size_t k = 0; k < m->launch_count; k++)
+        rows[k] = (draft_problem){.problem = m->launches[k].problem,
+                                  .baseline_ns = m->launches[k].ns[0],
+                                  .times_ns = &m->launches[k].ns[best]};
+    const portfolio_draft draft = {.pattern = m->pattern,
+                                   .gpu = &m->device,
+                                   .portfolio = &kept,
+                                   .problem_count = m->launch_count,
+                                   .problems = rows,
+                                   .script_hash = m->script_hash,
+                                   .template_hash = m->template_hash};
+    if (!m->o->run.record || m->predicted)
+        return AT_OK;
+    return draft_merge(m->o->run.results_dir, &draft, m->record_path, sizeof m->record_path,
+                       m->error);
+}
+
 static json_t *sides(const uint32_t v[3])
 {
     return json_pack("[III]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
@@ -204,12 +268,15 @@ static json_t *pack_mix(const mix *m, size_t best)
                               (json_int_t)l->ns[best], "own_ns", (json_int_t)l->own_ns));
     }
     const double base = total_ns(m, 0), total = total_ns(m, best);
-    return json_pack("{ss so ss sb sO sI so so so so sI}", "pattern", m->pattern, "captured",
-                     json_path(m->o->run.captured), "device", m->device, "predicted", m->predicted,
-                     "config", m->values[best], "tried", (json_int_t)m->tried_count, "launches",
-                     launches, "total_ns", json_exact(total), "own_total_ns", json_exact(own),
-                     "speedup", base > 0 ? json_rounded(base / total, 6) : json_null(), "recorded",
-                     (json_int_t)m->recorded_count);
+    json_t *root = json_pack("{ss so ss sb sO sI so so so so sI}", "pattern", m->pattern,
+                             "captured", json_path(m->o->run.captured), "device", m->device.name,
+                             "predicted", m->predicted, "config", m->values[best], "tried",
+                             (json_int_t)m->tried_count, "launches", launches, "total_ns",
+                             json_exact(total), "own_total_ns", json_exact(own), "speedup",
+                             base > 0 ? json_rounded(base / total, 6) : json_null(), "recorded",
+                             (json_int_t)m->recorded_count);
+    json_put(&root, "record", *m->record_path ? json_path(m->record_path) : json_null());
+    return root;
 }
 
 static void deinit(mix *m)
@@ -217,9 +284,15 @@ static void deinit(mix *m)
     for (size_t i = 0; i < m->tried_count; i++) {
         free(m->tried[i]);
         json_decref(m->values[i]);
+        free(m->configurations[i].pairs);
     }
-    for (size_t k = 0; k < m->launch_count; k++)
+    for (size_t k = 0; k < m->launch_count; k++) {
         captured_deinit(&m->launches[k].captured);
+        free(m->launches[k].problem.pairs);
+    }
+    for (size_t i = 0; i < m->text_count; i++)
+        free(m->texts[i]);
+    free(m->texts);
     free(m->launches);
     workers_close(&m->workers);
 }
@@ -241,6 +314,9 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         *exit_code = 1;
         fputs("autotune: no configuration works for all of the launches\n", stderr);
     } else if (!status) {
+        status = record_mix(&m, best);
+    }
+    if (!status && *exit_code == 0) {
         status = page_show(o, "mix", 2, pack_mix(&m, best), NULL, error);
     }
     deinit(&m);

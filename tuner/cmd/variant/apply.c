@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/pack.h"
+#include "capture/capture.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/edit.h"
 #include "cmd/line/known.h"
@@ -12,7 +13,7 @@
 #include "run/setup/setup.h"
 #include "script/kernel_file.h"
 
-enum { MOST_ARCHES = 16 };
+enum { MOST_ARCHES = 16, NAME_BYTES = 4096 };
 
 /* A configuration, and the architecture that it is for. */
 typedef struct choice {
@@ -23,6 +24,7 @@ typedef struct choice {
 typedef struct application {
     const options *o;
     script *s;
+    bool is_mix; /* --captured names a folder with several launches, for which one was found */
     const kernel_file *file;
     const char *const *defines;
     size_t define_count;
@@ -194,6 +196,8 @@ static at_status choose(application *a, const arch_limits *arch, at_error *error
     at_status status = AT_OK;
     if (a->o->configuration) {
         status = script_parse_configuration(a->s, a->o->configuration, c->indices, error);
+    } else if (a->is_mix) {
+        status = best_find_mix(a->o, a->s, arch, c->indices, error);
     } else {
         status = best_find(a->o, a->s, arch, c->indices, &rule, error);
         if (!status && rule == PICK_DEFAULT)
@@ -272,6 +276,28 @@ static void warn_of_launches(const application *a)
         followed_warn(a->s, a->choices[i].indices, is_macro);
 }
 
+/* Of a folder with several launches the first says what the script is told: all are of one kernel.
+ */
+static at_status take_captured(settings *asked, char first[NAME_BYTES], bool *is_mix,
+                               at_error *error)
+{
+    captured_launch one;
+    at_error ignored = {0};
+    size_t count;
+    if (!captured_read(asked->captured, &one, &ignored)) {
+        captured_deinit(&one);
+        return AT_OK;
+    }
+    if (captured_count(asked->captured, &count, error) || count < 2) {
+        *error = ignored;
+        return ignored.status;
+    }
+    *is_mix = true;
+    snprintf(first, NAME_BYTES, "%s:1", asked->captured);
+    asked->captured = first;
+    return AT_OK;
+}
+
 static at_status run(const options *o, at_error *error)
 {
     arch_limits arch;
@@ -280,8 +306,12 @@ static at_status run(const options *o, at_error *error)
         o->run.arch ? target_find(o->run.arch, &arch, error) : target_here(&arch, error);
     if (!status && o->per_arch && o->configuration)
         status = error_set(error, AT_USAGE, "--per-arch takes what is recorded, and no --config");
+    settings asked = o->run;
+    char first[NAME_BYTES];
+    if (!status && o->run.captured)
+        status = take_captured(&asked, first, &a.is_mix, error);
     if (!status)
-        status = target_load_script(&o->run, &arch, &a.s, error);
+        status = target_load_script(&asked, &arch, &a.s, error);
     if (!status && !script_file(a.s, &a.file, &a.defines, &a.define_count))
         status = error_set(error, AT_USAGE,
                            "%s has a template and no file of its own to change; 'autotune export' "
@@ -311,7 +341,7 @@ const command cmd_apply = {
     .name = "apply",
     .operand = "FILE.cu",
     .summary = "Write the best values into a kernel's own file",
-    .options = "describe config per-arch write results set include arch no-cache",
+    .options = "describe config captured per-arch write results set include arch no-cache",
     .raw = true,
     .run = run,
 };

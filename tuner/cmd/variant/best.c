@@ -1,5 +1,7 @@
 #include "cmd/variant/best.h"
 
+#include <string.h>
+
 #include "cmd/line/known.h"
 #include "library/pattern.h"
 #include "run/setup/chips.h"
@@ -67,4 +69,28 @@ at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *
         script_format_configuration(s, indices, text, CONFIGURATION_BYTES);
     script_free(s);
     return status;
+}
+
+at_status best_find_mix(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
+                        at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    record_set records = {0};
+    at_status status = known_records(o, p->name, true, &records, error);
+    bool found = false;
+    for (size_t i = 0; !status && i < records.count; i++) {
+        const record *r = &records.records[i];
+        for (size_t k = 0; strcmp(r->gpu, gpu->name) == 0 && k < r->portfolio_count; k++) {
+            const record_portfolio *one = &r->portfolios[k];
+            found = found || (one->configuration_count == 1 && one->node_count == 1 &&
+                              record_indices(p, &one->configurations[0], indices));
+        }
+    }
+    record_set_deinit(&records);
+    if (status || found)
+        return status;
+    return error_set_at(error, AT_USAGE, p->path, 0,
+                        "no mix of captured launches is recorded for %s: 'autotune mix' finds one, "
+                        "--captured DIR:N means one launch, --config other values",
+                        gpu->name);
 }

@@ -16,4 +16,9 @@ at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_
  * on this machine's GPU, as --config takes it. AT_USAGE: nothing is recorded that could be it. */
 at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *error);
 
+/* Finds the configuration that 'autotune mix' found on this GPU: that of a portfolio of one.
+ * AT_USAGE: none is recorded, or it is not possible for the script. */
+at_status best_find_mix(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
+                        at_error *error);
+
 #endif

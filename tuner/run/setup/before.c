@@ -115,6 +115,10 @@ static at_status plan(script *s, device_predecessor *out, at_error *error)
     at_status status = script_check_baseline(s, PROBLEM_TUNED, error);
     if (!status)
         status = script_problem_plan(s, PROBLEM_TUNED, p->baseline, 1, &out->plan, error);
+    if (!status && script_has_filler(s))
+        status = error_set_at(error, AT_SCRIPT, p->path, 0,
+                              "a kernel prepares its inputs, which --after does not run: have "
+                              "them filled by a rule or from a file, fill = at.file \"x.npy\"");
     if (!status && p->transfers)
         status = error_set_at(error, AT_SCRIPT, p->path, 0,
                               "it moves data between host and device: --after takes kernels alone");
