@@ -351,6 +351,17 @@ none" ]
     [ "$(./cpp)" = "$(./c)" ]
 }
 
+@test "an export of kernels says on a terminal how far it is, unless it is to be quiet" {
+    PYTHONPATH=$BATS_TEST_DIRNAME python3 - "$AUTOTUNE" <<'PY'
+import os, sys
+from terminal import run_on_terminal
+for options, shown in (["--jobs", "1"], True), (["--quiet"], False):
+    said, child, _ = run_on_terminal([sys.argv[1], "export", "vector_add", "--results", "nowhere", "--format", "cuda", "-o", "out/", *options],
+                                     "stderr", env=dict(os.environ, TERM="xterm"))
+    assert child.returncode == 0 and (b"problems 0/1" in said) == shown, said
+PY
+}
+
 @test "what has no kernels in a file is refused with the reason" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     tool export scale --format cuda -o scale.cu
