@@ -258,26 +258,31 @@ local function stem_of(file)
   return string.sub(string.find(stem, "^%d") and "_" .. stem or stem, 1, 60)
 end
 
---- Completes a description whose kernel is a file; leaves others alone.
-function kernel_file.complete(description)
-  local given = description.kernel
-  if type(given) ~= "table" or given.source == nil then
-    if captured.launch() then
-      fail({ "kernel" }, "--captured is for a kernel in a file of its own: kernel = { source = \"FILE.cu\" }")
-    end
-    for _, field in ipairs { "sizes", "outputs" } do
-      if description[field] ~= nil then
-        fail({ field }, "is of a kernel in a file of its own: kernel = { source = \"FILE.cu\" }; with a template, buffers say it")
-      end
-    end
-    return
+-- What only a kernel in a file has is refused where there is none.
+local function refuse_fields(description)
+  if captured.launch() then
+    fail({ "kernel" }, "--captured is for a kernel in a file of its own: kernel = { source = \"FILE.cu\" }")
   end
+  for _, field in ipairs { "sizes", "outputs" } do
+    if description[field] ~= nil then
+      fail({ field }, "is of a kernel in a file of its own: kernel = { source = \"FILE.cu\" }; with a template, buffers say it")
+    end
+  end
+end
+
+-- The file's name, and what a reader of its text finds in it.
+local function open_file(given)
   local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
   if given.template ~= nil then fail({ "kernel", "template" }, "there is a source as well; write one of the two") end
   local facts, why = host.open_kernel(file, { includes = check.includes(given.include, { "kernel", "include" }) })
   if not facts then
     fail({ "kernel", "source" }, "there is no file '%s' in the script's folder%s", file, why)
   end
+  return file, facts
+end
+
+-- Fields that may be left out are there, and tables; returns which of them were given.
+local function complete_fields(description, file)
   if type(description.outputs) == "string" then description.outputs = { description.outputs } end
   for field, example in pairs { sizes = "x = \"n\"", outputs = "\"y\"" } do
     if description[field] ~= nil then check.table(description[field], { field }, field .. " = { " .. example .. " }") end
@@ -288,6 +293,11 @@ function kernel_file.complete(description)
   if description.problem == nil then description.problem = {} end
   if description.buffers == nil then description.buffers = {} end
   for _, field in ipairs { "problem", "buffers" } do check.table(description[field], { field }, field .. " = { ... }") end
+  return had
+end
+
+-- The kernels that are launched, each { of, entry, path }: where its arguments go, its name, where that is written.
+local function find_targets(description, given, facts, file)
   local launched = launches_of(description)
   local has_all = #launched > 0
   for _, one in ipairs(launched) do has_all = has_all and one.entry ~= nil end
@@ -303,6 +313,11 @@ function kernel_file.complete(description)
                                 entry = check.string(one.entry, { "launches", i, "entry" }, "the name of a kernel") }
     end
   end
+  return targets
+end
+
+-- The kernels of the text that may be those, and the texts whose names say what is compiled.
+local function find_candidates(facts, file, targets)
   local candidates, roots = {}, {}
   for _, target in ipairs(targets) do
     local found = find_kernels(facts, target.entry)
@@ -317,8 +332,10 @@ function kernel_file.complete(description)
     roots[#roots + 1] = string.gsub(target.entry, "[${}]", " ")
     roots[#roots + 1] = found[1].name
   end
-  local request = arguments.new_request()
-  local launch = captured.launch()
+  return candidates, roots
+end
+
+local function ask_basics(description, facts, request, launch)
   if description.space == nil then
     local known = {}
     for name, m in pairs(facts.macros) do
@@ -332,8 +349,9 @@ function kernel_file.complete(description)
     ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"",
         launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
   end
-  bound_blocks(description)
-  local values, space_names = read_space(description.space)
+end
+
+local function check_values(values)
   for name, list in pairs(values) do
     for _, v in ipairs(list) do
       if type(v) == "function" or type(v) == "table" then
@@ -341,6 +359,34 @@ function kernel_file.complete(description)
       end
     end
   end
+end
+
+local function own_options(own)
+  local options = {}
+  for _, option in ipairs(OPTIONS) do options[#options + 1] = option end
+  for _, option in ipairs(type(own) == "table" and own or { own }) do
+    options[#options + 1] = option
+  end
+  return options
+end
+
+--- Completes a description whose kernel is a file; leaves others alone.
+function kernel_file.complete(description)
+  local given = description.kernel
+  if type(given) ~= "table" or given.source == nil then
+    refuse_fields(description)
+    return
+  end
+  local file, facts = open_file(given)
+  local had = complete_fields(description, file)
+  local targets = find_targets(description, given, facts, file)
+  local candidates, roots = find_candidates(facts, file, targets)
+  local request = arguments.new_request()
+  local launch = captured.launch()
+  ask_basics(description, facts, request, launch)
+  bound_blocks(description)
+  local values, space_names = read_space(description.space)
+  check_values(values)
   macros.settle(facts, description, values)
   macros.refuse_misspelt(facts, space_names)
   local parameters = {}
@@ -396,12 +442,7 @@ function kernel_file.complete(description)
   else
     complete_problems(description, baseline)
   end
-  local options = {}
-  for _, option in ipairs(OPTIONS) do options[#options + 1] = option end
-  for _, option in ipairs(type(given.options) == "table" and given.options or { given.options }) do
-    options[#options + 1] = option
-  end
-  given.options = options
+  given.options = own_options(given.options)
   given[kernel.DEFINES] = defines
   description.sizes, description.outputs = nil, nil
 end
