@@ -172,7 +172,9 @@ local function read_block(text, env, may_vary, template)
       number = SOME_THREADS[#sides] or 1
       e = template or e
     end
-    if number and number > 1 and (may_vary or is_open or e == template) then
+    -- A warp beside a number of warps that is computed stays one.
+    local is_warp = i == 1 and number == 32 and #sides > 1 and not string.find(sides[2], "^%d+$")
+    if number and number > 1 and not is_warp and (may_vary or is_open or e == template) then
       local name = e == template and template or "BLOCK" .. (#sides > 1 and SIDES[i] or "")
       added[#added + 1] = { name = name, value = number, text = side, of_template = e == template }
       e = name

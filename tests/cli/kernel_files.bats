@@ -584,3 +584,17 @@ saxpy_with() { # saxpy_with SED: the fixture otherwise, as bad.cu
     tool apply marked.cu --arch sm_90 --config BLOCK=256,VEC=2 --write
     cmp marked.cu <(printf '\xef\xbb\xbf'; sed 's/$/\r/; s/    /\t/g' "$FIXTURES/saxpy.cu")
 }
+
+@test "a warp beside a number of warps that is computed is no parameter, and a size that one would follow is its number" {
+    cat >warps.cu <<'CU'
+#define TILE 64
+__global__ void warps(float *x) { x[blockIdx.x * TILE + threadIdx.y * 32 + threadIdx.x] += blockDim.y; }
+static void run(float *d_x, int threads) { warps<<<16, dim3(32, threads / 32)>>>(d_x); }
+int main() { float *d_x; cudaMalloc(&d_x, 16 * TILE * sizeof(float)); }
+CU
+    tool new --from warps.cu
+    succeeds
+    says 'block = { "32", "threads // 32" }'
+    says 'threads = at.pow2(64, 1024)'
+    says 'sizes   = { x = "16 * 64" }'
+}
