@@ -134,10 +134,15 @@ local function read_problem(description, taken)
   local set = {}
   for _, setting in ipairs(host.settings()) do
     local v = problem[setting.name]
+    if v == nil and type(description.space) == "table" and description.space[setting.name] ~= nil then
+      host.fail(0, string.format("--set %s: that is a parameter of the space, and no variable of the problem: "
+                                 .. "--only %s=%s keeps this value alone, --config %s=%s takes one variant",
+                                 setting.name, setting.name, setting.text, setting.name, setting.text), true)
+    end
     if v == nil then
-      host.fail(0, string.format("--set %s: the problem has no such variable%s; it has %s",
-                                 setting.name, meant(setting.name, names),
-                                 table.concat(names, ", ")), true)
+      local near = meant(setting.name, names)
+      host.fail(0, string.format("--set %s: the problem has no such variable%s%s %s", setting.name, near,
+                                 near ~= "" and " It has" or "; it has", table.concat(names, ", ")), true)
     end
     set[setting.name] = read_setting(v, setting.text, { "problem", setting.name })
     local wrong = outside(domains[setting.name], set[setting.name])

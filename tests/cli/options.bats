@@ -180,3 +180,15 @@ load helpers
     fails_with 2 "float"
     [[ "$errors" == *"there are: "*"half, bfloat16, float, double"* ]]
 }
+
+@test "what belongs to another option is told with that option" {
+    tool explain "$FIXTURES/scale.lua" --config block=64 vec=2
+    fails_with 2 "--config block=64,vec=2"
+    tool space "$FIXTURES/scale.lua" --set block=64
+    fails_with 2 "--set block: that is a parameter of the space, and no variable of the problem: --only block=64"
+    tool space "$FIXTURES/scale.lua" --set nn=64
+    fails_with 2 "did you mean 'n'? It has n, scale, dtype"
+    cp "$FIXTURES/scale.lua" "$FIXTURES/scale.cu.tmpl" .
+    tool check scale.cu.tmpl
+    fails_with 2 "scale.cu.tmpl is a template: name the script that uses it (scale.lua)"
+}

@@ -14,7 +14,7 @@ page() {
 
 @test "a report says why the winner wins, and needs nothing but itself" {
     page
-    grep -q 'It keeps more bytes in flight' report.html
+    grep -q 'The counts do not explain it' report.html
     grep -q '<td>bank conflicts</td>' report.html
     grep -q 'autotune transpose.lua --set rows=8192' report.html
     # Figures are explained where they stand: intervals, shares, bars that surprise, pictures that are not there.

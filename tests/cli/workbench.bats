@@ -100,3 +100,14 @@ load helpers
     says "starts[1]: this is no valid configuration here and is not tried: it breaks n % vec == 0"
     says_nothing_of "starts[2]"
 }
+
+@test "lint leaves alone a constraint that other problems or devices need, and tells that a reference is missing" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    tool lint scale.lua
+    succeeds
+    says_nothing_of 'removes nothing'
+    sed -i 's/"cached or vec > 1",/&\n    "vec < 8",/; /reference = /d' scale.lua
+    tool lint scale.lua
+    says "scale.lua:$(grep -n 'vec < 8' scale.lua | cut -d: -f1): this constraint removes nothing"
+    says 'there is no reference: variants are only found to agree with the baseline'
+}

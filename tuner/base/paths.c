@@ -91,6 +91,18 @@ static size_t list_scripts(const char *dir, char names[][64], size_t count)
     return count;
 }
 
+/* A template is told apart from a script that uses it: NAME.lua of the same folder, most often. */
+static at_status refuse_template(const char *path, at_error *error)
+{
+    char script[PATHS_BYTES];
+    const char *slash = strrchr(path, '/');
+    const size_t stem = (size_t)(slash ? slash + 1 - path : 0);
+    snprintf(script, sizeof script, "%.*s.lua", (int)(stem + strcspn(path + stem, ".")), path);
+    return error_set(error, AT_USAGE, "%s is a template: name the script that uses it%s%s%s", path,
+                     is_file(script) ? " (" : "", is_file(script) ? script : "",
+                     is_file(script) ? ")" : "");
+}
+
 at_status paths_find_script(const paths *p, const char *name, char *out, size_t out_bytes,
                             at_error *error)
 {
@@ -103,7 +115,8 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
             int n = snprintf(out, out_bytes, "%s%s%s%s", dirs[d], *dirs[d] ? "/" : "", name,
                              extensions[e]);
             if (n >= 0 && (size_t)n < out_bytes && is_file(out))
-                return AT_OK;
+                return n > 5 && strcmp(out + n - 5, ".tmpl") == 0 ? refuse_template(out, error)
+                                                                  : AT_OK;
         }
     }
     if (is_there(name))

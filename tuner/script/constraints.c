@@ -6,6 +6,15 @@
 /* Strategies keep a few bytes for each configuration. */
 static const uint64_t most_configurations = UINT64_C(1) << 26;
 
+bool script_constraint_varies(const script *s, size_t constraint)
+{
+    const expression *e = &s->constraint_tests[constraint];
+    bool varies = e->device_fields != 0;
+    for (size_t i = 0; i < e->input_count; i++)
+        varies = varies || !e->inputs[i].is_parameter;
+    return varies;
+}
+
 /* The making of one space: what it is made within. */
 typedef struct making {
     const script_space_limits *limits;

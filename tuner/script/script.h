@@ -142,6 +142,9 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
  * asks. It may break those of a ragged problem, and --only may rule it out. */
 at_status script_check_baseline(script *s, problem_kind problem, at_error *error);
 
+/* Does a constraint read the problem or the device, themselves or by other names? */
+bool script_constraint_varies(const script *s, size_t constraint);
+
 /* Writes what the derived names stand for that a constraint reads, ", where turned = a == 'b'"; ""
  * where it reads none. */
 void script_tell_derived(const script *s, size_t constraint, char *text, size_t size_bytes);

@@ -133,7 +133,8 @@ static void judge_access(explanation *e, const char *line, explain_kind kind, co
             line, per(c->constant_passes, c->constant_requests));
 }
 
-static void judge_lines(explanation *e, const explain_source *source)
+/* True: nothing is wasted. */
+static bool judge_lines(explanation *e, const explain_source *source)
 {
     size_t before = e->sentence_count;
     for (size_t i = 0; i < e->line_count; i++) {
@@ -146,13 +147,15 @@ static void judge_lines(explanation *e, const explain_source *source)
             say(e, "%s uses local memory: registers are indexed at run time or do not suffice.",
                 name);
     }
-    if (e->sentence_count == before)
+    const bool wasteless = e->sentence_count == before;
+    if (wasteless)
         say(e, "Every line moves whole sectors and no access to shared memory conflicts.");
+    return wasteless;
 }
 
 /* "The bottleneck, by prediction: latency. DRAM 61 us, latency 118 us: more loads in flight would
  * help." All that takes at least half as long as the longest is told. */
-static void judge_terms(explanation *e, const sim_prediction *p)
+static void judge_terms(explanation *e, const sim_prediction *p, bool wasteless)
 {
     char told[256] = "", time[UNITS_BYTES];
     for (int i = 0; i < SIM_TERM_COUNT; i++)
@@ -165,12 +168,13 @@ static void judge_terms(explanation *e, const sim_prediction *p)
         units_time((int64_t)p->high_ns, high));
     say(e, "The bottleneck, by prediction: %s. %s%s %s: %s.", sim_term_name(p->limit), told,
         sim_term_name(p->limit), units_time((int64_t)p->terms_ns[p->limit], time),
-        sim_term_advice(p->limit));
+        wasteless && p->limit == SIM_TERM_DRAM ? "only moving fewer bytes would help"
+                                               : sim_term_advice(p->limit));
     if (p->limit == SIM_TERM_ISSUE && p->busiest != SIM_PIPE_OTHER)
         say(e, "The busiest pipe executes %s.", sim_pipe_name(p->busiest));
 }
 
-static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *chip)
+static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *chip, bool wasteless)
 {
     const sim_prediction *p = &s->prediction;
     char flight[UNITS_BYTES], needed[UNITS_BYTES];
@@ -178,16 +182,18 @@ static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *c
         say(e, "It does not fit on an SM.");
         return;
     }
-    say(e, "Occupancy: %d blocks of %llu threads an SM, %.0f %% of its warps, limited by %s.",
+    const bool full = p->occupancy.fraction > 0.999;
+    say(e, "Occupancy: %d blocks of %llu threads an SM, %.0f %% of its warps%s%s.",
         p->occupancy.blocks_per_sm, (unsigned long long)s->profile.threads,
-        100 * p->occupancy.fraction, occupancy_limit_name(p->occupancy.limit));
+        100 * p->occupancy.fraction, full ? "" : ", limited by ",
+        full ? "" : occupancy_limit_name(p->occupancy.limit));
     say(e, "Bytes in flight: about %s an SM; keeping the memory of %s busy takes %s.",
         units_size((uint64_t)p->flight_bytes, flight), chip->name,
         units_size((uint64_t)p->needed_bytes, needed));
     if (p->waves < 1)
         say(e, "The grid fills %.0f %% of the chip once: a larger problem would show more.",
             100 * p->waves);
-    judge_terms(e, p);
+    judge_terms(e, p, wasteless);
 }
 
 void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
@@ -210,7 +216,7 @@ void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain
             add_instruction(out, s->kernel.module, source, &p->code[i], c);
     }
     qsort(out->lines, out->line_count, sizeof *out->lines, compare_lines);
-    judge_lines(out, source);
+    const bool wasteless = judge_lines(out, source);
     out->of_lines = out->sentence_count;
-    judge_rest(out, s, chip);
+    judge_rest(out, s, chip, wasteless);
 }

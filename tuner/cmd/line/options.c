@@ -538,6 +538,10 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     if (optind < argc && !c->operand)
         return error_set(error, AT_USAGE, "'autotune %s' takes no argument, but got '%s'", c->name,
                          argv[optind]);
+    if (optind < argc && out->configuration && strchr(argv[optind], '='))
+        return error_set(error, AT_USAGE,
+                         "'%s' stands alone: a configuration has commas in it, --config %s,%s",
+                         argv[optind], out->configuration, argv[optind]);
     if (optind < argc)
         return error_set(error, AT_USAGE,
                          most == 1 ? "only one %s is possible: '%s' is one too many"

@@ -31,6 +31,13 @@ static void lint_kernels(linting *l)
                p->template_path);
         l->warnings++;
     }
+    if (p->measurable && script_oracle(l->script) == ORACLE_BASELINE) {
+        printf("%s: there is no reference: variants are only found to agree with the baseline, "
+               "whose mistakes are theirs; reference = at.reference { template = ... } says what "
+               "is right\n",
+               p->path);
+        l->warnings++;
+    }
 }
 
 static void tell_doubt(void *context, const char *path, int line, const char *text)
@@ -59,14 +66,16 @@ static at_status lint_prototype(linting *l, const options *o, const arch_limits 
     return status;
 }
 
+/* One that reads the problem or the device may remove something on others: it is left alone. */
 static void lint_constraints(linting *l)
 {
     const pattern *p = script_pattern(l->script);
     for (size_t i = 0; i < p->constraint_count && !space_is_sample(l->space); i++) {
         const space_constraint *c = &p->constraints[i];
-        if (c->conditional || !c->line || space_removed(l->space, i) > 0)
+        if (c->conditional || !c->line || space_removed(l->space, i) > 0 ||
+            script_constraint_varies(l->script, i))
             continue;
-        printf("%s:%d: this constraint removes nothing here, or what others remove already: %s\n",
+        printf("%s:%d: this constraint removes nothing, or what others remove already: %s\n",
                p->path, c->line, c->text);
         l->warnings++;
     }
