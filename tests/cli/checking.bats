@@ -219,7 +219,7 @@ EOF
     succeeds
     says 'blocks of the tuned problem rows=2097152 cols=4096: 1 proven'
     says "of the tuned problem's 2,097,152 blocks were run;"
-    says 'elements are the reference'
+    says 'elements of these equal the reference'
     tool check large.lua --arch sm_90 --json
     succeeds
     python3 - <<'EOF'

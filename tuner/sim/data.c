@@ -76,14 +76,14 @@ static bool count_writes(const source *s, uint64_t end, uint64_t *count)
     sim_sweep swept;
     ends[s->index] = end;
     if (sim_device_sweep(d->device, d->filler, &d->filler_launch, 0, d->raw, &d->plan, ends,
-                         MOST_SWEPT, &swept, NULL))
+                         MOST_SWEPT, false, &swept, NULL))
         return false;
     *count = swept.written[s->index].count;
     return swept.ended && swept.written[s->index].is_known;
 }
 
-/* Has the filler written all that it writes of these bytes? As many elements are written there as its
- * grid writes. */
+/* Has the filler written all that it writes of these bytes? As many elements are written there as
+ * its grid writes. */
 static bool is_complete(const source *s, uint64_t from, uint64_t to)
 {
     const uint64_t size = dtype_get(s->plan.type)->size_bytes;

@@ -34,7 +34,7 @@ static const uint64_t most_dear = 1 << 25;
 static const uint64_t most_at_places = 1 << 20;
 
 /* Instructions that a sweep follows, and all that look for an element. */
-static const uint64_t most_swept = 1 << 24, most_sought = 1 << 24;
+static const uint64_t most_swept = 1 << 24, most_sought = 1 << 24, most_parted = 1 << 19;
 
 struct device_excerpt {
     device *device;
@@ -139,7 +139,8 @@ static void choose_ways(choice *c, const sim_sweep *swept)
 }
 
 /* `most` of the clusters, without the last, those first that differ most. */
-static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, uint64_t seed)
+static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, const sim_sweep *parts,
+                            uint64_t seed)
 {
     rng r = rng_seeded(seed);
     c->chosen[0] = c->total - 1;
@@ -148,6 +149,7 @@ static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, uint
     for (uint64_t n = 0; c->total <= most + 1 && n < c->total; n++)
         choose(c, (const uint64_t[3]){n, 0, 0});
     choose_ways(c, swept);
+    choose_ways(c, parts);
     choose_edges(c, 0);
     choose(c, (const uint64_t[3]){c->extent[0] > 1, 0, 0});
     choose_edges(c, 1);
@@ -236,7 +238,12 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     c->coverage->blocks += plan_grid_blocks(launch);
     at_status status = sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
                                         sim_data_buffers(c->excerpt->data), &c->excerpt->plan,
-                                        c->ends, most_swept, &c->swept, error);
+                                        c->ends, most_swept, false, &c->swept, error);
+    sim_sweep parts;
+    if (!status)
+        status = sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
+                                  sim_data_buffers(c->excerpt->data), &c->excerpt->plan, c->ends,
+                                  most_parted, true, &parts, error);
     if (!status)
         status = run_some(c, i, &all, 0, &last, &work, error);
     if (status || c->fault.kind != SIM_FAULT_NONE)
@@ -246,7 +253,7 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
                     most < 1                   ? 1
                     : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
                                                : (size_t)most,
-                    &c->swept, c->excerpt->plan.seed + c->launched);
+                    &c->swept, &parts, c->excerpt->plan.seed + c->launched);
     /* Blocks that wait for others wait for those of lower numbers, most often. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, compare_numbers);
@@ -575,7 +582,7 @@ static at_status writes_all(const checking *c, uint32_t i, bool *all, at_error *
     const device_excerpt *x = c->excerpt;
     sim_sweep swept;
     at_status status = sim_device_sweep(x->device, x->reference, &x->reference_launch, 0, x->view,
-                                        &x->plan, c->ends, most_swept, &swept, error);
+                                        &x->plan, c->ends, most_swept, false, &swept, error);
     *all = !status && (swept.ended && swept.written[i].is_known
                            ? sim_written_all(&swept.written[i], c->ends[i])
                            : x->plan.oracle == ORACLE_REFERENCE);
@@ -592,7 +599,7 @@ static at_status count_before(const checking *c, uint32_t i, uint64_t end, int64
     sim_sweep swept;
     ends[i] = end;
     at_status status = sim_device_sweep(x->device, c->kernel, c->plan, 0, sim_data_buffers(x->data),
-                                        &x->plan, ends, most_swept, &swept, error);
+                                        &x->plan, ends, most_swept, false, &swept, error);
     *work += swept.work;
     *known = !status && swept.ended && swept.written[i].is_known && *work < most_sought;
     *beyond = (int64_t)(swept.written[i].count - end);

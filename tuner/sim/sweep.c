@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/rng.h"
 #include "sim/program/operands.h"
 #include "sim/symbolic.h"
 
@@ -37,6 +38,9 @@ typedef struct sweep {
     size_t way_count;
     double followed; /* share of the threads, */
     uint64_t boxes;  /* in so many boxes */
+    bool parts;      /* what is sought are blocks in which threads part, */
+    uint64_t parted; /* of which so many were met */
+    rng random;
     sim_sweep *out;
 } sweep;
 
@@ -157,11 +161,15 @@ static turn write_elements(sweep *s, size_t i, const affine *to, const affine_wh
     return TURN_ON;
 }
 
-static uint64_t first_block(const sweep *s)
+static uint64_t block_of(const sweep *s, const affine_box *box)
 {
     const uint32_t *grid = s->launch->grid;
-    return s->values.box.from[3] +
-           grid[0] * (s->values.box.from[4] + (uint64_t)grid[1] * s->values.box.from[5]);
+    return box->from[3] + grid[0] * (box->from[4] + (uint64_t)grid[1] * box->from[5]);
+}
+
+static uint64_t first_block(const sweep *s)
+{
+    return block_of(s, &s->values.box);
 }
 
 /* Is it in memory that does not count: shared or local, or a variable of the module? */
@@ -340,6 +348,23 @@ static bool parts_blocks(const affine *p)
     return p->kind == AFFINE_CUT && p->axis >= 3;
 }
 
+/* A place that is read, or a value that is stored, which is known of a smaller box; NULL: none. */
+static const affine *unsettled_of(const sweep *s, const sim_instruction *c)
+{
+    const bool outside = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
+    if (!outside || (c->kind != SIM_LOAD && c->kind != SIM_STORE))
+        return NULL;
+    const affine *at = value_of(s, c->a);
+    if (at->kind == AFFINE_CUT || at->kind == AFFINE_RANGE)
+        return at;
+    for (int i = 0; c->kind == SIM_STORE && i < c->vector; i++) {
+        const affine *v = value_of(s, s->program->lists[c->list + i]);
+        if (v->kind == AFFINE_CUT || v->kind == AFFINE_RANGE)
+            return v;
+    }
+    return NULL;
+}
+
 static turn step(sweep *s, int32_t *pc)
 {
     const sim_instruction *c = &s->program->code[*pc];
@@ -358,6 +383,9 @@ static turn step(sweep *s, int32_t *pc)
             return TURN_ON;
         }
     }
+    const affine *unsettled = s->parts ? unsettled_of(s, c) : NULL;
+    if (unsettled)
+        return want(s, unsettled);
     const int32_t here = (*pc)++;
     if (step_plain(s, c, here, &guard))
         return TURN_ON;
@@ -446,6 +474,8 @@ static void begin(sweep *s)
 static void note_way(sweep *s)
 {
     sim_sweep *out = s->out;
+    if (s->parts)
+        return;
     for (size_t i = 0; i < s->way_count; i++)
         if (s->ways[i] == s->way)
             return;
@@ -457,6 +487,24 @@ static void note_way(sweep *s)
             return;
     if (s->way_count < MOST_WAYS && out->block_count < SWEEP_MOST_BLOCKS)
         out->blocks[out->block_count++] = block;
+}
+
+/* Keeps each of the blocks that are met with the same probability (Vitter's algorithm R). */
+static void note_part(sweep *s)
+{
+    sim_sweep *out = s->out;
+    const affine_box *box = &s->values.box;
+    const uint64_t at = s->cut.axis < 3 ? 0 : (uint64_t)s->cut.base - 1;
+    if (box->count[3] * box->count[4] * box->count[5] > 2)
+        return;
+    const uint64_t place =
+        s->parted++ < SWEEP_MOST_BLOCKS ? s->parted - 1 : rng_below(&s->random, s->parted);
+    if (place >= SWEEP_MOST_BLOCKS)
+        return;
+    affine_box here = *box;
+    here.from[s->cut.axis] += at;
+    out->blocks[place] = block_of(s, &here);
+    out->block_count += out->block_count == place;
 }
 
 /* Cuts the box as is wanted. False: it cannot be cut. */
@@ -473,8 +521,11 @@ static bool cut(sweep *s)
     parts[0].box.from[axis] += at;
     parts[0].box.count[axis] -= at;
     parts[1].box.count[axis] = at;
+    /* The first part is followed first, unless the last places are sought. */
     for (int i = 0; i < 2; i++)
-        memory_add(&s->waiting, &s->waiting_count, &parts[i], sizeof parts[i]);
+        memory_add(&s->waiting, &s->waiting_count, &parts[i ^ s->parts], sizeof *parts);
+    if (s->parts)
+        note_part(s);
     return true;
 }
 
@@ -491,7 +542,8 @@ static double share_of(const sweep *s)
 static bool is_hopeless(const sweep *s)
 {
     enum { MANY_BOXES = 10000, AT_ODDS = 4 };
-    return s->boxes > MANY_BOXES && s->followed * (double)s->most * AT_ODDS < (double)s->out->work;
+    return !s->parts && s->boxes > MANY_BOXES &&
+           s->followed * (double)s->most * AT_ODDS < (double)s->out->work;
 }
 
 /* Follows the box to the end of its threads, or to where it is cut. False: it is not known. */
@@ -517,8 +569,8 @@ static bool follow(sweep *s)
     return !is_hopeless(s);
 }
 
-void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
-                   uint64_t most, sim_sweep *out)
+static void run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                uint64_t most, bool parts, uint64_t seed, sim_sweep *out)
 {
     const sim_program *p = launch->program;
     sweep s = {.launch = launch,
@@ -527,6 +579,8 @@ void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, si
                .buffer_count = buffer_count,
                .regions = memory_new(p->code_count + 1, sizeof *s.regions),
                .most = most,
+               .parts = parts,
+               .random = rng_seeded(seed),
                .out = out};
     waiting all = {.muted = 0};
     *out = (sim_sweep){.ended = true};
@@ -547,6 +601,18 @@ void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, si
     free(s.regions);
     symbolic_deinit(&s.values);
     free(s.waiting);
+}
+
+void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                   uint64_t most, sim_sweep *out)
+{
+    run(launch, buffers, buffer_count, most, false, 0, out);
+}
+
+void sim_sweep_part(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                    uint64_t most, uint64_t seed, sim_sweep *out)
+{
+    run(launch, buffers, buffer_count, most, true, seed, out);
 }
 
 bool sim_written_all(const sim_written *w, uint64_t end)

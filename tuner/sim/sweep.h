@@ -41,6 +41,12 @@ typedef struct sim_sweep {
 void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
                    uint64_t most, sim_sweep *out);
 
+/* Finds blocks in which what their threads read or write changes from one rule to another, as at
+ * the end of a row or where a float is rounded: some of them, at random, the last first.
+ * out->blocks alone is set. */
+void sim_sweep_part(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                    uint64_t most, uint64_t seed, sim_sweep *out);
+
 /* Are these the elements [0, end), each once? */
 bool sim_written_all(const sim_written *w, uint64_t end);
 
