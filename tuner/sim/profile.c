@@ -452,6 +452,14 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     }
 }
 
+/* Where in its part of the grid a run begins: by the golden ratio, so that runs begin in different
+ * columns of a grid whose rows divide its parts, and in none at its edge. */
+static double place_in_part(uint64_t run)
+{
+    static const double golden = 0.6180339887498949;
+    return fmod((double)(run + 1) * golden, 1);
+}
+
 /* Picks runs of neighbouring blocks, spread evenly; returns how many blocks. */
 static uint64_t pick_blocks(uint64_t total, uint64_t sample, uint64_t *blocks)
 {
@@ -463,8 +471,7 @@ static uint64_t pick_blocks(uint64_t total, uint64_t sample, uint64_t *blocks)
     }
     uint64_t runs = (sample + RUN_BLOCKS - 1) / RUN_BLOCKS;
     for (uint64_t r = 0; r < runs; r++) {
-        /* A run begins in the middle of each part, where edges do not distort. */
-        uint64_t start = (2 * r + 1) * total / (2 * runs);
+        uint64_t start = (uint64_t)((double)total * ((double)r + place_in_part(r)) / (double)runs);
         if (start + RUN_BLOCKS > total)
             start = total > RUN_BLOCKS ? total - RUN_BLOCKS : 0;
         for (uint64_t i = 0; i < RUN_BLOCKS && start + i < total && n < sample; i++)

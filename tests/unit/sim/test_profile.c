@@ -10,8 +10,8 @@ enum { WORDS = 1 << 14, DRAM = 1000, L2 = 300, L1 = 30 };
 
 static uint32_t data[WORDS];
 
-static sim_profile profile(const char *source, uint32_t blocks, uint32_t threads, uint64_t l1_bytes,
-                           uint32_t window)
+static sim_profile profile_sampled(const char *source, uint32_t blocks, uint32_t threads,
+                                   uint64_t l1_bytes, uint32_t window, uint64_t sample)
 {
     sim_test t;
     sim_profile out;
@@ -26,7 +26,7 @@ static sim_profile profile(const char *source, uint32_t blocks, uint32_t threads
                                .parameters = t.parameters,
                                .grid = {blocks, 1, 1},
                                .block = {threads, 1, 1}};
-    const sim_sampling how = {.blocks = 4,
+    const sim_sampling how = {.blocks = sample,
                               .wave = blocks / 2,
                               .l1_bytes = l1_bytes,
                               .window = window,
@@ -41,6 +41,12 @@ static sim_profile profile(const char *source, uint32_t blocks, uint32_t threads
     assert_int_equal(fault.kind, SIM_FAULT_NONE);
     sim_test_deinit(&t);
     return out;
+}
+
+static sim_profile profile(const char *source, uint32_t blocks, uint32_t threads, uint64_t l1_bytes,
+                           uint32_t window)
+{
+    return profile_sampled(source, blocks, threads, l1_bytes, window, 4);
 }
 
 static const char chain[] = "extern \"C\" __global__ void k(unsigned *p)\n"
@@ -173,6 +179,20 @@ TEST(what_is_loaded_with_a_streaming_hint_stays_in_the_l1_and_what_allocates_no_
     snprintf(apart_from_l1, sizeof apart_from_l1, source, ".L1::no_allocate", ".L1::no_allocate");
     assert_float_equal(profile(streaming, 16, 32, 4096, 32).read.missed, 8, 0);
     assert_float_equal(profile(apart_from_l1, 16, 32, 4096, 32).read.missed, 16, 0);
+}
+
+TEST(blocks_of_one_column_of_a_grid_are_not_all_that_is_sampled)
+{
+    /* Of a grid 16 blocks wide those at the edge do more. */
+    static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
+                                 "{\n"
+                                 "    unsigned at = blockIdx.x * 32 + threadIdx.x, sum = p[at];\n"
+                                 "    if (blockIdx.x % 16 == 0) sum += p[at ^ 1024];\n"
+                                 "    p[at] = sum;\n"
+                                 "}\n";
+    const sim_profile found = profile_sampled(source, 256, 32, 4096, 32, 16);
+    assert_int_equal(found.sampled, 16);
+    assert_true(found.read.distinct > 4 && found.read.distinct <= 4.5);
 }
 
 TEST(a_block_that_finds_itself_the_last_is_run_as_such)
