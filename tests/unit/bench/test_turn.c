@@ -264,6 +264,7 @@ TEST_IN(the_folder_is_the_users_own, clear_board, NULL)
         temporary_remove(path);
         assert_int_equal(symlink(folder, path), 0);
         assert_refused("GPU-4", path, "is no folder; remove it");
+        assert_refused("GPU-4", path, "AUTOTUNE_TURNS names another folder");
         unlink(path);
     }
     setenv("AUTOTUNE_TURNS", folder, 1);
