@@ -57,3 +57,17 @@ TEST(without_notes_accesses_of_spilled_registers_are_not_known)
         memcpy(at, "// ", 3);
     assert_true(issue_of(plain).locals < 0);
 }
+
+TEST(a_product_of_a_warpgroup_is_one_instruction_and_the_work_of_one_for_every_eight_columns)
+{
+    static const char text[] =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n"
+        ".visible .entry k(.param .u64 d)\n{\n.reg .f32 %f<16>;\n.reg .b64 %rd<2>;\n"
+        "ld.param.u64 %rd1, [d];\n"
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, "
+        "%f7, %f8, %f9, %f10, %f11, %f12, %f13, %f14, %f15}, %rd1, %rd1, 0, 1, 1, 0, 0;\n"
+        "wgmma.commit_group.sync.aligned;\n}\n";
+    const sim_issue found = issue_of(text);
+    assert_float_equal(found.pipes[SIM_PIPE_MATRIX], 4, 1e-9);
+    assert_float_equal(found.total, 3, 1e-9);
+}
