@@ -1,4 +1,5 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +26,8 @@
 
 enum { STEP_MS = 100 };
 
-/* After so long a terminal shows that something is done. */
-static const int64_t quiet_ns = INT64_C(3) * 1000000000;
+/* After so long a terminal shows that something is done; and what it is that takes so long. */
+static const int64_t quiet_ns = INT64_C(3) * 1000000000, patient_ns = INT64_C(10) * 1000000000;
 
 typedef struct checking {
     sim_chip chip;
@@ -192,6 +193,7 @@ static at_status prove(checking *c, const options *o, at_error *error)
     c->prover = prover_new(c->script, c->pool, c->chip.arch, true, NULL);
     progress *shown = progress_new(STDERR_FILENO, o->run.quiet || !isatty(STDERR_FILENO));
     const int64_t begun_ns = clock_now_ns();
+    bool hinted = o->run.quiet;
     at_status status = AT_OK;
     while (!status && c->done < c->count) {
         proof one;
@@ -203,6 +205,12 @@ static at_status prove(checking *c, const options *o, at_error *error)
                                                      .done = c->done,
                                                      .total = c->count,
                                                      .now_ns = clock_now_ns()});
+        if (!hinted && clock_now_ns() - begun_ns > patient_ns) {
+            hinted = true;
+            progress_clear(shown);
+            if (prover_waits_for(c->prover))
+                fprintf(stderr, "autotune: %s\n", prover_waits_for(c->prover));
+        }
         while (!status && prover_take(c->prover, &one)) {
             progress_clear(shown);
             c->uncompiled += one.uncompiled;

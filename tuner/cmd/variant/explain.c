@@ -17,6 +17,9 @@
 
 enum { STEP_MS = 100, NAME_BYTES = 512 };
 
+/* After so long it is shown that something is done, and what it is that takes so long. */
+static const int64_t quiet_ns = INT64_C(2) * 1000000000, patient_ns = INT64_C(10) * 1000000000;
+
 /* Launches that execute fewer instructions of warps are run whole, others by a sample of their
  * blocks: that takes a second or two. */
 static const double whole_instructions = 4e6;
@@ -87,11 +90,16 @@ static at_status find_places(explained *x, at_error *error)
     return status;
 }
 
-static void show_progress(void *context, uint64_t done, uint64_t total)
+static void show_progress(progress *shown, const char *stage, uint64_t done, uint64_t total)
 {
     progress_update(
-        context, &(progress_state){
-                     .stage = "explain", .done = done, .total = total, .now_ns = clock_now_ns()});
+        shown,
+        &(progress_state){.stage = stage, .done = done, .total = total, .now_ns = clock_now_ns()});
+}
+
+static void show_count(void *context, uint64_t done, uint64_t total)
+{
+    show_progress(context, "explain", done, total);
 }
 
 /* Runs every launch: a sample of its blocks, or all. */
@@ -104,7 +112,7 @@ static at_status run_launches(explained *x, bool whole, progress *shown, at_erro
     at_status status =
         sim_estimate_new(&x->chip, &x->plan, &filler, x->contents.of, &x->estimate, error);
     if (!status)
-        sim_estimate_watch(x->estimate, show_progress, shown);
+        sim_estimate_watch(x->estimate, show_count, shown);
     for (uint32_t i = 0; !status && i < x->launch.launch_count; i++) {
         sim_estimated_deinit(&x->launches[i].found);
         status = sim_estimate_kernel(x->estimate, &image, &x->launch, i,
@@ -151,13 +159,26 @@ static at_status run_sample(explained *x, const settings *wanted, at_error *erro
 }
 
 /* Keeps what the proof says is wrong, or why it could not be had. */
-static at_status prove(explained *x, at_error *error)
+static at_status prove(explained *x, const settings *wanted, at_error *error)
 {
+    progress *shown = progress_new(STDERR_FILENO, wanted->quiet);
+    const int64_t begun_ns = clock_now_ns();
+    bool hinted = wanted->quiet;
     prover *p = prover_new(x->script, x->pool, x->chip.arch, true, NULL);
     at_status status = prover_add(p, 0, x->indices, error);
     proof found = {.verdict = PROOF_NONE};
-    while (!status && !prover_take(p, &found))
+    while (!status && !prover_take(p, &found)) {
+        const int64_t spent_ns = clock_now_ns() - begun_ns;
+        if (spent_ns > quiet_ns)
+            show_progress(shown, "checking", 0, 0);
+        if (!hinted && spent_ns > patient_ns && prover_waits_for(p)) {
+            progress_clear(shown);
+            fprintf(stderr, "autotune: %s\n", prover_waits_for(p));
+            hinted = true;
+        }
         status = prover_work(p, STEP_MS, error);
+    }
+    progress_free(shown);
     if (found.verdict == PROOF_CONVICTED || found.verdict == PROOF_UNKNOWN) {
         *(found.verdict == PROOF_UNKNOWN ? &x->unproven : &x->wrong) = found.message;
         found.message = NULL;
@@ -244,7 +265,7 @@ static at_status make_proven(const settings *wanted, const char *configuration, 
 {
     at_status status = explained_count(wanted, configuration, true, x, error);
     if (!status && script_pattern(x->script)->measurable)
-        status = prove(x, error);
+        status = prove(x, wanted, error);
     /* A fault is told once, by the proof, which names the template's line. */
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         if (x->wrong && x->launches[i].found.fault.kind != SIM_FAULT_NONE)

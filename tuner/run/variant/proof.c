@@ -797,3 +797,14 @@ bool prover_take(prover *p, proof *out)
     p->taken++;
     return true;
 }
+
+const char *prover_waits_for(const prover *p)
+{
+    if (p->taken > 0 || p->undecided < p->job_count || script_oracle(p->script) != ORACLE_REFERENCE)
+        return NULL;
+    return "nothing is decided yet: the reference runs first, on a simulated device, too. One "
+           "thread "
+           "an element, as it is without a grid of its own, is much work where each element needs "
+           "a whole row: give it grid and block, and a thread a row ('autotune help scripts'), or "
+           "the script a smaller simulated = { ... }";
+}

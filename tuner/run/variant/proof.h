@@ -97,6 +97,10 @@ bool prover_take_results(prover *p, proof_results *out);
 /* Are there any to come? */
 bool prover_has_results(const prover *p);
 
+/* Why nothing may be decided for long, and what to do about it: the reference's results come first.
+ * NULL once something is decided, or where no reference of the script's is run. */
+const char *prover_waits_for(const prover *p);
+
 /* Adds what an event loop has to wait for before it calls prover_step() again. */
 void prover_poll(const prover *p, poll_set *set);
 
