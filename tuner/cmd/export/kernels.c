@@ -13,6 +13,7 @@
 #include "device/field.h"
 #include "library/pattern.h"
 #include "record/pick.h"
+#include "record/pick_table.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
 #include "script/launch_c.h"
@@ -147,6 +148,7 @@ typedef struct making {
     const options *o;
     const settings *run;
     const record_set *records;
+    pick_table table; /* of the records */
     export_model *m;
     const kernel_problems *problems;
     const record_values *problem; /* one of them */
@@ -352,7 +354,7 @@ static at_status add_for_target(making *k, pick_target target, at_error *error)
     target.ask = library_ask;
     target.context = &check;
     target.fallback = &k->m->defaults;
-    if (pick(k->records, &target, &found) == PICK_NONE ||
+    if (pick_from(&k->table, &target, &found) == PICK_NONE ||
         !record_indices(script_pattern(k->script), found.configuration, indices))
         return AT_OK;
     return add_configuration(k, indices, found.configuration, error);
@@ -419,7 +421,9 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
             "another format",
             m->pattern);
     k.scripts = memory_new(scripts, sizeof *k.scripts);
-    at_status status = add_launch(s, m, error);
+    at_status status = pick_table_make(records, &k.table, error);
+    if (!status)
+        status = add_launch(s, m, error);
     if (!status)
         status = choose_problems(o, m, records, s, problems, error);
     if (!status)
@@ -437,6 +441,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
         status = kernel_ptx_finish(ptx, &m->launch, &m->kernels, error);
     for (size_t r = 0; r < scripts; r++)
         script_free(k.scripts[r]);
+    pick_table_deinit(&k.table);
     free(k.scripts);
     return status;
 }
