@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "compile/cubin.h"
+#include "compile/file_names.h"
 #include "compile/kernel_names.h"
 #include "compile/log.h"
 #include "compile/machine_code.h"
@@ -261,6 +262,7 @@ void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, co
                       at_error *error)
 {
     compile_source(c, r, o);
+    file_names_complete(&o->log, r->name);
     if (o->code == NVRTC_ERROR_COMPILATION && o->log) {
         kernel_names_explain(&o->log, r);
         compile_log_add_remedy(&o->log, c->nvrtc.include_dir);

@@ -1,10 +1,14 @@
 #include "compile/file_names.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/pack.h"
 
 static bool is_given(const char *name, size_t length, const source_header *headers,
                      size_t header_count)
@@ -58,4 +62,35 @@ void file_names_restore(char *ptx, const char *folder, const source_header *head
         at += length;
     }
     *to = '\0';
+}
+
+static bool is_message_of(const char *line, const char *file, size_t length)
+{
+    return strncmp(line, file, length) == 0 && line[length] == '(' &&
+           isdigit((unsigned char)line[length + 1]);
+}
+
+void file_names_complete(char **log, const char *name)
+{
+    while (strncmp(name, "./", 2) == 0)
+        name += 2;
+    const char *slash = strrchr(name, '/');
+    if (!slash || !*log)
+        return;
+    const char *file = slash + 1;
+    pack out = {0};
+    for (const char *at = *log; *at;) {
+        const size_t length = strcspn(at, "\n") + (strchr(at, '\n') != NULL);
+        if (is_message_of(at, file, strlen(file)))
+            pack_append(&out, name, (size_t)(file - name));
+        pack_append(&out, at, length);
+        at += length;
+    }
+    pack_append(&out, "", 1);
+    if (out.failed) {
+        pack_deinit(&out);
+        return;
+    }
+    free(*log);
+    *log = (char *)out.bytes;
 }

@@ -17,4 +17,8 @@
 void file_names_restore(char *ptx, const char *folder, const source_header *headers,
                         size_t header_count);
 
+/* Gives the source its folder back in a log, where messages begin with the last part of its name
+ * alone: `t.cu(3): error` becomes `kernels/t.cu(3): error`. Without memory the log stays. */
+void file_names_complete(char **log, const char *name);
+
 #endif

@@ -39,3 +39,17 @@ TEST(names_lose_the_folder_and_the_folders_own_files_keep_it)
     unlink(known);
     rmdir(folder);
 }
+
+TEST(messages_get_the_folder_of_their_source)
+{
+    char *log =
+        strdup("t.cu(3): error: x\n  at.t.cu(3)\nother.cu(3): error\nt.cu(no)\nt.cu(12): y");
+    file_names_complete(&log, "./a/b/t.cu");
+    assert_string_equal(log, "a/b/t.cu(3): error: x\n  at.t.cu(3)\nother.cu(3): error\nt.cu(no)\n"
+                             "a/b/t.cu(12): y");
+    file_names_complete(&log, "t.cu");
+    free(log);
+    log = NULL;
+    file_names_complete(&log, "a/t.cu");
+    assert_null(log);
+}
