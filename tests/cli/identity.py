@@ -159,18 +159,19 @@ def launches_with(text, cu=COPY, how=seen):
                % text)
 
 
-def view(kind, text, dtype="int32"):
+def view(kind, text, dtype, cu):
     argument = "at.%s { buffer = 'src', %s }" % (kind, text)
-    return told(kernel="{ template = 'k.cu', entry = 'k', args = { %s, 'dst', at.int32 'n' } }" % argument,
+    return told(cu, kernel="{ template = 'k.cu', entry = 'k', args = { %s, 'dst', at.int32 'n' } }" % argument,
                 buffers=buffers(f"dtype = '{dtype}', count = 'n'"))
 
 
 def tensor(text, dtype="int32"):
-    return view("tensor", text, dtype)
+    takes_map = COPY.replace("const int *src", "const __grid_constant__ map src").replace("src[i]", "src.bytes[i % 128]")
+    return view("tensor", text, dtype, "struct alignas(64) map { char bytes[128]; };\n" + takes_map)
 
 
 def texture(text, dtype="int32"):
-    return view("texture", text, dtype)
+    return view("texture", text, dtype, COPY)
 
 
 def moved(text):
