@@ -79,7 +79,7 @@ END
     counting
     sed 's/"timed"/"skips_last"/; s/, at.uint64 "20000.*" }/ }/; s/"dst", at/"dst", at/' "$BATS_TEST_DIRNAME/timed.lua" >wrong.lua
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
-    sed -i 's/\btimed\b/skips_last/' timed.cu.tmpl
+    sed -i 's/\btimed\b/skips_last/; s/unsigned long long n,/unsigned long long n)/; /unsigned long long time_ns)/d; s/begin < time_ns/begin < 0/' timed.cu.tmpl
     tool profile wrong.lua --device cuda:0
     fails_with 1 "wrong_result, and not counted"
 }
