@@ -27,7 +27,7 @@
 enum { STEP_MS = 100 };
 
 /* After so long a terminal shows that something is done; and what it is that takes so long. */
-static const int64_t quiet_ns = INT64_C(3) * 1000000000, patient_ns = INT64_C(10) * 1000000000;
+static const int64_t quiet_ns = INT64_C(3) * 1000000000;
 
 typedef struct checking {
     sim_chip chip;
@@ -205,11 +205,11 @@ static at_status prove(checking *c, const options *o, at_error *error)
                                                      .done = c->done,
                                                      .total = c->count,
                                                      .now_ns = clock_now_ns()});
-        if (!hinted && clock_now_ns() - begun_ns > patient_ns) {
+        const char *hint = hinted ? NULL : prover_waits_for(c->prover);
+        if (hint) {
             hinted = true;
             progress_clear(shown);
-            if (prover_waits_for(c->prover))
-                fprintf(stderr, "autotune: %s\n", prover_waits_for(c->prover));
+            fprintf(stderr, "autotune: %s\n", hint);
         }
         while (!status && prover_take(c->prover, &one)) {
             progress_clear(shown);

@@ -18,7 +18,7 @@
 enum { STEP_MS = 100, NAME_BYTES = 512 };
 
 /* After so long it is shown that something is done, and what it is that takes so long. */
-static const int64_t quiet_ns = INT64_C(2) * 1000000000, patient_ns = INT64_C(10) * 1000000000;
+static const int64_t quiet_ns = INT64_C(2) * 1000000000;
 
 /* Launches that execute fewer instructions of warps are run whole, others by a sample of their
  * blocks: that takes a second or two. */
@@ -168,12 +168,12 @@ static at_status prove(explained *x, const settings *wanted, at_error *error)
     at_status status = prover_add(p, 0, x->indices, error);
     proof found = {.verdict = PROOF_NONE};
     while (!status && !prover_take(p, &found)) {
-        const int64_t spent_ns = clock_now_ns() - begun_ns;
-        if (spent_ns > quiet_ns)
+        const char *hint = hinted ? NULL : prover_waits_for(p);
+        if (clock_now_ns() - begun_ns > quiet_ns)
             show_progress(shown, "checking", 0, 0);
-        if (!hinted && spent_ns > patient_ns && prover_waits_for(p)) {
+        if (hint) {
             progress_clear(shown);
-            fprintf(stderr, "autotune: %s\n", prover_waits_for(p));
+            fprintf(stderr, "autotune: %s\n", hint);
             hinted = true;
         }
         status = prover_work(p, STEP_MS, error);

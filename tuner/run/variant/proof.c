@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/cores.h"
 #include "base/memory.h"
 #include "base/queue.h"
@@ -26,6 +27,9 @@ enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 /* Jobs that a worker has: one that it is at, and one so that it does not wait for the tuner. The
  * others can still be overtaken. */
 enum { SENT_AHEAD = 2 };
+
+/* How long nothing may be decided before somebody wants to know why. */
+static const int64_t PATIENT_NS = INT64_C(10) * 1000000000;
 
 /* Buffers of a problem that is run whole: of one that the script names for it, and of any other,
  * which may compute much more. */
@@ -91,6 +95,7 @@ struct prover {
     size_t answered; /* all jobs before this one are decided */
     queue decided;   /* and not taken yet */
     size_t taken;
+    int64_t first_sent_ns; /* as clock_now_ns(); 0: none was sent to a worker yet */
 };
 
 void proof_deinit(proof *p)
@@ -513,6 +518,8 @@ static at_status send(prover *p, size_t number, size_t to, at_error *error)
             j->variant.images[i] = result_image(&j->compiled[j->same[i]], true);
     at_status status = device_worker_try(p->workers[to], number, &j->variant, 0, error);
     j->sent = true;
+    if (p->first_sent_ns == 0)
+        p->first_sent_ns = clock_now_ns();
     p->sent[to]++;
     free_job_images(j);
     return status;
@@ -800,11 +807,11 @@ bool prover_take(prover *p, proof *out)
 
 const char *prover_waits_for(const prover *p)
 {
-    if (p->taken > 0 || p->undecided < p->job_count || script_oracle(p->script) != ORACLE_REFERENCE)
+    if (p->first_sent_ns == 0 || clock_now_ns() - p->first_sent_ns < PATIENT_NS || p->taken > 0 ||
+        p->undecided < p->job_count || script_oracle(p->script) != ORACLE_REFERENCE)
         return NULL;
     return "nothing is decided yet: the reference runs first, on a simulated device, too. One "
-           "thread "
-           "an element, as it is without a grid of its own, is much work where each element needs "
-           "a whole row: give it grid and block, and a thread a row ('autotune help scripts'), or "
-           "the script a smaller simulated = { ... }";
+           "thread an element, as it is without a grid of its own, is much work where each element "
+           "needs a whole row: give it grid and block, and a thread a row ('autotune help "
+           "scripts'), or the script a smaller simulated = { ... }";
 }

@@ -97,8 +97,9 @@ bool prover_take_results(prover *p, proof_results *out);
 /* Are there any to come? */
 bool prover_has_results(const prover *p);
 
-/* Why nothing may be decided for long, and what to do about it: the reference's results come first.
- * NULL once something is decided, or where no reference of the script's is run. */
+/* Why nothing is decided yet though variants have been with a worker for 10 s, and what to do about
+ * it: the reference's results come first. Else NULL, as where no reference of the script's is run.
+ */
 const char *prover_waits_for(const prover *p);
 
 /* Adds what an event loop has to wait for before it calls prover_step() again. */
