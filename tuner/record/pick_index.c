@@ -19,7 +19,6 @@ static const uint32_t no_text = UINT32_MAX;
 typedef struct writer {
     pack body;
     pack texts;
-    uint32_t text_count;
     keymap numbers; /* by hash: of the text's bytes, then of the hash after it */
     const char **known;
     size_t known_count;

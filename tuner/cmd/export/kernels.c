@@ -145,9 +145,7 @@ static pick_target target_of(const record *r, kinship k)
 }
 
 typedef struct making {
-    const options *o;
     const settings *run;
-    const record_set *records;
     pick_table table; /* of the records */
     export_model *m;
     const kernel_problems *problems;
@@ -409,7 +407,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
                            const script *s, export_model *m, kernel_problems *problems,
                            kernel_ptx *ptx, at_error *error)
 {
-    making k = {.o = o, .run = run, .records = records, .m = m, .problems = problems, .ptx = ptx};
+    making k = {.run = run, .m = m, .problems = problems, .ptx = ptx};
     const size_t scripts = records->count ? records->count : 1;
     if (m->variable_count > RECORD_MAX_VALUES || m->parameter_count > RECORD_MAX_VALUES)
         return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",
