@@ -53,10 +53,6 @@ endforeach()
 include(AutotuneEmbed)
 set(autotune_PROGRAM $<TARGET_FILE:autotune> CACHE INTERNAL "")
 set(autotune_RESULTS ${PROJECT_SOURCE_DIR}/results CACHE INTERNAL "")
-if(NOT PROJECT_IS_TOP_LEVEL)
-    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/autotune)
-    file(CREATE_LINK ${autotune_RESULTS} ${PROJECT_BINARY_DIR}/share/autotune/results SYMBOLIC)
-endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/autotune)
 install(TARGETS ${libraries} EXPORT autotuneTargets
