@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/nearest.h"
 
 const char sandbox_base_key[] = "autotune.base";
@@ -65,13 +65,6 @@ void sandbox_disown(sandbox *s, size_t size_bytes)
     s->used_bytes -= size_bytes;
 }
 
-static int64_t cpu_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 sandbox *sandbox_of(lua_State *L)
 {
     return *(sandbox **)lua_getextraspace(L);
@@ -97,7 +90,7 @@ static void hook(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
     sandbox *s = sandbox_of(L);
-    int64_t now_ns = cpu_now_ns();
+    int64_t now_ns = clock_thread_ns();
     /* Few instructions may take long. */
     if (now_ns > s->cpu_stop_ns) {
         s->cpu_stop_ns = now_ns + STOP_PERIOD_NS;
@@ -223,7 +216,7 @@ at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool 
     s->instructions_left = s->instruction_limit;
     error_clear(&s->error);
     if (counted) {
-        s->cpu_deadline_ns = cpu_now_ns() + cpu_limit_ns;
+        s->cpu_deadline_ns = clock_thread_ns() + cpu_limit_ns;
         lua_sethook(s->L, hook, LUA_MASKCOUNT, HOOK_PERIOD);
     }
     lua_pushcfunction(s->L, on_error);
