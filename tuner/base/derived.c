@@ -7,16 +7,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/version.h"
 
 enum { MOST_BYTES = 256 << 20, CHUNK_BYTES = 128 << 10 };
-
-/* NULL: it is not below the folder. */
-static const char *below(const char *folder, const char *path)
-{
-    const size_t length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
-}
 
 static bool hash_file(const char *path, XXH3_state_t *into, char *chunk)
 {
@@ -41,28 +35,28 @@ static int compare_paths(const void *a, const void *b)
 
 bool derived_sum(const char *folder, const stamped_files *files, XXH128_hash_t *out)
 {
-    const char **paths = calloc(files->count + 1, sizeof *paths);
+    const char **sorted = calloc(files->count + 1, sizeof *sorted);
     char *chunk = malloc(CHUNK_BYTES);
     XXH3_state_t *state = XXH3_createState();
-    bool done = paths && chunk && state;
+    bool done = sorted && chunk && state;
     for (size_t i = 0; i < files->count && done; i++) {
-        paths[i] = files->items[i].path;
-        done = below(folder, paths[i]) != NULL;
+        sorted[i] = files->items[i].path;
+        done = paths_below(folder, sorted[i]) != NULL;
     }
     if (done) {
         XXH3_128bits_reset(state);
-        qsort(paths, files->count, sizeof *paths, compare_paths);
+        qsort(sorted, files->count, sizeof *sorted, compare_paths);
     }
     for (size_t i = 0; i < files->count && done; i++) {
-        const char *name = below(folder, paths[i]);
+        const char *name = paths_below(folder, sorted[i]);
         XXH3_128bits_update(state, name, strlen(name) + 1);
-        done = hash_file(paths[i], state, chunk);
+        done = hash_file(sorted[i], state, chunk);
     }
     if (done)
         *out = XXH3_128bits_digest(state);
     XXH3_freeState(state);
     free(chunk);
-    free(paths);
+    free(sorted);
     return done;
 }
 
@@ -142,7 +136,7 @@ void derived_store(const char *path, const char *kind, const char *folder,
     pack_put_string(&all, kind);
     pack_put_u32(&all, (uint32_t)files->count);
     for (size_t i = 0; i < files->count; i++)
-        pack_put_string(&all, below(folder, files->items[i].path));
+        pack_put_string(&all, paths_below(folder, files->items[i].path));
     pack_put_u64(&all, sum.low64);
     pack_put_u64(&all, sum.high64);
     pack_put_bytes(&all, bytes->bytes, bytes->size_bytes);

@@ -157,3 +157,9 @@ void paths_slug(const char *name, char out[PATHS_SLUG_BYTES])
     if (n == 0)
         strcpy(out, "unknown");
 }
+
+const char *paths_below(const char *folder, const char *path)
+{
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
+}

@@ -32,4 +32,7 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
  * hyphens; never empty; what is too long is cut. */
 void paths_slug(const char *name, char out[PATHS_SLUG_BYTES]);
 
+/* The part of a path after a folder that it begins with, and the slash; NULL: it does not. */
+const char *paths_below(const char *folder, const char *path);
+
 #endif

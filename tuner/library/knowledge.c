@@ -207,8 +207,7 @@ static bool fetch_installed_facts(const knowledge *k, known_script *to, const ch
 {
     char path[PATHS_BYTES];
     pack bytes;
-    const size_t length = strlen(k->share.lua_dir);
-    if (strncmp(to->path, k->share.lua_dir, length) != 0 ||
+    if (!paths_below(k->share.lua_dir, to->path) ||
         !script_facts_path(k->share.lua_dir, to->path, path, sizeof path) ||
         !derived_fetch(path, SCRIPT_FACTS_KIND, k->share.lua_dir, &to->sources, &bytes))
         return false;

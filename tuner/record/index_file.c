@@ -6,6 +6,7 @@
 #include "base/derived.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "record/pick_index.h"
 
 static const char kind[] = "index of records";
@@ -19,10 +20,8 @@ static bool name_index(const char *folder, const char *pattern_name, char out[PA
 
 static bool are_in(const char *folder, const stamped_files *files)
 {
-    const size_t length = strlen(folder);
     for (size_t i = 0; i < files->count; i++)
-        if (strncmp(files->items[i].path, folder, length) != 0 ||
-            files->items[i].path[length] != '/')
+        if (!paths_below(folder, files->items[i].path))
             return false;
     return files->count > 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/pack.h"
+#include "base/paths.h"
 #include "cpp/need.h"
 #include "cpp/render.h"
 #include "script/includer.h"
@@ -122,9 +123,8 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
     if (name[0] == '/' || n < 0 || (size_t)n >= sizeof around || !realpath(around, whole))
         return false;
     for (size_t i = 0; i < folder_count; i++) {
-        const size_t length = realpath(folders[i], folder) ? strlen(folder) : 0;
-        if (length > 0 && strncmp(whole, folder, length) == 0 && whole[length] == '/' &&
-            script_find_file(&folders[i], 1, whole + length + 1, path, PATH_MAX))
+        const char *name_there = realpath(folders[i], folder) ? paths_below(folder, whole) : NULL;
+        if (name_there && script_find_file(&folders[i], 1, name_there, path, PATH_MAX))
             return true;
     }
     return false;

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/paths.h"
 
 script *script_of(lua_State *L)
 {
@@ -101,10 +102,7 @@ static bool is_below(const char *folder, const char *path)
     char real_folder[PATH_MAX], real_path[PATH_MAX];
     if (!realpath(folder, real_folder) || !realpath(path, real_path))
         return false;
-    size_t length = strlen(real_folder);
-    if (length > 1 && strncmp(real_path, real_folder, length) == 0 && real_path[length] == '/')
-        return true;
-    return strcmp(real_folder, "/") == 0;
+    return paths_below(real_folder, real_path) || strcmp(real_folder, "/") == 0;
 }
 
 void script_note_source(lua_State *L, const char *path)
