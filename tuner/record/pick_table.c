@@ -199,17 +199,21 @@ static bool make_trees(pick_table *t, const uint32_t *orders, size_t order_count
     return made;
 }
 
+/* The i-th tree, in the order in which make_trees() makes them; it may have no spots. */
+static const pick_near *tree_at(const pick_table *t, size_t i)
+{
+    return i < t->record_count ? &t->records[i].near : &t->groups[i - t->record_count].near;
+}
+
 uint32_t *pick_table_orders(const pick_table *t, size_t *count)
 {
     size_t n = 0, room = 0;
     const size_t trees = t->record_count + t->group_count;
     for (size_t i = 0; i < trees; i++)
-        room += i < t->record_count ? t->records[i].near.count
-                                    : t->groups[i - t->record_count].near.count;
+        room += tree_at(t, i)->count;
     uint32_t *orders = malloc((room + 1) * sizeof *orders);
     for (size_t i = 0; orders && i < trees; i++) {
-        const pick_near *near =
-            i < t->record_count ? &t->records[i].near : &t->groups[i - t->record_count].near;
+        const pick_near *near = tree_at(t, i);
         for (size_t s = 0; s < near->count; s++)
             orders[n++] = near->spots[s].place;
     }
