@@ -1,4 +1,4 @@
-/* What was worked out of files, in a file that is installed or written beside them: there is no
+/* A file that is installed or written beside others has what was worked out of them: there is no
  * need to work it out again as long as their contents are what they were, on whatever machine.
  *
  * Nothing that goes wrong here is an error. What is not there, is damaged, is of other contents or

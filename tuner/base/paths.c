@@ -22,7 +22,7 @@ static bool is_there(const char *path)
     return lstat(path, &s) == 0 && !is_file(path);
 }
 
-/* Of what is there and no file: what it is. */
+/* Says what a path leads to that is there and is no file. */
 static const char *kind_of(const char *path)
 {
     struct stat s;

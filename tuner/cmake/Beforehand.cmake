@@ -1,4 +1,4 @@
-# What a program would work out at its first pick, worked out when this is built: see beforehand.c. As a script
+# Building this works out what a program would work out at its first pick: see beforehand.c. As a script
 # (-P) it has that done in FOLDER, for a copy of the records in RESULTS.
 if(CMAKE_SCRIPT_MODE_FILE)
     file(REMOVE_RECURSE ${FOLDER} ${LUA}/.facts)

@@ -23,7 +23,7 @@ static const char *keep_text(at_choice *c, const char *text)
     return copy;
 }
 
-/* The same of what a pair borrows. */
+/* Keeps copies of the texts that a pair borrows. */
 static at_status keep_texts(at_choice *c, record_pair *pair, at_error *error)
 {
     const bool is_text = pair->value.kind == VALUE_STRING;

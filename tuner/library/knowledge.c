@@ -201,7 +201,7 @@ static bool fetch_facts(const char *name, known_script *to)
     return fetched;
 }
 
-/* Those of an installed script are beside it. */
+/* Facts of an installed script are beside it. */
 static bool fetch_installed_facts(const knowledge *k, known_script *to, const char *name,
                                   int64_t since_ns)
 {

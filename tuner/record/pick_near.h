@@ -1,4 +1,4 @@
-/* Which of many points are nearest to a problem, without a look at all of them.
+/* Finds which of many points are nearest to a problem, without a look at all of them.
  *
  * A k-d tree: the points stand in an order whose halves, and their halves in turn, are each as much
  * together as they may; of each half is known between which values its points are. A search leaves
@@ -42,7 +42,7 @@ void pick_near_deinit(pick_near *n);
 
 enum { PICK_MOST_ALIKE = 64 };
 
-/* What searches have found: the points at the least distance beyond another. */
+/* The points that searches have found: those at the least distance beyond another. */
 typedef struct pick_nearest {
     double beyond;   /* in: -1: any */
     double distance; /* INFINITY: there is none */

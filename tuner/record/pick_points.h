@@ -42,7 +42,7 @@ typedef struct pick_points {
 bool pick_points_make(pick_points *to, const record_classes *problems);
 void pick_points_deinit(pick_points *p);
 
-/* What a column's values are compared with. */
+/* The values of a column are compared with this. */
 typedef struct pick_axis {
     size_t column;
     bool is_number;

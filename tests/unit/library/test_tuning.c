@@ -243,7 +243,7 @@ TEST_IN(without_the_program_it_is_said_once, set_up, tear_down)
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_NEAREST);
 }
 
-/* What another at_results tunes, the fixture's waits for. */
+/* The fixture's at_results waits for what another tunes. */
 static at_results *tune_after_another(fixture *f)
 {
     at_results *other = NULL;

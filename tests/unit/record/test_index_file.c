@@ -121,7 +121,7 @@ TEST_IN(other_contents_have_no_index, set_up, tear_down)
     assert_true(is_used(f));
     snprintf(path, sizeof path, "%s/nvidia-h200/dot.json", f->folder);
     assert_ok(file_read(path, 1 << 24, &text, &size_bytes, &f->error), f->error);
-    /* Of the same size. */
+    /* The size stays as it is. */
     char *digit = strpbrk(text + size_bytes / 2, "123456789");
     *digit ^= 1;
     assert_ok(file_replace(path, text, size_bytes, &f->error), f->error);
@@ -130,12 +130,12 @@ TEST_IN(other_contents_have_no_index, set_up, tear_down)
     assert_ok(file_replace(path, text, size_bytes, &f->error), f->error);
     assert_true(is_used(f));
     free(text);
-    /* A file less. */
+    /* One file is gone. */
     assert_int_equal(unlink(path), 0);
     assert_false(is_used(f));
     record_index_store(f->folder, "dot");
     assert_true(is_used(f));
-    /* And one more. */
+    /* One is there again that the index does not have. */
     copy_record(f, f->folder, gpus[0]);
     assert_false(is_used(f));
 }

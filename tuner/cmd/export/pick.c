@@ -141,7 +141,7 @@ static void refused(void *context, const pick_candidate *c, pick_verdict verdict
     memory_add(&a->refused, &a->refused_count, &r, sizeof r);
 }
 
-/* Which of its portfolio's configurations that is, from 0; -1: of none. */
+/* Finds the configuration's place in its portfolio, from 0; -1: it is of none. */
 static int place_in_portfolio(const pick_candidate *c)
 {
     for (size_t i = 0; i < c->from->portfolio_count; i++) {
@@ -153,8 +153,8 @@ static int place_in_portfolio(const pick_candidate *c)
     return -1;
 }
 
-/* Why the default is given: nothing is recorded, or of other GPUs alone, or the rest was refused.
- */
+/* Says why the default is given: nothing is recorded, or of other GPUs alone, or the rest was
+ * refused. */
 static void say_default(const options *o, const record_set *records, const arch_limits *gpu,
                         const picking *a, char *text, size_t size_bytes)
 {
@@ -178,7 +178,7 @@ static void say_default(const options *o, const record_set *records, const arch_
         text_add(text, size_bytes, ", and another major capability is another kind of GPU");
 }
 
-/* What the rule means for the answer, in words. */
+/* Says in words what the rule means for the answer. */
 static void say_rule(const options *o, const record_set *records, const arch_limits *gpu,
                      const picking *a, char *text, size_t size_bytes)
 {
