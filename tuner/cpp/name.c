@@ -1,6 +1,7 @@
 #include "cpp/name.h"
 
 #include <stddef.h>
+#include <string.h>
 
 bool cpp_is_declared(cpp_span text, const char *name)
 {
@@ -35,34 +36,27 @@ bool cpp_is_type_like(cpp_span text, const char *name)
     return false;
 }
 
-enum { MOST_VARIABLES = 3 };
+/* A place is computed through few variables; a kernel whose loops are unrolled has many. */
+enum { MOST_STEPS = 3, MOST_VARIABLES = 256 };
 
-/* Does the word stand in brackets, or after a plus that follows a word, p + at; or does a variable
- * that has it? */
-static bool is_place(cpp_span text, cpp_span word, int depth)
+/* Variables whose values the array's elements are in, each once, those of fewer steps first. */
+typedef struct variables {
+    cpp_span all[MOST_VARIABLES];
+    size_t count;
+} variables;
+
+static void add_variable(variables *v, cpp_span name)
 {
-    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
-    cpp_token before[2] = {{0}, {0}}, variable = {0};
-    int brackets = 0;
-    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
-        brackets += cpp_is(t, "[") - cpp_is(t, "]");
-        if (cpp_is(t, "=") && before[1].kind == CPP_WORD)
-            variable = before[1];
-        if (cpp_is(t, ";") || cpp_is(t, "{"))
-            variable = (cpp_token){0};
-        const bool added = cpp_is(before[1], "+") && before[0].kind == CPP_WORD;
-        const bool follows = depth < MOST_VARIABLES && variable.kind == CPP_WORD &&
-                             !cpp_spans_equal(variable.span, word);
-        if (t.kind == CPP_WORD && cpp_spans_equal(t.span, word) &&
-            (brackets > 0 || added || (follows && is_place(text, variable.span, depth + 1))))
-            return true;
-        before[0] = before[1];
-        before[1] = t;
-    }
-    return false;
+    for (size_t i = 0; i < v->count; i++)
+        if (cpp_spans_equal(v->all[i], name))
+            return;
+    if (v->count < MOST_VARIABLES)
+        v->all[v->count++] = name;
 }
 
-bool cpp_is_index_array(cpp_span text, const char *name)
+/* Does the variable, or an element of the array, stand in brackets or in a sum with an address:
+ * p + at, *(p + array[i])? Else the variables that it is in the value of are added. */
+static bool is_place(cpp_span text, cpp_span name, bool is_array, variables *in)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
     cpp_token variable = {0}; /* that the statement gives a value */
@@ -74,14 +68,31 @@ bool cpp_is_index_array(cpp_span text, const char *name)
         if (cpp_is(t, ";") || cpp_is(t, "{"))
             variable = (cpp_token){0};
         cpp_lexer ahead = l;
-        const bool added = cpp_is(before, "+") && second.kind == CPP_WORD && cpp_is(third, "(");
-        if (cpp_is(t, name) && cpp_is(cpp_next(&ahead), "[") &&
-            (depth > 0 || added || (variable.kind == CPP_WORD && is_place(text, variable.span, 1))))
+        const bool is_read = t.kind == CPP_WORD && cpp_spans_equal(t.span, name) &&
+                             (!is_array || cpp_is(cpp_next(&ahead), "["));
+        const bool added =
+            cpp_is(before, "+") && second.kind == CPP_WORD && (!is_array || cpp_is(third, "("));
+        if (is_read && (depth > 0 || added))
             return true;
+        if (is_read && variable.kind == CPP_WORD)
+            add_variable(in, variable.span);
         depth += cpp_is(t, "[") - cpp_is(t, "]");
         third = second;
         second = before;
         before = t;
     }
+    return false;
+}
+
+bool cpp_is_index_array(cpp_span text, const char *name)
+{
+    variables in = {.count = 0};
+    if (is_place(text, (cpp_span){name, strlen(name)}, true, &in))
+        return true;
+    size_t next = 0;
+    for (int step = 0; step < MOST_STEPS; step++)
+        for (const size_t end = in.count; next < end; next++)
+            if (is_place(text, in.all[next], false, &in))
+                return true;
     return false;
 }

@@ -40,3 +40,13 @@ TEST(an_array_has_indices_if_its_elements_say_where_others_are)
     assert_false(cpp_is_index_array(text, "values"));
     assert_false(cpp_is_index_array(text, "y"));
 }
+
+TEST(variables_of_an_unrolled_kernel_are_followed_once_each)
+{
+    char text[8192] = ""; /* each line would be followed from each other one otherwise */
+    for (int i = 0; i < 100; i++)
+        strcat(text, "a = b * v[i] * w[i]; b = c * a; c = a * b; ");
+    assert_false(cpp_is_index_array(span(text), "v"));
+    strcat(text, "y[c] = 1;");
+    assert_true(cpp_is_index_array(span(text), "w"));
+}
