@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cpp/token.h"
 #include "script/state.h"
 
 /* A derived value takes the place of its name, so that constraints can be tested without Lua
@@ -25,21 +24,19 @@ script_derived *script_find_derived(const script *s, const char *name)
 void script_tell_derived(const script *s, size_t constraint, char *text, size_t size_bytes)
 {
     const char *c = s->pattern.constraints[constraint].text;
-    bool told = false;
+    uint64_t told = 0; /* a bit for each of s->derived */
     text[0] = '\0';
-    cpp_lexer l = cpp_lexer_make(c, strlen(c), 1);
-    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
-        char name[128];
-        if (t.kind != CPP_WORD || t.span.length >= sizeof name)
-            continue;
-        memcpy(name, t.span.text, t.span.length);
-        name[t.span.length] = '\0';
-        const script_derived *d = script_find_derived(s, name);
-        if (!d || strstr(text, name))
-            continue;
-        text_add(text, size_bytes, "%s%s = %s", told ? ", " : ", where ", name, d->value.text);
-        told = true;
-    }
+    lexer l = lexer_make(c, strlen(c));
+    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l))
+        for (size_t i = 0; i < s->derived_count; i++) {
+            const script_derived *d = &s->derived[i];
+            const uint64_t bit = UINT64_C(1) << i;
+            if (t.kind != TOKEN_NAME || !token_is(t, d->name) || (told & bit))
+                continue;
+            text_add(text, size_bytes, "%s%s = %s", told ? ", " : ", where ", d->name,
+                     d->value.text);
+            told |= bit;
+        }
 }
 
 /* Appends `form` for each name that a value reads, which takes the place of each '@' in it. */

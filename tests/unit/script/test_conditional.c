@@ -187,6 +187,17 @@ TEST(a_derived_value_is_evaluated_only_where_it_is_read)
                           wanted, 2);
 }
 
+TEST(what_a_constraint_reads_is_told_each_once)
+{
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .where = "where = { '8 // half == half or e < half' },",
+        .extra = "derived = { half = 'tile // 2', e = 'tile', other = 'tile' },"});
+    char text[128];
+    script_tell_derived(s, 0, text, sizeof text);
+    assert_string_equal(text, ", where half = tile // 2, e = tile");
+    script_free(s);
+}
+
 static void expect_emitted(const char *text, const char *extra, const char *wanted)
 {
     fixture_write("p.cu.tmpl", text);
