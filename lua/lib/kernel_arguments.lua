@@ -48,11 +48,15 @@ local function argument(kind, v)
   return { [KIND] = "argument", type = kind, value = v }
 end
 
+-- Is a parameter one whole number?
+local function is_whole(a)
+  return not a.pointer and a.lanes == 1 and a.type ~= nil and string.find(a.type, "int") ~= nil
+end
+
 -- A variable to show in an example: the first whole number that the kernel takes.
 local function example_count(signature, params)
   for i, a in ipairs(signature) do
-    if not a.pointer and a.lanes == 1 and a.type and string.find(a.type, "int") and params[i].name ~= ""
-        and not string.find(params[i].text, "Object_t", 1, true) then
+    if is_whole(a) and params[i].name ~= "" and not string.find(params[i].text, "Object_t", 1, true) then
       return params[i].name
     end
   end
@@ -157,8 +161,7 @@ end
 local function infer_arguments(description, request, signature, params, named, is_known)
   local args, example, asked = {}, example_count(signature, params), 0
   for i, a in ipairs(signature) do
-    local whole = not a.pointer and a.lanes == 1 and a.type and string.find(a.type, "int")
-    if whole and named[params[i].name] == nil and not is_known(params[i].name) then asked = asked + 1 end
+    if is_whole(a) and named[params[i].name] == nil and not is_known(params[i].name) then asked = asked + 1 end
   end
   for i, a in ipairs(signature) do
     local param = params[i]
@@ -194,9 +197,8 @@ local function infer_arguments(description, request, signature, params, named, i
       if not is_known(param.name) and seen and seen.derived[param.name] then
         ask(request, "derived", param.name .. " = \"" .. seen.derived[param.name] .. "\"", param.text)
       elseif not is_known(param.name) then
-        local whole = string.find(a.type, "int") ~= nil
         local value = seen and math.type(seen.values[param.name]) and tostring(seen.values[param.name])
-        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or value or whole and example_size(asked) or "1.0"), param.text)
+        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or value or is_whole(a) and example_size(asked) or "1.0"), param.text)
       end
       args[i] = argument(a.type, param.name)
     else
@@ -259,6 +261,6 @@ local function check_arguments(description, signature, params, given)
 end
 
 return {
-  new_request = new_request, ask = ask, tell = tell, example_count = example_count, infer = infer_arguments,
-  check = check_arguments, SCALARS = SCALARS,
+  new_request = new_request, ask = ask, tell = tell, is_whole = is_whole, example_count = example_count,
+  infer = infer_arguments, check = check_arguments, SCALARS = SCALARS,
 }

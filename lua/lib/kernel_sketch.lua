@@ -117,7 +117,7 @@ end
 
 --- The comment, with its last line's end. `names` are the file's kernels, SOME what its unknown numbers were.
 return function(SOME, names, request, description, facts, found, signature, defines)
-  local seen = request.seen or {}
+  local seen = request.seen
   local launches, launch = seen.launches, seen.launch
   local is_argument = {}
   for _, p in ipairs(found.params) do is_argument[p.name] = true end

@@ -4,6 +4,7 @@
 local host = ...
 
 local early = host.own "early.lua"
+local arguments = host.own "kernel_arguments.lua"
 local launching = host.own "kernel_launch.lua"
 
 local MOST_DEPTH = 8
@@ -26,7 +27,7 @@ end
 
 -- The number that a text of the host's comes to; nil: it cannot be told.
 local function value_of(text, env, facts, depth)
-  text = launching.uncast(string.gsub(text, "/%*.-%*/", ""))
+  text = launching.uncast(text)
   local number = early.parse_c(text)
   if type(number) == "number" then return number end
   local expression = depth <= MOST_DEPTH and early.macro_expression(text)
@@ -166,8 +167,8 @@ return function(found, signature, entry, defines, facts)
   local seen = { launch = launch, launches = launches, values = {}, counts = {}, derived = {}, covered = covered(launch and launch.grid) }
   local whole_numbers = {}
   for i, a in ipairs(signature) do
-    local whole = not a.pointer and a.lanes == 1 and a.type and string.find(a.type, "int") and found.params[i].name ~= ""
-    if whole then whole_numbers[#whole_numbers + 1] = found.params[i].name end
+    local name = found.params[i].name
+    if arguments.is_whole(a) and name ~= "" then whole_numbers[#whole_numbers + 1] = name end
   end
   seen.least = whole_numbers[1]
   if not launch then return seen end
