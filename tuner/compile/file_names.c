@@ -86,11 +86,9 @@ void file_names_complete(char **log, const char *name)
         pack_append(&out, at, length);
         at += length;
     }
-    pack_append(&out, "", 1);
-    if (out.failed) {
-        pack_deinit(&out);
+    char *completed = pack_take_text(&out);
+    if (!completed)
         return;
-    }
     free(*log);
-    *log = (char *)out.bytes;
+    *log = completed;
 }
