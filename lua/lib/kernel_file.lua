@@ -258,7 +258,7 @@ local function stem_of(file)
   return string.sub(string.find(stem, "^%d") and "_" .. stem or stem, 1, 60)
 end
 
--- What only a kernel in a file has is refused where there is none.
+-- Refuses the fields and options of a kernel in a file, in a pattern that has none.
 local function refuse_fields(description)
   if captured.launch() then
     fail({ "kernel" }, "--captured is for a kernel in a file of its own: kernel = { source = \"FILE.cu\" }")
@@ -270,7 +270,7 @@ local function refuse_fields(description)
   end
 end
 
--- The file's name, and what a reader of its text finds in it.
+-- Opens the kernel's file; returns its name, and what a reader of its text finds in it.
 local function open_file(given)
   local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
   if given.template ~= nil then fail({ "kernel", "template" }, "there is a source as well; write one of the two") end

@@ -90,7 +90,7 @@ local function sides_of(text, before, depth)
   return sides and #sides > 0 and sides or { text }
 end
 
--- Of types, in bytes.
+-- The types that people allocate, and how many bytes each takes.
 local WIDTHS = { char = 1, bool = 1, short = 2, half = 2, __half = 2, __nv_bfloat16 = 2, int = 4, float = 4, unsigned = 4, uint = 4,
                  ["unsigned int"] = 4, double = 8, long = 8, size_t = 8, float2 = 8, int2 = 8, float4 = 16, int4 = 16, double2 = 16 }
 
@@ -199,7 +199,7 @@ local function with_added(text, added)
   return text
 end
 
--- What a name stands for in the function of a launch or a call, and in those that call it: `before` is the text above, `arguments`
+-- A level tells what names stand for in the function of a launch or a call, and in those that call it: `before` is the text above, `arguments`
 -- has the kernel's parameter for a text that it is given as, `passed` the text that the caller gives for a parameter of the
 -- function, to be read in `caller`.
 local function new_level(seen, is_parameter, is_said, depth, whole)

@@ -64,7 +64,7 @@ local function pointer_in(text)
   return string.match(text, "^[%s(&*]*([%a_][%w_]*)")
 end
 
--- How much a text says that the variable leads to: a text, of bytes, or of elements where the second value says so.
+-- Finds in a text how much memory the variable leads to: an expression of bytes, or of elements where the second value says so.
 local function allocated(text, name)
   for call, list in string.gmatch(text, "([%w_]*[aA]lloc[%w_]*)%s*(%b())") do
     local parts = launching.split(string.sub(list, 2, -2))
@@ -104,7 +104,7 @@ local function without_sizeof(text, env, depth)
   return text, 1, env
 end
 
--- How many elements of `width` bytes the argument's buffer has, as an expression of the pattern; nil: the file does not tell.
+-- Counts the elements of `width` bytes that the argument's buffer has: an expression of the pattern; nil: the file does not tell.
 local function elements_of(argument, width, env)
   local name, at = pointer_in(argument), env
   local text, counts = nil, nil
@@ -142,7 +142,7 @@ local function expression_of(text, env)
   return e and string.find(e, "%f[%w_][%a_]") and e or nil
 end
 
--- How many elements the grid covers: what its sides round up; nil: they do not say it.
+-- Counts the elements that the grid covers, which its sides round up; nil: they do not say it.
 local function covered(grid)
   local sides = {}
   for i, side in ipairs(grid or {}) do
@@ -153,10 +153,10 @@ local function covered(grid)
   return #sides > 0 and table.concat(sides, " * ") or nil
 end
 
---- What the file's host code says: { launch, launches, values, counts, derived, least, covered, value_of }: the launch that could be
+--- Reads the file's host code: { launch, launches, values, counts, derived, least, covered, value_of }: the launch that could be
 --- read (kernel_launch.lua), all of them, numbers of the kernel's parameters by their names, the expressions of buffers' elements,
---- those of parameters that follow from other variables, the parameter of the least number, how many elements the grid covers, and value_of(name), the number of
---- a variable of the host's, of launch.unknown.
+--- those of parameters that follow from other variables, the parameter of the least number, how many elements the grid covers, and
+--- value_of(name), the number of a variable of the host's, of launch.unknown.
 return function(found, signature, entry, defines, facts)
   local is_template = {}
   for name in string.gmatch(entry, "%${([%w_]+)}") do is_template[name] = true end

@@ -1,5 +1,5 @@
-// What nvcc knows without any #include, and NVRTC does not: the headers of the host's C library
-// that device code uses.
+// nvcc includes headers of the host's C library by itself, and NVRTC does not: this has the parts of
+// them that device code uses.
 #ifndef AUTOTUNE_KERNEL_FILE_HOST_H
 #define AUTOTUNE_KERNEL_FILE_HOST_H
 

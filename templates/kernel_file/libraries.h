@@ -1,4 +1,4 @@
-// What device code has of the headers of cuBLAS, cuSPARSE and cuSOLVER, in their place: the types.
+// The headers of cuBLAS, cuSPARSE and cuSOLVER have types alone for device code; this has them.
 #ifndef AUTOTUNE_KERNEL_FILE_LIBRARIES_H
 #define AUTOTUNE_KERNEL_FILE_LIBRARIES_H
 

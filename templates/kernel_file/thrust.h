@@ -1,4 +1,5 @@
-// What device code commonly has of Thrust, in place of its headers, whose other parts are the host's.
+// This has the parts of Thrust that device code commonly uses, in place of its headers, whose other
+// parts are the host's.
 #ifndef AUTOTUNE_KERNEL_FILE_THRUST_H
 #define AUTOTUNE_KERNEL_FILE_THRUST_H
 

@@ -45,7 +45,7 @@ static bool skip_angles(cpp_lexer *l)
     return false;
 }
 
-/* Reads from the bracket on. */
+/* Reads from the opening bracket on. */
 static bool read_arguments(cpp_lexer *l, cpp_launch *out)
 {
     const cpp_token bracket = cpp_next(l);
@@ -103,7 +103,7 @@ static void set_surroundings(const cpp_unit *u, const char *at, cpp_launch *out)
     }
 }
 
-/* A launch, from after the kernel's name on. */
+/* Reads a launch, from after the kernel's name on. */
 static bool takes_launch(cpp_lexer *l, cpp_launch *out)
 {
     cpp_token sign = cpp_next(l);
@@ -117,7 +117,8 @@ static bool takes_launch(cpp_lexer *l, cpp_launch *out)
     return launches && read_launch(l, out);
 }
 
-/* A call, from after the function's name on: what is no declaration of it, by what is around. */
+/* Reads a call, from after the function's name on. False: the name is declared there, as the text
+ * around it says. */
 static bool takes_call(cpp_lexer *l, cpp_launch *out)
 {
     cpp_lexer ahead = *l;

@@ -1,6 +1,6 @@
-/* What a name is, by where it stands in a text.
+/* Tells what a name is by where it stands in a text.
  *
- * A guess for what is asked before there is a compiler's answer. Nothing fails. */
+ * It is a guess, for what is asked before there is a compiler's answer. Nothing fails. */
 #ifndef AUTOTUNE_CPP_NAME_H
 #define AUTOTUNE_CPP_NAME_H
 

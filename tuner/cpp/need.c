@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/keymap.h"
 
-/* What has a name: a macro or a declaration. */
+/* A macro or a declaration, under one of its names. */
 typedef struct named {
     uint64_t key; /* of the name */
     size_t unit, index;

@@ -90,7 +90,7 @@ const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name)
         const cpp_declaration *d = &u->declarations[i];
         if (d->member || (d->kind != CPP_VARIABLE && d->kind != CPP_TYPE))
             continue;
-        /* What stands before the brace is the type's own name. */
+        /* The type's own name stands before the brace, those of variables after it. */
         const char *brace = memchr(d->span.text, '{', d->span.length);
         for (size_t n = 0; n < d->name_count; n++)
             if (cpp_span_is(u->names[d->first_name + n], name) &&

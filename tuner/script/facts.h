@@ -17,9 +17,10 @@ typedef struct script_facts script_facts;
  * features say. AT_NO_MEMORY. */
 at_status script_facts_put(script *s, pack *to, at_error *error);
 
-/* What derived_fetch() knows facts by, and where those of an installed script are. False: the path
- * is too long. */
+/* derived_fetch() knows facts by this. */
 #define SCRIPT_FACTS_KIND "facts"
+
+/* Writes where the facts of an installed script are. False: the path is too long. */
 bool script_facts_path(const char *lua_dir, const char *script_path, char *out, size_t out_bytes);
 
 /* Reads facts, and checks that they are such: AT_FORMAT. They own a copy of the bytes.

@@ -1,4 +1,4 @@
-/* Which file beside another includes it.
+/* Finds the file beside another that includes it.
  *
  * A kernel's file may be a piece of another, which has types and macros above the line that
  * includes it: then that one is the file to name. Text is read, nothing else; nothing fails. */
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The name, in the folder of `path`, of the first C or C++ file in the alphabet that has an
- * #include line of it. */
+/* Writes the name of the first C or C++ file, in the order of the alphabet, in the folder of `path`
+ * that has an #include line of it. False, and "": there is none. */
 bool script_find_includer(const char *path, char *out, size_t size_bytes);
 
 #endif

@@ -452,7 +452,8 @@ static at_status add_empty_headers(kernel_file *k, at_error *error)
     return status;
 }
 
-/* Which rows of `replaced` what is wanted has use for; the lines of the others are left out. */
+/* Finds the rows of `replaced` that the wanted declarations have use for; the lines of the others
+ * are left out. */
 static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
 {
     for (size_t r = 0; r < REPLACED; r++) {
@@ -472,7 +473,7 @@ static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
         }
 }
 
-/* The texts of our own, under the names that the files include. */
+/* Adds the texts of our own, under the names that the files include. */
 static at_status add_replaced(kernel_file *k, const char *host_dir, at_error *error)
 {
     at_status status = AT_OK;

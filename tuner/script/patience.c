@@ -13,7 +13,7 @@ enum {
     INSTRUCTION_NS = 14
 };
 
-/* How many times as long a processor may take. */
+/* A processor may take so many times as long as is counted. */
 static const double SLOWEST = 8;
 
 void patience_begin(patience *p, double seconds)

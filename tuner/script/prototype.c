@@ -56,7 +56,7 @@ typedef struct comparison {
     void *context;
 } comparison;
 
-/* As C++ has it: "const float *", "int4". */
+/* Writes the type as C++ does: "const float *", "4 of float". */
 static void type_text(const cpp_argument *a, char text[TYPE_BYTES])
 {
     char base[TYPE_BYTES / 2];
@@ -126,7 +126,7 @@ static bool number_type(const script_argument *from, const argument_plan *plan, 
     return from->type != ARGUMENT_BOOL && (from->type != ARGUMENT_PLAIN || plan->size_bytes == 4);
 }
 
-/* What a script writes for an argument of that type. */
+/* Says what a script has to write for an argument of that type. */
 static const char *remedy(const cpp_argument *takes, char text[TYPE_BYTES])
 {
     if (takes->is_pointer)

@@ -1,4 +1,5 @@
-/* What the kernels of a variant take, as the compiler has it, beside what the script gives them.
+/* Compares what the kernels of a variant take, as the compiler has it, with what the script gives
+ * them.
  *
  * PTX says how many bytes a parameter has, not what a pointer leads to: a buffer of doubles whose
  * kernel reads floats computes something, and a reference with the same mistake agrees. So a source

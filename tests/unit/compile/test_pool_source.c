@@ -201,7 +201,7 @@ TEST(instructions_of_the_very_architecture_are_compiled_for_it)
 {
     static const char *const sources[] = {
         "extern \"C\" __global__ void k(int *p) { asm volatile(\"wgmma.fence.sync.aligned;\"); }",
-        /* As a header may write it. */
+        /* A header may write it so. */
         "#define NAME \"wg\" \"mma\"\n"
         "extern \"C\" __global__ void k(int *p) { asm volatile(NAME \".fence.sync.aligned;\"); }"};
     compile_pool *pool = open_pool(1, 0);
