@@ -2,9 +2,9 @@
  * as often as the program made it.
  *
  * Each launch is tuned, and its own best recorded; then what was good for one, and the baseline, is
- * timed on all. What serves the mix is recorded as a portfolio of one configuration: 'autotune
- * apply
- * --captured DIR' has it for the file, and a pick gives it to launches that were not captured. */
+ * timed on all. What serves the mix is recorded as a portfolio of one configuration: with it
+ * 'autotune apply --captured DIR' changes the file, and a pick gives it to launches that were not
+ * captured. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "record/draft.h"
+#include "run/portfolio/known.h"
 #include "run/setup/workers.h"
 #include "run/tune.h"
 
@@ -28,7 +29,7 @@ enum { NAME_BYTES = 4096 };
 typedef struct mixed_launch {
     char name[NAME_BYTES]; /* "DIR:2" */
     captured_launch captured;
-    record_values problem;  /* owned; its texts are the mix's */
+    record_values problem;  /* owned */
     int64_t own_ns;         /* the fastest when it was tuned for itself */
     int64_t ns[MOST_TRIED]; /* of each that was tried; 0: it does not work here */
 } mixed_launch;
@@ -37,15 +38,12 @@ typedef struct mix {
     const options *o;
     workers workers;
     size_t launch_count, tried_count, recorded_count;
-    mixed_launch *launches;                   /* owned */
-    char *tried[MOST_TRIED];                  /* configurations; owned; the first is the baseline */
-    json_t *values[MOST_TRIED];               /* the same for --json */
-    record_values configurations[MOST_TRIED]; /* likewise; owned */
+    mixed_launch *launches;           /* owned */
+    char *tried[MOST_TRIED];          /* configurations; owned; the first is the baseline */
+    record_values values[MOST_TRIED]; /* the same; owned */
     char pattern[128], script_hash[33], template_hash[33];
     arch_limits device;
     bool predicted;
-    char **texts; /* owned; names and values of all these */
-    size_t text_count;
     char record_path[PATH_MAX]; /* of the mix; "": it is not recorded */
     at_error *error;
 } mix;
@@ -74,21 +72,6 @@ static at_status open_launches(mix *m)
     return status;
 }
 
-/* A copy that outlives the run. */
-static const char *keep(mix *m, const char *text)
-{
-    char *copy = memory_text(text);
-    memory_add(&m->texts, &m->text_count, &copy, sizeof copy);
-    return copy;
-}
-
-static void put_pair(mix *m, record_values *v, const char *name, value of)
-{
-    if (of.kind == VALUE_STRING)
-        of.string = keep(m, of.string);
-    v->pairs[v->count++] = (record_pair){.name = keep(m, name), .value = of};
-}
-
 static void add_tried(mix *m, const run_summary *s, const run_result *r)
 {
     for (size_t i = 0; i < m->tried_count; i++)
@@ -96,11 +79,10 @@ static void add_tried(mix *m, const run_summary *s, const run_result *r)
             return;
     if (m->tried_count == MOST_TRIED)
         return;
-    record_values *own = &m->configurations[m->tried_count];
+    record_values *own = &m->values[m->tried_count];
     own->pairs = memory_new(s->parameter_count, sizeof *own->pairs);
     for (size_t i = 0; i < s->parameter_count; i++)
-        put_pair(m, own, s->parameters[i], r->values[i]);
-    m->values[m->tried_count] = json_from_values(s->parameters, r->values, s->parameter_count);
+        known_values_add(own, s->parameters[i], r->values[i]);
     m->tried[m->tried_count++] = memory_text(r->configuration);
 }
 
@@ -155,7 +137,7 @@ static at_status tune_alone(mix *m, mixed_launch *l)
     if (!status && s) {
         l->problem.pairs = memory_new(s->problem_count, sizeof *l->problem.pairs);
         for (size_t i = 0; i < s->problem_count; i++)
-            put_pair(m, &l->problem, s->problem[i].name, s->problem[i].value);
+            known_values_add(&l->problem, s->problem[i].name, s->problem[i].value);
     }
     if (!status && s && s->has_baseline)
         add_tried(m, s, &s->results[s->baseline]);
@@ -227,7 +209,7 @@ static at_status record_mix(mix *m, size_t best)
     run_summary_date(date, sizeof date);
     record_node leaf = {.has_default = total_ns(m, 0) > 0, .default_at = best == 0 ? 0 : 1};
     const record_portfolio kept = {.configuration_count = 1,
-                                   .configurations = &m->configurations[best],
+                                   .configurations = &m->values[best],
                                    .node_count = 1,
                                    .nodes = &leaf,
                                    .date = date};
@@ -268,13 +250,13 @@ static json_t *pack_mix(const mix *m, size_t best)
                               (json_int_t)l->ns[best], "own_ns", (json_int_t)l->own_ns));
     }
     const double base = total_ns(m, 0), total = total_ns(m, best);
-    json_t *root = json_pack("{ss so ss sb sO sI so so so so sI}", "pattern", m->pattern,
-                             "captured", json_path(m->o->run.captured), "device", m->device.name,
-                             "predicted", m->predicted, "config", m->values[best], "tried",
-                             (json_int_t)m->tried_count, "launches", launches, "total_ns",
-                             json_exact(total), "own_total_ns", json_exact(own), "speedup",
-                             base > 0 ? json_rounded(base / total, 6) : json_null(), "recorded",
-                             (json_int_t)m->recorded_count);
+    json_t *root = json_pack(
+        "{ss so ss sb so sI so so so so sI}", "pattern", m->pattern, "captured",
+        json_path(m->o->run.captured), "device", m->device.name, "predicted", m->predicted,
+        "config", record_pack_values(&m->values[best]), "tried", (json_int_t)m->tried_count,
+        "launches", launches, "total_ns", json_exact(total), "own_total_ns", json_exact(own),
+        "speedup", base > 0 ? json_rounded(base / total, 6) : json_null(), "recorded",
+        (json_int_t)m->recorded_count);
     json_put(&root, "record", *m->record_path ? json_path(m->record_path) : json_null());
     return root;
 }
@@ -283,16 +265,12 @@ static void deinit(mix *m)
 {
     for (size_t i = 0; i < m->tried_count; i++) {
         free(m->tried[i]);
-        json_decref(m->values[i]);
-        free(m->configurations[i].pairs);
+        known_values_deinit(&m->values[i]);
     }
     for (size_t k = 0; k < m->launch_count; k++) {
         captured_deinit(&m->launches[k].captured);
-        free(m->launches[k].problem.pairs);
+        known_values_deinit(&m->launches[k].problem);
     }
-    for (size_t i = 0; i < m->text_count; i++)
-        free(m->texts[i]);
-    free(m->texts);
     free(m->launches);
     workers_close(&m->workers);
 }
