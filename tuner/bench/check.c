@@ -206,12 +206,6 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
     return AT_OK;
 }
 
-static void give_up_after(const device_slot *s, uint64_t most_work)
-{
-    if (s->api->give_up_after)
-        s->api->give_up_after(s->device, most_work);
-}
-
 /* Keeps what the launch printed, if it is to be told. */
 static void note_printed(check *c, bool is_wrong)
 {
@@ -232,7 +226,6 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
 {
     device_slot *s = c->slot;
     at_status status = AT_OK;
-    const uint64_t most = c->how->most_work;
     bool alone = false, again = true;
     while (again && !status) {
         status = prepare(c, pattern, error);
@@ -240,10 +233,7 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
             break;
         if (s->api->arrange)
             s->api->arrange(s->device, schedule, alone);
-        const bool ends = s->proves && (most == 0 || most > DEVICE_PROOF_WORK);
-        give_up_after(s, ends ? DEVICE_PROOF_WORK : most);
-        status = s->api->launch(s->device, k, c->launch, s->buffers, error);
-        give_up_after(s, 0);
+        status = device_slot_launch(s, k, c->launch, s->buffers, c->how->most_work, error);
         const char *complaint =
             !status && s->api->complaint ? s->api->complaint(s->device, &c->how->result) : NULL;
         note_printed(c, complaint != NULL);

@@ -7,13 +7,6 @@
 
 #include "bench/problem.h"
 
-/* The work of a launch at which its proof ends (device_api.give_up_after): counted, so that the
- * verdict is the same on every machine. Several seconds of a core. */
-#define DEVICE_PROOF_WORK (UINT64_C(1) << 28)
-#define DEVICE_PROOF_ENDED                                                                         \
-    ": the proof's work ends there. If the kernel does end, give the script a smaller problem: "   \
-    "simulated = { ... }"
-
 /* How a slot is checked, and what came of it. */
 typedef struct device_check {
     int launches;       /* two or more */

@@ -28,11 +28,7 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
                         device_buffer *const *buffers, at_error *error)
 {
     outcome result;
-    if (s->api->give_up_after)
-        s->api->give_up_after(s->device, s->proves ? DEVICE_PROOF_WORK : 0);
-    at_status status = s->api->launch(s->device, k, plan, buffers, error);
-    if (s->api->give_up_after)
-        s->api->give_up_after(s->device, 0);
+    at_status status = device_slot_launch(s, k, plan, buffers, 0, error);
     if (s->api->take_printed)
         free(s->api->take_printed(s->device)); /* nobody asks what it printed */
     const char *complaint =

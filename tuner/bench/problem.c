@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The work of a launch at which its proof ends (device_api.give_up_after): counted, so that the
+ * verdict is the same on every machine. Several seconds of a core. */
+static const uint64_t PROOF_WORK = UINT64_C(1) << 28;
+
 /* Making and freeing. */
 
 static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, device_buffer **out,
@@ -138,6 +142,18 @@ void device_slot_deinit(device_slot *s)
     if (s->filler)
         s->api->kernel_free(s->device, s->filler);
     s->reference = s->filler = NULL;
+}
+
+at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan *launch,
+                             device_buffer *const *buffers, uint64_t most_work, at_error *error)
+{
+    const bool ends = s->proves && (most_work == 0 || most_work > PROOF_WORK);
+    if (s->api->give_up_after)
+        s->api->give_up_after(s->device, ends ? PROOF_WORK : most_work);
+    at_status status = s->api->launch(s->device, k, launch, buffers, error);
+    if (s->api->give_up_after)
+        s->api->give_up_after(s->device, 0);
+    return status;
 }
 
 int device_slot_poison(const device_slot *s, int pattern)

@@ -61,6 +61,16 @@ at_status device_slot_blame(const char *kernel, at_status status, at_error *erro
 /* Checks that the launch names only buffers that the slot has. AT_FORMAT if not. */
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error);
 
+/* What is said beside the device's complaint of a launch at which a proof ended. */
+#define DEVICE_PROOF_ENDED                                                                         \
+    ": the proof's work ends there. If the kernel does end, give the script a smaller problem: "   \
+    "simulated = { ... }"
+
+/* Launches a kernel, which may take so much work (device_api.give_up_after; 0: any); a proof ends
+ * it after a few seconds of a core in any case. Errors of the launch. */
+at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan *launch,
+                             device_buffer *const *buffers, uint64_t most_work, at_error *error);
+
 /* The pattern that outputs are poisoned with before launch `pattern` of a check. */
 int device_slot_poison(const device_slot *s, int pattern);
 
