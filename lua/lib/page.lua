@@ -103,6 +103,15 @@ local function path(p)
   return (gsub(p.bytes, "%x%x", function(h) return string.char(tonumber(h, 16)) end))
 end
 
+-- What is chosen at a node of a portfolio's tree, whatever is answered below it; nil where that depends. `words` says it
+-- of a leaf.
+local function chosen(tree, at, words)
+  local node = tree[at + 1]
+  if has(node, "order") then return words(node) end
+  local yes = chosen(tree, node["then"], words)
+  return yes and yes == chosen(tree, node["else"], words) and yes or nil
+end
+
 -- The heads of a table, "<name,time": '<' before those whose column is on the left.
 local function split_heads(heads)
   if type(heads) ~= "string" then return heads end
@@ -115,7 +124,8 @@ return function(page)
   local p = {
     clean = clean, width = width, pad_left = pad_left, pad_right = pad_right, pairs_of = pairs_of,
     others_stand_in = "variables that neither --over nor --set gives are those of the script's 'simulated' problem, if it has one",
-    path = path, get = get, stand_in = stand_in, list = list, question = question, in_common = in_common, split_heads = split_heads, page = page,
+    path = path, get = get, stand_in = stand_in, list = list, question = question, in_common = in_common, chosen = chosen,
+    split_heads = split_heads, page = page,
   }
 
   function p.ink(style, text)
