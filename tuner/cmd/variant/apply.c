@@ -276,26 +276,17 @@ static void warn_of_launches(const application *a)
         followed_warn(a->s, a->choices[i].indices, is_macro);
 }
 
-/* Of a folder with several launches the first says what the script is told: all are of one kernel.
- */
-static at_status take_captured(settings *asked, char first[NAME_BYTES], bool *is_mix,
-                               at_error *error)
+/* Does it name a folder with several launches? Then the first says what the script is told: all are
+ * of one kernel. What is wrong with a folder is told when the script is loaded. */
+static bool take_mix(settings *asked, char first[NAME_BYTES])
 {
-    captured_launch one;
     at_error ignored = {0};
     size_t count;
-    if (!captured_read(asked->captured, &one, &ignored)) {
-        captured_deinit(&one);
-        return AT_OK;
-    }
-    if (captured_count(asked->captured, &count, error) || count < 2) {
-        *error = ignored;
-        return ignored.status;
-    }
-    *is_mix = true;
+    if (!asked->captured || captured_count(asked->captured, &count, &ignored) || count < 2)
+        return false;
     snprintf(first, NAME_BYTES, "%s:1", asked->captured);
     asked->captured = first;
-    return AT_OK;
+    return true;
 }
 
 static at_status run(const options *o, at_error *error)
@@ -308,8 +299,7 @@ static at_status run(const options *o, at_error *error)
         status = error_set(error, AT_USAGE, "--per-arch takes what is recorded, and no --config");
     settings asked = o->run;
     char first[NAME_BYTES];
-    if (!status && o->run.captured)
-        status = take_captured(&asked, first, &a.is_mix, error);
+    a.is_mix = !status && take_mix(&asked, first);
     if (!status)
         status = target_load_script(&asked, &arch, &a.s, error);
     if (!status && !script_file(a.s, &a.file, &a.defines, &a.define_count))
