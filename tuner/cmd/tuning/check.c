@@ -1,5 +1,4 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +25,7 @@
 
 enum { STEP_MS = 100 };
 
-/* After so long a terminal shows that something is done; and what it is that takes so long. */
+/* After so long a terminal shows that something is done. */
 static const int64_t quiet_ns = INT64_C(3) * 1000000000;
 
 typedef struct checking {
@@ -191,9 +190,8 @@ static at_status prove(checking *c, const options *o, at_error *error)
 {
     hangs_init(&c->hangs, script_pattern(c->script));
     c->prover = prover_new(c->script, c->pool, c->chip.arch, true, NULL);
-    progress *shown = progress_new(STDERR_FILENO, o->run.quiet || !isatty(STDERR_FILENO));
+    progress *shown = progress_new(STDERR_FILENO, !isatty(STDERR_FILENO));
     const int64_t begun_ns = clock_now_ns();
-    bool hinted = o->run.quiet;
     at_status status = AT_OK;
     while (!status && c->done < c->count) {
         proof one;
@@ -205,12 +203,7 @@ static at_status prove(checking *c, const options *o, at_error *error)
                                                      .done = c->done,
                                                      .total = c->count,
                                                      .now_ns = clock_now_ns()});
-        const char *hint = hinted ? NULL : prover_waits_for(c->prover);
-        if (hint) {
-            hinted = true;
-            progress_clear(shown);
-            fprintf(stderr, "autotune: %s\n", hint);
-        }
+        prover_tell_wait(c->prover, shown);
         while (!status && prover_take(c->prover, &one)) {
             progress_clear(shown);
             c->uncompiled += one.uncompiled;

@@ -17,7 +17,7 @@
 
 enum { STEP_MS = 100, NAME_BYTES = 512 };
 
-/* After so long it is shown that something is done, and what it is that takes so long. */
+/* After so long it is shown that something is done. */
 static const int64_t quiet_ns = INT64_C(2) * 1000000000;
 
 /* Launches that execute fewer instructions of warps are run whole, others by a sample of their
@@ -159,23 +159,17 @@ static at_status run_sample(explained *x, const settings *wanted, at_error *erro
 }
 
 /* Keeps what the proof says is wrong, or why it could not be had. */
-static at_status prove(explained *x, const settings *wanted, at_error *error)
+static at_status prove(explained *x, at_error *error)
 {
-    progress *shown = progress_new(STDERR_FILENO, wanted->quiet);
+    progress *shown = progress_new(STDERR_FILENO, false);
     const int64_t begun_ns = clock_now_ns();
-    bool hinted = wanted->quiet;
     prover *p = prover_new(x->script, x->pool, x->chip.arch, true, NULL);
     at_status status = prover_add(p, 0, x->indices, error);
     proof found = {.verdict = PROOF_NONE};
     while (!status && !prover_take(p, &found)) {
-        const char *hint = hinted ? NULL : prover_waits_for(p);
         if (clock_now_ns() - begun_ns > quiet_ns)
             show_progress(shown, "checking", 0, 0);
-        if (hint) {
-            progress_clear(shown);
-            fprintf(stderr, "autotune: %s\n", hint);
-            hinted = true;
-        }
+        prover_tell_wait(p, shown);
         status = prover_work(p, STEP_MS, error);
     }
     progress_free(shown);
@@ -265,7 +259,7 @@ static at_status make_proven(const settings *wanted, const char *configuration, 
 {
     at_status status = explained_count(wanted, configuration, true, x, error);
     if (!status && script_pattern(x->script)->measurable)
-        status = prove(x, wanted, error);
+        status = prove(x, error);
     /* A fault is told once, by the proof, which names the template's line. */
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         if (x->wrong && x->launches[i].found.fault.kind != SIM_FAULT_NONE)

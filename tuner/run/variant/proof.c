@@ -28,7 +28,7 @@ enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
  * others can still be overtaken. */
 enum { SENT_AHEAD = 2 };
 
-/* How long nothing may be decided before somebody wants to know why. */
+/* If nothing is decided for so long, somebody wants to know why. */
 static const int64_t PATIENT_NS = INT64_C(10) * 1000000000;
 
 /* Buffers of a problem that is run whole: of one that the script names for it, and of any other,
@@ -96,6 +96,7 @@ struct prover {
     queue decided;   /* and not taken yet */
     size_t taken;
     int64_t first_sent_ns; /* as clock_now_ns(); 0: none was sent to a worker yet */
+    bool told_wait;        /* that the reference takes long */
 };
 
 void proof_deinit(proof *p)
@@ -805,13 +806,16 @@ bool prover_take(prover *p, proof *out)
     return true;
 }
 
-const char *prover_waits_for(const prover *p)
+void prover_tell_wait(prover *p, progress *shown)
 {
-    if (p->first_sent_ns == 0 || clock_now_ns() - p->first_sent_ns < PATIENT_NS || p->taken > 0 ||
-        p->undecided < p->job_count || script_oracle(p->script) != ORACLE_REFERENCE)
-        return NULL;
-    return "nothing is decided yet: the reference runs first, on a simulated device, too. One "
-           "thread an element, as it is without a grid of its own, is much work where each element "
-           "needs a whole row: give it grid and block, and a thread a row ('autotune help "
-           "scripts'), or the script a smaller simulated = { ... }";
+    if (p->told_wait || p->first_sent_ns == 0 || clock_now_ns() - p->first_sent_ns < PATIENT_NS ||
+        p->taken > 0 || p->undecided < p->job_count || script_oracle(p->script) != ORACLE_REFERENCE)
+        return;
+    p->told_wait = true;
+    progress_clear(shown);
+    fputs("autotune: nothing is decided yet: the reference runs first, on a simulated device, too. "
+          "One thread an element, as it is without a grid of its own, is much work where each "
+          "element needs a whole row: give it grid and block, and a thread a row ('autotune help "
+          "scripts'), or the script a smaller simulated = { ... }\n",
+          stderr);
 }

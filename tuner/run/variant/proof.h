@@ -17,6 +17,7 @@
 #include "base/trace.h"
 #include "compile/compile.h"
 #include "device/coverage.h"
+#include "report/progress.h"
 #include "script/script.h"
 
 typedef struct prover prover;
@@ -97,10 +98,10 @@ bool prover_take_results(prover *p, proof_results *out);
 /* Are there any to come? */
 bool prover_has_results(const prover *p);
 
-/* Why nothing is decided yet though variants have been with a worker for 10 s, and what to do about
- * it: the reference's results come first. Else NULL, as where no reference of the script's is run.
- */
-const char *prover_waits_for(const prover *p);
+/* Says on stderr that the reference's results come first, and what to do about that: once, in place
+ * of the progress, when variants have been with a worker for 10 s and nothing is decided. Says
+ * nothing where no reference of the script's is run. */
+void prover_tell_wait(prover *p, progress *shown);
 
 /* Adds what an event loop has to wait for before it calls prover_step() again. */
 void prover_poll(const prover *p, poll_set *set);
