@@ -179,7 +179,7 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
     tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=4096
     succeeds
     says_nothing_of "'simulated' problem"
-    # Of what would take minutes a sample is run.
+    # A sample is run of what would take minutes.
     tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=268435456
     succeeds
     says "which is run up to 16 MiB, and predicted beyond ('tuned us')"

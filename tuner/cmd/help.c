@@ -124,7 +124,8 @@ static at_status find_topics(const options *o, const char *folder, topics *out, 
     return AT_OK;
 }
 
-/* The text of a cell of a table's row, without what is beside it; *rest gets the cells after it. */
+/* Returns the text of a row's first cell, without what is beside it; *rest gets the cells after it.
+ */
 static char *take_cell(char **rest)
 {
     char *cell = *rest + strspn(*rest, "| "), *end = strstr(cell, " |");
@@ -134,8 +135,8 @@ static char *take_cell(char **rest)
     return cell;
 }
 
-/* A row of a table that the page has no room for: what comes first, and the others beside or below
- * it. `line` is changed. */
+/* Prints a row of a table that the page has no room for: its first cell, and the others beside or
+ * below it. `line` is changed. */
 static void print_row(char *line, size_t columns)
 {
     enum { LABEL = 28, INDENT = 4 };
@@ -150,7 +151,7 @@ static void print_row(char *line, size_t columns)
     }
 }
 
-/* Whether a row of the table that begins here is too long for the page. */
+/* Is a row of the table that begins here too long for the page? */
 static bool is_wide_table(const char *text, size_t columns)
 {
     bool is_wide = false;
@@ -159,7 +160,7 @@ static bool is_wide_table(const char *text, size_t columns)
     return is_wide;
 }
 
-/* The text of a page, in which tables fit the terminal. */
+/* Prints the text of a page, with tables that fit the terminal. */
 static void print_lines(char *text)
 {
     const size_t columns = terminal_page();

@@ -12,7 +12,7 @@
 /* The proof is waited for so long at the end. */
 enum { PATIENCE_S = 20, QUICK_PATIENCE_S = 1, STEP_MS = 50 };
 
-/* When it is waited for no longer, as clock_now_ns(). */
+/* It is waited for until then, as clock_now_ns(). */
 static int64_t patience_end_ns(const tune *t)
 {
     const int64_t end_ns =

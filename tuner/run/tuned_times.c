@@ -30,7 +30,7 @@ static void trial_deinit(trial *t)
     compile_result_deinit(&t->filler);
 }
 
-/* The variant, and the kernel that prepares its inputs. */
+/* Compiles the variant and the kernel that prepares its inputs. */
 static at_status compile_both(trial *t, at_error *error)
 {
     const session *s = t->session;

@@ -50,7 +50,7 @@ static const char details[] = {
 #include "commands.txt.inc"
 };
 
-/* Of every command; what another code means to one of them is in its own paragraphs. */
+/* All commands have these; what another code means to one of them is in its own paragraphs. */
 static const char exit_codes[] =
     "Exit codes of every command: 0 done, 2 the command line or the script is wrong, 3 there is no "
     "usable device or CUDA toolchain, 4 a file cannot be read or written, 5 a bug, 130 "
@@ -197,7 +197,7 @@ static const option_info known[] = {
 
 enum { KNOWN = sizeof known / sizeof *known };
 
-/* What an option is to one command, where that is not what it is to the others. */
+/* Options that are something else to one command than to the others. */
 static const struct {
     const char *command, *option, *help;
 } particular[] = {
@@ -553,7 +553,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     return AT_OK;
 }
 
-/* What the option does, as this command has it. */
+/* Returns what the option does, as this command has it. */
 static const char *help_of(const command *c, const option_info *info)
 {
     for (size_t i = 0; i < sizeof particular / sizeof *particular; i++)

@@ -47,7 +47,8 @@ static void tell_doubt(void *context, const char *path, int line, const char *te
     l->warnings++;
 }
 
-/* What the kernels of the default take, as the compiler has it; without one nothing is said. */
+/* Compares the script with what the default's kernels take, as the compiler has it; without a
+ * compiler nothing is said. */
 static at_status lint_prototype(linting *l, const options *o, const arch_limits *limits,
                                 at_error *error)
 {

@@ -222,8 +222,8 @@ static json_t *why_nothing(const explored *x, size_t line)
              : json_pack("{so}", "log", json_said(row->log ? row->log : ""));
 }
 
-/* The constraints that points of the line break, each with how many do, and how many points do not
- * compile. */
+/* Lists the constraints that points of the line break, each with how many do, and counts the points
+ * that do not compile. */
 static json_t *pack_left_out(const explored *x, size_t line, json_int_t *uncompiled)
 {
     const pattern *p = script_pattern(x->script);

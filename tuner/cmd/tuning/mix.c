@@ -202,7 +202,8 @@ static bool find_best(const mix *m, size_t *best)
     return least > 0;
 }
 
-/* As a portfolio: whoever picks for a problem that has no entry of its own has this one. */
+/* Records the mix as a portfolio: whoever picks for a problem without an entry of its own has it.
+ */
 static at_status record_mix(mix *m, size_t best)
 {
     char date[32];

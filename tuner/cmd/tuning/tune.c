@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "run/tune.h"
 
-/* The words, with the command that explains the winner where no record is kept of it: its many
+/* Adds to the words the command that explains the winner where no record is kept of it: its many
  * names are not to be typed. */
 static json_t *pack_words(const options *o, const settings *asked, const run_summary *s)
 {

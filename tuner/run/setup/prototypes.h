@@ -17,12 +17,12 @@ at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indic
                           const compile_result *r, prototype_doubt *doubt, void *context,
                           at_error *error);
 
-/* Both, in a pool that compiles nothing else. */
+/* Does both, in a pool that compiles nothing else. */
 at_status prototypes_check(script *s, problem_kind problem, const uint16_t *indices,
                            compile_pool *pool, const char *arch, prototype_doubt *doubt,
                            void *context, at_error *error);
 
-/* A doubt as a warning on stderr; the context is not read. */
+/* Writes a doubt as a warning on stderr; the context is not read. */
 void prototypes_warn(void *context, const char *path, int line, const char *text);
 
 #endif

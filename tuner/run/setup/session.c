@@ -212,7 +212,7 @@ static at_status check_sizes(const session *s, at_error *error)
     return AT_OK;
 }
 
-/* The baseline's; or, where that is not in the space, of the first configuration. */
+/* Submits the baseline's or, where that is not in the space, the first configuration's. */
 static at_status submit_prototype(session *s, at_error *error)
 {
     const pattern *p = script_pattern(s->script);
