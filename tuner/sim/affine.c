@@ -53,14 +53,49 @@ bool affine_is_number(const affine *v)
     return true;
 }
 
-/* Sets low and high from base and steps. */
-static void find_ends(const affine_box *box, affine_whole *v)
+/* From the first place of the axis to the last. */
+static affine_integer change_along(const affine_box *box, const int64_t step[AFFINE_AXES], int axis)
+{
+    return (affine_integer)step[axis] * (affine_integer)(box->count[axis] - 1);
+}
+
+void affine_find_ends(const affine_box *box, affine_whole *v)
 {
     v->low = v->high = v->base;
     for (int i = 0; i < AFFINE_AXES; i++) {
-        const affine_integer far = (affine_integer)v->step[i] * (affine_integer)(box->count[i] - 1);
-        *(far < 0 ? &v->low : &v->high) += far;
+        const affine_integer change = change_along(box, v->step, i);
+        *(change < 0 ? &v->low : &v->high) += change;
     }
+}
+
+affine_whole affine_difference(const affine_box *box, const affine_whole *a, const affine_whole *b)
+{
+    affine_whole d = {.base = a->base - b->base};
+    for (int i = 0; i < AFFINE_AXES; i++)
+        d.step[i] = (int64_t)((uint64_t)a->step[i] - (uint64_t)b->step[i]);
+    affine_find_ends(box, &d);
+    return d;
+}
+
+affine affine_of_whole(const affine_whole *v)
+{
+    affine of = {.kind = AFFINE_EXACT, .base = (int64_t)v->base};
+    memcpy(of.step, v->step, sizeof of.step);
+    return of;
+}
+
+int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES], affine_integer *change)
+{
+    int axis = 0;
+    *change = 0;
+    for (int i = 0; i < AFFINE_AXES; i++) {
+        const affine_integer along = change_along(box, step, i), far = along < 0 ? -along : along;
+        if (far > *change) {
+            *change = far;
+            axis = i;
+        }
+    }
+    return axis;
 }
 
 static affine_integer floor_divide(affine_integer a, affine_integer by)
@@ -75,7 +110,7 @@ bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_or
                          least = order == AFFINE_SIGNED ? -(period / 2) : 0;
     out->base = v->base;
     memcpy(out->step, v->step, sizeof out->step);
-    find_ends(box, out);
+    affine_find_ends(box, out);
     const affine_integer turns = floor_divide(out->low - least, period);
     out->base -= turns * period;
     out->low -= turns * period;
@@ -88,17 +123,9 @@ bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_or
 
 affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_integer limit)
 {
-    int axis = 0;
-    affine_integer widest = -1;
-    for (int i = 0; i < AFFINE_AXES; i++) {
-        affine_integer far = (affine_integer)v->step[i] * (affine_integer)(box->count[i] - 1);
-        far = far < 0 ? -far : far;
-        if (far > widest) {
-            widest = far;
-            axis = i;
-        }
-    }
-    if (widest <= 0)
+    affine_integer widest;
+    const int axis = affine_widest(box, v->step, &widest);
+    if (widest == 0)
         return affine_data();
     /* Along the axis the value rises by `rise` from `low`, or else falls; the others add up to
      * `others`. */
@@ -123,7 +150,7 @@ bool affine_divide(const affine_box *box, const affine_whole *v, int64_t by, aff
         parts.step[i] = box->count[i] > 1 ? v->step[i] / by : 0;
         rest.step[i] = box->count[i] > 1 ? v->step[i] % by : 0;
     }
-    find_ends(box, &rest);
+    affine_find_ends(box, &rest);
     const affine_integer whole = floor_divide(rest.low, by);
     if (floor_divide(rest.high, by) != whole) {
         *cut = affine_cut_where(box, &rest, (whole + 1) * by);
@@ -131,8 +158,8 @@ bool affine_divide(const affine_box *box, const affine_whole *v, int64_t by, aff
     }
     parts.base = (int64_t)whole;
     *quotient = parts;
-    *remainder = (affine){.kind = AFFINE_EXACT, .base = (int64_t)(rest.base - whole * by)};
-    memcpy(remainder->step, rest.step, sizeof rest.step);
+    rest.base -= whole * by;
+    *remainder = affine_of_whole(&rest);
     return true;
 }
 

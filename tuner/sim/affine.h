@@ -55,6 +55,16 @@ affine affine_cut_range(const affine_box *box, const affine *range);
 
 bool affine_is_number(const affine *v);
 
+/* Sets low and high from base and steps. */
+void affine_find_ends(const affine_box *box, affine_whole *v);
+/* a - b. */
+affine_whole affine_difference(const affine_box *box, const affine_whole *a, const affine_whole *b);
+/* As a register of 64 bits holds it. */
+affine affine_of_whole(const affine_whole *v);
+/* The axis along which a value with such steps changes most; *change: by how much, 0: by nothing.
+ */
+int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES], affine_integer *change);
+
 /* The value of `bits` bits in an order as whole numbers; false: *cut says where it wraps. */
 bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_order order,
                      affine_whole *out, affine *cut);

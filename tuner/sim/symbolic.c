@@ -54,14 +54,16 @@ affine symbolic_worst(const symbolic *s, const affine *const v[], int count)
         if (affine_is_number(v[i]))
             continue;
         memcpy(whole.step, v[i]->step, sizeof whole.step);
-        for (int k = 0; k < AFFINE_AXES; k++) {
-            const affine_integer far =
-                (affine_integer)whole.step[k] * (affine_integer)(s->box.count[k] - 1);
-            *(far < 0 ? &whole.low : &whole.high) += far;
-        }
+        affine_find_ends(&s->box, &whole);
         return affine_cut_where(&s->box, &whole, (whole.low + whole.high) / 2 + 1);
     }
     return affine_halve(&s->box);
+}
+
+/* A cut in the middle of the axis, or of another where it cannot be cut. */
+static affine halve_along(const symbolic *s, uint8_t axis)
+{
+    return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
 }
 
 static uint64_t bits_of(const affine *v, int bytes)
@@ -104,17 +106,8 @@ static bool ends_of(const symbolic *s, const affine *v, int bytes, affine_order 
 /* The axis along which the value changes most. */
 static uint8_t axis_of(const symbolic *s, const affine *v)
 {
-    uint8_t axis = v->axis;
-    affine_integer most = 0;
-    for (int i = 0; v->kind == AFFINE_EXACT && i < AFFINE_AXES; i++) {
-        affine_integer far = (affine_integer)v->step[i] * (affine_integer)(s->box.count[i] - 1);
-        far = far < 0 ? -far : far;
-        if (far > most) {
-            most = far;
-            axis = (uint8_t)i;
-        }
-    }
-    return axis;
+    affine_integer change;
+    return v->kind == AFFINE_EXACT ? (uint8_t)affine_widest(&s->box, v->step, &change) : v->axis;
 }
 
 static bool is_less(uint64_t a, uint64_t b, int bytes, affine_order order)
@@ -223,7 +216,7 @@ static affine monotone(const symbolic *s, const sim_instruction *c, const manner
     }
     if (divides && ends[count - 1][0] != ends[count - 1][1] && m->order == AFFINE_REAL &&
         meets_zero(ends[count - 1], c->widths[count - 1]))
-        return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
+        return halve_along(s, axis);
     return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)m->order, axis);
 }
 
@@ -253,7 +246,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, const manne
                                                      : (affine_integer)(int64_t)ends[k];
         /* Their products fit. */
         if (low[i] < -most || high[i] > most)
-            return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
+            return halve_along(s, axis);
     }
     if (r == RULE_SUBTRACT) {
         const affine_integer t = low[1];
@@ -263,7 +256,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, const manne
     affine_integer least = low[0] + low[1], greatest = high[0] + high[1];
     if (r == RULE_SHIFT_LEFT) {
         if (low[1] != high[1] || low[1] < 0 || low[1] > 62)
-            return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
+            return halve_along(s, axis);
         low[1] = high[1] = (affine_integer)1 << low[1];
     }
     if (r == RULE_MULTIPLY || r == RULE_MULTIPLY_ADD || r == RULE_SHIFT_LEFT) {
@@ -283,7 +276,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, const manne
     if (order == AFFINE_UNSIGNED && least < 0)
         order = AFFINE_SIGNED;
     if (order == AFFINE_SIGNED ? least < -half || greatest >= half : greatest >= 2 * half)
-        return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
+        return halve_along(s, axis);
     const uint64_t results[] = {bits == 32 ? (uint32_t)least : (uint64_t)least,
                                 bits == 32 ? (uint32_t)greatest : (uint64_t)greatest};
     return between(s, results, 2, c->width, order, axis);
@@ -462,7 +455,7 @@ static affine field(const symbolic *s, const sim_instruction *c, bool inserts)
 static affine widened(const symbolic *s, const affine *v, affine_order order)
 {
     affine_whole whole;
-    affine out = {.kind = AFFINE_EXACT}, cut;
+    affine cut;
     if (v->kind == AFFINE_RANGE && v->order == order && order != AFFINE_REAL) {
         affine wide = *v;
         if (order == AFFINE_SIGNED) {
@@ -475,9 +468,7 @@ static affine widened(const symbolic *s, const affine *v, affine_order order)
         return symbolic_worst(s, &v, 1);
     if (!affine_whole_of(&s->box, v, 32, order, &whole, &cut))
         return cut;
-    out.base = (int64_t)whole.base;
-    memcpy(out.step, whole.step, sizeof out.step);
-    return out;
+    return affine_of_whole(&whole);
 }
 
 static affine product(const symbolic *s, const manner *m, const affine *a, const affine *b)
@@ -506,17 +497,10 @@ static affine chosen(const symbolic *s, const sim_instruction *c, const manner *
     if (!affine_whole_of(&s->box, v[0], 8 * c->width, (affine_order)m->order, &a, &cut) ||
         !affine_whole_of(&s->box, v[1], 8 * c->width, (affine_order)m->order, &b, &cut))
         return cut;
-    a.base -= b.base;
-    a.low = a.high = a.base;
-    for (int i = 0; i < AFFINE_AXES; i++) {
-        a.step[i] = (int64_t)((uint64_t)a.step[i] - (uint64_t)b.step[i]);
-        const affine_integer far =
-            (affine_integer)a.step[i] * (affine_integer)(s->box.count[i] - 1);
-        *(far < 0 ? &a.low : &a.high) += far;
-    }
-    if (a.low >= 0)
+    const affine_whole d = affine_difference(&s->box, &a, &b);
+    if (d.low >= 0)
         return *v[least];
-    return a.high < 0 ? *v[!least] : affine_cut_where(&s->box, &a, 0);
+    return d.high < 0 ? *v[!least] : affine_cut_where(&s->box, &d, 0);
 }
 
 affine symbolic_compute(const symbolic *s, int32_t pc)
@@ -625,14 +609,11 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
     const int least = (int)ptx_type_bytes(to) < bytes ? (int)ptx_type_bytes(to) : bytes;
     if (v->kind == AFFINE_EXACT && !affine_is_number(v) && plain && whole && least < 4) {
         affine_whole part;
-        affine out = {.kind = AFFINE_EXACT};
         if (!affine_whole_of(&s->box, v, 8 * least,
                              ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : sim_rule_order(from), &part,
                              &cut))
             return cut;
-        out.base = (int64_t)part.base;
-        memcpy(out.step, part.step, sizeof out.step);
-        return out;
+        return affine_of_whole(&part);
     }
     if (!affine_is_number(v) && (!plain || least < 4))
         return symbolic_worst(s, &v, 1);
@@ -687,55 +668,37 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
     return known[0] || (!known[1] && a->kind == AFFINE_DATA) ? *b : *a;
 }
 
-/* Is a < b, and a == b? Of both 1: yes, 0: no, -1: of some threads. */
-static affine settle(rule r, int less, int equal, const affine *cut)
+/* Is a < b, and a > b? Of both, and of what the rule asks: 1: yes, 0: no, -1: of some threads. */
+static int settle(rule r, int less, int greater)
 {
-    int found;
+    const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
     switch (r) {
     case RULE_EQUAL:
     case RULE_UNEQUAL:
-        found = equal < 0 ? -1 : equal ^ (r == RULE_UNEQUAL);
-        break;
+        return equal < 0 ? -1 : equal ^ (r == RULE_UNEQUAL);
     case RULE_LESS:
     case RULE_GREATER_EQUAL:
-        found = less < 0 ? -1 : less ^ (r == RULE_GREATER_EQUAL);
-        break;
-    default: {
-        const int at_most = less == 1 || equal == 1 ? 1 : less == 0 && equal == 0 ? 0 : -1;
-        found = at_most < 0 ? -1 : at_most ^ (r == RULE_GREATER);
+        return less < 0 ? -1 : less ^ (r == RULE_GREATER_EQUAL);
+    default:
+        return greater < 0 ? -1 : greater ^ (r == RULE_LESS_EQUAL);
     }
-    }
-    return found < 0 ? *cut : affine_number((uint64_t)found);
 }
 
-static affine compare_exact(const symbolic *s, rule r, affine_whole *a, const affine_whole *b)
+static affine compare_exact(const symbolic *s, rule r, const affine_whole *a, const affine_whole *b)
 {
-    a->base -= b->base;
-    a->low = a->high = a->base;
-    for (int i = 0; i < AFFINE_AXES; i++) {
-        a->step[i] = (int64_t)((uint64_t)a->step[i] - (uint64_t)b->step[i]);
-        const affine_integer far =
-            (affine_integer)a->step[i] * (affine_integer)(s->box.count[i] - 1);
-        *(far < 0 ? &a->low : &a->high) += far;
-    }
-    const int less = a->high < 0   ? 1
-                     : a->low >= 0 ? 0
-                                   : -1,
-              equal = a->low == 0 && a->high == 0 ? 1
-                      : a->low > 0 || a->high < 0 ? 0
-                                                  : -1,
-              at_most = a->high <= 0 ? 1
-                        : a->low > 0 ? 0
-                                     : -1;
-    const bool strict = r == RULE_LESS || r == RULE_GREATER_EQUAL;
-    affine cut = affine_data();
-    if (strict ? less < 0 : r == RULE_EQUAL || r == RULE_UNEQUAL ? equal < 0 : at_most < 0) {
-        const bool at_zero = strict || (a->low < 0 && r != RULE_LESS_EQUAL && r != RULE_GREATER);
-        return affine_cut_where(&s->box, a, at_zero ? 0 : 1);
-    }
-    if (!strict && r != RULE_EQUAL && r != RULE_UNEQUAL)
-        return affine_number((uint64_t)(at_most ^ (r == RULE_GREATER)));
-    return settle(r, less, equal, &cut);
+    const affine_whole d = affine_difference(&s->box, a, b);
+    const int less = d.high < 0   ? 1
+                     : d.low >= 0 ? 0
+                                  : -1,
+              greater = d.low > 0     ? 1
+                        : d.high <= 0 ? 0
+                                      : -1,
+              found = settle(r, less, greater);
+    if (found >= 0)
+        return affine_number((uint64_t)found);
+    const bool is_strict = r == RULE_LESS || r == RULE_GREATER_EQUAL,
+               at_zero = is_strict || (d.low < 0 && (r == RULE_EQUAL || r == RULE_UNEQUAL));
+    return affine_cut_where(&s->box, &d, at_zero ? 0 : 1);
 }
 
 affine symbolic_compare(const symbolic *s, int32_t pc)
@@ -775,10 +738,7 @@ affine symbolic_compare(const symbolic *s, int32_t pc)
               greater = is_less(ends[1][1], ends[0][0], bytes, order)    ? 1
                         : !is_less(ends[1][0], ends[0][1], bytes, order) ? 0
                                                                          : -1;
-    const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
-    cut = affine_halve_range(&s->box, v[0]->kind == AFFINE_RANGE ? v[0] : v[1]);
-    if (m->rule == RULE_LESS_EQUAL || m->rule == RULE_GREATER)
-        return greater < 0 ? cut
-                           : affine_number((uint64_t)(greater ^ (m->rule == RULE_LESS_EQUAL)));
-    return settle((rule)m->rule, less, equal, &cut);
+    const int found = settle((rule)m->rule, less, greater);
+    return found < 0 ? affine_halve_range(&s->box, v[0]->kind == AFFINE_RANGE ? v[0] : v[1])
+                     : affine_number((uint64_t)found);
 }
