@@ -439,7 +439,7 @@ static at_status compare_buffers(checking *c, sim_owners *owners, size_t chunks,
                          .owners = owners,
                          .out = out,
                          .unfinished = c->unfinished,
-                         .end = plan_compared(&x->plan, c->plan, i)};
+                         .end = c->ends[i]};
         status = compare_buffer(&one, error);
         c->coverage->compared += out->compared;
         if (!status && judge(&one))
@@ -455,8 +455,7 @@ static bool has_results(const checking *c)
     const device_excerpt *x = c->excerpt;
     for (uint32_t i = 0; i < x->plan.buffer_count; i++) {
         const uint64_t size = dtype_get(x->plan.buffers[i].type)->size_bytes;
-        const comparing one = {
-            .excerpt = c->excerpt, .buffer = i, .end = plan_compared(&x->plan, c->plan, i)};
+        const comparing one = {.excerpt = c->excerpt, .buffer = i, .end = c->ends[i]};
         size_t count = 0;
         const uint64_t *touched =
             plan_is_compared(&x->plan.buffers[i]) ? sim_data_touched(x->data, i, &count) : NULL;
@@ -554,10 +553,7 @@ static void compare_places(checking *c, uint32_t buffer, const sim_hole *hole,
     device_excerpt *x = c->excerpt;
     const buffer_plan *plan = &x->plan.buffers[buffer];
     const uint64_t size = dtype_get(plan->type)->size_bytes;
-    comparing one = {.excerpt = x,
-                     .buffer = buffer,
-                     .out = out,
-                     .end = plan_compared(&x->plan, c->plan, buffer)};
+    comparing one = {.excerpt = x, .buffer = buffer, .out = out, .end = c->ends[buffer]};
     out->compared = 0;
     out->found = (device_comparison){0};
     for (size_t i = 0; i < hole->written_count; i++) {
@@ -697,9 +693,8 @@ static at_status find_holes(checking *c, device_excerpt_result *out, at_error *e
         sim_hole hole;
         if (!plan_is_compared(&x->plan.buffers[i]))
             continue;
-        status = sim_holes_find(variant, reference, &x->plan.buffers[i], i,
-                                plan_compared(&x->plan, c->plan, i), c->plan, x->plan.seed, &hole,
-                                error);
+        status = sim_holes_find(variant, reference, &x->plan.buffers[i], i, c->ends[i], c->plan,
+                                x->plan.seed, &hole, error);
         if (status)
             break;
         compare_places(c, i, &hole, out);
