@@ -220,6 +220,14 @@ static at_status run_some(checking *c, uint32_t i, const choice *some, uint32_t 
     return status;
 }
 
+static at_status sweep(const checking *c, uint32_t i, uint64_t most, bool parts, sim_sweep *out,
+                       at_error *error)
+{
+    return sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
+                            sim_data_buffers(c->excerpt->data), &c->excerpt->plan, c->ends, most,
+                            parts, out, error);
+}
+
 static at_status run_launch(checking *c, uint32_t i, at_error *error)
 {
     const kernel_launch *launch = &c->plan->launches[i];
@@ -236,24 +244,21 @@ static at_status run_launch(checking *c, uint32_t i, at_error *error)
     uint64_t work = 0;
     sim_excerpt last = {.later = !c->complete, .mark = mark, .least = 1};
     c->coverage->blocks += plan_grid_blocks(launch);
-    at_status status = sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
-                                        sim_data_buffers(c->excerpt->data), &c->excerpt->plan,
-                                        c->ends, most_swept, false, &c->swept, error);
-    sim_sweep parts;
-    if (!status)
-        status = sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
-                                  sim_data_buffers(c->excerpt->data), &c->excerpt->plan, c->ends,
-                                  most_parted, true, &parts, error);
-    if (!status)
-        status = run_some(c, i, &all, 0, &last, &work, error);
+    at_status status = run_some(c, i, &all, 0, &last, &work, error);
     if (status || c->fault.kind != SIM_FAULT_NONE)
         return status;
-    const uint64_t most = share / (work ? work : 1);
-    choose_clusters(&all,
-                    most < 1                   ? 1
-                    : most > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
-                                               : (size_t)most,
-                    &c->swept, &parts, c->excerpt->plan.seed + c->launched);
+    const uint64_t affordable = share / (work ? work : 1);
+    const size_t most = affordable < 1                   ? 1
+                        : affordable > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
+                                                         : (size_t)affordable;
+    sim_sweep parts = {.ended = false};
+    status = sweep(c, i, most_swept, false, &c->swept, error);
+    /* Where all clusters run, none is to be found. */
+    if (!status && all.total > most + 1)
+        status = sweep(c, i, most_parted, true, &parts, error);
+    if (status)
+        return status;
+    choose_clusters(&all, most, &c->swept, &parts, c->excerpt->plan.seed + c->launched);
     /* Blocks that wait for others wait for those of lower numbers, most often. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, compare_numbers);
