@@ -18,14 +18,10 @@ enum { SCHEDULERS = 4 }; /* of an SM: CUDA C++ Programming Guide, "Compute Capab
  * register from its issue on. */
 enum { OTHER_REGISTERS = 10, FEWEST_FREE = 8, UNKNOWN_REGISTERS = 64 };
 
-static double norm(double p, const double *v, int count)
+static double norm(double p, double a, double b)
 {
-    double most = 0, sum = 0;
-    for (int i = 0; i < count; i++)
-        most = fmax(most, v[i]);
-    for (int i = 0; i < count && most > 0; i++)
-        sum += pow(v[i] / most, p);
-    return most * pow(sum, 1 / p);
+    const double most = fmax(a, b);
+    return most > 0 ? most * pow(pow(a / most, p) + pow(b / most, p), 1 / p) : 0;
 }
 
 static double mixed_ns(const sim_chip *chip, double read, double written)
@@ -413,8 +409,8 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
         p->sampled == 0)
         return;
     find_terms(p, needs, chip, out);
-    double longest = norm(
-        flight_norm, (double[]){out->terms_ns[SIM_TERM_DRAM], out->terms_ns[SIM_TERM_LATENCY]}, 2);
+    double longest =
+        norm(flight_norm, out->terms_ns[SIM_TERM_DRAM], out->terms_ns[SIM_TERM_LATENCY]);
     for (int i = 0; i < SIM_TERM_LAST; i++) {
         longest = fmax(longest, out->terms_ns[i]);
         if (out->terms_ns[i] > out->terms_ns[out->limit])
