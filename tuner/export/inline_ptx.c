@@ -35,12 +35,6 @@ static const ptx_variable *parameter(const kernel *k, int i)
     return &k->m->variables[k->f->first_parameter + i];
 }
 
-static bool starts_with(ptx_text text, const char *prefix)
-{
-    size_t length = strlen(prefix);
-    return text.length >= length && memcmp(text.at, prefix, length) == 0;
-}
-
 /* ---- what can be written ---- */
 
 /* A number as a parameter in CUDA C++, and the letter of its operand in PTX's inline assembly. */
@@ -66,7 +60,8 @@ static const number *number_of(uint64_t size_bytes)
 static const ptx_variable *parameter_read(const kernel *k, const ptx_statement *s)
 {
     ptx_type type;
-    if (!starts_with(s->opcode, "ld.param.") || s->count != 2 || !ptx_opcode_type(s->opcode, &type))
+    if (!ptx_text_begins(s->opcode, "ld.param.") || s->count != 2 ||
+        !ptx_opcode_type(s->opcode, &type))
         return NULL;
     const ptx_operand *to = operand(k, s, 0), *from = operand(k, s, 1);
     const ptx_variable *v = variable_of(k, from);
@@ -98,7 +93,7 @@ static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operan
     if (v->space != PTX_SPACE_SHARED || v->size_bytes > 0)
         return false;
     k->is_dynamic[v - k->m->variables] = true;
-    return o->kind == PTX_OPERAND_ADDRESS || (starts_with(s->opcode, "mov.") && o->offset == 0);
+    return o->kind == PTX_OPERAND_ADDRESS || (ptx_text_begins(s->opcode, "mov.") && o->offset == 0);
 }
 
 static bool are_at_hand(const kernel *k, const ptx_statement *s, int first, int count)

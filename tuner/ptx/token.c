@@ -19,6 +19,12 @@ bool ptx_text_is(ptx_text text, const char *word)
     return strlen(word) == text.length && memcmp(text.at, word, text.length) == 0;
 }
 
+bool ptx_text_begins(ptx_text text, const char *with)
+{
+    const size_t n = strlen(with);
+    return text.length >= n && memcmp(text.at, with, n) == 0;
+}
+
 /* <ctype.h> depends on the locale; PTX does not. */
 static bool is_digit(char c)
 {

@@ -53,4 +53,6 @@ int ptx_text_compare(ptx_text a, ptx_text b);
 /* Is the text exactly `word`? */
 bool ptx_text_is(ptx_text text, const char *word);
 
+bool ptx_text_begins(ptx_text text, const char *with);
+
 #endif

@@ -283,8 +283,7 @@ static bool is_independent(const device_kernel *k, const launch_plan *plan)
         const sim_program *p = k->kernel.programs[i];
         for (size_t n = 0; n < p->code_count; n++) {
             const sim_instruction *c = &p->code[n];
-            const bool outside = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
-            if (outside &&
+            if (sim_reaches_global(c) &&
                 ((c->kind == SIM_ATOMIC && c->d2 != 0) || (c->kind == SIM_LOAD && c->scope)))
                 return false;
         }

@@ -49,12 +49,6 @@ static const struct expansion {
     {"nanosleep", SIM_PIPE_OTHER, 1, 1},
 };
 
-static bool begins(ptx_text text, const char *with)
-{
-    const size_t n = strlen(with);
-    return text.length >= n && memcmp(text.at, with, n) == 0;
-}
-
 static bool ends(ptx_text text, const char *with)
 {
     const size_t n = strlen(with);
@@ -83,7 +77,7 @@ static struct expansion conversion(ptx_text text)
         return (struct expansion){"cvt", SIM_PIPE_SPECIAL, 1, 1};
     if (floats)
         return (struct expansion){"cvt", SIM_PIPE_INTEGER, 1, 1};
-    if (begins(text, "cvt.s64.s"))
+    if (ptx_text_begins(text, "cvt.s64.s"))
         return (struct expansion){"cvt", SIM_PIPE_INTEGER, 1, 1};
     return (struct expansion){"cvt", SIM_PIPE_INTEGER, 0, 0};
 }
@@ -91,14 +85,15 @@ static struct expansion conversion(ptx_text text)
 static struct expansion expand(ptx_text text)
 {
     for (size_t i = 0; i < sizeof expansions / sizeof *expansions; i++)
-        if (begins(text, expansions[i].opcode))
+        if (ptx_text_begins(text, expansions[i].opcode))
             return expansions[i];
-    if (begins(text, "cvt"))
+    if (ptx_text_begins(text, "cvt"))
         return conversion(text);
     if (ends(text, ".f64"))
         return (struct expansion){"", SIM_PIPE_DOUBLE, 1, 1};
-    const bool multiplies = begins(text, "mul") || begins(text, "mad") || begins(text, "fma");
-    const bool adds = begins(text, "add") || begins(text, "sub");
+    const bool multiplies = ptx_text_begins(text, "mul") || ptx_text_begins(text, "mad") ||
+                            ptx_text_begins(text, "fma");
+    const bool adds = ptx_text_begins(text, "add") || ptx_text_begins(text, "sub");
     if ((multiplies || adds) && (holds(text, ".f") || holds(text, ".bf")))
         return (struct expansion){"", SIM_PIPE_FLOAT, 1, 1};
     if (multiplies)
@@ -169,7 +164,8 @@ static void add_expanded(const ptx_statement *s, double issued, sim_issue *out)
     /* ptxas has products of one add and shift where the other pipe is busy: about every fourth
      * time. */
     if (e.pipe == SIM_PIPE_INTEGER &&
-        (begins(text, "add") || begins(text, "sub") || begins(text, "shl"))) {
+        (ptx_text_begins(text, "add") || ptx_text_begins(text, "sub") ||
+         ptx_text_begins(text, "shl"))) {
         out->pipes[SIM_PIPE_INTEGER] += 0.75 * n;
         out->pipes[SIM_PIPE_PRODUCT] += 0.25 * n;
     } else {

@@ -184,7 +184,7 @@ static turn store(sweep *s, const sim_instruction *c)
     const affine *to = value_of(s, c->a);
     const uint32_t bytes = ptx_type_bytes((ptx_type)c->type) * c->vector;
     affine_whole at;
-    if (c->space != PTX_SPACE_GLOBAL && c->space != PTX_SPACE_GENERIC)
+    if (!sim_reaches_global(c))
         return TURN_ON;
     if (to->kind != AFFINE_EXACT)
         return want(s, to);
@@ -233,10 +233,9 @@ static void blur(sweep *s, const affine *address)
 
 static bool counts(const sim_instruction *c)
 {
-    const bool outside = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
     return c->kind == SIM_BULK_STORE || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_CALLEE ||
            c->kind == SIM_TRAP || c->kind == SIM_ASSERTION ||
-           ((c->kind == SIM_STORE || c->kind == SIM_ATOMIC) && outside);
+           ((c->kind == SIM_STORE || c->kind == SIM_ATOMIC) && sim_reaches_global(c));
 }
 
 static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen)
@@ -351,8 +350,7 @@ static bool parts_blocks(const affine *p)
 /* A place that is read, or a value that is stored, which is known of a smaller box; NULL: none. */
 static const affine *unsettled_of(const sweep *s, const sim_instruction *c)
 {
-    const bool outside = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
-    if (!outside || (c->kind != SIM_LOAD && c->kind != SIM_STORE))
+    if (!sim_reaches_global(c) || (c->kind != SIM_LOAD && c->kind != SIM_STORE))
         return NULL;
     const affine *at = value_of(s, c->a);
     if (at->kind == AFFINE_CUT || at->kind == AFFINE_RANGE)

@@ -5,11 +5,6 @@
 #include "base/memory.h"
 #include "sim/program/operands.h"
 
-static bool reaches_global(const sim_instruction *c)
-{
-    return c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
-}
-
 /* Do any two of such atomics give the same whichever comes first? Sums of floats are rounded. */
 static bool commutes_as(const sim_instruction *c, int op)
 {
@@ -71,14 +66,14 @@ void communication_find(sim_program *p)
             c->d2 = 0;
         p->communicates = p->communicates || c->kind == SIM_HEAP;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
-        if (accesses && c->scope && reaches_global(c))
+        if (accesses && c->scope && sim_reaches_global(c))
             p->communicates = true;
         bool reduces = c->kind == SIM_BULK_STORE && c->reduction >= 0;
         /* Of which type a tensor is says its map. */
         bool may_round = c->target_count > 0 && c->reduction == SIM_ATOMIC_ADD;
         p->communicates =
             p->communicates || (reduces && (may_round || !commutes_as(c, c->reduction)));
-        if (c->kind != SIM_ATOMIC || !reaches_global(c))
+        if (c->kind != SIM_ATOMIC || !sim_reaches_global(c))
             continue;
         bool alike = op < 0 || (op == c->op && type == c->type);
         p->communicates = p->communicates || c->d2 != 0 || !alike || !commutes_as(c, c->op);

@@ -93,6 +93,12 @@ void decode_list(decoder *d, int32_t value)
         memory_add(&d->program->lists, &d->program->list_count, &value, sizeof value);
 }
 
+void decode_lists(decoder *d, const int32_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        decode_list(d, values[i]);
+}
+
 const ptx_operand *decode_operand(const decoder *d, int i)
 {
     static const ptx_operand none = {.kind = PTX_OPERAND_SINK};

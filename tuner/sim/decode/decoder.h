@@ -70,6 +70,7 @@ void decode_not_simulated(decoder *d);
  * one. */
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class);
 void decode_list(decoder *d, int32_t value); /* appends to program->lists */
+void decode_lists(decoder *d, const int32_t *values, size_t count);
 
 const ptx_operand *decode_operand(const decoder *d,
                                   int i); /* of the statement; past the last: a sink */

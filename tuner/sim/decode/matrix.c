@@ -231,12 +231,8 @@ static at_status decode_multiply(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_MATRIX, decode_matrix_class(x.elements[SIM_MATRIX_A]));
     c->saturate = decode_has(d, "satfinite");
     c->list = (int32_t)d->program->list_count;
-    int32_t words[sizeof x / sizeof(int32_t)];
-    memcpy(words, &x, sizeof x);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        decode_list(d, words[i]);
-    for (int i = 0; i < n; i++)
-        decode_list(d, slots[i]);
+    decode_lists(d, (const int32_t *)(const void *)&x, sizeof x / sizeof(int32_t));
+    decode_lists(d, slots, (size_t)n);
     for (int i = 0; i < x.registers[SIM_MATRIX_D]; i++)
         decode_finish(d, &to[i], false);
     return d->status;

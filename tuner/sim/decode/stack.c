@@ -9,19 +9,11 @@ enum { STACK_BYTES = 1024, STACK_ALIGNMENT = 16 };
 /* Stands for where the stack begins until all variables have their places. */
 static const uint64_t unknown_begin = UINT64_C(0x7374616b20617421);
 
-static bool begins(ptx_text text, const char *with)
-{
-    uint32_t i = 0;
-    while (with[i] && i < text.length && text.at[i] == with[i])
-        i++;
-    return with[i] == '\0';
-}
-
 static bool takes_memory(const ptx_module *m, const ptx_function *f)
 {
     for (int i = 0; i < f->statement_count; i++) {
         const ptx_text text = m->statements[f->first_statement + i].opcode;
-        if (begins(text, "alloca.") || begins(text, "stack"))
+        if (ptx_text_begins(text, "alloca.") || ptx_text_begins(text, "stack"))
             return true;
     }
     return false;

@@ -1,7 +1,6 @@
 /* Products of matrices by four warps. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/decode/decoder.h"
 #include "sim/program/warpgroup.h"
@@ -127,12 +126,8 @@ static at_status decode_product(decoder *d)
     c->c = keeps;
     c->saturate = decode_has(d, "satfinite");
     c->list = (int32_t)d->program->list_count;
-    int32_t words[sizeof x / sizeof(int32_t)];
-    memcpy(words, &x, sizeof x);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        decode_list(d, words[i]);
-    for (int i = 0; i < of_d + of_a; i++)
-        decode_list(d, slots[i]);
+    decode_lists(d, (const int32_t *)(const void *)&x, sizeof x / sizeof(int32_t));
+    decode_lists(d, slots, (size_t)(of_d + of_a));
     return d->status;
 }
 

@@ -238,7 +238,7 @@ static uint32_t window_of(const sim_trace *t, const sim_program *p, const sim_in
 static uint64_t load(const sim_trace *t, traced_warp *w, const view *v, const sim_instruction *c,
                      sim_level reached, uint64_t at)
 {
-    const bool is_global = c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
+    const bool is_global = sim_reaches_global(c);
     const uint32_t latency = is_global                      ? t->latencies.levels[reached]
                              : c->space == PTX_SPACE_LOCAL  ? t->latencies.levels[SIM_LEVEL_L1]
                              : c->space == PTX_SPACE_SHARED ? t->latencies.shared

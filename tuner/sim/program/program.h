@@ -314,6 +314,12 @@ typedef struct sim_instruction {
     int32_t statement; /* ptx_module.statements */
 } sim_instruction;
 
+/* Does what it accesses lie in global memory, or may it, by a generic address? */
+static inline bool sim_reaches_global(const sim_instruction *c)
+{
+    return c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
+}
+
 typedef struct sim_constant {
     int32_t slot;
     uint8_t width;
