@@ -68,7 +68,7 @@ static void note_trouble(sim_data *d, const char *why)
         snprintf(d->trouble, sizeof d->trouble, "the kernel that prepares inputs: %s", why);
 }
 
-/* How often the filler's whole grid writes elements before `end`; false: that cannot be told. */
+/* Counts how often the filler's whole grid writes elements before `end`; false: it cannot. */
 static bool count_writes(const source *s, uint64_t end, uint64_t *count)
 {
     const sim_data *d = s->data;

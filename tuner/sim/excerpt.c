@@ -124,7 +124,7 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* One for each way in which threads go through the kernel. */
+/* Chooses one for each way in which threads go through the kernel. */
 static void choose_ways(choice *c, const sim_sweep *swept)
 {
     for (size_t i = 0; i < swept->block_count + swept->is_outside; i++) {
@@ -589,8 +589,8 @@ static at_status writes_all(const checking *c, uint32_t i, bool *all, at_error *
     return status;
 }
 
-/* How many elements before `end` are written beyond those that are there, in *beyond. False: that
- * is not known. */
+/* Finds how many elements before `end` are written beyond those that are there, in *beyond; *known
+ * tells whether that could be found. */
 static at_status count_before(const checking *c, uint32_t i, uint64_t end, int64_t *beyond,
                               uint64_t *work, bool *known, at_error *error)
 {
@@ -606,9 +606,9 @@ static at_status count_before(const checking *c, uint32_t i, uint64_t end, int64
     return status;
 }
 
-/* An element that is not written: between two places where fewer are written than there are. *found
- * says if there are such places among those that were looked at, *element which it is; the buffer's
- * end: that would take too long. */
+/* Seeks an element that is not written: between two places where fewer are written than there are.
+ * *found says if there are such places among those that were looked at, *element which it is; the
+ * buffer's end: that would take too long. */
 static at_status seek(const checking *c, uint32_t i, bool *found, uint64_t *element,
                       at_error *error)
 {

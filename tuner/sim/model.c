@@ -126,7 +126,7 @@ typedef struct flow { /* bytes of the launch, and sectors of a block */
  * Architecture" whitepaper; random reads of 64 MiB find 0.44 of the L2's size there (H100). */
 static const double held_share = 0.45;
 
-/* How far the L2 serves what blocks share. */
+/* The part that the L2 serves of what blocks share. */
 typedef struct sharing {
     bool stays; /* it holds what a wave reads until the next one */
     double fit; /* share that it holds of what a wave reads at about the same time */
@@ -221,7 +221,7 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     return f;
 }
 
-/* What the L2 takes for the sectors of a block, in sectors that are read: a line of which one
+/* Tells what the L2 takes for the sectors of a block, in sectors that are read: a line of which one
  * sector is read costs as much as one of which two are; a line that is written costs beside its
  * sectors, of which those written in part cost more (microbenchmarks.cu "l2 sectors": sectors a ns
  * by words between lanes: 1.92, 1.72 on an H100, 1.89, 1.77 on an H200; "fields", 512 MiB: what
@@ -260,9 +260,9 @@ static double crowding(double flight_bytes)
  * takes 3 % longer by them than by many short ones (as above). */
 static const double drifting = 1.03;
 
-/* How much longer instructions take that the instruction cache does not hold: an SM with 16 and 32
- * warps takes 1.03 clocks an instruction of a scheduler in a loop of up to 32 KiB, 1.8 on average
- * in one of 64, 128 and 256 KiB (microbenchmarks.cu "code", on an H100). */
+/* Tells how much longer instructions take that the instruction cache does not hold: an SM with 16
+ * and 32 warps takes 1.03 clocks an instruction of a scheduler in a loop of up to 32 KiB, 1.8 on
+ * average in one of 64, 128 and 256 KiB (microbenchmarks.cu "code", on an H100). */
 static double fetching(double code_bytes)
 {
     static const double held_bytes = 32768, longer = 0.7;
@@ -295,8 +295,8 @@ static double atomics_ns(const sim_profile *p, const sim_chip *chip)
                 (double)p->blocks * p->atomic_sectors / chip->atomic_sectors_per_ns);
 }
 
-/* What work takes beyond its busiest station where `customers` visit all of them in turn, none of
- * which is at two at a time: mean value analysis of a closed network (Reiser and Lavenberg,
+/* Tells what work takes beyond its busiest station where `customers` visit all of them in turn,
+ * none of which is at two at a time: mean value analysis of a closed network (Reiser and Lavenberg,
  * "Mean-Value Analysis of Closed Multichain Queuing Networks", JACM 27, 1980), one chain. Between
  * whole numbers of customers it goes in a straight line. */
 static double queueing_ns(const double *stations_ns, size_t count, double customers)

@@ -7,7 +7,8 @@
 #include "base/memory.h"
 #include "sim/program/warpgroup.h"
 
-/* Of machine code since sm_70: CUDA Binary Utilities, "Instruction Set Reference"; 128 bits. */
+/* An instruction of machine code has 128 bits since sm_70: CUDA Binary Utilities, "Instruction Set
+ * Reference". */
 enum { INSTRUCTION_BYTES = 16 };
 
 /* Machine instructions for one of PTX. `wide`: for operands of 64 bits. The first row whose opcode

@@ -452,8 +452,8 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     }
 }
 
-/* Where in its part of the grid a run begins: by the golden ratio, so that runs begin in different
- * columns of a grid whose rows divide its parts, and in none at its edge. */
+/* Tells where in its part of the grid a run begins: by the golden ratio, so that runs begin in
+ * different columns of a grid whose rows divide its parts, and in none at its edge. */
 static double place_in_part(uint64_t run)
 {
     static const double golden = 0.6180339887498949;

@@ -1,4 +1,4 @@
-/* By which rule an instruction computes with functions of places (sim/symbolic.h).
+/* Finds by which rule an instruction computes with functions of places (sim/symbolic.h).
  *
  * In: a decoded instruction. Out: its rule, from the name of the operation that it was decoded to.
  * Nothing here allocates or fails. */
@@ -37,7 +37,7 @@ typedef enum rule {
     RULE_GREATER_EQUAL
 } rule;
 
-/* How an instruction computes with functions: `order` is that of its operands. */
+/* An instruction computes with functions in this manner; `order` is that of its operands. */
 typedef struct symbolic_manner {
     uint8_t rule, order;
     bool is_wide; /* operands of 32 bits, and a result of 64 */

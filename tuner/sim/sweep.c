@@ -10,7 +10,7 @@
 
 enum { MOST_WAITING = 4096, MOST_WAYS = 256 };
 
-/* What a branch that depends on data may skip: from it to where its sides meet again. */
+/* A branch that depends on data may skip a region: from it to where its sides meet again. */
 typedef struct region {
     bool is_known, is_harmless; /* it writes nothing that counts */
     int32_t *slots;             /* that it writes */
@@ -44,7 +44,7 @@ typedef struct sweep {
     sim_sweep *out;
 } sweep;
 
-/* Of an instruction. */
+/* An instruction leads to the next one, to the end of its threads, or to a cut of their box. */
 typedef enum turn { TURN_ON, TURN_END, TURN_CUT } turn;
 
 static affine *value_of(const sweep *s, int32_t slot)
@@ -217,7 +217,7 @@ static turn store(sweep *s, const sim_instruction *c)
     return TURN_ON;
 }
 
-/* Values that are added up, or that another unit writes: whose elements is not known. */
+/* Values are added up, or another unit writes them: which elements that are is not known. */
 static void blur(sweep *s, const affine *address)
 {
     affine_whole at;

@@ -1,4 +1,4 @@
-/* What all threads of a grid write, without running each.
+/* Finds what all threads of a grid write, without running each.
  *
  * A program is followed for a whole box of threads at once (sim/affine.h): registers are functions
  * of the thread's place, and the box is cut where its threads part, be it at a branch, where an

@@ -321,7 +321,7 @@ static affine quotient(const symbolic *s, const sim_instruction *c, const manner
     return r == RULE_REMAINDER ? cut : ordered(s, c, m, &cut);
 }
 
-/* What bits of two numbers can be together. */
+/* Finds the range in which the bits of two numbers can be together. */
 static affine bounded(const symbolic *s, const sim_instruction *c, const affine_whole of[2],
                       const affine *cut)
 {

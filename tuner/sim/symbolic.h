@@ -1,4 +1,4 @@
-/* What instructions compute of all threads of a box at once, as functions of their places.
+/* Computes instructions of all threads of a box at once, as functions of their places.
  *
  * Each rule is exact, or it keeps the order of its operands, so that a range's ends give the
  * result's; what neither holds for is computed of numbers alone, by the function that a warp's
@@ -23,7 +23,7 @@ void symbolic_deinit(symbolic *s);
 
 affine *symbolic_value(const symbolic *s, int32_t slot);
 
-/* What keeps an operation from going on with the values: DATA, or else a cut. */
+/* Tells what keeps an operation from going on with the values: DATA, or else a cut. */
 affine symbolic_worst(const symbolic *s, const affine *const v[], int count);
 
 /* The results of the instruction at a place. */

@@ -1,5 +1,5 @@
-/* What a grid writes as it is followed for all threads at once, against each thread's own place
- * computed on the host. */
+/* A grid that is followed for all threads at once writes what each thread's own place, computed on
+ * the host, says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -169,9 +169,10 @@ void decode_stack_begin(decoder *d);
 void decode_stack_end(decoder *d);
 int32_t decode_stack_enter(decoder *d, const ptx_function *f);
 void decode_stack_leave(decoder *d, int32_t kept);
-/* The modifiers that are types of elements of matrices (sim_element), in their order; how many
- * there are. And how products of such elements are counted. */
+/* Finds the modifiers that are types of elements of matrices (sim_element), in their order; returns
+ * how many there are. */
 int decode_elements(const decoder *d, int32_t found[4]);
+/* The class in which products of such elements are counted. */
 sim_class decode_matrix_class(int32_t element);
 bool decode_atomic_fits(sim_atomic_op op, ptx_type t); /* does such an atomic exist? */
 at_status decode_thread_copy(decoder *d);              /* cp.async by each thread */

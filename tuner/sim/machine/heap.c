@@ -85,7 +85,7 @@ static piece *find(const sim_heap *h, uint64_t address)
     return found ? &h->pieces[low] : NULL;
 }
 
-/* NULL where there is too little. */
+/* Gives memory to a lane; *address is 0 where there is too little. */
 static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
                  uint64_t *address)
 {

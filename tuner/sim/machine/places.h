@@ -29,7 +29,7 @@ bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction
 bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                      ptx_space space, uint32_t bytes, bool is_write, sim_places *p);
 
-/* The same of global memory, at any alignment. */
+/* Does the same of global memory, at any alignment. */
 bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             uint32_t bytes, bool is_write, sim_places *p);
 

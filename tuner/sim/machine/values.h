@@ -33,8 +33,8 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
 /* The same of a product of matrices. */
 void sim_values_multiply(const sim_block *b, sim_warp *w, const sim_instruction *c);
 
-/* The same of one by a warpgroup, whose pieces are there in shared memory. False, with a fault: no
- * memory. */
+/* Does the same of one by a warpgroup, whose pieces are there in shared memory. False, with a
+ * fault: no memory. */
 bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
 

@@ -32,7 +32,7 @@ typedef struct held { /* a register; numbers of products are counted from 1, 0 i
                          fence */
 } held;
 
-/* Of a warp. */
+/* A warp has these of its own. */
 struct sim_products {
     uint32_t begun, waited; /* all whose numbers are up to `waited` are complete */
     uint32_t fences;

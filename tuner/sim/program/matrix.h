@@ -61,9 +61,9 @@ static inline const int32_t *sim_matrix_slots(const sim_program *p, const sim_in
 /* The element type of a modifier, "bf16"; SIM_ELEMENT_COUNT: it is none. */
 sim_element sim_element_of(const char *modifier);
 uint32_t sim_element_bits(sim_element element);
-/* What the bits of an element stand for; and the bits of a result, rounded or, of integers, modulo
- * 2^32 unless it is to saturate. Integers are exact: a double has 53 bits, and no sum of a product
- * has more than 41. */
+/* The first tells what the bits of an element stand for, the second gives the bits of a result,
+ * rounded or, of integers, modulo 2^32 unless it is to saturate. Integers are exact: a double has
+ * 53 bits, and no sum of a product has more than 41. */
 double sim_element_value(sim_element element, uint64_t bits);
 uint64_t sim_element_encode(sim_element element, double v, bool saturate);
 /* Elements of a register; and registers of a lane that hold a whole operand, 0 where such a shape

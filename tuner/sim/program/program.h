@@ -419,7 +419,7 @@ static inline uint64_t sim_function_address(int function)
 {
     return SIM_CODE_BASE + ((uint64_t)function + 1) * SIM_CODE_STEP;
 }
-/* What malloc() gives: sim/machine/heap.h. */
+/* malloc() gives addresses from here on: sim/machine/heap.h. */
 #define SIM_HEAP_BASE 0x79e000000000ull
 /* The workspace of a cooperative launch, in which its blocks meet, in the form of CUDA's
  * cooperative_groups/details/driver_abi.h. */

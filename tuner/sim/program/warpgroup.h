@@ -55,8 +55,8 @@ int sim_warpgroup_pieces(const sim_warpgroup_product *x, sim_operand operand, ui
 void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, const uint8_t *shared,
                             const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps,
                             uint8_t *registers);
-/* The same of bits that have no value, where `written` says of each byte of shared memory whether
- * it has one. Tells whether any element of d has none. */
+/* Does the same of bits that have no value, where `written` says of each byte of shared memory
+ * whether it has one. Tells whether any element of d has none. */
 bool sim_warpgroup_lose(const sim_program *p, const sim_instruction *c, const uint8_t *written,
                         const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps,
                         uint8_t *lacks);

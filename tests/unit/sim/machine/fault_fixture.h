@@ -62,7 +62,8 @@ static inline void assert_fault(const char *body, uint32_t blocks, uint32_t thre
     sim_test_deinit(&t);
 }
 
-/* The same of a kernel whose body is `form` with that part in it, of two pieces around it. */
+/* Asserts the same of a kernel whose body is `form` with that part in it, of two pieces around it.
+ */
 static inline void assert_fault_with(const char *const form[2], const char *part, uint32_t blocks,
                                      uint32_t threads, sim_fault_kind kind, const char *story)
 {
