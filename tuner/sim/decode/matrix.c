@@ -139,7 +139,7 @@ static bool find_shape(const decoder *d, sim_matrix *x)
         char more;
         if (sscanf(d->op.modifiers[i], "m%dn%dk%d%c", &x->m, &x->n, &x->k, &more) == 3)
             return x->m > 0 && x->n > 0 && x->k > 0 && x->m % 8 == 0 && x->n % 8 == 0 &&
-                   x->m <= SIM_MATRIX_SIDE && x->n <= SIM_MATRIX_SIDE && x->k <= SIM_MATRIX_SIDE;
+                   x->m <= SIM_MATRIX_SIDE && x->n <= SIM_MATRIX_SIDE && x->k <= SIM_MATRIX_DEPTH;
     }
     return false;
 }
@@ -189,14 +189,27 @@ sim_class decode_matrix_class(int32_t element)
                                          : SIM_CLASS_HALF;
 }
 
-/* mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c; wmma.mma with layouts, and of f16 with D.C
- * alone. */
+/* Operands 4 and 5 of a sparse product: the slot of the metadata, and the selector. */
+static int32_t decode_metadata(decoder *d, sim_matrix *x)
+{
+    const ptx_operand *selector = decode_operand(d, 5);
+    decode_count(d, 6, 6);
+    if (selector->kind != PTX_OPERAND_INTEGER ||
+        selector->bits >= (uint64_t)sim_matrix_selectors(x))
+        decode_unknown(d);
+    x->selector = (int32_t)(selector->bits & 3);
+    return decode_source(d, decode_operand(d, 4), 4, PTX_B32);
+}
+
+/* mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c; mma.sp with metadata and its selector, too;
+ * wmma.mma with layouts, and of f16 with D.C alone; of bits with .xor.popc or .and.popc. */
 static at_status decode_multiply(decoder *d)
 {
-    static const char *const others[] = {"sp",     "sp::ordered_metadata", "b1", "block_scale",
-                                         "f8f6f4", "kind::f8f6f4",         "rz", "rm",
-                                         "rp"};
-    sim_matrix x;
+    static const char *const others[] = {"block_scale", "f8f6f4", "kind::f8f6f4", "rz", "rm", "rp"};
+    sim_matrix x = {.sparse = decode_has(d, "sp::ordered_metadata") ? SIM_SPARSE_ORDERED
+                              : decode_has(d, "sp")                 ? SIM_SPARSE
+                                                                    : SIM_DENSE,
+                    .exclusive = decode_has(d, "xor")};
     int found = decode_elements(d, x.elements);
     if (found == 2) {
         x.elements[SIM_MATRIX_C] = x.elements[1];
@@ -205,7 +218,9 @@ static at_status decode_multiply(decoder *d)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (decode_has(d, others[i]))
             return decode_unknown(d);
-    if ((found != 4 && found != 2) || !find_shape(d, &x) || !are_multiplied(x.elements))
+    if ((found != 4 && found != 2) || !find_shape(d, &x) || !are_multiplied(x.elements) ||
+        decode_has(d, "popc") != (x.elements[SIM_MATRIX_A] == SIM_ELEMENT_B1) ||
+        decode_has(d, "popc") != (x.exclusive || decode_has(d, "and")))
         return decode_unknown(d);
     const ptx_operand *registers[4];
     int32_t slots[4 * SIM_MATRIX_REGISTERS];
@@ -217,6 +232,7 @@ static at_status decode_multiply(decoder *d)
             return decode_unknown(d);
         x.registers[i] = count;
     }
+    const int32_t metadata = x.sparse ? decode_metadata(d, &x) : SIM_NO_SLOT;
     int n = 0;
     for (int i = 0; i < 4; i++) {
         bool wide = x.elements[i] == SIM_ELEMENT_F64;
@@ -230,6 +246,7 @@ static at_status decode_multiply(decoder *d)
     }
     sim_instruction *c = decode_emit(d, SIM_MATRIX, decode_matrix_class(x.elements[SIM_MATRIX_A]));
     c->saturate = decode_has(d, "satfinite");
+    c->e = metadata;
     c->list = (int32_t)d->program->list_count;
     decode_lists(d, (const int32_t *)(const void *)&x, sizeof x / sizeof(int32_t));
     decode_lists(d, slots, (size_t)n);
@@ -386,7 +403,7 @@ static at_status decode_wmma(decoder *d)
 }
 
 const family decode_matrix_families[] = {{"ldmatrix", .decode = decode_rows, 2, 2},
-                                         {"mma", .decode = decode_multiply, 4, 4},
+                                         {"mma", .decode = decode_multiply, 4, 6},
                                          {"movmatrix", .decode = decode_move, 2, 2},
                                          {"stmatrix", .decode = decode_rows, 2, 2},
                                          {"wmma", .decode = decode_wmma},

@@ -297,8 +297,14 @@ bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
                         "it needs all lanes of a warp, and lane %d does not execute it",
                         __builtin_ctz(~mask));
-    if (w->lacks)
-        sim_values_multiply(b, w, c);
+    if (w->lacks && !sim_values_multiply(b, w, c))
+        return false;
+    int lane;
+    if (sim_matrix_of(b->program, c)->sparse &&
+        !sim_matrix_has_meaning(b->program, c, w->registers, &lane))
+        return sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
+                        "what lane %d has of the metadata, 0x%08x, says of no element where it is",
+                        lane, sim_lanes32(w, c->e)[lane]);
     sim_matrix_multiply(b->program, c, w->registers);
     return true;
 }

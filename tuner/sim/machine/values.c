@@ -412,9 +412,12 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
     return true;
 }
 
-void sim_values_multiply(const sim_block *b, sim_warp *w, const sim_instruction *c)
+bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     const sim_matrix *x = sim_matrix_of(b->program, c);
+    if (x->sparse &&
+        !need(b, w, c, sim_matrix_metadata_lanes(x), c->e, 4, "where elements of a sparse row are"))
+        return false;
     const int32_t *slots = sim_matrix_slots(b->program, c, SIM_MATRIX_D), *first = slots;
     int all = 0;
     for (int i = SIM_MATRIX_D; i <= SIM_MATRIX_C; i++)
@@ -427,6 +430,7 @@ void sim_values_multiply(const sim_block *b, sim_warp *w, const sim_instruction 
     sim_matrix_lose(b->program, c, w->lacks);
     for (int i = 0; first != slots && i < x->registers[SIM_MATRIX_D]; i++)
         w->origin_of[slots[i] / SIM_SLOT_STEP] = origin;
+    return true;
 }
 
 static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)

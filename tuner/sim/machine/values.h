@@ -31,7 +31,7 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
                          uint32_t mask);
 
 /* The same of a product of matrices. */
-void sim_values_multiply(const sim_block *b, sim_warp *w, const sim_instruction *c);
+bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 
 /* Does the same of one by a warpgroup, whose pieces are there in shared memory. False, with a
  * fault: no memory. */

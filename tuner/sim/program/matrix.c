@@ -37,9 +37,10 @@ static int32_t rows_of(const sim_matrix *x, sim_operand operand)
     return operand == SIM_MATRIX_B ? x->k : x->m;
 }
 
+/* As the registers have it. */
 static int32_t columns_of(const sim_matrix *x, sim_operand operand)
 {
-    return operand == SIM_MATRIX_A ? x->k : x->n;
+    return operand != SIM_MATRIX_A ? x->n : x->sparse ? x->k / 2 : x->k;
 }
 
 int32_t sim_matrix_elements(const sim_matrix *x, sim_operand operand)
@@ -138,10 +139,98 @@ uint64_t sim_element_encode(sim_element element, double v, bool saturate)
     }
 }
 
-typedef double square[SIM_MATRIX_SIDE][SIM_MATRIX_SIDE];
+/* Where an index of two bits is: PTX ISA, the figures of metadata of "Matrix fragments for
+ * multiply-accumulate operation with sparse matrix A". Rows g and g + 8 share words where elements
+ * have 16 or 32 bits, else they are in lanes side by side. */
+typedef struct index_place {
+    int lane;
+    uint32_t shift;
+} index_place;
+
+static bool rows_share_words(const sim_matrix *x)
+{
+    return elements[x->elements[SIM_MATRIX_A]].bits >= 16;
+}
+
+static index_place place_of_index(const sim_matrix *x, int row, int number)
+{
+    const int lane = row % 8 * 4, upper = row / 8;
+    if (rows_share_words(x))
+        return (index_place){lane + x->selector * (x->registers[SIM_MATRIX_A] / 2) + number / 8,
+                             (uint32_t)(upper * 16 + number % 8 * 2)};
+    return (index_place){lane + x->selector * 2 + number / 16 * 2 + upper,
+                         (uint32_t)(number % 16 * 2)};
+}
+
+static int index_at(const sim_matrix *x, const uint32_t *metadata, int row, int number)
+{
+    const index_place at = place_of_index(x, row, number);
+    return (int)(metadata[at.lane] >> at.shift & 3);
+}
+
+/* Of a row: two for each of its elements of tf32, one for two of those of 4 bits. */
+static int indices_of_row(const sim_matrix *x)
+{
+    const uint32_t bits = elements[x->elements[SIM_MATRIX_A]].bits;
+    return bits == 32 ? x->k : bits == 4 ? x->k / 4 : x->k / 2;
+}
+
+static const uint32_t *metadata_of(const sim_instruction *c, const uint8_t *registers)
+{
+    return (const uint32_t *)(const void *)(registers + c->e);
+}
+
+/* The column of a sparse row's element that is the `held`-th in registers. */
+static int column_of(const sim_matrix *x, const uint32_t *metadata, int row, int held)
+{
+    switch (elements[x->elements[SIM_MATRIX_A]].bits) {
+    case 32:
+        return held * 2 + index_at(x, metadata, row, 2 * held) / 2;
+    case 4:
+        return held / 4 * 8 + index_at(x, metadata, row, held / 2) * 2 + held % 2;
+    default:
+        return held / 2 * 4 + index_at(x, metadata, row, held);
+    }
+}
+
+int32_t sim_matrix_selectors(const sim_matrix *x)
+{
+    const int32_t held = sim_matrix_least(x, SIM_MATRIX_A);
+    const bool exists = x->m == 16 && x->n == 8 && (held == 2 || held == 4);
+    return !exists ? 0 : (held == 2 ? 2 : 1) * (rows_share_words(x) ? 2 : 1);
+}
+
+uint32_t sim_matrix_metadata_lanes(const sim_matrix *x)
+{
+    uint32_t lanes = 0;
+    for (int row = 0; x->sparse && row < x->m; row++)
+        for (int i = 0; i < indices_of_row(x); i++)
+            lanes |= 1u << place_of_index(x, row, i).lane;
+    return lanes;
+}
+
+bool sim_matrix_has_meaning(const sim_program *p, const sim_instruction *c,
+                            const uint8_t *registers, int *lane)
+{
+    const sim_matrix *x = sim_matrix_of(p, c);
+    const uint32_t *metadata = metadata_of(c, registers);
+    const bool is_single = elements[x->elements[SIM_MATRIX_A]].bits == 32;
+    for (int row = 0; row < x->m; row++)
+        for (int i = 0; i < indices_of_row(x); i += 2) {
+            const int low = index_at(x, metadata, row, i), high = index_at(x, metadata, row, i + 1);
+            if (is_single ? low % 2 == 0 && high == low + 1
+                          : x->sparse != SIM_SPARSE_ORDERED || low < high)
+                continue;
+            *lane = place_of_index(x, row, i).lane;
+            return false;
+        }
+    return true;
+}
+
+typedef double lines[SIM_MATRIX_SIDE][SIM_MATRIX_DEPTH];
 
 static void gather(const sim_program *p, const sim_instruction *c, sim_operand operand,
-                   const uint8_t *registers, square to)
+                   const uint8_t *registers, lines to)
 {
     const sim_matrix *x = sim_matrix_of(p, c);
     const int32_t *slots = sim_matrix_slots(p, c, operand);
@@ -193,20 +282,25 @@ void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t
 {
     const sim_matrix *x = sim_matrix_of(p, c);
     const bool doubles = x->elements[SIM_MATRIX_D] == SIM_ELEMENT_F64;
-    square a, b, sum;
+    const int held = columns_of(x, SIM_MATRIX_A);
+    lines a, b, sum;
     uint64_t of[SIM_MATRIX_SIDE][SIM_MATRIX_SIDE];
     gather(p, c, SIM_MATRIX_A, registers, a);
     gather(p, c, SIM_MATRIX_B, registers, b);
     gather(p, c, SIM_MATRIX_C, registers, sum);
-    for (int i = 0; i < x->m; i++)
+    for (int i = 0; i < x->m; i++) {
+        int at[SIM_MATRIX_DEPTH];
+        for (int k = 0; k < held; k++)
+            at[k] = x->sparse ? column_of(x, metadata_of(c, registers), i, k) : k;
         for (int j = 0; j < x->n; j++) {
             double v = sum[i][j];
-            for (int k = 0; doubles && k < x->k; k++)
+            for (int k = 0; doubles && k < held; k++)
                 v = fma(a[i][k], b[j][k], v);
-            for (int k = 0; !doubles && k < x->k; k++)
-                v += a[i][k] * b[j][k];
+            for (int k = 0; !doubles && k < held; k++)
+                v += x->exclusive ? a[i][k] != b[j][k] : a[i][k] * b[j][at[k]];
             of[i][j] = sim_element_encode((sim_element)x->elements[SIM_MATRIX_D], v, c->saturate);
         }
+    }
     scatter(p, c, of, registers);
 }
 
@@ -230,7 +324,8 @@ void sim_matrix_lose(const sim_program *p, const sim_instruction *c, uint8_t *la
                     place_of(f, of_lane, (sim_operand)operand, e, l, &row, &column);
                     of_row[row] = of_row[row] || operand == SIM_MATRIX_A;
                     of_column[column] = of_column[column] || operand == SIM_MATRIX_B;
-                    of[row][column] |= operand == SIM_MATRIX_C;
+                    if (operand == SIM_MATRIX_C)
+                        of[row][column] = 1;
                 }
         }
     }

@@ -9,13 +9,18 @@
  *
  * Products of floats are exact, and are added with the element of c before they are rounded once;
  * the ISA leaves open in which order, and with which precision above a float's, a GPU adds. Those
- * of doubles are added one by one along k, each rounded. */
+ * of doubles are added one by one along k, each rounded.
+ *
+ * Where a is sparse, its registers hold half of its elements: two of each four neighbours of a row
+ * (one of two of tf32, two pairs of eight of 4 bits), as a matrix of half as many columns. Two bits
+ * of metadata tell where in its group an element, or a pair, belongs (ISA, "Sparse matrix
+ * storage"). */
 #ifndef AUTOTUNE_SIM_PROGRAM_MATRIX_H
 #define AUTOTUNE_SIM_PROGRAM_MATRIX_H
 
 #include "sim/program/program.h"
 
-enum { SIM_MATRIX_SIDE = 64, SIM_MATRIX_REGISTERS = 8 };
+enum { SIM_MATRIX_SIDE = 32, SIM_MATRIX_DEPTH = 256, SIM_MATRIX_REGISTERS = 8 }; /* m, n; k */
 
 typedef enum sim_element {
     SIM_ELEMENT_F16,
@@ -36,14 +41,19 @@ typedef enum sim_element {
 
 typedef enum sim_operand { SIM_MATRIX_D, SIM_MATRIX_A, SIM_MATRIX_B, SIM_MATRIX_C } sim_operand;
 
+typedef enum sim_sparse { SIM_DENSE, SIM_SPARSE, SIM_SPARSE_ORDERED } sim_sparse;
+
 typedef struct sim_matrix {
     int32_t m, n, k;
     int32_t elements[4];  /* sim_element of each operand */
     int32_t registers[4]; /* of a lane, of each; none has more than SIM_MATRIX_REGISTERS */
+    int32_t exclusive;    /* of bits: those that differ are counted, not those that are both set */
+    int32_t sparse;       /* sim_sparse */
+    int32_t selector;     /* which of the lanes of a row have the metadata */
 } sim_matrix;
 
 /* An instruction of SIM_MATRIX has it in sim_program.lists at `list`, and its slots after it: those
- * of d, a, b and c. */
+ * of d, a, b and c. Metadata is in the slot e. */
 static inline const sim_matrix *sim_matrix_of(const sim_program *p, const sim_instruction *c)
 {
     return (const sim_matrix *)(const void *)&p->lists[c->list];
@@ -79,10 +89,18 @@ typedef struct sim_fragment {
 } sim_fragment;
 sim_fragment sim_matrix_fragment(const sim_matrix *x, sim_operand operand, int32_t number);
 
+/* How many selectors there are for such a sparse operand; 0: there is none such. */
+int32_t sim_matrix_selectors(const sim_matrix *x);
+uint32_t sim_matrix_metadata_lanes(const sim_matrix *x); /* those that have some */
+/* Does the metadata mean something? Else *lane is one whose does not: of tf32 each element has
+ * 0b0100 or 0b1110, and what is ordered grows within a group. */
+bool sim_matrix_has_meaning(const sim_program *p, const sim_instruction *c,
+                            const uint8_t *registers, int *lane);
+
 /* Fills the registers of d. */
 void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t *registers);
 /* The same of bits that have no value: an element of d has one where all that it is computed of
- * have. */
+ * have. All metadata must have one. */
 void sim_matrix_lose(const sim_program *p, const sim_instruction *c, uint8_t *lacks);
 
 #endif
