@@ -2,8 +2,9 @@
  * has them ("canonical layouts", "register fragments"), and what comes out by rows and columns.
  *
  * A form's kernel, of 128 threads and WARPGROUP_IMAGE_BYTES of dynamic shared memory, takes the
- * addresses of the image, of the registers of a and of those of d, the descriptors of a and of b,
- * and whether d is added. The registers of d are replaced by the result. */
+ * addresses of the image, of the registers of a and of those of d, the descriptors of a and of b
+ * (as if shared memory began at 0: it does not on a GPU), and whether d is added. The registers of
+ * d are replaced by the result. */
 #ifndef AUTOTUNE_WARPGROUP_FORMS_H
 #define AUTOTUNE_WARPGROUP_FORMS_H
 
