@@ -107,6 +107,8 @@ bool evaluate(const form *f, const uint64_t sources[FORM_SOURCES], uint64_t *res
     opcode_parse(&o, f->name);
     if (opcode_has(&o, "sync"))
         return false;
+    if (o.kind_count > 0 && o.kinds[0].bits == 128)
+        return evaluate_wide(&o, sources, result);
     if (opcode_has(&o, "global") || opcode_has(&o, "shared"))
         return evaluate_memory(&o, sources, result);
     return evaluate_integer(&o, sources, result) || evaluate_bits(&o, sources, result) ||

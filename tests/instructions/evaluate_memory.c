@@ -53,6 +53,24 @@ static uint64_t loaded(const opcode *o, kind k, uint64_t word)
     return wide == 64 ? (uint64_t)v : bits_of(32, v);
 }
 
+/* 128 bits as two words, with what forms.c folds of the old value and the new one. */
+bool evaluate_wide(const opcode *o, const uint64_t *s, uint64_t *d)
+{
+    uint64_t fresh[2] = {s[0], s[1]};
+    *d = s[0] + 3 * s[1];
+    if (strcmp(o->words[0], "atom") != 0)
+        return true;
+    if (opcode_has(o, "exch")) {
+        fresh[0] = s[2];
+        fresh[1] = s[3];
+    } else if (s[2] % 2 == 1 || s[1] == s[2]) {
+        fresh[0] = s[2];
+        fresh[1] = s[0];
+    }
+    *d += 7 * (fresh[0] + 5 * fresh[1]);
+    return true;
+}
+
 bool evaluate_memory(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     const char *name = o->words[0];

@@ -45,6 +45,21 @@ typedef struct row {
     "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b; ld" space         \
     ".b" bits " $d, [" at "];}"
 
+/* Of 128 bits: a place of the thread's own, and two such folded into a word. */
+#define IN_GLOBAL "mov.u64 w, wides; mad.wide.u32 w, %i, 16, w; "
+#define IN_SHARED "mov.u32 n, %tid.x; mov.u64 w, words; mad.wide.u32 w, n, 16, w; "
+#define WIDE "{.reg .b128 q, u; .reg .b64 w, s, t; .reg .b32 n; .reg .pred p; "
+#define FOLD(wide) "mov.b128 {s, t}, " wide "; mad.lo.u64 $d, t, 3, s; "
+#define FOLD_BOTH FOLD("u") "mov.b128 {s, t}, q; mad.lo.u64 s, t, 5, s; mad.lo.u64 $d, s, 7, $d;}"
+#define WIDE_EXCHANGE(space, at)                                                                   \
+    WIDE at "mov.b128 q, {$a, $b}; st" space ".b128 [w], q; mov.b128 q, {$c, $e}; $0 u, [w], q; "  \
+            "ld" space ".b128 q, [w]; " FOLD_BOTH
+/* Where c is odd it finds what it compares with. */
+#define WIDE_SWAP(space, at)                                                                       \
+    WIDE at "mov.b128 q, {$a, $b}; st" space ".b128 [w], q; and.b64 s, $c, 1; "                    \
+            "setp.eq.u64 p, s, 1; selp.b64 s, $b, $c, p; mov.b128 q, {$a, s}; "                    \
+            "mov.b128 u, {$c, $a}; $0 u, [w], q, u; ld" space ".b128 q, [w]; " FOLD_BOTH
+
 static const row rows[] = {
     /* Integers. */
     {"{add,sub,mul.lo,mul.hi,div,rem,min,max}.{u,s}16", "h:hh", NULL},
@@ -393,10 +408,25 @@ static const row rows[] = {
     {"ld.shared.{u8,s8}", "x:r", "st.shared.b32 [$s], $a; $0 $d, [$s+3];"},
     {"st.global.{u8,b16}", "r:rr",
      "st.global.b32 [$m], $a; $0 [$m+2], $b; ld.global.b32 $d, [$m];"},
+
+    /* Of 128 bits. */
+    {"mov.b128", "x:xx", WIDE "mov.b128 q, {$a, $b}; $0 u, q; " FOLD("u") "}"},
+    {"ld{,.relaxed.gpu,.acquire.gpu,.volatile}.global.b128", "x:xx",
+     WIDE IN_GLOBAL "st.global.v2.b64 [w], {$a, $b}; $0 u, [w]; " FOLD("u") "}"},
+    {"st{,.relaxed.gpu,.release.gpu,.volatile}.global.b128", "x:xx",
+     WIDE IN_GLOBAL "mov.b128 q, {$a, $b}; $0 [w], q; ld.global.v2.b64 {s, t}, [w]; "
+                    "mad.lo.u64 $d, t, 3, s;}"},
+    {"ld.shared.b128", "x:xx",
+     WIDE IN_SHARED "st.shared.v2.b64 [w], {$a, $b}; $0 u, [w]; " FOLD("u") "}"},
+    {"atom.global.exch.b128", "x:xxxx", WIDE_EXCHANGE(".global", IN_GLOBAL)},
+    {"atom.shared.exch.b128", "x:xxxx", WIDE_EXCHANGE(".shared", IN_SHARED)},
+    {"atom{,.acq_rel.gpu}.global.cas.b128", "x:xxx", WIDE_SWAP(".global", IN_GLOBAL)},
+    {"atom.shared.cas.b128", "x:xxx", WIDE_SWAP(".shared", IN_SHARED)},
 };
 
 const char form_module_header[] =
-    ".version 8.3\n.target sm_90\n.address_size 64\n.shared .align 8 .b8 words[2048];\n";
+    ".version 8.3\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 words[4096];\n"
+    ".global .align 16 .b8 wides[65536];\n";
 
 unsigned form_kind_bytes(char kind)
 {

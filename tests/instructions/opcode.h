@@ -45,6 +45,7 @@ bool evaluate_bits(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_float(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_comparison(const opcode *o, const uint64_t *s, uint64_t *d);
+bool evaluate_wide(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_memory(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_video(const opcode *o, const uint64_t *s, uint64_t *d);
 

@@ -255,8 +255,6 @@ void ptx_parse_registers(ptx_parser *p)
     ptx_advance(p);
     if (p->token.kind != PTX_TOKEN_MODIFIER || !ptx_type_find(p->token.text, &type))
         ptx_fail(p, "unknown register type %s", ptx_token_text(p));
-    if (type == PTX_B128)
-        ptx_fail(p, "128-bit registers are not supported");
     ptx_advance(p);
     do {
         ptx_text name = p->token.text;

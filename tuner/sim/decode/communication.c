@@ -45,7 +45,7 @@ static void find_confirmed_reads(sim_program *p)
             continue;
         for (size_t i = 0; i < k; i++) {
             sim_instruction *c = &p->code[i];
-            if (c->kind == SIM_LOAD && c->scope == SIM_SCOPE_NONE && c->vector == 1 &&
+            if (c->kind == SIM_LOAD && c->scope == SIM_SCOPE_NONE && c->vector == swap->vector &&
                 c->a == swap->a && c->offset == swap->offset && c->space == swap->space &&
                 !c->noncoherent &&
                 ptx_type_bytes((ptx_type)c->type) == ptx_type_bytes((ptx_type)swap->type))
@@ -62,7 +62,9 @@ void communication_find(sim_program *p)
     find_confirmed_reads(p);
     for (size_t i = 0; i < p->code_count; i++) {
         sim_instruction *c = &p->code[i];
-        if (c->kind == SIM_ATOMIC && c->d2 != 0 && c->d >= 0 && !is_read[c->d / SIM_SLOT_STEP])
+        const int32_t last = c->vector == 2 ? c->d + SIM_HIGH_HALF : c->d;
+        if (c->kind == SIM_ATOMIC && c->d2 != 0 && c->d >= 0 && !is_read[c->d / SIM_SLOT_STEP] &&
+            !is_read[last / SIM_SLOT_STEP])
             c->d2 = 0;
         p->communicates = p->communicates || c->kind == SIM_HEAP;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;

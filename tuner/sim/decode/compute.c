@@ -145,12 +145,35 @@ static at_status decode_unpack(decoder *d, const ptx_operand *parts, uint32_t by
     return d->status;
 }
 
+/* mov.b128 %q, %p; mov.b128 %q, {%rd1, %rd2}; mov.b128 {%rd1, %rd2}, %q */
+static at_status decode_wide_mov(decoder *d, const ptx_operand *to, const ptx_operand *from)
+{
+    const bool packs = from->kind == PTX_OPERAND_VECTOR, unpacks = to->kind == PTX_OPERAND_VECTOR;
+    if ((packs && (from->count != 2 || unpacks)) || (unpacks && to->count != 2))
+        return decode_fail(d, "a vector of 2 registers is needed");
+    int32_t read = packs ? SIM_NO_SLOT : decode_wide(d, from, false), read_of[2];
+    for (int i = 0; i < 2; i++)
+        read_of[i] = packs ? decode_source(d, decode_part(d, from, i), 8, PTX_B64)
+                           : read + i * SIM_HIGH_HALF;
+    const int32_t written = unpacks ? SIM_NO_SLOT : decode_wide(d, to, true);
+    for (int i = 0; i < 2; i++) {
+        destination half = {written + i * SIM_HIGH_HALF, SIM_NO_SLOT, 8};
+        if (unpacks)
+            half = decode_destination(d, decode_part(d, to, i), 8);
+        decode_compute(d, "mov.b64", half.slot, &read_of[i], 1)->extra = i > 0;
+        decode_finish(d, &half, false);
+    }
+    return d->status;
+}
+
 static at_status decode_mov(decoder *d)
 {
     ptx_type type = d->op.types[0];
     if (type == PTX_PRED)
         return decode_logic(d);
     const ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
+    if (type == PTX_B128)
+        return decode_wide_mov(d, to, from);
     if (from->kind == PTX_OPERAND_VECTOR)
         return decode_pack(d, from, ptx_type_bytes(type));
     if (to->kind == PTX_OPERAND_VECTOR)

@@ -184,7 +184,7 @@ const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predic
 uint32_t decode_register_width(const decoder *d, const ptx_operand *o)
 {
     ptx_type t = (ptx_type)d->module->register_types[o->index];
-    return t == PTX_PRED ? 0 : type_lane_bytes(t);
+    return t == PTX_PRED ? 0 : t == PTX_B128 ? 16 : type_lane_bytes(t);
 }
 
 int32_t decode_register_slot(decoder *d, const ptx_operand *o)

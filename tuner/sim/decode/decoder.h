@@ -96,11 +96,15 @@ int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type
 destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width);
 /* Emits the move that to->widen asks for. Returns the decoder's status. */
 at_status decode_finish(decoder *d, const destination *to, bool is_signed);
+/* The slot of the lower half of a register of 128 bits, the upper half's SIM_HIGH_HALF after it; a
+ * sink may be a destination. */
+int32_t decode_wide(decoder *d, const ptx_operand *o, bool is_destination);
 int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination);
 /* Returns d of an operand d|p, and in *predicate the slot of p; any other operand itself, and
  * SIM_NO_SLOT. */
 const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predicate);
-uint32_t decode_register_width(const decoder *d, const ptx_operand *o); /* 0 predicate, 4, 8 */
+uint32_t decode_register_width(const decoder *d,
+                               const ptx_operand *o); /* 0 predicate, 4, 8; 16 of 128 bits */
 int32_t decode_register_slot(decoder *d, const ptx_operand *o);
 /* Emits the operation of that name. */
 sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from,

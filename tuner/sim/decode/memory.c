@@ -121,7 +121,7 @@ static void put_order(const decoder *d, sim_instruction *c)
 
 static ptx_type memory_type(decoder *d)
 {
-    if (d->op.type_count == 1 && d->op.types[0] != PTX_PRED && d->op.types[0] != PTX_B128)
+    if (d->op.type_count == 1 && d->op.types[0] != PTX_PRED)
         return d->op.types[0];
     decode_unknown(d);
     return PTX_B32;
@@ -134,6 +134,7 @@ typedef struct transfer {
     const ptx_operand *registers;
     uint32_t width;
     uint8_t count;
+    bool is_wide; /* 128 bits: two of 64, of one register */
 } transfer;
 
 /* May it reach the shared memory of other blocks? Generic addresses say for themselves. */
@@ -149,6 +150,14 @@ static transfer transfer_of(decoder *d, int address, int registers)
     t.width = type_lane_bytes(t.type);
     t.at = decode_address(d, decode_operand(d, address), decode_space(d));
     t.registers = decode_operand(d, registers);
+    t.is_wide = t.type == PTX_B128;
+    if (t.is_wide && t.count > 1)
+        decode_unknown(d);
+    if (t.is_wide) {
+        t.type = PTX_B64;
+        t.count = 2;
+        return t;
+    }
     if (t.registers->kind == PTX_OPERAND_VECTOR && t.registers->count == t.count)
         t.registers = decode_part(d, t.registers, 0);
     else if (t.registers->kind == PTX_OPERAND_VECTOR || t.count > 1)
@@ -196,8 +205,10 @@ static at_status decode_load(decoder *d)
     transfer t = transfer_of(d, 1, 0);
     destination to[8];
     int32_t slots[8];
+    const int32_t wide = t.is_wide ? decode_wide(d, t.registers, true) : SIM_NO_SLOT;
     for (int i = 0; i < t.count && !d->status; i++) {
-        to[i] = decode_destination(d, &t.registers[i], t.width);
+        to[i] = t.is_wide ? (destination){wide + i * SIM_HIGH_HALF, SIM_NO_SLOT, 8}
+                          : decode_destination(d, &t.registers[i], t.width);
         slots[i] = to[i].slot;
     }
     if (d->status)
@@ -226,7 +237,7 @@ bool decode_atomic_fits(sim_atomic_op op, ptx_type t)
         return t == PTX_U32;
     case SIM_ATOMIC_EXCH:
     case SIM_ATOMIC_CAS:
-        return bits || t == PTX_B16;
+        return bits || t == PTX_B16 || t == PTX_B128;
     default:
         return bits && !is_short;
     }
@@ -302,10 +313,37 @@ static at_status decode_store(decoder *d)
     if (t.at.space == PTX_SPACE_PARAM || t.at.space == PTX_SPACE_CONST)
         decode_fail(d, "%s memory cannot be written", ptx_space_name(t.at.space));
     int32_t slots[8];
+    const int32_t wide = t.is_wide ? decode_wide(d, t.registers, false) : SIM_NO_SLOT;
     for (int i = 0; i < t.count && !d->status; i++)
-        slots[i] = decode_source(d, &t.registers[i], t.width, t.type);
+        slots[i] = t.is_wide ? wide + i * SIM_HIGH_HALF
+                             : decode_source(d, &t.registers[i], t.width, t.type);
     if (!d->status)
         emit_transfer(d, SIM_STORE, &t, slots);
+    return d->status;
+}
+
+/* atom{.exch,.cas}.b128 d, [a], b[, c]: one atomic of two halves. */
+static at_status decode_wide_atomic(decoder *d, sim_atomic_op op, ptx_space space)
+{
+    const int sources = op == SIM_ATOMIC_CAS ? 2 : 1;
+    decode_count(d, 2 + sources, 3 + sources);
+    const place at = decode_address(d, decode_operand(d, 1), space);
+    const int32_t fresh = decode_wide(d, decode_operand(d, 2), false),
+                  other = sources == 2 ? decode_wide(d, decode_operand(d, 3), false) : SIM_NO_SLOT,
+                  old = decode_wide(d, decode_operand(d, 0), true);
+    note_cell(d, at.space, PTX_B64);
+    sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
+    decode_put_place(c, &at);
+    put_cluster(d, c);
+    put_order(d, c);
+    c->op = (uint8_t)op;
+    c->type = PTX_B64;
+    c->vector = 2;
+    c->width = 8;
+    c->d = old;
+    c->d2 = 1;
+    c->b = fresh;
+    c->c = other;
     return d->status;
 }
 
@@ -322,8 +360,10 @@ static at_status decode_atomic(decoder *d)
         space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED;
     if (op < 0 || !decode_atomic_fits((sim_atomic_op)op, type) ||
         !vector_fits((sim_atomic_op)op, type, (uint32_t)count, space) || decode_has(d, "async") ||
-        !reachable)
+        !reachable || (type == PTX_B128 && (is_red || count > 1)))
         return decode_unknown(d);
+    if (type == PTX_B128)
+        return decode_wide_atomic(d, (sim_atomic_op)op, space);
     int shift = is_red ? 0 : 1, sources = op == SIM_ATOMIC_CAS ? 2 : 1;
     decode_count(d, shift + 1 + sources, shift + 2 + sources);
     uint32_t width = type_lane_bytes(type);

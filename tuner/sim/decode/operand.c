@@ -180,8 +180,9 @@ int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type
             return SIM_NO_SLOT;
         }
         uint32_t own = decode_register_width(d, o);
-        if (own == 0) {
-            decode_fail(d, "a predicate where a value is expected");
+        if (own == 0 || own > 8) {
+            decode_fail(d, "%s where a value is expected",
+                        own ? "a register of 128 bits" : "a predicate");
             return SIM_NO_SLOT;
         }
         int32_t slot = decode_register_slot(d, o);
@@ -220,8 +221,9 @@ destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width)
         decode_fail(d, "a part of a register is not supported here");
     } else if (o->kind != PTX_OPERAND_REGISTER) {
         decode_fail(d, "the destination must be a register");
-    } else if (decode_register_width(d, o) == 0) {
-        decode_fail(d, "a predicate cannot take this result");
+    } else if (decode_register_width(d, o) == 0 || decode_register_width(d, o) > 8) {
+        decode_fail(d, "a %s cannot take this result",
+                    decode_register_width(d, o) ? "register of 128 bits" : "predicate");
     } else {
         to.slot = decode_register_slot(d, o);
         if (decode_register_width(d, o) != width) {
@@ -230,6 +232,19 @@ destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width)
         }
     }
     return to;
+}
+
+int32_t decode_wide(decoder *d, const ptx_operand *o, bool is_destination)
+{
+    if (d->status)
+        return SIM_NO_SLOT;
+    if (o->kind == PTX_OPERAND_SINK && is_destination)
+        return decode_new_slot(d, 16);
+    if (o->kind == PTX_OPERAND_REGISTER && o->selector.length == 0 &&
+        decode_register_width(d, o) == 16)
+        return decode_register_slot(d, o);
+    decode_fail(d, "a register of 128 bits is needed");
+    return SIM_NO_SLOT;
 }
 
 at_status decode_finish(decoder *d, const destination *to, bool is_signed)

@@ -496,10 +496,29 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     return true;
 }
 
+/* Does the atomic of a lane. False: it compared, and changed nothing. */
+static bool apply(const sim_warp *w, const sim_instruction *c, int l, ptx_space space,
+                  const sim_places *p, uint64_t old[2])
+{
+    uint64_t operand[2] = {0}, other[2] = {0};
+    for (int32_t v = 0; v < c->vector; v++) {
+        const int32_t from = c->b + v * SIM_HIGH_HALF, second = c->c + v * SIM_HIGH_HALF;
+        operand[v] = c->width == 8 ? sim_lanes64(w, from)[l] : sim_lanes32(w, from)[l];
+        if (c->c != SIM_NO_SLOT)
+            other[v] = c->width == 8 ? sim_lanes64(w, second)[l] : sim_lanes32(w, second)[l];
+    }
+    if (c->vector == 2)
+        return sim_atomic_exchange(p->at[l], (sim_atomic_op)c->op, operand, other, old);
+    old[0] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type,
+                              space == PTX_SPACE_GLOBAL, operand[0], other[0]);
+    return c->op != SIM_ATOMIC_CAS || old[0] == operand[0];
+}
+
 static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                    ptx_space space, const sim_places *p, uint32_t bytes)
 {
-    uint64_t old[SIM_LANES];
+    const uint32_t total = bytes * c->vector;
+    uint64_t old[2][SIM_LANES];
     uint32_t old32[SIM_LANES];
     bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
@@ -508,26 +527,25 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         /* Which lane is the first is left open. */
         int l = b->adverse ? 31 - __builtin_clz(left) : __builtin_ctz(left);
         left &= ~(1u << l);
-        if (b->launch->check && (!touch(&a, l, space, p, bytes, SIM_TOUCH_ATOMIC, NULL) ||
-                                 !check_written(b, w, c, l, space, p, bytes, "atomic")))
+        if (b->launch->check && (!touch(&a, l, space, p, total, SIM_TOUCH_ATOMIC, NULL) ||
+                                 !check_written(b, w, c, l, space, p, total, "atomic")))
             return false;
-        uint64_t operand = c->width == 8 ? sim_lanes64(w, c->b)[l] : sim_lanes32(w, c->b)[l];
-        uint64_t other = 0;
-        if (c->c != SIM_NO_SLOT)
-            other = c->width == 8 ? sim_lanes64(w, c->c)[l] : sim_lanes32(w, c->c)[l];
-        old[l] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type,
-                                  space == PTX_SPACE_GLOBAL, operand, other);
+        uint64_t was[2] = {0};
+        const bool writes = apply(w, c, l, space, p, was);
         for (uint32_t i = 0;
-             space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < bytes; i++)
+             space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < total; i++)
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
-        old32[l] = (uint32_t)old[l];
-        changed = changed || load_bytes(p->at[l], bytes) != old[l];
+        for (uint32_t v = 0; v < c->vector; v++) {
+            old[v][l] = was[v];
+            changed = changed || load_bytes(p->at[l] + v * bytes, bytes) != was[v];
+        }
+        old32[l] = (uint32_t)was[0];
         if (!b->launch->check)
             continue;
         if (c->d2 != 0)
             note_read(b, w, c, l, space, p);
         /* A comparison that fails writes nothing. */
-        if (c->op != SIM_ATOMIC_CAS || old[l] == operand)
+        if (writes)
             note_written(b, w, c, l, space, p);
     }
     if (c->releases)
@@ -540,9 +558,9 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
                       space == PTX_SPACE_GLOBAL);
     if (c->d2 == 0)
         return true;
-    if (c->width == 8)
-        sim_put64(w, c->d, old, mask);
-    else
+    for (int32_t v = 0; c->width == 8 && v < c->vector; v++)
+        sim_put64(w, c->d + v * SIM_HIGH_HALF, old[v], mask);
+    if (c->width != 8)
         sim_put32(w, c->d, old32, mask);
     return true;
 }

@@ -119,6 +119,20 @@ static uint64_t next_value(sim_atomic_op op, ptx_type t, bool flush, uint64_t ol
         return old;                                                                                \
     } while (0)
 
+bool sim_atomic_exchange(uint8_t *at, sim_atomic_op op, const uint64_t operand[2],
+                         const uint64_t other[2], uint64_t old[2])
+{
+    uint64_t *halves = (uint64_t *)(void *)at;
+    const uint64_t *fresh = op == SIM_ATOMIC_CAS ? other : operand;
+    for (int i = 0; i < 2; i++)
+        old[i] = __atomic_load_n(&halves[i], __ATOMIC_SEQ_CST);
+    if (op == SIM_ATOMIC_CAS && (old[0] != operand[0] || old[1] != operand[1]))
+        return false;
+    for (int i = 0; i < 2; i++)
+        __atomic_store_n(&halves[i], fresh[i], __ATOMIC_SEQ_CST);
+    return true;
+}
+
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush,
                           uint64_t operand, uint64_t other)
 {

@@ -426,8 +426,8 @@ void sim_trace_step(sim_trace *t, const sim_block *b, const sim_warp *warp,
         break;
     case SIM_ATOMIC:
         w->stored = later(w->stored, at);
-        if (c->d2 != 0)
-            put(&v, c->d,
+        for (int32_t i = 0; c->d2 != 0 && i < c->vector; i++)
+            put(&v, c->d + i * SIM_HIGH_HALF,
                 at + (c->space == PTX_SPACE_SHARED ? 2 * t->latencies.shared
                                                    : t->latencies.levels[SIM_LEVEL_L2]));
         break;

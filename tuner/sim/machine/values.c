@@ -441,11 +441,14 @@ static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         put_whole(w, b->program->lists[c->list + v], c->width, 0, mask);
     if (c->kind != SIM_ATOMIC)
         return true;
-    if (!need(b, w, c, mask, c->b, c->width, operand) ||
-        !need(b, w, c, mask, c->c, c->width, operand))
-        return false;
-    if (c->d2 != 0)
-        put_whole(w, c->d, c->width, 0, mask);
+    for (int32_t v = 0; v < c->vector; v++) {
+        const int32_t further = v * SIM_HIGH_HALF;
+        if (!need(b, w, c, mask, c->b + further, c->width, operand) ||
+            (c->c != SIM_NO_SLOT && !need(b, w, c, mask, c->c + further, c->width, operand)))
+            return false;
+        if (c->d2 != 0)
+            put_whole(w, c->d + further, c->width, 0, mask);
+    }
     return true;
 }
 

@@ -56,6 +56,12 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
     if (transfers || c->kind == SIM_MATRIX || c->kind == SIM_WARPGROUP_PRODUCT)
         return;
     add(out->writes, &out->write_count, c->d);
+    if (c->kind == SIM_ATOMIC && c->vector == 2) {
+        add(out->writes, &out->write_count, c->d + SIM_HIGH_HALF);
+        add(out->reads, &out->read_count, c->b + SIM_HIGH_HALF);
+        if (c->c != SIM_NO_SLOT)
+            add(out->reads, &out->read_count, c->c + SIM_HIGH_HALF);
+    }
     /* Elsewhere d2 is a number. */
     if (c->kind == SIM_COMPARE || c->kind == SIM_SHUFFLE || c->kind == SIM_MATCH ||
         c->kind == SIM_REDUCE)

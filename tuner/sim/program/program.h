@@ -2,7 +2,8 @@
  *
  * Registers become slots: byte offsets into a block of memory that each warp has for itself, 32
  * lanes of 4 or 8 bytes side by side, so that a handler is a loop over 32 neighbours that the host
- * compiler vectorises. A predicate is one 32-bit mask. Constants and special registers are slots
+ * compiler vectorises. A predicate is one 32-bit mask, a register of 128 bits two slots, the lower
+ * half first. Constants and special registers are slots
  * too, filled before the kernel starts, so that handlers treat all operands alike. */
 #ifndef AUTOTUNE_SIM_PROGRAM_PROGRAM_H
 #define AUTOTUNE_SIM_PROGRAM_PROGRAM_H
@@ -16,8 +17,9 @@
 enum {
     SIM_LANES = 32,
     SIM_NO_SLOT = -1,
-    SIM_SLOT_STEP = 64,      /* slots begin at multiples of this */
-    SIM_EXIT_PC = INT32_MAX, /* reconvergence "at the end of the kernel" */
+    SIM_SLOT_STEP = 64,            /* slots begin at multiples of this */
+    SIM_EXIT_PC = INT32_MAX,       /* reconvergence "at the end of the kernel" */
+    SIM_HIGH_HALF = 8 * SIM_LANES, /* from the slot of the lower half of 128 bits to the upper's */
 };
 
 /* Loop over the lanes of a mask. */
@@ -275,7 +277,7 @@ typedef struct sim_instruction {
                              sim_mbarrier_op, sim_cluster_op, sim_tiny;
                              loads: sim_hint */
     uint8_t space;        /* ptx_space */
-    uint8_t vector;       /* elements of a load or store */
+    uint8_t vector;       /* elements of a load or store; of an atomic 2: halves of 128 bits */
     bool guard_negated;
     uint8_t flush; /* sim_flush */
     bool saturate;

@@ -103,6 +103,13 @@ TEST(a_misaligned_vector_load_is_a_fault)
 {
     assert_fault("int2 v = ((const int2 *)(in + 1))[threadIdx.x]; out[threadIdx.x] = v.x + v.y;", 1,
                  8, SIM_FAULT_MISALIGNED, "for 8 bytes");
+    assert_fault(
+        "asm volatile(\"{ .reg .b128 q; ld.global.b128 q, [%0]; st.global.b128 [%1], q; }\" "
+        ":: \"l\"(in + 2), \"l\"(out) : \"memory\");",
+        1, 1, SIM_FAULT_MISALIGNED, "for 16 bytes");
+    assert_fault("asm volatile(\"{ .reg .b128 q; mov.b128 q, {%0, %0}; atom.global.exch.b128 q, "
+                 "[%0], q; }\" :: \"l\"(in + 2) : \"memory\");",
+                 1, 1, SIM_FAULT_MISALIGNED, "for 16 bytes");
 }
 
 TEST(reads_of_what_nothing_wrote_are_faults)
@@ -442,6 +449,10 @@ TEST(a_register_that_nothing_wrote_is_no_value)
          "q; }\" :: "
          "\"l\"(out) : \"memory\");",
          "what it stores"},
+        {"asm volatile(\"{ .reg .b64 h; .reg .b128 q; mov.b128 q, {%0, h}; atom.global.exch.b128 "
+         "q, "
+         "[%0], q; }\" :: \"l\"(in) : \"memory\");",
+         "an operand"},
         {"int l[4]; l[in[1]] = 1; out[0] = l[in[2]];",
          "local memory byte 8 of 16, which was never written"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -451,6 +462,8 @@ TEST(a_register_that_nothing_wrote_is_no_value)
 TEST(what_discards_a_value_needs_none)
 {
     static const char *const right[] = {
+        "asm volatile(\"{ .reg .b64 l, h; .reg .b128 q; mov.b128 q, {%0, h}; mov.b128 {l, _}, q; "
+        "st.global.b64 [%0], l; }\" :: \"l\"(out) : \"memory\");",
         "asm volatile(\"{ .reg .b32 r; and.b32 r, r, 0; st.global.b32 [%0], r; }\" :: \"l\"(out) : "
         "\"memory\");",
         "asm volatile(\"{ .reg .b32 r; or.b32 r, r, -1; st.global.b32 [%0], r; }\" :: \"l\"(out) : "

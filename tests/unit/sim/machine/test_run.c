@@ -171,6 +171,34 @@ static const char scan_source[] =
     "    if (t < n) out[t] = temp[from][t];\n"
     "}\n";
 
+TEST(atomics_of_128_bits_change_both_halves_or_none)
+{
+    const char *source =
+        "struct alignas(16) pair { unsigned long long count, sum; };\n"
+        "extern \"C\" __global__ void add(pair *p)\n"
+        "{\n"
+        "    pair old = *p, found = old;\n"
+        "    do {\n"
+        "        old = found;\n"
+        "        pair fresh = {old.count + 1, old.sum + blockIdx.x * blockDim.x + threadIdx.x};\n"
+        "        found = atomicCAS(p, old, fresh);\n"
+        "    } while (found.count != old.count || found.sum != old.sum);\n"
+        "    __shared__ pair last;\n"
+        "    if (threadIdx.x == 0) last = pair{0, 0};\n"
+        "    __syncthreads();\n"
+        "    pair before = atomicExch(&last, pair{threadIdx.x, ~0ull - threadIdx.x});\n"
+        "    if (before.count + before.sum != 0 && before.count + before.sum != ~0ull) __trap();\n"
+        "}\n";
+    uint64_t pair[2] = {5, 7};
+    sim_test t;
+    sim_test_init(&t, source, "sm_90", "add");
+    sim_test_u64(&t, sim_test_buffer(&t, "p", pair, sizeof pair, true));
+    sim_test_run_well(&t, 6, 1, 40, 1, 0);
+    assert_int_equal(pair[0], 5 + 240);
+    assert_int_equal(pair[1], 7 + 240 * 239 / 2);
+    sim_test_deinit(&t);
+}
+
 TEST(a_scan_with_a_barrier_in_its_loop_is_exact)
 {
     int in[250], out[250], sum = 0;
