@@ -1,0 +1,65 @@
+/* What bounds the launches of a check, on a device of the test's own that notes the bounds. */
+#include "bench/problem.h"
+#include "check.h"
+
+enum { MOST_BOUNDS = 8 };
+
+struct device {
+    uint64_t bounds[MOST_BOUNDS]; /* as it was told, in turn */
+    size_t count, launched_after; /* of these a launch followed */
+};
+
+static void give_up_after(device *d, uint64_t most_work)
+{
+    assert_true(d->count < MOST_BOUNDS);
+    d->bounds[d->count++] = most_work;
+}
+
+static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, at_error *error)
+{
+    (void)k;
+    (void)plan;
+    (void)buffers;
+    (void)error;
+    d->launched_after = d->count;
+    return AT_OK;
+}
+
+/* The bound of a launch for which the check itself allows `most_work`. */
+static uint64_t bound_of(bool proves, uint64_t most_work)
+{
+    static const device_api counts = {.launch = launch, .give_up_after = give_up_after};
+    device d = {0};
+    device_slot s = {.api = &counts, .device = &d, .proves = proves};
+    at_error error = {0};
+    assert_ok(device_slot_launch(&s, NULL, NULL, NULL, most_work, &error), error);
+    assert_int_equal(d.launched_after, 1);
+    assert_int_equal(d.count, 2);
+    assert_int_equal(d.bounds[1], 0); /* what else is launched is not bounded by it */
+    return d.bounds[0];
+}
+
+TEST(a_launch_of_a_proof_ends_after_2_to_the_28th_of_work)
+{
+    static const uint64_t most = UINT64_C(1) << 28;
+    assert_int_equal(bound_of(true, 0), most);
+    assert_int_equal(bound_of(true, most + 1), most);
+    assert_int_equal(bound_of(true, most - 1), most - 1);
+}
+
+TEST(a_launch_that_is_to_be_timed_ends_where_its_check_says)
+{
+    assert_int_equal(bound_of(false, 0), 0);
+    assert_int_equal(bound_of(false, UINT64_C(1) << 40), UINT64_C(1) << 40);
+}
+
+TEST(a_device_that_counts_no_work_is_not_bounded)
+{
+    static const device_api counts_nothing = {.launch = launch};
+    device d = {0};
+    device_slot s = {.api = &counts_nothing, .device = &d, .proves = true};
+    at_error error = {0};
+    assert_ok(device_slot_launch(&s, NULL, NULL, NULL, 1, &error), error);
+    assert_int_equal(d.count, 0);
+}
