@@ -110,7 +110,9 @@ bool sim_barriers_open(sim_block *b)
     return opened;
 }
 
-/* The warps that a barrier waits for: its thread count, or 0 for all. PTX ISA, "barrier". */
+/* The warps that a barrier waits for: its thread count, or 0 for all that have not ended. PTX ISA,
+ * "barrier" and "exit": a thread that ends holds up no barrier of all threads, and is not counted
+ * by one with a count, be it that of the block. */
 static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         uint32_t *needed)
 {
@@ -122,7 +124,7 @@ static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it waits for %u threads: only whole warps, of a block of %u, are possible",
                         threads, b->thread_count);
-    *needed = threads == most ? 0 : threads / SIM_LANES;
+    *needed = threads / SIM_LANES;
     return true;
 }
 
@@ -138,11 +140,12 @@ static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     if (s->arrived == 0)
         return true;
     const sim_instruction *other = &b->program->code[s->pc];
-    if (s->needed != needed && !b->launch->first_warp_only)
+    const uint32_t own = needed ? needed : b->warp_count,
+                   others = s->needed ? s->needed : b->warp_count;
+    if (own != others && !b->launch->first_warp_only)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it waits for %u warps at a barrier where others (PTX line %d) wait for %u",
-                        needed ? needed : sim_warps_left(b), other->line,
-                        s->needed ? s->needed : sim_warps_left(b));
+                        own, other->line, others);
     if (is_reduction(c) != is_reduction(other) || (is_reduction(c) && c->op != other->op))
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "another kind of barrier (PTX line %d) has the same number", other->line);
@@ -174,7 +177,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     if (!find_needed(b, w, c, lane, &needed) || !agrees(b, w, c, lane, s, needed) ||
         !comes_after(b, w, c, lane, s))
         return false;
-    s->needed = needed;
+    s->needed = needed ? needed : s->needed;
     s->pc = (int32_t)(c - b->program->code);
     s->arrived++;
     s->who |= 1u << (w - b->warps);
@@ -293,10 +296,12 @@ void sim_report_deadlock(sim_block *b)
             return;
         }
         const sim_barrier_state *s = &b->barriers[w->barrier];
+        const bool too_few_left = s->needed > sim_warps_left(b);
         sim_fail(b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask),
-                 SIM_FAULT_BARRIER,
-                 "barrier %u is reached by %u of %u warps: the others wait elsewhere", w->barrier,
-                 s->arrived, s->needed ? s->needed : sim_warps_left(b));
+                 SIM_FAULT_BARRIER, "barrier %u is reached by %u of %u warps: %s", w->barrier,
+                 s->arrived, s->needed ? s->needed : sim_warps_left(b),
+                 too_few_left ? "others have ended, which one with a count of its own waits for"
+                              : "the others wait elsewhere");
         return;
     }
 }

@@ -2,6 +2,8 @@
  * lane that executes it is one of them. */
 #include "sim/machine/collective.h"
 
+#include <stdio.h>
+
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/repeat.h"
@@ -77,16 +79,26 @@ static void take_away(const exchange *x, sim_warp *w, const sim_instruction *c, 
         sim_put_predicate(w, c->d2, x->yes, mask);
 }
 
+/* What comes from a lane that does not take part is unpredictable, and no fault until it is used:
+ * PTX ISA, "shfl.sync". */
+static bool lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
+{
+    const sim_instruction *c = x->of[lane];
+    char where[SIM_ORIGIN_BYTES];
+    snprintf(where, sizeof where, "lane %d of a shuffle, which %s", from,
+             x->lanes >> from & 1 ? "its mask leaves out" : "does not execute it");
+    return sim_values_lose(b, w, c, lane, c->d, UINT64_MAX, where, NULL);
+}
+
 static bool shuffle(sim_block *b, sim_warp *w, exchange *x)
 {
     SIM_EACH_OF(l, x->lanes)
     {
         bool inside;
         int from = sim_shuffle_source(x->of[l], x->b[l], x->c[l], l, &inside);
-        if (!(x->lanes & x->members[l] & 1u << from))
-            return sim_fail(b, w, x->of[l], l, SIM_FAULT_SHUFFLE, "it reads lane %d, which %s",
-                            from,
-                            x->lanes >> from & 1 ? "its mask leaves out" : "does not execute it");
+        if (!(x->lanes & x->members[l] & 1u << from) && b->launch->check &&
+            !lose_absent(b, w, x, l, from))
+            return false;
         x->result[l] = (uint32_t)x->a[from];
         x->yes |= (uint32_t)inside << l;
     }

@@ -38,9 +38,9 @@ bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
 
-/* The lane has loaded bits into that register that nothing wrote, from the place that `where`
- * tells; `local`, unless NULL, is where its local memory says that it was not written. False, with
- * a fault: no memory. */
+/* The lane has loaded bits into that register that nothing wrote, or got what is unpredictable,
+ * from the place that `where` tells; `local`, unless NULL, is where its local memory says that it
+ * was not written. False, with a fault: no memory. */
 bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
                      uint64_t bits, const char *where, const uint8_t *local);
 /* The lane has stored what is missing in the register to its local memory, at that place among

@@ -369,14 +369,24 @@ TEST(a_mask_holds_the_lane_that_executes)
         assert_fault(bodies[i], 1, 32, SIM_FAULT_SHUFFLE, "leaves out lane");
 }
 
-TEST(a_shuffle_reads_lanes_that_take_part)
+TEST(what_a_shuffle_reads_of_a_lane_that_takes_no_part_is_not_used)
 {
     assert_fault(
         "if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 20);"
         " else out[threadIdx.x] = 0;",
-        1, 32, SIM_FAULT_SHUFFLE, "it reads lane 20");
+        1, 32, SIM_FAULT_UNINITIALISED, "lane 20 of a shuffle, which does not execute it");
     assert_fault("out[threadIdx.x] = __shfl_down_sync(~0u, in[threadIdx.x], 16);", 1, 16,
-                 SIM_FAULT_SHUFFLE, "it reads lane 16, which does not execute it");
+                 SIM_FAULT_UNINITIALISED, "lane 16 of a shuffle, which does not execute it");
+    assert_fault("out[threadIdx.x] = __shfl_down_sync(threadIdx.x < 16 ? 0xffffu : 0xffff0000u,"
+                 " in[threadIdx.x], 16);",
+                 1, 32, SIM_FAULT_UNINITIALISED, "lane 16 of a shuffle, which its mask leaves out");
+    assert_fault("int v = __shfl_down_sync(~0u, in[threadIdx.x], 1);"
+                 " out[threadIdx.x] = threadIdx.x < 15 ? v : 0;",
+                 1, 16, SIM_FAULT_NONE, NULL);
+    assert_fault("int v = in[threadIdx.x]; for (int d = 8; d; d /= 2)"
+                 " v += __shfl_down_sync(0xffffu, v, d);"
+                 " if (threadIdx.x == 0) out[0] = v;",
+                 1, 16, SIM_FAULT_NONE, NULL);
     assert_fault("out[threadIdx.x] = __shfl_down_sync(~0u, in[threadIdx.x], 16);", 1, 32,
                  SIM_FAULT_NONE, NULL);
     assert_fault(
