@@ -106,8 +106,9 @@ void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size
                  address - below->base, below->name, below->size_bytes);
     } else if (below && past <= before && past < near) {
         name_element(below, address - below->base, ", ", element, sizeof element);
-        snprintf(text, size_bytes, "%s%" PRIu64 " bytes after the end of %s (%" PRIu64 " bytes)",
-                 element, past, below->name, below->size_bytes);
+        snprintf(text, size_bytes, "%s%" PRIu64 " bytes after the end of %s (%" PRIu64 " bytes)%s",
+                 element, past, below->name, below->size_bytes,
+                 below->plan ? ": the index is too large, or the buffer's count too small" : "");
     } else if (above && before < near) {
         snprintf(text, size_bytes, "%" PRIu64 " bytes before the start of %s (%" PRIu64 " bytes)",
                  before, above->name, above->size_bytes);

@@ -1,5 +1,6 @@
 #include "sim/machine/race.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -220,14 +221,65 @@ static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
                                                  : "a barrier of the cluster between";
 }
 
+/* A thread's column and row, if each row has its row of blocks, or a block where there is one row
+ * of them; the columns are counted on by `step`. */
+typedef struct spot {
+    uint64_t column, row, step;
+} spot;
+
+static spot find_spot(const sim_block *b, uint32_t block, uint32_t thread)
+{
+    const uint32_t *grid = b->launch->grid, *size = b->launch->block;
+    uint32_t at[3];
+    sim_thread_position(b, thread, at);
+    if (grid[1] == 1 && size[1] == 1)
+        return (spot){at[0], block, size[0]};
+    return (spot){(uint64_t)(block % grid[0]) * size[0] + at[0],
+                  (uint64_t)(block / grid[0] % grid[1]) * size[1] + at[1],
+                  (uint64_t)grid[0] * size[0]};
+}
+
+/* "; perhaps ...", where the element would be that of one of the threads in its row, and that of
+ * the other beyond the end of its own, an earlier one. */
+static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
+{
+    const sim_instruction *c = a->instruction;
+    const uint64_t unit = (uint64_t)ptx_type_bytes((ptx_type)c->type) * (c->vector ? c->vector : 1),
+                   index = unit ? a->offset / unit : 0;
+    text[0] = '\0';
+    if (!a->region || !sim_is_by_thread(s) || index == 0 || a->offset % unit)
+        return;
+    spot within =
+             find_spot(a->block, a->block->number - 1, a->warp->first_thread + (uint32_t)a->lane),
+         beyond = find_spot(a->block, s->block - 1, thread_of(a, s));
+    if (beyond.row > within.row) {
+        const spot other = beyond;
+        beyond = within;
+        within = other;
+    }
+    if (beyond.row == within.row || index < within.column ||
+        (index - within.column) % within.row != 0)
+        return;
+    const uint64_t width = (index - within.column) / within.row,
+                   column = index - beyond.row * width;
+    if (width > within.column && column >= beyond.column &&
+        (column - beyond.column) % beyond.step == 0)
+        snprintf(text, bytes,
+                 "; perhaps an index runs past its row: column %" PRIu64 " of row %" PRIu64
+                 " is column %" PRIu64 " of row %" PRIu64 " where a row has %" PRIu64,
+                 column, beyond.row, within.column, within.row, width);
+}
+
 static bool report(const sim_race_access *a, const sim_stamp *s, const char *what)
 {
-    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
+    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32], overrun[200];
     describe_place(a, place, sizeof place);
     describe_party(a, s, party, sizeof party);
     describe_line(a, s, line, sizeof line);
+    describe_overrun(a, s, overrun, sizeof overrun);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s %s without %s%s", place, what, party, what_is_missing(a, s), line);
+                    "%s: %s %s without %s%s%s", place, what, party, what_is_missing(a, s), line,
+                    overrun);
 }
 
 /* Are both strong, and does each one's scope have the other's thread? Volatile accesses of lanes of
