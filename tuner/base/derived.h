@@ -16,10 +16,11 @@
 bool derived_sum(const char *folder, const stamped_files *files, XXH128_hash_t *out);
 
 /* Fetches from the file at `path` what was worked out of these files, whose paths begin with
- * `folder`; with none given it says which they were, and gives their stamps. `kind` says what it is
- * ("facts"). The caller frees both; false: there is nothing, and *out is empty. */
+ * `folder`; with none given it says which they were, and gives their stamps. Files are read only
+ * where their stamps do not say that no one has written to them since; *were_read says so. `kind`
+ * says what it is ("facts"). The caller frees both; false: there is nothing, and *out is empty. */
 bool derived_fetch(const char *path, const char *kind, const char *folder, stamped_files *files,
-                   pack *out);
+                   pack *out, bool *were_read);
 
 /* Writes it. `sum` is derived_sum() from before the files were read: where it is another now,
  * nothing is written. */

@@ -27,3 +27,26 @@ bool descriptor_try_again(int fd)
         return poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1) >= 0 || errno == EINTR;
     return errno == EINTR;
 }
+
+int descriptor_open(const char *path, int flags, mode_t mode)
+{
+    int fd;
+    do
+        fd = open(path, flags, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+int descriptor_sync(int fd)
+{
+    int failed;
+    do
+        failed = fsync(fd);
+    while (failed && errno == EINTR);
+    return failed;
+}
+
+int descriptor_close(int fd)
+{
+    return close(fd) != 0 && errno != EINTR ? -1 : 0;
+}

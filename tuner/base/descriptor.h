@@ -1,8 +1,12 @@
-/* File descriptors that the program did not open itself. */
+/* File descriptors: what is asked of one that the program did not open itself, and calls that a
+ * signal interrupts. Opening, flushing and closing wait where a file system is that of another
+ * machine or of a program (NFS, FUSE), and a handler without SA_RESTART, which a program that uses
+ * the library may have, ends that wait. */
 #ifndef AUTOTUNE_BASE_DESCRIPTOR_H
 #define AUTOTUNE_BASE_DESCRIPTOR_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Before anything else is opened: of the descriptors 0, 1 and 2 those that are closed are taken, so
  * that no file, socket or pipe becomes the standard input, output or error by being the next.
@@ -14,5 +18,13 @@ bool descriptor_is_writable(int fd);
 /* After a write() that failed: is it to be tried again? It was interrupted; or there was no room,
  * as whoever shares a pipe or terminal made it one that does not wait: then this waits for some. */
 bool descriptor_try_again(int fd);
+
+/* open(2) and fsync(2), as often as they are interrupted. */
+int descriptor_open(const char *path, int flags, mode_t mode);
+int descriptor_sync(int fd);
+
+/* close(2): the descriptor is free after it, whatever it returns. To be interrupted is no failure:
+ * on Linux the descriptor is closed then, and what was written is flushed later. */
+int descriptor_close(int fd);
 
 #endif

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "base/file.h"
 
 #include <errno.h>
@@ -85,7 +86,7 @@ static at_status read_all(int fd, const char *path, size_t limit_bytes, char **o
 at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_error *error)
 {
     struct stat s;
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *fd = descriptor_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (*fd < 0 && errno == ENOENT)
         return error_set(error, AT_NOT_FOUND, "there is no file %s", path);
     if (*fd < 0)
@@ -95,7 +96,7 @@ at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_
             *size_bytes = (uint64_t)s.st_size;
         return AT_OK;
     }
-    close(*fd);
+    descriptor_close(*fd);
     *fd = -1;
     return error_set(error, AT_IO, "%s is %s, not a file", path,
                      S_ISDIR(s.st_mode) ? "a folder" : "a device or pipe");
@@ -111,7 +112,7 @@ at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *si
     if (status)
         return status;
     status = read_all(fd, path, limit_bytes, out, &size, error);
-    close(fd);
+    descriptor_close(fd);
     if (size_bytes)
         *size_bytes = size;
     return status;
@@ -153,11 +154,11 @@ static at_status split(const char *path, char folder[PATH_BYTES], const char **n
 /* A rename is on the disk once its folder is. Some file systems cannot and say EINVAL. */
 static at_status sync_folder(const char *folder, at_error *error)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = descriptor_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0)
         return io_error(error, errno, "open", folder);
-    int failed = fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP ? errno : 0;
-    close(fd);
+    int failed = descriptor_sync(fd) != 0 && errno != EINVAL && errno != ENOTSUP ? errno : 0;
+    descriptor_close(fd);
     return failed ? io_error(error, failed, "flush", folder) : AT_OK;
 }
 
@@ -175,7 +176,7 @@ static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, 
                          attempt);
         if (n < 0 || n >= PATH_BYTES)
             return path_too_long(error, path);
-        *fd = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        *fd = descriptor_open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (*fd >= 0)
             return AT_OK;
         if (errno != EEXIST)
@@ -184,14 +185,15 @@ static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, 
     return io_error(error, EEXIST, "create a file in", folder);
 }
 
-/* Writes, flushes and closes. close() may be the first to tell of a full disk (NFS). */
+/* Writes, flushes and closes. descriptor_close() may be the first to tell of a full disk (NFS). */
 static at_status fill_and_close(int fd, const char *path, const void *bytes, size_t size_bytes,
                                 at_error *error)
 {
     at_status status = file_write_all(fd, path, bytes, size_bytes, error);
-    if (!status && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS)
+    if (!status && descriptor_sync(fd) != 0 && errno != EINVAL && errno != ENOTSUP &&
+        errno != EROFS)
         status = io_error(error, errno, "write", path);
-    if (close(fd) != 0 && !status)
+    if (descriptor_close(fd) != 0 && !status)
         status = io_error(error, errno, "write", path);
     return status;
 }
@@ -238,7 +240,7 @@ static at_status replace_regular(const char *path, const void *bytes, size_t siz
 
 at_status file_open_to_write(const char *path, int *fd, at_error *error)
 {
-    *fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    *fd = descriptor_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
     if (*fd < 0)
         return io_error(error, errno, "write", path);
     fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
@@ -304,7 +306,7 @@ at_status file_make_private_folder(const char *path, at_error *error)
     at_status status = make_folder(path, 0700, error);
     if (status)
         return status;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = descriptor_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0 || fstat(fd, &s) != 0)
         status = io_error(error, errno, "open", path);
     else if (s.st_uid != geteuid())
@@ -320,27 +322,37 @@ at_status file_make_private_folder(const char *path, at_error *error)
     else if ((s.st_mode & 077) != 0 && fchmod(fd, 0700) != 0)
         status = io_error(error, errno, "close to others", path);
     if (fd >= 0)
-        close(fd);
+        descriptor_close(fd);
+    return status;
+}
+
+at_status file_open_nameless(const char *folder, int *fd, at_error *error)
+{
+    char path[PATH_BYTES], temporary[PATH_BYTES];
+    sigset_t before;
+    if (strlen(folder) >= PATH_BYTES - 64)
+        return path_too_long(error, folder);
+    *fd = descriptor_open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (*fd >= 0)
+        return AT_OK;
+    /* Some file systems have only files with a name; what else is wrong is found out again. */
+    snprintf(path, sizeof path, "%s/probe", folder);
+    hold_signals(&before);
+    at_status status = create_beside(path, temporary, fd, error);
+    if (!status)
+        unlink(temporary);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
 at_status file_check_writable(const char *folder, at_error *error)
 {
-    char path[PATH_BYTES], temporary[PATH_BYTES];
-    if (strlen(folder) >= PATH_BYTES - 64)
-        return path_too_long(error, folder);
-    snprintf(path, sizeof path, "%s/probe", folder);
     int fd;
-    sigset_t before;
-    hold_signals(&before);
-    at_status status = create_beside(path, temporary, &fd, error);
-    if (!status) {
-        /* Creating an empty file succeeds on a full disk; a block of data does not. */
-        char block[PROBE_BYTES];
-        memset(block, 'x', sizeof block);
-        status = fill_and_close(fd, folder, block, sizeof block, error);
-        unlink(temporary);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status;
+    at_status status = file_open_nameless(folder, &fd, error);
+    if (status)
+        return status;
+    /* Creating an empty file succeeds on a full disk; a block of data does not. */
+    char block[PROBE_BYTES];
+    memset(block, 'x', sizeof block);
+    return fill_and_close(fd, folder, block, sizeof block, error);
 }

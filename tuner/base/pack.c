@@ -50,6 +50,14 @@ void pack_append_text(pack *p, const char *text)
     pack_append(p, text, strlen(text));
 }
 
+void pack_narrow(pack *p, const void *view, size_t size_bytes)
+{
+    if (size_bytes > 0)
+        memmove(p->bytes, view, size_bytes);
+    p->size_bytes = size_bytes;
+    p->position = 0;
+}
+
 char *pack_take_text(pack *p)
 {
     pack_append(p, "", 1);

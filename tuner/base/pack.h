@@ -67,6 +67,9 @@ unsigned char *pack_grow(pack *p, size_t size_bytes);
 /* Bytes alone, without their length: for a text that is put together. */
 void pack_append(pack *p, const void *bytes, size_t size_bytes);
 void pack_append_text(pack *p, const char *text);
+/* The bytes at `view`, within the pack, become the whole of it, to be read from their beginning;
+ * nothing is allocated. */
+void pack_narrow(pack *p, const void *view, size_t size_bytes);
 /* The text that was appended, ended by NUL and owned by the caller; NULL: no memory. The pack is
  * empty then. */
 char *pack_take_text(pack *p);

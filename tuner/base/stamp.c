@@ -4,29 +4,49 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/descriptor.h"
+#include "base/file.h"
 
 static int64_t ns_of(struct timespec t)
 {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static file_stamp stamp_of(const struct stat *s)
+{
+    return (file_stamp){.device = s->st_dev,
+                        .inode = s->st_ino,
+                        .size_bytes = (uint64_t)s->st_size,
+                        .modified_ns = ns_of(s->st_mtim),
+                        .changed_ns = ns_of(s->st_ctim)};
+}
+
 bool file_stamp_of(const char *path, file_stamp *out)
 {
     struct stat s;
-    *out = (file_stamp){0};
-    if (stat(path, &s))
-        return false;
-    *out = (file_stamp){.device = s.st_dev,
-                        .inode = s.st_ino,
-                        .size_bytes = (uint64_t)s.st_size,
-                        .modified_ns = ns_of(s.st_mtim),
-                        .changed_ns = ns_of(s.st_ctim)};
-    return true;
+    const bool found = stat(path, &s) == 0;
+    *out = found ? stamp_of(&s) : (file_stamp){0};
+    return found;
 }
 
-static bool file_stamp_same(const file_stamp *a, const file_stamp *b)
+bool file_stamp_of_opened(const char *path, file_stamp *out)
+{
+    int fd;
+    struct stat s;
+    *out = (file_stamp){0};
+    if (file_open_regular(path, &fd, NULL, NULL))
+        return false;
+    const bool found = fstat(fd, &s) == 0;
+    if (found)
+        *out = stamp_of(&s);
+    descriptor_close(fd);
+    return found;
+}
+
+bool file_stamp_same(const file_stamp *a, const file_stamp *b)
 {
     return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
            a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
@@ -37,6 +57,21 @@ int64_t file_stamp_now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return ns_of(now);
+}
+
+bool file_stamp_of_new(const char *folder, file_stamp *out)
+{
+    /* A day that no file is written on. */
+    const struct timespec long_ago[2] = {{.tv_sec = 86400}, {.tv_sec = 86400}};
+    int fd;
+    struct stat s, set;
+    if (file_open_nameless(folder, &fd, NULL))
+        return false;
+    const bool known = fstat(fd, &s) == 0 && futimens(fd, long_ago) == 0 && fstat(fd, &set) == 0;
+    descriptor_close(fd);
+    if (known)
+        *out = stamp_of(&s);
+    return known && s.st_ctim.tv_nsec != 0 && ns_of(set.st_ctim) >= ns_of(s.st_ctim);
 }
 
 bool file_stamp_is_settled(const file_stamp *s, int64_t since_ns)

@@ -16,8 +16,20 @@ typedef struct file_stamp {
 /* False, with a zeroed stamp, when there is no such file. */
 bool file_stamp_of(const char *path, file_stamp *out);
 
+/* Likewise, of a regular file that is opened for it: NFS then asks its server, where it else tells
+ * for some seconds what it was told before. */
+bool file_stamp_of_opened(const char *path, file_stamp *out);
+
 /* Nanoseconds since 1970. */
 int64_t file_stamp_now_ns(void);
+
+/* The stamp that a file of the folder would get now: what time it is by the clock that stamps its
+ * files, which may be another machine's. False: nothing can be written there, or its times of
+ * change do not tell whether a file was written to: they are whole seconds, or follow the time of
+ * writing, which anyone may set (some file systems of programs). */
+bool file_stamp_of_new(const char *folder, file_stamp *out);
+
+bool file_stamp_same(const file_stamp *a, const file_stamp *b);
 
 /* Is the stamp so old that no change from `since_ns` on, when the file was about to be read, can
  * have left it as it is? File systems keep times in grains: of some milliseconds, or, where they

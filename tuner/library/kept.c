@@ -27,15 +27,14 @@ bool kept_fetch(const char *kind, const char *name, stamped_files *files, pack *
     size_t size_bytes;
     stamped_files_get(&all, files);
     const void *bytes = pack_get_bytes(&all, &size_bytes);
-    if (pack_complete(&all))
-        pack_append(out, bytes, size_bytes);
-    const bool fetched = pack_complete(&all) && !out->failed;
-    pack_deinit(&all);
-    if (!fetched) {
-        stamped_files_deinit(files);
-        pack_deinit(out);
+    if (pack_complete(&all)) {
+        pack_narrow(&all, bytes, size_bytes);
+        *out = all;
+        return true;
     }
-    return fetched;
+    pack_deinit(&all);
+    stamped_files_deinit(files);
+    return false;
 }
 
 void kept_store(const char *kind, const char *name, const stamped_files *files, int64_t since_ns,

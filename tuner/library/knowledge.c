@@ -115,12 +115,15 @@ static at_status read_records(const knowledge *k, const char *pattern_name, int6
         return error_no_memory(error);
     at_status status = AT_OK;
     if (to->files.count > 0 && !fetch_records(name, to)) {
-        const bool indexed = record_index_fetch(&k->folders, pattern_name, &to->files, &to->table);
+        bool were_read;
+        const bool indexed =
+            record_index_fetch(&k->folders, pattern_name, &to->files, &to->table, &were_read);
         if (!indexed)
             status = record_search(&k->folders, pattern_name, &to->set, error);
         if (!indexed && !status)
             status = pick_table_make(&to->set, &to->table, error);
-        if (!status)
+        /* An index whose files need not be read is as good as what would be kept. */
+        if (!status && (!indexed || were_read))
             keep_records(name, to, since_ns);
     }
     free(name);
@@ -207,15 +210,16 @@ static bool fetch_installed_facts(const knowledge *k, known_script *to, const ch
 {
     char path[PATHS_BYTES];
     pack bytes;
+    bool were_read;
     if (!paths_below(k->share.lua_dir, to->path) ||
         !script_facts_path(k->share.lua_dir, to->path, path, sizeof path) ||
-        !derived_fetch(path, SCRIPT_FACTS_KIND, k->share.lua_dir, &to->sources, &bytes))
+        !derived_fetch(path, SCRIPT_FACTS_KIND, k->share.lua_dir, &to->sources, &bytes, &were_read))
         return false;
     const bool fetched =
         strcmp(to->sources.items[0].path, to->path) == 0 && !read_facts(&bytes, to, NULL);
-    if (fetched)
+    if (fetched && were_read)
         kept_store("facts", name, &to->sources, since_ns, &bytes);
-    else
+    if (!fetched)
         stamped_files_deinit(&to->sources);
     pack_deinit(&bytes);
     return fetched;

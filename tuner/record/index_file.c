@@ -27,17 +27,18 @@ static bool are_in(const char *folder, const stamped_files *files)
 }
 
 bool record_index_fetch(const record_folders *folders, const char *pattern_name,
-                        const stamped_files *files, pick_table *out)
+                        const stamped_files *files, pick_table *out, bool *were_read)
 {
     size_t in = 0;
     char path[PATHS_BYTES];
     stamped_files are = *files;
     pack bytes;
     *out = (pick_table){0};
+    *were_read = false;
     while (in < folders->count && !are_in(folders->paths[in], files))
         in++;
     if (in == folders->count || !name_index(folders->paths[in], pattern_name, path) ||
-        !derived_fetch(path, kind, folders->paths[in], &are, &bytes))
+        !derived_fetch(path, kind, folders->paths[in], &are, &bytes, were_read))
         return false;
     const bool read = !pick_index_get(&bytes, out, NULL);
     if (!read)

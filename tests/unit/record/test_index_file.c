@@ -57,8 +57,9 @@ static int tear_down(void **state)
 static bool fetch(fixture *f, const record_folders *folders, pick_table *out)
 {
     stamped_files files;
+    bool were_read;
     assert_ok(record_find_files(folders, "dot", &files, &f->error), f->error);
-    const bool fetched = record_index_fetch(folders, "dot", &files, out);
+    const bool fetched = record_index_fetch(folders, "dot", &files, out, &were_read);
     stamped_files_deinit(&files);
     return fetched;
 }
@@ -165,16 +166,17 @@ TEST_IN(what_changed_while_it_was_worked_out_is_not_kept, set_up, tear_down)
     stamped_files files;
     pack bytes = {0}, read;
     XXH128_hash_t sum;
+    bool were_read;
     char path[TEMPORARY_BYTES + 32];
     snprintf(path, sizeof path, "%s/kept", f->folder);
     assert_ok(record_find_files(&f->folders, "dot", &files, &f->error), f->error);
     assert_true(derived_sum(f->folder, &files, &sum));
     pack_put_string(&bytes, "what was worked out");
     derived_store(path, "words", f->folder, &files, sum, &bytes);
-    assert_true(derived_fetch(path, "words", f->folder, &files, &read));
+    assert_true(derived_fetch(path, "words", f->folder, &files, &read, &were_read));
     assert_string_equal(pack_get_string(&read), "what was worked out");
     pack_deinit(&read);
-    assert_false(derived_fetch(path, "other words", f->folder, &files, &read));
+    assert_false(derived_fetch(path, "other words", f->folder, &files, &read, &were_read));
     assert_int_equal(unlink(path), 0);
     sum.low64 ^= 1;
     derived_store(path, "words", f->folder, &files, sum, &bytes);
