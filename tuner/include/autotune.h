@@ -355,7 +355,10 @@ typedef struct at_site_report {
 AT_API at_status at_sites_open(const at_sites_options *options, at_sites **out, at_error *error);
 
 /* Writes what is decided and not written yet, and frees the sites. No call of theirs may be under
- * way, and contexts in which they were used must still exist. */
+ * way, and contexts in which they were used must still exist.
+ *
+ * A fork of the process has its own sites to open: those that it got are AT_USAGE there until they
+ * are decided, and at_sites_close() leaves them to the process that opened them. */
 AT_API void at_sites_close(at_sites *sites);
 
 /* What was not as it should be (an entry of the store that is of another driver, a file that cannot
@@ -365,15 +368,15 @@ AT_API const char *at_sites_problem(const at_sites *sites, size_t index);
 /* The site of that name for that problem, which is what the fastest configuration depends on
  * (sizes, a type). The same name and problem give the same site: so this may be called before every
  * launch, for a microsecond. Everything is copied. AT_USAGE for names that are no identifiers, a
- * parameter without values, more than 64 of either. */
+ * parameter without values, more than 64 of either, and for a site that has other parameters. */
 AT_API at_status at_site_open(at_sites *sites, const char *name, const at_variable *variables,
                               size_t variable_count, const at_parameter *parameters,
                               size_t parameter_count, at_site **out, at_error *error);
 
 /* Says which configurations can be used: `valid` returns 0 for those that cannot, and these are
  * never chosen. To be called before the site's first use; `valid` is called from at_site_begin() of
- * any thread until the site is decided. If the default is invalid, the first that is valid takes
- * its place. */
+ * any thread until the site is decided, and calls nothing of that site. If the default is invalid,
+ * the first that is valid takes its place. */
 typedef int at_site_valid(void *context, const at_variable *values, size_t count);
 AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context,
                                   at_error *error);
@@ -383,7 +386,8 @@ AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *con
  * values, once; after an error there is nothing to end. */
 AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error);
 
-/* Ends the call that began with `values`. */
+/* Ends the call that began with `values`. AT_USAGE for values of another site, and where it is seen
+ * that the call has ended already. */
 AT_API at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error);
 
 /* Instead of at_site_end(): the values cannot be used, and are not given again. Begin anew. */

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -11,6 +12,17 @@ enum { DEFAULTS_TRIED = 65536 };
 
 /* Calls whose times are asked for when another begins. */
 enum { ASKED_AT_ONCE = 2 };
+
+/* Takes the site's lock. AT_USAGE, and it is not taken, in a fork and within the `valid` of the
+ * same site. */
+static at_status hold(at_site *site, const char *function, at_error *error)
+{
+    at_status status = sites_are_here(site->sites, function, error);
+    if (!status && pthread_mutex_lock(&site->lock) == EDEADLK)
+        status = error_set(error, AT_USAGE, "%s was called by `valid` of the same site, '%s'",
+                           function, site->name);
+    return status;
+}
 
 /* ---- values ---- */
 
@@ -39,6 +51,17 @@ static at_status give_values(const at_site *site, const site_values *v, uint64_t
         return error_no_memory(error);
     *out = (at_values){v->items, site->space.list_count, ticket, v->configuration};
     return AT_OK;
+}
+
+static at_status check_values(const at_site *site, const char *function, const at_values *values,
+                              at_error *error)
+{
+    uint64_t place;
+    if (keymap_get(&site->values, values->configuration, &place) &&
+        site->made[place]->items == values->items)
+        return AT_OK;
+    return error_set(error, AT_USAGE, "%s: these values are not of the site '%s'", function,
+                     site->name);
 }
 
 static bool is_valid(const at_site *site, uint32_t configuration)
@@ -208,8 +231,10 @@ static void gather(at_site *site)
         size_t i = site->asked++ % site->open_count;
         int64_t time_ns = 0;
         int known = site->open[i].ended ? timer->api->ask(timer, site->open[i].mark, &time_ns) : 0;
-        if (!site->open[i].ended && site->calls - site->open[i].number > SITE_GIVEN_UP)
+        if (!site->open[i].ended && site->calls - site->open[i].number > SITE_GIVEN_UP) {
             known = -1;
+            site->lost++;
+        }
         if (known)
             close_call(site, i, known > 0 ? time_ns : 0);
     }
@@ -355,15 +380,20 @@ at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error
     if (settled)
         return give_values(site, settled, 0, values, error);
     error_clear(error);
+    at_status status = sites_are_here(site->sites, "at_site_begin", error);
+    if (status)
+        return status;
     if (pthread_mutex_trylock(&site->lock) != 0) {
         const site_values *plain = atomic_load_explicit(&site->plain, memory_order_acquire);
         if (plain) {
             atomic_fetch_add_explicit(&site->plain_calls, 1, memory_order_relaxed);
             return give_values(site, plain, 0, values, error);
         }
-        pthread_mutex_lock(&site->lock);
+        status = hold(site, "at_site_begin", error);
     }
-    at_status status = begin(site, stream, values, error);
+    if (status)
+        return status;
+    status = begin(site, stream, values, error);
     pthread_mutex_unlock(&site->lock);
     return status;
 }
@@ -376,12 +406,25 @@ static size_t find_call(const at_site *site, uint64_t ticket)
     return i;
 }
 
-static void end(at_site *site, void *stream, uint64_t ticket, int64_t now_ns)
+/* A call that lost its place may have ended or not. */
+static at_status refuse_ended(const at_site *site, at_error *error)
+{
+    return site->lost
+               ? AT_OK
+               : error_set(error, AT_USAGE,
+                           "at_site_end: this call of the site '%s' has ended already", site->name);
+}
+
+static at_status end(at_site *site, void *stream, const at_values *values, int64_t now_ns,
+                     at_error *error)
 {
     site_timer *timer = site->sites->timer;
-    size_t i = find_call(site, ticket);
-    if (i == site->open_count)
-        return;
+    at_status status = check_values(site, "at_site_end", values, error);
+    if (status)
+        return status;
+    size_t i = find_call(site, values->ticket);
+    if (i == site->open_count || site->open[i].ended)
+        return refuse_ended(site, error);
     site_call *c = &site->open[i];
     int64_t before_ns = timer->api->host_ns(timer), time_ns = 0;
     bool timed = timer->api->end(timer, c->mark, stream, now_ns);
@@ -389,13 +432,14 @@ static void end(at_site *site, void *stream, uint64_t ticket, int64_t now_ns)
     c->overhead_ns += timer->api->host_ns(timer) - before_ns;
     c->ended = true;
     if (timed && !timer->at_once)
-        return;
+        return AT_OK;
     if (timed)
         timer->api->ask(timer, c->mark, &time_ns);
     before_ns = timer->api->host_ns(timer);
     close_call(site, i, time_ns);
     charge(site, before_ns);
     look(site);
+    return AT_OK;
 }
 
 at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error)
@@ -406,10 +450,12 @@ at_status at_site_end(at_site *site, void *stream, const at_values *values, at_e
         return AT_OK;
     error_clear(error);
     int64_t now_ns = site->sites->timer->api->host_ns(site->sites->timer);
-    pthread_mutex_lock(&site->lock);
-    end(site, stream, values->ticket, now_ns);
+    at_status status = hold(site, "at_site_end", error);
+    if (status)
+        return status;
+    status = end(site, stream, values, now_ns, error);
     pthread_mutex_unlock(&site->lock);
-    return AT_OK;
+    return status;
 }
 
 /* ---- decisions of the program ---- */
@@ -432,6 +478,9 @@ static at_status settle_anew(at_site *site, at_error *error)
 
 static at_status refuse(at_site *site, const at_values *values, at_error *error)
 {
+    at_status status = check_values(site, "at_site_invalid", values, error);
+    if (status)
+        return status;
     size_t i = find_call(site, values->ticket);
     if (values->ticket && i < site->open_count)
         close_call(site, i, 0);
@@ -458,9 +507,11 @@ at_status at_site_invalid(at_site *site, const at_values *values, at_error *erro
     at_status status = thread_state_plain(&callers, error);
     if (status)
         return status;
-    pthread_mutex_lock(&site->lock);
-    status = refuse(site, values, error);
-    pthread_mutex_unlock(&site->lock);
+    status = hold(site, "at_site_invalid", error);
+    if (!status) {
+        status = refuse(site, values, error);
+        pthread_mutex_unlock(&site->lock);
+    }
     thread_state_restore(&callers);
     return status;
 }
@@ -470,8 +521,9 @@ at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context, a
     if (!site || !valid)
         return argument_refuse_null("at_site_restrict", !site ? "site" : "valid", error);
     error_clear(error);
-    at_status status = AT_OK;
-    pthread_mutex_lock(&site->lock);
+    at_status status = hold(site, "at_site_restrict", error);
+    if (status)
+        return status;
     if (site->opened && site->valid != valid)
         status =
             error_set(error, AT_USAGE, "the site '%s' is in use: restrict it before", site->name);
@@ -486,8 +538,10 @@ at_status at_site_freeze(at_site *site, at_error *error)
     if (!site)
         return argument_refuse_null("at_site_freeze", "site", error);
     error_clear(error);
-    pthread_mutex_lock(&site->lock);
-    at_status status = open_plainly(site, error);
+    at_status status = hold(site, "at_site_freeze", error);
+    if (status)
+        return status;
+    status = open_plainly(site, error);
     drop_window(site);
     if (site->tuner && site->state == AT_SITE_TUNING) {
         site_tuner_stop(site->tuner);
@@ -502,8 +556,10 @@ at_status at_site_get(at_site *site, at_site_report *out, at_error *error)
     if (!site || !out)
         return argument_refuse_null("at_site_get", !site ? "site" : "out", error);
     error_clear(error);
-    pthread_mutex_lock(&site->lock);
-    at_status status = open_plainly(site, error);
+    at_status status = hold(site, "at_site_get", error);
+    if (status)
+        return status;
+    status = open_plainly(site, error);
     *out = (at_site_report){.state = site->state,
                             .calls = site->calls + atomic_load(&site->plain_calls)};
     if (site->tuner) {

@@ -129,6 +129,39 @@ at_status site_space_init(site_space *s, const at_parameter *parameters, size_t 
     return AT_OK;
 }
 
+static bool is_value(const at_variable *is, const at_variable *given)
+{
+    switch (is->kind) {
+    case AT_KIND_NUMBER:
+        return memcmp(&is->number, &given->number, sizeof is->number) == 0;
+    case AT_KIND_TEXT:
+        return given->text && strcmp(is->text, given->text) == 0;
+    case AT_KIND_BOOLEAN:
+        return is->integer == (given->integer != 0);
+    default:
+        return is->integer == given->integer;
+    }
+}
+
+static bool is_list(const site_list *list, const at_parameter *p)
+{
+    bool same = p->count == list->count && p->kind == list->values->kind && has_values(p) &&
+                p->name && strcmp(p->name, list->name) == 0;
+    for (size_t i = 0; i < list->count && same; i++) {
+        const at_variable given = value_at(p, i);
+        same = is_value(&list->values[i], &given);
+    }
+    return same;
+}
+
+bool site_space_is_of(const site_space *s, const at_parameter *parameters, size_t count)
+{
+    bool same = count == s->list_count;
+    for (size_t i = 0; i < s->list_count && same; i++)
+        same = is_list(&s->lists[i], &parameters[i]);
+    return same;
+}
+
 void site_space_deinit(site_space *s)
 {
     for (size_t i = 0; i < s->list_count; i++) {

@@ -32,6 +32,9 @@ at_status site_space_init(site_space *s, const at_parameter *parameters, size_t 
                           at_error *error);
 void site_space_deinit(site_space *s);
 
+/* Do these parameters span it? */
+bool site_space_is_of(const site_space *s, const at_parameter *parameters, size_t count);
+
 /* Copies a named value, checked: AT_USAGE, AT_NO_MEMORY. Freed with site_variable_deinit(). `what`
  * it is, for the message: "variable". */
 at_status site_variable_copy(const at_variable *v, const char *what, at_variable *out,

@@ -1,9 +1,21 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/error.h"
 #include "library/sites.h"
+
+at_status sites_are_here(const at_sites *sites, const char *function, at_error *error)
+{
+    if (sites->process == getpid())
+        return AT_OK;
+    return error_set(error, AT_USAGE,
+                     "%s: this process is a fork of the one that opened these sites; open others "
+                     "in it",
+                     function);
+}
 
 void sites_say(void *context, const char *text)
 {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/thread_state.h"
@@ -14,7 +15,7 @@
 
 const char *at_sites_problem(const at_sites *sites, size_t index)
 {
-    if (!sites)
+    if (!sites || sites_are_here(sites, "at_sites_problem", NULL))
         return NULL;
     pthread_mutex_t *guard = (pthread_mutex_t *)(uintptr_t)&sites->lock;
     pthread_mutex_lock(guard);
@@ -67,6 +68,7 @@ at_status sites_open_with(const at_sites_options *options, site_timer *timer,
         return error_no_memory(error);
     }
     sites->timer = timer;
+    sites->process = getpid();
     pthread_mutex_init(&sites->lock, NULL);
     pthread_mutex_init(&sites->reading, NULL);
     pthread_cond_init(&sites->wake, NULL);
@@ -199,6 +201,24 @@ static at_status fill_site(at_site *site, const char *name, const at_variable *v
     return site_space_init(&site->space, parameters, parameter_count, error);
 }
 
+/* A thread that has it and wants it again is told so. */
+static void init_lock(pthread_mutex_t *out)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(out, &kind);
+    pthread_mutexattr_destroy(&kind);
+}
+
+static at_status refuse_other(const char *name, at_error *error)
+{
+    return error_set(error, AT_USAGE,
+                     "the site '%.80s' was opened with other parameters for the same problem: give "
+                     "one of the two another name",
+                     name);
+}
+
 static at_status add_site(at_sites *sites, uint64_t hash, const char *name,
                           const at_variable *variables, size_t count,
                           const at_parameter *parameters, size_t parameter_count, at_site **out,
@@ -210,7 +230,7 @@ static at_status add_site(at_sites *sites, uint64_t hash, const char *name,
     site->sites = sites;
     site->hash = hash;
     site->next = SITE_WINDOW;
-    pthread_mutex_init(&site->lock, NULL);
+    init_lock(&site->lock);
     at_status status = fill_site(site, name, variables, count, parameters, parameter_count, error);
     if (!status && (!array_add(&sites->all, &sites->count, &site, sizeof site) ||
                     !keymap_put(&sites->found, hash, sites->count - 1)))
@@ -238,20 +258,24 @@ at_status at_site_open(at_sites *sites, const char *name, const at_variable *var
                                     error);
     error_clear(error);
     uint64_t hash = hash_site(name, variables, variable_count), place;
-    at_status status = AT_OK;
+    at_status status = sites_are_here(sites, "at_site_open", error);
+    if (status)
+        return status;
     pthread_mutex_lock(&sites->lock);
-    if (keymap_get(&sites->found, hash, &place))
-        *out = sites->all[place];
-    else
+    if (!keymap_get(&sites->found, hash, &place))
         status = add_site(sites, hash, name, variables, variable_count, parameters, parameter_count,
                           out, error);
+    else if (site_space_is_of(&sites->all[place]->space, parameters, parameter_count))
+        *out = sites->all[place];
+    else
+        status = refuse_other(name, error);
     pthread_mutex_unlock(&sites->lock);
     return status;
 }
 
 void at_sites_close(at_sites *sites)
 {
-    if (!sites)
+    if (!sites || sites_are_here(sites, "at_sites_close", NULL))
         return;
     sites_finish_writing(sites);
     for (size_t i = 0; i < sites->count; i++)

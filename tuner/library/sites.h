@@ -1,5 +1,6 @@
 /* What the parts of libautotune's sites share: library/sites.c has the program's sites and their
- * store, library/site.c the calls of one, library/site_writer.c says problems and writes decisions.
+ * store, library/site.c the calls of one, library/site_writer.c what both ask, problems and writing
+ * decisions.
  *
  * Locks: a call that finds a site's `lock` taken is no trial and does not wait. A thread takes a
  * site's `lock` first, then `reading`, then the lock of its sites. Decisions are written without
@@ -9,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "autotune.h"
 #include "base/keymap.h"
@@ -74,6 +76,7 @@ struct at_site {
     uint64_t calls;
     site_call open[SITE_MOST_OPEN];
     size_t open_count, asked; /* asked: the place of who was asked last */
+    uint64_t lost;            /* calls that did not end while their places were free */
     bool hidden;              /* the device was busy when a call was timed last */
 
     /* What rank 0 told last; of a process for itself its `incumbent` alone counts. `next` is the
@@ -87,6 +90,7 @@ struct at_site {
 };
 
 struct at_sites {
+    pid_t process; /* that opened them */
     sites_mode mode;
     double share;
     site_timer *timer;
@@ -113,6 +117,10 @@ struct at_sites {
 at_status sites_open_with(const at_sites_options *options, site_timer *timer,
                           const arch_limits *gpu, const char *driver, at_sites **out,
                           at_error *error);
+
+/* AT_USAGE in a fork of the process that opened them: locks may be held there by threads that it
+ * does not have, and the driver does not work. */
+at_status sites_are_here(const at_sites *sites, const char *function, at_error *error);
 
 /* Notes a problem, unless it is known. */
 void sites_say(void *sites, const char *text);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "autotune.h"
@@ -433,6 +434,206 @@ TEST_IN(mistakes_in_what_is_given_are_named, set_up, tear_down)
     assert_int_equal(
         at_sites_open(&(at_sites_options){.clock = AT_SITE_CLOCK_HOST}, &sites, &error), AT_USAGE);
     assert_non_null(strstr(error.message, "off, use or tune"));
+}
+
+/* ---- mistakes in how sites are called ---- */
+
+TEST_IN(a_call_ends_once, set_up, tear_down)
+{
+    fixture *f = *state;
+    /* Times are known at once, or late: then the second end would be that of a longer call. */
+    for (int late = 0; late <= 40; late += 40) {
+        at_sites *sites = open_for(&(at_sites_options){.folder = f->folder}, &h200, "580", late);
+        at_site *site = open_axpy(sites, 5000 + late);
+        caller c = caller_of(7);
+        at_error error = {0};
+        at_values v = {0};
+        uint64_t refused = 0;
+        for (int i = 0; i < 2000; i++) {
+            assert_ok(at_site_begin(site, &c.stream, &v, &error), error);
+            c.stream.now_ns += (int64_t)axpy_ns(5000, v.items);
+            assert_ok(at_site_end(site, &c.stream, &v, &error), error);
+            c.stream.now_ns += 100000;
+            if (at_site_end(site, &c.stream, &v, &error)) {
+                assert_non_null(strstr(error.message, "'axpy' has ended already"));
+                refused++;
+            }
+            c.timed += v.ticket != 0;
+        }
+        assert_true(c.timed > 0);
+        assert_int_equal(refused, c.timed);
+        call_until_decided(&c, site, 5000);
+        expect_best(site, 5000);
+        at_sites_close(sites);
+    }
+}
+
+TEST_IN(values_end_the_call_of_their_own_site, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_sites *sites = open_in(f->folder);
+    at_site *one = open_axpy(sites, 100), *other = open_axpy(sites, 5000);
+    caller c = caller_of(8);
+    at_error error = {0};
+    at_values v[2];
+    for (int i = 0; i < 2000; i++) {
+        assert_ok(at_site_begin(one, &c.stream, &v[0], &error), error);
+        assert_ok(at_site_begin(other, &c.stream, &v[1], &error), error);
+        c.stream.now_ns += (int64_t)axpy_ns(5000, v[1].items);
+        if (v[1].ticket) {
+            assert_int_equal(at_site_end(one, &c.stream, &v[1], &error), AT_USAGE);
+            assert_non_null(strstr(error.message, "not of the site 'axpy'"));
+        }
+        assert_int_equal(at_site_invalid(one, &v[1], &error), AT_USAGE);
+        assert_ok(at_site_end(other, &c.stream, &v[1], &error), error);
+        assert_ok(at_site_end(one, &c.stream, &v[0], &error), error);
+    }
+    call_until_decided(&c, other, 5000);
+    expect_best(other, 5000);
+    at_sites_close(sites);
+}
+
+TEST_IN(a_site_has_one_list_of_parameters, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_sites *sites = open_in(f->folder);
+    const at_variable n[] = {at_integer("n", 100)};
+    const int64_t copied[] = {128, 64, 256, 512, 1024}, one_differs[] = {128, 64, 256, 512, 2048};
+    const double numbers[] = {0.5, 1.5};
+    char plain[] = "plain", vector[] = "vector";
+    const char *const same_texts[] = {plain, vector}, *const other_texts[] = {plain, plain};
+    const at_parameter is[] = {at_integers("block", blocks, 5), at_texts("way", ways, 2),
+                               at_numbers("f", numbers, 2)},
+                       same[] = {at_integers("block", copied, 5), at_texts("way", same_texts, 2),
+                                 at_numbers("f", numbers, 2)};
+    at_site *site = NULL, *again = NULL;
+    at_error error = {0};
+    assert_ok(at_site_open(sites, "axpy", n, 1, is, 3, &site, &error), error);
+    assert_ok(at_site_open(sites, "axpy", n, 1, same, 3, &again, &error), error);
+    assert_ptr_equal(site, again);
+    for (int wrong = 0; wrong < 6; wrong++) {
+        at_parameter other[] = {is[0], is[1], is[2]};
+        const at_parameter instead[] = {at_integers("block", one_differs, 5),
+                                        at_integers("block", blocks, 4),
+                                        at_integers("tile", blocks, 5),
+                                        {"block", AT_KIND_BOOLEAN, 5, blocks, NULL, NULL},
+                                        {"block", AT_KIND_INTEGER, 5, NULL, NULL, NULL},
+                                        at_texts("way", other_texts, 2)};
+        other[wrong == 5] = instead[wrong];
+        assert_int_equal(at_site_open(sites, "axpy", n, 1, other, 3, &again, &error), AT_USAGE);
+        assert_non_null(strstr(error.message, "'axpy' was opened with other parameters"));
+        assert_null(again);
+    }
+    assert_int_equal(at_site_open(sites, "axpy", n, 1, is, 2, &again, &error), AT_USAGE);
+    at_sites_close(sites);
+}
+
+/* A call that a thread never ended, as after an exception, is given up some day. */
+TEST_IN(calls_that_never_end_hold_nothing_up, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_sites *sites = open_in(f->folder);
+    at_site *site = open_axpy(sites, 5000);
+    caller c = caller_of(9);
+    at_error error = {0};
+    at_values v;
+    for (int i = 0; i < 30000; i++) {
+        assert_ok(at_site_begin(site, &c.stream, &v, &error), error);
+        c.stream.now_ns += (int64_t)axpy_ns(5000, v.items);
+        if (i % 10)
+            assert_ok(at_site_end(site, &c.stream, &v, &error), error);
+    }
+    call_until_decided(&c, site, 5000);
+    expect_best(site, 5000);
+    assert_ok(at_site_begin(open_axpy(sites, 100), &c.stream, &v, &error), error);
+    at_sites_close(sites);
+}
+
+TEST_IN(a_capture_that_begins_within_a_call_has_it_not_timed, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_sites *sites = open_in(f->folder);
+    at_site *site = open_axpy(sites, 5000);
+    caller c = caller_of(10);
+    at_error error = {0};
+    for (int i = 0; i < 4000; i++) {
+        at_values v;
+        c.stream.captured = i % 4 == 1;
+        assert_ok(at_site_begin(site, &c.stream, &v, &error), error);
+        c.stream.captured = i % 4 == 2;
+        c.stream.now_ns += (int64_t)axpy_ns(5000, v.items) * (c.stream.captured ? 100 : 1);
+        assert_ok(at_site_end(site, &c.stream, &v, &error), error);
+    }
+    c.stream.captured = false;
+    call_until_decided(&c, site, 5000);
+    expect_best(site, 5000);
+    at_sites_close(sites);
+}
+
+/* What a fork may call of the sites that it got. */
+static int use_in_fork(at_sites *sites, at_site *site, stream *in)
+{
+    const at_variable n[] = {at_integer("n", 3)};
+    const at_parameter block[] = {at_integers("block", blocks, 5)};
+    at_site *made = NULL;
+    at_site_report report;
+    at_values v = {0};
+    at_error error = {0};
+    const bool refused =
+        at_site_begin(site, in, &v, &error) == AT_USAGE && strstr(error.message, "is a fork") &&
+        at_site_freeze(site, &error) == AT_USAGE && at_site_get(site, &report, &error) &&
+        at_site_open(sites, "axpy", n, 1, block, 1, &made, &error) == AT_USAGE && !made;
+    at_sites_close(sites);
+    return refused ? 0 : 1;
+}
+
+TEST_IN(a_fork_opens_sites_of_its_own, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_sites *sites = open_in(f->folder);
+    at_site *decided = open_axpy(sites, 100), *site = open_axpy(sites, 5000);
+    caller c = caller_of(11);
+    call_until_decided(&c, decided, 100); /* its thread writes what is decided */
+    call(&c, decided, 100);
+    call(&c, site, 5000);
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(use_in_fork(sites, site, &c.stream));
+    int ended;
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    assert_true(WIFEXITED(ended));
+    assert_int_equal(WEXITSTATUS(ended), 0);
+    call_until_decided(&c, site, 5000);
+    expect_best(site, 5000);
+    at_sites_close(sites);
+}
+
+static int ask_itself(void *context, const at_variable *values, size_t count)
+{
+    (void)values, (void)count;
+    at_site *site = context;
+    at_site_report report;
+    at_values v;
+    at_error error = {0};
+    stream in = {0};
+    assert_int_equal(at_site_get(site, &report, &error), AT_USAGE);
+    assert_non_null(strstr(error.message, "called by `valid` of the same site, 'axpy'"));
+    assert_int_equal(at_site_begin(site, &in, &v, &error), AT_USAGE);
+    return 1;
+}
+
+TEST_IN(a_site_is_not_asked_by_its_own_valid, set_up, tear_down)
+{
+    fixture *f = *state;
+    at_sites *sites = open_in(f->folder);
+    at_site *site = open_axpy(sites, 5000);
+    at_error error = {0};
+    at_values v;
+    stream in = {0};
+    assert_ok(at_site_restrict(site, ask_itself, site, &error), error);
+    assert_ok(at_site_begin(site, &in, &v, &error), error);
+    at_sites_close(sites);
 }
 
 /* ---- AUTOTUNE_SITES and the store ---- */
