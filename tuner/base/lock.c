@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 
 enum { PATH_BYTES = 4096, HOLDER_BYTES = 512, PAUSE_MS = 5, LOOK_EVERY = 10 };
 
@@ -40,7 +41,7 @@ struct lock {
 /* The first line of a small file of the kernel. */
 static void read_line(const char *path, char *out, size_t out_bytes)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = descriptor_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     ssize_t n = fd >= 0 ? read(fd, out, out_bytes - 1) : -1;
     out[n > 0 ? n : 0] = '\0';
     out[strcspn(out, "\n")] = '\0';
@@ -123,13 +124,13 @@ static bool held_path(const lock *l, char out[PATH_BYTES])
 /* Writes its holder into a new file. Returns 0 or errno. */
 static int create_held(const char *path, const char *own)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    int fd = descriptor_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
         return errno;
     size_t size = strlen(own);
     ssize_t n = write(fd, own, size);
     int code = n == (ssize_t)size ? 0 : n < 0 ? errno : ENOSPC;
-    if (close(fd) != 0 && !code)
+    if (descriptor_close(fd) != 0 && !code)
         code = errno;
     if (code)
         unlink(path);
@@ -144,7 +145,7 @@ static int64_t age_s(const char *path, const struct stat *s)
     if (time(NULL) - s->st_mtime < LOCK_STALE_S / 2)
         return 0; /* no clock is that wrong, and no probe needed */
     snprintf(probe, sizeof probe, "%s.%ld", path, (long)getpid());
-    int fd = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = descriptor_open(probe, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool known = fd >= 0 && write(fd, "?", 1) == 1 && fstat(fd, &now) == 0;
     if (fd >= 0) {
         close(fd);
@@ -165,7 +166,7 @@ static bool is_stale(const char *path, const char *text, const struct stat *s)
 
 static bool read_held(const char *path, char text[HOLDER_BYTES], struct stat *s)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    int fd = descriptor_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0);
     ssize_t n =
         fd >= 0 && fstat(fd, s) == 0 && S_ISREG(s->st_mode) ? read(fd, text, HOLDER_BYTES - 1) : -1;
     text[n > 0 ? n : 0] = '\0';
@@ -231,9 +232,9 @@ static at_status refuse(at_error *error, int code, const char *path)
 static int open_path(const char *path, mode_t mode)
 {
     static const int ways[] = {O_RDWR, O_RDONLY, O_RDWR | O_CREAT};
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = descriptor_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     for (size_t i = 0; i < sizeof ways / sizeof *ways && fd < 0; i++)
-        fd = open(path, ways[i] | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode);
+        fd = descriptor_open(path, ways[i] | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode);
     return fd;
 }
 
@@ -358,7 +359,7 @@ void lock_close(lock *l)
 
 int lock_probe(const char *folder)
 {
-    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = descriptor_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK, 0);
     const int code =
         fd < 0 || (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno != EWOULDBLOCK) ? errno : 0;
     if (fd >= 0)

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -46,7 +47,7 @@ typedef struct relaunch {
 static at_status map_file(const char *path, uint64_t size_bytes, bool writable, void **out,
                           at_error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = descriptor_open(path, O_RDONLY | O_CLOEXEC, 0);
     *out = fd < 0 ? MAP_FAILED
                   : mmap(NULL, size_bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ,
                          MAP_PRIVATE | MAP_NORESERVE, fd, 0);

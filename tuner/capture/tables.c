@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "capture/kernel_name.h"
@@ -229,7 +230,7 @@ static at_status read_process(reading *r, const char *folder, at_error *error)
     char path[PATH_BYTES];
     struct stat s;
     snprintf(path, sizeof path, "%s/%s/%s", r->dir, folder, CAPTURE_TABLE);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = descriptor_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
     if (fd < 0)
         return AT_OK; /* no process made the folder, or it came to nothing */
     void *mapped =

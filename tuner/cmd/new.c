@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/paths.h"
@@ -62,11 +63,11 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     if (!status)
         own = renamed(text, name);
     /* The file never replaces what someone wrote. */
-    if (!status && (fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0)
+    if (!status && (fd = descriptor_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0)
         status = error_set(error, AT_IO, "%s cannot be written: %s", to, strerror(errno));
     if (!status)
         status = file_write_all(fd, to, own, strlen(own), error);
-    if (fd >= 0 && close(fd) != 0 && !status)
+    if (fd >= 0 && descriptor_close(fd) != 0 && !status)
         status = error_set(error, AT_IO, "%s cannot be written: %s", to, strerror(errno));
     if (status && fd >= 0)
         unlink(to);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "compile/trim.h"
 
@@ -136,7 +137,7 @@ at_status compile_cache_get(const compile_cache *c, compile_key key, unsigned ch
     *size_bytes = 0;
     char path[ENTRY_PATH_BYTES];
     entry_path(c, key, path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    int fd = descriptor_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0);
     if (fd < 0)
         return AT_NOT_FOUND;
     struct stat s;
@@ -154,13 +155,13 @@ at_status compile_cache_get(const compile_cache *c, compile_key key, unsigned ch
 static at_status write_entry(const char *path, const entry_header *header, const void *bytes,
                              size_t size_bytes, at_error *error)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = descriptor_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set_errno(error, errno, "cannot write the compile cache, %s", path);
     at_status status = file_write_all(fd, path, header, sizeof *header, error);
     if (!status)
         status = file_write_all(fd, path, bytes, size_bytes, error);
-    if (close(fd) != 0 && !status)
+    if (descriptor_close(fd) != 0 && !status)
         status = error_set_errno(error, errno, "cannot write the compile cache, %s", path);
     return status;
 }

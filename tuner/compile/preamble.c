@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/descriptor.h"
 #include "base/pack.h"
 
 /* A source that has errors is no reason to give up, several may be. */
@@ -181,7 +182,7 @@ void preambles_end(preamble_use *use, bool compiled)
         return;
     if (use->path[0]) {
         if (compiled)
-            use->of->fd = open(use->path, O_RDONLY | O_CLOEXEC);
+            use->of->fd = descriptor_open(use->path, O_RDONLY | O_CLOEXEC, 0);
         unlink(use->path);
     }
     use->of->failures = use->of->fd >= 0 && compiled ? 0 : use->of->failures + 1;

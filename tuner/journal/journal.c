@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/keymap.h"
 #include "base/lock.h"
@@ -268,7 +269,7 @@ static void sync_now_and_then(journal *j)
     j->unsynced = true;
     if (now - j->synced_ns < sync_interval_ns)
         return;
-    fdatasync(j->fd);
+    (void)descriptor_sync(j->fd);
     j->synced_ns = now;
     j->unsynced = false;
 }
@@ -398,7 +399,7 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
         status = load_file(j, error);
     if (status)
         return status;
-    j->fd = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+    j->fd = descriptor_open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
     if (j->fd < 0)
         return error_set_errno(error, errno, "cannot open the journal %s", j->path);
     lock_open(j->path, 0600, &j->lock, NULL);
@@ -444,7 +445,7 @@ void journal_close(journal *j)
         if (j->waiting)
             append(j, j->waiting, j->waiting_bytes, NULL);
         if (j->unsynced)
-            fdatasync(j->fd);
+            (void)descriptor_sync(j->fd);
         close(j->fd);
     }
     lock_close(j->lock);

@@ -1,0 +1,46 @@
+load helpers
+
+# Calls that a signal interrupts are made again; and what a kill interrupts leaves nothing in the way.
+
+@test "a run whose opening, flushing and closing of files is interrupted is recorded" {
+    gpu
+    write_space few 12
+    LD_PRELOAD=$TOOLS/interrupted_preload.so tool "$TIMED" --device cuda:0 --quiet
+    succeeds
+    found_the_best
+    recorded
+    [ -z "$errors" ] || { echo "$errors"; return 1; }
+    LD_PRELOAD=$TOOLS/interrupted_preload.so tool results show timed
+    succeeds
+    LD_PRELOAD=$TOOLS/interrupted_preload.so tool export timed --format header -o timed.h
+    succeeds
+    [ -s timed.h ]
+    LD_PRELOAD=$TOOLS/interrupted_preload.so tool new mine
+    succeeds
+    left=$(find "$WORK" -name '*.tmp')
+    [ -z "$left" ] || { echo "$left"; return 1; }
+}
+
+@test "locks by exclusive creation bear interruptions" {
+    gpu
+    write_space few 12
+    LD_PRELOAD="$TOOLS/interrupted_preload.so $TOOLS/no_locks_preload.so" tool "$TIMED" --device cuda:0 --quiet
+    succeeds
+    found_the_best
+    recorded
+    left=$(find "$WORK" "$XDG_CACHE_HOME" -name '*.held*')
+    [ -z "$left" ] || { echo "$left"; return 1; }
+}
+
+@test "a run that is killed while it tries whether it can write leaves no file of that" {
+    gpu
+    write_space few 12
+    for nameless in '' WITHOUT_NAMELESS=1; do
+        status=0
+        env $nameless KILLED_FLUSHING=1 LD_PRELOAD="$TOOLS/interrupted_preload.so" \
+            "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --results results >out.txt 2>err.txt || status=$?
+        [ "$status" -eq 137 ] || { echo "not killed: exit $status"; return 1; }
+        left=$(find results -type f ! -name .lock)
+        [ -z "$left" ] || { echo "$left"; return 1; }
+    done
+}

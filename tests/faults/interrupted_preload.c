@@ -1,0 +1,65 @@
+/* Preloaded: every third call that opens, flushes or closes a file is interrupted once, as on a
+ * file system of another machine or of a program (NFS, FUSE) by a signal whose handler was
+ * installed without SA_RESTART. A descriptor is closed all the same, as on Linux.
+ *
+ * $KILLED_FLUSHING: the first call that flushes kills its process instead. $WITHOUT_NAMELESS: files
+ * have a name. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Function pointers of the next definitions; ISO C has no cast from what dlsym() gives. */
+static void find_next(const char *name, void *to)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    memcpy(to, &symbol, sizeof symbol);
+}
+
+static bool is_interrupted(void)
+{
+    static atomic_uint calls;
+    if (atomic_fetch_add(&calls, 1) % 3 != 2)
+        return false;
+    errno = EINTR;
+    return true;
+}
+
+int open(const char *path, int flags, ...)
+{
+    int (*next)(const char *, int, mode_t);
+    va_list rest;
+    va_start(rest, flags);
+    const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    find_next("open", &next);
+    if ((flags & O_TMPFILE) == O_TMPFILE && getenv("WITHOUT_NAMELESS")) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return is_interrupted() ? -1 : next(path, flags, mode);
+}
+
+int fsync(int fd)
+{
+    int (*next)(int);
+    find_next("fsync", &next);
+    if (getenv("KILLED_FLUSHING"))
+        kill(getpid(), SIGKILL);
+    return is_interrupted() ? -1 : next(fd);
+}
+
+int close(int fd)
+{
+    int (*next)(int);
+    find_next("close", &next);
+    const int failed = next(fd);
+    return !failed && is_interrupted() ? -1 : failed;
+}
