@@ -151,7 +151,7 @@ function kernel.check_types(description, p)
     local dtype = description.buffers[name].dtype
     for _, variable in ipairs(p.problem) do
       for key, v in pairs(variable) do
-        if variable.name == dtype and key ~= "name" and key ~= "domain" and not known[v] then
+        if variable.name == dtype and key ~= "name" and key ~= "domain" and key ~= "is_set" and not known[v] then
           fail({ "problem", dtype }, "there is no element type %s%s (buffers.%s is of it; there are: %s)", show(v),
                meant(tostring(v), types), name, table.concat(types, ", "))
         end

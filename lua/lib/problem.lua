@@ -159,7 +159,7 @@ local function read_problem(description, taken)
     local simulate = small
     if set[name] ~= nil then simulate = tuned end
     list[i] = { name = name, tuned = tuned, simulated = simulate, small = small,
-                most = most_of(tuned, domains[name]), domain = domains[name] }
+                most = most_of(tuned, domains[name]), domain = domains[name], is_set = set[name] ~= nil }
     for k = 1, MOST_RAGGED do
       local edges = ragged[k] and ragged[k][name]
       if edges == nil then edges = tuned end

@@ -283,19 +283,21 @@ local VECTOR_BASES = {
 }
 local PAIRS = { half = "__half2", bfloat16 = "__nv_bfloat162" }
 
+local WORDS = {
+  [1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int", [8] = "uint2",
+  [16] = "uint4",
+}
+
 --- vector_type(dtype, n): CUDA's own vector of n elements ("float4", "__half2"); the type itself
 --- when n is 1.
 function helpers.vector_type(dtype, n)
   if n == 1 then return helpers.ctype(dtype) end
   if n == 2 and PAIRS[dtype] then return PAIRS[dtype] end
   if VECTOR_BASES[dtype] and (n == 2 or n == 3 or n == 4) then return VECTOR_BASES[dtype] .. n end
-  error("CUDA has no vector of " .. tostring(n) .. " elements of type " .. tostring(dtype), 2)
+  local bytes = math.type(n) == "integer" and n * host.sizeof(dtype)
+  error(string.format("CUDA has no vector of %s elements of type %s%s", n, dtype, WORDS[bytes]
+    and string.format("; word_type(%d) moves as many bytes", bytes) or ""), 2)
 end
-
-local WORDS = {
-  [1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int", [8] = "uint2",
-  [16] = "uint4",
-}
 
 --- word_type(bytes): an unsigned type of 1, 2, 4, 8 or 16 bytes that one instruction moves.
 function helpers.word_type(bytes)

@@ -164,7 +164,8 @@ load helpers
 @test "devices --json prints JSON where there is no driver" {
     AUTOTUNE_LIBCUDA=/nowhere tool devices --json
     succeeds
-    [[ "$errors" == *driver* ]]
+    [ -z "$errors" ]
+    [[ $(jq -r .no_gpu out.txt) == *driver* ]]
     [ "$(jq -r '.devices[].device' out.txt | grep -cv '^sim:sm_')" -eq 0 ]
     [ "$(jq -r '.devices[].device' out.txt | grep -c '^sim:sm_90$')" -eq 1 ]
 }
@@ -179,6 +180,35 @@ load helpers
     tool transpose --set dtype=quad --arch sm_90
     fails_with 2 "float"
     [[ "$errors" == *"there are: "*"half, bfloat16, float, double"* ]]
+}
+
+@test "an architecture is taken as people write it, and a chip for one, by every command that has --arch" {
+    for arch in 90 sm90 9.0 compute_90 h100; do
+        for command in "explain $FIXTURES/scale.lua" "check $FIXTURES/scale.lua" "$FIXTURES/scale.lua --budget 1"; do
+            tool $command --arch $arch
+            succeeds
+            says sm_90
+        done
+    done
+    # Each chip is listed once, with all of its architectures.
+    tool explain "$FIXTURES/scale.lua" --arch sm_12
+    fails_with 2 "h200 (sm_90, sm_90a)"
+    [ "$(grep -o h200 <<<"$errors" | wc -l)" -eq 1 ]
+}
+
+@test "what the command line says of the problem is told as such where nothing can be made of it" {
+    for command in "tune transpose --device sim" "tune transpose --arch sm_90" "check transpose" "space transpose" "spills transpose"; do
+        tool $command --set rows=0
+        fails_with 2 "must be 1 at least and is 0, where rows is 0 (by --set), cols is 8192"
+    done
+}
+
+@test "--version takes --json, and refuses what it does not know" {
+    tool --version --json
+    succeeds
+    [ "$(jq -r .version out.txt)" = "$("$AUTOTUNE" --version | sed -n 's/^autotune //p')" ]
+    tool --version --jsn
+    fails_with 2 "--version takes --verbose, for people, or --json, not '--jsn'"
 }
 
 @test "what belongs to another option is told with that option" {

@@ -37,6 +37,15 @@ END
     says "results are only of NVIDIA H200 (sm_90), and another major capability"
     tool pick "$FIXTURES/scale.lua" --gpu h20
     fails_with 2 "'NVIDIA H200' (or nvidia-h200), "
+    tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu h200
+    succeeds
+    says "rule      exact"
+    tool pick dot --gpu h100 --results "$BATS_TEST_DIRNAME/../../results"
+    succeeds
+    says "on NVIDIA H100 80GB HBM3"
+    # Words that several have name none of them.
+    tool pick dot --gpu nvidia --results "$BATS_TEST_DIRNAME/../../results"
+    fails_with 2 "no results are of a GPU 'nvidia'"
     tool pick conv2d --set rows=1000 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
     says "rule      portfolio"
     says "the tree of its portfolio chooses configuration"

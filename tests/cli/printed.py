@@ -64,6 +64,9 @@ RUNS = [
     ("pick", 0, ["transpose", "--results", "records", "--gpu", "nvidia-h200", "--set", "rows=8190", "--set", "cols=8190"]),
     ("replay", 0, ["records/nvidia-h200/landscapes/dot.json.gz", "--repeat", "2", "--strategy", "random"]),
     ("devices", 0, []),
+    ("lint", 0, ["fixtures/scale.lua", *ARCH]),
+    ("lint", 0, ["latin.lua", *ARCH, "--set", "n=1000"]),
+    ("version", 0, []),
     ("sweep", 0, ["fixtures/scale.lua", "--over", "n=1000,1024", *SIM, *QUIET, "--budget", "1"]),
     ("sweep", 0, ["strided", "--over", "stride=1,2,64", "--recorded", "--results", "records"]),
     ("sweep", 1, ["strided", "--over", "stride=77", "--recorded", "--results", "records"]),
@@ -96,7 +99,7 @@ def commands(autotune):
     def help_of(*words):
         return subprocess.run([autotune, *words, "--help"], check=True, capture_output=True, text=True,
                               env=dict(os.environ, COLUMNS="200")).stdout
-    found = set()
+    found = {"version"}  # an option, which takes --json as commands do
     for name, operand in re.findall(r"^  (\w+) +(\S*)", help_of().split("Commands")[1].split("Exit codes")[0], re.M):
         if re.search(r"^  --json ", help_of(name), re.M):
             found |= {f"{name} {verb}" for verb in operand.split("|")} if "|" in operand else {name}
@@ -160,7 +163,8 @@ def main():
         environment = dict(os.environ, AUTOTUNE_LIBCUDA=fake_cuda, AUTOTUNE_LIBCUPTI=fake_cupti,
                            XDG_STATE_HOME=os.path.join(folder, "state"), ASAN_OPTIONS="verify_asan_link_order=0")
         for name, code, words in RUNS:
-            said = subprocess.run([autotune, *name.split(), "--json", *words], cwd=folder, env=environment,
+            verb = ["--version"] if name == "version" else name.split()
+            said = subprocess.run([autotune, *verb, "--json", *words], cwd=folder, env=environment,
                                   capture_output=True, text=True)
             what = f"autotune {name} {' '.join(words)}"
             assert said.returncode == code, f"{what}: exit code {said.returncode}: {said.stderr[-2000:]}"

@@ -1,6 +1,4 @@
 /* autotune devices: what can be tuned on here. */
-#include <stdio.h>
-
 #include "base/json_text.h"
 #include "bench/client.h"
 #include "cmd/line/commands.h"
@@ -8,9 +6,9 @@
 
 enum { MOST_DEVICES = 64 };
 
-/* `why` there is no GPU among them; NULL: there is one. */
-static at_status print(const options *o, const device_properties *d, size_t count, const char *why,
-                       at_error *error)
+/* `no_gpu`: why there is none among them; NULL: there is one. */
+static at_status print(const options *o, const device_properties *d, size_t count,
+                       const char *no_gpu, at_error *error)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < count; i++)
@@ -21,11 +19,12 @@ static at_status print(const options *o, const device_properties *d, size_t coun
                                     (json_int_t)d[i].limits.l2_bytes, "max_shared_per_block_bytes",
                                     (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver",
                                     d[i].driver, "cuda_version", d[i].cuda_version));
-    return page_show(o, "devices", 2, json_pack("{so}", "devices", all),
-                     o->json ? NULL : json_pack("{ss?}", "why", why), error);
+    return page_show(o, "devices", 2,
+                     json_pack("{so so}", "devices", all, "no_gpu", json_said(no_gpu)), NULL,
+                     error);
 }
 
-/* GPUs first. A program that asks for JSON is told on stderr why there is none. */
+/* GPUs first. */
 static at_status run(const options *o, at_error *error)
 {
     device_properties found[MOST_DEVICES];
@@ -36,8 +35,6 @@ static at_status run(const options *o, at_error *error)
         *error = why;
         return status;
     }
-    if (status && o->json)
-        fprintf(stderr, "autotune: %s\n", why.message);
     const bool none = status != AT_OK;
     status = device_worker_list("sim", found + gpus, MOST_DEVICES - gpus, &simulated, error);
     return status ? status : print(o, found, gpus + simulated, none ? why.message : NULL, error);

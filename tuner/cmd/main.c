@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/paths.h"
@@ -77,6 +78,17 @@ static void print_error(const at_error *error)
 }
 
 /* Prints the version, and what bounds the workers on this machine. */
+static at_status print_version_json(at_error *error)
+{
+    confinement c = confine_available();
+    return json_text_print(
+        json_pack("{ss s{sb so sb}}", "version", version_text(), "confinement", "off", (int)c.off,
+                  "landlock", c.landlock_version ? json_integer(c.landlock_version) : json_null(),
+                  "seccomp", (int)c.seccomp),
+        2, stdout, error);
+}
+
+/* The same for people. */
 static void print_version(void)
 {
     confinement c = confine_available();
@@ -269,6 +281,25 @@ static int become_rank(char **argv)
     return exit_code_of(status);
 }
 
+/* --version, with the `count` words after it. */
+static int say_version(int count, char **words)
+{
+    at_error error = {0};
+    at_status status = AT_OK;
+    const bool verbose = count == 1 && strcmp(words[0], "--verbose") == 0;
+    if (count == 1 && strcmp(words[0], "--json") == 0)
+        status = print_version_json(&error);
+    else if (count > 0 && !verbose)
+        status = error_set(&error, AT_USAGE,
+                           "--version takes --verbose, for people, or --json, not '%s'",
+                           words[count - 1]);
+    else
+        print_version();
+    if (verbose)
+        environment_print();
+    return end_output(status, EXIT_OK, &error);
+}
+
 static int run_command_line(int argc, char **argv)
 {
     at_error error = {0};
@@ -278,12 +309,8 @@ static int run_command_line(int argc, char **argv)
         end_wrapping(whole);
         return end_output(AT_OK, argc < 2 ? EXIT_USAGE : EXIT_OK, &error);
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        print_version();
-        if (argc > 2 && strcmp(argv[2], "--verbose") == 0)
-            environment_print();
-        return end_output(AT_OK, EXIT_OK, &error);
-    }
+    if (strcmp(argv[1], "--version") == 0)
+        return say_version(argc - 2, argv + 2);
     const command *c = commands_find(argv[1]);
     if ((!c || c == &cmd_tune) && ranks_launched())
         return become_rank(argv);

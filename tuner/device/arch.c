@@ -1,5 +1,6 @@
 #include "device/arch.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,13 +85,28 @@ const arch_limits *arch_table(size_t *count)
     return table;
 }
 
+bool arch_is_named(const char *arch, const char *text)
+{
+    static const char *const prefixes[] = {"sm_", "compute_", "sm", ""};
+    const char *digits = arch + strlen(prefixes[0]);
+    size_t i = 0, length = strlen(digits) - 1;
+    while (strncmp(text, prefixes[i], strlen(prefixes[i])) != 0)
+        i++;
+    text += strlen(prefixes[i]);
+    if (strcmp(text, digits) == 0)
+        return true;
+    /* "9.0", "12.0a": the last digit is the minor one. */
+    length -= isdigit((unsigned char)digits[length]) ? 0 : 1;
+    return strncmp(text, digits, length) == 0 && text[length] == '.' &&
+           strcmp(text + length + 1, digits + length) == 0;
+}
+
 at_status arch_find(const char *name, arch_limits *out, at_error *error)
 {
-    const char *digits = strncmp(name, "sm_", 3) == 0 ? name + 3 : name;
     char known[256] = "";
     size_t used = 0;
     for (size_t i = 0; i < table_count; i++) {
-        if (strcmp(digits, table[i].name + 3) == 0) {
+        if (arch_is_named(table[i].name, name)) {
             *out = table[i];
             return AT_OK;
         }

@@ -5,6 +5,7 @@
 #ifndef AUTOTUNE_DEVICE_ARCH_H
 #define AUTOTUNE_DEVICE_ARCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -27,8 +28,12 @@ typedef struct arch_limits {
     double bandwidth_bytes_per_s; /* DRAM, datasheet */
 } arch_limits;
 
-/* Finds an architecture by name ("sm_90", "sm_90a", "90"). AT_USAGE for an unknown one, listing
- * those that are known. */
+/* Does a text name the architecture "sm_90" as people write it: "sm_90", "sm90", "compute_90", "90"
+ * or, as its compute capability, "9.0"? */
+bool arch_is_named(const char *arch, const char *text);
+
+/* Finds an architecture by any of these names. AT_USAGE for an unknown one, listing those that are
+ * known. */
 at_status arch_find(const char *name, arch_limits *out, at_error *error);
 
 /* The limits of a GPU that is known by its name and compute capability alone. AT_USAGE as above. */

@@ -317,8 +317,9 @@ const char *expression_values(const script *s, const expression *e, problem_kind
                                         : s->problems[problem][input.index].value,
                      one, sizeof one);
         const size_t room = size_bytes - length;
-        const int n = snprintf(text + length, room, "%s%s is %s", i ? ", " : ", where ",
-                               expression_input_name(s, input), one);
+        const int n = snprintf(text + length, room, "%s%s is %s%s", i ? ", " : ", where ",
+                               expression_input_name(s, input), one,
+                               !input.is_parameter && s->is_set[input.index] ? " (by --set)" : "");
         if ((size_t)n >= room) {
             text[length] = '\0';
             break;
@@ -371,8 +372,9 @@ int64_t expression_integer(lua_State *L, const expression *e, problem_kind probl
         raise_value(L, e, problem, indices, "gives %.17g where a whole number is needed",
                     lua_tonumber(L, -1));
     if (n < least || n > most)
-        raise_value(L, e, problem, indices, "gives %lld, which is not between %lld and %lld",
-                    (long long)n, (long long)least, (long long)most);
+        raise_value(L, e, problem, indices, "must be %lld at %s and is %lld",
+                    (long long)(n < least ? least : most), n < least ? "least" : "most",
+                    (long long)n);
     lua_pop(L, 1);
     return n;
 }

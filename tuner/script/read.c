@@ -38,6 +38,7 @@ static void read_problem(lua_State *L, script *s)
     size_t count = fields_enter(L, "problem");
     int64_t *most = script_allocate(L, count * sizeof *most);
     pattern_domain *domains = script_allocate(L, count * sizeof *domains);
+    s->is_set = script_allocate(L, count * sizeof *s->is_set);
     s->pattern.problem_count = count;
     s->pattern.most = most;
     s->pattern.domains = domains;
@@ -45,6 +46,7 @@ static void read_problem(lua_State *L, script *s)
         lua_getfield(L, -1, "most");
         most[i] = lua_tointeger(L, -1);
         lua_pop(L, 1);
+        s->is_set[i] = field_boolean(L, "is_set");
         read_domain(L, &domains[i]);
     }
     fields_enter(L, "problem");

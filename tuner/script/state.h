@@ -187,6 +187,7 @@ struct script {
     size_t file_count;
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
+    bool *is_set; /* of each variable: the command line says what it is */
     space_parameter *parameters;
     script_choice *choices; /* one a parameter */
     bool has_only;          /* the user narrowed the space: the baseline may lie outside */

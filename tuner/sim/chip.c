@@ -160,12 +160,30 @@ static at_status find(const char *name, bool (*is)(const struct row *r, const ch
 
 static bool is_named(const struct row *r, const char *name)
 {
-    return strcmp(r->name, name) == 0 || strcmp(r->arch, name) == 0;
+    return strcmp(r->name, name) == 0 || arch_is_named(r->arch, name);
 }
 
 static bool is_in_name(const struct row *r, const char *gpu)
 {
     return strstr(gpu, r->gpu) != NULL;
+}
+
+static size_t first_of_name(size_t row)
+{
+    size_t i = 0;
+    while (strcmp(table[i].name, table[row].name) != 0)
+        i++;
+    return i;
+}
+
+/* Adds a chip and its architectures: "h200 (sm_90, sm_90a)". */
+static void add_chip(char *text, size_t size_bytes, size_t first)
+{
+    text_add(text, size_bytes, "%s%s (%s", *text ? ", " : "", table[first].name, table[first].arch);
+    for (size_t i = first + 1; i < table_count; i++)
+        if (first_of_name(i) == first)
+            text_add(text, size_bytes, ", %s", table[i].arch);
+    text_add(text, size_bytes, ")");
 }
 
 at_status sim_chip_find(const char *name, sim_chip *out, at_error *error)
@@ -179,7 +197,8 @@ at_status sim_chip_find(const char *name, sim_chip *out, at_error *error)
     if (found)
         return status;
     for (size_t i = 0; i < table_count; i++)
-        text_add(known, sizeof known, "%s%s (%s)", i ? ", " : "", table[i].name, table[i].arch);
+        if (first_of_name(i) == i)
+            add_chip(known, sizeof known, i);
     return error_set(error, AT_USAGE, "there is no simulated chip %s; known are: %s", name, known);
 }
 

@@ -20,9 +20,25 @@ TEST(an_architecture_is_found_with_and_without_its_prefix)
     assert_int_equal(with.sm_count, without.sm_count);
 }
 
+TEST(an_architecture_is_found_as_compilers_and_tables_of_gpus_write_it)
+{
+    static const struct {
+        const char *text, *name;
+    } ways[] = {{"sm90", "sm_90"},     {"compute_90", "sm_90"},   {"9.0", "sm_90"},
+                {"9.0a", "sm_90a"},    {"compute_90a", "sm_90a"}, {"12.0", "sm_120"},
+                {"sm_10.3", "sm_103"}, {"compute_120", "sm_120"}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        at_error error = {0};
+        arch_limits a;
+        assert_ok(arch_find(ways[i].text, &a, &error), error);
+        assert_string_equal(a.name, ways[i].name);
+    }
+}
+
 TEST(an_unknown_architecture_is_an_error_that_lists_the_known)
 {
-    const char *const wrong[] = {"sm_91", "sm_", "", "hopper", "sm_9", "sm_900"};
+    const char *const wrong[] = {"sm_91", "sm_", "",     "hopper", "sm_9", "sm_900", "9",
+                                 "9.",    ".90", "90.0", "1.20",   "12.",  "9.00"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         at_error error = {0};
         arch_limits a;

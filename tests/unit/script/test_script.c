@@ -418,6 +418,7 @@ static const text_case text_cases[] = {
     {"\xef\xbb\xbf\x1bLua", 0, "compiled Lua"},
     {"#!/usr/bin/env autotune\n\nboom()", 3, "attempt to call a nil value (global 'boom')"},
     {"\xef\xbb\xbf\nboom()", 2, "boom"},
+    {"return at.pattern {}", 1, "a script begins with local at = require \"autotune\""},
     {"\r\n\r\nboom()\r\n", 3, "boom"},
 };
 

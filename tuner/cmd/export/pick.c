@@ -19,27 +19,37 @@
 
 enum { LINE_BYTES = CONFIGURATION_BYTES };
 
-/* Is that how a GPU of the records may be called: by its name, that of its folder, or the latter's
- * end, "h200" for nvidia-h200? */
-static bool is_called(const record *r, const char *name)
+/* Is that how a GPU of the records may be called: by its name, that of its folder, or whole words
+ * of the latter: "h100" for nvidia-h100-80gb-hbm3? */
+static bool is_called(const record *r, const char *name, bool *exactly)
 {
-    char slug[PATHS_SLUG_BYTES], asked[PATHS_SLUG_BYTES];
-    paths_slug(r->gpu, slug);
-    paths_slug(name, asked);
-    const size_t whole = strlen(slug), part = strlen(asked);
-    return strcmp(slug, asked) == 0 || (part < whole && slug[whole - part - 1] == '-' &&
-                                        strcmp(slug + whole - part, asked) == 0);
+    char slug[PATHS_SLUG_BYTES + 2], asked[PATHS_SLUG_BYTES + 2] = "-";
+    slug[0] = '-';
+    paths_slug(r->gpu, slug + 1);
+    paths_slug(name, asked + 1);
+    text_add(slug, sizeof slug, "-");
+    text_add(asked, sizeof asked, "-");
+    *exactly = strcmp(slug, asked) == 0;
+    return strstr(slug, asked) != NULL;
 }
 
-/* It has the limits of its capability. */
+/* It has the limits of its capability. Words that several GPUs have name none. */
 static bool find_recorded(const record_set *records, const char *name, arch_limits *out)
 {
+    bool found = false, several = false;
     for (size_t i = 0; i < records->count; i++) {
         const record *r = &records->records[i];
-        if (is_called(r, name) && arch_of_gpu(r->gpu, r->major, r->minor, out, NULL) == AT_OK)
+        arch_limits limits;
+        bool exactly;
+        if (!is_called(r, name, &exactly) || arch_of_gpu(r->gpu, r->major, r->minor, &limits, NULL))
+            continue;
+        several = several || (found && strcmp(out->name, limits.name) != 0);
+        *out = limits;
+        found = true;
+        if (exactly)
             return true;
     }
-    return false;
+    return found && !several;
 }
 
 static at_status find_gpu(const options *o, const record_set *records, arch_limits *out,

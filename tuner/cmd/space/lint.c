@@ -1,9 +1,13 @@
 /* autotune lint: warnings about a script that loads. */
 #include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/page.h"
 #include "cmd/space/unchecked.h"
 #include "run/setup/prototypes.h"
 #include "run/setup/setup.h"
@@ -18,33 +22,42 @@ typedef struct linting {
     script *script;
     space *space;
     uint16_t one[PATTERN_MAX_PARAMETERS], other[PATTERN_MAX_PARAMETERS];
-    size_t warnings, unseen; /* parameters whose variants took too much work */
+    json_t *warnings; /* owned: {file, line, message} */
+    size_t unseen;    /* parameters whose variants took too much work */
 } linting;
+
+/* Adds a warning; a `path` that is NULL and a `line` that is 0 are not told. */
+static void __attribute__((format(printf, 4, 5)))
+warn(linting *l, const char *path, int line, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    json_append(&l->warnings,
+                json_pack("{so so so}", "file", path ? json_path(path) : json_null(), "line",
+                          line ? json_integer(line) : json_null(), "message", json_said(text)));
+}
 
 static void lint_kernels(linting *l)
 {
     const pattern *p = script_pattern(l->script);
-    if (p->reference_path && strcmp(p->reference_path, p->template_path) == 0) {
-        printf("the reference is made by the template of the variants (%s): a mistake in it is in "
-               "both "
-               "and never found\n",
-               p->template_path);
-        l->warnings++;
-    }
-    if (p->measurable && script_oracle(l->script) == ORACLE_BASELINE) {
-        printf("%s: there is no reference: variants are only found to agree with the baseline, "
-               "whose mistakes are theirs; reference = at.reference { template = ... } says what "
-               "is right\n",
-               p->path);
-        l->warnings++;
-    }
+    if (p->reference_path && strcmp(p->reference_path, p->template_path) == 0)
+        warn(l, NULL, 0,
+             "the reference is made by the template of the variants (%s): a mistake in it is in "
+             "both and never found",
+             p->template_path);
+    if (p->measurable && script_oracle(l->script) == ORACLE_BASELINE)
+        warn(l, p->path, 0,
+             "there is no reference: variants are only found to agree with the baseline, "
+             "whose mistakes are theirs; reference = at.reference { template = ... } says what "
+             "is right");
 }
 
 static void tell_doubt(void *context, const char *path, int line, const char *text)
 {
-    linting *l = context;
-    printf("%s:%d: %s\n", path, line, text);
-    l->warnings++;
+    warn(context, path, line, "%s", text);
 }
 
 /* Compares the script with what the default's kernels take, as the compiler has it; without a
@@ -76,9 +89,8 @@ static void lint_constraints(linting *l)
         if (c->conditional || !c->line || space_removed(l->space, i) > 0 ||
             script_constraint_varies(l->script, i))
             continue;
-        printf("%s:%d: this constraint removes nothing, or what others remove already: %s\n",
-               p->path, c->line, c->text);
-        l->warnings++;
+        warn(l, p->path, c->line,
+             "this constraint removes nothing, or what others remove already: %s", c->text);
     }
 }
 
@@ -91,8 +103,7 @@ static void lint_values(linting *l)
             if (space_uses(l->space, i, (uint16_t)v))
                 continue;
             value_format(p->parameters[i].values[v], text, sizeof text);
-            printf("%s=%s: no valid configuration has it\n", p->parameters[i].name, text);
-            l->warnings++;
+            warn(l, NULL, 0, "%s=%s: no valid configuration has it", p->parameters[i].name, text);
         }
 }
 
@@ -108,9 +119,9 @@ static at_status lint_starts(linting *l, at_error *error)
         status = script_valid(l->script, PROBLEM_TUNED, p->starts[i], &valid, &broken, error);
         if (status || valid)
             continue;
-        printf("starts[%zu]: this is no valid configuration here and is not tried: it breaks %s\n",
-               i + 1, p->constraints[broken].text);
-        l->warnings++;
+        warn(l, NULL, 0,
+             "starts[%zu]: this is no valid configuration here and is not tried: it breaks %s",
+             i + 1, p->constraints[broken].text);
     }
     return status;
 }
@@ -119,20 +130,16 @@ static at_status lint_ragged(linting *l, at_error *error)
 {
     const pattern *p = script_pattern(l->script);
     uint64_t unchecked = 0;
-    if (p->measurable && p->ragged_count == 0) {
-        puts("there is no ragged problem: the edges of the variants are never checked");
-        l->warnings++;
-    }
+    if (p->measurable && p->ragged_count == 0)
+        warn(l, NULL, 0, "there is no ragged problem: the edges of the variants are never checked");
     if (space_is_sample(l->space))
         return AT_OK;
     at_status status = count_unchecked(l->script, l->space, &unchecked, error);
-    if (!status && unchecked > 0) {
-        printf("%" PRIu64 " of %" PRIu64
-               " configurations break a constraint on every ragged problem and "
-               "are checked on none: give another one, ragged = { { ... }, { ... } }\n",
-               unchecked, space_count(l->space));
-        l->warnings++;
-    }
+    if (!status && unchecked > 0)
+        warn(l, NULL, 0,
+             "%" PRIu64 " of %" PRIu64 " configurations break a constraint on every ragged problem "
+             "and are checked on none: give another one, ragged = { { ... }, { ... } }",
+             unchecked, space_count(l->space));
     return status;
 }
 
@@ -185,20 +192,18 @@ static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
             status = compare_variants(l, &same, error);
         }
     }
-    if (!status && same && pairs > 0) {
-        printf("%s: no template, launch or option reads it: of %zu pairs of variants that differ "
-               "in it "
-               "alone both are the same\n",
-               p->name, pairs);
-        l->warnings++;
-    }
+    if (!status && same && pairs > 0)
+        warn(l, NULL, 0,
+             "%s: no template, launch or option reads it: of %zu pairs of variants that differ in "
+             "it alone both are the same",
+             p->name, pairs);
     return status;
 }
 
 static at_status run(const options *o, at_error *error)
 {
     arch_limits arch;
-    linting l = {0};
+    linting l = {.warnings = json_array()};
     at_status status = target_find(o->run.arch, &arch, error);
     if (!status)
         status = target_load_script(&o->run, &arch, &l.script, error);
@@ -217,15 +222,15 @@ static at_status run(const options *o, at_error *error)
         status = lint_ragged(&l, error);
     for (size_t i = 0; !status && i < space_parameter_count(l.space); i++)
         status = lint_parameter(&l, i, error);
-    if (!status && l.unseen > 0)
-        printf("(a variant takes the script long: of %zu parameters it was not seen what they "
-               "change)\n",
-               l.unseen);
-    if (!status && l.warnings == 0)
-        puts("no warnings");
-    else if (!status && space_is_sample(l.space))
-        puts("(the space is too large to enumerate: constraints and values were not looked at)");
+    if (!status)
+        status =
+            page_show(o, "lint", 2,
+                      json_pack("{ss sO sI sb}", "pattern", script_pattern(l.script)->name,
+                                "warnings", l.warnings, "unseen_parameters", (json_int_t)l.unseen,
+                                "sampled", (int)space_is_sample(l.space)),
+                      NULL, error);
 cleanup:
+    json_decref(l.warnings);
     space_free(l.space);
     script_free(l.script);
     return status;
@@ -235,6 +240,6 @@ const command cmd_lint = {
     .name = "lint",
     .operand = "SCRIPT",
     .summary = "Warn of likely mistakes in a script; needs no GPU",
-    .options = "describe set include only arch",
+    .options = "describe set include only arch json",
     .run = run,
 };

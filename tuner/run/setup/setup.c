@@ -15,6 +15,7 @@
 #include "record/record.h"
 #include "report/progress.h"
 #include "run/setup/captured.h"
+#include "sim/chip.h"
 
 at_status target_here(arch_limits *out, at_error *error)
 {
@@ -30,8 +31,16 @@ at_status target_here(arch_limits *out, at_error *error)
 
 at_status target_find(const char *arch, arch_limits *out, at_error *error)
 {
-    if (arch)
-        return arch_find(arch, out, error);
+    if (arch) {
+        sim_chip chip;
+        at_error none = {0};
+        at_status status = arch_find(arch, out, error);
+        if (status && sim_chip_find(arch, &chip, &none) == AT_OK) {
+            *out = chip.limits;
+            status = AT_OK;
+        }
+        return status;
+    }
     at_status status = target_here(out, error);
     /* A GPU's name is none of an architecture. */
     if (!status)
@@ -122,6 +131,21 @@ static script_options script_options_of(const settings *o, const paths *p,
                             .stop = interrupt_asked};
 }
 
+/* A problem of the command line of which no data can be made is told as that, and not by the first
+ * constraint that divides by one of its sizes. */
+static at_status check_problem(const settings *o, script **s, at_error *error)
+{
+    problem_plan plan;
+    if (o->variable_count == 0 || !script_pattern(*s)->measurable)
+        return AT_OK;
+    at_status status = script_problem_plan(*s, PROBLEM_TUNED, NULL, 1, &plan, error);
+    if (status) {
+        script_free(*s);
+        *s = NULL;
+    }
+    return status;
+}
+
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error)
 {
@@ -147,7 +171,7 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
     captured_script_deinit(&captured);
     if (!status && error)
         tell_warnings(*out);
-    return status;
+    return status ? status : check_problem(o, out, error);
 }
 
 at_status target_sketch(const settings *o, const char *entry, const arch_limits *limits,

@@ -16,8 +16,9 @@
 struct record_feature; /* record/record.h */
 struct record_values;
 
-/* Finds the name and limits of the architecture: of --arch, else of the machine's first GPU (asked
- * in a worker process), else of sm_90. */
+/* Finds the name and limits of the architecture: of --arch (an architecture, or a chip that is
+ * simulated: "h100"), else of the machine's first GPU (asked in a worker process), else of sm_90.
+ */
 at_status target_find(const char *arch, arch_limits *out, at_error *error);
 
 /* The machine's first GPU with its own name; sm_90 if there is none. */

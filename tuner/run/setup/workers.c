@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "run/setup/setup.h"
 
 enum { STEP_MS = 100 };
 
@@ -198,7 +199,7 @@ static at_status open_ranks(workers *w, const settings *o, at_error *error)
 static at_status open_target(const settings *o, workers *w, at_error *error)
 {
     if (o->arch && !o->device) {
-        at_status status = arch_find(o->arch, &w->properties.limits, error);
+        at_status status = target_find(o->arch, &w->properties.limits, error);
         snprintf(w->properties.arch, sizeof w->properties.arch, "%s", w->properties.limits.name);
         return status;
     }

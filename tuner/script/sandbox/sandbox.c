@@ -158,7 +158,10 @@ static int on_error(lua_State *L)
             break;
         }
     }
-    error_set_at(error, AT_SCRIPT, file, line, "%s", message);
+    error_set_at(error, AT_SCRIPT, file, line, "%s%s", message,
+                 strstr(message, "nil value (global 'at')")
+                     ? ": a script begins with local at = require \"autotune\""
+                     : "");
     return 1;
 }
 
