@@ -144,6 +144,23 @@ return function(page)
     return p.wrapped(indent, label, words)
   end
 
+  -- A command to be copied: a line that goes on ends in a backslash; a list that is wider than the page is quoted and
+  -- broken after commas.
+  function p.command(indent, label, words)
+    if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
+    local room, lines, line = math.max(page.columns - indent - 2, LEAST_WORDS), {}
+    for word in string.gmatch(words, "%S+") do
+      if width(word) > room then word = "'" .. wrap(word, room, indent) .. "'" end
+      if line and width(line) + 1 + width(word) > room then
+        lines[#lines + 1] = line .. " \\"
+        line = nil
+      end
+      line = line and line .. " " .. word or word
+    end
+    lines[#lines + 1] = line
+    return pad_right(label, indent) .. table.concat(lines, "\n" .. rep(" ", indent)) .. "\n"
+  end
+
   -- Every line of a message, indented; of an endless one the first, and how many more there are.
   function p.message(text, indent)
     local MOST, lines, count = 24, {}, 0

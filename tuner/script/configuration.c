@@ -150,9 +150,10 @@ size_t script_item_length(const char *list)
 
 char *script_bare(char *word)
 {
-    word += strspn(word, " \t");
+    static const char blanks[] = " \t\r\n";
+    word += strspn(word, blanks);
     size_t length = strlen(word);
-    while (length > 0 && (word[length - 1] == ' ' || word[length - 1] == '\t'))
+    while (length > 0 && strchr(blanks, word[length - 1]))
         word[--length] = '\0';
     bool quoted = length >= 2 && (word[0] == '"' || word[0] == '\'') && word[length - 1] == word[0];
     if (quoted)

@@ -11,6 +11,26 @@
 #include "report/report.h"
 #include "run/tune.h"
 
+/* Appends the --config of a variant: what --config leaves out has the default's value. */
+static void add_differences(char *text, size_t size_bytes, const run_summary *s,
+                            const run_result *r)
+{
+    const run_result *base = run_summary_baseline(s);
+    const char *before = " --config ";
+    if (!base) {
+        text_add(text, size_bytes, "%s%s", before, r->configuration);
+        return;
+    }
+    for (size_t i = 0; i < s->parameter_count; i++) {
+        char shown[CONFIGURATION_BYTES];
+        if (value_equal(r->values[i], base->values[i]))
+            continue;
+        value_format(r->values[i], shown, sizeof shown);
+        text_add(text, size_bytes, "%s%s=%s", before, s->parameters[i], shown);
+        before = ",";
+    }
+}
+
 /* Adds to the words the command that explains the winner where no record is kept of it: its many
  * names are not to be typed. */
 static json_t *pack_words(const options *o, const settings *asked, const run_summary *s)
@@ -23,7 +43,14 @@ static json_t *pack_words(const options *o, const settings *asked, const run_sum
         for (size_t i = 0; i < asked->variable_count; i++)
             text_add(text, sizeof text, " --set %s=%s", asked->variables[i].name,
                      asked->variables[i].text);
-        text_add(text, sizeof text, " --arch %s --config %s", s->device.arch, best->configuration);
+        for (size_t i = 0; i < asked->include_count; i++)
+            text_add(text, sizeof text, " --include %s", asked->includes[i]);
+        if (asked->describe)
+            text_add(text, sizeof text, " --describe %s", asked->describe);
+        if (asked->captured)
+            text_add(text, sizeof text, " --captured %s", asked->captured);
+        text_add(text, sizeof text, " --arch %s", s->device.arch);
+        add_differences(text, sizeof text, s, best);
     }
     json_put(&words, "explain", json_string(text));
     return words;
