@@ -295,20 +295,20 @@ static double atomics_ns(const sim_profile *p, const sim_chip *chip)
                 (double)p->blocks * p->atomic_sectors / chip->atomic_sectors_per_ns);
 }
 
-/* Tells what work takes beyond its busiest station where `customers` visit all of them in turn,
- * none of which is at two at a time: mean value analysis of a closed network (Reiser and Lavenberg,
+/* Tells what work takes where `customers` visit all stations in turn, none of which is at two at a
+ * time: mean value analysis of a closed network (Reiser and Lavenberg,
  * "Mean-Value Analysis of Closed Multichain Queuing Networks", JACM 27, 1980), one chain. Between
  * whole numbers of customers it goes in a straight line. */
 static double queueing_ns(const double *stations_ns, size_t count, double customers)
 {
     enum { MOST_STATIONS = 8 };
-    double queues[MOST_STATIONS] = {0}, most = 0, last = 0, time = 0;
-    for (size_t i = 0; i < count; i++)
-        most = fmax(most, stations_ns[i]);
-    for (double n = 1; most > 0 && n < customers + 1; n++) {
+    double queues[MOST_STATIONS] = {0}, last = 0, time = 0;
+    for (double n = 1; n < customers + 1; n++) {
         double round = 0;
         for (size_t i = 0; i < count; i++)
             round += stations_ns[i] * (1 + queues[i]);
+        if (round <= 0)
+            break;
         for (size_t i = 0; i < count; i++)
             queues[i] = n * stations_ns[i] * (1 + queues[i]) / round;
         last = time;
@@ -316,7 +316,7 @@ static double queueing_ns(const double *stations_ns, size_t count, double custom
         if (n > customers)
             time = last + (time - last) * (customers - n + 1);
     }
-    return time - most;
+    return time;
 }
 
 static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
@@ -343,16 +343,12 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     out->dram_written_bytes = f.written;
     /* A block is as long as its dependences, and its own part of what its SM's pipes do: one after
      * the other in a block of one phase; in a block of many, in which no barrier holds the warps
-     * together, phases of some warps hide those of others. */
+     * together, phases of some warps hide those of others. A pipe that is busy for longer than the
+     * dependences take limits by its own term. */
     const double rounds = fmax(p->critical_clocks / chip->dram_clocks, 1);
     const double phases = fmax(rounds / (1 + p->barriers), 1);
-    const double parts[] = {p->critical_clocks, issue, shared, f.l1_wavefronts};
-    double longest = 0, sum = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        longest = fmax(longest, parts[i]);
-        sum += parts[i];
-    }
-    const double alone = chip->block_clocks + longest + (sum - longest) / phases;
+    const double alone =
+        chip->block_clocks + p->critical_clocks + (issue + shared + f.l1_wavefronts) / phases;
     t[SIM_TERM_LATENCY] = waves * alone / clock;
     t[SIM_TERM_BLOCKS] = blocks * chip->block_ns;
     t[SIM_TERM_ISSUE] = busiest * issue / clock;
@@ -393,7 +389,7 @@ static double error_factor(sim_term limit, const sim_chip *chip)
 {
     static const double factors[SIM_TERM_COUNT] = {
         [SIM_TERM_DRAM] = 1.2,   [SIM_TERM_BLOCKS] = 1.2,  [SIM_TERM_ATOMICS] = 1.2,
-        [SIM_TERM_SHARED] = 1.3, [SIM_TERM_LATENCY] = 1.4, [SIM_TERM_ISSUE] = 1.4,
+        [SIM_TERM_SHARED] = 1.3, [SIM_TERM_LATENCY] = 1.4, [SIM_TERM_ISSUE] = 1.5,
         [SIM_TERM_L2] = 1.5,     [SIM_TERM_L1] = 1.5,      [SIM_TERM_CONSTANT] = 1.5,
         [SIM_TERM_LAST] = 1.5,   [SIM_TERM_TURNS] = 1.5};
     const double factor = factors[limit];
@@ -416,6 +412,8 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
         if (out->terms_ns[i] > out->terms_ns[out->limit])
             out->limit = (sim_term)i;
     }
+    /* Who waits for dependences stands in no queue meanwhile. */
+    out->terms_ns[SIM_TERM_TURNS] = fmax(out->terms_ns[SIM_TERM_TURNS] - longest, 0);
     if (out->terms_ns[SIM_TERM_LAST] > out->terms_ns[out->limit])
         out->limit = SIM_TERM_LAST;
     out->time_ns =

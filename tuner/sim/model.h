@@ -17,8 +17,9 @@
  * L2         sectors over the bandwidth of all of it, or of one SM's way to it
  * atomics    those on the line that gets the most, one after the other, beside what else its slice
  *            of the L2 has to do; or all, over the rate of the L2
- * turns      what memory, issue, shared memory and L1 wait for each other: a warp is at one of them
- *            at a time, and the fewer warps a scheduler has, the less one hides another
+ * turns      what memory, issue, shared memory and L1 take beyond that, as they wait for each
+ * other: a warp is at one of them at a time, and the fewer warps a scheduler has, the less one
+ *            hides another
  * last       what a block does that finds itself the last one, when all others have ended */
 #ifndef AUTOTUNE_SIM_MODEL_H
 #define AUTOTUNE_SIM_MODEL_H
