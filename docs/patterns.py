@@ -8,6 +8,7 @@ no figure is in the document that is not in a record. A curve of which nothing i
 """
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -15,8 +16,8 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Lesson:
-    """`note` is what study notes say, of other GPUs; `find` makes a sentence of the points that were
-    measured ({value: point}), or None where they do not suffice."""
+    """`note` is what study notes say, of other GPUs (None: nothing); `find` makes a sentence of the points that
+    were measured ({value: point}), or None where they do not suffice."""
 
     def __init__(self, title, sweep, space, note, find):
         self.title, self.sweep, self.space, self.note, self.find = title, sweep, space, note, find
@@ -34,7 +35,7 @@ def percent(fraction):
 
 
 def verdict(holds, said):
-    return ("The note holds here: " if holds else "This GPU refutes the note: ") + said
+    return ("The note holds here: " if holds else "The note is refuted here: ") + said
 
 
 def fall(note):
@@ -80,7 +81,8 @@ def beyond(at):
     """No note to hold or refute: what is left to gain."""
     def find(points):
         p = points.get(at)
-        return p and f"The best is {p['speedup']:.2f} times as fast as that, {percent(share(p, 'gbps'))} of a copy."
+        return p and (f"The best is {p['speedup']:.2f} times as fast as that baseline, "
+                      f"{percent(share(p, 'gbps'))} of a copy.")
     return find
 
 
@@ -176,7 +178,7 @@ LESSONS = [
            "Atomics that meet wait for each other.",
            slower("1", "256", 1.1, "one value alone against 256")),
     Lesson("Many small transposes", ["batched_transpose", "--over", "rows=32,64,128"],
-           "a tile of a matrix or whole ones a block", "none.", lambda points: None),
+           "a tile of a matrix or whole ones a block", None, lambda points: None),
     Lesson("To the device and back", ["transfer", "--over", "direction=to_device,to_host,both"],
            "pageable, pinned, write-combined and mapped memory; staging buffers, chunks, streams",
            "Pinned memory beats pageable; the baseline is one copy of pageable memory.",
@@ -228,19 +230,31 @@ def table(curve, out):
         out.append("")
 
 
+def findings(found):
+    """Of [(device, sentence)] the sentences; those that differ in figures alone as one, "1.04 / 1.12 times"."""
+    parts = [re.split(r"(\d+(?:\.\d+)?)", sentence) for _, sentence in found]
+    if len(parts) < 2 or any(p[::2] != parts[0][::2] for p in parts):
+        return [f"{device}: {sentence}" if len(found) > 1 else sentence for device, sentence in found]
+    merged = [texts[0] if len(set(texts)) == 1 else " / ".join(texts) for texts in zip(*parts)]
+    return [f"{' / '.join(device for device, _ in found)}: {''.join(merged)}"]
+
+
 def section(autotune, lesson, out):
     over = " ".join(lesson.sweep)
-    out += [f"## {lesson.title}", "", f"    autotune sweep {over}", "", f"Space: {lesson.space}.", "",
-            f"Note: {lesson.note}", ""]
-    curves = ask(autotune, lesson.sweep)
+    out += [f"## {lesson.title}", "", f"    autotune sweep {over}", "", f"Space: {lesson.space}.", ""]
+    if lesson.note:
+        out += [f"Note: {lesson.note}", ""]
+    curves, found = ask(autotune, lesson.sweep), []
     if not curves:
         out += ["Not measured yet.", ""]
     for curve in curves:
         out += [f"**{curve['device']}**, {curve['cache']} cache", ""]
         table(curve, out)
         points = {place(p): p for p in curve["points"] if "config" in p}
-        found = lesson.find(points)
-        out += [found if found else "What is measured yet does not tell whether the note holds.", ""]
+        unknown = "What is measured yet does not tell whether the note holds." if lesson.note else None
+        found += [(curve["device"], sentence) for sentence in [lesson.find(points) or unknown] if sentence]
+    for sentence in findings(found):
+        out += [sentence, ""]
 
 
 def main():
@@ -249,7 +263,8 @@ def main():
     out = ["# What each pattern shows", "",
            "Written by `docs/patterns.py build/release/bin/autotune` from the records in `results/`; every curve can be had",
            "again by its command and `--recorded`, and measured anew without. What notes of other GPUs say is beside what the",
-           "GPUs of the records say. A copy moves the same bytes in the same run; the baseline is what the script calls so.",
+           "GPUs of the records say, in the order of their tables: 1.04 / 1.12. A copy moves the same bytes in the same run; the",
+           "baseline is what the script calls so.",
            ""]
     for lesson in LESSONS:
         section(sys.argv[1], lesson, out)

@@ -2,6 +2,8 @@
 -- apart, each with a dash and a point of its own for print; yellow, which is faint on white, is last.
 
 local plot = {
+  -- Where curves coincide, one below is seen in the gaps of those above.
+  dashes = { "solid", "(16,10)", "(8,12)", "(20,8,6,8)", "(4,14)" },
   colours = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#b0a000" },
 }
 

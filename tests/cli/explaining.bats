@@ -111,6 +111,13 @@ $made
     tool explain "$FIXTURES/scale.lua"
     succeeds
     says "n=16384 scale=3.0 dtype=float (the script's 'simulated' problem; the tuned one: --set n=1048576)"
+    # What takes longest comes first, and nothing that takes no time.
+    sed -n '/if alone/,/all together/p' out.txt | sed '1d;$d' >parts.txt
+    python3 - <<'PY'
+scale = {"ns": 1e-3, "us": 1, "ms": 1e3}
+times = [float(line.split()[-2]) * scale[line.split()[-1]] for line in open("parts.txt")]
+assert len(times) > 2 and times[-1] > 0 and times == sorted(times, reverse=True), times
+PY
     tool explain "$FIXTURES/scale.lua" --set n=4096
     succeeds
     says 'n=4096'

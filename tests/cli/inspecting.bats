@@ -88,6 +88,8 @@ load helpers
 @test "a sweep over a value that is not there lists the values" {
     tool inspect spill.lua --over live=9 --arch sm_90
     fails_with 2 "is not a value of live"
+    tool inspect spill.lua --arch sm_90 --over live=8..32
+    fails_with 2 "--over live: '8..32' is not a value; from one to another is 8,...,32"
 }
 
 @test "what a script in another encoding says is shown, with a mark in place of its letters" {

@@ -149,6 +149,19 @@ END
     succeeds
 }
 
+@test "curves of a rank that coincide are all seen: no two have the same dashes, and none is of dots" {
+    needs_gnuplot
+    tool plot "${LANDSCAPE/dot/transpose}" --by algorithm -o picture.svg
+    succeeds
+    python3 - <<'PY'
+import re
+svg = open("picture.svg").read()
+dashes = {d for d in re.findall(r"stroke-dasharray='([^']*)'", svg)}
+assert len(dashes) == 3, dashes  # the first of four curves is solid
+assert all(float(re.split("[, ]+", d)[0]) >= 4 for d in dashes), dashes
+PY
+}
+
 @test "of more values than there are colours a rank shows some, and says so" {
     needs_gnuplot
     tool plot "${LANDSCAPE/dot/spill}" --by live -o picture.svg

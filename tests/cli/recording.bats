@@ -51,8 +51,16 @@ PY
         says "$words"
     done
     says_nothing_of 'rows=16384'
+    tool results show transpose --gpu h200
+    succeeds
+    says 'transpose on NVIDIA H200'
+    # What is removed is named in full.
+    tool results prune transpose --gpu h200 --older-than 2100-01-01 --dry-run --json
+    [ "$(jq '.changes | length' out.txt)" -eq 0 ]
+    tool results prune transpose --gpu nvidia-h200 --older-than 2100-01-01 --dry-run --json
+    [ "$(jq '.changes | length' out.txt)" -gt 0 ]
     tool results show transpos
-    fails_with 2 'no such entry is recorded'
+    fails_with 2 "no such entry is recorded; did you mean 'transpose'?"
 }
 
 @test "what a proof covered is told of an entry: blocks of its problem, and lines that never ran" {

@@ -19,20 +19,6 @@
 
 enum { LINE_BYTES = CONFIGURATION_BYTES };
 
-/* Is that how a GPU of the records may be called: by its name, that of its folder, or whole words
- * of the latter: "h100" for nvidia-h100-80gb-hbm3? */
-static bool is_called(const record *r, const char *name, bool *exactly)
-{
-    char slug[PATHS_SLUG_BYTES + 2], asked[PATHS_SLUG_BYTES + 2] = "-";
-    slug[0] = '-';
-    paths_slug(r->gpu, slug + 1);
-    paths_slug(name, asked + 1);
-    text_add(slug, sizeof slug, "-");
-    text_add(asked, sizeof asked, "-");
-    *exactly = strcmp(slug, asked) == 0;
-    return strstr(slug, asked) != NULL;
-}
-
 /* It has the limits of its capability. Words that several GPUs have name none. */
 static bool find_recorded(const record_set *records, const char *name, arch_limits *out)
 {
@@ -41,7 +27,8 @@ static bool find_recorded(const record_set *records, const char *name, arch_limi
         const record *r = &records->records[i];
         arch_limits limits;
         bool exactly;
-        if (!is_called(r, name, &exactly) || arch_of_gpu(r->gpu, r->major, r->minor, &limits, NULL))
+        if (!known_gpu(r->gpu, name, &exactly) ||
+            arch_of_gpu(r->gpu, r->major, r->minor, &limits, NULL))
             continue;
         several = several || (found && strcmp(out->name, limits.name) != 0);
         *out = limits;

@@ -1,6 +1,20 @@
 #include "cmd/line/known.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+bool known_gpu(const char *gpu, const char *asked, bool *exactly)
+{
+    char slug[PATHS_SLUG_BYTES + 2] = "-", words[PATHS_SLUG_BYTES + 2] = "-";
+    paths_slug(gpu, slug + 1);
+    paths_slug(asked, words + 1);
+    text_add(slug, sizeof slug, "-");
+    text_add(words, sizeof words, "-");
+    *exactly = strcmp(slug, words) == 0;
+    return strstr(slug, words) != NULL;
+}
 
 void known_folders(const options *o, record_folders *out)
 {

@@ -5,6 +5,10 @@
 #include "cmd/line/options.h"
 #include "record/folders.h"
 
+/* Is that how a GPU may be asked for: by its name, that of its folder, or whole words of the
+ * latter, "h100" for nvidia-h100-80gb-hbm3? *exactly: it is all of them. */
+bool known_gpu(const char *gpu, const char *asked, bool *exactly);
+
 /* Lists these folders. */
 void known_folders(const options *o, record_folders *out);
 

@@ -224,7 +224,11 @@ at_status results_prune(const options *o, at_error *error)
         status = record_load_all(o->run.results_dir, NULL, &set, error);
     for (size_t i = 0; i < set.count && !status; i++) {
         at_error why = {0};
-        if (!results_wants(o, &set.records[i]))
+        /* What is removed is named in full. */
+        bool exactly = true;
+        if (o->gpu)
+            known_gpu(set.records[i].gpu, o->gpu, &exactly);
+        if (!exactly || !results_wants(o, &set.records[i]))
             continue;
         at_status one = record_prune(set.records[i].path, o->dry_run, reason, &p, tell, &a, &why);
         if (one == AT_FORMAT) {

@@ -2,20 +2,18 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/json_text.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "cmd/line/known.h"
 
 bool results_wants(const options *o, const record *r)
 {
-    char slug[PATHS_SLUG_BYTES];
-    bool wanted = o->operand_count < 2;
-    paths_slug(r->gpu, slug);
+    bool wanted = o->operand_count < 2, exactly;
     for (size_t i = 1; i < o->operand_count; i++)
         wanted = wanted || strcmp(o->operands[i], r->pattern) == 0;
-    return wanted && (!o->gpu || strcasecmp(o->gpu, r->gpu) == 0 || strcmp(o->gpu, slug) == 0);
+    return wanted && (!o->gpu || known_gpu(r->gpu, o->gpu, &exactly));
 }
 
 bool results_wants_entry(const options *o, const record_entry *e)

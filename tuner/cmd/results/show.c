@@ -1,5 +1,8 @@
 /* autotune results show: an entry in words. */
+#include <string.h>
+
 #include "base/json_text.h"
+#include "base/nearest.h"
 #include "cmd/line/known.h"
 #include "cmd/line/page.h"
 #include "cmd/results/entry.h"
@@ -19,6 +22,23 @@ static json_t *pack_shown(const record *r, const char *kind, json_t *what, size_
 {
     return json_pack("{ss ss so sI so}", "pattern", r->pattern, "gpu", r->gpu, "file",
                      json_path(r->path), "place", (json_int_t)place, kind, what);
+}
+
+/* A pattern that nothing is recorded of may be misspelt. */
+static at_status refuse(const options *o, const record_set *set, at_error *error)
+{
+    const char *nearest = NULL;
+    bool known = false;
+    for (size_t i = 0; i < set->count; i++) {
+        const char *name = set->records[i].pattern;
+        known = known || strcmp(name, o->operands[1]) == 0;
+        if (!nearest)
+            nearest = nearest_name(o->operands[1], &name, 1);
+    }
+    return error_set(error, AT_USAGE,
+                     "no such entry is recorded%s%s%s; 'autotune results list' lists what is",
+                     nearest && !known ? "; did you mean '" : "", nearest && !known ? nearest : "",
+                     nearest && !known ? "'?" : "");
 }
 
 at_status results_show(const options *o, at_error *error)
@@ -53,8 +73,7 @@ at_status results_show(const options *o, at_error *error)
         }
     }
     if (!status && json_array_size(shown) == 0)
-        status = error_set(error, AT_USAGE,
-                           "no such entry is recorded; 'autotune results list' lists what is");
+        status = refuse(o, &set, error);
     json_t *found = json_pack("{so}", "entries", list), *also = json_pack("{so}", "shown", shown);
     if (!status)
         status = page_show(o, "results_show", 1, json_incref(found), json_incref(also), error);

@@ -45,7 +45,12 @@ static at_status read_axis(const script *s, char *list, sweep_axis *axis, at_err
             continue;
         }
         uint16_t v;
+        char *dots = strstr(word, "..");
         at_status status = script_find_value(s, axis->parameter, word, &v, error);
+        if (status && dots)
+            return error_set(error, AT_USAGE,
+                             "--over %s: '%s' is not a value; from one to another is %.*s,...,%s",
+                             name, word, (int)(dots - word), word, dots + strspn(dots, "."));
         if (status)
             return status;
         if (gap)
