@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/json_text.h"
+#include "cmd/line/known.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/results.h"
 #include "record/ceilings.h"
