@@ -186,6 +186,15 @@ offered() {
     fails_with 2 "patterns, pages, commands, gpus, architectures, devices, variables, parameters"
 }
 
+@test "GPUs are those that have a folder of records, and not the files beside these" {
+    mkdir -p results/nvidia-l4
+    touch results/README.md results/predicted.txt
+    tool completion words gpus
+    succeeds
+    grep -qx nvidia-l4 out.txt
+    lacks 'README\|predicted' out.txt
+}
+
 @test "fish and zsh ask for the same words" {
     PATH=$(dirname "$AUTOTUNE"):$PATH
     tool completion zsh

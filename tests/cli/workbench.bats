@@ -50,7 +50,17 @@ load helpers
     tool help tune
     succeeds
     says "Usage: autotune tune SCRIPT"
+    tool help
+    succeeds
+    says "  scripts           Scripts: the fields"
+    says "  spills            Where spills begin"
+    # The page and the command of one name are each told of.
+    tool help spills
+    succeeds
+    says "# Where spills begin"
+    says "'autotune spills --help' has the options of the command."
     tool help scripts
+    says_nothing_of "'autotune scripts --help'"
     succeeds
     says "at.pow2"
     says "tolerance *"

@@ -177,23 +177,45 @@ static void print_lines(char *text)
     }
 }
 
+static at_status read_page(const char *folder, const char *page, char **text, at_error *error)
+{
+    char name[TOPIC_BYTES + 4];
+    snprintf(name, sizeof name, "%s.md", page);
+    return read_text(folder, name, text, error);
+}
+
 static at_status print_page(const paths *p, const char *folder, const char *page, at_error *error)
 {
-    char name[TOPIC_BYTES + 4], *text = NULL;
-    snprintf(name, sizeof name, "%s.md", page);
-    at_status status = read_text(folder, name, &text, error);
+    char *text = NULL;
+    at_status status = read_page(folder, page, &text, error);
     if (!status)
         print_lines(text);
     free(text);
     return !status && strcmp(page, "templates") == 0 ? print_includes(p, error) : status;
 }
 
-static void print_topics(const topics *t)
+/* Prints the pages, each beside its heading, which is its first line. */
+static at_status print_topics(const char *folder, const topics *t, at_error *error)
 {
+    at_status status = AT_OK;
     puts("'autotune help PAGE' prints a page:");
-    for (size_t i = 0; i < t->page_count; i++)
-        printf("  %s\n", t->names[i]);
+    for (size_t i = 0; !status && i < t->page_count; i++) {
+        char *text = NULL;
+        status = read_page(folder, t->names[i], &text, error);
+        if (!status)
+            printf("  %-16s  %.*s\n", t->names[i], (int)strcspn(text, "\n") - 2, text + 2);
+        free(text);
+    }
     puts("'autotune help COMMAND' explains a command; 'autotune --help' lists them.");
+    return status;
+}
+
+static const command *find_command(const options *o, const char *name)
+{
+    for (size_t i = 0; i < o->command_count; i++)
+        if (strcmp(o->commands[i]->name, name) == 0)
+            return o->commands[i];
+    return NULL;
 }
 
 static at_status run(const options *o, at_error *error)
@@ -208,18 +230,20 @@ static at_status run(const options *o, at_error *error)
         status = find_topics(o, folder, &t, error);
     if (status)
         return status;
-    if (!o->operand) {
-        print_topics(&t);
+    if (!o->operand)
+        return print_topics(folder, &t, error);
+    const command *c = find_command(o, o->operand);
+    for (size_t i = 0; i < t.page_count; i++)
+        if (strcmp(t.names[i], o->operand) == 0) {
+            status = print_page(&p, folder, o->operand, error);
+            if (!status && c)
+                printf("\n'autotune %s --help' has the options of the command.\n", c->name);
+            return status;
+        }
+    if (c) {
+        options_print_help(c, stdout);
         return AT_OK;
     }
-    for (size_t i = 0; i < t.page_count; i++)
-        if (strcmp(t.names[i], o->operand) == 0)
-            return print_page(&p, folder, o->operand, error);
-    for (size_t i = 0; i < o->command_count; i++)
-        if (strcmp(o->commands[i]->name, o->operand) == 0) {
-            options_print_help(o->commands[i], stdout);
-            return AT_OK;
-        }
     const char *nearest = nearest_name(o->operand, t.names, t.count);
     return error_set(error, AT_USAGE,
                      "there is no help on '%s'%s%s%s; 'autotune help' lists the pages, and "

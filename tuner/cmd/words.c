@@ -21,7 +21,15 @@ static bool is_plain(const char *text)
     return *text && text[strspn(text, plain)] == '\0';
 }
 
-/* The names in a folder that end in `suffix`, without it; "": all. */
+/* Is it the name of a GPU's folder, and not of a file beside these? */
+static bool is_slug(const char *name)
+{
+    char slug[PATHS_SLUG_BYTES];
+    paths_slug(name, slug);
+    return strcmp(slug, name) == 0;
+}
+
+/* The names in a folder that end in `suffix`, without it; "": those of folders of GPUs. */
 static void print_names(const char *folder, const char *suffix)
 {
     struct dirent **list = NULL;
@@ -31,7 +39,7 @@ static void print_names(const char *folder, const char *suffix)
         const size_t length = strlen(name), end = strlen(suffix);
         if (*name != '.' && length > end && strcmp(name + length - end, suffix) == 0) {
             name[length - end] = '\0';
-            if (is_plain(name))
+            if (is_plain(name) && (*suffix || is_slug(name)))
                 puts(name);
         }
         free(list[i]);
