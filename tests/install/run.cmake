@@ -28,9 +28,10 @@ run(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B $
     -DCMAKE_PREFIX_PATH=${WORK}/prefix -DFIXTURES=${FIXTURES} -DPAGE=${WORK}/page/sites.c "-DCMAKE_C_FLAGS=${CONFIG_FLAGS}"
     "-DCMAKE_CXX_FLAGS=${CONFIG_FLAGS}")
 run(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build)
-foreach(program with_shared with_static with_cpp)
+foreach(program with_shared with_static with_cpp with_c89)
     run(COMMAND ${WORK}/build/${program} ${FIXTURES}/results EXPECT ${expected})
 endforeach()
+run(COMMAND ${WORK}/build/with_engine EXPECT "alike two")
 run(COMMAND ${WORK}/build/embedded EXPECT "exact block=256 vec=4")
 
 # The program of the page, as it stands there: it is tuned, and the next run recalls it.

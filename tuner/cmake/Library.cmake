@@ -43,6 +43,9 @@ set_target_properties(autotune_static PROPERTIES OUTPUT_NAME autotune EXPORT_NAM
 add_library(autotune::autotune_static ALIAS autotune_static)
 set(static_libraries lua5.4 jansson xxhash z m pthread ${CMAKE_DL_LIBS})
 target_link_libraries(autotune_static INTERFACE ${static_libraries})
+# A library that has it within it is no other libautotune for the program that loads it.
+set(static_options -Wl,--exclude-libs,libautotune.a)
+target_link_options(autotune_static INTERFACE ${static_options})
 
 foreach(library IN LISTS libraries)
     target_include_directories(${library} INTERFACE
@@ -75,6 +78,7 @@ set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH pkgconfig_to_prefix /prefix/${pkgconfig_dir} /prefix)
 list(TRANSFORM static_libraries PREPEND "-l" OUTPUT_VARIABLE pkgconfig_private)
 list(JOIN pkgconfig_private " " pkgconfig_private)
+string(PREPEND pkgconfig_private "${static_options} ")
 configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/autotune.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc DESTINATION ${pkgconfig_dir} COMPONENT development)

@@ -26,17 +26,28 @@
  * one may not overlap with another call. Nothing is printed, all state is in handles, and the
  * process's environment, signals and working folder are not changed. Neither are the locale, the
  * rounding mode and the floating-point traps of the calling thread, and nothing depends on them:
- * numbers in texts have a point in every program. */
+ * numbers in texts have a point in every program. A thread that calls has 128 KiB of stack, one
+ * that calls at_prepare() 1 MiB: NVRTC takes it. */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* May be defined as nothing beforehand, for what reads declarations only (cffi). */
+#ifndef AT_API
 #if defined(__GNUC__)
 #define AT_API __attribute__((visibility("default")))
 #else
 #define AT_API
+#endif
+#endif
+
+/* For C of before 1999, too. */
+#if defined(__GNUC__)
+#define AT_INLINE static __inline__
+#else
+#define AT_INLINE static inline
 #endif
 
 #ifdef __cplusplus
@@ -398,47 +409,64 @@ AT_API at_status at_site_freeze(at_site *site, at_error *error);
 
 AT_API at_status at_site_get(at_site *site, at_site_report *out, at_error *error);
 
-static inline at_parameter at_integers(const char *name, const int64_t *values, size_t count)
+AT_INLINE at_parameter at_integers(const char *name, const int64_t *values, size_t count)
 {
-    at_parameter out = {name, AT_KIND_INTEGER, count, values, NULL, NULL};
+    at_parameter out = {NULL, AT_KIND_INTEGER, 0, NULL, NULL, NULL};
+    out.name = name;
+    out.count = count;
+    out.integers = values;
     return out;
 }
 
-static inline at_parameter at_numbers(const char *name, const double *values, size_t count)
+AT_INLINE at_parameter at_numbers(const char *name, const double *values, size_t count)
 {
-    at_parameter out = {name, AT_KIND_NUMBER, count, NULL, values, NULL};
+    at_parameter out = {NULL, AT_KIND_NUMBER, 0, NULL, NULL, NULL};
+    out.name = name;
+    out.count = count;
+    out.numbers = values;
     return out;
 }
 
-static inline at_parameter at_texts(const char *name, const char *const *values, size_t count)
+AT_INLINE at_parameter at_texts(const char *name, const char *const *values, size_t count)
 {
-    at_parameter out = {name, AT_KIND_TEXT, count, NULL, NULL, values};
+    at_parameter out = {NULL, AT_KIND_TEXT, 0, NULL, NULL, NULL};
+    out.name = name;
+    out.count = count;
+    out.texts = values;
     return out;
 }
 
 /* ---- making variables ---- */
 
-static inline at_variable at_integer(const char *name, int64_t v)
+AT_INLINE at_variable at_integer(const char *name, int64_t v)
 {
-    at_variable out = {name, AT_KIND_INTEGER, v, 0, NULL};
+    at_variable out = {NULL, AT_KIND_INTEGER, 0, 0, NULL};
+    out.name = name;
+    out.integer = v;
     return out;
 }
 
-static inline at_variable at_number(const char *name, double v)
+AT_INLINE at_variable at_number(const char *name, double v)
 {
-    at_variable out = {name, AT_KIND_NUMBER, 0, v, NULL};
+    at_variable out = {NULL, AT_KIND_NUMBER, 0, 0, NULL};
+    out.name = name;
+    out.number = v;
     return out;
 }
 
-static inline at_variable at_boolean(const char *name, int v)
+AT_INLINE at_variable at_boolean(const char *name, int v)
 {
-    at_variable out = {name, AT_KIND_BOOLEAN, v != 0, 0, NULL};
+    at_variable out = {NULL, AT_KIND_BOOLEAN, 0, 0, NULL};
+    out.name = name;
+    out.integer = v != 0;
     return out;
 }
 
-static inline at_variable at_text(const char *name, const char *v)
+AT_INLINE at_variable at_text(const char *name, const char *v)
 {
-    at_variable out = {name, AT_KIND_TEXT, 0, 0, v};
+    at_variable out = {NULL, AT_KIND_TEXT, 0, 0, NULL};
+    out.name = name;
+    out.text = v;
     return out;
 }
 
