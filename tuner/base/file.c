@@ -267,6 +267,12 @@ at_status file_replace(const char *path, const void *bytes, size_t size_bytes, a
     return status;
 }
 
+static bool is_link_to_nothing(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) != 0 && errno == ENOENT && lstat(path, &s) == 0;
+}
+
 /* `mode` is that of the last component, as the umask allows. */
 static at_status make_folder(const char *path, mode_t mode, at_error *error)
 {
@@ -280,8 +286,13 @@ static at_status make_folder(const char *path, mode_t mode, at_error *error)
             continue;
         char kept = part[i];
         part[i] = '\0';
-        if (mkdir(part, kept ? 0777 : mode) != 0 && errno != EEXIST)
-            return io_error(error, errno, "make the folder", part);
+        const int code = mkdir(part, kept ? 0777 : mode) != 0 ? errno : 0;
+        if (code && code != EEXIST)
+            return io_error(error, code, "make the folder", part);
+        if (code && is_link_to_nothing(part))
+            return error_set(error, AT_IO,
+                             "cannot make the folder %s: %s is a link to what is not there", path,
+                             part);
         part[i] = kept;
     }
     struct stat s;

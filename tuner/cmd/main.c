@@ -1,13 +1,16 @@
 /* The program: picks the subcommand, prints its error, turns its status into an exit code. */
+#define _GNU_SOURCE /* pthread_setattr_default_np */
 #include <limits.h>
 #include <locale.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -333,11 +336,39 @@ static void set_locale(void)
     thread_state_plain(&loaders, NULL);
 }
 
+/* A stack that may not grow as far as scripts, records and the compiler of CUDA C++ recurse ends a
+ * process without a word: this one's, its threads' and its workers' may be larger from here on.
+ * False, with the words: not by enough. */
+static bool widen_stack(void)
+{
+    const rlim_t least_bytes = 1 << 20, usual_bytes = 8 << 20;
+    struct rlimit stack;
+    pthread_attr_t threads;
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= least_bytes)
+        return true;
+    stack.rlim_cur = stack.rlim_max < usual_bytes ? stack.rlim_max : usual_bytes;
+    if (stack.rlim_cur < least_bytes || setrlimit(RLIMIT_STACK, &stack) != 0) {
+        fprintf(
+            stderr,
+            "autotune: the stack of a process may have %ju KiB here, which is too little; raise "
+            "the limit (ulimit -s 8192)\n",
+            (uintmax_t)stack.rlim_max / 1024);
+        return false;
+    }
+    pthread_attr_init(&threads);
+    if (pthread_attr_setstacksize(&threads, stack.rlim_cur) == 0)
+        pthread_setattr_default_np(&threads);
+    pthread_attr_destroy(&threads);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     FILE *own[2];
     set_locale();
     descriptor_hold_standard();
+    if (!widen_stack())
+        return EXIT_STORAGE;
     worker_enter(argc, argv, workers);
     set_streams(own);
     set_signals();

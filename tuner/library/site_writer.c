@@ -68,11 +68,16 @@ static void *write_decisions(void *context)
 /* Its signals are the program's own threads'. */
 static bool start_writer(at_sites *sites)
 {
+    const size_t stack_bytes = 1 << 20; /* however small the program's own are */
     sigset_t all, before;
+    pthread_attr_t with;
+    pthread_attr_init(&with);
+    pthread_attr_setstacksize(&with, stack_bytes);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&sites->writer, NULL, write_decisions, sites) == 0;
+    bool started = pthread_create(&sites->writer, &with, write_decisions, sites) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&with);
     return started;
 }
 

@@ -1,0 +1,153 @@
+load helpers
+
+# A run in surroundings of all kinds ends as it would elsewhere, or before it measures anything, in words.
+
+few() { # a run of four configurations, in a folder of its own that any user may write
+    gpu
+    needs_the_fake
+    write_space few 12
+}
+
+run_it() { # run_it [COMMAND...]: the run, by that command
+    status=0
+    "$@" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --results results >out.txt 2>err.txt || status=$?
+    output=$(cat out.txt)
+    errors=$(cat err.txt)
+}
+
+is_whole() {
+    succeeds || return 1
+    found_the_best || return 1
+    recorded || return 1
+    left=$(find "$WORK" -name '*.tmp' -o -name '*.held*')
+    [ -z "$left" ] || { echo "$left"; return 1; }
+}
+
+says_why() { # says_why TEXT: the run ended before it measured, with that
+    fails_with 4 "$1" || return 1
+    [ ! -e "$FAKE_CUDA_TIMES" ] || { echo "it measured"; return 1; }
+}
+
+as_another() { # as_another COMMAND...: as a user without a name, a home, or rights
+    [ "$(id -u)" -eq 0 ] || skip "only root becomes another user"
+    chmod 777 "$WORK"
+    setpriv --reuid 12345 --regid 12345 --clear-groups "$@"
+}
+
+@test "few descriptors are enough, and fewer are named" {
+    few
+    (ulimit -n 24; run_it; is_whole)
+    forget
+    (ulimit -n 8; run_it; says_why 'Too many open files')
+}
+
+@test "a stack that may hardly grow is widened, or named" {
+    few
+    (ulimit -S -s 64; run_it; is_whole)
+    forget
+    (ulimit -s 64; run_it; says_why 'may have 64 KiB here, which is too little; raise the limit')
+}
+
+@test "a user without a name, whose home cannot be written, has a record" {
+    few
+    mkdir home
+    run_it as_another env -u XDG_CACHE_HOME -u XDG_STATE_HOME -u AUTOTUNE_TURNS -u XDG_RUNTIME_DIR HOME="$WORK/none"
+    is_whole
+    forget
+    run_it as_another env -u XDG_CACHE_HOME -u XDG_STATE_HOME -u AUTOTUNE_TURNS -u XDG_RUNTIME_DIR -u HOME
+    is_whole
+}
+
+@test "folders for turns that are not there, are files or another's are done without" {
+    few
+    mkdir -m 700 others
+    touch file
+    for folder in none file others; do
+        forget
+        run_it as_another env -u AUTOTUNE_TURNS XDG_RUNTIME_DIR="$WORK/$folder"
+        is_whole
+        chmod 700 others
+    done
+}
+
+@test "files that nobody may read, by the umask, are the user's own decision, and named" {
+    few
+    run_it as_another sh -c 'umask 777 && exec "$@"' sh
+    says_why 'Permission denied'
+}
+
+@test "no more processes are named" {
+    few
+    run_it as_another prlimit --nproc=1
+    fails_with 4 'cannot start' || fails_with 3 'cannot start'
+    [ ! -e "$FAKE_CUDA_TIMES" ]
+}
+
+@test "links to nowhere and to themselves are named" {
+    few
+    ln -s nowhere/there results
+    run_it
+    says_why 'results is a link to what is not there'
+    ln -sfn results results
+    run_it
+    says_why 'Too many levels of symbolic links'
+}
+
+@test "a script's name may have lines and be as long as names may be" {
+    few
+    for name in $'fe\nw' "$(printf 'a%.0s' $(seq 251))"; do
+        forget
+        cp few.lua "$name.lua"
+        TIMED="$name.lua"
+        run_it
+        is_whole
+    done
+}
+
+@test "a clock of 1970, of 2100 or of the year 10000 is a date" {
+    few
+    now=$(date +%s)
+    for second in 1000 4102444800 253402301000; do
+        rm -rf results "$XDG_STATE_HOME"
+        export CLOCK_AHEAD_S=$((second - now)) LD_PRELOAD=$TOOLS/clock_preload.so
+        run_it
+        unset LD_PRELOAD
+        is_whole
+        tool results list --results results
+        succeeds
+        says "$(date -u -d @$second +%Y-)"
+        # The clock was put right meanwhile.
+        run_it
+        is_whole
+        tool results list --results results --json
+        succeeds
+    done
+}
+
+@test "full folders for compiled code, journals and temporary files are done without" {
+    few
+    [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "only root mounts"
+    for name in XDG_CACHE_HOME XDG_STATE_HOME TMPDIR; do
+        rm -rf results
+        mkdir -p full
+        run_it unshare -m sh -c "mount -t tmpfs -o size=4k none full && head -c 4096 /dev/zero >full/x && export $name=$WORK/full && exec \"\$@\"" sh
+        is_whole
+    done
+}
+
+@test "a run that is stopped and goes on, again and again, is whole" {
+    small=600
+    gpu
+    needs_the_fake
+    write_space small $small
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --results results >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 8); do
+        sleep 0.1
+        kill -STOP "$pid" 2>/dev/null || break
+        sleep 0.1
+        kill -CONT "$pid"
+    done
+    end_run
+    is_whole
+}
