@@ -91,8 +91,8 @@ def untrue_lines(binary, readme):
     wrong = [f"README.md: 'autotune {shown.group(1)}' does not print: {line.strip()}" for line in shown.group(2).splitlines()
              if line[4:] not in printed]
     pattern = shown.group(1).split()[2]
-    counts = re.search(r"(\d+) points in the product, (\d+) valid", ask(f"space {pattern} --arch sm_90")).groups()
-    return wrong + [f"README.md: 'autotune space {pattern}' says {n}" for n in (f"{int(c):,}" for c in counts) if n not in readme]
+    counts = re.search(r"([\d,]+) points in the product, ([\d,]+) valid", ask(f"space {pattern} --arch sm_90")).groups()
+    return wrong + [f"README.md: 'autotune space {pattern}' says {n}" for n in counts if n not in readme]
 
 
 def main():

@@ -47,7 +47,7 @@ PY
     tool results show transpose --set rows=8192
     succeeds
     for words in 'transpose on NVIDIA H200' 'rows=8192, cols=8192' 'us a launch' 'ceiling (copy)' 'simulated GPU' \
-        'registers' 'MiB that must move' 'came next' 'driver 580' 'NVRTC 13' '/entries/0'; do
+        'registers' 'KiB of shared memory' 'MiB that must move' 'came next' 'driver 580' 'NVRTC 13' '/entries/0'; do
         says "$words"
     done
     says_nothing_of 'rows=16384'
